@@ -209,7 +209,7 @@ function workingDirectory(): string {
   try {
     return process.cwd()
   } catch (cause) {
-    throw new FileError('cwd_missing', 'The working directory no longer exists.', {
+    throw new FileError('not_found', 'The working directory no longer exists.', {
       phase: 'input',
       billed: 'no',
       hint: 'Go to another folder with cd, and run the command again.',

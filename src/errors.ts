@@ -127,7 +127,7 @@ type Amendment = {
   readonly [Name in keyof ErrorFacts]: ErrorFacts[Name] | (Name extends 'hint' ? null : undefined) | undefined
 } & {
   readonly exit?: ExitName | undefined
-  readonly code?: string | undefined
+  readonly code?: ErrorCode | undefined
   readonly message?: string | undefined
 }
 
@@ -135,14 +135,125 @@ function withoutUndefined(facts: Amendment): ErrorFacts {
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined))
 }
 
+/**
+ * The codes of the program's own errors: each stands for one reaction that a script may have. The exit code says more
+ * broadly what happened, and the message what exactly; codes that a gateway sends are passed on beside these.
+ */
+export const errorCodes = {
+  // The call, its input and its configuration.
+  usage: 'The call is wrong: a command, an option, or a value of one.',
+  invalid_request: 'The body of the request is wrong: a field, a file of JSON, a schema, or an id in it.',
+  config_invalid: 'A setting, a variable, a configuration file, or a key in it is wrong.',
+  base_url_missing: 'No gateway is configured.',
+  model_missing: 'No model is named.',
+  prompt_missing: 'There is no prompt, or an empty one.',
+  not_confirmed: 'A question was not answered, or nobody can be asked here: answer it with an option.',
+  price_unknown: 'A limit on cost cannot be checked: prices are missing, or of several currencies.',
+  unknown_id: 'Nothing has this id or name here, or several things have it.',
+  other_gateway: 'It was started at another gateway, or with another key: use that.',
+  invalid_conversation: 'A conversation cannot be read, or is of the other style of API.',
+  manifest_invalid: 'The manifest of `run` is missing or wrong.',
+  conversation_not_saved: 'The answer has come, and its conversation could not be saved where it was.',
+  lock_invalid: 'The lock, or a part to be merged, is damaged or does not belong to the manifest.',
+  lock_conflict: 'The lock has conflict marks: `modelgate run merge`.',
+  other_version: 'It was written by another version of the program: use that, or a newer one.',
+  run_owned: 'Another process is running the same project.',
+  asserts_failed: 'What was picked or adopted does not pass the asserts of its job.',
+  not_recorded: 'The recordings for a replay are missing or damaged, or lack a request.',
+  // Files.
+  not_found: 'A file or folder does not exist.',
+  not_a_file: 'A path leads to a folder, or to something else that is no regular file.',
+  bad_file_name: 'A path is too long, not possible on this system, or leads out of its folder.',
+  empty_file: 'An input file is empty.',
+  file_too_large: 'An input is larger than is allowed.',
+  wrong_type: 'An input is not of the type that is needed: not text, not a picture, not a video.',
+  input_silent: 'Nothing has come through a pipe or from the terminal.',
+  permission_denied: 'The system does not permit to read or write a file.',
+  no_space: 'The disk or a quota is full.',
+  read_failed: 'A file or stream cannot be read for another reason.',
+  write_failed: 'A file or stream cannot be written for another reason.',
+  file_exists: 'An output exists already: choose another name, or add --force.',
+  source_changed: 'An input changed while or after it was read.',
+  file_changed: 'A file of the program was changed by another process meanwhile: run it again.',
+  no_state_folder: 'There is no folder to keep state in, or it is a link.',
+  result_lost: 'A stored result is gone or damaged: what needs it has to be made again.',
+  output_changed: 'An output was changed since it was made, and is not replaced.',
+  // The key.
+  key_missing: 'No key is configured.',
+  key_refused: 'The gateway refused the key.',
+  key_command_failed: 'The command that prints the key failed.',
+  // Queue and store of `run`.
+  queue_refused: 'The queue refused the connection, or is not safe to use.',
+  queue_unreachable: 'The queue cannot be reached.',
+  queue_damaged: 'A task in the queue cannot be read, or has vanished.',
+  worker_lost: 'The worker that made the request died, or was silent for too long.',
+  store_missing: 'The shared store, or a file in it, does not exist there.',
+  store_refused: 'The shared store refused the key or the request.',
+  store_unavailable: 'The shared store cannot answer now.',
+  // Limits.
+  creations_limit: 'The limit on what may be created is reached.',
+  cost_limit: 'The limit on the estimated cost is reached.',
+  // The way to the gateway and back.
+  not_sent: 'No connection: the host was not found, refused it, or was silent.',
+  not_sent_certificate: 'A certificate is not trusted, or the server demands one of the client.',
+  not_sent_tls: 'The server does not speak TLS on this port.',
+  not_sent_proxy: 'The proxy cannot be reached, or does not connect.',
+  deadline: 'The time limit was reached (--timeout).',
+  timeout: 'The gateway sent nothing, or next to nothing, for too long.',
+  connection_lost: 'The connection ended before the reply did.',
+  reply_not_understood: 'The reply is not what the contract promises.',
+  reply_too_large: 'The reply, or a part of it, is larger than is allowed.',
+  error_in_reply: 'The reply reports an error that has no code of its own.',
+  // Results.
+  content_refused: 'The prompt, an attachment or the result was refused for its content.',
+  generation_failed: 'The generation failed or was cancelled.',
+  nothing_generated: 'Nothing was generated, or not what was asked for.',
+  no_text_before_limit: 'The token limit was reached before any text.',
+  finish_length: 'The token limit cut the text, and --strict does not accept that.',
+  schema_mismatch: 'The answer does not match --schema.',
+  schema_unchecked: 'The answer cannot be checked against --schema.',
+  damaged_media: 'An image or video is empty, damaged, of another type, or cannot be verified.',
+  mismatch: 'A result is not what was asked for: its size, format or duration.',
+  some_failed: 'Some of several items failed.',
+  not_up_to_date: '`run`: something is not up to date.',
+  url_refused: 'The URL of a result is not one that may be fetched.',
+  url_expired: 'The URL of a result is no longer served, or never was.',
+  result_expired: 'A result was made, and has expired since.',
+  result_in_cloud_storage: 'A result is in cloud storage that only its owner can read.',
+  // Jobs that continue at the gateway.
+  still_running: 'The job or response is still running.',
+  left_to_workers: '`run --detach`: the workers continue.',
+  not_ready: 'What is asked for is not ready yet.',
+  no_such_job: 'The gateway knows no such job or response.',
+  other_job: 'The gateway answered for another job than the one asked for.',
+  // The process.
+  interrupted: 'A signal ended the command.',
+  internal_error: 'A bug in the program.',
+} as const
+
+declare const fromElsewhere: unique symbol
+
+/**
+ * What kind of error it is, for programs: a code of this program, one that the gateway sent, or the HTTP status of a reply
+ * that has none.
+ */
+export type ErrorCode =
+  | keyof typeof errorCodes
+  | `http_${number}`
+  | (string & { readonly [fromElsewhere]: true })
+
+/** A code that a gateway sent, or that has been on record. */
+export function asErrorCode(code: string): ErrorCode {
+  return code as ErrorCode
+}
+
 /** The one error class that `main` knows; the subclasses only fix the exit code. */
 export class ModelgateError extends Error {
   readonly exit: ExitName
-  /** A stable identifier for programs, in snake_case: `rate_limited`, `file_exists`. */
-  readonly code: string
+  readonly code: ErrorCode
   readonly facts: ErrorFacts
 
-  constructor(exit: ExitName, code: string, message: string, facts: ErrorFacts = {}) {
+  constructor(exit: ExitName, code: ErrorCode, message: string, facts: ErrorFacts = {}) {
     super(message, { cause: facts.cause })
     // Of 5 and 6 a script may believe that nothing was paid.
     const isPaid = facts.billed === 'yes' && (exit === 'later' || exit === 'notSent')
@@ -189,7 +300,7 @@ function prototypeFor(exit: ExitName): ModelgateError {
 
 /** The call is wrong: nothing was sent. Lists every problem at once. */
 export class UsageError extends ModelgateError {
-  constructor(problems: string | readonly string[], facts: ErrorFacts & { readonly code?: string } = {}) {
+  constructor(problems: string | readonly string[], facts: ErrorFacts & { readonly code?: ErrorCode } = {}) {
     const message = typeof problems === 'string' ? problems : problems.join('\n')
     super('usage', facts.code ?? 'usage', message, { phase: 'input', billed: 'no', ...facts })
   }
@@ -197,28 +308,28 @@ export class UsageError extends ModelgateError {
 
 /** The configuration is wrong: a flag, a variable, or a file of settings. */
 export class ConfigError extends UsageError {
-  constructor(message: string, facts: ErrorFacts & { readonly code?: string } = {}) {
+  constructor(message: string, facts: ErrorFacts & { readonly code?: ErrorCode } = {}) {
     super(message, { phase: 'config', code: 'config_invalid', ...facts })
   }
 }
 
 /** A local file or stream cannot be read or written. */
 export class FileError extends ModelgateError {
-  constructor(code: string, message: string, facts: ErrorFacts = {}) {
+  constructor(code: ErrorCode, message: string, facts: ErrorFacts = {}) {
     super('io', code, message, { phase: 'output', ...facts })
   }
 }
 
 /** The reply is not what the contract promises, or larger than the limits allow. */
 export class ContractError extends ModelgateError {
-  constructor(code: string, message: string, facts: ErrorFacts = {}) {
+  constructor(code: ErrorCode, message: string, facts: ErrorFacts = {}) {
     super('contract', code, message, { phase: 'reply', billed: 'maybe', ...facts })
   }
 }
 
 /** The gateway answered, and the answer is that nothing usable was generated. */
 export class GenerationError extends ModelgateError {
-  constructor(code: string, message: string, facts: ErrorFacts = {}) {
+  constructor(code: ErrorCode, message: string, facts: ErrorFacts = {}) {
     super('failed', code, message, { phase: 'result', billed: 'maybe', ...facts })
   }
 }
@@ -241,7 +352,7 @@ export class Interrupted extends ModelgateError {
 /** The reader of standard output has closed it: the program ends quietly (exit 0). */
 export class OutputClosed extends ModelgateError {
   constructor() {
-    super('ok', 'output_closed', 'standard output was closed by its reader', { phase: 'output' })
+    super('ok', 'interrupted', 'standard output was closed by its reader', { phase: 'output' })
   }
 }
 

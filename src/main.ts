@@ -45,7 +45,7 @@ function helpPage([word, ...others]: readonly string[]): HelpPage | undefined {
 }
 
 function closedOutput(): FileError {
-  return new FileError('stdout_closed', 'Standard output is closed: the result would be lost.', {
+  return new FileError('write_failed', 'Standard output is closed: the result would be lost.', {
     hint: 'To discard it, write >/dev/null.',
   })
 }

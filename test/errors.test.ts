@@ -22,11 +22,11 @@ import {
 
 describe('amend', () => {
   test.each<[string, ModelgateError, unknown]>([
-    ['ModelgateError', new ModelgateError('later', 'busy', 'Busy.'), ModelgateError],
+    ['ModelgateError', new ModelgateError('later', 'timeout', 'Busy.'), ModelgateError],
     ['UsageError', new UsageError('Wrong.'), UsageError],
     ['FileError', new FileError('no_space', 'Full.'), FileError],
-    ['ContractError', new ContractError('reply_too_deep', 'Deep.'), ContractError],
-    ['GenerationError', new GenerationError('stream_error', 'Broken.'), GenerationError],
+    ['ContractError', new ContractError('reply_not_understood', 'Deep.'), ContractError],
+    ['GenerationError', new GenerationError('error_in_reply', 'Broken.'), GenerationError],
     ['Interrupted', new Interrupted('terminate'), Interrupted],
     ['OutputClosed', new OutputClosed(), OutputClosed],
   ])('keeps the class %s', (name, error, constructor) => {
@@ -38,7 +38,7 @@ describe('amend', () => {
   })
 
   test('leaves the error itself as it was', () => {
-    const error = new ContractError('reply_too_deep', 'Deep.')
+    const error = new ContractError('reply_not_understood', 'Deep.')
     error.amend({ message: 'Deeper.', billed: 'yes' })
     expect(error).toMatchObject({ message: 'Deep.', facts: { phase: 'reply', billed: 'maybe' } })
   })
@@ -52,7 +52,7 @@ describe('amend', () => {
   })
 
   test('adds only what is not known when its own facts follow', () => {
-    const error = new ContractError('reply_too_deep', 'Deep.')
+    const error = new ContractError('reply_not_understood', 'Deep.')
     expect(error.amend({ billed: 'no', requestId: 'r', ...error.facts }).facts).toEqual({
       phase: 'reply',
       billed: 'maybe',
@@ -67,18 +67,18 @@ describe('amend', () => {
     ['failed', 'GenerationError', GenerationError],
     ['later', 'ModelgateError', ModelgateError],
   ])('gives an error that comes to end in %s the class %s', (exit, name, constructor) => {
-    const error = new ModelgateError('notSent', 'not_sent_dns', 'No such host.', { phase: 'connect' })
-    const amended = error.amend({ exit, code: 'unreachable', billed: 'maybe' })
+    const error = new ModelgateError('notSent', 'not_sent', 'No such host.', { phase: 'connect' })
+    const amended = error.amend({ exit, code: 'not_sent_tls', billed: 'maybe' })
     expect(amended).toBeInstanceOf(constructor)
-    expect(amended).toMatchObject({ name, exit, code: 'unreachable', message: 'No such host.' })
+    expect(amended).toMatchObject({ name, exit, code: 'not_sent_tls', message: 'No such host.' })
     expect(amended.facts).toEqual({ phase: 'connect', billed: 'maybe' })
   })
 
   // A script repeats the call after 5 and 6.
   test.each(['later', 'notSent'] as const)('of what was billed never ends in %s', (exit) => {
-    const error = new ModelgateError(exit, 'gateway_busy', 'Busy.')
+    const error = new ModelgateError(exit, 'timeout', 'Busy.')
     expect(error.amend({ billed: 'yes' }).exitCode).toBe(11)
-    expect(new ModelgateError(exit, 'gateway_busy', 'Busy.', { billed: 'yes' }).exitCode).toBe(11)
+    expect(new ModelgateError(exit, 'timeout', 'Busy.', { billed: 'yes' }).exitCode).toBe(11)
     expect(new ModelgateError('io', 'no_space', 'Full.', { billed: 'yes' }).amend({ exit }).exitCode).toBe(11)
   })
 
@@ -89,7 +89,7 @@ describe('amend', () => {
 
   test('a cause that is added is the cause of the error, too', () => {
     const cause = new Error('reset')
-    expect(new ContractError('reply_too_deep', 'Deep.').amend({ cause }).cause).toBe(cause)
+    expect(new ContractError('reply_not_understood', 'Deep.').amend({ cause }).cause).toBe(cause)
   })
 })
 
@@ -138,13 +138,16 @@ test.each([
 })
 
 test('facts that are undefined are left out', () => {
-  const error = new ModelgateError('later', 'busy', 'Busy.', { requestId: undefined, httpStatus: 429 })
+  const error = new ModelgateError('later', 'timeout', 'Busy.', { requestId: undefined, httpStatus: 429 })
   expect(Object.keys(error.facts)).toEqual(['httpStatus'])
   expect(error.cause).toBeUndefined()
 })
 
 test('another hint takes the command to run next with it, other facts do not', () => {
-  const error = new ModelgateError('later', 'busy', 'Busy.', { hint: 'Wait.', next: ['modelgate', 'wait'] })
+  const error = new ModelgateError('later', 'timeout', 'Busy.', {
+    hint: 'Wait.',
+    next: ['modelgate', 'wait'],
+  })
   expect(error.amend({ billed: 'no' }).facts.next).toEqual(['modelgate', 'wait'])
   expect(error.amend({ hint: 'Stop.' }).facts).toEqual({ hint: 'Stop.' })
   expect(error.amend({ hint: null }).facts).toEqual({})
@@ -165,23 +168,29 @@ test.each<[ModelgateError, object]>([
     new UsageError(['One.', 'Two.']),
     { exitCode: 2, code: 'usage', message: 'One.\nTwo.', facts: { phase: 'input', billed: 'no' } },
   ],
-  [new UsageError('One.', { code: 'x', phase: 'config' }), { code: 'x', facts: { phase: 'config' } }],
+  [
+    new UsageError('One.', { code: 'timeout', phase: 'config' }),
+    { code: 'timeout', facts: { phase: 'config' } },
+  ],
   [
     new ConfigError('Wrong.'),
     { exitCode: 2, code: 'config_invalid', facts: { phase: 'config', billed: 'no' } },
   ],
-  [new ConfigError('Wrong.', { code: 'x' }), { code: 'x' }],
+  [new ConfigError('Wrong.', { code: 'timeout' }), { code: 'timeout' }],
   [new FileError('no_space', 'Full.'), { exitCode: 10, facts: { phase: 'output' } }],
   [new FileError('no_space', 'Full.', { phase: 'input' }), { facts: { phase: 'input' } }],
-  [new ContractError('x', 'No.'), { exitCode: 8, facts: { phase: 'reply', billed: 'maybe' } }],
-  [new ContractError('x', 'No.', { billed: 'no' }), { facts: { phase: 'reply', billed: 'no' } }],
-  [new GenerationError('x', 'No.'), { exitCode: 9, facts: { phase: 'result', billed: 'maybe' } }],
-  [new GenerationError('x', 'No.', { phase: 'stream' }), { facts: { phase: 'stream', billed: 'maybe' } }],
+  [new ContractError('timeout', 'No.'), { exitCode: 8, facts: { phase: 'reply', billed: 'maybe' } }],
+  [new ContractError('timeout', 'No.', { billed: 'no' }), { facts: { phase: 'reply', billed: 'no' } }],
+  [new GenerationError('timeout', 'No.'), { exitCode: 9, facts: { phase: 'result', billed: 'maybe' } }],
+  [
+    new GenerationError('timeout', 'No.', { phase: 'stream' }),
+    { facts: { phase: 'stream', billed: 'maybe' } },
+  ],
   [
     new OutputClosed(),
     {
       exitCode: 0,
-      code: 'output_closed',
+      code: 'interrupted',
       message: 'standard output was closed by its reader',
       facts: { phase: 'output' },
     },
@@ -198,7 +207,7 @@ test.each<[ModelgateError, object]>([
 
 describe('whether a call may have cost money', () => {
   const failed = (exit: ExitName, facts: ErrorFacts = {}, message = 'No.') =>
-    new ModelgateError(exit, 'x', message, facts)
+    new ModelgateError(exit, 'timeout', message, facts)
 
   test('is what the error says', () => {
     for (const billed of ['no', 'maybe', 'yes'] as const) {
@@ -242,7 +251,7 @@ describe('whether a call may have cost money', () => {
 })
 
 test('what has been reported passes on the exit code, and nothing else', () => {
-  const error = new ModelgateError('later', 'busy', 'Busy.')
+  const error = new ModelgateError('later', 'timeout', 'Busy.')
   const reported = new AlreadyReported(error)
   expect(reported).toMatchObject({ name: 'AlreadyReported', exitCode: 5, message: 'Busy.', cause: error })
 })

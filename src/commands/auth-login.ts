@@ -92,7 +92,7 @@ async function newKey(
     return { key: key.trim(), verdict, isChecked: true }
   }
   throw new UsageError('No key was given, and there is no terminal to ask for it.', {
-    code: 'answers_missing',
+    code: 'not_confirmed',
     hint: 'Pipe it in, or pass --api-key-file FILE.',
   })
 }
@@ -105,7 +105,7 @@ function silence(context: Context): readonly SilenceStep[] {
     {
       afterMs: 60_000,
       act() {
-        throw new UsageError('No key came on standard input for 60 s.', { code: 'stdin_silent', hint })
+        throw new UsageError('No key came on standard input for 60 s.', { code: 'input_silent', hint })
       },
     },
   ]

@@ -48,7 +48,7 @@ function requireTerminal({ stdin, stderr }: Context, { noInput }: ChatOptions): 
       ? 'standard error is not one'
       : 'standard input is not one'
   throw new UsageError(`A chat needs a terminal to type in: ${missing}.`, {
-    code: 'no_terminal',
+    code: 'not_confirmed',
     hint: 'In a script or a pipe, continue call by call: modelgate respond -c "…", or use --conversation-file.',
   })
 }

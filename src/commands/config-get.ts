@@ -30,7 +30,7 @@ export function registerConfigGet(command: Command, context: Context): void {
   )
 }
 
-/** @throws UsageError for an unknown setting, ConfigError `not_set` */
+/** @throws UsageError for an unknown setting, ConfigError `config_invalid` */
 async function getSetting(context: Context, { json, profile }: CommonOptions, typed: string): Promise<void> {
   const path = parseSettingPath(typed)
   const settings = await resolveSettings(context, { profile: path.profile ?? profile })
@@ -44,7 +44,6 @@ async function getSetting(context: Context, { json, profile }: CommonOptions, ty
       : described.value
   if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) {
     throw new ConfigError(`${typed} is not set.`, {
-      code: 'not_set',
       hint: `Set it: modelgate config set ${typed} VALUE`,
     })
   }

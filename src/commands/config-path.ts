@@ -32,7 +32,7 @@ export function registerConfigPath(command: Command, context: Context): void {
   )
 }
 
-/** @throws ConfigError `no_place` for a place that there is not */
+/** @throws ConfigError `config_invalid` for a place that there is not */
 async function showPlaces(
   context: Context,
   { json }: CommonOptions,
@@ -79,7 +79,6 @@ function noPlace(name: string): ConfigError {
   return new ConfigError(
     name === 'project' ? 'There is no project file here.' : `There is no place for ${name}.`,
     {
-      code: 'no_place',
       hint:
         name === 'project'
           ? 'It is looked for from the working directory up to the repository root: .modelgaterc.yaml, for example.'

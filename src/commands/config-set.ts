@@ -115,7 +115,7 @@ async function checkedValue(context: Context, path: SettingPath, text: string): 
   const result = await parseValue(kind as Kind<unknown>, value)
   if ('wrong' in result) {
     const problems = result.wrong.map(({ keys, problem }) => `${[file, ...keys].join('.')} ${problem}.`)
-    throw new UsageError(problems, { code: 'bad_value' })
+    throw new UsageError(problems, { code: 'config_invalid' })
   }
   return value
 }

@@ -171,5 +171,5 @@ function documentOf(checks: readonly Check[], { platform }: Context): ChecksDocu
 function errorOf({ exit_code: code, message }: Check): ModelgateError {
   const exits = Object.keys(exitCodes) as ExitName[]
   const exit = exits.find((name) => exitCodes[name].code === code)!
-  return new ModelgateError(exit, 'doctor_failed', message)
+  return new ModelgateError(exit, 'some_failed', message)
 }

@@ -82,7 +82,6 @@ function unknownTopic(before: readonly string[], word: string, names: readonly s
   return new UsageError(
     `There is no help on ${topic}.${near === undefined ? '' : ` Did you mean ${near}?`}`,
     {
-      code: 'unknown_topic',
       next: near === undefined ? undefined : ['modelgate', 'help', ...before, near],
       hint: known === '' ? 'See modelgate help.' : `There is help on ${known}.`,
     },

@@ -143,7 +143,7 @@ async function refuseMissing({ options, settings }: Session): Promise<void> {
   ]
   if (missing.length === 0) return
   throw new UsageError(missing, {
-    code: 'answers_missing',
+    code: 'not_confirmed',
     hint: hasKey
       ? 'On a terminal, modelgate init asks for it.'
       : 'On a terminal, modelgate init asks for it. With --yes the key may be left to MODELGATE_API_KEY.',

@@ -55,7 +55,6 @@ export function registerLog(command: Command, context: Context): void {
 function noArgument(word: string): UsageError {
   const isCall = /^[0-9a-f]{4,16}$/.test(word)
   return new UsageError(`modelgate log takes no argument ${JSON.stringify(word)}.`, {
-    code: 'too_many_arguments',
     hint: isCall
       ? `To see that call: modelgate log show ${word}`
       : 'To search for a text: modelgate log --grep TEXT',

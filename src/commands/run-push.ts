@@ -63,7 +63,7 @@ function missingError({ files }: RunPushDocument, look: readonly string[]): Mode
       : `The locked bytes of ${missing.length} files are`
   const message = `${which} not on this machine: ${firstFew(missing, maxNamed)}.`
   const hint = 'Push from the machine that has them. See how they stand here: '
-  return new ModelgateError('outdated', 'bytes_missing', message, {
+  return new ModelgateError('outdated', 'not_up_to_date', message, {
     phase: 'result',
     billed: 'no',
     ...leadTo(hint, nextCommand(look)),

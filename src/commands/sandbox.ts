@@ -175,7 +175,6 @@ export function parsePort(value = '0'): number {
     throw new UsageError(
       `--port ${port} belongs to another protocol: HTTP clients refuse to connect to it.`,
       {
-        code: 'bad_port',
         hint: 'Choose a port above 1024, such as 8080, or leave --port out.',
       },
     )

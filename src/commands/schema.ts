@@ -25,7 +25,6 @@ function parseName(given: string): SchemaName {
   const name = names.find((known) => known === given)
   if (name !== undefined) return name
   throw new UsageError(`The name must be one of ${names.join(', ')}, not ${JSON.stringify(given)}.`, {
-    code: 'invalid_argument',
     hint: 'Every document of --json is described by: modelgate schema output',
   })
 }

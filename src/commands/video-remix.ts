@@ -60,7 +60,6 @@ function splitArguments(
   if (last) return [undefined, id === undefined ? rest : [id, ...rest]]
   if (id !== undefined && id !== '') return [id, rest]
   throw new UsageError('No video was given.', {
-    code: 'id_missing',
     hint: 'Give the id of a finished video before the prompt, or --last for the one started last.',
   })
 }

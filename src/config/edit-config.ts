@@ -71,7 +71,6 @@ function isJson(path: string, text: string): boolean {
 
 function notEditable(path: string, { path: keys }: Change): ConfigError {
   return new ConfigError(`${path}: ${keys.join('.')} cannot be changed without changing other settings.`, {
-    code: 'config_not_editable',
     hint: 'The file uses anchors and aliases there: change it in an editor.',
   })
 }

@@ -134,7 +134,7 @@ function keyMissing(context: Context, profile: string): ModelgateError {
 
 /**
  * Rejects a key that cannot be sent as a bearer token. The message names the problem and the source, never the key.
- * @throws ConfigError `key_invalid`; ModelgateError `key_missing` (exit 3) for an empty one
+ * @throws ConfigError `config_invalid`; ModelgateError `key_missing` (exit 3) for an empty one
  */
 export function checkKey(key: string, source: string): void {
   if (key === '') {
@@ -147,7 +147,6 @@ export function checkKey(key: string, source: string): void {
   const problem = problemOf(key)
   if (problem === undefined) return
   throw new ConfigError(`The API key (${source}) ${problem}.`, {
-    code: 'key_invalid',
     hint: 'Give only the key, on one line, as the gateway issued it. It has not been sent.',
   })
 }
@@ -316,7 +315,7 @@ async function readPrivately(context: Context, file: string): Promise<string | u
         : undefined,
   })
   if (!(bytes instanceof ModelgateError)) return bytes.toString('utf8')
-  if (bytes.code === 'not_found' || bytes.code === 'not_a_folder') return undefined
+  if (bytes.code === 'not_found') return undefined
   if (bytes.code === 'config_invalid') throw bytes
   throw bytes.amend({
     code: 'config_invalid',

@@ -26,11 +26,11 @@ export function parseSettingPath(typed: string): SettingPath {
   if (name === undefined) throw unknownSetting(first)
   if (rest.length > 0 && !settingTable[name].isMapping) {
     throw new UsageError(`${plain} has no parts: ${quoted(own)} is not a setting.`, {
-      code: 'unknown_setting',
+      code: 'config_invalid',
     })
   }
   if (name === 'profile' && profile !== undefined) {
-    throw new UsageError('profile cannot be set in a profile.', { code: 'unknown_setting' })
+    throw new UsageError('profile cannot be set in a profile.', { code: 'config_invalid' })
   }
   return { name, inner: innerKeys(name, rest), profile }
 }
@@ -54,7 +54,7 @@ function unknownSetting(typed: string): UsageError {
     settingNames.map((name) => settingTable[name].file),
   )
   return new UsageError(`${quoted(typed)} is not a setting.`, {
-    code: 'unknown_setting',
+    code: 'config_invalid',
     hint: isKey
       ? 'Keys do not belong in configuration files: store it with modelgate auth login.'
       : nearest === undefined

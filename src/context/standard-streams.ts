@@ -161,7 +161,7 @@ export function createSink(
 
 function outputError(error: NodeJS.ErrnoException): FileError {
   const reason = error.code === 'ENOSPC' ? 'no space left' : (error.code ?? error.message)
-  return new FileError('output_failed', `Standard output cannot be written: ${reason}.`, { cause: error })
+  return new FileError('write_failed', `Standard output cannot be written: ${reason}.`, { cause: error })
 }
 
 /**

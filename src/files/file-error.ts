@@ -1,9 +1,9 @@
 import { closeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { FileError, UsageError } from '../errors.ts'
+import { FileError, UsageError, type ErrorCode } from '../errors.ts'
 
 interface Reason {
-  readonly code: string
+  readonly code: ErrorCode
   /** Ends the sentence that names the file. */
   readonly clause: string
   readonly hint?: string
@@ -22,7 +22,7 @@ const denied: Reason = {
 }
 
 const tooMany: Reason = {
-  code: 'too_many_files',
+  code: 'write_failed',
   clause: 'too many files are open on this machine',
   hint: 'Raise the limit with: ulimit -n 4096',
 }
@@ -33,16 +33,16 @@ const reasons: Readonly<Record<string, Reason>> = {
   EACCES: denied,
   EPERM: denied,
   EROFS: {
-    code: 'read_only',
+    code: 'permission_denied',
     clause: 'the file system is read-only',
     hint: 'Choose a folder that can be written.',
   },
-  EISDIR: { code: 'is_folder', clause: 'it is a folder', hint: 'Name a file.' },
-  ENOTDIR: { code: 'not_a_folder', clause: 'a part of its path is a file, not a folder' },
+  EISDIR: { code: 'not_a_file', clause: 'it is a folder', hint: 'Name a file.' },
+  ENOTDIR: { code: 'not_found', clause: 'a part of its path is a file, not a folder' },
   EEXIST: { code: 'write_failed', clause: 'a file with this name exists already' },
   ENOENT: { code: 'not_found', clause: 'it does not exist' },
-  ENAMETOOLONG: { code: 'name_too_long', clause: 'its name is too long', hint: 'Choose a shorter name.' },
-  ELOOP: { code: 'link_loop', clause: 'too many levels of symbolic links' },
+  ENAMETOOLONG: { code: 'bad_file_name', clause: 'its name is too long', hint: 'Choose a shorter name.' },
+  ELOOP: { code: 'not_a_file', clause: 'too many levels of symbolic links' },
   EMFILE: tooMany,
   ENFILE: tooMany,
 }
@@ -78,7 +78,7 @@ export function fileExists(path: string, cause?: unknown): FileError {
 export function folderMissing(path: string, cause?: unknown): FileError {
   const folder = dirname(path)
   return new FileError(
-    'folder_missing',
+    'not_found',
     `${shownPath(path)} cannot be written: the folder ${shownPath(folder)} does not exist.`,
     {
       hint: `Create the folder first: mkdir -p ${shellWord(folder)}`,
@@ -97,7 +97,7 @@ export function shownPath(path: string, limit = 300): string {
   return path.length > limit ? `"${path.slice(0, 120)}…"` : `"${path}"`
 }
 
-function reasonOf(cause: unknown, otherwise: string): Reason {
+function reasonOf(cause: unknown, otherwise: ErrorCode): Reason {
   const code = systemCode(cause) ?? ''
   if (Object.hasOwn(reasons, code)) return reasons[code]!
   return { code: otherwise, clause: code || (cause instanceof Error ? cause.message : String(cause)) }

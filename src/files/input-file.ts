@@ -143,7 +143,7 @@ async function readPipe(
     afterMs: defaultSeconds.standardInput * 1000,
     act() {
       const message = `No data arrived from the pipe ${shownPath(path)} within ${defaultSeconds.standardInput} s.`
-      throw new UsageError(message, { code: 'pipe_silent' })
+      throw new UsageError(message, { code: 'input_silent' })
     },
   }
   const over = () => tooLarge(path, `more than ${maxBytes} bytes`, maxBytes)

@@ -109,14 +109,14 @@ export type SavedMedia<Facts> = Facts &
 export interface MediaWriter<Saved> {
   /**
    * The bytes may be overwritten once the promise is settled, and not before that is it called again.
-   * @throws ContractError `not_an_image`, `not_a_video` as soon as the first bytes show it
+   * @throws ContractError `damaged_media` as soon as the first bytes show it
    * @throws FileError, UsageError as `openAtomicFile` does
    */
   write(bytes: Uint8Array): Promise<void>
   /**
    * Checks what has arrived, and gives it its name.
    * @param isFramed whether the transport showed where the content ends; true unless given
-   * @throws ContractError `empty_image`, `not_an_image`; `damaged_image` for what is kept as `NAME.damaged.EXT`
+   * @throws ContractError `damaged_media`; `damaged_media` for what is kept as `NAME.damaged.EXT`
    * @throws FileError
    */
   commit(isFramed?: boolean): Promise<Saved>
@@ -264,7 +264,7 @@ export function damagedMedia(
   kept: string | undefined,
 ): ContractError {
   const note = kept === undefined ? '' : ` It is kept as ${shownPath(kept)}.`
-  return new ContractError(`damaged_${noun}`, `The gateway sent a damaged ${noun}: ${damage}.${note}`, {
+  return new ContractError('damaged_media', `The gateway sent a damaged ${noun}: ${damage}.${note}`, {
     billed: 'yes',
   })
 }
@@ -275,7 +275,7 @@ export function unverifiedNote(noun: 'image' | 'video', subject: string): string
 }
 
 /** Errors after which the partial content is not kept: it is larger than allowed. */
-const notWorthKeeping = new Set(['download_too_large', 'image_too_large'])
+const notWorthKeeping = new Set(['reply_too_large'])
 
 /**
  * Ends a writer whose content has not arrived complete: what has arrived is kept apart, since it is all there is of what

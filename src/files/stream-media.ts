@@ -140,5 +140,5 @@ class OutputStream implements AtomicFile {
 function contentChanged(): ModelgateError {
   const message = 'The content at the URL changed during the download.'
   const facts = { phase: 'result', billed: 'no', hint: 'Run it again.' } as const
-  return new ModelgateError('later', 'download_changed', message, facts)
+  return new ModelgateError('later', 'connection_lost', message, facts)
 }

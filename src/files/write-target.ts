@@ -143,7 +143,7 @@ async function realFolder(folder: string, path: string): Promise<string> {
 }
 
 function isFolder(path: string): FileError {
-  return new FileError('is_folder', `${shownPath(path)} cannot be written: it is a folder.`, {
+  return new FileError('not_a_file', `${shownPath(path)} cannot be written: it is a folder.`, {
     hint: `Name a file in it: ${join(path, 'NAME')}`,
   })
 }

@@ -74,14 +74,14 @@ export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>,
 
   return {
     flush,
-    /** ASCII bytes, cut anywhere. @throws ContractError `bad_base64` */
+    /** ASCII bytes, cut anywhere. @throws ContractError `damaged_media` */
     async push(text: Buffer) {
       if (padding === 0) return decode(text)
       const clean = text.toString('latin1').replaceAll(whiteSpace, '')
       padding += clean.length
       if (padding > 2 || /[^=]/.test(clean)) throw badBase64()
     },
-    /** Writes the rest and returns the total number of bytes. @throws ContractError `bad_base64` */
+    /** Writes the rest and returns the total number of bytes. @throws ContractError `damaged_media` */
     async end() {
       // One character is less than a byte, and a whole quantum needs no padding.
       if (rest.length === 1 || (padding > 0 && rest.length + padding !== 4)) {
@@ -101,13 +101,13 @@ export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>,
 }
 
 function badBase64(): ContractError {
-  return new ContractError('bad_base64', 'The reply contains data that is not valid base64.', {
+  return new ContractError('damaged_media', 'The reply contains data that is not valid base64.', {
     hint: 'See the reply with --raw.',
   })
 }
 
 function imageTooLarge(): ContractError {
-  return new ContractError('image_too_large', 'The reply contains data that is larger than 2 GiB.')
+  return new ContractError('reply_too_large', 'The reply contains data that is larger than 2 GiB.')
 }
 
 const scheme = 'data:'
@@ -156,12 +156,12 @@ export function createMediaDecoder(write: (bytes: Uint8Array) => Promise<void>) 
 /**
  * The content of a `data:` URL, decoded without any network (RFC 2397).
  * @returns its media type
- * @throws ContractError `bad_data_url`, `bad_base64`
+ * @throws ContractError `damaged_media`
  */
 export async function readDataUrl(url: string, write: (bytes: Uint8Array) => Promise<void>): Promise<string> {
   const comma = url.indexOf(',')
   if (comma === -1) {
-    throw new ContractError('bad_data_url', 'The data URL of the reply has no content.', { billed: 'no' })
+    throw new ContractError('damaged_media', 'The data URL of the reply has no content.', { billed: 'no' })
   }
   const head = url.slice('data:'.length, comma)
   const content = decodePercent(Buffer.from(url.slice(comma + 1)))

@@ -1,4 +1,4 @@
-import { ContractError, GenerationError, ModelgateError } from '../errors.ts'
+import { asErrorCode, ContractError, GenerationError, ModelgateError, type ErrorCode } from '../errors.ts'
 import { isObject, listOf, objectOf, type JsonObject } from '../json.ts'
 import { changeContent, isContentRefusal } from './content-refusal.ts'
 
@@ -138,12 +138,12 @@ function requestIdIn(message: string | undefined): string | undefined {
 }
 
 /** An error code of the gateway as one of ours, in snake_case; undefined for one of digits alone, which says nothing. */
-export function errorCode(code: string | undefined): string | undefined {
+export function errorCode(code: string | undefined): ErrorCode | undefined {
   const word = code
     ?.toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '_')
     .replaceAll(/^_+|_+$/g, '')
-  return word && /[a-z]/.test(word.slice(0, 60)) ? word.slice(0, 60) : undefined
+  return word && /[a-z]/.test(word.slice(0, 60)) ? asErrorCode(word.slice(0, 60)) : undefined
 }
 
 /**
@@ -160,7 +160,7 @@ export function replyError(value: unknown): GenerationError {
 
 /** Relays write a failure as `data: plain text` (quirk 9). */
 export function plainFailure(text: string): GenerationError {
-  return new GenerationError('stream_error', `The gateway aborted the reply: ${text.slice(0, 400)}`)
+  return new GenerationError('generation_failed', `The gateway aborted the reply: ${text.slice(0, 400)}`)
 }
 
 /** How much of an HTML page is read to find its title. */
@@ -168,14 +168,14 @@ export const htmlHeadLength = 4096
 
 /** The reply came from a proxy or a web site. */
 export function htmlReply(text: string): ContractError {
-  return new ContractError('html_reply', `The gateway answered with ${htmlPage(text)}.`, {
+  return new ContractError('reply_not_understood', `The gateway answered with ${htmlPage(text)}.`, {
     hint: 'Check the base URL (--base-url): a proxy or a web site answers there.',
   })
 }
 
 export function tooLarge(limit: number): ContractError {
   const message = `A single message of the reply is larger than ${Math.round(limit / 1_048_576)} MiB.`
-  return new ContractError('message_too_large', message)
+  return new ContractError('reply_too_large', message)
 }
 
 /** The lines of data of one event: a message of the greatest size with a line for every few words has fewer. */
@@ -183,12 +183,12 @@ export const maxEventLines = 4 * 1024 ** 2
 
 export function tooManyLines(): ContractError {
   const message = `A single event of the reply has more than ${maxEventLines} lines of data.`
-  return new ContractError('message_too_large', message)
+  return new ContractError('reply_too_large', message)
 }
 
 /** The content is left out: error messages show no prompt or reply (fault S15). */
 export function malformed(): ContractError {
-  return new ContractError('malformed_message', 'A message of the reply is not valid JSON.')
+  return new ContractError('reply_not_understood', 'A message of the reply is not valid JSON.')
 }
 
 /** The beginning of the hint for an unknown outcome. */
@@ -197,7 +197,7 @@ export const checkUsage = 'Check your usage before you run it again'
 /** The body ended normally, but too early: inside a message, or before the end of the generation. */
 export function truncated(message = 'The reply was cut off in the middle.'): ModelgateError {
   const hint = `${checkUsage}.`
-  return new ModelgateError('unknown', 'stream_truncated', message, {
+  return new ModelgateError('unknown', 'connection_lost', message, {
     phase: 'stream',
     billed: 'maybe',
     hint,
@@ -206,7 +206,7 @@ export function truncated(message = 'The reply was cut off in the middle.'): Mod
 
 /** Only keep-alives have come for this long, or next to nothing. */
 export function stalledError(seconds: number): ModelgateError {
-  return new ModelgateError('unknown', 'stream_stalled', `The reply made no progress for ${seconds} s.`, {
+  return new ModelgateError('unknown', 'timeout', `The reply made no progress for ${seconds} s.`, {
     phase: 'stream',
     billed: 'maybe',
     hint: 'Allow more time with --progress-timeout.',

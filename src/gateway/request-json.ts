@@ -99,5 +99,5 @@ async function readJsonReply(
 
 function isCut(error: unknown): boolean {
   if (error instanceof ExchangeError) return true
-  return error instanceof ModelgateError && ['stream_truncated', 'stream_stalled'].includes(error.code)
+  return error instanceof ModelgateError && (error.code === 'connection_lost' || error.code === 'timeout')
 }

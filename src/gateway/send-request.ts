@@ -2,7 +2,7 @@ import type { Creation } from '../cost/creation.ts'
 import { ExchangeError, phaseOf } from './exchange-error.ts'
 import { requestIdOf, type ExchangeRequest, type Reply, exchange, type RequestBody } from './exchange.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
-import { ContractError, FileError, Interrupted, ModelgateError } from '../errors.ts'
+import { ContractError, FileError, Interrupted, ModelgateError, type ErrorCode } from '../errors.ts'
 import {
   Failure,
   judgeFailure,
@@ -184,7 +184,7 @@ async function readOrFail<Result>(
     const isLost =
       error instanceof ModelgateError &&
       (error.exit === 'later' || error.exit === 'unknown') &&
-      error.code !== 'read_deadline'
+      error.code !== 'deadline'
     if (!isLost) throw error
     return new Failure(error, mode !== 'never')
   }
@@ -300,8 +300,20 @@ export function refuseEncoding({ headers, close }: Reply): void {
   if (/^[\s,]*(?:identity[\s,]*)*$/i.test(encoding)) return
   close()
   const message = `The reply is encoded (${encoding.slice(0, 40)}), which was not requested.`
-  throw new ContractError('encoded_reply', message)
+  throw new ContractError('reply_not_understood', message)
 }
+
+type Codes = Readonly<Partial<Record<ExchangeError['fault'], ErrorCode>>>
+
+const notSentCodes: Codes = {
+  certificate: 'not_sent_certificate',
+  client_certificate: 'not_sent_certificate',
+  tls: 'not_sent_tls',
+  proxy: 'not_sent_proxy',
+  deadline: 'deadline',
+}
+
+const lostCodes: Codes = { deadline: 'deadline', timeout: 'timeout' }
 
 /** Converts a broken exchange to an error: not sent (6), unknown outcome (7), or a broken reply (8). */
 export function brokenError(error: ExchangeError, kind: RequestKind): ModelgateError {
@@ -310,21 +322,34 @@ export function brokenError(error: ExchangeError, kind: RequestKind): ModelgateE
   if (fault === 'source') {
     return new FileError('source_changed', message, { ...facts, phase: 'send', billed: 'no' })
   }
-  if (fault === 'protocol' || fault === 'limit') return new ContractError(`reply_${fault}`, message, facts)
+  if (fault === 'protocol') return new ContractError('reply_not_understood', message, facts)
+  if (fault === 'limit') return new ContractError('reply_too_large', message, facts)
   // A proxy that fails by itself has not passed anything on; a handshake that fails lets no request through.
   if (stage === 'connect' || stage === 'send' || fault === 'proxy' || fault === 'client_certificate') {
     // Reading has cost nothing in any case, and is often about something that is paid for.
     const text = kind === 'read' ? message : `${message} Nothing was sent.`
     const hint = notSentHint(fault)
-    return new ModelgateError('notSent', `not_sent_${fault}`, text, { ...facts, billed: 'no', hint })
+    return new ModelgateError('notSent', notSentCodes[fault] ?? 'not_sent', text, {
+      ...facts,
+      billed: 'no',
+      hint,
+    })
   }
   if (kind === 'read') {
     const hint = 'Run it again later.'
-    return new ModelgateError('later', `read_${fault}`, message, { ...facts, billed: 'no', hint })
+    return new ModelgateError('later', lostCodes[fault] ?? 'connection_lost', message, {
+      ...facts,
+      billed: 'no',
+      hint,
+    })
   }
   const hint =
     fault === 'deadline' ? `${checkUsage}, and allow it more time with --timeout.` : `${checkUsage}.`
-  return new ModelgateError('unknown', `outcome_${fault}`, message, { ...facts, billed: 'maybe', hint })
+  return new ModelgateError('unknown', lostCodes[fault] ?? 'connection_lost', message, {
+    ...facts,
+    billed: 'maybe',
+    hint,
+  })
 }
 
 function notSentHint(fault: ExchangeError['fault']): string {

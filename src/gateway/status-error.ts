@@ -1,4 +1,4 @@
-import { ContractError, ModelgateError, type ErrorFacts, type ExitName } from '../errors.ts'
+import { ContractError, ModelgateError, type ErrorCode, type ErrorFacts, type ExitName } from '../errors.ts'
 import { checkUsage, errorCode, readErrorBody, type ErrorBody } from './reply-errors.ts'
 import { changeContent, isContentRefusal } from './content-refusal.ts'
 import { requestIdOf, type ReplyHeaders } from './exchange.ts'
@@ -52,7 +52,7 @@ export function statusError(
     shouldRetry: shouldRetryValues.get(headers['x-should-retry'] ?? ''),
     hint: hintFor(exit, status, body, retryAfterS),
   }
-  const code = codeOf(exit, body) ?? `http_${status}`
+  const code = codeOf(exit, body) ?? (`http_${status}` as const)
   return new ModelgateError(exit, code, `${headline(exit)} (HTTP ${status}${detail(body)}`, facts)
 }
 
@@ -73,7 +73,7 @@ function exitOf(status: number, body: ErrorBody, kind: RequestKind): ExitName {
   return kind === 'read' ? 'later' : 'unknown'
 }
 
-function codeOf(exit: ExitName, { code, words }: ErrorBody): string | undefined {
+function codeOf(exit: ExitName, { code, words }: ErrorBody): ErrorCode | undefined {
   if (exit === 'failed') {
     return errorCode(words.find((word) => isContentRefusal({ words: [word] }))) ?? 'content_refused'
   }
@@ -130,13 +130,13 @@ function fieldNotFound({ param, words, message = '' }: ErrorBody): string | unde
 
 function unexpectedStatus(status: number, headers: ReplyHeaders): ContractError {
   if (status < 300 || status >= 400)
-    return new ContractError('unexpected_status', `The gateway answered with HTTP ${status}.`, {
+    return new ContractError('reply_not_understood', `The gateway answered with HTTP ${status}.`, {
       httpStatus: status,
     })
   const target = originOf(headers['location'])
   const message = `The gateway answered with a redirect (HTTP ${status}) to ${target}; it is not followed, so that neither key nor prompt goes elsewhere.`
   const hint = 'Set the address it points to as the base URL (--base-url), if you trust it.'
-  return new ContractError('unexpected_redirect', message, { httpStatus: status, billed: 'no', hint })
+  return new ContractError('reply_not_understood', message, { httpStatus: status, billed: 'no', hint })
 }
 
 function originOf(location: string | undefined): string {

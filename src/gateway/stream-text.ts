@@ -1,4 +1,4 @@
-import { ContractError, GenerationError, ModelgateError } from '../errors.ts'
+import { ContractError, GenerationError, ModelgateError, type ErrorCode } from '../errors.ts'
 import { createMessageReader } from './events/message-reader.ts'
 import { stalledError, truncated } from './reply-errors.ts'
 import { ExchangeError } from './exchange-error.ts'
@@ -153,7 +153,7 @@ export async function readTextReply(
 /** A connection that breaks after the end has come (fault E12), or what cannot be read after it (fault E13). */
 function breaksNothing(error: unknown, { endIsCertain }: TextDecoder): boolean {
   if (error instanceof ExchangeError) return true
-  const harmless = ['stream_truncated', 'malformed_message', ...(endIsCertain ? ['stream_error'] : [])]
+  const harmless = ['connection_lost', 'reply_not_understood', ...(endIsCertain ? ['generation_failed'] : [])]
   return error instanceof ModelgateError && harmless.includes(error.code)
 }
 
@@ -163,6 +163,11 @@ function translate(error: unknown, decoder: TextDecoder): unknown {
   if (error.fault !== 'reset') return brokenError(error, 'text')
   const truncated = truncatedError(decoder.result())
   return truncated.amend({ message: `${truncated.message} ${error.message}`, cause: error })
+}
+
+const failedCodes: Readonly<Partial<Record<FinishReason, ErrorCode>>> = {
+  content_filter: 'content_refused',
+  refusal: 'content_refused',
 }
 
 const failedReasons: Partial<Record<FinishReason, string>> = {
@@ -187,7 +192,7 @@ export function finishError(result: TextResult, generated: boolean): ModelgateEr
   if (failed !== undefined) {
     const message = `${failed}${reasonGiven}.`
     const hint = reason === 'cancelled' ? undefined : 'Change the prompt.'
-    return new GenerationError(`finish_${reason}`, message, { ...facts, hint })
+    return new GenerationError(failedCodes[reason] ?? 'generation_failed', message, { ...facts, hint })
   }
   if (reason === 'length' && result.text === '') {
     const message = `The token limit was reached before any text${reasonGiven}.`
@@ -219,7 +224,7 @@ export function truncatedError({ response_id: id }: TextResult): ModelgateError 
 /** The gateway continues the response in the background (`background`): there is only its id to print. */
 export function stillRunning({ response_id: id }: TextResult, status: string): ModelgateError {
   const name = id === null ? 'The response' : `The response ${id}`
-  return new ModelgateError('running', 'response_running', `${name} is still running (${status}).`, {
+  return new ModelgateError('running', 'still_running', `${name} is still running (${status}).`, {
     phase: 'result',
     billed: 'yes',
     remoteId: id ?? undefined,

@@ -34,7 +34,7 @@ function canBeSegment(text: string): boolean {
 }
 
 function badSegment(text: string, what: string): UsageError {
-  return new UsageError(`${text} cannot be ${what}.`, { code: 'bad_path_segment' })
+  return new UsageError(`${text} cannot be ${what}.`, { code: 'invalid_request' })
 }
 
 /** Where a gateway is; the content-generation style may have a root of its own. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
 import type { Context } from '../context.ts'
-import { ModelgateError, UsageError } from '../errors.ts'
+import { ModelgateError, UsageError, type ErrorCode } from '../errors.ts'
 import type { CheckedText, SchemaMessage, Unchecked } from './schema-worker.ts'
 
 /** The schema of `--schema`, and the check of an answer against it. */
@@ -26,7 +26,7 @@ type CheckContext = Pick<Context, 'clock' | 'signal'>
 /**
  * Compiles a schema with a standard JSON Schema validator, before anything is sent.
  * @param memory of the thread, in MiB
- * @throws UsageError `bad_schema` when it is no valid JSON Schema; the reason of the context's signal
+ * @throws UsageError `invalid_request` when it is no valid JSON Schema; the reason of the context's signal
  */
 export async function compileAnswerSchema(
   context: CheckContext,
@@ -36,7 +36,10 @@ export async function compileAnswerSchema(
   const checker = await openSchemaChecker(context, schema, memory)
   if (checker.kind === 'unchecked') {
     const { clause, hint } = checker
-    throw new UsageError(`--schema ${clause}.`, { code: 'bad_schema', ...(hint !== undefined && { hint }) })
+    throw new UsageError(`--schema ${clause}.`, {
+      code: 'invalid_request',
+      ...(hint !== undefined && { hint }),
+    })
   }
   return {
     schema,
@@ -54,7 +57,7 @@ export async function compileAnswerSchema(
   }
 }
 
-function schemaError(code: string, message: string, advice: string): ModelgateError {
+function schemaError(code: ErrorCode, message: string, advice: string): ModelgateError {
   const hint = `${advice}; the answer itself was kept.`
   return new ModelgateError('schema', code, message, { phase: 'result', billed: 'yes', hint })
 }

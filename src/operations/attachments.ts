@@ -73,14 +73,16 @@ function fileAttachment(name: string, content: Buffer): FileAttachment {
 function urlAttachment(url: string): UrlAttachment {
   const parsed = URL.parse(url)
   if (parsed === null || parsed.hostname === '') {
-    throw new UsageError(`${JSON.stringify(url.slice(0, 100))} is not a valid URL.`, { code: 'bad_url' })
+    throw new UsageError(`${JSON.stringify(url.slice(0, 100))} is not a valid URL.`, {
+      code: 'invalid_request',
+    })
   }
   return { kind: 'url', url, mediaType: mediaTypeOfName(parsed.pathname) }
 }
 
 function urlNotTaken(url: string): UsageError {
   return new UsageError(`${JSON.stringify(url.slice(0, 100))} is not a kind of URL that can be attached.`, {
-    code: 'bad_url',
+    code: 'invalid_request',
     hint: 'The gateway fetches https:, http: or gs: URLs; file: URLs and paths are read here. Download it first.',
   })
 }
@@ -90,7 +92,7 @@ function pathOf(url: string): string {
     return fileURLToPath(url)
   } catch (cause) {
     throw new UsageError(`${JSON.stringify(url.slice(0, 100))} is not a valid file URL.`, {
-      code: 'bad_url',
+      code: 'invalid_request',
       cause,
     })
   }

@@ -32,7 +32,7 @@ function costOfText(prices: Prices, { model, usage, state }: TextDocument, creat
 function imagesUsed({ model, usage, files, links, failures }: ImageDocument, creation: Creation) {
   const made = files.filter(({ existing }) => !existing)
   // An image that could not be saved has been made, unless the gateway sent none.
-  const lost = failures.filter(({ code }) => code !== 'image_missing')
+  const lost = failures.filter(({ code }) => code !== 'nothing_generated')
   const came = made.length + links.length
   const [first] = made
   const size = first === undefined || first.width === null ? null : `${first.width}x${first.height}`

@@ -5,7 +5,7 @@ import { subjectOf, type Endpoint, type Family } from '../contract/field.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
 import type { Model } from '../contract/known-models.ts'
 import type { Creation } from '../cost/creation.ts'
-import { ContractError, FileError, ModelgateError, UsageError } from '../errors.ts'
+import { ContractError, FileError, ModelgateError, UsageError, type ErrorCode } from '../errors.ts'
 import type { SavedImage } from '../events/image.ts'
 import { imageKind } from '../files/image-info.ts'
 import { describeInputFile } from '../files/input-file.ts'
@@ -223,7 +223,7 @@ function extensionFor(body: Body): string {
  * it would overwrite the file, skipping it would report success.
  */
 async function readExisting(context: FileContext, path: string): Promise<SavedImage | FileError> {
-  const problem = (code: string, message: string) =>
+  const problem = (code: ErrorCode, message: string) =>
     new FileError(code, message, {
       phase: 'input',
       hint: '--skip-existing takes it for an image that was made. Remove it, or choose another name.',
@@ -236,7 +236,7 @@ async function readExisting(context: FileContext, path: string): Promise<SavedIm
   })
   if (found instanceof FileError) return found
   if (found.damage !== undefined) {
-    return problem('damaged_image', `${JSON.stringify(path)} is damaged: ${found.damage}.`)
+    return problem('damaged_media', `${JSON.stringify(path)} is damaged: ${found.damage}.`)
   }
   return { ...found.file, revised_prompt: null, existing: true }
 }

@@ -100,7 +100,7 @@ function failureOf(errors: readonly ModelgateError[], count: number): ModelgateE
   const message = errors.map((error) => error.message).join('\n')
   const exit =
     errors.length === count && errors.every((error) => error.exit === first.exit) ? first.exit : 'partial'
-  return new ModelgateError(exit, 'files_unreadable', message, { phase: 'input', billed: 'no' })
+  return new ModelgateError(exit, 'some_failed', message, { phase: 'input', billed: 'no' })
 }
 
 function inspectionOf(

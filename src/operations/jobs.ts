@@ -177,13 +177,13 @@ export function namedJob<Kind extends RecordKind>(
   if (id === null) {
     throw new UsageError(
       `The id of the job is unknown, since the gateway's reply never arrived or could not be read. Its idempotency key is ${idempotency_key}.`,
-      { code: 'id_unknown', hint: 'Ask the gateway whether it exists before you start it again.' },
+      { code: 'unknown_id', hint: 'Ask the gateway whether it exists before you start it again.' },
     )
   }
   const kind = kinds.find((one) => one === known)
   if (kind === undefined) {
     throw new UsageError(`${id} is ${nouns[known]}.`, {
-      code: 'other_kind',
+      code: 'unknown_id',
       hint:
         known === 'image' || known === 'response'
           ? `To take it: modelgate wait ${shellWord(id)}`

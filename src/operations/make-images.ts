@@ -188,7 +188,7 @@ function failMissing(results: ImageResults, broken?: ModelgateError): void {
     if (!isAnswer || missing.length === wanted.length) throw broken
   }
   const message = `The gateway sent only ${wanted.length - missing.length} of ${wanted.length} images.`
-  const error = broken ?? new GenerationError('image_missing', message)
+  const error = broken ?? new GenerationError('nothing_generated', message)
   for (const index of missing) failImage(results, index, error)
 }
 
@@ -202,7 +202,7 @@ function throwRescued({ rescued, saved, document: { links } }: ImageResults): vo
 function someFailed({ document: { failures }, request, hasUnfetched, next }: ImageResults): ModelgateError {
   const rescued = failures.flatMap((failure) => failure.rescued ?? [])
   const message = `${failures.length} of ${request.wanted.length} images failed.`
-  const error = new ModelgateError('partial', 'some_images_failed', message, {
+  const error = new ModelgateError('partial', 'some_failed', message, {
     phase: 'result',
     billed: 'yes',
     ...(rescued.length > 0 && { rescued }),
@@ -215,7 +215,7 @@ function someFailed({ document: { failures }, request, hasUnfetched, next }: Ima
 function refuseDoubts({ doubts }: ImageResults): void {
   if (doubts.size === 0) return
   const subject = doubts.size === 1 ? 'An image' : `${doubts.size} images`
-  throw new GenerationError('doubtful_image', `${subject} could not be verified as what was asked for.`, {
+  throw new GenerationError('damaged_media', `${subject} could not be verified as what was asked for.`, {
     billed: 'yes',
   })
 }

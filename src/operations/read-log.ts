@@ -68,20 +68,20 @@ function says({ facts, words }: FoundCall, text: string): boolean {
 export function findCall(log: CallReader, id: string | undefined): FoundCall {
   if (id !== undefined && !/^[0-9a-f]{4,16}$/.test(id)) {
     throw new UsageError(`${JSON.stringify(id)} is not the id of a call, or the beginning of one.`, {
-      code: 'not_a_call',
+      code: 'unknown_id',
       hint: 'See the ids with: modelgate log',
     })
   }
   const [call, other] = (id === undefined ? log.calls() : log.withId(id)).take(id === undefined ? 1 : 2)
   if (other !== undefined) {
     throw new UsageError(`Several calls have ids that begin with ${id}.`, {
-      code: 'ambiguous_id',
+      code: 'unknown_id',
       hint: 'Give more of the id.',
     })
   }
   if (call !== undefined) return call
   throw new UsageError(id === undefined ? 'The log is empty.' : `There is no call ${id} in the log.`, {
-    code: 'no_such_call',
+    code: 'unknown_id',
     ...(id === undefined ? {} : { hint: 'See them with: modelgate log' }),
   })
 }

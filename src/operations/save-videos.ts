@@ -226,7 +226,6 @@ async function recordResult(
 
 function tooManyForStandardOutput(count: number, remoteId: string): UsageError {
   return new UsageError(`-o - takes one video, and the job has ${count}.`, {
-    code: 'one_video_only',
     billed: 'yes',
     remoteId,
     hint: 'Name a folder: -o DIR/',

@@ -1,7 +1,7 @@
 import { amountFrom, amountText, shownAmount, type Amount } from '../cost/amount.ts'
 import type { Creation } from '../cost/creation.ts'
 import type { KnownCost } from '../cost/estimate.ts'
-import { ModelgateError, UsageError, type ErrorFacts } from '../errors.ts'
+import { ModelgateError, UsageError, type ErrorFacts, type ErrorCode } from '../errors.ts'
 import type { Count } from '../files/calls/call-book.ts'
 import { leadTo, nextCommand } from '../files/next-command.ts'
 
@@ -107,7 +107,7 @@ export class Created {
       if (other === currency || creations <= 0) continue
       const message = `--max-cost cannot be checked: since ${sinceText} there were costs in ${other} and ${currency}.`
       throw new UsageError(message, {
-        code: 'several_currencies',
+        code: 'price_unknown',
         phase: 'config',
         hint: `To continue, ${laterTime}`,
       })
@@ -137,7 +137,7 @@ export function cannotCount(error: unknown): unknown {
   return error.amend({ message, phase: 'send', billed: 'no' })
 }
 
-function reached(code: string, message: string, facts: Pick<ErrorFacts, 'hint' | 'next'>): ModelgateError {
+function reached(code: ErrorCode, message: string, facts: Pick<ErrorFacts, 'hint' | 'next'>): ModelgateError {
   const all = { phase: 'send', billed: 'no', ...facts } as const
   return new ModelgateError('limit', code, `${message} Nothing was sent.`, all)
 }

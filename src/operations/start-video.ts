@@ -79,7 +79,7 @@ async function checkSource(
   const { state } = found
   if (state === 'completed') return
   throw new UsageError(`The video ${id} is ${formatState(found)}; only a completed video can be remixed.`, {
-    code: 'source_not_completed',
+    code: 'not_ready',
     remoteId: id,
     ...(state === 'failed'
       ? { hint: 'Choose another one; --no-check sends it anyway.' }

@@ -54,7 +54,7 @@ export function createImageSaver(
     const isAddress = /^\s*https?:\/\//i.test(text)
     if (isAddress)
       return onWarning(`The reply contains only the URL of an image: ${text.trim().slice(0, 2000)}`)
-    fail(broken('bad_base64', 'An image of the reply is not valid base64 and is not saved.'))
+    fail(broken('An image of the reply is not valid base64 and is not saved.'))
   }
   return {
     add(image) {
@@ -89,7 +89,7 @@ export function createImageSaver(
           if (rescued !== undefined) fail(rescued)
           else if (damage !== undefined) {
             const message = `An image of the reply is damaged: ${damage}. It is kept as ${shownPath(saved.path)}.`
-            fail(broken('damaged_image', message))
+            fail(broken(message))
           } else {
             savedCount++
             onSaved({ ...saved, mime_type: mediaType })
@@ -106,13 +106,13 @@ export function createImageSaver(
       const facts = { phase: 'output', billed: 'yes', rescued } as const
       if (savedCount === 0 && !isBroken) return first.amend({ exit: 'io', ...facts })
       const message = `${failures.length} of ${failures.length + savedCount} images could not be saved.`
-      return first.amend({ exit: 'partial', code: 'some_images_failed', message, ...facts })
+      return first.amend({ exit: 'partial', code: 'some_failed', message, ...facts })
     },
   }
 }
 
-function broken(code: 'bad_base64' | 'damaged_image', message: string): ContractError {
-  return new ContractError(code, message, { billed: 'yes', hint: 'Look at the reply with --raw.' })
+function broken(message: string): ContractError {
+  return new ContractError('damaged_media', message, { billed: 'yes', hint: 'Look at the reply with --raw.' })
 }
 
 /** Loaded with the first image: most replies contain none. */

@@ -63,7 +63,7 @@ export function approvalItems(
 
 function notAsked(id: string): UsageError {
   return new UsageError(`nothing in the input asks for ${JSON.stringify(id)}.`, {
-    code: 'call_not_found',
+    code: 'invalid_request',
     hint: 'Name the response that asks for it with --previous-response-id, or give its items with --history.',
   })
 }
@@ -127,7 +127,7 @@ function notCalled(call: string, calls: readonly FunctionCall[]): UsageError {
   const known =
     calls.length === 0 ? 'it has no function calls' : `its last calls are ${calls.map(callName).join(', ')}`
   return new UsageError(`nothing in the conversation calls ${JSON.stringify(call)}; ${known}.`, {
-    code: 'call_not_found',
+    code: 'invalid_request',
     ...(calls.length === 0
       ? { hint: "Give the conversation, the model's own message included, with --history." }
       : {}),

@@ -156,20 +156,15 @@ export async function readVideo(
   return { encodedVideo: base64, encoding: mimeType }
 }
 
-const kinds = {
-  image: { noun: 'picture', code: 'not_a_picture' },
-  video: { noun: 'video', code: 'not_a_video' },
-} as const
-
-async function readMedia(context: FileContext, media: MediaInput, kind: keyof typeof kinds) {
+async function readMedia(context: FileContext, media: MediaInput, kind: 'image' | 'video') {
   const bytes = 'bytes' in media ? media.bytes : await readInputFile(context, media.path)
   if (bytes instanceof ModelgateError) throw bytes.amend({ message: `${media.label}: ${bytes.message}` })
   const mimeType = sniffMediaType(bytes.subarray(0, 4096))
   if (mimeType?.startsWith(`${kind}/`)) return { base64: Buffer.from(bytes).toString('base64'), mimeType }
   const name = 'path' in media ? `${media.label} ${JSON.stringify(media.path)}` : media.label
   const actual = mimeType === undefined ? '' : ` but ${mimeType}`
-  const { noun, code } = kinds[kind]
-  throw new UsageError(`${name} is not a ${noun}${actual}.`, { code })
+  const noun = kind === 'image' ? 'picture' : 'video'
+  throw new UsageError(`${name} is not a ${noun}${actual}.`, { code: 'wrong_type' })
 }
 
 const hasPrompt = ({ prompt }: Body) => prompt !== undefined

@@ -186,7 +186,7 @@ export function reportFiltered(
   const reasons =
     filtered.reasons.length > 0 ? filtered.reasons : ['The gateway does not say why it was held back.']
   for (const [at, reason] of reasons.entries()) {
-    reportFailure(run, count + at + 1, new GenerationError('filtered', reason))
+    reportFailure(run, count + at + 1, new GenerationError('content_refused', reason))
   }
   return someMissing(filteredSentence(filtered, count), id)
 }
@@ -194,7 +194,7 @@ export function reportFiltered(
 /** The error for missing videos (exit 12). */
 export function someMissing(message: string, remoteId: string, facts: ErrorFacts = {}): ModelgateError {
   const all = { phase: 'result', billed: 'yes', remoteId, ...facts } as const
-  return new ModelgateError('partial', 'some_videos_failed', message, all)
+  return new ModelgateError('partial', 'some_failed', message, all)
 }
 
 /**
@@ -213,7 +213,7 @@ export function checkCount(
   if (known >= requested) return undefined
   const message = `The gateway sent only ${count} of ${requested} videos.`
   for (let index = known + 1; index <= requested; index++) {
-    reportFailure(run, index, new GenerationError('video_missing', message))
+    reportFailure(run, index, new GenerationError('nothing_generated', message))
   }
   return someMissing(message, id)
 }
@@ -227,15 +227,15 @@ export function doubtful(run: VideoRun, { acceptMismatch, strict }: Judgement): 
   const count = savedFiles(run).filter(({ verified }) => !verified).length
   if (count === 0) return undefined
   const message = `${count === 1 ? 'A video' : `${count} videos`} could not be verified as complete.`
-  return new GenerationError('doubtful_video', message, { billed: 'yes' })
+  return new GenerationError('damaged_media', message, { billed: 'yes' })
 }
 
 /** The error for a failed job (exit 9). */
 export function jobFailed({ id, failure, requestId }: JobReport): GenerationError {
   const { code, message } = failure ?? { code: null, message: 'no reason given' }
   const reason = code === null || message.includes(code) ? message : `${message} (${code})`
-  const isRefusal = code === 'filtered' || isContentRefusal({ message, words: [code ?? ''] })
-  return new GenerationError('job_failed', `The job ${id} failed: ${reason}`, {
+  const isRefusal = code === 'content_refused' || isContentRefusal({ message, words: [code ?? ''] })
+  return new GenerationError('generation_failed', `The job ${id} failed: ${reason}`, {
     remoteId: id,
     ...(requestId === null ? {} : { requestId }),
     ...(isRefusal ? { hint: changeContent } : {}),

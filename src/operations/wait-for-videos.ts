@@ -152,7 +152,7 @@ function failureOf(
     failed.length === outcomes.length && failed.every(({ error }) => error!.exit === first.exit)
   return new ModelgateError(
     isOneReason ? first.exit : 'partial',
-    'jobs_failed',
+    'some_failed',
     `${failed.length} ${of} failed.`,
     facts,
   )

@@ -78,15 +78,19 @@ function noCode(answer: string, language: string | undefined): GenerationError {
   const quote = answer.trim().replaceAll(/\s+/g, ' ')
   const begins =
     quote === '' ? '' : ` It begins: ${quote.slice(0, maxQuote)}${quote.length > maxQuote ? '…' : ''}`
-  return new GenerationError('no_code', `The answer has ${what}.${begins}`, {
+  return new GenerationError('nothing_generated', `The answer has ${what}.${begins}`, {
     billed: 'yes',
     ...leadTo('Ask for code in a fenced block. The whole answer, if the log keeps it: ', showLast),
   })
 }
 
 function cutCode(): GenerationError {
-  return new GenerationError('code_cut', 'The answer was truncated by the token limit inside the code.', {
-    billed: 'yes',
-    hint: 'Allow more tokens, or ask for less code.',
-  })
+  return new GenerationError(
+    'nothing_generated',
+    'The answer was truncated by the token limit inside the code.',
+    {
+      billed: 'yes',
+      hint: 'Allow more tokens, or ask for less code.',
+    },
+  )
 }

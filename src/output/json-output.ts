@@ -157,9 +157,13 @@ export function errorDocument(error: ModelgateError): ErrorDocument {
 /** @throws ContractError if the gateway's part of it is nested too deeply to be printed */
 function checkDepth(part: OutputDocument | OutputEvent): void {
   if (!Object.values(part).some(isTooDeep)) return
-  throw new ContractError('reply_too_deep', `The reply is nested more than ${maxJsonDepth} levels deep.`, {
-    hint: 'Use --raw to see the reply as it was received.',
-  })
+  throw new ContractError(
+    'reply_not_understood',
+    `The reply is nested more than ${maxJsonDepth} levels deep.`,
+    {
+      hint: 'Use --raw to see the reply as it was received.',
+    },
+  )
 }
 
 function isTooDeep(part: unknown): boolean {

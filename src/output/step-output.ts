@@ -44,7 +44,6 @@ export function openStepOutput(context: Context, name: string): StepOutput {
   }
   if (!path) {
     throw new UsageError('--github-output needs a step of GitHub Actions: GITHUB_OUTPUT is not set.', {
-      code: 'github_output_missing',
       hint: 'Elsewhere, leave the flag out: redirect standard output, or name a file with -o.',
     })
   }

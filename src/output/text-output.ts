@@ -197,7 +197,7 @@ export function collectText(renderer: Output | TextRenderer, file: TextFile | un
 
 /** Whether the answer came whole, and something else is wrong with it. */
 function isAboutWhole({ exit, code }: ModelgateError): boolean {
-  return exit === 'schema' || code === 'conversation_changed' || code === 'conversation_not_saved'
+  return exit === 'schema' || code === 'conversation_not_saved'
 }
 
 function isImagesOnly(document: OutputDocument): boolean {

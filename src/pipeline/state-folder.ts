@@ -11,7 +11,7 @@ import type { Project } from './project.ts'
  * Makes a folder below `.modelgate`, which only the user may read, and tells Git to leave `.modelgate` out.
  * @param name `results`, `replaced`, `runs`
  * @returns its path
- * @throws FileError `state_link`; the error of the system
+ * @throws FileError `no_state_folder`; the error of the system
  */
 export async function makeStateFolder(project: Project, name: string): Promise<string> {
   const path = join(project.stateFolder, name)
@@ -32,13 +32,13 @@ export async function makeStateFolder(project: Project, name: string): Promise<s
 /** The form of `.modelgate`. Version 0.1.0 wrote no number. */
 const stateVersion = 2
 
-/** @throws FileError `state_newer` when a newer program has written what is there */
+/** @throws FileError `other_version` when a newer program has written what is there */
 export async function checkStateVersion({ folder }: Pick<Project, 'folder'>): Promise<void> {
   const path = join(folder, '.modelgate', 'version')
   const found = Number.parseInt((await readStateFile(path))?.toString() ?? '')
   if (!(found > stateVersion)) return
   throw new FileError(
-    'state_newer',
+    'other_version',
     `${shownPath(dirname(path))} was written by a newer version of modelgate.`,
     {
       phase: 'input',
@@ -62,7 +62,7 @@ async function refuseLinks(top: string, inner: readonly string[]): Promise<void>
   const [first] = links
   if (first === undefined) return
   throw new FileError(
-    'state_link',
+    'no_state_folder',
     `${shownPath(first)} is a symbolic link, which could lead to anyone's files.`,
     {
       phase: 'input',

@@ -141,7 +141,6 @@ function listen(server: Server, port: number): Promise<void> {
       const reason = error.code === 'EADDRINUSE' ? 'it is in use' : (error.code ?? error.message)
       reject(
         new UsageError(`The sandbox cannot listen on port ${port}: ${reason}.`, {
-          code: 'port_unavailable',
           hint: 'Choose another with --port, or leave it out to take any free one.',
           cause: error,
         }),

@@ -198,9 +198,9 @@ test.each<[string, string[]]>([
 })
 
 test.each([
-  [['image', 'create', '--jsonl', '--sizze', '1x1', 'x'], 'image create', 'unknown_option'],
+  [['image', 'create', '--jsonl', '--sizze', '1x1', 'x'], 'image create', 'usage'],
   [['--profile', 'none', 'respond', 'x', '--jsonl'], 'respond', 'config_invalid'],
-  [['nonsense', '--jsonl'], 'modelgate', 'unknown_command'],
+  [['nonsense', '--jsonl'], 'modelgate', 'usage'],
 ])('--jsonl begins with start where a call is refused: %j', async (words, command, code) => {
   const { out } = await runMain(words)
   const [first, last, ...others] = out

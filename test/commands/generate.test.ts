@@ -176,7 +176,7 @@ test.each(['..', '.', 'models/..', '%2e%2e', 'models/', 'models/../x', 'a/../b',
   'the model %j is refused',
   async (model) => {
     const refusal = await refusalOf('generate', ['-m', model, 'hi'])
-    expect(refusal).toMatchObject({ exit: 2, code: 'bad_path_segment' })
+    expect(refusal).toMatchObject({ exit: 2, code: 'invalid_request' })
     expect(refusal.lines[0]).toContain(`-m ${JSON.stringify(model)} cannot be the model`)
   },
 )

@@ -131,7 +131,7 @@ describe('help --json', () => {
   test('of what there is not is refused as JSON', async () => {
     const { code, out, err } = await runMain(['help', '--json', 'vidoe'])
     expect([code, out]).toEqual([2, ''])
-    expect(JSON.parse(err)).toMatchObject({ error: { code: 'unknown_topic' } })
+    expect(JSON.parse(err)).toMatchObject({ error: { code: 'usage' } })
   })
 })
 

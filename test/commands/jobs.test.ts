@@ -186,7 +186,7 @@ test('--refresh looks up what has not ended, several at a time; a failed look-up
     const id = request.url!.split('/').at(-1)!
     if (id === 'video_bad') return reply(response, 404, { error: { message: `No video. Key ${key}.` } })
     const state = id === 'video_3' ? 'failed' : id === 'video_2' ? 'completed' : 'in_progress'
-    const error = state === 'failed' ? { code: 'filtered', message: `Not with ${key}.` } : null
+    const error = state === 'failed' ? { code: 'content_refused', message: `Not with ${key}.` } : null
     return reply(response, 200, {
       id,
       object: 'video',
@@ -228,7 +228,7 @@ test('--refresh looks up what has not ended, several at a time; a failed look-up
     expect.stringContaining('video_bad: The gateway knows no video video_bad.'),
   ])
   expect((await store.find('video_2'))!.record).toMatchObject({ progress: 60, expires_at: 1_800_000_000 })
-  expect((await store.find('video_3'))!.record.error!.code).toBe('filtered')
+  expect((await store.find('video_3'))!.record.error!.code).toBe('content_refused')
   for (const [where, text] of Object.entries({ out, err })) expectNoKey(where, text, key)
   expectNoKeyBelow(folder, key)
 })

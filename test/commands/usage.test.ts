@@ -44,7 +44,7 @@ const tokens = (input: number, output: number, cached = 0) => ({
 
 const failure = (billed: 'no' | 'maybe' | 'yes') => ({
   exit_code: 7,
-  error: { code: 'outcome_reset', message: 'The "reply": {was} lost.', billed },
+  error: { code: 'connection_lost', message: 'The "reply": {was} lost.', billed },
 })
 
 /** One of each kind. */

@@ -139,7 +139,7 @@ describe('pictures', () => {
     const env = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080', MODELGATE_API_KEY: 'k-123' }
     const url = `${page.url}/first`
     const hidden = await refused(['--image', url, '--allow-private-urls'], { env })
-    expect(hidden).toMatchObject({ exit: 2, code: 'not_a_picture' })
+    expect(hidden).toMatchObject({ exit: 2, code: 'wrong_type' })
     expect(hidden.lines[0]).toContain(`--image "${url}" is not a picture`)
     const refusal = await refused(['--image', 'http://169.254.1.1/x', 'A boat'], { env })
     expect(refusal.lines[0]).toMatch(/^--image "http:\/\/169\.254\.1\.1\/x": /)

@@ -37,10 +37,10 @@ test.each<[string, readonly string[], TestOverrides, string]>([
 })
 
 test.each<[string, readonly string[], TestOverrides, string]>([
-  ['no video', [], {}, 'id_missing'],
-  ['an empty id', ['', 'words'], {}, 'id_missing'],
+  ['no video', [], {}, 'usage'],
+  ['an empty id', ['', 'words'], {}, 'usage'],
   ['no prompt', ['video_1'], {}, 'prompt_missing'],
-  ['an empty prompt', ['video_1', ''], {}, 'empty_prompt'],
+  ['an empty prompt', ['video_1', ''], {}, 'prompt_missing'],
   ['a prompt that is too long', ['video_1', 'x'.repeat(32_001)], {}, 'invalid_request'],
 ])('%s is refused', async (_, argv, more, code) => {
   expect(await videoRefusal(['remix', '-m', 'sora-2', ...argv], { cwd, ...more })).toMatchObject({

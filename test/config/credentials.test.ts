@@ -53,7 +53,7 @@ test('a file that others can read becomes private', async () => {
 test('a key that cannot be sent is not stored, and a damaged file not replaced', async () => {
   const { context, scrub } = configPlace()
   expect(await failureOf(() => storeKey(context, 'default', 'two words'))).toMatchInlineSnapshot(`
-    "2 key_invalid (config)
+    "2 config_invalid (config)
     The API key (to be stored) contains white space.
     hint: Give only the key, on one line, as the gateway issued it. It has not been sent."
   `)

@@ -155,7 +155,7 @@ test('nothing is written that would not be read', async () => {
   `)
   expect(await failure({ user: 'profiles: { a: &x { quiet: true }, b: *x }\n' }, unset('profiles.a')))
     .toMatchInlineSnapshot(`
-      "2 config_not_editable (config)
+      "2 config_invalid (config)
       HOME/.config/modelgate/config.yaml: profiles.a cannot be changed without changing other settings.
       hint: The file uses anchors and aliases there: change it in an editor."
     `)

@@ -78,7 +78,7 @@ async function linesOf(
   const context = testContext()
   const output = createOutput(context, { mode, quiet: true, usage: false })
   for (const event of Object.values(sampleEvents) as OutputEvent[]) output.event(event)
-  const failure = new GenerationError('failed', 'The generation failed.')
+  const failure = new GenerationError('generation_failed', 'The generation failed.')
   if (end === 'end') await output.end(document)
   else await output.error(failure, document)
   const text = mode === 'json' && end === 'error' ? context.stderr.text : context.stdout.text

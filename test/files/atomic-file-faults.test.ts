@@ -148,9 +148,9 @@ test.each(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EMFILE'])('%s while creating 
   const codes = {
     ENOSPC: 'no_space',
     EDQUOT: 'no_space',
-    EROFS: 'read_only',
+    EROFS: 'permission_denied',
     EACCES: 'permission_denied',
-    EMFILE: 'too_many_files',
+    EMFILE: 'write_failed',
   }
   expect(await write(path, { fault: { step: create, fault: code } })).toMatchObject({
     code: codes[code as keyof typeof codes],

@@ -100,8 +100,8 @@ test('an existing file, folder or dangling link is refused when opened', async (
   await expect(save(folder, 'old', 'new')).rejects.toMatchObject(taken)
   await expect(save(folder, 'dangling', 'new')).rejects.toMatchObject(taken)
   await expect(save(folder, 'link', 'new')).rejects.toMatchObject(taken)
-  await expect(save(folder, 'sub', 'new', force)).rejects.toMatchObject({ exitCode: 10, code: 'is_folder' })
-  await expect(save(folder, 'none/', 'new', force)).rejects.toMatchObject({ code: 'is_folder' })
+  await expect(save(folder, 'sub', 'new', force)).rejects.toMatchObject({ exitCode: 10, code: 'not_a_file' })
+  await expect(save(folder, 'none/', 'new', force)).rejects.toMatchObject({ code: 'not_a_file' })
   expect((await readdir(folder)).toSorted()).toEqual(['dangling', 'link', 'old', 'sub'])
 })
 
@@ -110,7 +110,7 @@ test('the folders of a file are made', async () => {
   await save(folder, "out/it's here/a.png", 'x')
   expect(await readFile(join(folder, "out/it's here/a.png"), 'utf8')).toBe('x')
   await writeFile(join(folder, 'file'), '')
-  await expect(save(folder, 'file/a.png', 'x')).rejects.toMatchObject({ exitCode: 10, code: 'not_a_folder' })
+  await expect(save(folder, 'file/a.png', 'x')).rejects.toMatchObject({ exitCode: 10, code: 'not_found' })
 })
 
 test.each(['', 'a\0b'])('the name %j is refused', async (name) => {
@@ -124,7 +124,7 @@ test('the longest legal name works, a longer one is refused when opened', async 
   expect(await readdir(folder)).toEqual([longest])
   await expect(save(folder, `${longest}c`, 'x')).rejects.toMatchObject({
     exitCode: 10,
-    code: 'name_too_long',
+    code: 'bad_file_name',
   })
 })
 
@@ -322,7 +322,7 @@ describe('a file system', () => {
   test('that refuses a link for another reason is told', async () => {
     const folder = temporaryFolder()
     const saving = withFsHook(failing('link', 'EROFS'), () => save(folder, 'a', 'x'))
-    await expect(saving).rejects.toMatchObject({ exitCode: 10, code: 'read_only' })
+    await expect(saving).rejects.toMatchObject({ exitCode: 10, code: 'permission_denied' })
     expect(await readdir(folder)).toEqual([])
   })
 

@@ -64,7 +64,7 @@ describe('broken bytes', () => {
     const bytes = await encode(slope(40, 40))
     for (const broken of [new Uint8Array(0), bytes.subarray(0, 20), bytes.map((byte) => byte ^ 0x55)]) {
       await expect(decodeImage(broken, mediaType)).rejects.toMatchObject({
-        code: 'image_broken',
+        code: 'damaged_media',
         exitCode: 8,
       })
     }
@@ -82,7 +82,7 @@ describe('broken bytes', () => {
 
 test('a type without a decoder is named', async () => {
   await expect(decodeImage(new Uint8Array(8), 'image/gif')).rejects.toMatchObject({
-    code: 'image_type_unknown',
+    code: 'damaged_media',
     message: 'There is no decoder for image/gif.',
   })
 })

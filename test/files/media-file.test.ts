@@ -137,7 +137,7 @@ test('an image whose header cannot be read is damaged too', async () => {
   const bytes = webpBytes('VP8 ', Buffer.alloc(20))
   await expect(save(temporaryFolder(), bytes)).rejects.toMatchObject({
     exitCode: 8,
-    code: 'damaged_image',
+    code: 'damaged_media',
     message: expect.stringContaining('header cannot be read'),
   })
 })
@@ -270,7 +270,7 @@ test('what has no known format is kept only where it may have been cut anywhere'
     await file.write(Buffer.alloc(5000))
     const saved = file.commit(isFramed).catch((error: Error) => error)
     expect(await saved).toMatchObject(
-      isFramed ? { code: 'damaged_image' } : { path: 'hero.bin', verified: false },
+      isFramed ? { code: 'damaged_media' } : { path: 'hero.bin', verified: false },
     )
     expect(await readdir(folder)).toEqual([isFramed ? 'hero.damaged.bin' : 'hero.bin'])
   }
@@ -307,7 +307,7 @@ test('the longest taken name is cut to make room for its number', async () => {
 test('a folder under the name is reported with the first bytes', async () => {
   const folder = temporaryFolder()
   await mkdir(join(folder, 'hero.png'))
-  await expect(save(folder, pngBytes())).rejects.toMatchObject({ exitCode: 10, code: 'is_folder' })
+  await expect(save(folder, pngBytes())).rejects.toMatchObject({ exitCode: 10, code: 'not_a_file' })
   expect(await readdir(folder)).toEqual(['hero.png'])
 })
 

@@ -32,7 +32,7 @@ test('videos have words and a name of their own', async () => {
   expect(plan({ ...video, output: '{slug}.{ext}' }).pathFor({ index: 1, extension: 'mp4' })).toBe('video.mp4')
   expect(await found({ output: 'clip.{ext}' })).toMatchObject([{ exitCode: 10, code: 'file_exists' }])
   expect(await found({ output: '-', count: 2 })).toMatchObject([
-    { code: 'one_video_only', message: '-o - takes one video, but 2 were requested.' },
+    { code: 'usage', message: '-o - takes one video, but 2 were requested.' },
   ])
   expect(await found({ output: '{slug}.{ext}', count: 2 })).toMatchObject([
     { message: '-o "{slug}.{ext}" gives all 2 videos the same name.' },
@@ -144,22 +144,19 @@ describe('before anything is sent', () => {
   })
 
   test.each<[Partial<OutputRequest>, string]>([
-    [{ output: '-', count: 2 }, '2 one_image_only -o - takes one image, but 2 were requested.'],
+    [{ output: '-', count: 2 }, '2 usage -o - takes one image, but 2 were requested.'],
     [{ output: '' }, '2 bad_file_name -o "" is not a file name.'],
     [{ output: 'a\0b' }, String.raw`2 bad_file_name -o "a\u0000b" is not a file name.`],
     [{ output: 'a\nb' }, String.raw`2 bad_file_name -o "a\nb" is not a file name.`],
-    [{ output: '{n}{Ext}' }, '2 unknown_token -o "{n}{Ext}" has an unknown placeholder: {n}, {Ext}.'],
-    [
-      { output: '{slug}.{ext}', count: 2 },
-      '2 names_collide -o "{slug}.{ext}" gives all 2 images the same name.',
-    ],
+    [{ output: '{n}{Ext}' }, '2 usage -o "{n}{Ext}" has an unknown placeholder: {n}, {Ext}.'],
+    [{ output: '{slug}.{ext}', count: 2 }, '2 usage -o "{slug}.{ext}" gives all 2 images the same name.'],
     [
       { output: '{id}/{index}.png' },
-      '2 id_in_folder -o "{id}/{index}.png": {id} is known only after the images are made, so it cannot be part of a folder name.',
+      '2 usage -o "{id}/{index}.png": {id} is known only after the images are made, so it cannot be part of a folder name.',
     ],
     [
       { output: 'x'.repeat(256) },
-      `10 name_too_long "${'x'.repeat(256)}" cannot be written: its name is too long.`,
+      `10 bad_file_name "${'x'.repeat(256)}" cannot be written: its name is too long.`,
     ],
   ])('%j is told', async (request, problem) => {
     expect(await problems(temporaryFolder(), request)).toEqual([problem])
@@ -171,23 +168,23 @@ describe('before anything is sent', () => {
     expect(readdirSync(cwd)).toEqual([])
     writeFiles(cwd, { file: '' })
     const problems = await plan({ output: 'file/c/', count: 4 }, testContext({ cwd })).check()
-    expect(problems).toMatchObject([{ exitCode: 10, code: 'not_a_folder' }])
+    expect(problems).toMatchObject([{ exitCode: 10, code: 'not_found' }])
   })
 
   test('an id may be as long as one can get', async () => {
     const output = `${'x'.repeat(250)}{id}`
     expect(await problems(temporaryFolder(), { output })).toEqual([
-      expect.stringMatching(/^10 name_too_long/),
+      expect.stringMatching(/^10 bad_file_name/),
     ])
   })
 
   test('a later file of a folder may be the one that cannot be written', async () => {
     const folder = temporaryFolder()
     mkdirSync(`${folder}/hero-2.png`)
-    const isFolder = '10 is_folder "hero-2.png" cannot be written: it is a folder.'
+    const isFolder = '10 not_a_file "hero-2.png" cannot be written: it is a folder.'
     expect(await problems(folder, { output: 'hero-{index}.png', count: 3 })).toEqual([isFolder])
     const long = 'x'.repeat(250)
-    const tooLong = (name: string) => `10 name_too_long "${name}" cannot be written: its name is too long.`
+    const tooLong = (name: string) => `10 bad_file_name "${name}" cannot be written: its name is too long.`
     expect(await problems(folder, { output: `${long}{index}.png`, count: 11 })).toEqual([
       tooLong(`${long}10.png`),
     ])
@@ -234,10 +231,10 @@ describe('before anything is sent', () => {
     const folder = temporaryFolder()
     writeFiles(folder, { file: '', 'dir-1/x': '' })
     expect(await problems(folder, { output: 'file/x.png' })).toEqual([
-      expect.stringMatching(/^10 not_a_folder /),
+      expect.stringMatching(/^10 not_found /),
     ])
     expect(await problems(folder, { output: 'dir', count: 2 })).toEqual([
-      expect.stringMatching(/^10 is_folder /),
+      expect.stringMatching(/^10 not_a_file /),
     ])
   })
 

@@ -41,7 +41,7 @@ test('what cannot be sent is a problem that is returned, never a wait', async ()
     code: 'not_found',
     message: '"none" cannot be read: it does not exist.',
   })
-  expect(await problem('sub')).toMatchObject({ exitCode: 10, code: 'is_folder' })
+  expect(await problem('sub')).toMatchObject({ exitCode: 10, code: 'not_a_file' })
   expect(await problem('empty')).toMatchObject({
     exitCode: 2,
     code: 'empty_file',
@@ -57,10 +57,10 @@ test('what cannot be sent is a problem that is returned, never a wait', async ()
     code: 'not_a_file',
     message: '"/dev/zero" is not a regular file or a pipe.',
   })
-  expect(await problem('large/x')).toMatchObject({ exitCode: 10, code: 'not_a_folder' })
+  expect(await problem('large/x')).toMatchObject({ exitCode: 10, code: 'not_found' })
   expect(await problem('')).toMatchObject({ exitCode: 2, code: 'bad_file_name' })
   expect(await problem('a\0b')).toMatchObject({ exitCode: 2, code: 'bad_file_name' })
-  expect(await problem('x'.repeat(5000))).toMatchObject({ exitCode: 10, code: 'name_too_long' })
+  expect(await problem('x'.repeat(5000))).toMatchObject({ exitCode: 10, code: 'bad_file_name' })
 })
 
 /** A named pipe, and the context of whoever reads it. */
@@ -123,7 +123,7 @@ test('a pipe without a writer is abandoned after 180 seconds', async () => {
   await context.clock.advance(1)
   expect(await reading).toMatchObject({
     exitCode: 2,
-    code: 'pipe_silent',
+    code: 'input_silent',
     message: 'No data arrived from the pipe "pipe" within 180 s.',
   })
   await writer.close()
@@ -185,5 +185,5 @@ test('errors of the system that are no mistake in the call exit with 10', () => 
     code: 'read_failed',
     message: '"a" cannot be read: EIO.',
   })
-  expect(failure('EMFILE')).toMatchObject({ exitCode: 10, code: 'too_many_files' })
+  expect(failure('EMFILE')).toMatchObject({ exitCode: 10, code: 'write_failed' })
 })

@@ -35,14 +35,14 @@ test.for([
   'AA= =x',
   'AAAAA',
 ])('refuses %s', async (text) => {
-  expect(await decode([Buffer.from(text)])).toBe('bad_base64')
+  expect(await decode([Buffer.from(text)])).toBe('damaged_media')
   expect(
     await decode(
       Buffer.from(text)
         .map((byte) => byte)
         .reduce<Uint8Array[]>((all, byte) => [...all, Uint8Array.of(byte)], []),
     ),
-  ).toBe('bad_base64')
+  ).toBe('damaged_media')
 })
 
 test('agrees with Node on large texts, whatever the pieces', async () => {
@@ -88,7 +88,7 @@ test.each([393_216, 786_432])(
 test('what is larger than the limit is refused before it is written, and what is as large is not', async () => {
   for (const [size, outcome] of [
     [400_000, 'written'],
-    [400_001, 'image_too_large'],
+    [400_001, 'reply_too_large'],
   ] as const) {
     let written = 0
     const decoder = createBase64Decoder(async ({ length }) => void (written += length), 400_000)

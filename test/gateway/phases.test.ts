@@ -72,7 +72,7 @@ test.for<[string, ServerReply]>([
 test('a switch of protocols is no answer', async () => {
   const reply = [readAll, write(head(101, { upgrade: 'x', connection: 'upgrade' })), end]
   const { url } = await localServer([reply])
-  expect(await outcomeOf(testGateway(url))).toMatchObject({ exitCode: 7, code: 'outcome_reset' })
+  expect(await outcomeOf(testGateway(url))).toMatchObject({ exitCode: 7, code: 'connection_lost' })
 })
 
 test('silence before the headers ends at the first-byte limit, not before', async () => {
@@ -85,7 +85,7 @@ test('silence before the headers ends at the first-byte limit, not before', asyn
   await gateway.clock.advance(1_001)
   expect(await outcome).toMatchObject({
     exitCode: 7,
-    code: 'outcome_timeout',
+    code: 'timeout',
     facts: { phase: 'wait', billed: 'maybe' },
   })
   await until(() => server.openSockets === 0)
@@ -122,7 +122,7 @@ test('an upload that makes no progress ends soon after the idle limit, unsent', 
   await advanceUntilSettled(gateway.clock, 1_000, outcome, () => server.isEndless)
   expect(await outcome).toMatchObject({
     exitCode: 6,
-    code: 'not_sent_timeout',
+    code: 'not_sent',
     facts: { phase: 'send', billed: 'no' },
   })
   // How long the system's buffers take to fill is up to the machine: at most as long as twice the limit lets them.
@@ -237,11 +237,11 @@ test('a body that fails with an error of ours passes it on', async () => {
   const server = await localServer([[readHead, stall]])
   const gateway = testGateway(server.url)
   const body = brokenSource(() => {
-    throw new FileError('file_gone', 'The file has gone.')
+    throw new FileError('not_found', 'The file has gone.')
   })
   expect(await outcomeOf(gateway, textRequest(gateway, { body }))).toMatchObject({
     exitCode: 10,
-    code: 'file_gone',
+    code: 'not_found',
   })
 })
 

@@ -95,7 +95,7 @@ test('a proxy that says nothing ends at the connect limit, with its socket', asy
   const outcome = outcomeOf(gateway)
   await until(() => (proxy.requests[0]?.line ?? '') !== '')
   await gateway.clock.advance(10_001)
-  expect(await outcome).toMatchObject({ exitCode: 6, code: 'not_sent_timeout' })
+  expect(await outcome).toMatchObject({ exitCode: 6, code: 'not_sent' })
   await until(() => proxy.openSockets === 0)
 })
 

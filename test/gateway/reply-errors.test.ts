@@ -264,7 +264,7 @@ test.each<[string, ModelgateError, object]>([
     plainFailure(`upstream died ${'x'.repeat(400)}`),
     {
       exitCode: 9,
-      code: 'stream_error',
+      code: 'generation_failed',
       message: `The gateway aborted the reply: upstream died ${'x'.repeat(386)}`,
     },
   ],
@@ -273,7 +273,7 @@ test.each<[string, ModelgateError, object]>([
     htmlReply('<title>Log in</title>'),
     {
       exitCode: 8,
-      code: 'html_reply',
+      code: 'reply_not_understood',
       message: 'The gateway answered with an HTML page, "Log in".',
       facts: { hint: 'Check the base URL (--base-url): a proxy or a web site answers there.' },
     },
@@ -283,7 +283,7 @@ test.each<[string, ModelgateError, object]>([
     tooLarge(64 * 1024 * 1024),
     {
       exitCode: 8,
-      code: 'message_too_large',
+      code: 'reply_too_large',
       message: 'A single message of the reply is larger than 64 MiB.',
     },
   ],
@@ -292,21 +292,21 @@ test.each<[string, ModelgateError, object]>([
     tooManyLines(),
     {
       exitCode: 8,
-      code: 'message_too_large',
+      code: 'reply_too_large',
       message: 'A single event of the reply has more than 4194304 lines of data.',
     },
   ],
   [
     'a message that is no JSON',
     malformed(),
-    { exitCode: 8, code: 'malformed_message', message: 'A message of the reply is not valid JSON.' },
+    { exitCode: 8, code: 'reply_not_understood', message: 'A message of the reply is not valid JSON.' },
   ],
   [
     'an end that is too early',
     truncated(),
     {
       exitCode: 7,
-      code: 'stream_truncated',
+      code: 'connection_lost',
       message: 'The reply was cut off in the middle.',
       facts: { phase: 'stream', billed: 'maybe', hint: 'Check your usage before you run it again.' },
     },
@@ -316,7 +316,7 @@ test.each<[string, ModelgateError, object]>([
     stalledError(300),
     {
       exitCode: 7,
-      code: 'stream_stalled',
+      code: 'timeout',
       message: 'The reply made no progress for 300 s.',
       facts: { phase: 'stream', billed: 'maybe', hint: 'Allow more time with --progress-timeout.' },
     },

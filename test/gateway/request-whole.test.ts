@@ -45,25 +45,25 @@ test('asks again for a reply that was cut', async () => {
 
 test('ends with the error of the last reply when every one was cut', async () => {
   const server = await localServer([cut, cut, cut])
-  await expect(whole(testGateway(server.url))).rejects.toMatchObject({ exitCode: 5, code: 'read_reset' })
+  await expect(whole(testGateway(server.url))).rejects.toMatchObject({ exitCode: 5, code: 'connection_lost' })
 })
 
 test('--retry never asks once, also when the reply was cut', async () => {
   const server = await localServer([cut])
   const gateway = testGateway(server.url, { policy: { mode: 'never' } })
-  await expect(whole(gateway)).rejects.toMatchObject({ exitCode: 5, code: 'read_reset' })
+  await expect(whole(gateway)).rejects.toMatchObject({ exitCode: 5, code: 'connection_lost' })
 })
 
 test.each(['later', 'unknown'] as const)('asks again when reading ends with %s', async (exit) => {
   const server = await localServer([ok, ok])
-  const stalled = new ModelgateError(exit, 'stream_stalled', 'No progress.')
+  const stalled = new ModelgateError(exit, 'timeout', 'No progress.')
   expect(await whole(testGateway(server.url), failingOnce(stalled))).toBe('ok')
 })
 
 test.each([
-  ['a reply that breaks the contract', new ContractError('reply_too_deep', 'Deep.')],
+  ['a reply that breaks the contract', new ContractError('reply_not_understood', 'Deep.')],
   ['a fault of the reader', new TypeError('x is undefined')],
-  ['the time limit', new ModelgateError('later', 'read_deadline', 'Too late.')],
+  ['the time limit', new ModelgateError('later', 'deadline', 'Too late.')],
 ])('does not ask again after %s', async (_, error) => {
   const server = await localServer([ok])
   await expect(whole(testGateway(server.url), failingOnce(error))).rejects.toBe(error)
@@ -97,7 +97,7 @@ test('a signal between two attempts tells what the first may have cost', async (
   ] as const) {
     const server = await localServer([ok])
     const gateway = testGateway(server.url, { skipWaits: false })
-    const lost = new ModelgateError('unknown', 'stream_stalled', 'No progress.', facts)
+    const lost = new ModelgateError('unknown', 'timeout', 'No progress.', facts)
     const result = whole(gateway, failingOnce(lost)).catch((error: unknown) => error)
     await until(() => gateway.retries.length === 1)
     gateway.abort(new Interrupted('interrupt'))
@@ -117,7 +117,7 @@ test('follows redirects within the origin, at most three', async () => {
   const endless = await localServer(Array.from({ length: 4 }, () => redirect('/v1/things')))
   await expect(whole(testGateway(endless.url))).rejects.toMatchObject({
     exitCode: 8,
-    code: 'unexpected_redirect',
+    code: 'reply_not_understood',
   })
 })
 

@@ -117,12 +117,12 @@ test('does not repeat a refused key or refused content, whose statuses are those
 })
 
 test('an error without a status is not repeated', () => {
-  const error = new ModelgateError('later', 'x', 'No.')
+  const error = new ModelgateError('later', 'timeout', 'No.')
   for (const kind of kinds) expect(mayRepeatAnswered(error, kind, always)).toBe(false)
 })
 
 describe('the hint at --retry always', () => {
-  const unknown = new ModelgateError('unknown', 'x', 'No.', { hint: 'Wait.' })
+  const unknown = new ModelgateError('unknown', 'timeout', 'No.', { hint: 'Wait.' })
   const onlyAlways = ({ mode }: RetryPolicy) => mode === 'always'
   const hinted = 'Check your usage before you run it again; --retry always repeats such requests.'
 
@@ -135,7 +135,7 @@ describe('the hint at --retry always', () => {
     ['the request is repeated anyway', unknown, safe, () => true, true],
     ['no mode would repeat it', unknown, safe, () => false, false],
     ['no retries are allowed', unknown, { ...safe, maxRetries: 0 }, onlyAlways, false],
-    ['the outcome is known', new ModelgateError('later', 'x', 'No.'), safe, onlyAlways, false],
+    ['the outcome is known', new ModelgateError('later', 'timeout', 'No.'), safe, onlyAlways, false],
   ] as const)('is not given where %s', ([, error, policy, mayRepeat, repeatable]) => {
     const failure = judgeFailure(error, policy, mayRepeat)
     expect(failure.error).toBe(error)

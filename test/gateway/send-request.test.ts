@@ -76,12 +76,12 @@ test('tells of each request that may cost money before it is sent, and of no oth
 
 test('what is not admitted is not sent; a request that reads is not asked about', async () => {
   const server = await localServer([ok])
-  const admit = () => Promise.reject(new ModelgateError('limit', 'limit_reached', 'Enough.'))
+  const admit = () => Promise.reject(new ModelgateError('limit', 'creations_limit', 'Enough.'))
   const gateway = { ...testGateway(server.url), admit }
   const { url } = textRequest(gateway)
   for (const kind of ['text', 'create'] as const) {
     const refused = await outcomeOf(gateway, textRequest(gateway, { kind }))
-    expect(refused).toMatchObject({ code: 'limit_reached', exitCode: 15 })
+    expect(refused).toMatchObject({ code: 'creations_limit', exitCode: 15 })
   }
   expect(server.requests).toEqual([])
   expect(await outcomeOf(gateway, { method: 'GET', url, kind: 'read', accept: '*/*' })).toBe('ok')

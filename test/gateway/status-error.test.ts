@@ -217,12 +217,12 @@ test.for([
 })
 
 test.for([
-  [100, 'unexpected_status', 'The gateway answered with HTTP 100.', undefined],
-  [199, 'unexpected_status', 'The gateway answered with HTTP 199.', undefined],
-  [600, 'unexpected_status', 'The gateway answered with HTTP 600.', undefined],
+  [100, 'reply_not_understood', 'The gateway answered with HTTP 100.', undefined],
+  [199, 'reply_not_understood', 'The gateway answered with HTTP 199.', undefined],
+  [600, 'reply_not_understood', 'The gateway answered with HTTP 600.', undefined],
   [
     300,
-    'unexpected_redirect',
+    'reply_not_understood',
     'The gateway answered with a redirect (HTTP 300) to nowhere; it is not followed, so that neither key nor prompt goes elsewhere.',
     'Set the address it points to as the base URL (--base-url), if you trust it.',
   ],

@@ -91,7 +91,7 @@ const replies: readonly (readonly [string, ServerReply, string, string])[] = [
     '9 error_in_reply',
     'Hello',
   ],
-  ['an error as plain text', sse([delta('Hel'), 'data: upstream error\n\n']), '9 stream_error', 'Hel'],
+  ['an error as plain text', sse([delta('Hel'), 'data: upstream error\n\n']), '9 generation_failed', 'Hel'],
   ['only comments', sse([': PING\n\n']), '8 reply_not_understood', ''],
 ]
 
@@ -145,7 +145,7 @@ test('words of the gateway after a certain end are no failure, after another the
   expect([await certain.over, certain.text]).toEqual(['ok', 'Hello'])
   const stop = event({ candidates: [{ content: { parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }] })
   const repeated = await streaming(sse([stop, bare]), { decoder: createContentDecoder })
-  expect(await repeated.over).toBe('9 stream_error')
+  expect(await repeated.over).toBe('9 generation_failed')
 })
 
 test('waits a moment for the usage that comes after the end', async () => {
@@ -229,7 +229,7 @@ test('the reader’s own slowness is no silence of the gateway', async () => {
   await stream.gateway.clock.advance(299_000)
   expect(over).toBe(false)
   await stream.gateway.clock.advance(1_001)
-  expect(await stream.over).toBe('7 stream_stalled')
+  expect(await stream.over).toBe('7 timeout')
 })
 
 test('an abort after the end has come is still an abort', async () => {
@@ -240,11 +240,11 @@ test('an abort after the end has come is still an abort', async () => {
 })
 
 test('a receiver that fails ends the exchange', async () => {
-  const failure = new ModelgateError('io', 'output_failed', 'No space.')
+  const failure = new ModelgateError('io', 'write_failed', 'No space.')
   const stream = await streaming([readAll, write(chunked), flood(chunk(delta('x')))], {
     flush: () => Promise.reject(failure),
   })
-  expect(await stream.over).toBe('10 output_failed')
+  expect(await stream.over).toBe('10 write_failed')
   await until(() => stream.server.openSockets === 0)
 })
 
@@ -254,7 +254,7 @@ test('the total limit passes in the stream: 7', async () => {
   })
   await until(() => stream.text !== '')
   await stream.gateway.clock.advance(5_001)
-  expect(await stream.over).toBe('7 outcome_deadline')
+  expect(await stream.over).toBe('7 deadline')
 })
 
 test('a reset while the reader is slow still gives what had come', async () => {
@@ -271,6 +271,6 @@ test('a reset while the reader is slow still gives what had come', async () => {
   const stream = await streaming(reply, { flush: () => (flushes++ === 0 ? gate.promise : Promise.resolve()) })
   await until(() => flushes > 0)
   gate.resolve()
-  expect(await stream.over).toBe('7 stream_truncated')
+  expect(await stream.over).toBe('7 connection_lost')
   expect(stream.text.startsWith('a')).toBe(true)
 })

@@ -81,7 +81,7 @@ test.each(['gzip', 'identity, gzip', 'gzip, identity', 'identityx'])(
   (encoding) => {
     expect(refusal(encoding)).toEqual({
       closed: 1,
-      code: 'encoded_reply',
+      code: 'reply_not_understood',
       exitCode: 8,
       message: `The reply is encoded (${encoding}), which was not requested.`,
     })
@@ -100,11 +100,11 @@ test.each<
   [Stage, ExchangeFault, RequestKind, number, string, string, string | undefined, string | undefined]
 >([
   ['send', 'source', 'create', 10, 'source_changed', 'No.', 'no', undefined],
-  ['wait', 'protocol', 'create', 8, 'reply_protocol', 'No.', 'maybe', undefined],
-  ['wait', 'limit', 'read', 8, 'reply_limit', 'No.', 'maybe', undefined],
-  ['connect', 'dns', 'create', 6, 'not_sent_dns', 'No. Nothing was sent.', 'no', network],
-  ['send', 'reset', 'create', 6, 'not_sent_reset', 'No. Nothing was sent.', 'no', network],
-  ['connect', 'dns', 'read', 6, 'not_sent_dns', 'No.', 'no', network],
+  ['wait', 'protocol', 'create', 8, 'reply_not_understood', 'No.', 'maybe', undefined],
+  ['wait', 'limit', 'read', 8, 'reply_too_large', 'No.', 'maybe', undefined],
+  ['connect', 'dns', 'create', 6, 'not_sent', 'No. Nothing was sent.', 'no', network],
+  ['send', 'reset', 'create', 6, 'not_sent', 'No. Nothing was sent.', 'no', network],
+  ['connect', 'dns', 'read', 6, 'not_sent', 'No.', 'no', network],
   [
     'connect',
     'certificate',
@@ -120,7 +120,7 @@ test.each<
     'client_certificate',
     'text',
     6,
-    'not_sent_client_certificate',
+    'not_sent_certificate',
     'No. Nothing was sent.',
     'no',
     'modelgate cannot send client certificates: use an address or a proxy that needs none.',
@@ -145,14 +145,14 @@ test.each<
     'no',
     'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.',
   ],
-  ['wait', 'reset', 'read', 5, 'read_reset', 'No.', 'no', 'Run it again later.'],
-  ['body', 'timeout', 'create', 7, 'outcome_timeout', 'No.', 'maybe', `${usage}.`],
+  ['wait', 'reset', 'read', 5, 'connection_lost', 'No.', 'no', 'Run it again later.'],
+  ['body', 'timeout', 'create', 7, 'timeout', 'No.', 'maybe', `${usage}.`],
   [
     'wait',
     'deadline',
     'text',
     7,
-    'outcome_deadline',
+    'deadline',
     'No.',
     'maybe',
     `${usage}, and allow it more time with --timeout.`,

@@ -116,7 +116,7 @@ test.each<[string, unknown, string]>([
 ])('a schema is refused before anything is sent: %s', async (_, schema, message) => {
   await expect(compileAnswerSchema(testContext(), schema)).rejects.toMatchObject({
     exitCode: 2,
-    code: 'bad_schema',
+    code: 'invalid_request',
     message: expect.stringContaining(message),
     facts: { billed: 'no' },
   })
@@ -151,7 +151,7 @@ test.each<[string, unknown]>([
 ])('a schema that is nothing but references to itself is refused: %s', async (_, schema) => {
   await expect(compileAnswerSchema(testContext(), schema)).rejects.toMatchObject({
     exitCode: 2,
-    code: 'bad_schema',
+    code: 'invalid_request',
     message: '--schema is nested too deeply, or the schema refers to itself without an end.',
   })
 })

@@ -40,7 +40,7 @@ test.each(['ftp://host/a.png', 's3://bucket/key', 'data:image/png;base64,AAAA', 
   async (url) => {
     await expect(readAttachment(testContext(), url)).rejects.toMatchObject({
       exitCode: 2,
-      code: 'bad_url',
+      code: 'invalid_request',
       message: expect.stringContaining('is not a kind of URL that can be attached'),
       facts: { hint: expect.stringMatching(/https:, http: or gs:.*file:/) },
     })
@@ -55,7 +55,10 @@ test('a file may have a colon in its name', async () => {
 })
 
 test.each(['https://', 'http://[', 'file://%zz/%00'])('the URL %s is refused', async (url) => {
-  await expect(readAttachment(testContext(), url)).rejects.toMatchObject({ exitCode: 2, code: 'bad_url' })
+  await expect(readAttachment(testContext(), url)).rejects.toMatchObject({
+    exitCode: 2,
+    code: 'invalid_request',
+  })
 })
 
 test('the problems of several attachments are told together', async () => {
@@ -74,10 +77,10 @@ test('the problems of several attachments are told together', async () => {
 
 test('among several problems a mistake outranks the disk, and both are told with their hints', async () => {
   const disk = new FileError('permission_denied', 'A cannot be read.', { hint: 'Change A.' })
-  const mistake = new UsageError('B is wrong.', { code: 'bad' })
+  const mistake = new UsageError('B is wrong.', { code: 'invalid_request' })
   await expect(allInputs([Promise.reject(disk), Promise.reject(mistake)])).rejects.toMatchObject({
     exitCode: 2,
-    code: 'bad',
+    code: 'invalid_request',
     message: 'A cannot be read. Change A.\nB is wrong.',
   })
   await expect(allInputs([Promise.reject(disk), Promise.reject(disk)])).rejects.toMatchObject({

@@ -166,7 +166,7 @@ test('costs in several currencies cannot be added up', () => {
   const before = [entry(1), entry(1, '0.1'), entry(1, '0.1', 'EUR')]
   expect(held({ cost: amountOf(100) }, images(1), about(0.2), before)).toMatchObject({
     exitCode: 2,
-    code: 'several_currencies',
+    code: 'price_unknown',
     message: '--max-cost cannot be checked: since 2026-11-22 00:00 there were costs in EUR and USD.',
     facts: { phase: 'config', hint: 'To continue, count from a later time with MODELGATE_COUNT_SINCE.' },
     warnings: [],
@@ -174,10 +174,10 @@ test('costs in several currencies cannot be added up', () => {
 })
 
 test('with a limit, what cannot be counted is not sent', () => {
-  const broken = new FileError('disk_full', 'The disk is full.', { billed: 'maybe' })
+  const broken = new FileError('no_space', 'The disk is full.', { billed: 'maybe' })
   expect(cannotCount(broken)).toMatchObject({
     exit: 'io',
-    code: 'disk_full',
+    code: 'no_space',
     message: 'What is created cannot be counted, so nothing was sent: The disk is full.',
     facts: { phase: 'send', billed: 'no' },
   })

@@ -36,9 +36,9 @@ test('--max-creates counts all requests of a command', async () => {
 test('what was not accepted does not count for the command, either', async () => {
   const spending = spendingOf(2)
   const failed = await spending.admit(image(2))
-  failed(new ModelgateError('notSent', 'not_sent_dns', 'No such host.', { billed: 'no' }))
+  failed(new ModelgateError('notSent', 'not_sent', 'No such host.', { billed: 'no' }))
   const unclear = await spending.admit(image(2))
-  unclear(new ModelgateError('unknown', 'outcome_reset', 'Lost.', { billed: 'maybe' }))
+  unclear(new ModelgateError('unknown', 'connection_lost', 'Lost.', { billed: 'maybe' }))
   await expect(spending.admit(image(1))).rejects.toMatchObject({ code: 'creations_limit' })
 })
 
@@ -49,7 +49,7 @@ test('the tasks of a worker share its limit, also at the same time, whatever a g
   const both = await Promise.allSettled([one.admit(image(2)), other.admit(image(2))])
   expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
   const [first] = both as [PromiseFulfilledResult<(error: unknown) => void>, unknown]
-  first.value(new ModelgateError('unknown', 'outcome_status', 'You were not charged.', { billed: 'maybe' }))
+  first.value(new ModelgateError('unknown', 'connection_lost', 'You were not charged.', { billed: 'maybe' }))
   await expect(other.admit(image(2))).rejects.toMatchObject({ code: 'creations_limit' })
   await other.admit(image(1))
 })
@@ -87,7 +87,7 @@ const prices = {
   m: { currency: 'USD', image: 0.25 },
   writer: { currency: 'EUR', input: 1_000_000, output: 2_000_000 },
 }
-const notSent = new ModelgateError('notSent', 'not_sent_dns', 'No such host.', { billed: 'no' })
+const notSent = new ModelgateError('notSent', 'not_sent', 'No such host.', { billed: 'no' })
 
 describe('a creation', () => {
   test('is counted with what it is thought to cost', async () => {
@@ -183,7 +183,7 @@ describe('the cost of a document', () => {
 
   test.each([
     ['nothing, as of a reply that was passed on', [], 0.75],
-    ['only failures, as of such a reply', ['damaged_image'], 0.75],
+    ['only failures, as of such a reply', ['damaged_media'], 0.75],
   ])('of images is that of all that were asked for where it has %s', async (_, codes, amount) => {
     const { spending } = place({ prices })
     await spending.admit(image(3))

@@ -60,12 +60,12 @@ test('what is no base64 is not saved, and the rest is', async () => {
     'An image of the reply is not valid base64 and is not saved.',
     'The reply contains only the URL of an image: https://example.com/a.png',
   ])
-  expect(saver.failure(true)).toMatchObject({ exitCode: 12, code: 'some_images_failed' })
+  expect(saver.failure(true)).toMatchObject({ exitCode: 12, code: 'some_failed' })
 })
 
 test('a folder that is a file does not lose what was paid for', async () => {
   const cwd = temporaryFolder()
-  const [code, reason] = ['not_a_folder', 'not a folder']
+  const [code, reason] = ['not_found', 'not a folder']
   writeFiles(cwd, { out: '' })
   const { paths, warnings, error, rescued } = await save(cwd, 'out', 2)
   expect(paths).toEqual([])
@@ -97,7 +97,7 @@ test('where nothing can be written it is the fault of the disk, and was billed',
   expect(error).toMatchObject({
     name: 'FileError',
     exitCode: 10,
-    code: 'not_a_folder',
+    code: 'not_found',
     facts: { phase: 'output', billed: 'yes' },
   })
 })
@@ -109,6 +109,6 @@ test('an image that is not whole is kept apart, and told', async () => {
   const message =
     'An image of the reply is damaged: the PNG data ends too early. It is kept as "modelgate-resp_1-1.damaged.png".'
   expect([paths, warnings]).toEqual([[], [message]])
-  expect(error).toMatchObject({ exitCode: 8, code: 'damaged_image', message, facts: { billed: 'yes' } })
+  expect(error).toMatchObject({ exitCode: 8, code: 'damaged_media', message, facts: { billed: 'yes' } })
   expect(readFileSync(join(cwd, 'modelgate-resp_1-1.damaged.png'))).toEqual(half)
 })

@@ -63,11 +63,11 @@ test.each<[ExitName, ErrorFacts, Billed]>([
   ['interrupt', {}, 'no'],
   ['terminate', { phase: 'wait', billed: 'maybe' }, 'maybe'],
 ])('%s %j: billed %s', (exit, facts, billed) => {
-  expect(errorDocument(new ModelgateError(exit, 'code', 'Message.', facts)).error.billed).toBe(billed)
+  expect(errorDocument(new ModelgateError(exit, 'timeout', 'Message.', facts)).error.billed).toBe(billed)
 })
 
 test('every fact has its place in the document', () => {
-  const error = new ModelgateError('later', 'rate_limited', 'Too many requests.', {
+  const error = new ModelgateError('later', 'http_429', 'Too many requests.', {
     phase: 'reply',
     httpStatus: 429,
     requestId: 'req_1',
@@ -79,7 +79,7 @@ test('every fact has its place in the document', () => {
     {
       "error": {
         "billed": "no",
-        "code": "rate_limited",
+        "code": "http_429",
         "exit_code": 5,
         "hint": "Wait.",
         "http_status": 429,
@@ -110,7 +110,7 @@ test.each([
   'This was never billed.',
 ])('what the gateway says of the charge is not contradicted: %s', async (message) => {
   for (const billed of ['maybe', 'yes'] as const) {
-    const error = new ModelgateError('failed', 'blocked', message, { billed })
+    const error = new ModelgateError('failed', 'content_refused', message, { billed })
     expect(await printed(error)).toBe(`modelgate: ${message}\n`)
     expect(errorDocument(error)).toMatchObject({ error: { billed: 'no' } })
   }

@@ -105,7 +105,7 @@ test('lines are passed on when they are whole; one that breaks off is not', asyn
     seen.push(context.stdout.text)
   }
   expect(seen).toEqual(['', 'rm -rf /tmp/x\n', 'rm -rf /tmp/x\n'])
-  await output.error(new GenerationError('failed', 'The generation failed.'))
+  await output.error(new GenerationError('generation_failed', 'The generation failed.'))
   expect(context.stdout.text).toBe('rm -rf /tmp/x\n')
 })
 

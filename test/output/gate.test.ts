@@ -51,7 +51,7 @@ test.each([
     const context = testContext({ env: { [variable]: 'true' } })
     const output = createOutput(context, { mode, quiet: false, usage: false })
     for (const event of Object.values(sampleEvents) as OutputEvent[]) output.event(poison(event, payload))
-    await output.error(new GenerationError('failed', payload, poison(facts, payload)))
+    await output.error(new GenerationError('generation_failed', payload, poison(facts, payload)))
     const lines = context.stderr.text.split(/[\r\n]/)
     bad.push(...lines.filter((line) => isCommand(line) && !annotation.test(line)))
   }
@@ -94,7 +94,7 @@ test('a key that comes in pieces is in none of the words on standard error', asy
     output.event({ type: 'reasoning-delta', text })
     await output.flush()
   }
-  await output.error(new GenerationError('failed', 'It broke.'))
+  await output.error(new GenerationError('generation_failed', 'It broke.'))
   expect(context.stderr.text).toContain('The key [hidden] it is, sk-Te.\n')
 })
 

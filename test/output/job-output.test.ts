@@ -56,7 +56,7 @@ test.each([
 test('a job whose state is the failure of the command is reported all the same', async () => {
   const context = testContext({ env: { NO_COLOR: '1' } })
   const output = createOutput(context, { quiet: false, usage: false, result: 'job' })
-  const failure = new ModelgateError('failed', 'job_failed', 'The job video_1 failed: too dark')
+  const failure = new ModelgateError('failed', 'generation_failed', 'The job video_1 failed: too dark')
   await output.error(failure, { ...sampleVideoDocument, state: 'failed' })
   expect(context.stdout.text).toContain('state     failed')
   expect(context.stderr.text).toContain('too dark')
@@ -132,7 +132,7 @@ test("what a gateway's object hides is not shown, nor is one that is nested too 
   let deep: unknown = null
   for (let depth = 0; depth < 600; depth++) deep = [deep]
   await expect(output.end({ ...sampleVideoDocument, operation: deep })).rejects.toThrow('nested more than')
-  await output.error(new ModelgateError('bug', 'x', 'x'), { ...sampleVideoDocument, operation: deep })
+  await output.error(new ModelgateError('bug', 'timeout', 'x'), { ...sampleVideoDocument, operation: deep })
   expect(JSON.parse(context.stderr.text)).toMatchObject({ partial: { operation: null, id: 'video_1' } })
 })
 

@@ -4,7 +4,7 @@ import { createOutput, reportError } from '../../src/output/create-output.ts'
 import { sampleDocument, sampleEvents, textDelta } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'
 
-const failure = new GenerationError('failed', 'The generation failed.', { requestId: 'req_1' })
+const failure = new GenerationError('generation_failed', 'The generation failed.', { requestId: 'req_1' })
 
 function outputOf(mode: 'json' | 'jsonl' | 'raw', terminal = false) {
   const context = testContext({ terminal, env: { NO_COLOR: '1' } })
@@ -45,7 +45,7 @@ test('json: a failure is one document on standard error, with what had arrived',
   expect(JSON.parse(context.stderr.text)).toEqual({
     error: {
       billed: 'maybe',
-      code: 'failed',
+      code: 'generation_failed',
       exit_code: 9,
       hint: null,
       http_status: null,
@@ -95,15 +95,15 @@ test('jsonl: a failure is the last line on standard output', async () => {
     .split('\n')
     .map((line) => JSON.parse(line))
   expect(lines.map((line) => line.type)).toEqual(['start', 'text-delta', 'error'])
-  expect(lines[2].error).toMatchObject({ code: 'failed', exit_code: 9, request_id: 'req_1' })
+  expect(lines[2].error).toMatchObject({ code: 'generation_failed', exit_code: 9, request_id: 'req_1' })
   expect(context.stderr.text).toBe('')
 })
 
 test('jsonl: with standard output gone a failure is reported on standard error', async () => {
   const { context, output } = outputOf('jsonl')
-  context.stdout.fail(new FileError('output_failed', 'Standard output cannot be written.'))
+  context.stdout.fail(new FileError('write_failed', 'Standard output cannot be written.'))
   await output.error(failure)
-  expect(JSON.parse(context.stderr.text).error.code).toBe('failed')
+  expect(JSON.parse(context.stderr.text).error.code).toBe('generation_failed')
 })
 
 test.each(['json', 'jsonl', 'raw'] as const)('%s: nothing is said when the reader has gone', async (mode) => {

@@ -81,10 +81,10 @@ test('scripts get whole ids, times, codes and paths, separated by tabs', () => {
   const failed = {
     ...sample,
     exit_code: 12,
-    error: { code: 'some_images_failed', message: '', billed: 'yes' } as const,
+    error: { code: 'some_failed', message: '', billed: 'yes' } as const,
   }
   expect(logTable([failed], { now, columns: undefined })).toBe(
-    '0123456789abcdef\t2026-11-22T09:00:00.000Z\timage edit\timage-model-a\t12\tsome_images_failed\t/home/a b/boat.png\tA boat\n',
+    '0123456789abcdef\t2026-11-22T09:00:00.000Z\timage edit\timage-model-a\t12\tsome_failed\t/home/a b/boat.png\tA boat\n',
   )
 })
 
@@ -104,7 +104,7 @@ folder      /home/a b
 gateway     https://gateway.example
 profile     work
 model       image-model-a
-outcome     partial (exit 12, some_images_failed)
+outcome     partial (exit 12, some_failed)
 error       One image failed.
 billed      yes
 request id  req_1

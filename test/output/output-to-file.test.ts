@@ -12,7 +12,7 @@ interface MemoryFile extends TextFile {
 }
 
 const saved: SavedFile = { path: 'a.txt', bytes: 5, sha256: 'ab'.repeat(32), mime_type: 'text/plain' }
-const failure = new GenerationError('failed', 'The generation failed.', { billed: 'no' })
+const failure = new GenerationError('generation_failed', 'The generation failed.', { billed: 'no' })
 
 function memoryFile(refusal?: FileError): MemoryFile {
   return {

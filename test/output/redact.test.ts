@@ -73,7 +73,7 @@ test.each(['json', 'jsonl', 'raw', undefined] as const)(
       output.event({ type: 'warning-add', message: `${'x'.repeat(length)}${key}` })
     }
     const facts = { hint: `Try ${key}`, requestId: key, remoteId: encodeURIComponent(key) }
-    await output.error(new GenerationError('failed', `Bad key ${key}`, facts), {
+    await output.error(new GenerationError('generation_failed', `Bad key ${key}`, facts), {
       ...sampleDocument,
       response: { key },
     })

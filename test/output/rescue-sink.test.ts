@@ -8,7 +8,7 @@ import { sampleDocument, textDelta } from '../support/output-samples.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 
-const full = new FileError('output_failed', 'Standard output cannot be written: no space left.')
+const full = new FileError('write_failed', 'Standard output cannot be written: no space left.')
 
 /** An answer in two pieces on a standard output that fails after some bytes, and what the rescue folder has of it. */
 function answerOn(error: Error, bytes: number, mode: OutputOptions['mode']) {
@@ -56,8 +56,8 @@ test('what was written before the failure is not kept, but for the piece that wa
 test('an answer that fails, too, ends with its own error, and a warning names the file', async () => {
   const { context, output, begin, rescued } = answerOn(full, 0, 'jsonl')
   await begin()
-  await output.error(new GenerationError('failed', 'The generation failed.', { billed: 'yes' }))
-  expect(rescued()).toMatch(/"code":"failed"/)
+  await output.error(new GenerationError('generation_failed', 'The generation failed.', { billed: 'yes' }))
+  expect(rescued()).toMatch(/"code":"generation_failed"/)
   expect(context.stderr.text).toMatch(
     /^warning: Standard output cannot be written: no space left\. What was not written is kept in \/.*answer\.txt\.$/m,
   )

@@ -74,7 +74,9 @@ describe('in GitHub Actions', () => {
     const key = 'sk-test-canary-0123456789'
     const context = testContext({ env: { ...actions, MODELGATE_API_KEY: key } })
     const message = `x\r\n::set-env name=PATH::y\n##[add-path]/evil ${key}`
-    await createOutput(context, { quiet: false, usage: false }).error(new GenerationError('failed', message))
+    await createOutput(context, { quiet: false, usage: false }).error(
+      new GenerationError('generation_failed', message),
+    )
     const lines = context.stderr.text.split('\n')
     expect(lines.filter((line) => /^\s*::|##\[/.test(line))).toHaveLength(1)
     expect(readAnnotation(lines.find((line) => line.startsWith('::'))!).message).toMatch(
@@ -89,7 +91,7 @@ describe('in GitHub Actions', () => {
       const context = testContext({ env: actions })
       const output = createOutput(context, { mode, quiet: false, usage: false })
       output.event({ type: 'warning-add', message: 'odd' })
-      await output.error(new GenerationError('failed', 'No.'), sampleDocument)
+      await output.error(new GenerationError('generation_failed', 'No.'), sampleDocument)
       expect(`${context.stderr.text}${context.stdout.text}`).not.toMatch(/^::/m)
     },
   )
@@ -100,7 +102,9 @@ describe('in GitHub Actions', () => {
     ['a terminal of a job', actions, true],
   ])('%s has none', async (_, env, terminal) => {
     const context = testContext({ env, terminal })
-    await createOutput(context, { quiet: false, usage: false }).error(new GenerationError('failed', 'No.'))
+    await createOutput(context, { quiet: false, usage: false }).error(
+      new GenerationError('generation_failed', 'No.'),
+    )
     expect(context.stderr.text).not.toContain('::error')
   })
 

@@ -141,7 +141,7 @@ describe('a failure', () => {
     const place = step()
     const output = rendered(place, 'answer')
     output.event(textDelta('Half'))
-    await output.error(new GenerationError('failed', 'It broke.'))
+    await output.error(new GenerationError('generation_failed', 'It broke.'))
     expect([place.context.stdout.text, outputsIn(place.file)]).toEqual(['Half\n', {}])
   })
 
@@ -149,7 +149,7 @@ describe('a failure', () => {
     const place = step()
     const output = rendered(place, 'images', { result: 'files' })
     output.event(sampleEvents['image-save'] as OutputEvent)
-    await output.error(new GenerationError('failed', 'One is missing.'))
+    await output.error(new GenerationError('generation_failed', 'One is missing.'))
     expect(Object.keys(outputsIn(place.file))).toEqual(['images'])
   })
 
@@ -163,7 +163,7 @@ describe('a failure', () => {
     rmSync(place.file)
     mkdirSync(place.file)
     await expect(output.end(sampleDocument)).rejects.toThrow('it is a folder')
-    await output.error(new GenerationError('failed', 'x'))
+    await output.error(new GenerationError('generation_failed', 'x'))
     expect(place.context.stdout.text).toBe(told)
   })
 })

@@ -7,7 +7,7 @@ import { sampleDocument, sampleEvents, textDelta } from '../support/output-sampl
 import { testContext } from '../support/test-context.ts'
 
 const settings = { quiet: false, usage: false }
-const failure = new GenerationError('failed', 'The generation failed.')
+const failure = new GenerationError('generation_failed', 'The generation failed.')
 
 /** Any string of UTF-16 units, surrogates without partner included, and where it is cut. */
 const textWithSurrogates = fc.string({ unit: fc.oneof(anyText({ maxLength: 3 }), loneSurrogate()) })
@@ -100,7 +100,7 @@ test('a slow reader holds back the flush, and nothing is lost', async () => {
   expect(context.stdout.text).toBe('Hello')
 })
 
-test.each([new OutputClosed(), new FileError('output_failed', 'Standard output cannot be written.')])(
+test.each([new OutputClosed(), new FileError('write_failed', 'Standard output cannot be written.')])(
   'flush and end report a standard output that fails: $code',
   async (reason) => {
     const context = testContext()

@@ -21,7 +21,7 @@ test.each([
   symlinkSync(elsewhere, path)
   const project = projectOf(join(folder, 'modelgate.yaml'), isSandbox)
   expect(await failureOf(() => makeStateFolder(project, 'runs'))).toBe(
-    `10 state_link (input)\n"${path}" is a symbolic link, which could lead to anyone's files.\nhint: Remove the link; a folder is created in its place.`,
+    `10 no_state_folder (input)\n"${path}" is a symbolic link, which could lead to anyone's files.\nhint: Remove the link; a folder is created in its place.`,
   )
   expect(readdirSync(elsewhere)).toEqual([])
 })
@@ -46,7 +46,7 @@ test('a file is read, and what is none is refused at once', async () => {
   for (const [name, code] of [
     ['pipe', 'not_a_file'],
     ['endless', 'not_a_file'],
-    ['.', 'is_folder'],
+    ['.', 'not_a_file'],
   ]) {
     const failure = await failureOf(() => readStateFile(join(folder, name!), 'it'))
     expect(failure).toContain(`10 ${code} (input)\n"it" `)

@@ -130,7 +130,7 @@ test('an outcome that is not known leads nowhere: the call may have been billed'
 
 test('another hint leads elsewhere', () => {
   const facts = { hint: 'Run: a b', next: ['a', 'b'] }
-  const error = new ModelgateError('later', 'x', 'X.', facts)
+  const error = new ModelgateError('later', 'timeout', 'X.', facts)
   expect(error.amend({ billed: 'no' }).facts.next).toEqual(['a', 'b'])
   expect(error.amend({ hint: 'Wait.' }).facts.next).toBe(undefined)
   expect(error.amend({ hint: null }).facts.next).toBe(undefined)

@@ -64,7 +64,7 @@ test('all that is wrong with the flags is told at once', async () => {
     exitCode: 2,
     message: expect.stringMatching(/--port.*\n--seed.*\n--latency/),
   })
-  await expect(parsed('--port', '6000')).rejects.toMatchObject({ code: 'bad_port' })
+  await expect(parsed('--port', '6000')).rejects.toMatchObject({ code: 'usage' })
 })
 
 test('on Windows it says in the words of PowerShell how it is used', async () => {

@@ -76,7 +76,7 @@ test('a port in use is a usage error with a way out', async () => {
   const port = Number(new URL(sandbox.url).port)
   await expect(startSandbox({ port, clock: testContext().clock })).rejects.toMatchObject({
     exitCode: 2,
-    code: 'port_unavailable',
+    code: 'usage',
   })
 })
 

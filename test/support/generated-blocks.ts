@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { load } from 'js-yaml'
 import { environmentRows } from '../../src/commands/help/topics.ts'
 import { flagName, settingNames, settingTable } from '../../src/config/setting-table.ts'
-import { exitCodes } from '../../src/errors.ts'
+import { errorCodes, exitCodes } from '../../src/errors.ts'
 import { faultTables } from './fault-tables.ts'
 import { markdownTable } from './markdown-table.ts'
 import { projectRoot } from './pages.ts'
@@ -15,6 +15,10 @@ export function generatedBlocks(program: Command): Readonly<Record<string, strin
     'exit-codes': markdownTable(
       ['code', 'meaning', 'what a script may do'],
       Object.values(exitCodes).map(({ code, meaning, advice }) => [String(code), meaning, advice]),
+    ),
+    'error-codes': markdownTable(
+      ['code', 'what it says'],
+      Object.entries(errorCodes).map(([code, about]) => [`\`${code}\``, about]),
     ),
     environment: markdownTable(
       ['variable', 'what it is'],

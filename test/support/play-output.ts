@@ -45,7 +45,7 @@ for (const step of steps) {
   else if (step.type === 'end') await output.end(result === 'text' ? sampleDocument : sampleVideoDocument)
   else if (step.type === 'fail') {
     const facts = { hint: 'Change the prompt.', requestId: 'req_1' }
-    await output.error(new GenerationError('failed', 'The generation failed.', facts))
+    await output.error(new GenerationError('generation_failed', 'The generation failed.', facts))
   } else output.event(step)
 }
 

@@ -84,8 +84,8 @@ export function checkAnswer({ check }: FirstLook): Finding {
         'Is the path of the base URL right? Leave out everything after the host that is not a path of the gateway.',
       )
     default: {
-      const { exit, code, facts } = check.error
-      const isPage = check.verdict === 'in doubt' && exit === 'contract' && code !== 'unexpected_redirect'
+      const { exit, facts } = check.error
+      const isPage = check.verdict === 'in doubt' && exit === 'contract' && facts.httpStatus === undefined
       const remedy = isPage ? 'Is it the address of the gateway, and not of a page or a log-in?' : facts.hint
       return failed(exit, text, remedy ?? null)
     }

@@ -21,9 +21,7 @@ export async function readShared({ queue, store }: Settings): Promise<SharedPlac
   const { check, throwIfAny } = createProblemList()
   const url = await check(() => {
     if (queue.value === undefined) {
-      throw new UsageError('No queue was given: pass --queue, or set MODELGATE_QUEUE.', {
-        code: 'queue_missing',
-      })
+      throw new UsageError('No queue was given: pass --queue, or set MODELGATE_QUEUE.', {})
     }
     return readQueueUrl(queue.value)
   })
@@ -67,7 +65,7 @@ export async function openShared(
   return { server, store, close: () => server.close() }
 }
 
-/** How a store on a server is reached. @throws UsageError, ModelgateError `ca_unreadable` */
+/** How a store on a server is reached. @throws UsageError, ModelgateError `config_invalid` */
 export async function storeNetwork(
   context: Context,
   { debug }: Pick<CommonOptions, 'debug'>,

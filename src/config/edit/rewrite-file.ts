@@ -106,7 +106,7 @@ async function lock({ platform, clock, signal }: Context, path: string): Promise
     },
   )
   if (release !== undefined) return release
-  throw new FileError('file_busy', `${shownPath(path)} is being changed by another program.`, {
+  throw new FileError('file_changed', `${shownPath(path)} is being changed by another program.`, {
     hint: `If there is none, remove its lock: rm ${shellWord(name)}`,
   })
 }

@@ -73,7 +73,7 @@ const oldFolders = ['log', 'ledger', 'jobs', 'responses', 'images']
 
 /**
  * Makes the records of earlier versions records of this one, which happens once.
- * @throws FileError `state_newer` when a newer program has written what is there
+ * @throws FileError `other_version` when a newer program has written what is there
  */
 export async function openBook(stateFolder: string): Promise<string> {
   const folder = callsFolder(stateFolder)
@@ -83,10 +83,14 @@ export async function openBook(stateFolder: string): Promise<string> {
     const old = oldFolders.some((name) => existsSync(join(stateFolder, name)))
     if (old) await (await import('./take-over.ts')).takeOver(stateFolder, folder)
   } else if (found > bookVersion) {
-    throw new FileError('state_newer', `${shownPath(folder)} was written by a newer version of modelgate.`, {
-      billed: 'no',
-      hint: 'Update this one, or set MODELGATE_STATE_DIR to another folder.',
-    })
+    throw new FileError(
+      'other_version',
+      `${shownPath(folder)} was written by a newer version of modelgate.`,
+      {
+        billed: 'no',
+        hint: 'Update this one, or set MODELGATE_STATE_DIR to another folder.',
+      },
+    )
   }
   return folder
 }

@@ -35,7 +35,7 @@ export class CreationReader {
       .map((name) => this.#readFile(name, own, add))
     if (isFound.includes(true)) return
     const message = `The records in ${shownPath(this.#folder)} were changed by something else.`
-    throw new FileError('calls_changed', message, { billed: 'no', hint: 'Run it again.' })
+    throw new FileError('file_changed', message, { billed: 'no', hint: 'Run it again.' })
   }
 
   /** @returns whether it was read until a call's own line */

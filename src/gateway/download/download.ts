@@ -23,7 +23,7 @@ export interface DownloadOptions extends Partial<Omit<TransferOptions, 'sink'>> 
 export interface Download {
   /** Takes the content from a URL. After one that failed, another URL may be given: it begins again. */
   from(url: string): Promise<Downloaded>
-  /** Takes content from base64. @throws ContractError `bad_base64`, `damaged_image`, `damaged_video` */
+  /** Takes content from base64. @throws ContractError `damaged_media` */
   fromBase64(text: string): Promise<void>
   /** How many bytes have been written. */
   readonly received: number

@@ -96,10 +96,14 @@ function notReady(url: URL): ModelgateError {
 }
 
 function noContent(url: URL, status: number): ContractError {
-  return new ContractError('unexpected_status', `${url.host} answered with HTTP ${status} and no content.`, {
-    httpStatus: status,
-    billed: 'no',
-  })
+  return new ContractError(
+    'reply_not_understood',
+    `${url.host} answered with HTTP ${status} and no content.`,
+    {
+      httpStatus: status,
+      billed: 'no',
+    },
+  )
 }
 
 interface DownloadRetry {

@@ -24,21 +24,21 @@ const laterFacts = { phase: 'result', billed: 'no', hint: 'Run it again later.' 
 /** @param damage what is missing, as a clause */
 function downloadCut(damage: string): ModelgateError {
   const message = `The connection was closed before the download was complete: ${damage}.`
-  return new ModelgateError('later', 'download_cut', message, laterFacts)
+  return new ModelgateError('later', 'connection_lost', message, laterFacts)
 }
 
 function partOnly(): ModelgateError {
   const message = 'The server sent a part of the content (HTTP 206), though all of it was requested.'
-  return new ModelgateError('later', 'partial_content', message, laterFacts)
+  return new ModelgateError('later', 'connection_lost', message, laterFacts)
 }
 
 function tooLarge(maxBytes: number): ContractError {
   const message = `The content at the URL is larger than ${maxBytes} bytes.`
-  return new ContractError('download_too_large', message, { billed: 'no' })
+  return new ContractError('reply_too_large', message, { billed: 'no' })
 }
 
 function empty(): ContractError {
-  return new ContractError('empty_download', 'The content at the URL is empty.', { billed: 'no' })
+  return new ContractError('damaged_media', 'The content at the URL is empty.', { billed: 'no' })
 }
 
 /** Where a download goes; what cannot be checked leaves out the rest. */

@@ -78,7 +78,10 @@ export function positionOf(value: unknown): number {
   const position = typeof value === 'string' ? Number(value) : value
   if (typeof position === 'number' && Number.isInteger(position) && position >= 0 && position < maxPositions)
     return position
-  throw new ContractError('bad_index', 'The reply numbers one of its parts with an impossible index.')
+  throw new ContractError(
+    'reply_not_understood',
+    'The reply numbers one of its parts with an impossible index.',
+  )
 }
 
 /** Splits a stream of JSON text into its values. */

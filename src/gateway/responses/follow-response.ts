@@ -200,11 +200,7 @@ function finish(decoder: TextDecoder): void {
 
 const finalExits: ReadonlySet<string> = new Set(['usage', 'key', 'io', 'bug', 'failed', 'schema'])
 /** Another attempt would end in the same way. */
-const finalCodes: ReadonlySet<string> = new Set([
-  'message_too_large',
-  'not_sent_certificate',
-  'not_sent_client_certificate',
-])
+const finalCodes: ReadonlySet<string> = new Set(['reply_too_large', 'not_sent_certificate'])
 
 /** Whether the response may still be fetched after this error of a reply. */
 function canGoOn(error: unknown, decoder: TextDecoder): boolean {
@@ -220,7 +216,7 @@ function askedWait(error: unknown): number | undefined {
 }
 
 function isDeadline(error: unknown): boolean {
-  return error instanceof ModelgateError && error.code.endsWith('_deadline')
+  return error instanceof ModelgateError && error.code === 'deadline'
 }
 
 function brokenOff(id: string, reason: unknown, times: number): ModelgateError {
@@ -235,7 +231,7 @@ function brokenOff(id: string, reason: unknown, times: number): ModelgateError {
   const often = times === 1 ? '' : ` ${times} times in a row`
   const last = reason instanceof Error ? reason.message : String(reason)
   const message = `The stream of the response ${id} broke off${often}, and the response may still be running. ${last}`
-  return new ModelgateError('running', 'stream_broken', message, {
+  return new ModelgateError('running', 'still_running', message, {
     phase: 'stream',
     billed: 'yes',
     remoteId: id,
@@ -245,7 +241,7 @@ function brokenOff(id: string, reason: unknown, times: number): ModelgateError {
 
 function notStreamed({ id, after }: StreamPlace): ContractError {
   const message = `The gateway streams no events of the response ${id} after event ${after}.`
-  return new ContractError('not_streamed', message, {
+  return new ContractError('reply_not_understood', message, {
     billed: 'yes',
     hint: 'Leave out --starting-after to get the whole answer.',
   })

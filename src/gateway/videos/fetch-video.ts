@@ -294,11 +294,16 @@ function inCloudStorage(url: string): ModelgateError {
 }
 
 function noSource(): ModelgateError {
-  return new ModelgateError('contract', 'no_video_in_reply', 'The gateway does not say where the video is.', {
-    phase: 'result',
-    billed: 'yes',
-    hint: 'See its reply with --json.',
-  })
+  return new ModelgateError(
+    'contract',
+    'reply_not_understood',
+    'The gateway does not say where the video is.',
+    {
+      phase: 'result',
+      billed: 'yes',
+      hint: 'See its reply with --json.',
+    },
+  )
 }
 
 /** Characters of a text reply that are read for its message. */
@@ -307,7 +312,7 @@ const maxTextLength = 65_536
 /**
  * Passes on content that may be a video. What begins as JSON or HTML is read instead, for its message.
  * No container of videos begins with white space, a brace or an angle bracket (fault F17).
- * @throws ContractError `not_a_video`
+ * @throws ContractError `damaged_media`
  */
 async function* refuseText(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const blanks: Uint8Array[] = []
@@ -340,7 +345,7 @@ function notAVideo(text: string): ContractError {
   const isPage = /^\s*</.test(text)
   const what = isPage ? (message ?? 'an HTML page') : message === undefined ? 'JSON' : 'text'
   const end = isPage || message === undefined ? '.' : `: ${message}`
-  return new ContractError('not_a_video', `Instead of the video, the gateway sent ${what}${end}`, {
+  return new ContractError('damaged_media', `Instead of the video, the gateway sent ${what}${end}`, {
     phase: 'result',
   })
 }

@@ -124,7 +124,7 @@ export function mayAppear(error: unknown): error is ModelgateError {
 
 /** Whether the gateway does not know the job. */
 export function isUnknownJob({ code }: ModelgateError): boolean {
-  return code === 'no_such_video' || code === 'no_such_operation' || code === 'no_such_response'
+  return code === 'no_such_job'
 }
 
 function lookUpFailed(error: ModelgateError): ModelgateError {
@@ -152,13 +152,13 @@ export function noSuchJob(cause: ModelgateError, id: string, what: JobKind | 're
   const message = `The gateway knows no ${what} ${id}. ${cause.message}`
   const hint =
     'Check the id, the base URL (--base-url) and whose key it is; gateways keep results only for a while.'
-  return cause.amend({ exit: 'rejected', code: `no_such_${what}`, message, cause, remoteId: id, hint })
+  return cause.amend({ exit: 'rejected', code: 'no_such_job', message, cause, remoteId: id, hint })
 }
 
 function noOperationPath(cause: ModelgateError, id: string): ModelgateError {
   const message = `The gateway has no status of the operation ${id}, neither under /v1beta nor as a video. ${cause.message}`
   const hint = 'It may not support looking up operations: look for the video in its own list of tasks.'
-  return cause.amend({ exit: 'rejected', code: 'no_such_operation', message, cause, remoteId: id, hint })
+  return cause.amend({ exit: 'rejected', code: 'no_such_job', message, cause, remoteId: id, hint })
 }
 
 /** The wait is given up after this many failed look-ups in a row, or this many minutes of them (fault F5). */
@@ -190,17 +190,7 @@ export function createLookUpFailures() {
 }
 
 /** Errors that are about the job itself, or this machine, rather than one reply. */
-const finalCodes = new Set([
-  'other_job',
-  'no_such_video',
-  'no_such_operation',
-  'no_such_response',
-  'bad_operation_name',
-  'bad_path_segment',
-  'not_sent_certificate',
-  'not_sent_client_certificate',
-  'unexpected_redirect',
-])
+const finalCodes = new Set<string>(['other_job', 'no_such_job', 'not_sent_certificate'])
 /** Client errors that may be temporary. */
 const passing = new Set([408, 425, 429])
 
@@ -214,7 +204,8 @@ export function mayPass(error: unknown): error is ModelgateError {
   const { httpStatus = 0, shouldRetry } = error.facts
   if (shouldRetry === true) return true
   if (passing.has(httpStatus) || httpStatus >= 500) return true
-  if (httpStatus >= 400) return false
+  // Neither a refusal nor a redirect to another address will change.
+  if (httpStatus >= 300) return false
   return ['later', 'contract', 'notSent', 'unknown'].includes(error.exit)
 }
 
@@ -222,5 +213,5 @@ export function mayPass(error: unknown): error is ModelgateError {
 export function gaveUp(last: ModelgateError, count: number): ModelgateError {
   const times = count === 1 ? '' : ` ${count} times in a row`
   const message = `Looking up the job failed${times}. The last error: ${last.message}`
-  return last.amend({ exit: 'later', code: 'look_ups_failed', message, cause: last })
+  return last.amend({ exit: 'later', message, cause: last })
 }

@@ -94,7 +94,7 @@ function identify(value: JsonObject, job: JsonObject, asked: AskedJob): Pick<Job
   // Some send only this (recorded from a third party's video service).
   const requestId = idOf(job['request_id'])
   if (requestId !== undefined) return newVideo(requestId)
-  throw new ContractError('no_job_id', 'The reply contains no job id.', {
+  throw new ContractError('reply_not_understood', 'The reply contains no job id.', {
     hint: 'A job may have been created all the same. Check your usage before you run it again.',
   })
 }
@@ -105,9 +105,13 @@ function newVideo(id: string): Pick<JobReport, 'id' | 'kind'> {
     pathSegment(id, 'the id of a video')
   } catch (cause) {
     if (!(cause instanceof UsageError)) throw cause
-    throw new ContractError('bad_video_id', `The gateway sent an invalid video id: ${cause.message}`, {
-      cause,
-    })
+    throw new ContractError(
+      'reply_not_understood',
+      `The gateway sent an invalid video id: ${cause.message}`,
+      {
+        cause,
+      },
+    )
   }
   return { id, kind: 'video' }
 }
@@ -141,7 +145,7 @@ function judge(job: JsonObject, asked: AskedJob, httpStatus: number): Verdict {
   const filtered = filteredIn(response)
   const kept = countVideos(response)
   if (!kept && filtered.count > 0) {
-    return failed({ code: 'filtered', message: filteredSentence(filtered, 0) })
+    return failed({ code: 'content_refused', message: filteredSentence(filtered, 0) })
   }
   if (!kept && isObject(response['generateVideoResponse'])) {
     return failed({
@@ -221,14 +225,14 @@ function decoded(text: string): string {
 /**
  * The path of an operation: its name below `/v1beta`, the slashes kept, each segment checked and encoded.
  * The name is never used as a URL (fault F10).
- * @throws UsageError `bad_operation_name`
+ * @throws UsageError `reply_not_understood`
  */
 export function operationPath(name: string): string {
   const segments = name.split('/')
   const isAddress = /[\\?#]|:\/\//.test(name) || (segments.length > 1 && isHost(segments[0]!))
   if (isAddress || segments.includes('')) {
     throw new UsageError(`${JSON.stringify(name.slice(0, 200))} is not the name of an operation.`, {
-      code: 'bad_operation_name',
+      code: 'reply_not_understood',
     })
   }
   return `/v1beta/${segments.map((segment) => pathSegment(segment, 'a part of the name of an operation')).join('/')}`
@@ -236,7 +240,7 @@ export function operationPath(name: string): string {
 
 /**
  * The same check for a name that the gateway sent.
- * @throws ContractError `bad_operation_name`
+ * @throws ContractError `reply_not_understood`
  */
 function checkOperationName(name: string): void {
   try {
@@ -244,7 +248,7 @@ function checkOperationName(name: string): void {
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
     const message = `The gateway sent an invalid operation name: ${error.message}`
-    throw new ContractError('bad_operation_name', message, { cause: error })
+    throw new ContractError('reply_not_understood', message, { cause: error })
   }
 }
 

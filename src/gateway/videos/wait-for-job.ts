@@ -142,7 +142,7 @@ async function pollUntilEnd<Report extends PolledReport>(
     return latest
   }
   // A timer may fire a little before its time.
-  const isOurDeadline = ({ code }: ModelgateError) => deadlineMs < Infinity && code.endsWith('_deadline')
+  const isOurDeadline = ({ code }: ModelgateError) => deadlineMs < Infinity && code === 'deadline'
   const stillRunning = () => runningError(job, latest, clock.monotonic() - begun)
 
   /** Waits; resolves with whether that took far longer than it should have. */

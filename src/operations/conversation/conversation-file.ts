@@ -54,7 +54,7 @@ export async function openConversationFile(
      * Writes the conversation. What another process has written meanwhile is left alone: then this one continues in a
      * file of its own beside it.
      * @param redactor takes secrets out
-     * @throws FileError `conversation_changed`, which names that file; FileError of a write that failed, with the file
+     * @throws FileError `conversation_not_saved`, which names that file; FileError of a write that failed, with the file
      *   in the rescue folder
      */
     async save(next: Conversation, redactor: Redactor): Promise<void> {
@@ -76,7 +76,7 @@ export async function openConversationFile(
         known = content
         if (!isMine || (isNew && written !== before)) throw changed(before, written, unread)
       } catch (error) {
-        if (error instanceof ModelgateError && !error.code.startsWith('conversation_')) throw notSaved(error)
+        if (error instanceof ModelgateError && error.code !== 'conversation_not_saved') throw notSaved(error)
         throw error
       } finally {
         await release?.()
@@ -108,7 +108,7 @@ function changed(path: string, written: string, unread: ModelgateError | undefin
   const what =
     unread?.message.replace(/\.$/, '') ?? `${shownPath(path)} was changed by another process meanwhile`
   const message = `${what}; the conversation with this exchange is in ${shownPath(written)}.`
-  return new FileError('conversation_changed', message, {
+  return new FileError('conversation_not_saved', message, {
     phase: 'output',
     billed: 'yes',
     hint: `Continue with either of them: --conversation-file ${shownPath(written)}`,

@@ -181,7 +181,7 @@ export function titleOf({ messages, model, lacksBeginning }: Conversation): stri
 function refuseOther({ style, gateway }: Conversation, next: Style, here: string | undefined): void {
   if (style !== next) {
     throw new UsageError(`The conversation is one of ${style}; ${next} cannot continue it.`, {
-      code: 'other_style',
+      code: 'invalid_conversation',
       hint: `Continue with modelgate ${style}.`,
     })
   }
@@ -233,7 +233,7 @@ function refuseUnanswered(messages: readonly JsonObject[], added: readonly JsonO
   const ways = open.map(({ id, flag }) => `${flag} ${id}${flag === '--approve' ? '' : '=TEXT'}`)
   const names = open.map(({ name, id }) => name || id).join(', ')
   throw new UsageError(`The last answer waits for what ${names} gives.`, {
-    code: 'call_not_answered',
+    code: 'invalid_request',
     hint: `Answer with ${ways.join(' ')}; or start a new conversation.`,
   })
 }

@@ -24,7 +24,7 @@ const hint = 'Put it back, or start again without the exchange that has it: a co
 async function contentOf(context: FileContext, { path, sha256, bytes }: MediaReference): Promise<Buffer> {
   if (path === undefined || path === '-') {
     const message = `The conversation contains ${bytes} bytes that came from standard input, of which there is no copy.`
-    throw new FileError('media_not_kept', message, { phase: 'input', billed: 'no', hint })
+    throw new FileError('not_found', message, { phase: 'input', billed: 'no', hint })
   }
   // A pipe is not what was read then.
   const content = await readInputFile(context, path, { pipes: false })
@@ -34,5 +34,5 @@ async function contentOf(context: FileContext, { path, sha256, bytes }: MediaRef
   }
   if (createHash('sha256').update(content).digest('hex') === sha256) return content
   const message = `The conversation contains ${shownPath(path)}, which has changed since.`
-  throw new FileError('media_changed', message, { phase: 'input', billed: 'no', hint })
+  throw new FileError('source_changed', message, { phase: 'input', billed: 'no', hint })
 }

@@ -141,7 +141,7 @@ export async function placeOutputFiles(
 export function keyUnknown({ id, references }: Instance): UsageError {
   const names = [...new Set(references.map(({ text }) => text))].join(', ')
   const message = `Nothing of ${id} can be locked yet: it needs ${names}, not all of which is settled.`
-  return new UsageError(message, { code: 'key_unknown' })
+  return new UsageError(message, { code: 'unknown_id' })
 }
 
 /** The id of the one instance that a name means. @throws UsageError where it means none, or several */
@@ -150,5 +150,5 @@ export function chooseOne({ manifest }: ProjectState, name: string): string {
   if (others.length === 0) return id!
   const some = [id, ...others.slice(0, 2)].join(', ')
   const message = `${JSON.stringify(name)} means ${others.length + 1} instances: name one of ${some}, …`
-  throw new UsageError(message, { code: 'several_instances' })
+  throw new UsageError(message, { code: 'unknown_id' })
 }

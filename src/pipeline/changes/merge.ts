@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
-import { asModelgateError, ModelgateError, UsageError } from '../../errors.ts'
+import { asModelgateError, ModelgateError, UsageError, asErrorCode } from '../../errors.ts'
 import type { RunDocument, RunMode } from '../../events/run-document.ts'
 import { readError } from '../../files/file-error.ts'
 import { leadTo, nextCommand } from '../../files/next-command.ts'
@@ -106,7 +106,6 @@ async function resolveConflicts(
     const text = await readLockText(context, project)
     if (text === undefined || !/^<{7} /m.test(text)) {
       throw new UsageError(`${shown} has no conflict markers.`, {
-        code: 'no_conflict',
         ...leadTo('See how it stands: ', nextCommand(next('--plan'))),
       })
     }
@@ -213,7 +212,7 @@ function resultsOf({ replaced }: OpenProject, part: Part): Results {
   return new Results(part.project, replaced)
 }
 
-/** @throws UsageError `part_damaged` unless the bytes of all that its lock names are there */
+/** @throws UsageError `lock_invalid` unless the bytes of all that its lock names are there */
 async function checkResults(project: OpenProject, part: Part): Promise<void> {
   const withPart = project.with({ results: resultsOf(project, part) })
   for (const [id, block] of part.lock) {
@@ -278,7 +277,10 @@ function endOf(
   const { instance, state } = assessment
   if (report?.outcome === 'failed' && report.error !== undefined) {
     const { exit, code, message, billed } = report.error
-    return { ...ended(assessment, 'failed'), error: new ModelgateError(exit, code, message, { billed }) }
+    return {
+      ...ended(assessment, 'failed'),
+      error: new ModelgateError(exit, asErrorCode(code), message, { billed }),
+    }
   }
   if (kept.has(instance.id)) return ended(assessment, 'kept')
   if (state === 'unknown' || state === 'rejected' || state === 'awaiting') return ended(assessment, state)

@@ -50,7 +50,7 @@ export async function pick(scope: ChangeScope, name: string, variant: number): P
 /** @throws UsageError for a number that the manifest does not leave to choose */
 function checkChoice({ id, variants, pick, isFrozen }: Instance, variant: number): void {
   const refuse = (message: string, hint?: string) => {
-    throw new UsageError(message, { code: 'no_choice', hint })
+    throw new UsageError(message, { hint })
   }
   if (isFrozen) refuse(`${id} is frozen.`)
   if (pick !== null) refuse(`The manifest picks candidate ${pick} of ${id}.`, 'Change `pick` there.')
@@ -74,7 +74,7 @@ async function placeCandidate(
   const files = await findResult(key, result, project)
   if (files === undefined) {
     const message = `The files of candidate ${variant} of ${instance.id} cannot be read.`
-    throw new FileError('candidate_lost', message, { phase: 'input', billed: 'no' })
+    throw new FileError('result_lost', message, { phase: 'input', billed: 'no' })
   }
   await placeOutputFiles(scope, outputs, files)
   for (const facts of block?.outputs ?? []) {
@@ -106,7 +106,7 @@ async function findCandidate(
     ? ['After a pick the others may be removed. Generate new ones with: ', next('--regenerate', id)]
     : ['Make it with: ', next(id)]
   throw new UsageError(`Candidate ${variant} of ${id} is not there.`, {
-    code: 'no_candidate',
+    code: 'unknown_id',
     ...leadTo(before, nextCommand(command)),
   })
 }

@@ -117,7 +117,7 @@ export async function restore(
       versions.length === 0
         ? `No earlier file of ${id} is kept here.`
         : `There is no file ${number}: ${id} has ${versions.length === 1 ? '1 earlier file' : `${versions.length} earlier files`}.`,
-      { code: 'no_version' },
+      { code: 'unknown_id' },
     )
   }
   const { context, project } = scope

@@ -39,11 +39,15 @@ export async function makeText(run: TaskRun): Promise<Made> {
   const facts = { requestId: document.request_id ?? undefined, billed: 'yes' } as const
   if (document.tool_calls.length > 0) {
     const message = 'The answer calls a function, and a run cannot answer it.'
-    throw new GenerationError('tool_call', message, { ...facts, hint: 'Leave the functions out of "tools".' })
+    throw new GenerationError('nothing_generated', message, {
+      ...facts,
+      hint: 'Leave the functions out of "tools".',
+    })
   }
   const isPicture = instance.lane === 'image'
   if (isPicture && document.files.length === 0) throw noPicture(text, facts)
-  if (!isPicture && text === '') throw new GenerationError('no_text', 'The answer has no text.', facts)
+  if (!isPicture && text === '')
+    throw new GenerationError('nothing_generated', 'The answer has no text.', facts)
   return {
     outputs: isPicture ? await namePictures(run, document.files) : [await saveText(run, text)],
     ...(isPicture && text !== '' && { text: text.slice(0, maxKeptText) }),
@@ -76,7 +80,7 @@ async function namePictures(
 function noPicture(text: string, facts: ErrorFacts): GenerationError {
   const said = text.trim().slice(0, 200)
   const message = `The answer has no picture${said === '' ? '.' : `. It says: ${said}`}`
-  return new GenerationError('no_image', message, facts)
+  return new GenerationError('reply_not_understood', message, facts)
 }
 
 /**

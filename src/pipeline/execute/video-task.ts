@@ -100,7 +100,7 @@ export async function startVideoJob(run: TaskRun): Promise<StartedJob> {
 function remixed({ instance }: Task, id: string | null): NamedJob {
   if (id !== null) return unrecordedJob(id, videoKinds)
   throw new UsageError(`The video that ${instance.id} starts from has no id at the gateway.`, {
-    code: 'source_unknown',
+    code: 'unknown_id',
     hint: 'Only a video that was generated on this gateway can be remixed.',
   })
 }
@@ -109,5 +109,5 @@ function remixed({ instance }: Task, id: string | null): NamedJob {
 function tooFew(task: Task, { files, id }: VideoDocument): ModelgateError {
   const message = `The gateway sent only ${files.length} of ${task.instance.count} videos.`
   const facts = { phase: 'result', billed: 'yes', remoteId: id } as const
-  return withKept(task, new ModelgateError('partial', 'some_videos_failed', message, facts), files)
+  return withKept(task, new ModelgateError('partial', 'some_failed', message, facts), files)
 }

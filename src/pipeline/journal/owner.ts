@@ -128,14 +128,10 @@ function owned(name: string, owner: FoundOwner, own: OwnerRecord, now: number): 
 }
 
 function takenOver(path: string): FileError {
-  return new FileError(
-    'run_taken_over',
-    `Another process has taken over this run: ${shownPath(path)} is gone.`,
-    {
-      billed: 'no',
-      hint: 'That process continues the run. This one was silent for too long.',
-    },
-  )
+  return new FileError('run_owned', `Another process has taken over this run: ${shownPath(path)} is gone.`, {
+    billed: 'no',
+    hint: 'That process continues the run. This one was silent for too long.',
+  })
 }
 
 /** How often a process shows that it lives, by `touch`. */

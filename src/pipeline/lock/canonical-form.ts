@@ -3,7 +3,7 @@ import { UsageError } from '../../errors.ts'
 /**
  * The one JSON text of a value (RFC 8785): no white space, members sorted by the UTF-16 units of their names, numbers
  * and strings as ECMAScript writes them. Members that are undefined are left out.
- * @throws UsageError `not_unicode` for half of a surrogate pair, which has no bytes in UTF-8
+ * @throws UsageError `wrong_type` for half of a surrogate pair, which has no bytes in UTF-8
  * @throws TypeError for what JSON cannot hold: an infinite number, a date, a function
  */
 export function canonicalJson(value: unknown): string {
@@ -31,13 +31,13 @@ function canonicalString(text: string): string {
   return JSON.stringify(text)
 }
 
-/** @throws UsageError `not_unicode` for text that cannot be written as UTF-8 */
+/** @throws UsageError `wrong_type` for text that cannot be written as UTF-8 */
 export function requireUnicode(text: string): void {
   if (text.isWellFormed()) return
   const at = [...text].findIndex((character) => !character.isWellFormed())
   const start = JSON.stringify([...text].slice(0, at).join('').slice(-20))
   throw new UsageError(`A text is not valid Unicode: behind ${start} there is half of a surrogate pair.`, {
-    code: 'not_unicode',
+    code: 'wrong_type',
     hint: 'Write the character itself instead of an escape such as \\ud83d.',
   })
 }

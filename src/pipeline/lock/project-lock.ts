@@ -25,7 +25,7 @@ const maxProblems = 10
 
 /**
  * Reads the lock of a project; an empty one when there is no file.
- * @throws UsageError `lock_conflict`, `lock_invalid`, `lock_newer`
+ * @throws UsageError `lock_conflict`, `lock_invalid`, `other_version`
  * @throws FileError
  */
 export async function readLock(context: FileContext, project: Project): Promise<Lock> {
@@ -127,7 +127,7 @@ function withoutNull(object: object): object {
  * Reads the text of a lock.
  * @param file its name for messages
  * @param same the words of a command for the same lock: `--sandbox`
- * @throws UsageError `lock_conflict`, `lock_invalid`, `lock_newer`, with `FILE:LINE`
+ * @throws UsageError `lock_conflict`, `lock_invalid`, `other_version`, with `FILE:LINE`
  */
 export function parseLock(text: string, file: string, same: readonly string[] = []): Lock {
   const conflict = conflictMark.exec(text)
@@ -204,7 +204,7 @@ function lockInvalid(message: string): UsageError {
 
 function lockNewer(file: string, found: number): UsageError {
   return new UsageError(`${file}:1: the lock has version ${found}; this program reads up to ${version}.`, {
-    code: 'lock_newer',
+    code: 'other_version',
     hint: 'A newer modelgate has written it: update this one.',
   })
 }

@@ -49,7 +49,7 @@ const manyInstances = 1_000
 /**
  * The absolute path of the manifest: the one that is given, else the nearest `modelgate.yaml`, from the working directory
  * upwards.
- * @throws UsageError `manifest_missing`
+ * @throws UsageError `manifest_invalid`
  */
 export async function findManifest({ cwd }: FileContext, given: string | undefined): Promise<string> {
   if (given !== undefined) return resolve(cwd, given)
@@ -59,7 +59,7 @@ export async function findManifest({ cwd }: FileContext, given: string | undefin
     if (dirname(folder) === folder) break
   }
   throw new UsageError(`There is no ${manifestName} here, nor in a folder above.`, {
-    code: 'manifest_missing',
+    code: 'manifest_invalid',
     next: ['modelgate', 'run', 'init'],
     hint: 'Write one with modelgate run init, or name another manifest with -f FILE.',
   })

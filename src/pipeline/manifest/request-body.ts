@@ -216,7 +216,7 @@ async function textOf(
   if (content instanceof ModelgateError) throw content.amend({ message: `${name}: ${content.message}` })
   const { text } = decodeText(content)
   if (text !== undefined) return canonicalText(text)
-  throw new UsageError(`${name}: ${shownPath(file.path)} is not a text in UTF-8.`, { code: 'not_utf8' })
+  throw new UsageError(`${name}: ${shownPath(file.path)} is not a text in UTF-8.`, { code: 'wrong_type' })
 }
 
 /** A text is sent as its digest in the key is taken: without byte-order mark, with LF at the end of its lines. */
@@ -278,7 +278,7 @@ export async function refuseChanged(
   }
   if (changed.length === 0) return
   throw new UsageError(changed, {
-    code: 'input_changed',
+    code: 'source_changed',
     hint: 'Run it again: the file is a part of the request.',
   })
 }

@@ -34,7 +34,7 @@ export interface InstanceKeys {
  * and files enter by their digests, so that it does not matter where they are.
  * @param gateway `gateway:` of the manifest
  * @returns undefined while the result of another instance, which it refers to, is not known
- * @throws UsageError `not_unicode`, and what `fileDigest` throws
+ * @throws UsageError `wrong_type`, and what `fileDigest` throws
  */
 export async function keysOf(
   instance: Instance,

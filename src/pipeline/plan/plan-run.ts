@@ -120,7 +120,7 @@ function orphansOf(assessments: Iterable<Assessment>, { lock, manifest }: Projec
 /**
  * The instances that names mean, without what they need.
  * @param patterns names of jobs or ids of instances, with `*` and `?` as wildcards; none for everything
- * @throws UsageError `unknown_job` that lists every name that means nothing
+ * @throws UsageError `unknown_id` that lists every name that means nothing
  */
 export function matchInstances(manifest: Manifest, patterns: readonly string[]): Set<string> {
   const { jobs, instances } = manifest
@@ -185,11 +185,11 @@ const flagsForWords: Readonly<Record<string, string>> = {
 function unknownName(pattern: string, { jobs, instances }: Manifest): UsageError {
   const shown = JSON.stringify(pattern)
   if (/[*?]/.test(pattern)) {
-    return new UsageError(`No job matches ${shown}.`, { code: 'unknown_job' })
+    return new UsageError(`No job matches ${shown}.`, { code: 'unknown_id' })
   }
   const flag = flagsForWords[pattern]
   if (flag !== undefined) {
-    return new UsageError(`There is no job ${shown}. Did you mean the flag ${flag}?`, { code: 'unknown_job' })
+    return new UsageError(`There is no job ${shown}. Did you mean the flag ${flag}?`, { code: 'unknown_id' })
   }
   const [name] = pattern.split('[', 1)
   const source = instances.get(name!)?.waiting && instances.get(name!)!.references[0]!.text
@@ -197,7 +197,7 @@ function unknownName(pattern: string, { jobs, instances }: Manifest): UsageError
     return new UsageError(
       `${shown} is not known yet: the instances of ${name} are the elements of ${source}.`,
       {
-        code: 'unknown_job',
+        code: 'unknown_id',
         hint: `Run ${source.slice(1)} first.`,
       },
     )
@@ -212,5 +212,5 @@ function unknownName(pattern: string, { jobs, instances }: Manifest): UsageError
       : nearestName(pattern, job.instances)
   const what = job === undefined ? `There is no job ${shown}.` : `The job ${name} has no instance ${shown}.`
   const suggestion = near === undefined ? '' : ` Did you mean ${near}?`
-  return new UsageError(`${what}${suggestion}`, { code: 'unknown_job' })
+  return new UsageError(`${what}${suggestion}`, { code: 'unknown_id' })
 }

@@ -88,7 +88,7 @@ async function digestAt(path: string, isText: boolean, project: ProjectState): P
   try {
     return await project.outputDigest(path, isText)
   } catch (error) {
-    const isOther = error instanceof FileError && ['is_folder', 'not_a_file'].includes(error.code)
+    const isOther = error instanceof FileError && error.code === 'not_a_file'
     if (isOther) return 'no file'
     throw error
   }

@@ -68,7 +68,7 @@ function isFileName(name: string): boolean {
 /**
  * Puts a task into a message, and what it is made of into the shared store.
  * @param folder of the project
- * @throws UsageError `input_name` for a name that not every system takes, and what `task.request` throws; FileError; what the
+ * @throws UsageError `bad_file_name` for a name that not every system takes, and what `task.request` throws; FileError; what the
  * store throws
  */
 export async function encodeTask(
@@ -125,7 +125,7 @@ export async function encodeTask(
 async function digestOfNamed(path: string): Promise<string> {
   if (!isFileName(basename(path))) {
     const message = `${shownPath(path)} cannot go through a queue: not every system takes its name.`
-    throw new UsageError(message, { code: 'input_name', hint: 'Give the file another name.' })
+    throw new UsageError(message, { code: 'bad_file_name', hint: 'Give the file another name.' })
   }
   const found = await digestOfFile(path, false)
   if (found === undefined) throw readError(Object.assign(new Error('gone'), { code: 'ENOENT' }), path)
@@ -135,14 +135,14 @@ async function digestOfNamed(path: string): Promise<string> {
 /**
  * Reads the message of a task. The server of a queue may hold anything: what is taken has the body of its command, and files
  * with plain names.
- * @throws UsageError `queue_version` for a message of another version, `queue_message` for one that is damaged
+ * @throws UsageError `other_version` for a message of another version, `queue_damaged` for one that is damaged
  */
 export function decodeTask(text: string): TaskMessage {
   const { value } = parseJson(text)
   const found = isObject(value) ? value['version'] : undefined
   if (typeof found === 'number' && found !== messageVersion) {
     const message = `A task in the queue has version ${found}; this program reads version ${messageVersion}.`
-    throw new UsageError(message, { code: 'queue_version', hint: sameVersion })
+    throw new UsageError(message, { code: 'other_version', hint: sameVersion })
   }
   // The check itself goes down with the value.
   const { success, output } = v.safeParse(messageSchema, isDeeperThan(value, maxJsonDepth) ? null : value)
@@ -153,7 +153,7 @@ export function decodeTask(text: string): TaskMessage {
 /**
  * Brings what a request is made of from the shared store into `FOLDER/inputs/`.
  * @param folder absolute
- * @throws UsageError `queue_message` for a body that its command does not take; `store_input_missing` when the store has not all of
+ * @throws UsageError `queue_damaged` for a body that its command does not take; `store_missing` when the store has not all of
  * it; FileError; ModelgateError of the store
  */
 export async function placeRequest(
@@ -188,7 +188,7 @@ async function fetchFile(store: SharedStore, sha256: string, path: string): Prom
   if (await store.fetch(sha256, path)) return
   const message = `${JSON.stringify(basename(path))} is not in the store ${store.shown}, which the task needs.`
   const hint = 'All machines of a queue need the same --store.'
-  throw new UsageError(message, { code: 'store_input_missing', hint })
+  throw new UsageError(message, { code: 'store_missing', hint })
 }
 
 /** The task of a message, for what executes it. */
@@ -208,5 +208,5 @@ const sameVersion = 'All machines of a queue need the same version of modelgate.
 
 function damaged(): UsageError {
   const message = 'The queue holds a task that no run has written.'
-  return new UsageError(message, { code: 'queue_message', hint: sameVersion })
+  return new UsageError(message, { code: 'queue_damaged', hint: sameVersion })
 }

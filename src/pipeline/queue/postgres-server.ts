@@ -16,7 +16,7 @@ import type { Backend } from './redis-server.ts'
  * there would ask for them without a pause. All queues and workers share one pool, and one connection that listens.
  * @param namespace the tables are in the schema `NAMESPACE_bullmq`
  * @param queries so many connections may be in use at once besides the one that waits for deliveries
- * @throws UsageError `queue_unsafe`, `queue_refused`; ModelgateError `queue_unreachable`
+ * @throws UsageError `queue_refused`; ModelgateError `queue_unreachable`
  */
 export async function openPostgres(url: QueueUrl, namespace: string, queries: number): Promise<Backend> {
   const schema = `${namespace}_bullmq`
@@ -102,7 +102,7 @@ function postgresConfig(url: QueueUrl, schema: string): PoolConfig {
   }
 }
 
-/** @throws UsageError `queue_unsafe` for a server that may lose what it has answered, or cannot be written */
+/** @throws UsageError `queue_refused` for a server that may lose what it has answered, or cannot be written */
 async function checkSettings(client: PoolClient, url: QueueUrl): Promise<void> {
   const { rows } = await client.query<
     Record<'version' | 'fsync' | 'commit' | 'is_standby' | 'read_only', string>

@@ -70,7 +70,7 @@ export class QueueServer {
 
   /**
    * Connects to the server, whose settings are checked. Its client is loaded only now.
-   * @throws UsageError `queue_unsafe`, `queue_refused`; ModelgateError `queue_unreachable`
+   * @throws UsageError `queue_refused`; ModelgateError `queue_unreachable`
    */
   static async open(url: QueueUrl, options: ServerOptions): Promise<QueueServer> {
     const namespace = options.isSandbox ? 'modelgate_sandbox' : 'modelgate'

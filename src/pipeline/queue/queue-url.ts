@@ -48,10 +48,10 @@ export function unreachable(url: QueueUrl, thrown: unknown): ModelgateError {
 /** What is wrong with settings of a server, as the end of a clause. */
 export const loss = 'so that a crash may lose what has been sent and paid for.'
 
-/** @throws UsageError `queue_unsafe`: the server may lose what it has answered, or cannot be written */
+/** @throws UsageError `queue_refused`: the server may lose what it has answered, or cannot be written */
 export function refuseServer({ shown }: QueueUrl, problem: string, hint: string): never {
   const message = `The queue at ${shown} cannot be used: ${problem}`
-  throw new UsageError(message, { code: 'queue_unsafe', hint })
+  throw new UsageError(message, { code: 'queue_refused', hint })
 }
 
 /** Codes of PostgreSQL and Redis for a user, a password, a database or a right that only another address can mend. */

@@ -21,7 +21,7 @@ export interface Backend {
  * Connects to Redis or Valkey, whose settings are checked first. A connection that is lost is made again, for as long as
  * that takes.
  * @param namespace what all keys begin with, in braces
- * @throws UsageError `queue_unsafe`, `queue_refused`; ModelgateError `queue_unreachable`
+ * @throws UsageError `queue_refused`; ModelgateError `queue_unreachable`
  */
 export async function openRedis(url: QueueUrl, namespace: string): Promise<Backend> {
   let isOpen = false
@@ -86,7 +86,7 @@ const neededSettings = {
   'maxmemory-policy': 'noeviction',
 } as const
 
-/** @throws UsageError `queue_unsafe`: the server may lose what it has answered, or will not say so */
+/** @throws UsageError `queue_refused`: the server may lose what it has answered, or will not say so */
 async function checkSettings(client: Redis, url: QueueUrl): Promise<void> {
   const facts = new Map((await linesOf(client.info())).map((line) => line.split(':', 2) as [string, string]))
   const [major = 0, minor = 0] = (facts.get('redis_version') ?? '').split('.').map(Number)

@@ -1,7 +1,14 @@
 import { join } from 'node:path'
 import type { Job } from 'bullmq'
 import * as v from 'valibot'
-import { billedOf, isExitName, ModelgateError, type ErrorFacts, type ExitName } from '../../errors.ts'
+import {
+  billedOf,
+  isExitName,
+  ModelgateError,
+  type ErrorFacts,
+  type ExitName,
+  asErrorCode,
+} from '../../errors.ts'
 import { isDeeperThan, isObject, maxJsonDepth } from '../../json.ts'
 import type { TaskResult } from '../execute/task.ts'
 import { madeImages } from '../journal/journal.ts'
@@ -111,5 +118,5 @@ export function isAnswer(outcome: Outcome): boolean {
 }
 
 function errorFrom({ exit, code, message, facts }: Outcome & { readonly kind: 'error' }): ModelgateError {
-  return new ModelgateError(exit, code, message, facts)
+  return new ModelgateError(exit, asErrorCode(code), message, facts)
 }

@@ -25,7 +25,7 @@ export interface Since {
  * Reads the lock of a project as it was where HEAD and another commit parted, as in `git diff NAME...HEAD`: what was done on
  * the other branch meanwhile is not a change of this one.
  * @param name of a commit as Git takes it: `main`, `origin/main`, `HEAD~3`
- * @throws UsageError `git_failed`, `unknown_commit`; `lock_invalid`, `lock_conflict`, `lock_newer` for that lock
+ * @throws UsageError `usage`, `unknown_id`; `lock_invalid`, `lock_conflict`, `other_version` for that lock
  */
 export async function readSince(project: OpenProject, name: string): Promise<Since> {
   const { outputFolder } = project.manifest.project
@@ -61,7 +61,7 @@ async function lockAt(project: OpenProject, commit: string, name: string): Promi
   try {
     return parseLock(text, file)
   } catch (error) {
-    throw error instanceof UsageError && error.code !== 'lock_newer' ? error.amend({ hint }) : error
+    throw error instanceof UsageError && error.code !== 'other_version' ? error.amend({ hint }) : error
   }
 }
 
@@ -70,7 +70,7 @@ function lockName({ manifest }: ProjectState): string {
   return basename(manifest.project.lockPath)
 }
 
-/** The id of an object; undefined where there is none. @throws UsageError `git_failed` */
+/** The id of an object; undefined where there is none. @throws UsageError `usage` */
 async function resolve(folder: string, object: string, name: string): Promise<string | undefined> {
   const answer = await git(folder, ['rev-parse', '--verify', '--quiet', object])
   if (answer.code === 0) return idIn(answer)
@@ -86,14 +86,13 @@ function idIn({ stdout }: GitAnswer): string | undefined {
 
 function unknownCommit(name: string): UsageError {
   return new UsageError(`There is no commit ${JSON.stringify(name)} here.`, {
-    code: 'unknown_commit',
+    code: 'unknown_id',
     hint: 'Fetch its branch first: git fetch origin BRANCH, then --since FETCH_HEAD. With actions/checkout: fetch-depth: 0.',
   })
 }
 
 function gitFailed(name: string, message: string): UsageError {
   return new UsageError(`Git cannot read the commit ${JSON.stringify(name)}: ${message}`, {
-    code: 'git_failed',
     hint: '--since needs Git, and a manifest in a Git repository.',
   })
 }

@@ -117,14 +117,19 @@ export function runFailure(
   const count = ends.filter((end) => exitOf(end, mode) !== 'ok').length
   const of = ends.length === 1 ? '1 instance' : `${ends.length} instances`
   const message = `${count} of ${of} ${count === 1 ? 'is' : 'are'} not up to date.`
-  return new ModelgateError(exit, codes[exit] ?? 'run_failed', message, {
-    phase: 'result',
-    billed: isBilled ? 'maybe' : 'no',
-    next,
-    // Its message has been told with its instance.
-    hint: first?.facts.hint,
-    cause: first,
-  })
+  return new ModelgateError(
+    exit,
+    exit === 'running' || exit === 'outdated' ? 'not_up_to_date' : 'some_failed',
+    message,
+    {
+      phase: 'result',
+      billed: isBilled ? 'maybe' : 'no',
+      next,
+      // Its message has been told with its instance.
+      hint: first?.facts.hint,
+      cause: first,
+    },
+  )
 }
 
 /** The code of the error of an instance that a run has left to workers, with `--detach`. */
@@ -138,13 +143,6 @@ function detachedFrom(count: number, next: readonly string[] | undefined): Model
     next,
     hint: 'The same command, without --detach, collects what they have made.',
   })
-}
-
-const codes: Readonly<Partial<Record<ExitName, string>>> = {
-  unknown: 'outcome_unknown',
-  partial: 'some_failed',
-  running: 'not_up_to_date',
-  outdated: 'not_up_to_date',
 }
 
 /** How each instance would end the run alone, and the run itself, for `exitOfRun`. */

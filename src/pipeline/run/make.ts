@@ -285,7 +285,7 @@ async function filesOfReferences(
   for (const reference of references) {
     const files = await upstreamFiles(reference, assessments, project)
     if (files === undefined) {
-      throw new FileError('upstream_lost', `The bytes of ${reference.text} are gone.`, {
+      throw new FileError('result_lost', `The bytes of ${reference.text} are gone.`, {
         phase: 'input',
         billed: 'no',
       })

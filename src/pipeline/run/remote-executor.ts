@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../context.ts'
-import { FileError, ModelgateError, type Billed, type ExitName } from '../../errors.ts'
+import { FileError, ModelgateError, type Billed, type ExitName, type ErrorCode } from '../../errors.ts'
 import { nextCommand } from '../../files/next-command.ts'
 import { prepareFolder, recordResult } from '../execute/execute-task.ts'
 import type { Task, TaskResult } from '../execute/task.ts'
@@ -296,7 +296,7 @@ function withBilled(reason: unknown, billed: Billed): unknown {
 
 function waitError(
   exit: ExitName,
-  code: string,
+  code: ErrorCode,
   message: string,
   facts: { billed?: Billed; hint?: string } = {},
 ) {
@@ -319,12 +319,12 @@ function lostWithWorker(worker: unknown): ModelgateError {
 
 function lostByServer(shown: string): ModelgateError {
   const text = `The queue at ${shown} no longer has the request: it has lost its data, or has been replaced.`
-  return waitError('unknown', 'queue_lost', text)
+  return waitError('unknown', 'queue_damaged', text)
 }
 
 function lostByStore({ instance: { id } }: Task, file: string, store: string): FileError {
   const text = `The result of ${id} is not in the store ${store}, or differs from what was made: ${file}.`
-  return new FileError('shared_file_lost', text, {
+  return new FileError('result_lost', text, {
     phase: 'result',
     billed: 'yes',
     hint: `When the store has it again, run it again: the queue knows the result for a week. If it is gone, generate it again with --regenerate ${id}.`,

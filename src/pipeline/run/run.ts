@@ -107,7 +107,7 @@ function reportPlan(run: Run): void {
  * Asks whether what is planned may be made.
  * @param known what has come to its end already
  * @returns whether anything is to be sent
- * @throws UsageError `not_confirmed`, `fan_out_unbounded`
+ * @throws UsageError `not_confirmed`
  */
 async function prepare(run: Run, known: Ends): Promise<boolean> {
   const { options, plan, project, assessments } = run
@@ -124,7 +124,7 @@ async function prepare(run: Run, known: Ends): Promise<boolean> {
     const message = `The text of ${source.text} decides how many results ${job} has: nothing bounds what that costs, and nobody can be asked here.`
     const hint =
       'Write max_instances in the job, or budget: { creates: N } in the manifest, or give --max-creates N.'
-    throw new UsageError(message, { code: 'fan_out_unbounded', hint })
+    throw new UsageError(message, { code: 'not_confirmed', hint })
   }
   const ofElements = toMake.filter(
     ({ instance: { job, waiting } }) => waiting === undefined && fanOuts.some((one) => one.job === job),

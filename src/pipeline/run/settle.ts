@@ -70,7 +70,7 @@ function settle(run: Run, now: Assessment): InstanceEnd | Promise<InstanceEnd> {
 /** A model has written more elements than are paid for. */
 function tooManyElements({ instance: { waiting } }: Assessment): ModelgateError | null {
   if (waiting === undefined || waiting.problem === null) return null
-  return new ModelgateError('limit', 'max_instances', waiting.problem, {
+  return new ModelgateError('limit', 'creations_limit', waiting.problem, {
     billed: 'no',
     hint: 'Nothing was made of it. Raise max_instances of the job, or have the text made again.',
   })
@@ -282,5 +282,5 @@ async function place(
 }
 
 function bytesGone(path: string): FileError {
-  return new FileError('bytes_gone', `The bytes of ${shownPath(path)} are gone from .modelgate.`)
+  return new FileError('result_lost', `The bytes of ${shownPath(path)} are gone from .modelgate.`)
 }

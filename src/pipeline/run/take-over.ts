@@ -97,7 +97,7 @@ async function takeCandidates(
         () => true,
         (error: unknown) => {
           // It was absent before, too. What a full disk refuses is tried the next time.
-          if (!(error instanceof ModelgateError) || error.code !== 'damaged_copy') throw error
+          if (!(error instanceof ModelgateError) || error.code !== 'result_lost') throw error
           return false
         },
       )

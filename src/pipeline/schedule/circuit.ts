@@ -78,9 +78,12 @@ export function isRateLimit(error: unknown): boolean {
 }
 
 /** What no wait mends: a certificate, a proxy's answer, the end of the time, a queue that has been waited for. */
-const finalCode = /^(?:not_sent_(?:certificate|client_certificate|tls|proxy|deadline)|queue_unreachable)$/
-/** What says nothing of the gateway: the queue, its store, and its workers. */
-const otherServer = /^(?:queue|store|worker)_/
+function isFinal({ exit, code }: ModelgateError): boolean {
+  if (code === 'deadline') return exit === 'notSent'
+  return /^(?:not_sent_(?:certificate|tls|proxy)|queue_unreachable)$/.test(code)
+}
+/** What says nothing of the gateway: the queue, its store, and its workers, whose versions may differ. */
+const otherServer = /^(?:(?:queue|store|worker)_|other_version$)/
 
 /**
  * Whether a request may be sent again after this error: it cost nothing, or only looks up what was started before. What
@@ -88,7 +91,7 @@ const otherServer = /^(?:queue|store|worker)_/
  * @param isFollowUp whether it goes on with what the gateway has accepted
  */
 export function mayRepeat(error: unknown, isFollowUp: boolean): error is ModelgateError {
-  if (!(error instanceof ModelgateError) || finalCode.test(error.code)) return false
+  if (!(error instanceof ModelgateError) || isFinal(error)) return false
   if (!isFollowUp && billedOf(error) !== 'no') return false
   const { shouldRetry } = error.facts
   if (shouldRetry !== undefined && !isFollowUp) return shouldRetry

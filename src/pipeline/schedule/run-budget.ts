@@ -1,5 +1,5 @@
 import { amountText, shownAmount, type Amount } from '../../cost/amount.ts'
-import { ModelgateError, UsageError } from '../../errors.ts'
+import { ModelgateError, UsageError, type ErrorCode } from '../../errors.ts'
 import type { Spent } from '../journal/history.ts'
 
 export interface Spending {
@@ -78,7 +78,7 @@ export class RunBudget {
   }
 }
 
-function reached(code: string, message: string, name: string): ModelgateError {
+function reached(code: ErrorCode, message: string, name: string): ModelgateError {
   return new ModelgateError('limit', code, message, {
     phase: 'send',
     billed: 'no',

@@ -128,7 +128,7 @@ export async function reopenPart({ stateFolder }: Project): Promise<void> {
  * @param cwd the working directory
  * @param folder as it was named; relative to the working directory
  * @param project of the whole
- * @throws UsageError `part_damaged`, `part_version`, `lock_invalid`, `lock_newer`; FileError
+ * @throws UsageError `lock_invalid`, `other_version`; FileError
  */
 export async function readPart(cwd: string, folder: string, project: Project): Promise<Part> {
   const own = inPart(project, resolve(cwd, folder))
@@ -164,7 +164,7 @@ function parseReport(text: string, file: string, folder: string): PartReport {
 function otherVersion(folder: string, found: number): UsageError {
   const by = found < version ? 'an older' : 'a newer'
   return new UsageError(`${folder} was left by ${by} version of modelgate.`, {
-    code: 'part_version',
+    code: 'other_version',
     hint: 'Merge it with the version that has made it, or run the shard again with this one.',
   })
 }
@@ -172,7 +172,7 @@ function otherVersion(folder: string, found: number): UsageError {
 /** A part of which something is missing, or not what it was. */
 export function partDamaged(message: string): UsageError {
   return new UsageError(message, {
-    code: 'part_damaged',
+    code: 'lock_invalid',
     hint: 'Fetch the part again from where it was made, or run it again; nothing was written.',
   })
 }
@@ -182,12 +182,12 @@ export function partDamaged(message: string): UsageError {
  * former name of an instance goes.
  * @param lock that all parts began with
  * @param now milliseconds since 1970, for `{date}` in the paths of outputs
- * @throws UsageError `parts_mismatch`, with everything that does not fit, by the folder of the part
+ * @throws UsageError `lock_invalid`, with everything that does not fit, by the folder of the part
  */
 export function uniteLocks(parts: readonly Part[], manifest: Manifest, lock: Lock, now: number): Lock {
   const problems = createProblemList()
   const report = (message: string, hint?: string) =>
-    problems.add(new UsageError(message, { code: 'parts_mismatch', hint }))
+    problems.add(new UsageError(message, { code: 'lock_invalid', hint }))
   checkOrigins(parts, manifest, lock, report)
   problems.throwIfAny()
   checkParts(parts, manifest, now, report)

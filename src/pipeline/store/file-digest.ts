@@ -23,7 +23,7 @@ export function isTextType(mediaType: string): boolean {
  * The digest of an output; of a text as it is with LF, so that a checkout with CR LF does not change it.
  * @param path absolute; links are followed
  * @returns undefined when nothing is there
- * @throws FileError `is_folder`, `not_a_file`, `permission_denied`, …
+ * @throws FileError `not_a_file`, `permission_denied`, …
  */
 export function digestOfFile(path: string, isText: boolean): Promise<FileDigest | undefined> {
   return digest(path, 0, () => (isText ? linesOnly : verbatim))
@@ -79,14 +79,7 @@ export function unlessUnreadable(error: unknown): undefined {
   if (!isOther) throw error
 }
 
-const otherCodes: ReadonlySet<string> = new Set([
-  'file_too_large',
-  'not_found',
-  'is_folder',
-  'not_a_file',
-  'not_a_folder',
-  'link_loop',
-])
+const otherCodes: ReadonlySet<string> = new Set(['file_too_large', 'not_found', 'not_a_file'])
 
 /** What is left out before hashing. */
 interface Normalisation {

@@ -102,7 +102,7 @@ function absentOrFailed(shown: string, reply: Reply, now: number): false | Failu
 function parseBase(location: string): URL {
   const refuse = (problem: string) =>
     new UsageError(problem, {
-      code: 'bad_store',
+      code: 'config_invalid',
       phase: 'config',
       hint: 'Write it like https://assets.example/shop.',
     })

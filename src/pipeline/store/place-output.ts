@@ -29,7 +29,7 @@ export interface Placing {
  * Puts the bytes of a result in their place, with the folders that it needs. The file appears whole or not at all, and
  * is a copy. One that has the bytes already is left as it is, and so is one that nobody said may be replaced.
  * @throws ModelgateError `output_changed` (exit 13) when another file is there
- * @throws FileError `damaged_copy` when the source has other bytes, `outside_folder` when a link leads out of the output
+ * @throws FileError `result_lost` when the source has other bytes, `bad_file_name` when a link leads out of the output
  * folder, …
  */
 export async function placeOutput(context: FileContext, project: Project, placing: Placing): Promise<void> {
@@ -216,7 +216,7 @@ function outputChanged(path: string): ModelgateError {
 
 function outsideFolder(path: string, place: string): FileError {
   const message = `${shownPath(path)} cannot be written: ${shownPath(place)} leads out of the folder of the manifest.`
-  return new FileError('outside_folder', message, {
+  return new FileError('bad_file_name', message, {
     hint: 'Replace the link by a folder, or give another path in "out".',
   })
 }

@@ -58,7 +58,7 @@ export class S3Client {
     const { env } = context
     const region = env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || 'us-east-1'
     if (!/^[a-z0-9-]{1,64}$/i.test(region)) {
-      throw new ConfigError('AWS_REGION is not the name of a region.', { code: 'bad_store' })
+      throw new ConfigError('AWS_REGION is not the name of a region.')
     }
     const bucketUrl = `${endpointOf(env, region, network.allowHttp)}/${bucket}`
     const shown = `s3://${bucket}/${prefix}`.replace(/\/$/, '')
@@ -154,7 +154,7 @@ interface S3Credentials {
 function parseLocation(location: string): { readonly bucket: string; readonly prefix: string } {
   const refuse = (problem: string) =>
     new UsageError(`The store at s3:// has ${problem}.`, {
-      code: 'bad_store',
+      code: 'config_invalid',
       phase: 'config',
       hint: 'Write it like s3://bucket/prefix.',
     })
@@ -175,7 +175,7 @@ function endpointOf(env: StoreContext['env'], region: string, allowHttp: boolean
   const text = env[name]?.trim()
   if (!text) return `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`
   const refuse = (problem: string, hint: string) =>
-    new ConfigError(`The endpoint of the store (${name}) ${problem}.`, { code: 'bad_store', hint })
+    new ConfigError(`The endpoint of the store (${name}) ${problem}.`, { hint })
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw refuse('must start with https:// or http://', 'Write it like https://s3.example.')
@@ -201,24 +201,19 @@ async function findCredentials(context: StoreContext): Promise<S3Credentials> {
   const token = found['AWS_SESSION_TOKEN']?.trim()
   if (!id || !secret) {
     const name = id ? 'AWS_SECRET_ACCESS_KEY' : 'AWS_ACCESS_KEY_ID'
-    throw new ModelgateError(
-      'key',
-      'store_key_missing',
-      `There is no key to the store: ${name} is not set.`,
-      {
-        phase: 'config',
-        billed: 'no',
-        hint:
-          'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or keep them in ~/.aws/credentials. ' +
-          'Keys of a role or of a single sign-on: eval "$(aws configure export-credentials --format env)"',
-      },
-    )
+    throw new ModelgateError('key', 'store_refused', `There is no key to the store: ${name} is not set.`, {
+      phase: 'config',
+      billed: 'no',
+      hint:
+        'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or keep them in ~/.aws/credentials. ' +
+        'Keys of a role or of a single sign-on: eval "$(aws configure export-credentials --format env)"',
+    })
   }
   // Anything else would end a header, and be quoted in the error about that.
   if (!/^[\x21-\x7e]+$/.test(`${id}${secret}${token ?? ''}`)) {
     throw new ModelgateError(
       'key',
-      'store_key_invalid',
+      'store_refused',
       'The keys to the store contain characters that no key has.',
       {
         phase: 'config',
@@ -271,14 +266,14 @@ function statusError(
     const other = /^[a-z0-9-]{1,64}$/.exec(headers['x-amz-bucket-region'] ?? '')?.[0]
     const message = `The bucket of the store ${shown} is not in the region ${region}.`
     const hint = `Set AWS_REGION${other === undefined ? '' : `=${other}`}.`
-    return new UsageError(message, { ...facts, code: 'store_elsewhere', hint })
+    return new UsageError(message, { ...facts, code: 'store_missing', hint })
   }
   if (status === 401 || status === 403) {
     const message = `The store ${shown} refused the request (${answer}).`
     return new ModelgateError('key', 'store_refused', message, { ...facts, hint: refusedHint(code) })
   }
   const message = `The store ${shown} rejected the request (${answer}).`
-  return new ModelgateError('rejected', 'store_rejected', message, facts)
+  return new ModelgateError('rejected', 'store_refused', message, facts)
 }
 
 function refusedHint(code: string): string {

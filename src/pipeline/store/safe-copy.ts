@@ -39,7 +39,7 @@ export async function copyWhole(from: string, to: string, mode?: number): Promis
  * Copies a file that is to have a digest.
  * @param isText whether the digest is of the text with LF
  * @param mode as for `copyWhole`
- * @throws FileError `damaged_copy` when it is no file, or has other bytes; the error of the system
+ * @throws FileError `result_lost` when it is no file, or has other bytes; the error of the system
  */
 export async function copyVerified(
   from: string,
@@ -55,7 +55,7 @@ export async function copyVerified(
 }
 
 function damagedCopy(source: string): FileError {
-  return new FileError('damaged_copy', `${shownPath(source)} is not what was stored; it is not used.`, {
+  return new FileError('result_lost', `${shownPath(source)} is not what was stored; it is not used.`, {
     hint: 'Another program has changed it, or the disk is failing. The next run treats it as missing.',
   })
 }

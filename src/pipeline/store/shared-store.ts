@@ -123,7 +123,7 @@ async function fetchBlob(
 /** @param problem without a full stop; a location with a scheme may hold a secret, so it is not shown */
 function notAStore(problem: string): UsageError {
   return new UsageError(`${problem}.`, {
-    code: 'bad_store',
+    code: 'config_invalid',
     phase: 'config',
     hint: 'Name a folder that all machines share, or s3://bucket/prefix.',
   })

@@ -132,7 +132,7 @@ export async function readLibrary(folder: string): Promise<readonly LibraryEntry
   const shown = shownPath(folder)
   const found = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     const reason = error.code === 'ENOENT' ? 'does not exist' : `cannot be read: ${error.code}`
-    throw new FileError('recordings_missing', `The folder of recordings ${shown} ${reason}.`, {
+    throw new FileError('not_recorded', `The folder of recordings ${shown} ${reason}.`, {
       phase: 'input',
     })
   })
@@ -152,11 +152,11 @@ export async function readLibrary(folder: string): Promise<readonly LibraryEntry
   }
   if (problems.length > 0) {
     const more = problems.length > maxProblems ? [`${problems.length - maxProblems} more.`] : []
-    throw new UsageError([...problems.slice(0, maxProblems), ...more], { code: 'recordings_damaged' })
+    throw new UsageError([...problems.slice(0, maxProblems), ...more], { code: 'not_recorded' })
   }
   if (entries.length === 0) {
     throw new UsageError(`There are no recordings in ${shown}.`, {
-      code: 'recordings_missing',
+      code: 'not_recorded',
       hint: `Make some: modelgate sandbox --record ${shown} --upstream URL`,
     })
   }

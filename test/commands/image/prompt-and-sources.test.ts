@@ -36,8 +36,8 @@ describe('the prompt', () => {
 
   test.each<[string, readonly string[], TestOverrides, string]>([
     ['missing', [], {}, 'prompt_missing'],
-    ['blank', [' \n'], {}, 'empty_prompt'],
-    ['not text', ['-'], { stdin: png }, 'stdin_not_text'],
+    ['blank', [' \n'], {}, 'prompt_missing'],
+    ['not text', ['-'], { stdin: png }, 'wrong_type'],
   ])('%s is refused', async (_, argv, more, code) => {
     expect(await imageRefusal(['create', '-m', 'm', ...argv], { cwd, ...more })).toMatchObject({
       exit: 2,

@@ -36,7 +36,11 @@ test.each([
   [`${'a.'.repeat(64)}a=1`, 'the path has 65 names', undefined],
 ])('%s is refused', (text, message, hint) => {
   const error = errorOf(() => parseSet(text))
-  expect(error).toMatchObject({ exitCode: 2, code: 'invalid_set', message: expect.stringContaining(message) })
+  expect(error).toMatchObject({
+    exitCode: 2,
+    code: 'invalid_request',
+    message: expect.stringContaining(message),
+  })
   expect(error?.facts.hint ?? '').toContain(hint ?? '')
   expect(error?.facts.hint === undefined).toBe(hint === undefined)
 })
@@ -102,7 +106,7 @@ test('what was set can be read back, and no prototype ever changes', () => {
       fc.integer(),
       (body, path, value) => {
         const error = errorOf(() => setPath(body, path, value))
-        expect(error?.code ?? 'invalid_set').toBe('invalid_set')
+        expect(error?.code ?? 'invalid_request').toBe('invalid_request')
         fc.pre(error === undefined)
         expect(readBack(setPath(body, path, value), path)).toBe(value)
       },

@@ -19,7 +19,7 @@ import { always, brokeOff, everywhere, gaveUp, worksAt } from './expectations.ts
 const lost: Expected = {
   exit: 7,
   says: /closed the connection/,
-  error: { code: 'outcome_reset', billed: 'maybe', phase: 'wait', http_status: null },
+  error: { code: 'connection_lost', billed: 'maybe', phase: 'wait', http_status: null },
   leaves: 'nothing',
 }
 
@@ -35,7 +35,7 @@ const silent = (name: string, reply: ServerReply, isSampled = false): FaultVaria
   const expected: Expected = {
     exit: 7,
     says: /No reply from \S+ within (120|600) s/,
-    error: { code: 'outcome_timeout', billed: 'maybe', phase: 'wait', http_status: null },
+    error: { code: 'timeout', billed: 'maybe', phase: 'wait', http_status: null },
     leaves: 'nothing',
   }
   return {
@@ -207,7 +207,7 @@ export const beforeTheHeaders: readonly FaultRow[] = [
         {
           exit: 6,
           says: /Nothing was sent\./,
-          error: { code: 'not_sent_timeout', phase: 'send', billed: 'no' },
+          error: { code: 'not_sent', phase: 'send', billed: 'no' },
           attempts: 3,
           leaves: 'nothing',
         },

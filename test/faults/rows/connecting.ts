@@ -36,7 +36,7 @@ const unresolved = (name: string, lookup: LookupFunction, says: RegExp): FaultVa
   name,
   where: isFirst,
   trouble: () => ({ baseUrl: () => host, lookup }),
-  expects: notSent('not_sent_dns', says),
+  expects: notSent('not_sent', says),
 })
 
 const unreachable = (code: 'EHOSTUNREACH' | 'ENETUNREACH'): FaultVariant => ({
@@ -45,7 +45,7 @@ const unreachable = (code: 'EHOSTUNREACH' | 'ENETUNREACH'): FaultVariant => ({
   trouble: () => ({
     connectFails: Object.assign(new Error(`connect ${code} 127.0.0.1`), { code, syscall: 'connect' }),
   }),
-  expects: notSent('not_sent_connect', new RegExp(`127\\.0\\.0\\.1:\\d+ cannot be reached \\(${code}\\)`)),
+  expects: notSent('not_sent', new RegExp(`127\\.0\\.0\\.1:\\d+ cannot be reached \\(${code}\\)`)),
 })
 
 /** A1 to A7: the way to the gateway. */
@@ -71,7 +71,7 @@ export const connecting: readonly FaultRow[] = [
         name: 'no answer',
         where: isFirst,
         trouble: () => ({ baseUrl: () => host, lookup: () => {}, stepMs: 10_000 }),
-        expects: notSent('not_sent_timeout', /gateway\.invalid.* within 10 s/),
+        expects: notSent('not_sent', /gateway\.invalid.* within 10 s/),
       },
     ],
   },
@@ -84,7 +84,7 @@ export const connecting: readonly FaultRow[] = [
         name: 'refused',
         where: isFirst,
         trouble: () => ({ baseUrl: async () => `http://127.0.0.1:${await closedPort()}` }),
-        expects: notSent('not_sent_connect', /127\.0\.0\.1:\d+ cannot be reached \(ECONNREFUSED\)/),
+        expects: notSent('not_sent', /127\.0\.0\.1:\d+ cannot be reached \(ECONNREFUSED\)/),
       },
       {
         name: 'refused at each address of the name',
@@ -94,7 +94,7 @@ export const connecting: readonly FaultRow[] = [
           baseUrl: async () => `http://localhost:${await closedPort()}`,
           lookup: finds({ address: '::1', family: 6 }, { address: '127.0.0.1', family: 4 }),
         }),
-        expects: notSent('not_sent_connect', /localhost:\d+ cannot be reached \(E\w+\)/),
+        expects: notSent('not_sent', /localhost:\d+ cannot be reached \(E\w+\)/),
       },
     ],
   },
@@ -113,7 +113,7 @@ export const connecting: readonly FaultRow[] = [
         name: 'no answer',
         where: isFirst,
         trouble: () => ({ connectFails: silence, stepMs: 10_000 }),
-        expects: notSent('not_sent_timeout', /127\.0\.0\.1:\d+.* within 10 s/),
+        expects: notSent('not_sent', /127\.0\.0\.1:\d+.* within 10 s/),
       },
     ],
   },

@@ -52,7 +52,7 @@ export const errorBodies: readonly FaultRow[] = [
           ...everywhere({
             exit: 8,
             says: /an HTML page, "Log in"/,
-            error: { code: 'html_reply' },
+            error: { code: 'reply_not_understood' },
             leaves: 'nothing',
           }),
           poll: gaveUp,

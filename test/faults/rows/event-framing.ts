@@ -7,7 +7,7 @@ const all: Expected = { exit: 0, leaves: 'all' }
 const truncated: Expected = {
   exit: 7,
   says: /before the answer was complete|cut off in the middle/,
-  error: { code: 'stream_truncated', billed: 'maybe' },
+  error: { code: 'connection_lost', billed: 'maybe' },
   leaves: 'begun',
 }
 const harmless = { text: all, creation: all }

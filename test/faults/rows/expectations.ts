@@ -23,7 +23,6 @@ export const worksAt = (attempts: number, waits: readonly number[] = []): Expect
 export const gaveUp: Expected = {
   exit: 5,
   says: /Looking up the job failed 10 times in a row/,
-  error: { code: 'look_ups_failed' },
   attempts: 10,
   isNotForRuns: true,
   leaves: 'nothing',
@@ -33,7 +32,7 @@ export const gaveUp: Expected = {
 export const brokeOff: Expected = {
   exit: 11,
   says: /The stream of the response resp_1 broke off 6 times in a row/,
-  error: { code: 'stream_broken', remote_id: 'resp_1' },
+  error: { code: 'still_running', remote_id: 'resp_1' },
   attempts: 'any',
   leaves: 'nothing',
 }

@@ -96,7 +96,7 @@ const encoded = (
   unreadable(
     name,
     (exchange) => coded(exchange, coding, body(exchange)),
-    { code: 'encoded_reply', says: /The reply is encoded \(.*\), which was not requested\./ },
+    { code: 'reply_not_understood', says: /The reply is encoded \(.*\), which was not requested\./ },
     isSampled,
   )
 const bomb = gzipSync(Buffer.alloc(16 * 1_048_576))
@@ -170,7 +170,7 @@ export const framing: readonly FaultRow[] = [
       unreadable(
         'the first one',
         (exchange) => inChunks(exchange, write('zz\r\n{}\r\n'), end),
-        { code: 'reply_protocol', says: /invalid HTTP response|cannot be read/ },
+        { code: 'reply_not_understood', says: /invalid HTTP response|cannot be read/ },
         false,
       ),
     ],

@@ -19,7 +19,7 @@ const hasFile = (call: Call, exchange: Exchange) => isFirst(call, exchange) && c
 const isAlone = (call: Call, exchange: Exchange) =>
   isFirst(call, exchange) && call.how === 'program' && !isRun(call)
 
-const full = new FileError('output_failed', 'Standard output cannot be written: no space left.')
+const full = new FileError('write_failed', 'Standard output cannot be written: no space left.')
 
 const silent: ServerReply = [readAll, stall]
 const silentInHead: ServerReply = [readAll, write(head(200).slice(0, 20)), stall]

@@ -103,7 +103,11 @@ export const mediaContents: readonly FaultRow[] = [
       answered('a text', [{ b64_json: Buffer.from('not an image at all').toString('base64') }], {
         ...refused(/sent text\/plain instead of an image/),
       }),
-      answered('nothing', [{ b64_json: '' }], refused(/an image without base64 or a URL/, 'no_image')),
+      answered(
+        'nothing',
+        [{ b64_json: '' }],
+        refused(/an image without base64 or a URL/, 'reply_not_understood'),
+      ),
     ],
   },
   {

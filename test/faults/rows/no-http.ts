@@ -32,7 +32,7 @@ const unreadable = (
   }
 }
 const protocol = {
-  code: 'reply_protocol',
+  code: 'reply_not_understood',
   says: /invalid HTTP response|cannot be read|only informational \(1xx\) responses/,
 }
 
@@ -64,11 +64,11 @@ export const noHttp: readonly FaultRow[] = [
     happens: 'refused at once',
     tried: [
       unreadable('one long header', [readAll, write(head(200, { 'x-long': 'x'.repeat(140_000) })), end], {
-        code: 'reply_limit',
+        code: 'reply_too_large',
         says: /The headers of the reply are larger than 128 KiB/,
       }),
       unreadable('many short headers', [readAll, write(head(200, manyHeaders)), end], {
-        code: 'reply_limit',
+        code: 'reply_too_large',
         says: /The headers of the reply are larger than 128 KiB/,
       }),
     ],

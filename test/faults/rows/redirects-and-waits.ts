@@ -9,7 +9,7 @@ const redirect = (status: number, location: string): ServerReply =>
 const refused = (status: number, says: RegExp): Expected => ({
   exit: 8,
   says,
-  error: { code: 'unexpected_redirect', http_status: status },
+  error: { code: 'reply_not_understood', http_status: status },
   leaves: 'nothing',
 })
 

@@ -82,7 +82,7 @@ export const streamContents: readonly FaultRow[] = [
         text: {
           exit: 8,
           says: /^(?!.*secret).*A message of the reply is not valid JSON\./m,
-          error: { code: 'malformed_message', billed: 'maybe' },
+          error: { code: 'reply_not_understood', billed: 'maybe' },
           leaves: 'begun',
         },
       }),
@@ -103,7 +103,7 @@ export const streamContents: readonly FaultRow[] = [
           text: {
             exit: 7,
             says: /cut off in the middle/,
-            error: { code: 'stream_truncated', billed: 'maybe' },
+            error: { code: 'connection_lost', billed: 'maybe' },
             leaves: 'begun',
           },
         },
@@ -256,7 +256,7 @@ export const streamContents: readonly FaultRow[] = [
         text: {
           exit: 11,
           says: /The response resp_1 is still running/,
-          error: { code: 'response_running', billed: 'yes', remote_id: 'resp_1' },
+          error: { code: 'still_running', billed: 'yes', remote_id: 'resp_1' },
           leaves: 'nothing',
         },
       },

@@ -28,8 +28,8 @@ const handshake = (name: string, connection: ServerReply, stepMs?: number): Faul
   trouble: () => ({ baseUrl: overTls, connection, ...(stepMs === undefined ? {} : { stepMs }) }),
   expects:
     stepMs === undefined
-      ? passing('not_sent_connect', /The connection to 127\.0\.0\.1:\d+ failed/)
-      : passing('not_sent_timeout', / within 10 s/),
+      ? passing('not_sent', /The connection to 127\.0\.0\.1:\d+ failed/)
+      : passing('not_sent', / within 10 s/),
 })
 
 /** Nothing that another attempt could change. */
@@ -176,7 +176,7 @@ export const tlsAndProxies: readonly FaultRow[] = [
         expects: everywhere({
           exit: 6,
           says: /may demand a client certificate/,
-          error: { code: 'not_sent_client_certificate', http_status: null },
+          error: { code: 'not_sent_certificate', http_status: null },
           leaves: 'nothing',
         }),
       },

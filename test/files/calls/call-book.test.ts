@@ -278,7 +278,7 @@ describe('what was created', () => {
     const own = book.begin(some(1))
     rmSync(join(folder, '2026-11.jsonl'))
     expect(() => createdBefore(folder, own)).toThrow(
-      expect.objectContaining({ code: 'calls_changed', exitCode: 10 }),
+      expect.objectContaining({ code: 'file_changed', exitCode: 10 }),
     )
   })
 
@@ -350,8 +350,8 @@ test('records of a newer version are left alone', async () => {
   const { state, folder } = place()
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'version'), '2\n')
-  await expect(openCalls(state)).rejects.toMatchObject({ code: 'state_newer', exitCode: 10 })
-  await expect(recordCall(state, {})).rejects.toMatchObject({ code: 'state_newer' })
+  await expect(openCalls(state)).rejects.toMatchObject({ code: 'other_version', exitCode: 10 })
+  await expect(recordCall(state, {})).rejects.toMatchObject({ code: 'other_version' })
 })
 
 test('a file that cannot be written, or not be read, is told', async () => {

@@ -42,7 +42,7 @@ test('a beginning of several is refused, and all of them named', async () => {
   const store = await storeWith(['video_1', 'video_2', 'video_2', operation])
   const error: unknown = await store.find('video').catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(UsageError)
-  expect(error).toMatchObject({ exitCode: 2, code: 'ambiguous_id' })
+  expect(error).toMatchObject({ exitCode: 2, code: 'unknown_id' })
   expect((error as Error).message).toBe('2 jobs have ids that begin with video:\n  video_2\n  video_1')
   const many = await storeWith(Array.from({ length: 13 }, (_, at) => `video_${at}`))
   await expect(many.find('vide')).rejects.toThrow(

@@ -296,7 +296,7 @@ test('a path that is not a folder, or cannot be read', async () => {
   const folder = temporaryFolder()
   writeFileSync(join(folder, 'file'), '')
   const { store } = newStore(join(folder, 'file'))
-  await expect(store.create(newJob())).rejects.toMatchObject({ exitCode: 10, code: 'not_a_folder' })
+  await expect(store.create(newJob())).rejects.toMatchObject({ exitCode: 10, code: 'not_found' })
   expect(await store.list(videoKinds)).toEqual({
     jobs: [],
     warnings: [expect.stringContaining('cannot be read')],

@@ -129,7 +129,7 @@ const badBase64 = target({
   async check([at, byte, cuts]) {
     const [before, after] = [goodBase64.slice(0, at), goodBase64.slice(at)].map((part) => Buffer.from(part!))
     const text = Buffer.concat([before!, Buffer.of(byte), after!])
-    assert.equal(await decodeBase64(cutAt(text, cuts)), 'bad_base64')
+    assert.equal(await decodeBase64(cutAt(text, cuts)), 'damaged_media')
   },
 })
 

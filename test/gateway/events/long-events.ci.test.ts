@@ -46,11 +46,11 @@ test('a message may be cut over eight events, and not over nine', () => {
   expect(outcomeOf([Buffer.from(cutOver(8))])).toMatchObject({
     messages: [{ a: expect.anything() as unknown }],
   })
-  expect(outcomeOf([Buffer.from(cutOver(9))])).toMatchObject({ messages: [], error: 'malformed_message' })
+  expect(outcomeOf([Buffer.from(cutOver(9))])).toMatchObject({ messages: [], error: 'reply_not_understood' })
 })
 
 test('the pieces of a message count together against its limit', () => {
   const reply = [Buffer.from(cutOver(4, 'x'.repeat(400)))]
   expect(outcomeOf(reply, 2_000)).toMatchObject({ messages: [{}], error: undefined })
-  expect(outcomeOf(reply, 1_000)).toMatchObject({ messages: [], error: 'message_too_large' })
+  expect(outcomeOf(reply, 1_000)).toMatchObject({ messages: [], error: 'reply_too_large' })
 })

@@ -10,7 +10,7 @@ test('two million lines of data are read, and 4.3 million are not', () => {
     error: undefined,
   })
   const refused = inPieces(padded(4_300_000).toString(), 262_144)
-  expect(outcomeOf(refused)).toMatchObject({ messages: [], error: 'message_too_large' })
+  expect(outcomeOf(refused)).toMatchObject({ messages: [], error: 'reply_too_large' })
 })
 
 test('bare JSON of 800,000 lines is read in small pieces', () => {
@@ -37,13 +37,13 @@ test('an event whose line has 96 MiB is delivered, and one with a character more
   const { messages, error } = outcomeOf([...eventOf(cap - fieldName.length)])
   expect(error).toBeUndefined()
   expect((messages[0] as { readonly a: string }).a.length).toBe(cap - fieldName.length - 8)
-  expect(outcomeOf([...eventOf(cap + 1)])).toMatchObject({ messages: [], error: 'message_too_large' })
+  expect(outcomeOf([...eventOf(cap + 1)])).toMatchObject({ messages: [], error: 'reply_too_large' })
 })
 
 test('a line that never ends is refused at 96 MiB', () => {
   const line = Array.from({ length: 97 * 16 }, () => Buffer.alloc(65_536, 'x'))
   expect(outcomeOf([Buffer.from(fieldName), ...line])).toMatchObject({
     messages: [],
-    error: 'message_too_large',
+    error: 'reply_too_large',
   })
 })

@@ -20,7 +20,7 @@ const oversized = {
 
 test.for(Object.entries(oversized))('stops at the size limit: %s', ([, reply]) => {
   for (const size of [1, 7, 64, reply.length]) {
-    expect(outcomeOf(inPieces(reply, size), limit).error, `in pieces of ${size}`).toBe('message_too_large')
+    expect(outcomeOf(inPieces(reply, size), limit).error, `in pieces of ${size}`).toBe('reply_too_large')
   }
 })
 
@@ -125,11 +125,11 @@ test.for([
 })
 
 test.each(['d', 'da', 'dat', 'data', 'data:', 'data: '])('a stream that ends in %j was cut', (rest) => {
-  expect(outcomeOf([Buffer.from(rest)]).error).toBe('stream_truncated')
+  expect(outcomeOf([Buffer.from(rest)]).error).toBe('connection_lost')
   expect(outcomeOf([Buffer.from(`data: {"a":1}\n\n${rest}`)])).toEqual({
     messages: [{ a: 1 }],
     done: false,
-    error: 'stream_truncated',
+    error: 'connection_lost',
   })
 })
 

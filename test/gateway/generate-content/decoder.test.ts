@@ -54,7 +54,7 @@ test('one good candidate makes a good reply, one unfinished an incomplete one', 
   const good = { index: 1, content: { parts: [{ text: 'x' }] }, finishReason: 'STOP' }
   expect(decode([{ candidates: [blocked, good] }])).toMatchObject({ verdict: 'ok', state: 'settled' })
   expect(decode([{ candidates: [{ ...good, finishReason: undefined }, blocked] }])).toMatchObject({
-    verdict: 'unknown: stream_truncated',
+    verdict: 'unknown: connection_lost',
     state: 'open',
   })
 })
@@ -62,24 +62,24 @@ test('one good candidate makes a good reply, one unfinished an incomplete one', 
 test.for([
   ['STOP', 'stop', 'ok'],
   ['MAX_TOKENS', 'length', 'ok'],
-  ['SAFETY', 'content_filter', 'failed: finish_content_filter'],
-  ['RECITATION', 'content_filter', 'failed: finish_content_filter'],
-  ['BLOCKLIST', 'content_filter', 'failed: finish_content_filter'],
-  ['PROHIBITED_CONTENT', 'content_filter', 'failed: finish_content_filter'],
-  ['SPII', 'content_filter', 'failed: finish_content_filter'],
-  ['IMAGE_SAFETY', 'content_filter', 'failed: finish_content_filter'],
-  ['IMAGE_PROHIBITED_CONTENT', 'content_filter', 'failed: finish_content_filter'],
-  ['IMAGE_RECITATION', 'content_filter', 'failed: finish_content_filter'],
-  ['MODEL_ARMOR', 'content_filter', 'failed: finish_content_filter'],
-  ['LANGUAGE', 'other', 'failed: finish_other'],
-  ['OTHER', 'other', 'failed: finish_other'],
-  ['IMAGE_OTHER', 'other', 'failed: finish_other'],
-  ['NO_IMAGE', 'other', 'failed: finish_other'],
-  ['MALFORMED_FUNCTION_CALL', 'error', 'failed: finish_error'],
-  ['UNEXPECTED_TOOL_CALL', 'error', 'failed: finish_error'],
-  ['TOO_MANY_TOOL_CALLS', 'error', 'failed: finish_error'],
-  ['MISSING_THOUGHT_SIGNATURE', 'error', 'failed: finish_error'],
-  ['MALFORMED_RESPONSE', 'error', 'failed: finish_error'],
+  ['SAFETY', 'content_filter', 'failed: content_refused'],
+  ['RECITATION', 'content_filter', 'failed: content_refused'],
+  ['BLOCKLIST', 'content_filter', 'failed: content_refused'],
+  ['PROHIBITED_CONTENT', 'content_filter', 'failed: content_refused'],
+  ['SPII', 'content_filter', 'failed: content_refused'],
+  ['IMAGE_SAFETY', 'content_filter', 'failed: content_refused'],
+  ['IMAGE_PROHIBITED_CONTENT', 'content_filter', 'failed: content_refused'],
+  ['IMAGE_RECITATION', 'content_filter', 'failed: content_refused'],
+  ['MODEL_ARMOR', 'content_filter', 'failed: content_refused'],
+  ['LANGUAGE', 'other', 'failed: generation_failed'],
+  ['OTHER', 'other', 'failed: generation_failed'],
+  ['IMAGE_OTHER', 'other', 'failed: generation_failed'],
+  ['NO_IMAGE', 'other', 'failed: generation_failed'],
+  ['MALFORMED_FUNCTION_CALL', 'error', 'failed: generation_failed'],
+  ['UNEXPECTED_TOOL_CALL', 'error', 'failed: generation_failed'],
+  ['TOO_MANY_TOOL_CALLS', 'error', 'failed: generation_failed'],
+  ['MISSING_THOUGHT_SIGNATURE', 'error', 'failed: generation_failed'],
+  ['MALFORMED_RESPONSE', 'error', 'failed: generation_failed'],
   ['A_WORD_OF_2030', 'unknown', 'ok'],
   ['__proto__', 'unknown', 'ok'],
   ['constructor', 'unknown', 'ok'],
@@ -100,7 +100,7 @@ test('FINISH_REASON_UNSPECIFIED is an end only where the stream ends in order af
     raw_finish_reason: 'FINISH_REASON_UNSPECIFIED',
   })
   expect(decode([unspecified, stop])).toMatchObject({ state: 'settled', verdict: 'ok' })
-  expect(decode([unspecified, chunk([{ text: 'b' }])]).verdict).toBe('unknown: stream_truncated')
+  expect(decode([unspecified, chunk([{ text: 'b' }])]).verdict).toBe('unknown: connection_lost')
   expect(decode([{ candidates: [{ finishReason: 'FINISH_REASON_UNSPECIFIED' }] }]).verdict).not.toBe('ok')
 })
 
@@ -118,7 +118,7 @@ test.for([
 test('an end that no chunk tells is a truncation, unless the stream was closed with a mark', () => {
   expect(decode([chunk([{ text: 'a' }])])).toMatchObject({
     state: 'open',
-    verdict: 'unknown: stream_truncated',
+    verdict: 'unknown: connection_lost',
   })
   expect(decode([chunk([{ text: 'a' }])], { marked: true }).verdict).toBe('ok')
 })
@@ -148,7 +148,7 @@ test.for([
   ['A_WORD_OF_2030', undefined],
 ])('a prompt blocked for %s is a failure', ([blockReason, blockReasonMessage]) => {
   const decoded = decode([{ promptFeedback: { blockReason, blockReasonMessage } }])
-  expect(decoded).toMatchObject({ state: 'settled', verdict: 'failed: finish_content_filter' })
+  expect(decoded).toMatchObject({ state: 'settled', verdict: 'failed: content_refused' })
   expect(decoded.result).toMatchObject({ finish_reason: 'content_filter', raw_finish_reason: blockReason })
   expect(decoded.events).toEqual([
     { type: 'prompt-block', reason: blockReason, message: blockReasonMessage ?? null },
@@ -164,7 +164,7 @@ test.for(['BLOCK_REASON_UNSPECIFIED', 'BLOCKED_REASON_UNSPECIFIED', null, 7])(
 
 test('an unspecified reason is a block where nothing else comes', () => {
   const decoded = decode([{ promptFeedback: { blockReason: 'BLOCK_REASON_UNSPECIFIED' } }])
-  expect(decoded.verdict).toBe('failed: finish_content_filter')
+  expect(decoded.verdict).toBe('failed: content_refused')
   expect(decoded.result.raw_finish_reason).toBe('BLOCK_REASON_UNSPECIFIED')
 })
 

@@ -7,7 +7,7 @@ const decode = (...messages: readonly unknown[]) => decodeWith(createContentDeco
 
 test.for(badIndexes)('refuses a candidate with index %j', (index) => {
   const decoded = decode({ candidates: [{ index, content: { parts: [{ text: 'a' }] } }] })
-  expect(decoded.verdict).toBe('contract: bad_index')
+  expect(decoded.verdict).toBe('contract: reply_not_understood')
 })
 
 test('survives many citations', () => {

@@ -65,9 +65,9 @@ test('tells of broken images beside whole ones, to whoever wants to know', async
   }
   await receive(testGateway(server.url), receiver)
   expect([album.images, album.reported]).toMatchObject([[{ index: 1 }], { usage: { total_tokens: 5 } }])
-  expect(failed).toEqual(['0: bad_base64', '2: no_image'])
+  expect(failed).toEqual(['0: damaged_media', '2: reply_not_understood'])
   // Where no image came at all, the first failure is the reply's.
-  expect(await receive(testGateway(server.url), receiver)).toMatchObject({ code: 'no_image' })
+  expect(await receive(testGateway(server.url), receiver)).toMatchObject({ code: 'reply_not_understood' })
   expect(failed.length).toBe(2)
 })
 
@@ -132,9 +132,9 @@ test.for<[string, ServerReply, string]>([
     sse([partial, 'event: error\ndata: {"message":"m","code":"upstream"}\n\n']),
     '0: 9 upstream',
   ],
-  ['JSON that ends early', closeDelimited([JSON.stringify(result).slice(0, -1)]), '1: 7 stream_truncated'],
-  ['a stream of comments', sse([': ping\n\n', ': ping\n\n']), '0: 7 stream_truncated'],
-  ['silence in the image', sse([completed.slice(0, 60)], { ending: 'stall' }), '0: 7 outcome_timeout'],
+  ['JSON that ends early', closeDelimited([JSON.stringify(result).slice(0, -1)]), '1: 7 connection_lost'],
+  ['a stream of comments', sse([': ping\n\n', ': ping\n\n']), '0: 7 connection_lost'],
+  ['silence in the image', sse([completed.slice(0, 60)], { ending: 'stall' }), '0: 7 timeout'],
   ['a whole object, and then silence', sse([JSON.stringify(result)], { ending: 'stall' }), '1: ok'],
 ])('%s', async ([, reply, expected]) => {
   expect(await outcomeOf(reply)).toBe(expected)
@@ -164,7 +164,7 @@ test.for<[string, ServerReply, string]>([
 })
 
 test('an open end after fewer images than asked for is a silence', async () => {
-  expect(await outcomeOf(sse([completed], { ending: 'stall' }), 2)).toBe('1: 7 outcome_timeout')
+  expect(await outcomeOf(sse([completed], { ending: 'stall' }), 2)).toBe('1: 7 timeout')
 })
 
 test('a writer that is slow is not the silence of the gateway', async () => {
@@ -201,10 +201,10 @@ test('an image that its writer refuses does not keep the others from coming', as
   const server = await localServer([json({ data: [{ b64_json: base64 }, { b64_json: base64 }] })])
   const album = createImageResults({
     onDone({ index }) {
-      if (index === 0) throw new ContractError('not_an_image', 'no')
+      if (index === 0) throw new ContractError('damaged_media', 'no')
     },
   })
-  expect(await receive(testGateway(server.url), album)).toMatchObject({ exitCode: 8, code: 'not_an_image' })
+  expect(await receive(testGateway(server.url), album)).toMatchObject({ exitCode: 8, code: 'damaged_media' })
   expect(album.pictures).toMatchObject([{ state: 'kept' }, { state: 'done' }])
 })
 

@@ -116,7 +116,7 @@ export const corpora: readonly Corpus[] = [
   json(
     'a data URL that is not base64',
     { data: [{ url: 'data:image/svg+xml,<svg/>' }] },
-    failed('bad_base64'),
+    failed('damaged_media'),
   ),
   json(
     'empty base64 and a URL',
@@ -133,18 +133,18 @@ export const corpora: readonly Corpus[] = [
     {
       pictures: ['1: done one'],
       images: [image(1)],
-      error: 'no_image',
+      error: 'reply_not_understood',
     },
   ),
-  json('base64 of another type', { data: [{ b64_json: 5, url: '' }] }, failed('no_image')),
-  json('an item that is none', { data: [null, 'x', [one]] }, failed('no_image')),
+  json('base64 of another type', { data: [{ b64_json: 5, url: '' }] }, failed('reply_not_understood')),
+  json('an item that is none', { data: [null, 'x', [one]] }, failed('reply_not_understood')),
   json(
     'broken base64 beside a whole image',
     { data: [{ b64_json: 'A*==' }, { b64_json: one }] },
     {
       pictures: ['1: done one'],
       images: [image(1)],
-      error: 'bad_base64',
+      error: 'damaged_media',
     },
   ),
   json(
@@ -172,13 +172,13 @@ export const corpora: readonly Corpus[] = [
   corpus(
     'escapes as .NET writes them',
     '{"data":[{"b64_json":"\\u002B\\u002b++\\u002f\\u003d\\u003D\\u003d"}]}',
-    failed('bad_base64'),
+    failed('damaged_media'),
   ),
   corpus('padding as .NET writes it', '{"data":[{"b64_json":"b25l\\u002B\\u002b\\u003D\\u003d\\n"}]}', {
     pictures: ['0: done one\xfb'],
   }),
   corpus('white space, raw and escaped', `{"data":[{"b64_json":" b2\\n5\nl\\t "}]}`, isOne),
-  corpus('an escaped quote in base64', '{"data":[{"b64_json":"b2\\"5l\\\\"}]}', failed('bad_base64')),
+  corpus('an escaped quote in base64', '{"data":[{"b64_json":"b2\\"5l\\\\"}]}', failed('damaged_media')),
   corpus('escaped keys', `{"d\\u0061ta":[{"b64\\u005fjson":"${one}"}]}`, isOne),
   corpus('a field named twice', `{"data":[{"b64_json":"${one}","b64_json":"${second}"}]}`, isOne),
   corpus('data named twice', `{"data":[{"b64_json":"${one}"}],"data":[{"b64_json":"${second}"}]}`, isOne),
@@ -225,10 +225,10 @@ export const corpora: readonly Corpus[] = [
   ),
   corpus('what is not JSON around an image', `{"data":[{"b64_json":"${one}" oops}]}`, {
     pictures: ['0: done one'],
-    error: 'malformed_message',
+    error: 'reply_not_understood',
   }),
-  corpus('text after JSON', '{"data":[]} and so on', { error: 'malformed_message' }),
-  corpus('HTML', '<!DOCTYPE html><title>Bad gateway</title>', failed('html_reply')),
+  corpus('text after JSON', '{"data":[]} and so on', { error: 'reply_not_understood' }),
+  corpus('HTML', '<!DOCTYPE html><title>Bad gateway</title>', failed('reply_not_understood')),
   corpus('nothing', ' \r\n', { images: [], results: [] }),
   corpus(
     'a stream',
@@ -276,11 +276,11 @@ export const corpora: readonly Corpus[] = [
     urls: [{ index: 0, url: '/a.png' }],
     images: [image(0)],
   }),
-  corpus('an event with nothing', event({ type: completed.type }), failed('no_image')),
+  corpus('an event with nothing', event({ type: completed.type }), failed('reply_not_understood')),
   corpus(
     'the published example',
     event({ type: partial.type, b64_json: '...' }) + event({ type: completed.type, b64_json: '...' }),
-    failed('bad_base64'),
+    failed('damaged_media'),
   ),
   corpus('a broken partial image', event({ ...partial, b64_json: 'A***' }) + event(completed), {
     images: [image(0)],
@@ -317,7 +317,7 @@ export const corpora: readonly Corpus[] = [
   ),
   corpus('a failure as text', `${event(partial)}data: upstream went away\n\n`, {
     images: [],
-    error: 'stream_error',
+    error: 'generation_failed',
   }),
   corpus(
     'an object over two events',

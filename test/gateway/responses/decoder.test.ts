@@ -117,7 +117,7 @@ test('reads several responses in one stream', () => {
 
 test('a second response without an end is a truncation', () => {
   const decoded = decode([delta('One.'), completed(), created, delta('Two.')])
-  expect(decoded).toMatchObject({ state: 'open', verdict: 'unknown: stream_truncated' })
+  expect(decoded).toMatchObject({ state: 'open', verdict: 'unknown: connection_lost' })
 })
 
 test.each([
@@ -133,7 +133,7 @@ test.each([
 
 test('an end that no event tells is a truncation, unless the stream was closed with a mark', () => {
   const messages = [created, delta('a')]
-  expect(decode(messages)).toMatchObject({ state: 'open', verdict: 'unknown: stream_truncated' })
+  expect(decode(messages)).toMatchObject({ state: 'open', verdict: 'unknown: connection_lost' })
   expect(decode(messages).error?.facts.remoteId).toBe('resp_1')
   expect(decode(messages, { marked: true }).verdict).toBe('ok')
 })
@@ -151,10 +151,10 @@ test.for([
   ['incomplete', 'max_output_tokens', 'length', 'ok'],
   ['incomplete', undefined, 'length', 'ok'],
   ['incomplete', 'time_budget', 'unknown', 'ok'],
-  ['incomplete', 'content_filter', 'content_filter', 'failed: finish_content_filter'],
-  ['cancelled', undefined, 'cancelled', 'failed: finish_cancelled'],
+  ['incomplete', 'content_filter', 'content_filter', 'failed: content_refused'],
+  ['cancelled', undefined, 'cancelled', 'failed: generation_failed'],
   ['failed', undefined, 'error', 'failed: error_in_reply'],
-  ['queued', undefined, 'unknown', 'running: response_running'],
+  ['queued', undefined, 'unknown', 'running: still_running'],
   ['a_word_of_2030', undefined, 'unknown', 'ok'],
 ] as const)('a whole reply with status %s (%s) is %s: %s', ([status, reason, finish, verdict]) => {
   const decoded = decode([whole({ status, incomplete_details: { reason }, output: [message('Some text')] })])
@@ -165,7 +165,7 @@ test.for([
 test.for([
   ['response.completed', 'stop', 'ok'],
   ['response.incomplete', 'length', 'ok'],
-  ['response.cancelled', 'cancelled', 'failed: finish_cancelled'],
+  ['response.cancelled', 'cancelled', 'failed: generation_failed'],
   ['response.failed', 'error', 'failed: error_in_reply'],
 ])('%s tells the end without a status', ([type, finish, verdict]) => {
   const decoded = decode([delta('a'), { type, response: {} }])
@@ -206,7 +206,7 @@ test('a refusal is a failure, and shown', () => {
     whole({ output: [{ type: 'message', content: [{ type: 'refusal', refusal: 'I cannot.' }] }] }),
   ])
   for (const decoded of [streamed, once]) {
-    expect(decoded.verdict).toBe('failed: finish_refusal')
+    expect(decoded.verdict).toBe('failed: content_refused')
     expect(decoded.result).toMatchObject({ refusal: 'I cannot.', text: '', finish_reason: 'refusal' })
   }
 })

@@ -162,7 +162,7 @@ test.each<[string, GatewayOptions]>([
 
 test('a response that was cancelled meanwhile has failed', async () => {
   const { url } = await responseGateway({ cuts: [1000, 0], found: responseAs('cancelled') })
-  expect((await followed(url)).over).toMatch(/^9 finish_cancelled/)
+  expect((await followed(url)).over).toMatch(/^9 generation_failed/)
 })
 
 test('a stream that cannot go on ends with 11, and its place is known', async () => {
@@ -171,7 +171,7 @@ test('a stream that cannot go on ends with 11, and its place is known', async ()
     found: responseAs('in_progress'),
   })
   const { over, text: shown, place } = await followed(url)
-  expect(over).toMatch(/^11 stream_broken: The stream of the response resp_1 broke off 6 times in a row/)
+  expect(over).toMatch(/^11 still_running: The stream of the response resp_1 broke off 6 times in a row/)
   expect(asked.filter((line) => line.startsWith('GET ?stream')).length).toBe(5)
   const rest = await followed((await responseGateway()).url, place.after)
   expect([rest.over, shown + rest.text]).toEqual(['ok', text])
@@ -201,5 +201,5 @@ test.each(events.slice(0, -1).map(({ type, sequence_number }) => [sequence_numbe
 
 test('a gateway that streams nothing of a complete response does not look like the end of it', async () => {
   const { url } = await responseGateway({ status: 404 })
-  expect((await followed(url, 5)).over).toMatch(/^8 not_streamed/)
+  expect((await followed(url, 5)).over).toMatch(/^8 reply_not_understood/)
 })

@@ -14,7 +14,7 @@ test.for(badIndexes)('refuses an event for the output with index %j', (index) =>
     'function_call_arguments.delta',
   ]) {
     const decoded = decode({ type: `response.${type}`, output_index: index, delta: 'a', item: {} })
-    expect(decoded.verdict).toBe('contract: bad_index')
+    expect(decoded.verdict).toBe('contract: reply_not_understood')
   }
 })
 

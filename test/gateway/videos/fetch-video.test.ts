@@ -142,9 +142,9 @@ describe('where a video may be', () => {
     expect(await fetchInto(gateway, sample(bytes))).toMatchObject(whole)
     expect(await fetchInto(gateway, sample(url(`data:video/mp4;base64,${base64}`)))).toMatchObject(whole)
     const damaged: VideoSource = { ...bytes, base64: 'AAAA!' }
-    expect(await fetchInto(gateway, sample(damaged))).toMatchObject({ outcome: '8 bad_base64' })
+    expect(await fetchInto(gateway, sample(damaged))).toMatchObject({ outcome: '8 damaged_media' })
     expect(await fetchInto(gateway, sample(bytes), { maxBytes: 10 })).toMatchObject({
-      outcome: '8 download_too_large',
+      outcome: '8 reply_too_large',
       content: '',
     })
   })
@@ -167,7 +167,7 @@ describe('where a video may be', () => {
 
   test('nowhere', async () => {
     expect(await fetchInto(testGateway('http://gateway.test'), sample())).toMatchObject({
-      outcome: '8 no_video_in_reply',
+      outcome: '8 reply_not_understood',
     })
   })
 })
@@ -275,7 +275,7 @@ describe('what is no video', () => {
   ])('%s is quoted, and nothing is written', async ([, reply, message]) => {
     const server = await localServer([reply])
     const result = await fetchInto(testGateway('http://gateway.test'), sample(url(at('cdn.test', server))))
-    expect(result).toMatchObject({ outcome: '8 not_a_video', content: '' })
+    expect(result).toMatchObject({ outcome: '8 damaged_media', content: '' })
     expect(result.error!.message).toContain(message)
     await until(() => server.openSockets === 0)
   })
@@ -297,7 +297,7 @@ describe('what is no video', () => {
     const from = sample(url(at('cdn.test', server)))
     expect(await fetchInto(testGateway('http://gateway.test'), from)).toMatchObject({
       content: body,
-      outcome: body === '' ? '8 empty_download' : '3 ',
+      outcome: body === '' ? '8 damaged_media' : '3 ',
     })
   })
 })
@@ -367,7 +367,7 @@ describe('a video with several sources', () => {
     const gateway = testGateway('http://gateway.test')
     const place = (server: LocalServer) => url(at('cdn.test', server))
     expect(await fetchInto(gateway, sample(place(one), place(other)))).toMatchObject({
-      outcome: '8 not_a_video',
+      outcome: '8 damaged_media',
     })
     const again = await localServer([page])
     expect(await fetchInto(gateway, sample(place(again), place(gone)))).toMatchObject({

@@ -64,12 +64,12 @@ test.for<[Job['kind'], string]>([
 })
 
 test.for<[string, ServerReply, string]>([
-  ['404', json({ error: { message: 'No such video' } }, { status: 404 }), '4 no_such_video'],
-  ['400 task_not_exist', noTask, '4 no_such_video'],
+  ['404', json({ error: { message: 'No such video' } }, { status: 404 }), '4 no_such_job'],
+  ['400 task_not_exist', noTask, '4 no_such_job'],
   ['401', json({}, { status: 401 }), '3 key_refused'],
   ['503', busy, '5 http_503'],
-  ['a reset', [readAll, reset], '5 read_reset'],
-  ['a page', text('<html><title>Sign in</title>'), '8 html_reply'],
+  ['a reset', [readAll, reset], '5 connection_lost'],
+  ['a page', text('<html><title>Sign in</title>'), '8 reply_not_understood'],
   ['an error in place of the job', json({ error: { code: 429, message: 'slow down' } }), '5 error_in_reply'],
   ['another job', json({ id: 'video_other', status: 'completed' }), '8 other_job'],
 ])('%s for a video', async ([, reply, problem]) => {
@@ -106,7 +106,7 @@ test('a video is not asked for once the operation has been found', async () => {
   const gateway = testGateway(server.url)
   const lookUp = createJobLookUp(operation)
   await lookUp(gateway)
-  expect(await outcome(lookUp(gateway))).toMatchObject({ exitCode: 4, code: 'no_such_operation' })
+  expect(await outcome(lookUp(gateway))).toMatchObject({ exitCode: 4, code: 'no_such_job' })
 })
 
 test('a look-up that failed decides nothing', async () => {
@@ -132,7 +132,7 @@ test.for<[string, ServerReply, ServerReply]>([
 ])('a gateway that knows %s is explained', async ([, first, second]) => {
   const server = await localServer([first, second])
   const error = (await outcome(lookUpJob(testGateway(server.url, once), operation))) as ModelgateError
-  expect(error).toMatchObject({ exitCode: 4, code: 'no_such_operation', facts: { remoteId: operationName } })
+  expect(error).toMatchObject({ exitCode: 4, code: 'no_such_job', facts: { remoteId: operationName } })
   expect(error.message).toContain('neither under /v1beta nor as a video')
 })
 

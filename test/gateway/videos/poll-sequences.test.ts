@@ -96,10 +96,10 @@ const ends = fc.oneof(
   fc.constantFrom<Answer>(
     { means: '3 key_refused', reply: json({}, { status: 401 }) },
     { means: '3 key_refused', reply: json({}, { status: 403 }) },
-    { means: '4 no_such_video', reply: json({}, { status: 404 }) },
-    { means: '4 no_such_video', reply: json({ code: 'task_not_exist', message: 'x' }, { status: 400 }) },
+    { means: '4 no_such_job', reply: json({}, { status: 404 }) },
+    { means: '4 no_such_job', reply: json({ code: 'task_not_exist', message: 'x' }, { status: 400 }) },
     {
-      means: '8 unexpected_redirect',
+      means: '8 reply_not_understood',
       reply: text('', { status: 302, headers: { location: 'https://elsewhere.test/login' } }),
     },
     { means: '8 other_job', reply: json({ id: 'video_2', status: 'completed' }) },
@@ -134,7 +134,7 @@ function expected(
     else {
       if (failed++ === 0) failingSinceS = elapsedS
       const isLost = failed >= lookUpFailures.most || elapsedS - failingSinceS >= lookUpFailures.minutes * 60
-      if (isLost) return { outcome: '5 look_ups_failed', lookUps: index + 1 }
+      if (isLost) return { outcome: '5 after the last error', lookUps: index + 1 }
     }
     elapsedS += waits[index] ?? Number.NaN
     if (elapsedS > deadlineS - 1e-4) return { outcome: '11 still_running', lookUps: index + 1 }
@@ -169,7 +169,7 @@ test('sequences of answers end as they should, with as few look-ups, and never w
             ...(deadlineS === Infinity ? {} : { deadlineMs: deadlineS * 1000 }),
           },
         )
-        const outcome = await wait.then(stateOf, problemOf)
+        const outcome = (await wait.then(stateOf, problemOf)).replace(/^5 .*/, '5 after the last error')
         const { outcome: right, lookUps } = expected(answers, time.waits, deadlineS)
         expect(outcome).toBe(right)
         expect(server.requests).toHaveLength(lookUps)

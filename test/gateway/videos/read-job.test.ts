@@ -246,7 +246,7 @@ describe('an operation', () => {
       raiMediaFilteredReasons: ['People.', 'Violence.', 'People.'],
     }
     const report = readOperation({ name: operationName, done: true, response: { generateVideoResponse } })
-    expect(report).toMatchObject({ state: 'failed', failure: { code: 'filtered' } })
+    expect(report).toMatchObject({ state: 'failed', failure: { code: 'content_refused' } })
     expect(report.failure!.message).toMatch(/: People\. Violence\.$/)
   })
 
@@ -264,7 +264,7 @@ describe('an operation', () => {
   test('the other spelling of filtered', () => {
     const response = { raiMediaFilteredCount: 1, videos: [] }
     expect(readOperation({ name: operationName, done: true, response })).toMatchObject({
-      failure: { code: 'filtered', message: expect.stringContaining('does not say why') as string },
+      failure: { code: 'content_refused', message: expect.stringContaining('does not say why') as string },
     })
   })
 
@@ -345,8 +345,8 @@ describe('the reply to a request for a job', () => {
     ['an error beside a text', { code: 'quota_exceeded', message: 'no', data: 'x' }, '9 quota_exceeded'],
     ['a success of which nobody knows what', { code: 'success', message: 'ok' }, '8 reply_not_understood'],
     ['a list of several', { data: [{ id: 'a' }, { id: 'b' }] }, '8 reply_not_understood'],
-    ['a state without an id', { status: 'queued' }, '8 no_job_id'],
-    ['an empty id', { id: '', status: 'queued' }, '8 no_job_id'],
+    ['a state without an id', { status: 'queued' }, '8 reply_not_understood'],
+    ['an empty id', { id: '', status: 'queued' }, '8 reply_not_understood'],
     ['nothing known', { hello: 'world' }, '8 reply_not_understood'],
     ['a text', 'ok', '8 reply_not_understood'],
     ['an array', [{ id: 'x' }], '8 reply_not_understood'],
@@ -355,7 +355,7 @@ describe('the reply to a request for a job', () => {
   })
 
   test.for(['..', '.', 'a\nb', '\u001b[31m', '\ud800'])('that names a video %j is refused', (id) => {
-    expect(problemOf(() => created({ id, status: 'queued' }, 'video'))).toBe('8 bad_video_id')
+    expect(problemOf(() => created({ id, status: 'queued' }, 'video'))).toBe('8 reply_not_understood')
   })
 
   test.for([
@@ -376,7 +376,7 @@ describe('the reply to a request for a job', () => {
     'operations/',
     '..',
   ])('that names an operation %j is refused', (name) => {
-    expect(problemOf(() => created({ name }))).toBe('8 bad_operation_name')
+    expect(problemOf(() => created({ name }))).toBe('8 reply_not_understood')
   })
 })
 

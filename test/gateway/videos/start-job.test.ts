@@ -92,13 +92,13 @@ const beginning = (content: string): ServerReply[number] =>
   write(head(200, { 'content-length': '100' }) + content)
 
 test.for<[string, ServerReply, string]>([
-  ['is never answered', [readAll, reset], '7 outcome_reset'],
-  ['is answered in part', [readAll, beginning('{"name":'), end], '7 outcome_reset'],
-  ['is cut where nobody can tell', [readAll, write(`${head(200)}{"name":`), end], '7 stream_truncated'],
+  ['is never answered', [readAll, reset], '7 connection_lost'],
+  ['is answered in part', [readAll, beginning('{"name":'), end], '7 connection_lost'],
+  ['is cut where nobody can tell', [readAll, write(`${head(200)}{"name":`), end], '7 connection_lost'],
   ['fails', json({ error: { message: 'oops' } }, { status: 500 }), '7 http_500'],
-  ['is answered with a page', text('<html><title>Welcome</title></html>'), '8 html_reply'],
-  ['is answered without an id', json({ status: 'queued' }), '8 no_job_id'],
-  ['is answered with no name', json({ name: '../x' }), '8 bad_operation_name'],
+  ['is answered with a page', text('<html><title>Welcome</title></html>'), '8 reply_not_understood'],
+  ['is answered without an id', json({ status: 'queued' }), '8 reply_not_understood'],
+  ['is answered with no name', json({ name: '../x' }), '8 reply_not_understood'],
 ])('a job may exist when the request %s: it is not sent again', async ([, reply, problem]) => {
   for (const send of [create, remix]) {
     const server = await localServer([reply])
@@ -178,5 +178,5 @@ test('nothing but blanks is no answer', async () => {
   const sent = create(gateway)
   await until(() => server.requests[0]?.complete === true)
   await advanceUntilSettled(gateway.clock, 60_000, sent, () => server.isEndless)
-  expect(await sent).toMatchObject({ exitCode: 7, code: 'stream_stalled', facts: { billed: 'maybe' } })
+  expect(await sent).toMatchObject({ exitCode: 7, code: 'timeout', facts: { billed: 'maybe' } })
 })

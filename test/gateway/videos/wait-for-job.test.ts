@@ -135,13 +135,13 @@ describe('a look-up that fails does not fail the job', () => {
     const { outcome, failed } = await waited(Array<ServerReply>(10).fill(busy))
     expect(outcome).toMatchObject({
       exitCode: 5,
-      code: 'look_ups_failed',
+      code: 'http_503',
       message: expect.stringContaining('Looking up the job failed 10 times in a row') as string,
       facts: { remoteId: id, billed: 'no', ...goOn, httpStatus: 503 },
     })
     expect(failed).toHaveLength(9)
     const own = await waited(Array<ServerReply>(10).fill(busy), { isOwn: true })
-    expect(own.outcome).toMatchObject({ exitCode: 11, code: 'look_ups_failed', facts: { billed: 'yes' } })
+    expect(own.outcome).toMatchObject({ exitCode: 11, code: 'http_503', facts: { billed: 'yes' } })
   })
 
   test('one that is not answered is over after a minute', async () => {
@@ -175,7 +175,7 @@ test('a certificate that nobody trusts ends the wait at once (needs openssl)', w
 test('a gateway that cannot be asked for operations ends the wait at once', async () => {
   const replies = [json({}, { status: 501 }), json({}, { status: 404 })]
   const { outcome } = await waited(replies, {}, { job: { kind: 'operation', id: operationName } })
-  expect(outcome).toMatchObject({ exitCode: 4, code: 'no_such_operation', facts: { billed: 'yes' } })
+  expect(outcome).toMatchObject({ exitCode: 4, code: 'no_such_job', facts: { billed: 'yes' } })
 })
 
 describe('a job that was started a moment ago', () => {
@@ -203,13 +203,13 @@ describe('a job that was started a moment ago', () => {
 
   test('is given up the fourth time', async () => {
     const { outcome, failed } = await waited(Array<ServerReply>(4).fill(missing), { first })
-    expect(outcome).toMatchObject({ exitCode: 4, code: 'no_such_video', facts: { billed: 'yes' } })
+    expect(outcome).toMatchObject({ exitCode: 4, code: 'no_such_job', facts: { billed: 'yes' } })
     expect(failed).toHaveLength(3)
   })
 
   test('and was known since is known no more', async () => {
     const { outcome } = await waited([running(), missing], { first })
-    expect(outcome).toMatchObject({ exitCode: 4, code: 'no_such_video' })
+    expect(outcome).toMatchObject({ exitCode: 4, code: 'no_such_job' })
   })
 
   test('is given up at once where there is no way to ask', async () => {
@@ -219,7 +219,7 @@ describe('a job that was started a moment ago', () => {
       { first: started('operation', operationName) },
       { job: operation },
     )
-    expect(outcome).toMatchObject({ exitCode: 4, code: 'no_such_operation' })
+    expect(outcome).toMatchObject({ exitCode: 4, code: 'no_such_job' })
   })
 })
 

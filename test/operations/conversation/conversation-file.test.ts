@@ -47,7 +47,7 @@ test('one that was changed meanwhile is left alone, now and later', async () => 
   writeFiles(folder, { 'talk.yaml': 'messages: []' })
   await expect(file.save(conversation('two'), same)).rejects.toMatchObject({
     exitCode: 10,
-    code: 'conversation_changed',
+    code: 'conversation_not_saved',
   })
   await file.save(conversation('three'), same)
   expect(readFileSync(join(folder, 'talk.yaml'), 'utf8')).toBe('messages: []')

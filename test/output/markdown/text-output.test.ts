@@ -88,7 +88,7 @@ test('each candidate is a text of its own', async () => {
 test('what is held back is written when the command fails', async () => {
   const { context, output } = await opened()
   output.event(textDelta('a [link](http'))
-  await output.error(new GenerationError('failed', 'The generation failed.'))
+  await output.error(new GenerationError('generation_failed', 'The generation failed.'))
   expect(context.stdout.text).toBe('a [link](http\n')
 })
 

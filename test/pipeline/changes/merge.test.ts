@@ -122,7 +122,7 @@ test('a part has what its project had before, and is merged where nothing is', a
 test('parts that do not fit are refused, and nothing is written', async () => {
   const target = await runParts(2)
   const { error, document } = await merge(target, ['parts/1-of-2'])
-  expect(error).toMatchObject({ exit: 'usage', code: 'parts_mismatch' })
+  expect(error).toMatchObject({ exit: 'usage', code: 'lock_invalid' })
   expect(document).toBeUndefined()
   expect(target.exists('modelgate.lock') || target.exists('assets') || target.exists('copy')).toBe(false)
   target.write('modelgate.yaml', files['modelgate.yaml'].replace('A harbour', 'A bay'))

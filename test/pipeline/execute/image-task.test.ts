@@ -156,7 +156,7 @@ test('of more images than asked the first are the result, and the others stay', 
 
 test('a damaged image is an error, and kept under a name that is no result', async () => {
   const { outcome, task } = await answered(images(red.subarray(0, 50)), hero())
-  expect(outcome).toMatchObject({ exit: 'contract', code: 'damaged_image', facts: { billed: 'yes' } })
+  expect(outcome).toMatchObject({ exit: 'contract', code: 'damaged_media', facts: { billed: 'yes' } })
   expect(readdirSync(task.folder)).toEqual(['1.damaged.png'])
 })
 

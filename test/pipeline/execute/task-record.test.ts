@@ -137,6 +137,6 @@ test('a job that has failed is forgotten', async () => {
   const sandbox = await runningSandbox()
   const { shared, taskOf, context, project } = taskBench(sandbox.url)
   const task = taskOf({ ...film, model: 'sandbox-failure' })
-  await expect(executeTask(shared, task)).rejects.toMatchObject({ code: 'job_failed' })
+  await expect(executeTask(shared, task)).rejects.toMatchObject({ code: 'generation_failed' })
   expect((await startedJobs(context, project, shared.redactor)).size).toBe(0)
 })

@@ -204,7 +204,7 @@ test('an answer that waits for a function is an error', async () => {
     tool_choice: valueField('required'),
   }
   const { outcome } = await runOn([], instanceOf({ command: 'respond', fields }))
-  expect(outcome).toMatchObject({ exit: 'failed', code: 'tool_call', facts: { billed: 'yes' } })
+  expect(outcome).toMatchObject({ exit: 'failed', code: 'nothing_generated', facts: { billed: 'yes' } })
 })
 
 test('what an earlier attempt has left is moved aside', async () => {
@@ -301,6 +301,6 @@ test('an answer without a picture is no picture', async () => {
     model: 'sandbox-text',
     fields: { prompt: textField('Hi') },
   })
-  expect(outcome).toMatchObject({ code: 'no_image', facts: { billed: 'yes' } })
+  expect(outcome).toMatchObject({ code: 'reply_not_understood', facts: { billed: 'yes' } })
   expect((outcome as ModelgateError).message).toMatch(/^The answer has no picture\. It says: /)
 })

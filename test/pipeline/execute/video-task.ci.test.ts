@@ -173,7 +173,7 @@ test('a damaged video is an error, and kept under a name that is no result', asy
   const task = bench.taskOf(teaser())
   await expect(executeTask(bench.shared, task)).rejects.toMatchObject({
     exit: 'running',
-    code: 'damaged_video',
+    code: 'damaged_media',
     facts: { billed: 'yes', remoteId: operation },
   })
   expect(readdirSync(task.folder)).toEqual(['1.damaged.mp4'])
@@ -203,7 +203,7 @@ test.for<[string, Partial<Instance>, FaultRule[], object]>([
   ],
   ['a reset', {}, [{ action: 'reset' }], { exit: 'unknown', facts: { billed: 'maybe' } }],
   ['blocked content', { model: 'sandbox-block' }, [], { exit: 'failed' }],
-  ['a failed job', { model: 'sandbox-failure' }, [], { exit: 'failed', code: 'job_failed' }],
+  ['a failed job', { model: 'sandbox-failure' }, [], { exit: 'failed', code: 'generation_failed' }],
   ['withheld videos', { model: 'sandbox-filtered' }, [], { exit: 'failed' }],
   [
     'a result that has expired',

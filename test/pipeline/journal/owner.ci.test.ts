@@ -133,7 +133,7 @@ test.each(['pipe', 'folder'])('a %s in place of the file of an owner is refused'
   if (what === 'folder') mkdirSync(path)
   else spawnSync('mkfifo', [path])
   const failure = await failureOf(() => takeOwnership(project, testOwner()))
-  expect(failure).toContain(`10 ${what === 'folder' ? 'is_folder' : 'not_a_file'} (input)\n"${path}" `)
+  expect(failure).toContain(`10 ${what === 'folder' ? 'not_a_file' : 'not_a_file'} (input)\n"${path}" `)
 })
 
 test('a file that is about to become that of an owner, and others like it, own nothing', async () => {
@@ -331,7 +331,7 @@ test('an owner that was taken over learns of it', async () => {
   await until(() => lost.aborted)
   expect(lost.reason).toMatchObject({
     exitCode: 10,
-    code: 'run_taken_over',
+    code: 'run_owned',
     message: `Another process has taken over this run: "${path}" is gone.`,
     facts: {
       billed: 'no',

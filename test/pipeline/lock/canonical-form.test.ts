@@ -77,7 +77,7 @@ test('text that is not Unicode is refused with what stands before the fault', ()
   expect(() => requireUnicode('the first words of a text\u{1f600}, then \ud83d half')).toThrow(
     expect.objectContaining({
       exit: 'usage',
-      code: 'not_unicode',
+      code: 'wrong_type',
       message:
         'A text is not valid Unicode: behind "s of a text\u{1f600}, then " there is half of a surrogate pair.',
       facts: expect.objectContaining({

@@ -153,7 +153,7 @@ describe('is refused:', () => {
   test('a lock of the future, and one without its version', () => {
     expect(refusal(written.replace('"$version": 1', '"$version": 2'))).toMatchObject({
       exit: 'usage',
-      code: 'lock_newer',
+      code: 'other_version',
       message: 'modelgate.lock:1: the lock has version 2; this program reads up to 1.',
     })
     expect(refusal('{"$version": "2"}')).toMatchObject({
@@ -353,8 +353,8 @@ describe('on disk', () => {
   test('a folder in its place, or a file in place of its folder, is told', async () => {
     const { folder, project, read, write } = setUp()
     mkdirSync(project.lockPath)
-    await expect(read()).rejects.toMatchObject({ exit: 'io', code: 'is_folder' })
-    await expect(write(new Map([['hero', block]]))).rejects.toMatchObject({ exit: 'io', code: 'is_folder' })
+    await expect(read()).rejects.toMatchObject({ exit: 'io', code: 'not_a_file' })
+    await expect(write(new Map([['hero', block]]))).rejects.toMatchObject({ exit: 'io', code: 'not_a_file' })
     const sandbox = projectOf(join(folder, 'modelgate.yaml'), true)
     writeFileSync(join(folder, '.modelgate'), '')
     await expect(

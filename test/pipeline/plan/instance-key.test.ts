@@ -275,7 +275,7 @@ describe('by manifest and lock alone', () => {
 
 test('a text without a form in UTF-8 is refused', async () => {
   await expect(keyOf({ prompt: text('A \ud83d') })).rejects.toMatchObject({
-    code: 'not_unicode',
+    code: 'wrong_type',
     exit: 'usage',
     message: 'A text is not valid Unicode: behind "A " there is half of a surrogate pair.',
   })

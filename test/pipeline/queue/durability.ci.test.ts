@@ -48,7 +48,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL (needs postgresql)', () => {
     ],
   ])('%j is refused', async (settings, message, hint) => {
     const { url } = await forTest(startPostgres(settings))
-    expect(await refusal(url)).toEqual({ exitCode: 2, code: 'queue_unsafe', message, hint })
+    expect(await refusal(url)).toEqual({ exitCode: 2, code: 'queue_refused', message, hint })
   })
 
   test('a server that answers commits before they are on the disk does not do so here', async () => {
@@ -104,7 +104,7 @@ describe.skipIf(!hasRedis)('Redis (needs redis-server)', () => {
   ])('%j is refused', async (settings, problem, hint) => {
     const { url } = await forTest(startRedis(settings as Readonly<Record<string, string>>))
     const message = `The queue at redis://127.0.0.1 cannot be used: ${problem}`
-    expect(await refusal(url)).toEqual({ exitCode: 2, code: 'queue_unsafe', message, hint })
+    expect(await refusal(url)).toEqual({ exitCode: 2, code: 'queue_refused', message, hint })
   })
 
   test('a wrong password, and a database that is not there', async () => {
@@ -126,7 +126,7 @@ describe.skipIf(!hasRedis)('Redis (needs redis-server)', () => {
     const forbidden: Answer = ([name]) => (/^config$/i.test(name!) ? '-NOPERM no permissions\r\n' : undefined)
     expect(await refusal(`redis://127.0.0.1:${await redisProxy(url, forbidden)}`)).toEqual({
       exitCode: 2,
-      code: 'queue_unsafe',
+      code: 'queue_refused',
       message: 'The queue at redis://127.0.0.1 cannot be used: it does not report its settings.',
       hint: 'Allow the commands INFO and CONFIG GET to its user.',
     })

@@ -202,7 +202,7 @@ test('a picture whose name is none elsewhere is refused', async () => {
     const { folder } = bench.manifest.project
     const store = { put: () => Promise.resolve(true) }
     await expect(encodeTask(task, { run: 'r', folder, store })).rejects.toMatchObject({
-      code: 'input_name',
+      code: 'bad_file_name',
       exitCode: 2,
     })
   }
@@ -213,7 +213,7 @@ test('inputs that the store has not, or has wrong, are named', async () => {
   const { folder, store } = await sharedStore()
   const placing = () => placeRequest(decodeTask(JSON.stringify(message)), store, temporaryFolder())
   await expect(placing()).rejects.toMatchObject({
-    code: 'store_input_missing',
+    code: 'store_missing',
     exitCode: 2,
     facts: { billed: 'no' },
   })
@@ -221,7 +221,7 @@ test('inputs that the store has not, or has wrong, are named', async () => {
   const { sha256 } = message.images[0]!
   mkdirSync(join(folder, sha256.slice(0, 2)))
   writeFileSync(join(folder, sha256.slice(0, 2), sha256), 'planted')
-  await expect(placing()).rejects.toMatchObject({ code: 'store_input_missing' })
+  await expect(placing()).rejects.toMatchObject({ code: 'store_missing' })
 })
 
 describe('what no run has written is refused', () => {
@@ -264,16 +264,16 @@ describe('what no run has written is refused', () => {
     change(wire)
     const error = await read(wire).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(UsageError)
-    expect(error).toMatchObject({ code: 'queue_message', exitCode: 2 })
+    expect(error).toMatchObject({ code: 'queue_damaged', exitCode: 2 })
     expect((error as Error).message.length).toBeLessThan(500)
   })
 
   test.each(['', 'null', '7', '"x"', '[]', '{}', '{', '{"version":3}'])('%j', (text) => {
-    expect(() => decodeTask(text)).toThrow(expect.objectContaining({ code: 'queue_message', exitCode: 2 }))
+    expect(() => decodeTask(text)).toThrow(expect.objectContaining({ code: 'queue_damaged', exitCode: 2 }))
   })
 
   test('another version is for another worker', () => {
-    expect(() => decodeTask('{"version":4}')).toThrow(expect.objectContaining({ code: 'queue_version' }))
+    expect(() => decodeTask('{"version":4}')).toThrow(expect.objectContaining({ code: 'other_version' }))
   })
 })
 
@@ -290,7 +290,7 @@ test('whatever the server holds, reading it gives a request with plain files or 
       )
       return isPlain && /^[0-9a-f]{64}$/.test(key)
     } catch (error) {
-      return error instanceof UsageError && /^queue_(?:message|version)$/.test(error.code)
+      return error instanceof UsageError && /^(?:queue_damaged|other_version)$/.test(error.code)
     }
   }
   const name = fc.oneof(fc.constantFrom(...Object.keys(message)), fc.string())

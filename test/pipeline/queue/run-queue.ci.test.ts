@@ -303,8 +303,8 @@ describe.each(queueServers)('a run through a queue on $name', ({ isThere, needs,
     expect([exit, told.filter((line) => line.endsWith(': new (failed)')).length]).toEqual(['io', 2])
     const errors = document!.instances.flatMap(({ error }) => error ?? [])
     expect(errors.map(({ code, billed }) => [code, billed])).toEqual([
-      ['shared_file_lost', 'yes'],
-      ['shared_file_lost', 'yes'],
+      ['result_lost', 'yes'],
+      ['result_lost', 'yes'],
     ])
     for (const [at, path] of [lost!, wrong!].entries()) writeFileSync(path, bytes[at]!)
     const next = await bench.run({}, { queue: queue.call })
@@ -343,7 +343,7 @@ describe.each(queueServers)('a run through a queue on $name', ({ isThere, needs,
     bench.write('modelgate.yaml', `version: 1\njobs:\n  note: ${note}\n`)
     bench.write('in.txt', 'a boat '.repeat(100))
     // Killed between the intent and the queue, as far as anybody can see.
-    const refused = new ModelgateError('usage', 'bad_store', 'It is full.', { billed: 'maybe' })
+    const refused = new ModelgateError('usage', 'config_invalid', 'It is full.', { billed: 'maybe' })
     const open = async () => {
       const opened = await queue.call.open()
       return { ...opened, store: { ...opened.store, put: () => Promise.reject(refused) } }
@@ -398,7 +398,7 @@ describe.each(queueServers)('a run through a queue on $name', ({ isThere, needs,
 
   test('gives nothing to the queue when standard output is full', async () => {
     const { bench, queue } = await benches(mixed)
-    const full = new ModelgateError('io', 'output_full', 'Standard output cannot be written: no space left.')
+    const full = new ModelgateError('io', 'no_space', 'Standard output cannot be written: no space left.')
     const listener = { event() {}, flush: () => Promise.reject(full) }
     const { exit } = await bench.run({}, { queue: queue.call, listener })
     expect([exit, await queue.jobs()]).toEqual(['io', []])

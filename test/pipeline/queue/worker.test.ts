@@ -134,7 +134,7 @@ test('inputs that are not in the store end their task, and nothing is sent', asy
   const id = await bench.submit(instanceOf({ command: 'image edit', fields, output: 'red.png' }))
   bench.work(url, {}, { store: { ...bench.store, fetch: async () => false } })
   await until(() => bench.isOver(id))
-  expect(bench.stateOf(id).outcome).toMatchObject({ code: 'store_input_missing', exit: 'usage' })
+  expect(bench.stateOf(id).outcome).toMatchObject({ code: 'store_missing', exit: 'usage' })
   expect([requests(), bench.left().length]).toEqual([[], 1])
 })
 

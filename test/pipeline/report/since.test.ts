@@ -163,7 +163,7 @@ test.each(['nothing', '--output=x', '--all', '', '^main', 'main..HEAD', 'HEAD^{t
     const bench = await branchBench({ hero: 'Old' })
     await expect(reportSince(bench, name)).rejects.toMatchObject({
       exit: 'usage',
-      code: 'unknown_commit',
+      code: 'unknown_id',
       message: `There is no commit ${JSON.stringify(name)} here.`,
     })
     expect(bench.list('.')).not.toContain('x')
@@ -175,14 +175,14 @@ test('without Git, and outside of a repository, it is said what is needed', asyn
   const hint = '--since needs Git, and a manifest in a Git repository.'
   await expect(reportSince(bench, 'main')).rejects.toMatchObject({
     exit: 'usage',
-    code: 'git_failed',
+    code: 'usage',
     message: expect.stringContaining('Git cannot read the commit "main": fatal: not a git repository'),
     facts: { hint },
   })
   vi.stubEnv('PATH', bench.path('bin'))
   onTestFinished(() => void vi.unstubAllEnvs())
   await expect(reportSince(bench, 'main')).rejects.toMatchObject({
-    code: 'git_failed',
+    code: 'usage',
     message: 'Git cannot read the commit "main": git was not found.',
   })
 })
@@ -206,7 +206,7 @@ test.each<[string | Uint8Array, string, string]>([
     'lock_conflict',
     ':1: the lock has conflict markers of a merge.',
   ],
-  ['{"$version":99}', 'lock_newer', ':1: the lock has version 99; this program reads up to 1.'],
+  ['{"$version":99}', 'other_version', ':1: the lock has version 99; this program reads up to 1.'],
 ])('a lock of that commit that cannot be read is named: %j', async (text, code, problem) => {
   const bench = await branchBench({ hero: 'Old' })
   const lock = bench.read('modelgate.lock')
@@ -219,7 +219,7 @@ test.each<[string | Uint8Array, string, string]>([
     message: expect.stringContaining(`${id.slice(0, 12)}:modelgate.lock${problem}`),
     facts: {
       hint:
-        code === 'lock_newer'
+        code === 'other_version'
           ? 'A newer modelgate has written it: update this one.'
           : 'It is the lock that --since compares with: name another commit.',
     },

@@ -113,7 +113,7 @@ test('every format, into files that are not there, and only of the jobs that are
   expect(reportIn(bench).assets.map(({ id }) => id)).toEqual(['hero-text', 'hero'])
   expect(bench.read('report.md')).toContain('## Up to date (2)')
   expect(bench.read('report.html')).toMatch(/<\/html>\n$/)
-  await expect(report(bench, { jobs: ['heros'] })).rejects.toMatchObject({ code: 'unknown_job' })
+  await expect(report(bench, { jobs: ['heros'] })).rejects.toMatchObject({ code: 'unknown_id' })
 })
 
 test('a report replaces the one before, and nothing else', async () => {
@@ -129,7 +129,7 @@ test('a report replaces the one before, and nothing else', async () => {
     bench.write(path, 'mine')
     await expect(report(bench, options)).rejects.toMatchObject({ code: 'file_exists' })
     const inFolder = { ...options, files: [{ path: '.', format }] }
-    await expect(report(bench, inFolder)).rejects.toMatchObject({ code: 'is_folder' })
+    await expect(report(bench, inFolder)).rejects.toMatchObject({ code: 'not_a_file' })
   }
 })
 

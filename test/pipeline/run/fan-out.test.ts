@@ -127,7 +127,7 @@ describe('what a model decides is confirmed, or bounded', () => {
   test('nobody can be asked, and nothing bounds it: exit 2, nothing sent', async () => {
     const project = await bench(two)
     const { error } = await project.run({ isAttended: false })
-    expect([error?.exit, error?.code]).toEqual(['usage', 'fan_out_unbounded'])
+    expect([error?.exit, error?.code]).toEqual(['usage', 'not_confirmed'])
     expect(project.sandbox.created()).toBe(0)
   })
 

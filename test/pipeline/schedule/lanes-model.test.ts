@@ -8,7 +8,7 @@ import { runs } from '../../support/sample.ts'
 
 const later = (httpStatus: number, retryAfterS?: number) =>
   new ModelgateError('later', `http_${httpStatus}`, 'Later.', { httpStatus, retryAfterS, billed: 'no' })
-const unreachable = () => new ModelgateError('notSent', 'not_sent_connect', 'Not there.', { billed: 'no' })
+const unreachable = () => new ModelgateError('notSent', 'not_sent', 'Not there.', { billed: 'no' })
 
 /** What a gateway does about a request: after so many seconds it succeeds, or fails with an error. */
 interface Reply {

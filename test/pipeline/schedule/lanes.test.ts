@@ -4,6 +4,7 @@ import {
   Interrupted,
   ModelgateError,
   type ErrorFacts,
+  type ErrorCode,
   type ExitName,
 } from '../../../src/errors.ts'
 import type { Lane } from '../../../src/pipeline/manifest/manifest.ts'
@@ -74,11 +75,11 @@ interface Order {
   readonly isFollowUp?: boolean
 }
 
-const failed = (exit: ExitName, code: string, facts: ErrorFacts = {}) =>
+const failed = (exit: ExitName, code: ErrorCode, facts: ErrorFacts = {}) =>
   new ModelgateError(exit, code, 'The gateway says no.', { billed: 'no', ...facts })
-const tooMany = (retryAfterS?: number) => failed('later', 'rate_limited', { httpStatus: 429, retryAfterS })
+const tooMany = (retryAfterS?: number) => failed('later', 'http_429', { httpStatus: 429, retryAfterS })
 const overloaded = (retryAfterS?: number) => failed('later', 'http_503', { httpStatus: 503, retryAfterS })
-const unreachable = failed('notSent', 'not_sent_connect', { phase: 'connect' })
+const unreachable = failed('notSent', 'not_sent', { phase: 'connect' })
 
 type LaneSet = Pick<ReturnType<typeof testLanes>, 'events'>
 
@@ -119,10 +120,10 @@ describe('places', () => {
     const set = testLanes({ concurrency: { text: 1 } })
     const { add, end, names, ends, settle } = requests(set)
     const finals = [
-      new GenerationError('blocked', 'Blocked.'),
-      failed('rejected', 'insufficient_quota', { httpStatus: 429 }),
-      failed('later', 'rate_limited', { httpStatus: 429, shouldRetry: false }),
-      failed('unknown', 'outcome_reset', { billed: 'maybe' }),
+      new GenerationError('content_refused', 'Blocked.'),
+      failed('rejected', 'content_refused', { httpStatus: 429 }),
+      failed('later', 'http_429', { httpStatus: 429, shouldRetry: false }),
+      failed('unknown', 'connection_lost', { billed: 'maybe' }),
       failed('later', 'http_503', { billed: 'maybe' }),
       failed('notSent', 'not_sent_certificate'),
       new Error('a bug'),
@@ -380,7 +381,7 @@ describe('other failures that cost nothing', () => {
     const { add, end, ends, sent, settle } = requests(set)
     add('old', { lane: 'video', isFollowUp: true })
     await settle()
-    await end(['old'], failed('later', 'read_reset', { billed: 'no' }))
+    await end(['old'], failed('later', 'connection_lost', { billed: 'no' }))
     await set.clock.advance(1_000)
     await end(['old'])
     expect(ends.get('old')).toBe('old done')
@@ -392,7 +393,7 @@ describe('other failures that cost nothing', () => {
     const order = { priority: 1, isFollowUp: false }
     const run = lanes.run('video', order, async (attempt) => {
       order.isFollowUp = true
-      if (attempt === 1) throw failed('later', 'read_reset', { billed: 'no' })
+      if (attempt === 1) throw failed('later', 'connection_lost', { billed: 'no' })
       return attempt
     })
     await clock.advance(1_000)
@@ -442,7 +443,7 @@ describe('an outage', () => {
   })
 
   test.each([
-    [new GenerationError('blocked', 'Blocked.'), false],
+    [new GenerationError('content_refused', 'Blocked.'), false],
     [tooMany(1), false],
     [failed('rejected', 'http_400', { httpStatus: 400 }), false],
     [failed('unknown', 'http_500', { httpStatus: 500 }), true],
@@ -482,7 +483,10 @@ describe('an outage', () => {
         ['a', 'b', 'c', 'd'].map((name) => `${name}${round}`),
         unreachable,
       )
-      await end([`e${round}`], round % 2 === 0 ? undefined : new GenerationError('blocked', 'Blocked.'))
+      await end(
+        [`e${round}`],
+        round % 2 === 0 ? undefined : new GenerationError('content_refused', 'Blocked.'),
+      )
     }
     expect(isOutage(set)).toBe(false)
   })
@@ -578,7 +582,7 @@ describe('stopping', () => {
     await end(['b'])
     await end(['c'], tooMany(1))
     expect(ends.get('b')).toBe('b done')
-    expect(ends.get('c')).toMatchObject({ code: 'rate_limited' })
+    expect(ends.get('c')).toMatchObject({ code: 'http_429' })
     add('e')
     await set.clock.advance(60_000)
     expect(ends.get('e')).toBe(reason)

@@ -44,31 +44,31 @@ test.each<[string, (folder: string) => void, string, string]>([
   [
     'no report, as while it runs',
     (folder) => rmSync(join(folder, 'part.json')),
-    'part_damaged',
+    'lock_invalid',
     ' is not a part of a run that has ended: it has no part.json.',
   ],
   [
     'a part of 0.1.0',
     (folder) => renameSync(join(folder, 'part.json'), join(folder, 'report.json')),
-    'part_version',
+    'other_version',
     ' was left by an older version of modelgate.',
   ],
   [
     'a report that was cut',
     edit('part.json', '\n}', ''),
-    'part_damaged',
+    'lock_invalid',
     'part.json is not valid JSON: line ',
   ],
   [
     'a report of the future',
     edit('part.json', '"version": 2', '"version": 3'),
-    'part_version',
+    'other_version',
     ' was left by a newer version of modelgate.',
   ],
   [
     'a part of too few',
     edit('part.json', '"total": 5', '"total": 1'),
-    'part_damaged',
+    'lock_invalid',
     'part.json is not the report of a part: shard: is not a part of a whole.',
   ],
   [
@@ -80,13 +80,13 @@ test.each<[string, (folder: string) => void, string, string]>([
   [
     'a changed lock',
     edit('lock.json', 'hero.png', 'hera.png'),
-    'part_damaged',
+    'lock_invalid',
     'lock.json is not what it was: its bytes do not have the digest that the part names.',
   ],
   [
     'a lock of the future',
     edit('lock.json', '"$version": 1', '"$version": 2'),
-    'lock_newer',
+    'other_version',
     'lock.json:1: the lock has version 2; this program reads up to 1.',
   ],
 ])('refuses %s', async (_, spoil, code, message) => {
@@ -118,7 +118,7 @@ test('whatever a file holds, it is a report or refused', async () => {
       )
       if (error === undefined) return
       expect(error).toBeInstanceOf(UsageError)
-      expect(['part_damaged', 'part_version']).toContain((error as UsageError).code)
+      expect(['lock_invalid', 'other_version']).toContain((error as UsageError).code)
     }),
     runs(500),
   )
@@ -228,7 +228,7 @@ test.each<[string, readonly SamplePart[], string]>([
   } catch (thrown) {
     error = thrown
   }
-  expect(error).toMatchObject({ exit: 'usage', code: 'parts_mismatch' })
+  expect(error).toMatchObject({ exit: 'usage', code: 'lock_invalid' })
   expect((error as Error).message.split('\n')[0]).toContain(message)
 })
 

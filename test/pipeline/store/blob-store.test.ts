@@ -155,7 +155,7 @@ test('many that add the same bytes at once leave one blob and nothing else', asy
 
 test.each([
   ['missing', 'not_found'],
-  ['folder', 'is_folder'],
+  ['folder', 'not_a_file'],
   ['pipe', 'read_failed'],
 ])('a source that is no file is told: %s', async (name, code) => {
   const { folder, store } = setUp()

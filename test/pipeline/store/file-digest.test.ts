@@ -43,7 +43,7 @@ test('nothing there has no digest', async () => {
 test('what is not a file is told, and a pipe does not hang', async () => {
   const folder = temporaryFolder()
   execFileSync('mkfifo', [join(folder, 'pipe')])
-  await expect(digestOfFile(folder, false)).rejects.toMatchObject({ code: 'is_folder' })
+  await expect(digestOfFile(folder, false)).rejects.toMatchObject({ code: 'not_a_file' })
   await expect(digestOfFile(join(folder, 'pipe'), false)).rejects.toMatchObject({ code: 'not_a_file' })
 })
 

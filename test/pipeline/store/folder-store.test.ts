@@ -148,9 +148,9 @@ test('many writers at once leave whole blobs and nothing else', async () => {
 test('a folder has to be there', async () => {
   const { folder } = await setUp()
   await expect(open(folder, 'share/none')).rejects.toMatchObject({ code: 'store_missing', exitCode: 2 })
-  await expect(open(folder, 'source')).rejects.toMatchObject({ code: 'bad_store', exitCode: 2 })
-  await expect(open(folder, 'source/none')).rejects.toMatchObject({ code: 'not_a_folder', exitCode: 10 })
-  await expect(open(folder, ' ')).rejects.toMatchObject({ code: 'bad_store', exitCode: 2 })
+  await expect(open(folder, 'source')).rejects.toMatchObject({ code: 'config_invalid', exitCode: 2 })
+  await expect(open(folder, 'source/none')).rejects.toMatchObject({ code: 'not_found', exitCode: 10 })
+  await expect(open(folder, ' ')).rejects.toMatchObject({ code: 'config_invalid', exitCode: 2 })
   // A drive of Windows is no scheme.
   await expect(open(folder, 'D:/share')).rejects.toMatchObject({ code: 'store_missing' })
 })

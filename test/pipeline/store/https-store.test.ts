@@ -120,7 +120,7 @@ test.each<[string, ServerReply, number]>([
 
 test.each<[string, ServerReply, number, object]>([
   ['keeps failing', text('', { status: 502 }), 6, { code: 'store_unavailable', exitCode: 5 }],
-  ['keeps breaking off', cut, 6, { code: 'read_reset', exitCode: 5 }],
+  ['keeps breaking off', cut, 6, { code: 'connection_lost', exitCode: 5 }],
   ['fails for good', text('', { status: 501 }), 1, { code: 'store_unavailable', exitCode: 5 }],
   ['demands credentials', text('', { status: 401 }), 1, { code: 'store_refused', exitCode: 3 }],
 ])('a server that %s is an error', async (_, reply, requests, error) => {
@@ -133,7 +133,7 @@ test.each<[string, ServerReply, number, object]>([
 
 test('a server that cannot be reached is an error', async () => {
   const store = await open(`http://127.0.0.1:${await closedPort()}`)
-  expect(await failureOf(fetched(store, twoLines))).toMatchObject({ code: 'not_sent_connect', exitCode: 6 })
+  expect(await failureOf(fetched(store, twoLines))).toMatchObject({ code: 'not_sent', exitCode: 6 })
 })
 
 test('redirects are followed, five at most, and nobody is told anything', async () => {
@@ -202,7 +202,7 @@ test.each([
   ['file:///srv/store', 'A store cannot be at file://.'],
   ['ftp://host/SECRET', 'A store cannot be at ftp://.'],
 ])('%s is no store', async (location, message) => {
-  expect(await failureOf(open(location))).toEqual({ code: 'bad_store', exitCode: 2, message })
+  expect(await failureOf(open(location))).toEqual({ code: 'config_invalid', exitCode: 2, message })
 })
 
 test.skipIf(process.getuid?.() === 0)('a folder that cannot be written to is read', async () => {

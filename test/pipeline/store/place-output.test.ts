@@ -137,10 +137,10 @@ describe('a file that is there', () => {
   test('is no file, and is told', async () => {
     const { final, place, folder } = setUp()
     mkdirSync(final, { recursive: true })
-    await expect(place()).rejects.toMatchObject({ exit: 'io', code: 'is_folder' })
+    await expect(place()).rejects.toMatchObject({ exit: 'io', code: 'not_a_file' })
     execFileSync('mkfifo', [join(folder, 'pipe')])
     await expect(place({ path: 'pipe' })).rejects.toMatchObject({ exit: 'io', code: 'not_a_file' })
-    await expect(place({ path: 'pipe/hero.png' })).rejects.toMatchObject({ exit: 'io', code: 'not_a_folder' })
+    await expect(place({ path: 'pipe/hero.png' })).rejects.toMatchObject({ exit: 'io', code: 'not_found' })
   })
 })
 
@@ -154,7 +154,7 @@ describe('a source that is not what was stored is not used:', () => {
     const { elsewhere, folder, place } = setUp()
     await expect(place({ source: join(elsewhere, make(elsewhere)) })).rejects.toMatchObject({
       exit: 'io',
-      code: 'damaged_copy',
+      code: 'result_lost',
     })
     expect(readdirSync(join(folder, 'art'))).toEqual([])
   })
@@ -166,14 +166,14 @@ describe('links', () => {
     symlinkSync(elsewhere, join(folder, 'art'))
     await expect(place()).rejects.toMatchObject({
       exit: 'io',
-      code: 'outside_folder',
+      code: 'bad_file_name',
       message: `"art/hero.png" cannot be written: "${folder}/art" leads out of the folder of the manifest.`,
     })
     symlinkSync(join(elsewhere, 'blob'), join(folder, 'file.png'))
     const mayReplace = [digestOf('new'), digestOf('old')]
-    await expect(place({ path: 'file.png', mayReplace })).rejects.toMatchObject({ code: 'outside_folder' })
+    await expect(place({ path: 'file.png', mayReplace })).rejects.toMatchObject({ code: 'bad_file_name' })
     symlinkSync(folder, join(folder, 'self'))
-    await expect(place({ path: 'self/a.png' })).rejects.toMatchObject({ code: 'outside_folder' })
+    await expect(place({ path: 'self/a.png' })).rejects.toMatchObject({ code: 'bad_file_name' })
     expect(readdirSync(elsewhere)).toEqual(['blob'])
     expect(readFileSync(join(elsewhere, 'blob'), 'utf8')).toBe('new')
   })
@@ -184,8 +184,8 @@ describe('links', () => {
     mkdirSync(join(folder, '.modelgate/replaced'), { recursive: true })
     symlinkSync('.git/hooks', join(folder, 'hooks'))
     symlinkSync('.modelgate/replaced', join(folder, 'art'))
-    await expect(place({ path: 'hooks/post-checkout' })).rejects.toMatchObject({ code: 'outside_folder' })
-    await expect(place()).rejects.toMatchObject({ code: 'outside_folder' })
+    await expect(place({ path: 'hooks/post-checkout' })).rejects.toMatchObject({ code: 'bad_file_name' })
+    await expect(place()).rejects.toMatchObject({ code: 'bad_file_name' })
   })
 
   test('within the folder are followed, and stay', async () => {
@@ -210,7 +210,7 @@ test.each(['../hero.png', '/tmp/hero.png', 'art/../../hero.png', '.git/config', 
   'a path that leads out of the folder is refused: %j',
   async (path) => {
     const { place } = setUp()
-    await expect(place({ path })).rejects.toMatchObject({ exit: 'io', code: 'outside_folder' })
+    await expect(place({ path })).rejects.toMatchObject({ exit: 'io', code: 'bad_file_name' })
   },
 )
 
@@ -279,10 +279,10 @@ describe('an output that is moved', () => {
 
   test('never comes from outside, nor goes there', async () => {
     const { folder, elsewhere, move } = setUp()
-    await expect(move('../blob')).rejects.toMatchObject({ code: 'outside_folder' })
+    await expect(move('../blob')).rejects.toMatchObject({ code: 'bad_file_name' })
     symlinkSync(elsewhere, join(folder, 'out'))
-    await expect(move('out/blob')).rejects.toMatchObject({ code: 'outside_folder' })
+    await expect(move('out/blob')).rejects.toMatchObject({ code: 'bad_file_name' })
     writeFiles(folder, { 'old.png': 'new' })
-    await expect(move('old.png', { path: 'out/new.png' })).rejects.toMatchObject({ code: 'outside_folder' })
+    await expect(move('old.png', { path: 'out/new.png' })).rejects.toMatchObject({ code: 'bad_file_name' })
   })
 })

@@ -116,7 +116,7 @@ test('a shard finds what its project has, and keeps its own beside it', async ()
 test('a file that is not what was made is told, and not kept', async () => {
   const { results, made } = setUp()
   writeFileSync(made.files[1]!, 'twO')
-  await expect(results.take(made)).rejects.toMatchObject({ exit: 'io', code: 'damaged_copy' })
+  await expect(results.take(made)).rejects.toMatchObject({ exit: 'io', code: 'result_lost' })
   expect(await results.get(key)).toBeUndefined()
 })
 

@@ -141,7 +141,7 @@ test.each([
   ['', /no name/],
 ])('%j is no store', async (location, message) => {
   const failure = await failureOf(open('http://127.0.0.1:1', { location }))
-  expect(failure).toMatchObject({ code: 'bad_store', exitCode: 2 })
+  expect(failure).toMatchObject({ code: 'config_invalid', exitCode: 2 })
   expect(failure.message).toMatch(message)
   expect(failure.message).not.toContain('SECRET')
 })
@@ -179,7 +179,7 @@ test('a wrong secret is refused before anything else, and a wrong region is name
   expect(server.requests).toHaveLength(1)
   expect(await failureOf(open(server.url, { env: { ...variables, AWS_REGION: 'eu-west-3' } }))).toMatchObject(
     {
-      code: 'store_elsewhere',
+      code: 'store_missing',
       exitCode: 2,
     },
   )
@@ -190,7 +190,7 @@ test('a wrong secret is refused before anything else, and a wrong region is name
     headers: { location: 'http://127.0.0.1:1/', 'x-amz-bucket-region': 'eu-west-3' },
   })
   const redirect = await open(server.url).catch((error: ModelgateError) => error)
-  expect(redirect).toMatchObject({ code: 'store_elsewhere', facts: { hint: 'Set AWS_REGION=eu-west-3.' } })
+  expect(redirect).toMatchObject({ code: 'store_missing', facts: { hint: 'Set AWS_REGION=eu-west-3.' } })
 })
 
 test('a bucket that does not exist and a server that is not there are told at once', async () => {
@@ -202,7 +202,7 @@ test('a bucket that does not exist and a server that is not there are told at on
   })
   const waits: number[] = []
   const closed = `http://127.0.0.1:${await closedPort()}`
-  expect(await failureOf(open(closed, { waits }))).toMatchObject({ code: 'not_sent_connect', exitCode: 6 })
+  expect(await failureOf(open(closed, { waits }))).toMatchObject({ code: 'not_sent', exitCode: 6 })
   expect(waits).toEqual([500, 1000, 2000, 4000, 8000])
 })
 

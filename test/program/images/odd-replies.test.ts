@@ -286,7 +286,7 @@ test('a reply of which a part is broken keeps what it said of the others', async
   expect(code).toBe(12)
   expect(JSON.parse(out)).toMatchObject({
     files: [{ path: 'x-1.png', revised_prompt: 'A red kite' }],
-    failures: [{ index: 2, code: 'no_image' }],
+    failures: [{ index: 2, code: 'reply_not_understood' }],
     usage: { total_tokens: 3 },
     request_id: 'req-7',
     response: { data: [{ b64_json: null }, {}] },
@@ -362,7 +362,7 @@ test('fewer than asked for are named in the document and on standard error', asy
   const server = await localServer([images(red), images(red)])
   const words = ['create', '-m', 'm', '-n', '2', '-o', 'x.png', 'A kite']
   const { code, out, err } = await workspaceAt(server).run([...words, '--json'])
-  const failure = { index: 2, code: 'image_missing', message: 'The gateway sent only 1 of 2 images.' }
+  const failure = { index: 2, code: 'nothing_generated', message: 'The gateway sent only 1 of 2 images.' }
   expect([code, err]).toEqual([12, `image 2 failed: ${failure.message}\n`])
   expect(JSON.parse(out)).toMatchObject({ files: [{ path: 'x-1.png' }], failures: [failure] })
   expect((await workspaceAt(server).run([...words, '-q'])).err).toBe(
@@ -384,7 +384,7 @@ test.each([
   const asJson = await workspaceAt(server).run([...words, '--strict', '--json'])
   expect([asJson.code, asJson.out]).toEqual([9, ''])
   expect(JSON.parse(asJson.err.split('\n').at(-2)!)).toMatchObject({
-    error: { code: 'doubtful_image', billed: 'yes' },
+    error: { code: 'damaged_media', billed: 'yes' },
     partial: { files: [{ path: 'x.webp' }] },
   })
 })

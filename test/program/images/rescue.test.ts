@@ -137,7 +137,7 @@ test('none of several images has its place: all are rescued, and the reason is t
   const { workspace, code, out, err } = await runWhile([red, blue], change, argv)
   expect([code, out]).toEqual([10, ''])
   const { error } = JSON.parse(err.split('\n').at(-2)!)
-  expect(error).toMatchObject({ code: 'not_a_folder', exit_code: 10, billed: 'yes' })
+  expect(error).toMatchObject({ code: 'not_found', exit_code: 10, billed: 'yes' })
   expect(error.rescued.length).toBe(2)
   expect(workspace.rescued()).toEqual(
     new Map([
@@ -154,7 +154,7 @@ test.each([
 ])('an image that standard output refuses %s is rescued whole', async (_, bytes) => {
   const workspace = await given(images(huge))
   const stdout = memorySink()
-  stdout.fail(new FileError('output_failed', 'Standard output cannot be written: no space left.'), bytes)
+  stdout.fail(new FileError('write_failed', 'Standard output cannot be written: no space left.'), bytes)
   const { code, err } = await workspace.run(['create', '-m', 'm', '-o', '-', 'A kite'], { stdout })
   expect(code).toBe(10)
   expect(err).toMatch(
@@ -171,7 +171,7 @@ test.each([
   const text = JSON.stringify(resultOf(huge))
   const { run, rescued } = await given(reply(text))
   const stdout = memorySink()
-  stdout.fail(new FileError('output_failed', 'Standard output cannot be written: no space left.'), 100_000)
+  stdout.fail(new FileError('write_failed', 'Standard output cannot be written: no space left.'), 100_000)
   const { code, out, err } = await run(['create', '-m', 'm', '--raw', 'A kite'], { stdout })
   expect(code).toBe(lead === '' ? 10 : 7)
   expect(err).toMatch(

@@ -230,7 +230,7 @@ test('calls that failed are in the log, unless nothing was sent', async () => {
   await run(['generate', '-m', 'm', '--base-url', server.url, 'Hello'])
   await run(['generate', '-m', 'm', '--base-url', 'http://127.0.0.1:9', '--max-retries', '0', 'Hello'])
   expect(entries()).toMatchObject([
-    { exit_code: 9, error: { code: 'finish_refusal', billed: 'yes' } },
+    { exit_code: 9, error: { code: 'content_refused', billed: 'yes' } },
     { exit_code: 4, error: { message: expect.stringContaining('No such model.'), billed: 'no' } },
   ])
 })

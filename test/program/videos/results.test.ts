@@ -77,7 +77,7 @@ test('the report of --json tells which one failed, and why', async () => {
   expect(JSON.parse(out)).toMatchObject({
     state: 'completed',
     files: [{ path: 'x-1.mp4', width: 1280, height: 720, seconds: 4 }, { path: 'x-3.mp4' }],
-    failures: [{ index: 2, code: 'not_a_video' }],
+    failures: [{ index: 2, code: 'damaged_media' }],
   })
 })
 
@@ -98,8 +98,8 @@ test('what filters hold back is told, and is exit 12 for the others', async () =
     state: 'completed',
     files: [{ path: 'x-1.mp4' }],
     failures: [
-      { index: 2, code: 'filtered', message: 'Blood.' },
-      { index: 3, code: 'filtered', message: 'A celebrity.' },
+      { index: 2, code: 'content_refused', message: 'Blood.' },
+      { index: 3, code: 'content_refused', message: 'A celebrity.' },
     ],
   })
   const later = await run(['wait', '--last'])
@@ -115,7 +115,7 @@ test('fewer videos than were asked for are exit 12', async () => {
   expect(JSON.parse(out)).toMatchObject({
     state: 'completed',
     files: [{ path: 'x-1.mp4' }, { path: 'x-2.mp4' }],
-    failures: [{ index: 3, code: 'video_missing', message, rescued: null }],
+    failures: [{ index: 3, code: 'nothing_generated', message, rescued: null }],
     warnings: [],
   })
   expect(err).toContain(`video 3 failed: ${message}\n`)

@@ -90,7 +90,9 @@ describe('a wait for videos that are there', () => {
   test('tells again that fewer came than were asked for', async () => {
     const { run } = await given(started, finished(['/a.mp4']), film())
     const first = JSON.parse((await run([...several, '--json'])).out) as object
-    const failures = [{ index: 2, code: 'video_missing', message: 'The gateway sent only 1 of 2 videos.' }]
+    const failures = [
+      { index: 2, code: 'nothing_generated', message: 'The gateway sent only 1 of 2 videos.' },
+    ]
     expect(first).toMatchObject({ failures, warnings: [] })
     const again = await run(['wait', '--last', '--json'])
     expect([again.code, JSON.parse(again.out)]).toEqual([12, { ...first, command: 'wait' }])

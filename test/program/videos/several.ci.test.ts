@@ -118,7 +118,7 @@ test('one that fails is told, and is exit 12 for all; the others are saved', asy
     {
       id: 'video_1',
       state: 'failed',
-      error: { code: 'job_failed', message: 'The job video_1 failed: Not this. (policy)' },
+      error: { code: 'generation_failed', message: 'The job video_1 failed: Not this. (policy)' },
       files: [],
     },
     { id: 'video_2', state: 'completed', error: null, files: [{ seconds: 8 }] },

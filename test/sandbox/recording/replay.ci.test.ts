@@ -174,7 +174,7 @@ test.for([
 ] as const)('a hostile recording is refused before anything is served: %s', async ([, content, message]) => {
   await expect(replayer(folderOf(content))).rejects.toMatchObject({
     exitCode: 2,
-    code: 'recordings_damaged',
+    code: 'not_recorded',
     message: expect.stringContaining(message),
   })
 })
@@ -187,9 +187,9 @@ test('all damaged recordings are named at once', async () => {
 })
 
 test('a folder without recordings is refused', async () => {
-  await expect(replayer(temporaryFolder())).rejects.toMatchObject({ code: 'recordings_missing', exitCode: 2 })
+  await expect(replayer(temporaryFolder())).rejects.toMatchObject({ code: 'not_recorded', exitCode: 2 })
   await expect(replayer('/no/such/folder')).rejects.toMatchObject({
-    code: 'recordings_missing',
+    code: 'not_recorded',
     exitCode: 10,
   })
 })

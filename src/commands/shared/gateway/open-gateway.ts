@@ -153,7 +153,7 @@ export async function ownHeaders(
 /**
  * Proxies and certificates.
  * @param isLocal whether only this machine is reached
- * @throws UsageError, ModelgateError `ca_unreadable`
+ * @throws UsageError, ModelgateError `config_invalid`
  */
 export async function networkOptions(
   context: Context,
@@ -317,12 +317,12 @@ async function readCertificates(context: Context, path: string): Promise<string>
   const facts = { phase: 'config', hint: 'Check --ca-file.' } as const
   if (bytes instanceof ModelgateError) {
     const message = `The certificate authority file: ${bytes.message}`
-    throw bytes.amend({ code: 'ca_unreadable', message, ...facts })
+    throw bytes.amend({ code: 'config_invalid', message, ...facts })
   }
   const text = bytes.toString('utf8')
   if (text.includes('-----BEGIN CERTIFICATE-----')) return text
   const message = `The certificate authority file: ${shownPath(path)} holds no certificate in PEM form.`
-  throw new UsageError(message, { ...facts, code: 'ca_unreadable' })
+  throw new UsageError(message, { ...facts, code: 'config_invalid' })
 }
 
 /**
@@ -335,9 +335,9 @@ async function readExtraCertificates(context: Context): Promise<void> {
   const file = await describeInputFile(context, path, { maxBytes: maxCaBytes })
   if (file instanceof ModelgateError) {
     // Node itself warns about a file that it cannot read, and continues without it.
-    if (!['not_a_file', 'file_too_large', 'pipe_silent'].includes(file.code)) return
+    if (!['not_a_file', 'file_too_large', 'input_silent'].includes(file.code)) return
     throw file.amend({
-      code: 'ca_unreadable',
+      code: 'config_invalid',
       message: `NODE_EXTRA_CA_CERTS: ${file.message}`,
       phase: 'config',
     })

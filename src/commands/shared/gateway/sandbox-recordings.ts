@@ -123,7 +123,6 @@ export async function openRecordings(
     address === undefined ? configured.value : normaliseBaseUrl(address, '--upstream', allowHttp.value)
   if (baseUrl === undefined) {
     throw new UsageError('--record needs the gateway to record.', {
-      code: 'upstream_missing',
       hint: 'Name it with --upstream URL, or set MODELGATE_BASE_URL.',
     })
   }
@@ -164,7 +163,7 @@ const dayMs = 24 * 60 * 60 * 1000
 export function checkStart(context: Context, { settings, upstream }: OpenRecordings, sandbox: Sandbox): void {
   const { port } = new URL(sandbox.url)
   if (upstream !== undefined && isLoopback(upstream.hostname) && upstream.port === port) {
-    throw new UsageError('--upstream is the address of this sandbox itself.', { code: 'upstream_is_self' })
+    throw new UsageError('--upstream is the address of this sandbox itself.')
   }
   const stats = sandbox.recordings()
   if (!('replay' in settings) || settings.maxAgeDays === undefined || stats?.mode !== 'replay') return
@@ -172,7 +171,7 @@ export function checkStart(context: Context, { settings, upstream }: OpenRecordi
   if (context.clock.now() - Date.parse(stats.oldest) <= maxAgeDays * dayMs) return
   throw new UsageError(
     `The oldest recording in ${shownPath(replay)} is from ${stats.oldest.slice(0, 10)}, more than ${maxAgeDays} days ago.`,
-    { code: 'recordings_old', hint: 'Record again into an empty folder, or raise --max-age.' },
+    { code: 'other_version', hint: 'Record again into an empty folder, or raise --max-age.' },
   )
 }
 
@@ -209,7 +208,7 @@ export function summary(
   const isFailed = 'replay' in settings && settings.isStrict && problems.length > 0
   if (!isFailed) return { line: [line, ...problems].join(' ') }
   const facts = { billed: 'no' } as const
-  return { line, failure: new ModelgateError('partial', 'recordings_differ', problems.join(' '), facts) }
+  return { line, failure: new ModelgateError('partial', 'not_recorded', problems.join(' '), facts) }
 }
 
 function counted(count: number, what: string): string {

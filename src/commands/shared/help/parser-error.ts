@@ -70,15 +70,11 @@ const keyOption = /^--?(?:api|secret|auth|access)?[-_]?(?:key|token)$/i
 /** A refusal of the parser in the program's own style, with what was most likely meant. */
 export function parserError(error: CommanderError, program: Command, argv: readonly string[]): UsageError {
   const command = calledCommand(program, argv)
-  const code = error.code
-    .replace('commander.', '')
-    .replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-  const moved = code === 'unknown_command' ? movedCall(program, argv) : undefined
+  const moved = error.code === 'commander.unknownCommand' ? movedCall(program, argv) : undefined
   if (moved !== undefined) return moved
   const gone = goneHint(error, command)
   const message = messageOf(error, command, gone !== undefined)
   return new UsageError(message, {
-    code,
     hint: gone ?? hintFor(error, command),
     next: correctedCall(message, program, argv),
   })
@@ -96,7 +92,7 @@ export function misplaced(program: Command, argv: readonly string[]): UsageError
   const path = pathOf(command).split(' ').slice(1)
   const next = [program.name(), ...path, ...before, ...argv.slice(at + path.length)]
   const name = wrong.replace(/=[^]*$/, '')
-  return usedInstead(`${name} belongs after the command.`, 'unknown_option', next, pathOf(command))
+  return usedInstead(`${name} belongs after the command.`, next, pathOf(command))
 }
 
 /** The new line for a command of an earlier version; undefined for any other. */
@@ -109,17 +105,15 @@ function movedCall(program: Command, argv: readonly string[]): UsageError | unde
   const next = [program.name(), ...argv.slice(0, at), ...words, ...rest]
   return usedInstead(
     `unknown command '${name}': it is ${program.name()} ${words.join(' ')} now`,
-    'unknown_command',
     next,
     `${program.name()} ${words[0]}`,
   )
 }
 
 /** @param path the command whose help is named where the line may hold a key */
-function usedInstead(message: string, code: string, next: readonly string[], path: string): UsageError {
+function usedInstead(message: string, next: readonly string[], path: string): UsageError {
   const isShown = !next.some((word) => /^--?(?:H|header|body|set)\b/.test(word))
   return new UsageError(message, {
-    code,
     hint: isShown ? nextCommand(next).toString() : `See ${path} --help.`,
     ...(isShown ? { next } : {}),
   })

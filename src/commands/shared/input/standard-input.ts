@@ -26,7 +26,7 @@ const noticeAfterMs = 1000
  * Call it after the flags have been read: if one of them has claimed standard input (`@-`), only the argument counts.
  * If there is a prompt, a file that another process is reading, such as the list of a `while read` loop, is not
  * touched.
- * @throws UsageError `stdin_silent`, `stdin_not_text`, `stdin_claimed`, `input_too_large`
+ * @throws UsageError `input_silent`, `wrong_type`, `usage`, `file_too_large`
  */
 export async function readPrompt(context: Context, source: PromptSource): Promise<string | undefined> {
   const { argument, noStdin, joins, notice } = source
@@ -91,7 +91,7 @@ export async function readStandardInputText(
   const { text, invalid } = decodeText(await consume(context, steps))
   if (text !== undefined) return text
   throw new UsageError(`Standard input ${invalidTextClause(invalid)}.`, {
-    code: 'stdin_not_text',
+    code: 'wrong_type',
     hint: 'Pass data that is not text with a flag: -a - attaches it to a question, --image - edits it.',
   })
 }
@@ -107,14 +107,14 @@ async function consume(context: Context, steps: readonly SilenceStep[]): Promise
 
 function tooLarge(): UsageError {
   const message = `Standard input is larger than ${maxRequestMebibytes} MiB, the most that can be sent.`
-  return new UsageError(message, { code: 'input_too_large', hint: 'Send less, in several calls.' })
+  return new UsageError(message, { code: 'file_too_large', hint: 'Send less, in several calls.' })
 }
 
 function readFailure(error: unknown): unknown {
   if (error instanceof ModelgateError) return error
   const reason =
     error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : String(error)
-  return new FileError('stdin_failed', `Standard input cannot be read: ${reason}.`, {
+  return new FileError('read_failed', `Standard input cannot be read: ${reason}.`, {
     phase: 'input',
     cause: error,
   })
@@ -130,7 +130,7 @@ function silenceSteps({ stdinTimeout = defaultSeconds.standardInput, notice }: P
     afterMs: timeoutMs,
     act() {
       const message = `There is a prompt, but standard input is a pipe that stayed open without sending anything for ${stdinTimeout} s.`
-      throw new UsageError(message, { code: 'stdin_silent', hint: alternatives })
+      throw new UsageError(message, { code: 'input_silent', hint: alternatives })
     },
   }
   if (timeoutMs === 0) return [waiting]
@@ -150,13 +150,12 @@ function joined(piped: string, argument: string): string {
 /**
  * Reserves standard input, which can be read only once, for one reader.
  * @param reader as the user wrote it: `-`, `--tools @-`, `-a -`
- * @throws UsageError `stdin_claimed` that names both readers
+ * @throws UsageError `usage` that names both readers
  */
 export function claimStandardInput({ stdin }: Context, reader: string): void {
   const earlier = stdin.reader
   if (earlier !== undefined) {
     throw new UsageError(`Standard input can be read only once, but ${both(earlier, reader)}.`, {
-      code: 'stdin_claimed',
       hint: 'Put one of them in a file: @FILE.',
     })
   }

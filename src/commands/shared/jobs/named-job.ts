@@ -34,7 +34,7 @@ export const pollOption = () =>
  * The options for a job on record, which knows its gateway: nobody has to configure that again, with the key that
  * started the job. Another one may belong to another gateway, and is sent only where the user says.
  * @param settings those that the options lead to
- * @throws UsageError `other_key`; ConfigError where the key cannot be read
+ * @throws UsageError `other_gateway`; ConfigError where the key cannot be read
  */
 export async function optionsForJob<Options extends CommonOptions>(
   context: Context,
@@ -58,7 +58,7 @@ export async function optionsForJob<Options extends CommonOptions>(
         : 'with another key than the one that is configured now'
     }.`,
     {
-      code: 'other_key',
+      code: 'other_gateway',
       hint: `Use that key (MODELGATE_API_KEY, --api-key-file), or send this one there: --base-url ${shellWord(baseUrl)}`,
     },
   )
@@ -98,14 +98,13 @@ export async function findNamedJob<
   if (given.last && text !== undefined) throw new UsageError('Give either an id or --last, not both.')
   if (!given.last && (text === undefined || text.trim() === '')) {
     throw new UsageError('No id was given.', {
-      code: 'id_missing',
       hint: 'Give an id that modelgate jobs lists, or --last for the job started last.',
     })
   }
   const stored = given.last ? await store.last(context, kinds) : await store.find(text!)
   if (given.last && stored === undefined) {
     throw new UsageError('No job is on record that was started in this terminal or folder.', {
-      code: 'no_job',
+      code: 'unknown_id',
       hint: 'Give the id of the job: modelgate jobs lists them.',
     })
   }

@@ -217,7 +217,7 @@ export async function remixOptions(
     if (stored === undefined || stored.record.is_sandbox) return given
     return await optionsForJob(context, given, await readSettings(context, given), stored.record)
   } catch (error) {
-    if (error instanceof ModelgateError && error.code !== 'other_key') return given
+    if (error instanceof ModelgateError && error.code !== 'other_gateway') return given
     throw error
   }
 }

@@ -204,7 +204,6 @@ export function refuseMisplaced(command: Command): void {
   throw new UsageError(
     given.map(({ long }) => `${long} does not apply to ${name}.`),
     {
-      code: 'unknown_option',
       hint: `See modelgate ${name} --help.`,
     },
   )

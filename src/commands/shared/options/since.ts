@@ -24,12 +24,10 @@ const sinceForms =
 export function parseSince(name: string, text: string, now: number): number {
   const time = timeOf(text.trim().toLowerCase(), now)
   if (time === undefined) {
-    throw new UsageError(`${name} must be ${sinceForms}, not ${JSON.stringify(text.slice(0, 40))}.`, {
-      code: 'bad_time',
-    })
+    throw new UsageError(`${name} must be ${sinceForms}, not ${JSON.stringify(text.slice(0, 40))}.`, {})
   }
   if (time <= now) return time
-  throw new UsageError(`${name}: ${text} is still to come.`, { code: 'bad_time' })
+  throw new UsageError(`${name}: ${text} is still to come.`)
 }
 
 function timeOf(text: string, now: number): number | undefined {

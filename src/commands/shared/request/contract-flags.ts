@@ -196,7 +196,7 @@ export function conflictingFlags(pairs: readonly ConflictingNames[]): Conflictin
 /**
  * Rejects a call that gives both flags of a pair.
  * @param options of the command alone, as commander keeps them
- * @throws UsageError `conflicting_option` naming every such pair
+ * @throws UsageError `usage` naming every such pair
  */
 export function refuseConflicts(
   options: Readonly<Record<string, unknown>>,
@@ -206,5 +206,5 @@ export function refuseConflicts(
   const problems = pairs
     .filter(([one, other]) => isGiven(one) && isGiven(other))
     .map(([one, other]) => `${one} and ${other} cannot be used together.`)
-  if (problems.length > 0) throw new UsageError(problems, { code: 'conflicting_option' })
+  if (problems.length > 0) throw new UsageError(problems)
 }

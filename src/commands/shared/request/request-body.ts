@@ -37,7 +37,7 @@ export async function readFlagValue(context: Context, flag: string, value: strin
   if (bytes instanceof ModelgateError) throw ofFlag(flag, bytes)
   const { text, invalid } = decodeText(bytes)
   if (text === undefined) {
-    throw new UsageError(`${location} ${invalidTextClause(invalid)}.`, { code: 'not_text' })
+    throw new UsageError(`${location} ${invalidTextClause(invalid)}.`, { code: 'wrong_type' })
   }
   return { text, location, isInline: false }
 }
@@ -60,7 +60,7 @@ export function underFlag<Value>(flag: string, run: () => Value): Value {
  * The value of a flag that takes JSON: inline, `@file` or `@-`.
  * A key `__proto__` in it is an ordinary own key; never copy the value with `Object.assign`.
  * @param flag with its dashes: `--tools`
- * @throws UsageError `invalid_json` with line and column; UsageError and FileError as `readFlagValue` does
+ * @throws UsageError `invalid_request` with line and column; UsageError and FileError as `readFlagValue` does
  */
 export async function parseJsonFlag(context: Context, flag: string, value: string): Promise<unknown> {
   const read = await readFlagValue(context, flag, value)
@@ -79,13 +79,13 @@ export async function parseJsonFileFlag(context: Context, flag: string, value: s
 
 /**
  * Parses the text of a flag as JSON.
- * @throws UsageError `invalid_json` with line and column
+ * @throws UsageError `invalid_request` with line and column
  */
 export function jsonOf({ text, location }: FlagValue, hint?: string): unknown {
   const { value, problem } = parseJson(text)
   if (problem === undefined) return value
   throw new UsageError(`${location} ${problem}.`, {
-    code: 'invalid_json',
+    code: 'invalid_request',
     ...(hint === undefined ? {} : { hint }),
   })
 }
@@ -116,7 +116,7 @@ export async function parseTextFlag(context: Context, flag: string, value: strin
 }
 
 // Errors of the system for text that was never meant to be a path.
-const notAFileName = new Set(['not_found', 'name_too_long', 'not_a_folder', 'bad_file_name'])
+const notAFileName = new Set(['not_found', 'bad_file_name'])
 
 function withEscape(error: ModelgateError, value: string): ModelgateError {
   const start = `${value.slice(0, 20)}${value.length > 20 ? '…' : ''}`
@@ -138,7 +138,7 @@ export async function startBody(context: Context, options: CommonOptions): Promi
 /**
  * Sets a field of the body by its path and creates missing parents.
  * @param flag the flag that sets it, for the message
- * @throws UsageError `invalid_set` for a name that is not allowed, or if a parent is text or a number
+ * @throws UsageError `invalid_request` for a name that is not allowed, or if a parent is text or a number
  */
 export function setField(body: Body, path: readonly string[], value: unknown, flag = '--set'): void {
   const name = path[0]!
@@ -186,7 +186,7 @@ const maxNames = 64
  * Parses `path.to.field=JSON`. Names are separated by dots; `\.`, `\=`, `\[`, `\]` and `\\` are the literal
  * characters. The value must be JSON, so that `"5"` and `5` stay different; for a bare word the hint suggests the
  * quoted form.
- * @throws UsageError `invalid_set`
+ * @throws UsageError `invalid_request`
  */
 export function parseSet(text: string): Setting {
   const end = pathEnd(text)
@@ -201,7 +201,7 @@ export function parseSet(text: string): Setting {
 /**
  * A copy of the body with one value set. Missing objects are created. A number indexes an existing array or, if it is
  * 0, creates one; the index after the last appends.
- * @throws UsageError `invalid_set` when the path leads through a text, a number or past the end of an array
+ * @throws UsageError `invalid_request` when the path leads through a text, a number or past the end of an array
  */
 export function setPath(body: JsonObject, path: readonly string[], value: unknown): JsonObject {
   return setIn(body, path, 0, value) as JsonObject
@@ -289,5 +289,8 @@ function shown(text: string): string {
 }
 
 function invalid(clause: string, hint?: string): UsageError {
-  return new UsageError(`--set: ${clause}.`, { code: 'invalid_set', ...(hint === undefined ? {} : { hint }) })
+  return new UsageError(`--set: ${clause}.`, {
+    code: 'invalid_request',
+    ...(hint === undefined ? {} : { hint }),
+  })
 }

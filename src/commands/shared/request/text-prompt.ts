@@ -111,7 +111,7 @@ function isFirstToday(context: Context): boolean {
 /**
  * The words of the command line as one text. Among several words `-` or `@file` would be sent literally, which is most
  * likely not intended.
- * @throws UsageError `word_not_read`
+ * @throws UsageError `usage`
  */
 function joinedWords(words: readonly string[]): string | undefined {
   if (words.length === 0) return undefined
@@ -123,7 +123,6 @@ function joinedWords(words: readonly string[]): string | undefined {
   throw new UsageError(
     `${JSON.stringify(special)} is read only when it is the whole prompt, not among other words.`,
     {
-      code: 'word_not_read',
       hint: `${fix}; to send the words themselves, put quotes around all of them.`,
     },
   )
@@ -152,5 +151,5 @@ function missingPrompt(): UsageError {
 }
 
 function emptyPrompt(): UsageError {
-  return new UsageError('The prompt is empty.', { code: 'empty_prompt' })
+  return new UsageError('The prompt is empty.', { code: 'prompt_missing' })
 }

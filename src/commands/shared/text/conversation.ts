@@ -92,7 +92,6 @@ export async function openSession(
     throw new UsageError(
       `--continue cannot be used with ${shownPath(path)}, which already has a conversation.`,
       {
-        code: 'conflicting_option',
         hint: 'Without --continue, the conversation in the file is continued.',
       },
     )
@@ -156,7 +155,7 @@ async function askWhich(
 
 function nothing(reason: string): UsageError {
   return new UsageError(`Nothing to continue: ${reason}.`, {
-    code: 'nothing_to_continue',
+    code: 'unknown_id',
     phase: 'input',
     hint: 'Keep a conversation in a file of its own: --conversation-file talk.yaml',
   })

@@ -63,8 +63,8 @@ export function createDeliveryHandler(
       if (closing.aborted) return again(0)
       const error = asModelgateError(thrown, false)
       // The run tells what nobody can read.
-      if (error.code === 'queue_damaged' || error.code === 'queue_message') return over
-      if (error.code === 'queue_version') {
+      if (error.code === 'queue_damaged') return over
+      if (error.code === 'other_version') {
         worker.warn(error.message)
         return again(refusedMs)
       }
@@ -88,7 +88,7 @@ export class Delivery {
   /** Whether the state could not be written to the server. */
   #isUnwritten = false
 
-  /** @throws ModelgateError `queue_damaged`, `queue_message`, `queue_version` */
+  /** @throws ModelgateError `queue_damaged`, `other_version` */
   constructor(worker: Worker, lane: Lane, job: TaskJob) {
     this.#worker = worker
     this.#lane = lane
@@ -193,7 +193,7 @@ export class Delivery {
     if (now.finishedOn === undefined) return undefined
     // Whoever found the mark has told that nobody knows; the run may know better now.
     const text = 'Not sent: its worker stood still for too long.'
-    return await this.#tell(new ModelgateError('later', 'worker_frozen', text, { billed: 'no' }))
+    return await this.#tell(new ModelgateError('later', 'worker_lost', text, { billed: 'no' }))
   }
 
   /** Nothing was created: the task is another attempt from now on, which anybody may win. */

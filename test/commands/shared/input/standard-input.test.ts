@@ -150,7 +150,7 @@ test('beside a prompt, a silent pipe is noticed after one second and given up af
   await clock.advance(1)
   await expect(reading).rejects.toMatchObject({
     exitCode: 2,
-    code: 'stdin_silent',
+    code: 'input_silent',
     message: expect.stringContaining('180 s'),
     facts: { hint: expect.stringContaining('--no-stdin'), billed: 'no' },
   })
@@ -163,7 +163,7 @@ test('the time-out can be set, as short as the notice or shorter, or to for ever
   for (const stdinTimeout of [0.5, 1]) {
     const short = start(pipedInput(), { argument: 'asked', stdinTimeout })
     await short.clock.advance(stdinTimeout * 1000)
-    await expect(short.prompt).rejects.toMatchObject({ code: 'stdin_silent' })
+    await expect(short.prompt).rejects.toMatchObject({ code: 'input_silent' })
     expect(short.notices).toEqual([])
   }
 
@@ -194,7 +194,7 @@ test('an empty chunk is no byte', async () => {
   const { clock, prompt: reading } = start(stdin, { argument: 'asked' })
   stdin.send('')
   await clock.advance(180_000)
-  await expect(reading).rejects.toMatchObject({ code: 'stdin_silent' })
+  await expect(reading).rejects.toMatchObject({ code: 'input_silent' })
 })
 
 test('without a prompt, with "-", or from a file there is no time-out', async () => {
@@ -225,7 +225,7 @@ test('Ctrl-C ends the reading and releases standard input', async () => {
   expect(stdin.releases).toBe(1)
   await expect(
     readPrompt(context, { argument: '-', noStdin: false, joins: true, notice: () => {} }),
-  ).rejects.toMatchObject({ code: 'stdin_claimed' })
+  ).rejects.toMatchObject({ code: 'usage' })
 })
 
 test('an input that cannot be read is a file error', async () => {
@@ -234,7 +234,7 @@ test('an input that cannot be read is a file error', async () => {
   stdin.fail(Object.assign(new Error('is a directory'), { code: 'EISDIR' }))
   await expect(reading).rejects.toMatchObject({
     exitCode: 10,
-    code: 'stdin_failed',
+    code: 'read_failed',
     message: 'Standard input cannot be read: EISDIR.',
     cause: { code: 'EISDIR' },
     facts: { phase: 'input' },
@@ -306,7 +306,7 @@ test('what is no text is refused with the place, and never shown', async () => {
   const secret = Buffer.concat([Buffer.from('secret '), Buffer.from([0x80])])
   await expect(prompt(secret, { argument: 'asked' })).rejects.toMatchObject({
     exitCode: 2,
-    code: 'stdin_not_text',
+    code: 'wrong_type',
     message: 'Standard input is not UTF-8 text (byte 0x80 at offset 7).',
     // Each command has a flag of its own for what is not text.
     facts: { hint: expect.stringMatching(/-a - .*--image -/) },
@@ -332,7 +332,7 @@ test('a hundred megabytes are read whole', async () => {
 test('more than 256 MiB are refused with the number, before the end', async () => {
   await expect(prompt(megabytes(1e9))).rejects.toMatchObject({
     exitCode: 2,
-    code: 'input_too_large',
+    code: 'file_too_large',
     message: 'Standard input is larger than 256 MiB, the most that can be sent.',
     facts: { hint: 'Send less, in several calls.' },
   })
@@ -343,7 +343,7 @@ test('two that want standard input are both named', async () => {
   expect((await readStandardInputBytes(context, '--tools @-')).toString()).toBe('once')
   await expect(readStandardInputBytes(context, '-a -')).rejects.toMatchObject({
     exitCode: 2,
-    code: 'stdin_claimed',
+    code: 'usage',
     message: 'Standard input can be read only once, but both --tools @- and -a - want it.',
     facts: { hint: 'Put one of them in a file: @FILE.' },
   })
