@@ -1,7 +1,7 @@
 import { ContractError, ModelgateError } from '../errors.ts'
 import { countOf, isObject, objectOf } from '../json.ts'
 import type { Gateway, GatewayRequest } from './gateway.ts'
-import { replyError } from './reply-errors.ts'
+import { replyError } from './gateway-errors.ts'
 import { requestJson } from './request-json.ts'
 import { endpointUrl, type Roots } from './url.ts'
 

@@ -4,7 +4,8 @@ import { stalledError } from './reply-errors.ts'
 import { ExchangeError } from './exchange-error.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
 import { isBlank, readBody } from './reply-body.ts'
-import { brokenError, requestWhole, sendRequest } from './send-request.ts'
+import { brokenError } from './gateway-errors.ts'
+import { requestWhole, sendRequest } from './send-request.ts'
 
 /** A JSON value, and its original text. */
 export interface JsonText {

@@ -1,5 +1,6 @@
 import { sleep, type Clock } from '../context.ts'
-import { ModelgateError } from '../errors.ts'
+import { Interrupted, ModelgateError } from '../errors.ts'
+import type { ReplyHeaders } from './exchange.ts'
 import { DeadlinePassed, type ExchangeError, type ExchangeFault } from './exchange-error.ts'
 import { checkUsage } from './reply-errors.ts'
 
@@ -70,15 +71,19 @@ export function waitBefore(attempt: number, asked: number | undefined, random: n
   return Math.min(8, 0.5 * 2 ** attempt) * (1 - random / 2)
 }
 
-/** A failed attempt. */
-export class Failure {
+/** A failed attempt, returned or thrown. */
+export class Failure extends Error {
   readonly error: ModelgateError
   /** Whether the request may be sent again. */
   readonly repeatable: boolean
+  /** Whether what is asked for may still appear: then it is asked for again soon, and only a few times. */
+  readonly isAbsent: boolean
 
-  constructor(error: ModelgateError, repeatable: boolean) {
+  constructor(error: ModelgateError, repeatable: boolean, isAbsent = false) {
+    super(error.message)
     this.error = error
     this.repeatable = repeatable
+    this.isAbsent = isAbsent
   }
 }
 
@@ -95,6 +100,56 @@ export function judgeFailure(
     error.amend({ hint: `${checkUsage}; --retry always repeats such requests.` }),
     repeatable,
   )
+}
+
+/** The waits, in seconds, between requests for a result that is not found yet (fault F12). */
+const absenceWaitsS: readonly number[] = [5 / 6, 5 / 3, 5 / 2]
+
+/** What the loop needs of a gateway or a store. */
+interface Retrying {
+  readonly clock: Clock
+  readonly policy: RetryPolicy
+  onRetry(notice: RetryNotice): void
+}
+
+/**
+ * Makes attempts until one succeeds, or fails so that no other may follow.
+ * @throws the error of the last failure; whatever else an attempt throws; the signal's reason
+ */
+export async function withRetries<Result>(
+  { clock, policy, onRetry }: Retrying,
+  signal: AbortSignal,
+  attempt: () => Promise<Result | Failure>,
+): Promise<Result> {
+  let repeated = 0
+  let absent = 0
+  for (let count = 1; ; count++) {
+    const outcome = await attempt().catch((error: unknown) => {
+      if (error instanceof Failure) return error
+      throw error
+    })
+    if (!(outcome instanceof Failure)) return outcome
+    const { error, repeatable, isAbsent } = outcome
+    const asked = error.facts.retryAfterS
+    const attemptsLeft = isAbsent ? absenceWaitsS.length - absent : policy.maxRetries - repeated
+    if (policy.mode === 'never' || !repeatable || attemptsLeft <= 0) throw error
+    if (!isAbsent && asked !== undefined && asked > maxWaitS) throw tooLong(error, asked)
+    const waitS = isAbsent ? absenceWaitsS[absent++]! : waitBefore(repeated++, asked, clock.random())
+    const retry = { error, attempt: count, attemptsLeft, waitS }
+    await pauseBeforeRetry({ clock, onRetry }, signal, retry).catch((reason: unknown) => {
+      // A signal does not undo what the failed attempt may have cost.
+      const { phase = 'reply', billed = 'no' } = error.facts
+      throw reason instanceof Interrupted ? reason.amend({ phase, billed }) : reason
+    })
+  }
+}
+
+/** The request is given up. What may have been billed still has an unknown outcome. */
+function tooLong(error: ModelgateError, seconds: number): ModelgateError {
+  const wait = `It asks to wait ${Math.ceil(seconds)} s, longer than the ${maxWaitS} s this program waits.`
+  const message = `${error.message} ${wait}`
+  if (error.exit === 'unknown') return error.amend({ message })
+  return error.amend({ exit: 'later', message, hint: 'Run it again then.' })
 }
 
 /** The argument of `onRetry`. */
@@ -135,4 +190,40 @@ export async function pauseBeforeRetry(
   await sleep(clock, waitS * 1000, signal).catch((reason: unknown) => {
     throw reason instanceof DeadlinePassed ? error : reason
   })
+}
+
+/** How long the gateway asks to wait, in seconds; undefined when it does not say, or nothing sensible. */
+export function waitHint(
+  headers: ReplyHeaders,
+  bodySeconds: number | undefined,
+  now: number,
+): number | undefined {
+  return milliseconds(headers['retry-after-ms']) ?? retryAfter(headers, now) ?? bodySeconds
+}
+
+function milliseconds(text: string | undefined): number | undefined {
+  const value = plainNumber(text)
+  return value === undefined ? undefined : value / 1000
+}
+
+/** `Retry-After` in seconds or as an HTTP date; a date counts from the reply's own `Date`, whatever the clock here says. */
+function retryAfter(headers: ReplyHeaders, now: number): number | undefined {
+  const text = headers['retry-after']
+  const seconds = plainNumber(text)
+  if (seconds !== undefined) return seconds
+  const until = httpDate(text)
+  if (until === undefined) return undefined
+  return Math.max(0, until - (httpDate(headers['date']) ?? now)) / 1000
+}
+
+function plainNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^\s*\d{1,15}(\.\d+)?\s*$/.test(text) ? Number(text) : undefined
+}
+
+/** A date in any of HTTP's three forms. That of C, `Thu Jan  1 00:00:30 2026`, does not say that it is in UTC. */
+function httpDate(text: string | undefined): number | undefined {
+  // Only what looks like a date: Date.parse reads a year out of "-5".
+  const isDate = text !== undefined && /^\w{3,9},? /.test(text.trim())
+  const time = isDate ? Date.parse(text.includes(',') ? text : `${text} UTC`) : Number.NaN
+  return Number.isNaN(time) ? undefined : time
 }

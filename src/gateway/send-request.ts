@@ -1,22 +1,19 @@
 import type { Creation } from '../cost/creation.ts'
-import { ExchangeError, phaseOf } from './exchange-error.ts'
+import { ExchangeError } from './exchange-error.ts'
 import { requestIdOf, type ExchangeRequest, type Reply, exchange, type RequestBody } from './exchange.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
-import { ContractError, FileError, Interrupted, ModelgateError, type ErrorCode } from '../errors.ts'
+import { ContractError, ModelgateError } from '../errors.ts'
 import {
   Failure,
   judgeFailure,
-  maxWaitS,
   mayRepeatAnswered,
   mayRepeatBroken,
-  pauseBeforeRetry,
-  waitBefore,
+  withRetries,
   type RequestKind,
   type RetryPolicy,
 } from './retry.ts'
 import { endpointUrl, isOwnOrigin, maxRedirects, sameOriginTarget, type Roots } from './url.ts'
-import { checkUsage } from './reply-errors.ts'
-import { statusError } from './status-error.ts'
+import { brokenError, statusError } from './gateway-errors.ts'
 import { readErrorText } from './reply-body.ts'
 import { startTotalLimit } from './time-limits.ts'
 
@@ -150,53 +147,27 @@ async function sendWithRetries<Result>(
   signal: AbortSignal,
   read: (reply: GatewayReply) => Promise<Result>,
 ): Promise<Result> {
-  const { policy, clock } = gateway
   const trace = createTrace(gateway)
-  for (let attempt = 0; ; attempt++) {
+  return await withRetries(gateway, signal, async () => {
     const reply = await attemptOnce(gateway, request, signal, trace)
-    const outcome = reply instanceof Failure ? reply : await readOrFail(reply, policy, read)
-    if (!(outcome instanceof Failure)) return outcome
-    const asked = outcome.error.facts.retryAfterS
-    if (!outcome.repeatable || attempt >= policy.maxRetries) throw outcome.error
-    if (asked !== undefined && asked > maxWaitS) throw tooLong(outcome.error, asked)
-    await pauseBeforeRetry(gateway, signal, {
-      error: outcome.error,
-      attempt: attempt + 1,
-      attemptsLeft: policy.maxRetries - attempt,
-      waitS: waitBefore(attempt, asked, clock.random()),
-    }).catch((reason: unknown) => {
-      // A signal does not undo what the failed attempt may have cost.
-      const { phase = 'reply', billed = 'no' } = outcome.error.facts
-      throw reason instanceof Interrupted ? reason.amend({ phase, billed }) : reason
+    return await read(reply).catch((error: unknown) => {
+      const isLost =
+        error instanceof ModelgateError &&
+        (error.exit === 'later' || error.exit === 'unknown') &&
+        error.code !== 'deadline'
+      throw isLost ? new Failure(error, true) : error
     })
-  }
+  })
 }
 
-/** What is made of a reply; a failure where the rest of it never came. */
-async function readOrFail<Result>(
-  reply: GatewayReply,
-  { mode }: RetryPolicy,
-  read: (reply: GatewayReply) => Promise<Result>,
-): Promise<Result | Failure> {
-  try {
-    return await read(reply)
-  } catch (error) {
-    const isLost =
-      error instanceof ModelgateError &&
-      (error.exit === 'later' || error.exit === 'unknown') &&
-      error.code !== 'deadline'
-    if (!isLost) throw error
-    return new Failure(error, mode !== 'never')
-  }
-}
-
+/** @throws Failure where the request may be sent again */
 async function attemptOnce(
   gateway: Gateway,
   request: GatewayRequest,
   signal: AbortSignal,
   trace: Trace,
   redirected = 0,
-): Promise<GatewayReply | Failure> {
+): Promise<GatewayReply> {
   const { policy } = gateway
   const wire = wireRequest(gateway, request)
   await gateway.beforeSend?.(request.kind)
@@ -209,7 +180,7 @@ async function attemptOnce(
     if (!(error instanceof ExchangeError)) throw error
     trace.failure(error)
     const mayRepeat = (under: RetryPolicy) => mayRepeatBroken(error, request.kind, under)
-    return judgeFailure(brokenError(error, request.kind), policy, mayRepeat)
+    throw judgeFailure(brokenError(error, request.kind), policy, mayRepeat)
   }
   trace.reply(reply)
   gateway.onReply?.(reply.headers)
@@ -226,7 +197,7 @@ async function attemptOnce(
   const text = await readErrorText(reply, gateway.clock)
   trace.errorBody(text)
   const error = statusError(reply.status, reply.headers, text, request.kind, gateway.clock.now())
-  return judgeFailure(error, policy, (under) => mayRepeatAnswered(error, request.kind, under))
+  throw judgeFailure(error, policy, (under) => mayRepeatAnswered(error, request.kind, under))
 }
 
 /**
@@ -301,70 +272,4 @@ export function refuseEncoding({ headers, close }: Reply): void {
   close()
   const message = `The reply is encoded (${encoding.slice(0, 40)}), which was not requested.`
   throw new ContractError('reply_not_understood', message)
-}
-
-type Codes = Readonly<Partial<Record<ExchangeError['fault'], ErrorCode>>>
-
-const notSentCodes: Codes = {
-  certificate: 'not_sent_certificate',
-  client_certificate: 'not_sent_certificate',
-  tls: 'not_sent_tls',
-  proxy: 'not_sent_proxy',
-  deadline: 'deadline',
-}
-
-const lostCodes: Codes = { deadline: 'deadline', timeout: 'timeout' }
-
-/** Converts a broken exchange to an error: not sent (6), unknown outcome (7), or a broken reply (8). */
-export function brokenError(error: ExchangeError, kind: RequestKind): ModelgateError {
-  const { stage, fault, message } = error
-  const facts = { phase: phaseOf(stage), cause: error }
-  if (fault === 'source') {
-    return new FileError('source_changed', message, { ...facts, phase: 'send', billed: 'no' })
-  }
-  if (fault === 'protocol') return new ContractError('reply_not_understood', message, facts)
-  if (fault === 'limit') return new ContractError('reply_too_large', message, facts)
-  // A proxy that fails by itself has not passed anything on; a handshake that fails lets no request through.
-  if (stage === 'connect' || stage === 'send' || fault === 'proxy' || fault === 'client_certificate') {
-    // Reading has cost nothing in any case, and is often about something that is paid for.
-    const text = kind === 'read' ? message : `${message} Nothing was sent.`
-    const hint = notSentHint(fault)
-    return new ModelgateError('notSent', notSentCodes[fault] ?? 'not_sent', text, {
-      ...facts,
-      billed: 'no',
-      hint,
-    })
-  }
-  if (kind === 'read') {
-    const hint = 'Run it again later.'
-    return new ModelgateError('later', lostCodes[fault] ?? 'connection_lost', message, {
-      ...facts,
-      billed: 'no',
-      hint,
-    })
-  }
-  const hint =
-    fault === 'deadline' ? `${checkUsage}, and allow it more time with --timeout.` : `${checkUsage}.`
-  return new ModelgateError('unknown', lostCodes[fault] ?? 'connection_lost', message, {
-    ...facts,
-    billed: 'maybe',
-    hint,
-  })
-}
-
-function notSentHint(fault: ExchangeError['fault']): string {
-  if (fault === 'certificate') return 'Name the certificate authority with --ca-file or NODE_EXTRA_CA_CERTS.'
-  if (fault === 'client_certificate')
-    return 'modelgate cannot send client certificates: use an address or a proxy that needs none.'
-  if (fault === 'tls') return 'Does the base URL need http:// instead of https:// ?'
-  if (fault === 'proxy') return 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.'
-  return 'Check the base URL (--base-url) and the network; running it again is safe.'
-}
-
-/** The request is given up. What may have been billed still has an unknown outcome. */
-function tooLong(error: ModelgateError, seconds: number): ModelgateError {
-  const wait = `It asks to wait ${Math.ceil(seconds)} s, longer than the ${maxWaitS} s this program waits.`
-  const message = `${error.message} ${wait}`
-  if (error.exit === 'unknown') return error.amend({ message })
-  return error.amend({ exit: 'later', message, hint: 'Run it again then.' })
 }

@@ -5,7 +5,7 @@ import type { Mismatch } from '../events/text.ts'
 import type { JobKind, SavedVideo, VideoDocument, VideoFailure } from '../events/video.ts'
 import type { JobProgress, JobRecord } from '../files/calls/job-record.ts'
 import type { StoredJob } from '../files/calls/job-store.ts'
-import { changeContent, isContentRefusal } from '../gateway/content-refusal.ts'
+import { refusalHint } from '../gateway/gateway-errors.ts'
 import { filteredOf, filteredSentence, jobObject, type JobReport } from '../gateway/videos/job-fields.ts'
 import { modelInName } from '../gateway/videos/read-job.ts'
 import { isObject, objectOf, stringOf, type JsonObject } from '../json.ts'
@@ -234,11 +234,10 @@ export function doubtful(run: VideoRun, { acceptMismatch, strict }: Judgement): 
 export function jobFailed({ id, failure, requestId }: JobReport): GenerationError {
   const { code, message } = failure ?? { code: null, message: 'no reason given' }
   const reason = code === null || message.includes(code) ? message : `${message} (${code})`
-  const isRefusal = code === 'content_refused' || isContentRefusal({ message, words: [code ?? ''] })
   return new GenerationError('generation_failed', `The job ${id} failed: ${reason}`, {
     remoteId: id,
     ...(requestId === null ? {} : { requestId }),
-    ...(isRefusal ? { hint: changeContent } : {}),
+    hint: refusalHint({ message, words: [code ?? ''] }),
   })
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isContentRefusal } from '../../src/gateway/content-refusal.ts'
+import { refusalHint } from '../../src/gateway/gateway-errors.ts'
 
 test.each([
   'blocklist',
@@ -25,7 +25,7 @@ test.each([
   'sensitive_words_detected',
   'SPII',
 ])('the code %s refuses the content', (word) => {
-  expect(isContentRefusal({ words: ['400', word] })).toBe(true)
+  expect(refusalHint({ words: ['400', word] })).toMatch(/^Change the prompt/)
 })
 
 test.each([
@@ -50,7 +50,7 @@ test.each([
   'Flagged by our checks.',
   'Flagged for review.',
 ])('the message %j refuses the content', (message) => {
-  expect(isContentRefusal({ message, words: [] })).toBe(true)
+  expect(refusalHint({ message, words: [] })).toMatch(/^Change the prompt/)
 })
 
 test.each([
@@ -63,10 +63,10 @@ test.each([
   'sensitive wordsmith',
   'The flag was set.',
 ])('the message %j refuses the request', (message) => {
-  expect(isContentRefusal({ message, words: ['invalid_request_error'] })).toBe(false)
+  expect(refusalHint({ message, words: ['invalid_request_error'] })).toBeUndefined()
 })
 
 test('an error that says nothing refuses no content', () => {
-  expect(isContentRefusal({ words: [] })).toBe(false)
-  expect(isContentRefusal({ words: ['safety_identifier', '', '400'] })).toBe(false)
+  expect(refusalHint({ words: [] })).toBeUndefined()
+  expect(refusalHint({ words: ['safety_identifier', '', '400'] })).toBeUndefined()
 })

@@ -286,7 +286,7 @@ test.for<[string, ServerReply, string]>([
   const server = await localServer([reply, reply, reply])
   const gateway = testGateway('http://gateway.test')
   expect(await fetchInto(gateway, at('cdn.test', server))).toMatchObject({ outcome })
-  expect(gateway.retries.map(({ attempts_left: left }) => left)).toEqual([1, 0])
+  expect(gateway.retries.map(({ attempts_left: left }) => left)).toEqual([2, 1])
 })
 
 test.for<[string, ServerReply]>([

@@ -1,18 +1,16 @@
 import { expect, test } from 'vitest'
 import type { ModelgateError } from '../../src/errors.ts'
+import { errorCode, readErrorBody, type ErrorBody } from '../../src/gateway/error-body.ts'
 import {
-  errorCode,
   htmlReply,
   malformed,
   plainFailure,
-  readErrorBody,
-  replyError,
   stalledError,
   tooLarge,
   tooManyLines,
   truncated,
-  type ErrorBody,
 } from '../../src/gateway/reply-errors.ts'
+import { replyError } from '../../src/gateway/gateway-errors.ts'
 import { prototypes } from './hostile-values.ts'
 
 test.for([

@@ -9,7 +9,7 @@ import {
   type RequestKind,
   type RetryPolicy,
 } from '../../src/gateway/retry.ts'
-import { statusError } from '../../src/gateway/status-error.ts'
+import { statusError } from '../../src/gateway/gateway-errors.ts'
 
 const safe: RetryPolicy = { mode: 'safe', maxRetries: 2, idempotencyHonoured: false }
 const never: RetryPolicy = { ...safe, mode: 'never' }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RequestKind } from '../../src/gateway/retry.ts'
-import { statusError } from '../../src/gateway/status-error.ts'
+import { statusError } from '../../src/gateway/gateway-errors.ts'
 import { requestIdOf } from '../../src/gateway/exchange.ts'
 
 const now = Date.UTC(2026, 0, 1)

@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { waitHint } from '../../src/gateway/status-error.ts'
+import { waitHint } from '../../src/gateway/retry.ts'
 
 const { TZ } = process.env
 beforeAll(() => void (process.env['TZ'] = 'America/New_York'))

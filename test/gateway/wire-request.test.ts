@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import type { ContractError } from '../../src/errors.ts'
 import { ExchangeError, type ExchangeFault, type Stage } from '../../src/gateway/exchange-error.ts'
 import type { Reply } from '../../src/gateway/exchange.ts'
+import { brokenError } from '../../src/gateway/gateway-errors.ts'
 import {
-  brokenError,
   createTrace,
   hideHeader,
   jsonRequest,

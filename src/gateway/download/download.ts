@@ -1,12 +1,13 @@
-import { createDownloadRetries, requestUrl } from './request-url.ts'
-import { NotWhole, Transfer, type DownloadSink, type TransferOptions } from './transfer.ts'
+import { requestUrl } from './request-url.ts'
+import { Transfer, type DownloadSink, type TransferOptions } from './transfer.ts'
 import { createUrlPolicy, refused, type Network, type UrlPolicy } from './url-policy.ts'
 import { ExchangeError } from '../exchange-error.ts'
 import type { ExitName, ModelgateError } from '../../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { createBase64Decoder, maxResultBytes, readDataUrl } from '../base64.ts'
 import { readBody } from '../reply-body.ts'
-import { pauseBeforeRetry } from '../retry.ts'
+import { brokenError } from '../gateway-errors.ts'
+import { Failure, mayRepeatBroken, withRetries } from '../retry.ts'
 import { startTotalLimit } from '../time-limits.ts'
 import { createTrace } from '../send-request.ts'
 import { rootOf, type Roots } from '../url.ts'
@@ -70,7 +71,7 @@ export function createDownload(
       await read((bytes) => transfer.add(bytes))
       transfer.end()
     } catch (error) {
-      throw error instanceof NotWhole ? error.error : error
+      throw error instanceof Failure ? error.error : error
     }
   }
   return {
@@ -88,11 +89,10 @@ export function createDownload(
       const { proxies, clock } = gateway
       const resolver = proxies === undefined ? undefined : clock
       const policy = createUrlPolicy({ gateway, allowPrivate, network, proxied: resolver })
-      const retries = createDownloadRetries(gateway.policy, isExpired?.() !== true)
       const limit = startTotalLimit(gateway)
       try {
         const guarded = { ...gateway, signal: limit.signal }
-        await fetchAll(guarded, parsed(url, gateway), transfer, { policy, retries })
+        await fetchAll(guarded, parsed(url, gateway), transfer, policy, isExpired?.() !== true)
       } finally {
         limit.end?.()
       }
@@ -115,30 +115,26 @@ function parsed(url: string, gateway: Gateway): URL {
   return found
 }
 
-interface Rules {
-  readonly policy: UrlPolicy
-  readonly retries: ReturnType<typeof createDownloadRetries>
-}
-
+/** Takes the whole content, from its beginning with each attempt. */
 async function fetchAll(
   gateway: Gateway,
   url: URL,
   transfer: Transfer,
-  { policy, retries }: Rules,
+  policy: UrlPolicy,
+  mayAppear: boolean,
 ): Promise<void> {
-  const tools = { policy, trace: createTrace(gateway) }
+  const tools = { policy, trace: createTrace(gateway), mayAppear }
   const stalled = (seconds: number) => stalledDownload(url, seconds)
-  for (;;) {
+  await withRetries(gateway, gateway.signal, async () => {
     try {
       const reply = await requestUrl(gateway, url, tools)
-      return await transfer.take({ ...reply, body: readBody(gateway, reply, { stalled }) })
-    } catch (failure) {
-      if (failure instanceof ExchangeError && policy.refusal !== undefined) throw policy.refusal
-      const retry = retries.next(failure, gateway.clock.random())
-      if (retry.waitS === undefined) throw retry.error
-      await pauseBeforeRetry(gateway, gateway.signal, { ...retry, waitS: retry.waitS })
+      await transfer.take({ ...reply, body: readBody(gateway, reply, { stalled }) })
+    } catch (error) {
+      if (!(error instanceof ExchangeError)) throw error
+      if (policy.refusal !== undefined) throw policy.refusal
+      throw new Failure(brokenError(error, 'read'), mayRepeatBroken(error, 'read', gateway.policy))
     }
-  }
+  })
 }
 
 /** After this error the download begins again. */

@@ -3,34 +3,28 @@ import { urlLifetimeMinutes } from '../../contract/images.ts'
 import { exchange, type Reply } from '../exchange.ts'
 import type { Gateway } from '../gateway.ts'
 import { readErrorText } from '../reply-body.ts'
-import { refuseEncoding, wireRequest, brokenError, type Trace } from '../send-request.ts'
+import { refuseEncoding, wireRequest, type Trace } from '../send-request.ts'
 import { isOwnOrigin, maxRedirects, redirectStatuses } from '../url.ts'
-import { statusError } from '../status-error.ts'
+import { statusError } from '../gateway-errors.ts'
 import { refused, type UrlPolicy } from './url-policy.ts'
-import { ExchangeError } from '../exchange-error.ts'
-import { maxWaitS, mayRepeatAnswered, mayRepeatBroken, waitBefore, type RetryPolicy } from '../retry.ts'
-import { NotWhole } from './transfer.ts'
+import { Failure, mayRepeatAnswered } from '../retry.ts'
 
-/** A response that is neither content nor a redirect. */
-class Refusal extends Error {
-  override readonly name = 'Refusal'
-  readonly error: ModelgateError
-
-  constructor(error: ModelgateError) {
-    super(error.message)
-    this.error = error
-  }
+interface Tools {
+  readonly policy: UrlPolicy
+  readonly trace: Trace
+  /** Whether content that is not there may still appear. */
+  readonly mayAppear: boolean
 }
 
 /**
  * Requests the content of a URL and follows redirects. The key is sent as long as every URL so far has been at the
  * gateway's own origin: once another host has redirected, even back to the gateway, it is not.
- * @throws Refusal for an HTTP error, ContractError for what the policy refuses, ExchangeError
+ * @throws Failure for an HTTP error, ContractError for what the policy refuses, ExchangeError
  */
 export async function requestUrl(
   gateway: Gateway,
   url: URL,
-  { policy, trace }: { readonly policy: UrlPolicy; readonly trace: Trace },
+  { policy, trace, mayAppear }: Tools,
 ): Promise<Reply> {
   let current = url
   let isKeyless = false
@@ -49,7 +43,7 @@ export async function requestUrl(
     } else if (reply.status === 200 || reply.status === 206) {
       refuseEncoding(reply)
       return reply
-    } else throw await refusalOf(gateway, reply, asked)
+    } else throw failureOf(gateway, await refusalOf(gateway, reply, asked), mayAppear)
   }
   throw refused(`it redirects more than ${maxRedirects.download} times.`)
 }
@@ -62,15 +56,23 @@ export function redirectTarget({ headers }: Reply, from: URL): URL {
   return target
 }
 
+function failureOf({ policy }: Gateway, error: ModelgateError, mayAppear: boolean): Failure {
+  const { httpStatus } = error.facts
+  // A result that is not found may still appear (fault F12).
+  if (error.code !== 'url_expired' && (httpStatus === 202 || httpStatus === 404))
+    return new Failure(error, mayAppear, true)
+  return new Failure(error, mayRepeatAnswered(error, 'read', policy))
+}
+
 async function refusalOf(
   gateway: Gateway,
   reply: Reply,
   { url, isKeyless }: { readonly url: URL; readonly isKeyless: boolean },
-): Promise<Refusal> {
+): Promise<ModelgateError> {
   const { status, headers } = reply
   if (status >= 200 && status < 300) {
     reply.close()
-    return new Refusal(status === 202 ? notReady(url) : noContent(url, status))
+    return status === 202 ? notReady(url) : noContent(url, status)
   }
   const text = await readErrorText(reply, gateway.clock)
   const error = statusError(status, headers, text, 'read', gateway.clock.now())
@@ -78,7 +80,7 @@ async function refusalOf(
   const saysSo =
     error.exit === 'rejected' && /(?:\b|_)expired(?:\b|_)/i.test(`${error.code} ${error.message}`)
   const isGone = status === 403 || status === 410 || (status === 401 && isKeyless) || saysSo
-  return new Refusal(isGone ? expired(url, error) : error)
+  return isGone ? expired(url, error) : error
 }
 
 function expired(url: URL, { facts: { httpStatus, shouldRetry } }: ModelgateError): ModelgateError {
@@ -104,56 +106,4 @@ function noContent(url: URL, status: number): ContractError {
       billed: 'no',
     },
   )
-}
-
-interface DownloadRetry {
-  /** Thrown when the download is given up. */
-  readonly error: unknown
-  /** Seconds until the next attempt; undefined when there is none. */
-  readonly waitS: number | undefined
-  readonly attemptsLeft: number
-}
-
-/** How often, and for how long, a result that is not found is requested again (fault F12). */
-const propagation = { retries: 3, seconds: 5 } as const
-/** The waits between these requests, which grow evenly. */
-const missingWaitsS: readonly number[] = Array.from(
-  { length: propagation.retries },
-  (_, index) => (propagation.seconds * 2 * (index + 1)) / (propagation.retries * (propagation.retries + 1)),
-)
-/** Statuses of a result that may still appear. */
-const notThereYet = new Set([202, 404])
-
-/**
- * Counts the failures of one download, and decides after each what to do.
- * @param mayAppear whether content that is not there may still appear
- */
-export function createDownloadRetries(policy: RetryPolicy, mayAppear = true) {
-  let missing = 0
-  let repeated = 0
-  let attempt = 0
-  const never = policy.mode === 'never'
-
-  const decide = (failure: unknown, random: number): DownloadRetry => {
-    const giveUp = (error: unknown) => ({ error, waitS: undefined, attemptsLeft: 0 })
-    const repeat = (error: ModelgateError, mayRepeat: boolean) => {
-      const asked = error.facts.retryAfterS
-      if (!mayRepeat || repeated >= policy.maxRetries || (asked ?? 0) > maxWaitS) return giveUp(error)
-      const waitS = waitBefore(repeated++, asked, random)
-      return { error, waitS, attemptsLeft: policy.maxRetries - repeated }
-    }
-    if (failure instanceof NotWhole) return repeat(failure.error, !never && !failure.isSettled)
-    if (failure instanceof ExchangeError) {
-      return repeat(brokenError(failure, 'read'), mayRepeatBroken(failure, 'read', policy))
-    }
-    if (!(failure instanceof Refusal)) return giveUp(failure)
-    const { error } = failure
-    if (error.code === 'url_expired' || !notThereYet.has(error.facts.httpStatus ?? 0))
-      return repeat(error, mayRepeatAnswered(error, 'read', policy))
-    const waitS = never || !mayAppear ? undefined : missingWaitsS[missing++]
-    return { error, waitS, attemptsLeft: missingWaitsS.length - missing }
-  }
-  return {
-    next: (failure: unknown, random: number) => ({ ...decide(failure, random), attempt: ++attempt }),
-  }
 }

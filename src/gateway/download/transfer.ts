@@ -3,21 +3,7 @@ import { crc32 } from 'node:zlib'
 import { endsEarly, short, unknownEnd, type Integrity } from '../../files/containers.ts'
 import { damagedMedia, type MediaFile } from '../../files/media-file.ts'
 import type { Reply, ReplyHeaders } from '../exchange.ts'
-
-/** The reply ended normally, but without the content or with only a part of it. */
-export class NotWhole extends Error {
-  override readonly name = 'NotWhole'
-  /** The error to report if that does not change. */
-  readonly error: ModelgateError
-  /** Whether another attempt is pointless. */
-  readonly isSettled: boolean
-
-  constructor(error: ModelgateError, isSettled = false) {
-    super(error.message)
-    this.error = error
-    this.isSettled = isSettled
-  }
-}
+import { Failure } from '../retry.ts'
 
 const laterFacts = { phase: 'result', billed: 'no', hint: 'Run it again later.' } as const
 
@@ -82,12 +68,12 @@ export class Transfer {
 
   /**
    * Writes the content of a reply.
-   * @throws ExchangeError when it breaks off; ContractError when it is too large or empty; NotWhole
+   * @throws ExchangeError when it breaks off; ContractError when it is too large or empty; Failure
    */
   async take({ status, headers, body, close }: Reply): Promise<void> {
     const { maxBytes, inspect } = this.#options
     try {
-      if (status === 206 && !isWholeRange(headers)) throw new NotWhole(partOnly())
+      if (status === 206 && !isWholeRange(headers)) throw new Failure(partOnly(), true)
       const total = lengthOf(headers)
       if ((total ?? 0) > maxBytes) throw tooLarge(maxBytes)
       this.contentType = headers['content-type'] ?? ''
@@ -116,10 +102,10 @@ export class Transfer {
     onProgress?.({ received: this.received, total: this.#total })
   }
 
-  /** Checks the content, as far as its container allows. @throws ContractError, NotWhole */
+  /** Checks the content, as far as its container allows. @throws ContractError, Failure */
   end(): void {
     const { sink } = this.#options
-    if (this.received === 0) throw this.isFramed ? empty() : new NotWhole(downloadCut('no data arrived'))
+    if (this.received === 0) throw this.isFramed ? empty() : new Failure(downloadCut('no data arrived'), true)
     const { state, damage } = judge(sink, this.isFramed, this.received)
     if (damage === undefined) return
     const isCut = state === 'short' && !this.isFramed
@@ -127,7 +113,7 @@ export class Transfer {
     const isSettled = this.isFramed && this.#checksum === this.#settled
     if (this.isFramed) this.#settled = this.#checksum
     const error = isCut ? downloadCut(damage) : damagedMedia(sink.noun ?? 'image', damage, undefined)
-    throw new NotWhole(error, isSettled)
+    throw new Failure(error, !isSettled)
   }
 }
 

@@ -3,7 +3,7 @@ import { sampleLength, createGrowingText, type GrowingText } from '../../growing
 import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
 import { positionOf, unescapeJson } from '../events/json-reader.ts'
 import { type FastPath, patternOf } from '../events/message-shape.ts'
-import { replyError } from '../reply-errors.ts'
+import { replyError } from '../gateway-errors.ts'
 import { isErrorEvent } from '../events/event-reader.ts'
 import {
   finishError,

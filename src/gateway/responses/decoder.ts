@@ -3,7 +3,7 @@ import type { ModelgateError } from '../../errors.ts'
 import type { TextResult, FinishReason } from '../../events/text.ts'
 import { maxReplyCharacters, sampleLength } from '../../growing-text.ts'
 import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
-import { replyError } from '../reply-errors.ts'
+import { replyError } from '../gateway-errors.ts'
 import { isErrorEvent } from '../events/event-reader.ts'
 import {
   finishError,

@@ -13,7 +13,7 @@ import type { Gateway } from '../gateway.ts'
 import { isBlank } from '../reply-body.ts'
 import type { DownloadSink } from '../download/transfer.ts'
 import { endpointUrl, isOwnOrigin, type Roots } from '../url.ts'
-import { readErrorBody } from '../reply-errors.ts'
+import { readErrorBody } from '../error-body.ts'
 
 /** Where a video can be fetched from. */
 export type VideoSource =

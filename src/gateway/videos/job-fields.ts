@@ -3,7 +3,7 @@ import type { JobKind } from '../../events/video.ts'
 
 import { type JsonObject, isObject, objectOf, stringOf, listOf, numberOf } from '../../json.ts'
 
-import { readErrorValue } from '../reply-errors.ts'
+import { readErrorValue } from '../error-body.ts'
 
 /** The facts about a job in a reply. */
 export interface JobReport {

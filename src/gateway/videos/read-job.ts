@@ -4,10 +4,10 @@ import type { JobKind } from '../../events/video.ts'
 import { ContractError, UsageError } from '../../errors.ts'
 import type { GatewayReply } from '../gateway.ts'
 import { isObject, objectOf, stringOf, type JsonObject } from '../../json.ts'
-import { readErrorValue, replyError } from '../reply-errors.ts'
-import { maxWaitS } from '../retry.ts'
+import { readErrorValue } from '../error-body.ts'
+import { replyError } from '../gateway-errors.ts'
+import { maxWaitS, waitHint } from '../retry.ts'
 import { pathSegment } from '../url.ts'
-import { waitHint } from '../status-error.ts'
 import {
   failureIn,
   filteredIn,

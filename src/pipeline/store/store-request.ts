@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
-import { sleep, type Context } from '../../context.ts'
+import type { Context } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
 import { openAtomicFile } from '../../files/atomic-file.ts'
 import type { ConnectionOptions } from '../../gateway/connection.ts'
 import { ExchangeError } from '../../gateway/exchange-error.ts'
 import { exchange, type ExchangeRequest, type Reply } from '../../gateway/exchange.ts'
 import { readBody } from '../../gateway/reply-body.ts'
-import { Failure, maxWaitS, mayRepeatBroken, waitBefore } from '../../gateway/retry.ts'
-import { brokenError, createTrace } from '../../gateway/send-request.ts'
-import { waitHint } from '../../gateway/status-error.ts'
+import { brokenError } from '../../gateway/gateway-errors.ts'
+import { Failure, mayRepeatBroken, waitHint, withRetries } from '../../gateway/retry.ts'
+import { createTrace } from '../../gateway/send-request.ts'
 import { defaultSeconds } from '../../limits.ts'
 
 export type StoreContext = Pick<Context, 'cwd' | 'platform' | 'clock' | 'signal' | 'env' | 'home'>
@@ -82,16 +82,8 @@ export function connectStore(
     }
   }
 
-  return async (next, use) => {
-    for (let count = 0; ; count++) {
-      const outcome = await attempt(await next(), use)
-      if (!(outcome instanceof Failure)) return outcome
-      const asked = outcome.error.facts.retryAfterS
-      const isOver = count >= policy.maxRetries || (asked ?? 0) > maxWaitS
-      if (!outcome.repeatable || isOver) throw outcome.error
-      await sleep(clock, waitBefore(count, asked, clock.random()) * 1000, signal)
-    }
-  }
+  return async (next, use) =>
+    await withRetries({ clock, policy, onRetry() {} }, signal, async () => await attempt(await next(), use))
 }
 
 function broken(error: ExchangeError, { shown, hint }: Place): ModelgateError {

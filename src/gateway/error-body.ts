@@ -1,0 +1,146 @@
+import { asErrorCode, type ErrorCode } from '../errors.ts'
+import { isObject, listOf, objectOf, type JsonObject } from '../json.ts'
+
+/** An error in a reply, whatever its envelope. */
+export interface ErrorBody {
+  readonly message: string | undefined
+  /** The most specific code. */
+  readonly code: string | undefined
+  /** Words and numbers from `code`, `status`, `type`, `reason` and `blockReason`. */
+  readonly words: readonly string[]
+  readonly param: string | undefined
+  readonly requestId: string | undefined
+  /** Seconds to wait, from `RetryInfo` or from the message. */
+  readonly retryAfterS: number | undefined
+}
+
+/** Longer messages are cut (fault C27). */
+const shownCharacters = 4096
+
+/**
+ * Reads an error body in any of the shapes that gateways were seen to send (wire notes, "Envelopes"):
+ * nested, flat, in an array, with a string or a boolean for `error`, HTML, plain text, or nothing.
+ */
+export function readErrorBody(text: string): ErrorBody {
+  const trimmed = text.trim()
+  if (trimmed.startsWith('<')) return plain(htmlPage(trimmed))
+  let value: unknown
+  try {
+    value = JSON.parse(trimmed)
+  } catch {
+    return plain(trimmed === '' ? undefined : firstLine(trimmed))
+  }
+  return readErrorValue(value)
+}
+
+/** The same for a value that is already parsed, such as an event in a stream. */
+export function readErrorValue(value: unknown): ErrorBody {
+  const outer = Array.isArray(value) ? (value as unknown[])[0] : value
+  if (!isObject(outer)) return plain(typeof outer === 'string' ? firstLine(outer) : undefined)
+  const inner = isObject(outer['error']) ? outer['error'] : outer
+  const details = Array.isArray(inner['details']) ? inner['details'].filter(isObject) : []
+  const metadata = objectOf(inner['metadata'])
+  const raw = metadata['raw']
+  const message =
+    text(inner['message']) ??
+    text(outer['error']) ??
+    text(outer['message']) ??
+    text(outer['msg']) ??
+    text(outer['detail']) ??
+    listText(outer['detail']) ??
+    listText(outer['errors'])
+  const reasons = details.map((detail) => text(detail['reason']))
+  const words = [
+    ...reasons,
+    word(inner['code']),
+    word(inner['status']),
+    word(inner['type']),
+    word(outer['code']),
+    text(objectOf(inner['innererror'])['code']),
+    // Routers name why they flagged an input beside an error that is else that of a key.
+    ...(listOf(metadata['reasons']).length > 0 || metadata['flagged_input'] !== undefined
+      ? ['content_blocked']
+      : []),
+    blockReason(objectOf(outer['promptFeedback'])) ?? blockReason(inner) ?? blockReason(outer),
+  ]
+  const known = words.filter((entry): entry is string => entry !== undefined && entry !== 'error')
+  return {
+    message: [message, text(raw)].filter(Boolean).join(': ').slice(0, shownCharacters) || undefined,
+    code: known.find((entry) => !/^\d+$/.test(entry)) ?? known[0],
+    words: known,
+    param: text(inner['param']),
+    requestId: text(inner['request_id']) ?? text(outer['request_id']) ?? requestIdIn(message),
+    retryAfterS: retryInfo(details) ?? retryIn(message),
+  }
+}
+
+/** Why a prompt was blocked, under the name of the content-generation style. */
+function blockReason(value: JsonObject): string | undefined {
+  return text(value['blockReason'])
+}
+
+const nothing: ErrorBody = {
+  message: undefined,
+  code: undefined,
+  words: [],
+  param: undefined,
+  requestId: undefined,
+  retryAfterS: undefined,
+}
+
+function plain(message: string | undefined): ErrorBody {
+  return { ...nothing, message }
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
+}
+
+function word(value: unknown): string | undefined {
+  return typeof value === 'number' ? String(value) : text(value)
+}
+
+function listText(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return undefined
+  const lines = value.map(
+    (entry) => text(entry) ?? (isObject(entry) ? (text(entry['message']) ?? text(entry['msg'])) : undefined),
+  )
+  return lines.filter(Boolean).join('; ') || undefined
+}
+
+function firstLine(content: string): string {
+  return content.split(/\r?\n/, 1)[0]!.slice(0, 400)
+}
+
+/** google.rpc.RetryInfo: `{"retryDelay": "48.9s"}`. */
+function retryInfo(details: readonly JsonObject[]): number | undefined {
+  const delay = details.map((detail) => text(detail['retryDelay'])).find((entry) => entry !== undefined)
+  const seconds = delay === undefined ? undefined : /^(\d{1,15}(?:\.\d+)?)s$/.exec(delay)?.[1]
+  return seconds === undefined ? undefined : Number(seconds)
+}
+
+/** "Please retry in 48.9s" (recorded), for relays that drop the details. */
+function retryIn(message: string | undefined): number | undefined {
+  const seconds = message === undefined ? undefined : /retry in (\d{1,9}(?:\.\d+)?)s\b/i.exec(message)?.[1]
+  return seconds === undefined ? undefined : Number(seconds)
+}
+
+/** new-api ends its messages with "(request id: …)". */
+function requestIdIn(message: string | undefined): string | undefined {
+  return message === undefined ? undefined : /\(request id: ([\w-]{4,80})\)/i.exec(message)?.[1]
+}
+
+/** An error code of the gateway as one of ours, in snake_case; undefined for one of digits alone, which says nothing. */
+export function errorCode(code: string | undefined): ErrorCode | undefined {
+  const word = code
+    ?.toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
+    .replaceAll(/^_+|_+$/g, '')
+  return word && /[a-z]/.test(word.slice(0, 60)) ? asErrorCode(word.slice(0, 60)) : undefined
+}
+
+/** Names an HTML page by its title; the rest of it does not help the user. */
+export function htmlPage(html: string): string {
+  const title = /<title[^>]*>([^<]*)/i.exec(html)?.[1]?.replaceAll(/\s+/g, ' ').trim()
+  return title ? `an HTML page, "${title.slice(0, 200)}"` : 'an HTML page'
+}
