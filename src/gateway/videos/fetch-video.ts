@@ -1,6 +1,6 @@
 import { lastSegment } from '../../contract/video-state.ts'
 import { isObject, stringOf, type JsonObject } from '../../json.ts'
-import { jobObject, videoIdIn, type JobReport } from './job-fields.ts'
+import { bothCases, jobObject, videoIdIn, type JobReport } from './job-fields.ts'
 import { ModelgateError, ContractError } from '../../errors.ts'
 import {
   createDownload,
@@ -28,44 +28,17 @@ export type VideoSource =
 export type VideoSources = readonly VideoSource[]
 
 /** Fields that hold the URL of a video (quirk 22; wire notes, section 7). */
-const urlNames = [
-  'video_url',
-  'videoUrl',
-  'url',
-  'uri',
-  'result_url',
-  'download_url',
-  'output_url',
-  'gcsUri',
-] as const
+const urlNames = ['video_url', 'url', 'uri', 'result_url', 'download_url', 'output_url', 'gcs_uri'].flatMap(
+  bothCases,
+)
 /** Fields that hold a video as base64. */
-const bytesNames = ['encodedVideo', 'videoBytes', 'bytesBase64Encoded', 'b64_json'] as const
+const bytesNames = ['encoded_video', 'video_bytes', 'bytes_base64_encoded', 'b64_json'].flatMap(bothCases)
 /** Fields that hold objects, or lists of them, with such fields. */
 const holderNames = [
-  'video_url',
-  'videoUrl',
-  'urls',
-  'video_urls',
-  'videoUrls',
-  'result_urls',
-  'resultUrls',
-  'unsigned_urls',
-  'assets',
-  'response',
-  'generateVideoResponse',
-  'generatedSamples',
-  'generatedVideos',
-  'video',
-  'videos',
-  'data',
-  'output',
-  'outputs',
-  'result',
-  'results',
-  'task_result',
-  'content',
-  'metadata',
-] as const
+  ...['video_url', 'urls', 'video_urls', 'result_urls', 'unsigned_urls', 'assets', 'response'],
+  ...['generate_video_response', 'generated_samples', 'generated_videos', 'video', 'videos', 'data'],
+  ...['output', 'outputs', 'result', 'results', 'task_result', 'content', 'metadata'],
+].flatMap(bothCases)
 /** A last resort: fields that are meant for something else (quirk 22; new-api keeps the URL in `fail_reason`). */
 const misusedNames = ['remixed_from_video_id', 'fail_reason'] as const
 

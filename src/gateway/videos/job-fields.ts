@@ -1,4 +1,4 @@
-import { type VideoState, videoStateOf } from '../../contract/video-state.ts'
+import type { VideoState } from '../../contract/video-state.ts'
 import type { JobKind } from '../../events/video.ts'
 
 import { type JsonObject, isObject, objectOf, stringOf, listOf, numberOf } from '../../json.ts'
@@ -37,16 +37,61 @@ export interface JobReport {
   readonly nextLookUpMs: number | undefined
 }
 
-/** The names that gateways use for the fields of a job, the usual one first. */
-const idNames = ['id', 'task_id', 'video_id', 'taskId', 'videoId', 'job_id', 'jobId'] as const
-const statusNames = ['status', 'state', 'task_status'] as const
-const progressNames = ['progress', 'progress_percent', 'progressPercent'] as const
+/** Where gateways put the facts of a job, the usual place first; relays write each name in camel case, too. */
+const places = {
+  id: ['id', 'task_id', 'video_id', 'job_id'],
+  word: ['status', 'state', 'task_status', 'metadata.state', 'metadata.status'],
+  progress: ['progress', 'progress_percent', 'metadata.progress', 'metadata.progress_percent'],
+  createdAt: ['created_at', 'created', 'submit_time', 'metadata.create_time'],
+  completedAt: ['completed_at', 'finish_time'],
+  expiresAt: ['expires_at'],
+  model: ['model'],
+  // Quirk 23.
+  reason: [
+    'error',
+    'fail_reason',
+    'failure_reason',
+    'error_message',
+    'task_status_msg',
+    'last_error',
+    'message',
+  ],
+} as const
+
+/** Every value of a field that can be read as it should be. */
+function valuesOf<Value>(
+  job: JsonObject,
+  field: keyof typeof places,
+  read: (value: unknown) => Value | undefined,
+): Value[] {
+  const values = places[field].flatMap((place) => {
+    const [name, holder] = place.split('.').toReversed() as [string, string?]
+    const object = holder === undefined ? job : objectOf(job[holder])
+    return bothCases(name).map((one) => read(object[one]))
+  })
+  return values.filter((value) => value !== undefined)
+}
+
+/** A name in snake case and in camel case. */
+export function bothCases(name: string): readonly string[] {
+  const camel = name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+  return camel === name ? [name] : [name, camel]
+}
+
+/** The facts of a job that are fields of their own. */
+export function factsIn(job: JsonObject) {
+  const timeIn = (field: 'createdAt' | 'completedAt' | 'expiresAt') => valuesOf(job, field, timeOf)[0] ?? null
+  return {
+    progress: valuesOf(job, 'progress', percentOf)[0] ?? null,
+    model: valuesOf(job, 'model', idOf)[0] ?? null,
+    createdAt: timeIn('createdAt'),
+    completedAt: timeIn('completedAt'),
+    expiresAt: timeIn('expiresAt'),
+  }
+}
 
 /** Fields that relays wrap a job in, `data` most often. */
 const wrapperNames = ['data', 'output', 'result'] as const
-
-/** A larger time is not in seconds but in milliseconds, or finer still (quirk 20). */
-const maxSeconds = 1e11
 
 /**
  * The object of a reply that is the job: the reply itself, or what a relay has wrapped, even as a list of one.
@@ -72,28 +117,27 @@ function hasState(job: JsonObject): boolean {
 
 /** Every id that an object gives itself, of whatever kind, in order of preference. */
 export function idsIn(job: JsonObject): string[] {
-  return ['name', ...idNames].map((name) => idOf(job[name])).filter((id) => id !== undefined)
+  const name = idOf(job['name'])
+  return [...(name === undefined ? [] : [name]), ...valuesOf(job, 'id', idOf)]
 }
 
 /** The id of a video, which is never the name of an operation. */
 export function videoIdIn(job: JsonObject): string | undefined {
-  return idNames.map((name) => idOf(job[name])).find((id) => id !== undefined)
+  return valuesOf(job, 'id', idOf)[0]
 }
 
 export function idOf(value: unknown): string | undefined {
-  const id = Number.isSafeInteger(value) ? String(value) : stringOf(value)
-  return id === undefined || id.trim() === '' ? undefined : id
+  return Number.isSafeInteger(value) ? String(value) : wordOf(value)
+}
+
+function wordOf(value: unknown): string | undefined {
+  const word = stringOf(value)
+  return word === undefined || word.trim() === '' ? undefined : word
 }
 
 /** The gateway's word for the state: a field of its own, or one in an operation's metadata. */
 export function wordIn(job: JsonObject): string | undefined {
-  const metadata = objectOf(job['metadata'])
-  const found = [...statusNames.map((name) => job[name]), metadata['state'], metadata['status']]
-  return found.map(stringOf).find((word) => word !== undefined && word.trim() !== '')
-}
-
-export function stateOfWord(word: string | undefined): VideoState | undefined {
-  return word === undefined ? undefined : videoStateOf(word)
+  return valuesOf(job, 'word', wordOf)[0]
 }
 
 /** Whether an operation is done; relays write booleans as words and numbers. */
@@ -101,34 +145,26 @@ export function isDone({ done }: JsonObject): boolean {
   return done === true || done === 1 || /^\s*(true|1)\s*$/i.test(stringOf(done) ?? '')
 }
 
-/** A whole percentage, from a number or a text with or without a percent sign; null when there is none. */
-export function progressIn(job: JsonObject): number | null {
-  const metadata = objectOf(job['metadata'])
-  for (const value of [job, metadata].flatMap((object) => progressNames.map((name) => object[name]))) {
-    const text = stringOf(value)?.trim().replace(/\s*%$/, '')
-    const progress = text === undefined || text === '' ? value : Number(text)
-    if (typeof progress === 'number' && !Number.isNaN(progress)) {
-      return Math.floor(Math.min(100, Math.max(0, progress)))
-    }
-  }
-  return null
+/** A whole percentage, from a number or a text with or without a percent sign. */
+function percentOf(value: unknown): number | undefined {
+  const text = stringOf(value)?.trim().replace(/\s*%$/, '')
+  const progress = text === undefined || text === '' ? value : Number(text)
+  if (typeof progress !== 'number' || Number.isNaN(progress)) return undefined
+  return Math.floor(Math.min(100, Math.max(0, progress)))
 }
 
-/** A time as Unix seconds, from the first of these fields that holds one; relays write zero for "not yet". */
-export function timeIn(job: JsonObject, names: readonly string[]): number | null {
-  for (const value of names.map((name) => job[name])) {
-    const text = stringOf(value)?.trim()
-    let time = text === undefined ? value : /^\d+(\.\d+)?$/.test(text) ? Number(text) : dateOf(text)
-    if (typeof time !== 'number' || !Number.isFinite(time) || time <= 0) continue
-    while (time >= maxSeconds) time /= 1000
-    return Math.floor(time)
-  }
-  return null
-}
+/** A larger time is not in seconds but in milliseconds, or finer still (quirk 20). */
+const maxSeconds = 1e11
 
-/** A date such as `2026-01-01T00:00:00Z` as Unix seconds. */
-function dateOf(text: string): number {
-  return /^\d{4}-\d{2}-\d{2}T/.test(text) ? Date.parse(text) / 1000 : Number.NaN
+/** A time as Unix seconds, from a number, its text, or a date; relays write zero for "not yet". */
+function timeOf(value: unknown): number | undefined {
+  const text = stringOf(value)?.trim()
+  const isDate = text !== undefined && /^\d{4}-\d{2}-\d{2}T/.test(text)
+  const isNumber = text !== undefined && /^\d+(\.\d+)?$/.test(text)
+  let time = isDate ? Date.parse(text) / 1000 : isNumber ? Number(text) : value
+  if (typeof time !== 'number' || !Number.isFinite(time) || time <= 0) return undefined
+  while (time >= maxSeconds) time /= 1000
+  return Math.floor(time)
 }
 
 /** The gateway's reason for a failed job. */
@@ -158,17 +194,6 @@ const rpcCodes = [
   'UNAUTHENTICATED',
 ] as const
 
-/** Where relays write why a job failed (quirk 23). */
-const reasonNames = [
-  'error',
-  'fail_reason',
-  'failure_reason',
-  'error_message',
-  'task_status_msg',
-  'last_error',
-  'message',
-] as const
-
 /** Whether the object reports an error: one that is empty, or has only empty fields, says nothing. */
 export function hasError(job: JsonObject): boolean {
   const error = firstOf(job['error'])
@@ -190,7 +215,7 @@ function saysSomething(value: unknown): boolean {
  * @param word the gateway's own word for the state
  */
 export function failureIn(job: JsonObject, word: string | null): JobFailure {
-  const given = reasonNames.map((name) => reasonOf(job[name])).filter((reason) => reason !== undefined)
+  const given = valuesOf(job, 'reason', reasonOf)
   const message = given.find((reason) => reason.message !== undefined)?.message
   const code = given.find((reason) => reason.code !== undefined)?.code ?? null
   return { code, message: message ?? noReason(code ?? plainWord(word)) }

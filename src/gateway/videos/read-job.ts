@@ -1,4 +1,4 @@
-import { type VideoState, lastSegment } from '../../contract/video-state.ts'
+import { type VideoState, lastSegment, videoStateOf } from '../../contract/video-state.ts'
 import type { JobKind } from '../../events/video.ts'
 
 import { ContractError, UsageError } from '../../errors.ts'
@@ -9,6 +9,7 @@ import { replyError } from '../gateway-errors.ts'
 import { maxWaitS, waitHint } from '../retry.ts'
 import { pathSegment } from '../url.ts'
 import {
+  factsIn,
   failureIn,
   filteredIn,
   filteredSentence,
@@ -18,9 +19,6 @@ import {
   idsIn,
   isDone,
   jobObject,
-  progressIn,
-  stateOfWord,
-  timeIn,
   videoIdIn,
   wordIn,
   type JobReport,
@@ -51,18 +49,13 @@ export function readJob(value: unknown, asked: AskedJob, reply: ReplyFacts): Job
   const job = jobObject(value)
   const { id, kind } = identify(value, job, asked)
   const verdict = judge(job, asked, reply.status)
-  const { metadata } = job
+  const facts = factsIn(job)
   return {
     id,
     kind,
     ...verdict,
-    progress: progressIn(job),
-    model: idOf(job['model']) ?? (kind === 'operation' ? modelInName(id) : null),
-    createdAt:
-      timeIn(job, ['created_at', 'createdAt', 'created', 'submit_time']) ??
-      timeIn(objectOf(metadata), ['createTime']),
-    completedAt: timeIn(job, ['completed_at', 'completedAt', 'finish_time']),
-    expiresAt: timeIn(job, ['expires_at', 'expiresAt']),
+    ...facts,
+    model: facts.model ?? (kind === 'operation' ? modelInName(id) : null),
     text: reply.text,
     value,
     requestId: reply.requestId,
@@ -134,7 +127,7 @@ type Verdict = Pick<JobReport, 'state' | 'status' | 'isKnown' | 'failure' | 'not
 function judge(job: JsonObject, asked: AskedJob, httpStatus: number): Verdict {
   const word = wordIn(job)
   const status = word ?? null
-  const isKnown = word === undefined || stateOfWord(word) !== undefined
+  const isKnown = word === undefined || videoStateOf(word) !== undefined
   const base = { status, isKnown, failure: undefined, note: undefined }
   const failed = (failure: JobFailure): Verdict => ({ ...base, isKnown: true, state: 'failed', failure })
   const state = stateOf(job, asked, httpStatus, word)
@@ -157,8 +150,11 @@ function judge(job: JsonObject, asked: AskedJob, httpStatus: number): Verdict {
 }
 
 function stateOf(job: JsonObject, asked: AskedJob, httpStatus: number, word: string | undefined): VideoState {
-  if (isDone(job)) return hasError(job) && !isSuccess(job) ? 'failed' : doneState(word)
-  const known = stateOfWord(word)
+  const known = word === undefined ? undefined : videoStateOf(word)
+  if (isDone(job)) {
+    // One that is done has succeeded, unless its own word says otherwise.
+    return (hasError(job) && !isSuccess(job)) || known === 'failed' ? 'failed' : 'completed'
+  }
   if (known !== undefined) return known
   const waiting: VideoState = asked.id === undefined ? 'pending' : 'in_progress'
   if (word !== undefined) return 'in_progress'
@@ -166,11 +162,6 @@ function stateOf(job: JsonObject, asked: AskedJob, httpStatus: number, word: str
   if (!('done' in job) && countVideos(objectOf(job['response'])) > 0) return 'completed'
   if (httpStatus === 202 || isOperation(job) || !countVideos(job)) return waiting
   return 'completed'
-}
-
-/** An operation that is done has succeeded, unless its own word says otherwise. */
-function doneState(word: string | undefined): VideoState {
-  return stateOfWord(word) === 'failed' ? 'failed' : 'completed'
 }
 
 /** An error with the code for success (google.rpc.Code 0) beside videos. */
