@@ -19,7 +19,7 @@ export interface Pixels {
 export async function decodeImage(bytes: Uint8Array, mediaType: string): Promise<Pixels> {
   const decode = decoders.get(mediaType)
   if (decode === undefined) {
-    throw new ContractError('image_type_unknown', `There is no decoder for ${mediaType}.`)
+    throw new ContractError('damaged_media', `There is no decoder for ${mediaType}.`)
   }
   let cause: unknown
   try {
@@ -29,7 +29,7 @@ export async function decodeImage(bytes: Uint8Array, mediaType: string): Promise
   } catch (error) {
     cause = error
   }
-  throw new ContractError('image_broken', `The ${mediaType} cannot be decoded.`, { cause })
+  throw new ContractError('damaged_media', `The ${mediaType} cannot be decoded.`, { cause })
 }
 
 const decoders: ReadonlyMap<string, (bytes: Uint8Array) => Promise<Pixels | null>> = new Map([

@@ -57,12 +57,12 @@ export class MediaInspector<Facts> {
 
   /**
    * What has arrived so far; more may be added afterwards.
-   * @throws ContractError the same; `empty_image`, `empty_video`
+   * @throws ContractError the same; `damaged_media`
    */
   inspect(): Inspected<Facts> {
     const { noun } = this.#kind
     if (this.#headLength === 0) {
-      throw new ContractError(`empty_${noun}`, `The gateway sent an empty ${noun}.`)
+      throw new ContractError('damaged_media', `The gateway sent an empty ${noun}.`)
     }
     const { mediaType, container } = this.#known ?? this.#identify(true)!
     const facts = this.#kind.factsOf(mediaType, container.shape)
@@ -90,11 +90,11 @@ export class MediaInspector<Facts> {
 
 function notMedia(noun: 'image' | 'video', start: Buffer): ContractError {
   const content = describeContent(start)
-  return noun === 'image'
-    ? new ContractError('not_an_image', `The gateway sent ${content} instead of an image.`, {
-        hint: 'Add --raw to see the reply as it was received.',
-      })
-    : new ContractError('not_a_video', `The gateway sent ${content} instead of a video.`)
+  return new ContractError(
+    'damaged_media',
+    `The gateway sent ${content} instead of ${noun === 'image' ? 'an image' : 'a video'}.`,
+    noun === 'image' ? { hint: 'Add --raw to see the reply as it was received.' } : {},
+  )
 }
 
 /** The facts reported about saved media. */

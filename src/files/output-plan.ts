@@ -240,29 +240,29 @@ function nameProblems(
     if (count <= 1) return []
     const message = `-o - takes one ${kind}, but ${count} were requested.`
     const hint = `Ask for one ${kind}, or name a folder: -o DIR/`
-    return [new UsageError(message, { code: `one_${kind}_only`, hint })]
+    return [new UsageError(message, { hint })]
   }
   const problems: UsageError[] = []
-  const check = (isWrong: boolean, code: string, message: string, hint?: string) => {
+  const check = (isWrong: boolean, code: ErrorCode, message: string, hint?: string) => {
     if (isWrong) problems.push(new UsageError(message, hint === undefined ? { code } : { code, hint }))
   }
   check(text === '' || /[\0-\x1f\x7f]/.test(text), 'bad_file_name', `${name} is not a file name.`)
   const known = templateTokens.map((token) => `{${token}}`).join(' ')
   check(
     unknown.length > 0,
-    'unknown_token',
+    'usage',
     `${name} has an unknown placeholder: ${unknown.join(', ')}.`,
     `Use ${known}, or {{ and }} for literal braces.`,
   )
   check(
     isNamed && count > 1 && tokens.size > 0 && !tokens.has('index'),
-    'names_collide',
+    'usage',
     `${name} gives all ${count} ${kind}s the same name.`,
     'Add {index} to the name, for example: -o "hero-{index}.{ext}"',
   )
   check(
     text.slice(0, text.length - basename(text).length).includes('{id}'),
-    'id_in_folder',
+    'usage',
     `${name}: {id} is known only after the ${kind}s are made, so it cannot be part of a folder name.`,
   )
   const refused = platform === 'win32' ? windowsProblem(text) : undefined

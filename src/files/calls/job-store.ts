@@ -84,7 +84,7 @@ export class JobStore {
     return this.#stored(folder, key, entry)
   }
 
-  /** @param newest no more than so many @throws FileError `state_newer` */
+  /** @param newest no more than so many @throws FileError `other_version` */
   async list<Kind extends RecordKind = RecordKind>(
     kinds: readonly Kind[] = recordKinds as readonly RecordKind[] as readonly Kind[],
     newest = Infinity,
@@ -96,7 +96,7 @@ export class JobStore {
       folder = await openBook(this.#stateFolder)
       this.#readLines(folder)
     } catch (error) {
-      if (!(error instanceof FileError) || error.code === 'state_newer') throw error
+      if (!(error instanceof FileError) || error.code === 'other_version') throw error
       return { jobs: [], warnings: [error.message] }
     }
     const jobs = [...this.#entries]
@@ -111,7 +111,7 @@ export class JobStore {
   /**
    * The job with this idempotency key, id, operation name, or last part of an operation's name; else the only one whose
    * id or last part begins so (with at least 4 characters). Of several with the same id the newest.
-   * @throws UsageError `ambiguous_id` when several begin so
+   * @throws UsageError `unknown_id` when several begin so
    */
   async find(text: string): Promise<StoredJob | undefined> {
     return findJob((await this.list()).jobs, text)
@@ -223,7 +223,7 @@ const maxCandidates = 10
  * The job that a user means by an id, an operation's name, the last part of one, or the beginning of either; or by its
  * idempotency key, which is all that is known of some.
  * @param jobs newest first; of several with the same id the first is chosen
- * @throws UsageError `ambiguous_id`
+ * @throws UsageError `unknown_id`
  */
 function findJob(jobs: readonly StoredJob[], text: string): StoredJob | undefined {
   const key = text.replace(/^key:/, '')
@@ -243,7 +243,7 @@ function ambiguous(text: string, ids: readonly string[]): UsageError {
   const more = ids.length > maxCandidates ? [`  and ${ids.length - maxCandidates} more`] : []
   const lines = [...ids.slice(0, maxCandidates).map((id) => `  ${id}`), ...more]
   return new UsageError(`${ids.length} jobs have ids that begin with ${text}:\n${lines.join('\n')}`, {
-    code: 'ambiguous_id',
+    code: 'unknown_id',
     hint: 'Give more of the ID.',
   })
 }

@@ -17,7 +17,8 @@ import { isErrorEvent } from '../events/event-reader.ts'
 import { positionOf } from '../events/json-reader.ts'
 import { createMessageReader } from '../events/message-reader.ts'
 import { createMediaFilter, type MediaSink } from '../media-filter.ts'
-import { readErrorValue, replyError } from '../reply-errors.ts'
+import { readErrorValue } from '../error-body.ts'
+import { replyError } from '../gateway-errors.ts'
 import type { FailedImage, ImageReceiver, ImageStart, ImageWriter, ReceivedImage } from './image-receiver.ts'
 
 /** The limit on one message without its images, in characters. */
@@ -130,7 +131,7 @@ export class ImageReply {
     this.messages++
     this.#placingCharacters = 0
     if (isDeeperThan(value, maxDepth)) {
-      throw new ContractError('reply_too_deep', `The reply is nested more than ${maxDepth} levels deep.`)
+      throw new ContractError('reply_too_large', `The reply is nested more than ${maxDepth} levels deep.`)
     }
     // The array form may come as one message.
     for (const message of Array.isArray(value) ? objectsOf(value) : [objectOf(value)]) {
@@ -309,7 +310,7 @@ function closedJson(text: string): unknown {
 }
 
 function noImage(): ContractError {
-  return new ContractError('no_image', 'The reply contains an image without base64 or a URL.', {
+  return new ContractError('reply_not_understood', 'The reply contains an image without base64 or a URL.', {
     hint: 'See the reply with --raw.',
   })
 }

@@ -89,7 +89,7 @@ export function parseFaultRules(value: unknown, source: string): FaultRule[] {
   const problems = value.flatMap((rule: unknown, index) =>
     problemsOf(rule).map((problem) => `${source}: rule ${index + 1}: ${problem}.`),
   )
-  if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_fault_rules', hint })
+  if (problems.length > 0) throw new UsageError(problems, { hint })
   return value.map(({ headers, ...rule }: FaultRule) => {
     const texts = Object.entries(headers ?? {}).map(([name, text]) => [name, String(text)])
     return headers === undefined ? rule : { ...rule, headers: Object.fromEntries(texts) }
