@@ -6,7 +6,7 @@ import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
 import { readBody } from './reply-body.ts'
 import { brokenError } from './gateway-errors.ts'
 import { sendRequest } from './send-request.ts'
-import type { FastPath } from './events/message-shape.ts'
+import type { FastPath } from './events/skimmer.ts'
 import type { FinishReason, TextEvent, TextResult } from '../events/text.ts'
 import type { JsonObject } from '../json.ts'
 
@@ -14,7 +14,7 @@ import type { JsonObject } from '../json.ts'
 export interface TextDecoder {
   /** One JSON value of the reply. @throws ModelgateError when it says that the generation failed */
   message(value: unknown): void
-  /** Takes messages like earlier ones without parsing them; nearly all messages of a long answer are. */
+  /** Takes the usual messages without parsing them: nearly all messages of a long answer. */
   readonly fastPath?: FastPath | undefined
   /**
    * `open`: more is expected. `settled`: everything that is needed has come. The gateway usually closes the connection
@@ -107,14 +107,10 @@ export async function readTextReply(
   const fastPath = isParsed ? undefined : decoder.fastPath
   const reader = createMessageReader({
     fastPath: fastPath && {
-      shapeOf(message, json) {
-        const shape = fastPath.shapeOf(message, json)
-        if (shape === undefined) return undefined
-        const take: typeof shape.take = (text, event) => {
-          meaningful = true
-          shape.take(text, event)
-        }
-        return { ...shape, take }
+      ...fastPath,
+      take(text, last) {
+        meaningful = true
+        fastPath.take(text, last)
       },
     },
     onMessage(value, text) {

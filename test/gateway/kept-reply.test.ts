@@ -3,20 +3,24 @@ import { createContentDecoder } from '../../src/gateway/generate-content/decoder
 import { createResponseDecoder } from '../../src/gateway/responses/decoder.ts'
 import type { DecoderOptions, TextDecoder } from '../../src/gateway/stream-text.ts'
 
-/** What is kept of a reply. What a message has a shape for is taken by it, as in a stream of many like it. */
+/** What is kept of a reply. Usual messages are not parsed, as in a stream. */
 function kept(create: (options: DecoderOptions) => TextDecoder, messages: readonly object[], marked = false) {
   const decoder = create({ emit() {}, keepResponse: false, keepText: false, keepReply: true })
   for (const message of messages) {
     const json = JSON.stringify(message)
-    const shape = decoder.fastPath!.shapeOf(message, json)
-    if (shape === undefined) decoder.message(message)
-    else shape.take(new RegExp(`^${shape.pattern}$`).exec(json)![1]!, json)
+    const { pattern, textGroup, take } = decoder.fastPath!
+    const usual = new RegExp(`^${pattern}$`).exec(json)
+    if (usual === null) decoder.message(message)
+    else take(usual[textGroup]!, usual)
   }
   decoder.verdict(marked)
   return decoder.reply()
 }
 
-const chunk = (...parts: object[]) => ({ candidates: [{ content: { role: 'model', parts } }] })
+const chunk = (...parts: object[]) => ({
+  candidates: [{ content: { role: 'model', parts } }],
+  modelVersion: 'm',
+})
 const stop = { candidates: [{ finishReason: 'STOP' }] }
 
 test('texts are joined; every other part stays as it was sent', () => {

@@ -12,7 +12,7 @@ import { testGateway } from './test-gateway.ts'
 import { runs } from '../support/sample.ts'
 
 /*
- * Messages like earlier ones are not parsed. Whatever they are, whatever the order of their fields, and however the bytes
+ * Messages with the usual fields in the usual order are not parsed. Whatever they are, whatever the order of their fields, and however the bytes
  * are cut: the answer must be the same as if they had been.
  */
 
@@ -203,7 +203,24 @@ const framing = fc.constantFrom(
   (json: string) => `data: ${json}\n\n: a comment\n\n`,
 )
 
-/** Runs of messages, each of one form, long enough to be learnt; cut anywhere. */
+const texts = fc.array(textJson, { minLength: 1, maxLength: 3 })
+const usualDelta = fc
+  .tuple(texts, fc.constantFrom(0, 1, 1023), fc.boolean())
+  .map(([deltas, index, isNumbered]) => (turn: number) => {
+    const number = isNumbered ? `"sequence_number":${turn},` : ''
+    const place = `"item_id":"m","output_index":${turn % 2 === 0 ? index : 0},"content_index":0`
+    return `{"type":"response.output_text.delta",${number}${place},"delta":${deltas[turn % deltas.length]},"logprobs":[]}`
+  })
+const usualChunk = fc
+  .tuple(texts, fc.boolean(), fc.boolean())
+  .map(([all, hasUsage, hasId]) => (turn: number) => {
+    const usage = hasUsage ? `,"usageMetadata":{"promptTokenCount":1,"totalTokenCount":${turn}}` : ''
+    const id = hasId && turn % 3 > 0 ? `,"responseId":"${turn}"` : ''
+    const content = `{"parts":[{"text":${all[turn % all.length]}}],"role":"model"}`
+    return `{"candidates":[{"content":${content},"index":0}]${usage},"modelVersion":"m"${id}}`
+  })
+
+/** Runs of messages, each of one form, cut anywhere. */
 const streamOf = (form: fc.Arbitrary<(turn: number) => string>) =>
   fc
     .tuple(
@@ -220,8 +237,8 @@ const streamOf = (form: fc.Arbitrary<(turn: number) => string>) =>
     })
 
 test.each([
-  ['content generation', createContentDecoder, chunk],
-  ['a response', createResponseDecoder, delta],
+  ['content generation', createContentDecoder, fc.oneof(chunk, usualChunk)],
+  ['a response', createResponseDecoder, fc.oneof(delta, usualDelta)],
 ] as const)(
   'an answer of %s is the same whether its usual messages are parsed or not',
   async (_, create, form) => {

@@ -9,7 +9,7 @@ import {
   type MessageHandlers,
   type TextReader,
 } from './json-reader.ts'
-import { createSkimmer } from './message-shape.ts'
+import { createSkimmer } from './skimmer.ts'
 
 /** How many events one message may be split over (quirk 5 was seen with two). */
 const maxPieces = 8
@@ -47,7 +47,6 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     pieces = []
     if (isErrorEvent(name)) return handlers.onMessage(asFailure(value), text)
     handlers.onMessage(value, text, name)
-    skimmer?.parsed(value, text)
   }
 
   /** What does not parse may be the first part of a message that was split over several events. */
@@ -144,7 +143,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
   // The parser drops an unknown line that is split over two feeds; JSON without `data:` consists of such lines.
   const lines = createLineBuffer(feedLines)
 
-  const skimmer = handlers.fastPath && createSkimmer(handlers.fastPath)
+  const skim = handlers.fastPath && createSkimmer(handlers.fastPath)
   let betweenEvents = true
 
   const parse = (text: string) => {
@@ -159,9 +158,9 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
 
   return {
     push(text) {
-      if (skimmer === undefined) return parse(text)
+      if (skim === undefined) return parse(text)
       for (let at = 0; at < text.length;) {
-        if (canSkim()) at = skimmer.skim(text, at)
+        if (canSkim()) at = skim(text, at)
         const end = endOfEvent(text, at)
         parse(text.slice(at, end))
         at = end

@@ -1,11 +1,11 @@
 import { ContractError } from '../../errors.ts'
 import { malformed, tooLarge, truncated } from '../reply-errors.ts'
 import { createGrowingText, type GrowingText } from '../../growing-text.ts'
-import type { FastPath } from './message-shape.ts'
+import type { FastPath } from './skimmer.ts'
 
 /** Takes the messages of a reply. */
 export interface MessageHandlers {
-  /** Takes messages like those before them instead of `onMessage`. */
+  /** Takes the usual messages instead of `onMessage`. */
   readonly fastPath?: FastPath | undefined
   /**
    * A message as a JSON value, and its original text.

@@ -2,7 +2,6 @@ import { createGrowingText, maxReplyCharacters, type GrowingText } from '../../g
 import {
   dangerousNames,
   isObject,
-  listOf,
   objectOf,
   objectsOf,
   type JsonObject,
@@ -11,7 +10,7 @@ import {
 } from '../../json.ts'
 import type { Usage } from '../../events/text.ts'
 import type { TextReply } from '../stream-text.ts'
-import type { Place } from '../events/message-shape.ts'
+import { characters, count, plainString } from '../events/skimmer.ts'
 
 type Mutable = Record<string, unknown>
 
@@ -163,7 +162,7 @@ export function createReplyFacts() {
   let usage: unknown
   let model: string | null = null
   let responseId: string | null = null
-  let skimmed: { readonly event: string; readonly shape: unknown } | undefined
+  let skimmed: RegExpExecArray | undefined
 
   const takeFrom = (chunk: JsonObject) => {
     if (chunk['usageMetadata']) usage = chunk['usageMetadata']
@@ -172,7 +171,7 @@ export function createReplyFacts() {
   }
   const catchUp = () => {
     if (skimmed === undefined) return
-    const { event } = skimmed
+    const [event] = skimmed
     skimmed = undefined
     takeFrom(JSON.parse(event.slice(event.indexOf('{'))) as JsonObject)
   }
@@ -181,13 +180,10 @@ export function createReplyFacts() {
       catchUp()
       takeFrom(chunk)
     },
-    /**
-     * Takes a chunk that has not been parsed. All of one shape have the same fields: so only the newest is ever read.
-     * @param event the event that it came in
-     */
-    skim(event: string, shape: unknown) {
-      if (skimmed?.shape !== shape) catchUp()
-      skimmed = { event, shape }
+    /** Takes a usual chunk: only the newest with the same fields is ever parsed. */
+    skim(chunk: RegExpExecArray) {
+      if (skimmed !== undefined && !hasSameFields(chunk, skimmed)) catchUp()
+      skimmed = chunk
     },
     get usage(): Usage | null {
       catchUp()
@@ -279,50 +275,26 @@ function setAt(root: Record<string, unknown>, path: readonly (string | number)[]
   else if ('nullValue' in piece) at[last] = null
 }
 
-/** A chunk of one text, by which others are known. */
-export interface SampleChunk {
-  readonly candidate: JsonObject
-  readonly content: JsonObject
-  /** Its part: a text of the answer, or a thought. */
-  readonly part: JsonObject
-  /** Whether it says nothing but the next words of the first candidate. */
-  readonly isMereText: boolean
-}
+const details = String.raw`\[\{"modality":"[A-Z]*","tokenCount":${count}\}\]`
+const usageFields = [
+  String.raw`"promptTokenCount":${count}(?:,"candidatesTokenCount":${count})?,"totalTokenCount":${count}`,
+  String.raw`(?:,"cachedContentTokenCount":${count})?(?:,"trafficType":"[A-Z_]*")?(?:,"promptTokensDetails":${details})?`,
+  String.raw`(?:,"candidatesTokensDetails":${details})?(?:,"thoughtsTokenCount":${count})?`,
+].join('')
 
-const textPath = 'candidates[0].content.parts[0].text'
-/** Of the rest of a candidate, only this matters; and of the rest of a chunk, only the newest. */
-const decisive =
-  /^candidates\[0\]\.(?:index|finishReason|safetyRatings|content\.role|content\.parts\[0\]\.thought)\b/
+/**
+ * A chunk that says nothing but the next words of the first candidate, with the fields that gateways send with each in their
+ * order. The groups are its text, and whether it has usage and an id.
+ */
+export const usualChunk = [
+  String.raw`\{"candidates":\[\{"content":\{(?:"role":"model",)?"parts":\[\{"text":"(${characters})"\}\](?:,"role":"model")?\}`,
+  String.raw`(?:,"index":0)?\}\](?:,"usageMetadata":\{${usageFields}\}())?,"modelVersion":${plainString}`,
+  String.raw`(?:,"createTime":${plainString})?(?:,"responseId":${plainString}())?\}`,
+].join('')
 
-export const placeInChunk = (path: string): Place =>
-  path === textPath ? 'text' : decisive.test(path) ? 'same' : 'any'
-
-/** What else a candidate, a chunk or a part may hold is read where it comes. */
-const special: ReadonlySet<string> = new Set([
-  'finishMessage',
-  'groundingMetadata',
-  'urlContextMetadata',
-  'citationMetadata',
-  'error',
-  'type',
-  'promptFeedback',
-])
-
-/** A chunk whose only candidate has only one text; undefined for others. */
-export function sampleChunk(chunk: unknown): SampleChunk | undefined {
-  const [candidate, ...others] = listOf(objectOf(chunk)['candidates'])
-  const content = objectOf(objectOf(candidate)['content'])
-  const [part, ...further] = listOf(content['parts'])
-  if (!isObject(candidate) || !isObject(part) || others.length + further.length > 0) return undefined
-  const isPlain = isPlainText(part) && (part['thought'] === undefined || part['thought'] === true)
-  const names = [...Object.keys(objectOf(chunk)), ...Object.keys(candidate)]
-  if (!isPlain || names.some((name) => special.has(name))) return undefined
-  const { index = 0, finishReason, safetyRatings } = candidate
-  const isMereText =
-    index === 0 &&
-    (content['role'] ?? 'model') === 'model' &&
-    [part['thought'], finishReason, safetyRatings].every((value) => value === undefined)
-  return { candidate, content, part, isMereText }
+/** Whether two usual chunks have the same fields. */
+export function hasSameFields(one: RegExpExecArray, other: RegExpExecArray): boolean {
+  return one[2] === other[2] && one[3] === other[3]
 }
 
 /** The ratings that are told: of what was blocked, and of what may be harmful. */

@@ -2,7 +2,7 @@ import type { Citation, TextResult, ToolCall, FinishReason } from '../../events/
 import { sampleLength, createGrowingText, type GrowingText } from '../../growing-text.ts'
 import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
 import { positionOf, unescapeJson } from '../events/json-reader.ts'
-import { type FastPath, patternOf } from '../events/message-shape.ts'
+import type { FastPath } from '../events/skimmer.ts'
 import { replyError } from '../gateway-errors.ts'
 import { isErrorEvent } from '../events/event-reader.ts'
 import {
@@ -18,9 +18,9 @@ import {
   createContentKeeper,
   createPartialArguments,
   createReplyFacts,
-  placeInChunk,
+  hasSameFields,
   notableRatings,
-  sampleChunk,
+  usualChunk,
 } from './chunks.ts'
 
 interface CandidateState {
@@ -269,26 +269,17 @@ export function createContentDecoder({
   }
 
   const fastPath: FastPath = {
-    shapeOf(chunk, json) {
-      const sample = sampleChunk(chunk)
-      const pattern = sample && patternOf(json, placeInChunk)
-      if (pattern === undefined) return undefined
-      const { candidate, content, part, isMereText } = sample!
-      return {
-        pattern,
-        // What is reported of a message is reported of each.
-        joins: notableRatings(candidate['safetyRatings']).length === 0,
-        take(characters, event) {
-          const text = unescapeJson(characters)
-          if (isMereText) {
-            const state = candidateAt(0)
-            state.isUnspecified = false
-            kept?.addText(text)
-            addText(state, 0, text)
-          } else readCandidate({ ...candidate, content: { ...content, parts: [{ ...part, text }] } })
-          facts.skim(event, sample)
-        },
-      }
+    pattern: usualChunk,
+    textGroup: 1,
+    joins: hasSameFields,
+    take(characters, chunk) {
+      const text = unescapeJson(characters)
+      const state = candidateAt(0)
+      state.isUnspecified = false
+      understood = true
+      kept?.addText(text)
+      addText(state, 0, text)
+      facts.skim(chunk)
     },
   }
 

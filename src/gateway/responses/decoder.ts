@@ -15,7 +15,7 @@ import {
   type TextReply,
 } from '../stream-text.ts'
 import { answerText, contentParts, isAnswer, createTranscript, readResponseUsage } from './transcript.ts'
-import { type FastPath, patternOf, type Place } from '../events/message-shape.ts'
+import { characters, count, plainString, type FastPath } from '../events/skimmer.ts'
 import { unescapeJson, maxPositions, positionOf } from '../events/json-reader.ts'
 
 /** Decodes a response object, whole or as a stream of events (specification, endpoint 2; wire notes, section 2). */
@@ -226,22 +226,12 @@ export function createResponseDecoder({
   }
 
   const fastPath: FastPath = {
-    shapeOf(value, json) {
-      const sample = sampleDelta(value)
-      const pattern = sample && patternOf(json, placeInDelta)
-      if (pattern === undefined) return undefined
-      const { type } = sample!
-      const index = positionOf(sample!['output_index'])
-      const isText = type === 'response.output_text.delta'
-      return {
-        pattern,
-        joins: isText,
-        take(text) {
-          const delta = unescapeJson(text)
-          if (isText) addText(transcript.itemAt(index), delta)
-          else event(type, { ...sample, delta })
-        },
-      }
+    pattern: usualDelta,
+    textGroup: 2,
+    joins: (delta, before) => delta[1] === before[1],
+    take(text, [, index]) {
+      understood = true
+      addText(transcript.itemAt(Number(index)), unescapeJson(text))
     },
   }
 
@@ -285,15 +275,9 @@ function isFailure(value: JsonObject): boolean {
   return Boolean(value['error']) && value['object'] !== 'response'
 }
 
-/** The fields of a delta that decide what it means, besides the delta itself. */
-const decisive: ReadonlySet<string> = new Set(['type', 'output_index', 'error', 'object'])
-
-const placeInDelta = (path: string): Place =>
-  path === 'delta' ? 'text' : decisive.has(path) ? 'same' : 'any'
-
-/** A delta of any kind, by which others are known; undefined for other events. */
-function sampleDelta(event: unknown): (JsonObject & { readonly type: string }) | undefined {
-  if (!isObject(event) || typeof event['delta'] !== 'string' || isFailure(event)) return undefined
-  const { type } = event
-  return typeof type === 'string' && /^response\..*\.delta$/.test(type) ? { ...event, type } : undefined
-}
+/** A delta of the answer, with its fields in the order in which gateways send them; the groups are its item and its text. */
+const usualDelta = [
+  String.raw`\{"type":"response\.output_text\.delta"(?:,"sequence_number":${count})?,"item_id":${plainString}`,
+  String.raw`,"output_index":(0|[1-9]\d{0,2}),"content_index":${count},"delta":"(${characters})"(?:,"logprobs":\[\])?`,
+  String.raw`(?:,"obfuscation":${plainString})?(?:,"sequence_number":${count})?\}`,
+].join('')
