@@ -1,4 +1,5 @@
-import { listOf } from '../json.ts'
+import { createHash } from 'node:crypto'
+import { isObject, listOf } from '../json.ts'
 
 export { isObject, objectOf, listOf, objectsOf, type JsonObject } from '../json.ts'
 
@@ -13,4 +14,16 @@ export function textsOf(value: unknown): readonly string[] {
 
 export function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined
+}
+
+/** JSON of one spelling for equal values: without spaces, the names of every object sorted. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
+  )
+}
+
+/** SHA-256 of the canonical JSON of a value, in hexadecimal. */
+export function digestOf(value: unknown): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex')
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { faultActions } from '../faults/actions.ts'
 import type { NamedRule } from '../faults/choose.ts'
-import { textOf } from '../json-value.ts'
+import { digestOf, textOf } from '../json-value.ts'
 import type { RequestRecord } from '../request-log.ts'
 import type { Exchange, Match, Router, Sandbox } from '../sandbox.ts'
 import { seededRandom } from '../seeded-random.ts'
@@ -9,7 +9,6 @@ import { assertLocal, authenticate } from './access.ts'
 import { deliver } from './deliver.ts'
 import { readJsonBody } from './read-body.ts'
 import { jsonReply, paceOf, wholeReply, type Reply } from './reply.ts'
-import { digestOf } from './request-digest.ts'
 import { envelopeOf, invalidField, problemReply, RequestProblem } from './request-problem.ts'
 
 /** The path of the statistics. Requests to it are not counted and need no key. */

@@ -11,7 +11,7 @@ import { assertServed } from '../sandbox-models.ts'
 import type { Exchange } from '../sandbox.ts'
 import { checkSources, decodeSource, invalidFile, type Source } from './check-images.ts'
 import { readImageRequest, sizeOf, usualSize, type ImageRequest } from './image-request.ts'
-import { cutOut, type Size, fit, hasTransparency, paintOpening, tint } from './pixels.ts'
+import { cutOut, fit, paintOpening, type Size } from './pixels.ts'
 import { replyWithImages, signatureOf } from './image-reply.ts'
 import { plainPicture } from './plain-picture.ts'
 
@@ -61,11 +61,9 @@ function sizeWords({ endpoints }: Family): readonly string[] {
   return limits === undefined || limits === false ? ['auto'] : (limits.values ?? [])
 }
 
-/** How much of a whole picture an edit replaces; less with high input fidelity. */
-const tintShares = { usual: 0.6, faithful: 0.25 } as const
-
 /**
- * Endpoint 6: edit images. The first image is edited; the others only affect usage and the random seed.
+ * Endpoint 6: edit images. With a mask the first image stays as it is but for the open area; without one, all of it is
+ * new. Other images only affect usage and the random seed.
  * @throws RequestProblem
  */
 export async function editImages(exchange: Exchange): Promise<Reply> {
@@ -87,16 +85,11 @@ export async function editImages(exchange: Exchange): Promise<Reply> {
   const maskPixels = mask && (await pixelsOf(mask, 'mask'))
   const isHighFidelity = body['input_fidelity'] === 'high'
   const seed = [...exchange.seed, 'edit', ...files.map(({ digest }) => digest)]
-  let fitted: { readonly base: Pixels; readonly opening: Pixels | undefined } | undefined
   const draw = (index: number) => {
-    fitted ??= { base: fit(source, size), opening: maskPixels && fit(maskPixels, size) }
-    const { base, opening } = fitted
-    if (opening !== undefined) {
-      return paintOpening(base, opening, (area) => promptPicture(request, area, seed, index))
-    }
-    const paint = promptPicture({ ...request, background: 'opaque' }, size, seed, index)
-    const tinted = tint(base, paint, isHighFidelity ? tintShares.faithful : tintShares.usual)
-    return request.background === 'transparent' && !hasTransparency(tinted) ? cutOut(tinted) : tinted
+    if (maskPixels === undefined) return promptPicture(request, size, seed, index)
+    return paintOpening(fit(source, size), fit(maskPixels, size), (area) =>
+      promptPicture(request, area, seed, index),
+    )
   }
   const job = { request, draw, eventPrefix: 'image_edit', sources: images, isHighFidelity } as const
   return replyWithImages(job, exchange)

@@ -88,15 +88,6 @@ export function paintOpening(base: Pixels, mask: Pixels, draw: (size: Size) => P
   })
 }
 
-/** Blends a share of another picture's colours over a whole picture, and keeps its alpha. */
-export function tint(base: Pixels, paint: Pixels, share: number): Pixels {
-  return changed(base, (data, at) => {
-    for (let channel = at; channel < at + 3; channel++) {
-      data[channel] = data[channel]! + (paint.data[channel]! - data[channel]!) * share
-    }
-  })
-}
-
 /** A picture that is painted from the top, and is grey where the paint has not come yet. */
 export function unfinished(picture: Pixels, share: number): Pixels {
   const begin = Math.floor(picture.height * share)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { isDeeperThan, isObject, maxJsonDepth } from '../../json.ts'
-import { canonicalJson } from '../http/request-digest.ts'
+import { canonicalJson } from '../json-value.ts'
 import { withoutOrigin } from './result-urls.ts'
 
 const sha256 = v.pipe(v.string(), v.regex(/^[\da-f]{64}$/, 'is not a SHA-256 in hexadecimal'))
@@ -167,13 +167,9 @@ const maxDifferences = 100
 
 /** Where two requests differ: in `path` or `query`, or in fields of the body such as `input[0].content`. */
 export function differences(one: RecordedRequest, other: RecordedRequest): string[] {
-  const { body, ...facts } = comparable(one)
-  const { body: otherBody, ...otherFacts } = comparable(other)
-  const found = Object.entries(otherFacts)
-    .filter(([name, value]) => facts[name as keyof typeof facts] !== value)
-    .map(([name]) => name)
-  compareJson(body, otherBody, '', found)
-  return found
+  const found: string[] = []
+  compareJson(comparable(one), comparable(other), '', found)
+  return found.map((place) => place.replace(/^body\.?(?=.)/, ''))
 }
 
 function compareJson(one: unknown, other: unknown, path: string, found: string[]): void {
@@ -186,5 +182,5 @@ function compareJson(one: unknown, other: unknown, path: string, found: string[]
     }
   } else if (Array.isArray(one) && Array.isArray(other) && one.length === other.length) {
     for (const [index, entry] of one.entries()) compareJson(entry, other[index], `${path}[${index}]`, found)
-  } else if (JSON.stringify(one) !== JSON.stringify(other)) found.push(path === '' ? 'body' : path)
+  } else if (JSON.stringify(one) !== JSON.stringify(other)) found.push(path)
 }

@@ -148,29 +148,4 @@ describe('an edit', () => {
     expect(largestDifference(edited, whole, (x, y) => !isInside(x, y))).toBe(0)
     expect(largestDifference(edited, whole, isInside)).toBeGreaterThan(60)
   })
-
-  test('without a mask changes the whole image and keeps it visible; high fidelity changes less', async () => {
-    const sandbox = await runningSandbox()
-    const source = testPicture(side, side)
-    const differences: number[] = []
-    for (const input_fidelity of ['low', 'high']) {
-      const { json } = await edit(sandbox, { ...plain, size, input_fidelity }, [part(png)])
-      differences.push(meanDifference(await pixelsOf(json.data[0]), source))
-    }
-    expect(differences[0]).toBeGreaterThan(20)
-    expect(differences[1]).toBeGreaterThan(5)
-    expect(differences[1]).toBeLessThan(differences[0]! * 0.8)
-  })
-
-  test('keeps the transparency of its source, unless an opaque background is asked for', async () => {
-    const sandbox = await runningSandbox()
-    const cut = await encodePng(testPicture(side, side, (x) => (x < 50 ? 0 : 255)))
-    const { json } = await edit(sandbox, { ...plain, size }, [part(cut)])
-    expect([json.background, (await pixelsOf(json.data[0])).data[3]]).toEqual(['transparent', 0])
-    const solid = (await edit(sandbox, { ...plain, size, background: 'opaque' }, [part(cut)])).json
-    expect([solid.background, [...(await pixelsOf(solid.data[0])).data.subarray(0, 4)]]).toEqual([
-      'opaque',
-      [255, 255, 255, 255],
-    ])
-  })
 })
