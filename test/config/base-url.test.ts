@@ -20,58 +20,42 @@ test.each([
   expect(normaliseBaseUrl(text, 'flag --base-url').href).toBe(expected)
 })
 
-test.each([
-  ['gateway.example'],
-  ['localhost:8080'],
-  ['ftp://gateway.example'],
-  ['file:///etc/passwd'],
-  ['javascript:alert(1)'],
-  ['https://'],
-  ['https://exa mple'],
-  ['https://gate\tway.example'],
-  ['https://user:secret-in-url@gateway.example'],
-  ['https://gateway.example?key=secret-in-url'],
-  ['https://gateway.example/#secret-in-url'],
-  ['https://gateway.example:6000'],
-  ['https://gateway.example:0'],
-  ['https://gateway.example:99999'],
-  [''],
-  [`https://gateway.example/${'/'.repeat(3000)}x`],
-])('%j is refused without repeating it', async (text) => {
-  const failure = await failureOf(() => normaliseBaseUrl(text, 'environment MODELGATE_BASE_URL'))
-  expect(failure).toMatch(/^2 config_invalid \(config\)\nThe base URL \(environment MODELGATE_BASE_URL\) /)
-  expect(failure).not.toContain('secret-in-url')
-})
+const asUsual = 'Write it like https://gateway.example.'
+const noProtocol = 'must start with https:// or http://.'
 
-test('the messages say what is wrong and what to do', async () => {
-  const failures = []
-  for (const text of [
-    'gateway.example',
-    'https://u:p@gateway.example',
-    'https://gateway.example:6000',
+test.each<[string, string, string?]>([
+  ['gateway.example', noProtocol],
+  ['localhost:8080', noProtocol],
+  ['ftp://gateway.example', noProtocol],
+  ['file:///etc/passwd', noProtocol],
+  ['javascript:alert(1)', noProtocol],
+  ['', noProtocol],
+  ['https://', 'is not a valid URL.'],
+  ['https://gateway.example:99999', 'is not a valid URL.'],
+  ['https://exa mple', 'contains white space or control characters.'],
+  ['https://gate\tway.example', 'contains white space or control characters.'],
+  [
+    'https://user:secret-in-url@gateway.example',
+    'must not contain a user name or password.',
+    'Set the key with MODELGATE_API_KEY.',
+  ],
+  ['https://gateway.example?key=secret-in-url', 'must not have a query or a fragment.'],
+  ['https://gateway.example/#secret-in-url', 'must not have a query or a fragment.'],
+  ['https://gateway.example:6000', 'uses port 6000, which belongs to another protocol.', 'Use another port.'],
+  ['https://gateway.example:0', 'uses port 0, which belongs to another protocol.', 'Use another port.'],
+  [`https://gateway.example/${'/'.repeat(3000)}x`, 'is longer than 2048 characters.'],
+  [
     'http://10.0.0.1/v1',
-  ]) {
-    failures.push(await failureOf(() => normaliseBaseUrl(text, 'flag --base-url')))
-  }
-  expect(failures).toMatchInlineSnapshot(`
-    [
-      "2 config_invalid (config)
-    The base URL (flag --base-url) must start with https:// or http://.
-    hint: Write it like https://gateway.example.",
-      "2 config_invalid (config)
-    The base URL (flag --base-url) must not contain a user name or password.
-    hint: Set the key with MODELGATE_API_KEY.",
-      "2 config_invalid (config)
-    The base URL (flag --base-url) uses port 6000, which belongs to another protocol.
-    hint: Use another port.",
-      "2 config_invalid (config)
-    The base URL (flag --base-url) would send the key to 10.0.0.1 in clear text.
-    hint: Use https://, or allow it on purpose with --allow-http.",
-    ]
-  `)
+    'would send the key to 10.0.0.1 in clear text.',
+    'Use https://, or allow it on purpose with --allow-http.',
+  ],
+])('%j is refused without repeating it', async (text, problem, hint = asUsual) => {
+  expect(await failureOf(() => normaliseBaseUrl(text, 'flag --base-url'))).toBe(
+    `2 config_invalid (config)\nThe base URL (flag --base-url) ${problem}\nhint: ${hint}`,
+  )
 })
 
-test.each(['http://gateway.example', 'http://10.0.0.1', 'http://0.0.0.0', 'http://localhost.example'])(
+test.each(['http://gateway.example', 'http://0.0.0.0', 'http://localhost.example'])(
   '%s would send the key in clear text, unless allowed',
   (text) => {
     expect(() => normaliseBaseUrl(text, 'flag --base-url')).toThrow('clear text')
