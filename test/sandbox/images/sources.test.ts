@@ -7,7 +7,6 @@ import { maskPng, testImages } from '../../support/test-images.ts'
 // What is taken and what is refused, by model: `specification/image-edits.test.ts`. These are the words.
 
 const { png, jpeg } = await testImages(64)
-const other = (await testImages(64, 65)).png
 const mask = await maskPng(64)
 const a = 'image-model-a'
 const many = (count: number) => Array.from({ length: count }, () => part(png, 'image[]'))
@@ -64,14 +63,4 @@ test.each<[what: string, files: readonly FilePart[]]>([
 ])('%s is taken', async (_, files) => {
   const { status } = await edit(await runningSandbox(), { prompt: 'a dot', model: a }, files)
   expect(status).toBe(200)
-})
-
-test('no model is model B, unless a parameter of model A is used', async () => {
-  const sandbox = await runningSandbox()
-  const refused = await edit(sandbox, { prompt: 'a dot' }, [part(other)])
-  expect(refused.json.error.message).toContain('must be square')
-  const accepted = await edit(sandbox, { prompt: 'a dot', output_format: 'jpeg' }, [part(other)])
-  expect(accepted.json.output_format).toBe('jpeg')
-  const legacy = await edit(sandbox, { prompt: 'a dot', size: '256x256' }, [part(png)])
-  expect(legacy.json.data[0].url).toContain('/sandbox/images/')
 })
