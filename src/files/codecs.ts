@@ -164,7 +164,7 @@ function withoutMetadata(png: Uint8Array): Uint8Array {
   let at = 8
   const container = openContainer('image/png', ({ type, length }) => {
     const end = at + 12 + length
-    if (pixelChunks.has(type)) kept.push(png.subarray(at, end))
+    if (end > png.length || pixelChunks.has(type)) kept.push(png.subarray(at, end))
     at = end
   })
   container.add(png)
