@@ -13,7 +13,10 @@ export interface JsonText {
   readonly text: string
 }
 
-export type JsonReply = JsonText & Pick<GatewayReply, 'status' | 'headers' | 'requestId'>
+export type JsonReply = Recovered & Pick<GatewayReply, 'status' | 'headers' | 'requestId'>
+
+/** A value, and whether only its beginning has come. */
+export type Recovered = JsonText & { readonly isCut: boolean }
 
 interface JsonLimits {
   /** Maximum number of characters in a reply; by default that of one message in a stream. */
@@ -22,11 +25,11 @@ interface JsonLimits {
   readonly recover?: Recovery | undefined
 }
 
-interface Recovery {
+export interface Recovery {
   /** How much of the reply is kept for recovery. */
   readonly maxBytes: number
   /** Converts the beginning of a value; undefined if it is not usable. */
-  read(beginning: string): JsonText | undefined
+  read(beginning: string): Recovered | undefined
 }
 
 /**
@@ -65,10 +68,10 @@ async function readJsonReply(
   reply: GatewayReply,
   { maxLength, recover }: JsonLimits,
 ): Promise<JsonReply> {
-  let found: JsonText | undefined
+  let found: Recovered | undefined
   let beginning = ''
   let pending = 0
-  const onMessage = (value: unknown, text: string) => void (found ??= { value, text })
+  const onMessage = (value: unknown, text: string) => void (found ??= { value, text, isCut: false })
   const reader = createMessageReader({ onMessage }, maxLength)
   const body = readBody(gateway, reply, {
     stalled: stalledError,

@@ -9,7 +9,7 @@ import { testGateway, textRequest } from './test-gateway.ts'
 async function ask(body: string, ending: Ending = 'whole', recover = false): Promise<unknown> {
   const server = await localServer([sse([body], { headers: { 'x-request-id': 'r-1' }, ending })])
   const gateway = testGateway(server.url)
-  const read = (beginning: string) => ({ value: beginning.length, text: beginning })
+  const read = (beginning: string) => ({ value: beginning.length, text: beginning, isCut: true })
   return requestJson(gateway, textRequest(gateway, { kind: 'create' }), {
     maxLength: 40,
     recover: recover ? { maxBytes: 6, read } : undefined,

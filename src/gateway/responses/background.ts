@@ -6,10 +6,10 @@ import { jobReplyBeginningBytes } from '../../files/calls/reply-log.ts'
 import { isObject, objectOf, stringOf, type JsonObject } from '../../json.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { replyError } from '../gateway-errors.ts'
-import { requestJson, withRequestId, type JsonText } from '../request-json.ts'
+import { requestJson, withRequestId, type Recovered, type Recovery } from '../request-json.ts'
 import { endpointUrl, pathSegment, type Roots } from '../url.ts'
 import { asLookUp, isMissing, noSuchJob } from '../videos/look-up-job.ts'
-import { closeJson, warnOfLostJob } from '../videos/start-job.ts'
+import { beginningObject, warnOfLostJob } from '../videos/start-job.ts'
 import type { PolledJob } from '../videos/wait-for-job.ts'
 
 /** A background response as the gateway reported it. */
@@ -121,19 +121,9 @@ async function requestReport(
   gateway: Gateway,
   request: GatewayRequest,
   asked: string | undefined,
-  recover?: { readonly maxBytes: number; read(beginning: string): JsonText | undefined },
+  recover?: Recovery,
 ): Promise<ResponseReport> {
-  let isCut = false
-  const { value, text, requestId } = await requestJson(gateway, request, {
-    recover: recover && {
-      ...recover,
-      read(beginning) {
-        const found = recover.read(beginning)
-        isCut = found !== undefined
-        return found
-      },
-    },
-  })
+  const { value, text, requestId, isCut } = await requestJson(gateway, request, { recover })
   try {
     return { ...readReport(value, asked), text, requestId, isCut }
   } catch (error) {
@@ -165,14 +155,9 @@ function notAResponse(): ContractError {
  * The response that a reply begins with, or that its first event contains. Only its id can be relied on: of everything
  * else the end may be missing.
  */
-function readBeginning(beginning: string): JsonText | undefined {
-  const start = beginning.indexOf('{')
-  const text = start === -1 ? '' : closeJson(beginning.slice(start))
-  try {
-    const outer = objectOf(JSON.parse(text))
-    const { id } = isObject(outer['response']) ? outer['response'] : outer
-    return typeof id === 'string' ? { value: { id, object: 'response', status: 'queued' }, text } : undefined
-  } catch {
-    return undefined
-  }
+function readBeginning(beginning: string): Recovered | undefined {
+  const found = beginningObject(beginning)
+  const { id } = isObject(found?.value['response']) ? found.value['response'] : objectOf(found?.value)
+  if (found === undefined || typeof id !== 'string') return undefined
+  return { text: found.text, value: { id, object: 'response', status: 'queued' }, isCut: true }
 }

@@ -36,25 +36,21 @@ export async function lookUpJob(gateway: Gateway, job: Job): Promise<JobReport> 
  * the two paths works is remembered.
  */
 export function createJobLookUp({ id, kind }: Job): (gateway: Gateway) => Promise<JobReport> {
-  const paths = kind === 'video' ? [videoPath(id)] : [operationPath(id), videoPath(lastSegment(id))]
-  let known: string | undefined
-
+  let paths = kind === 'video' ? [videoPath(id)] : [operationPath(id), videoPath(lastSegment(id))]
   return async (gateway) => {
-    const ask = async (path: string): Promise<JobReport> => {
-      const report = await askFor(gateway, path, { id, kind })
-      known = path
-      return report
+    let missing: ModelgateError | undefined
+    for (const path of paths) {
+      try {
+        const request = requestFor(gateway, path)
+        const report = await asLookUp(gateway, (own) => requestJob(own, request, { id, kind }))
+        paths = [path]
+        return report
+      } catch (error) {
+        if (!isMissing(error)) throw error
+        missing ??= error
+      }
     }
-    const [first, other] = known === undefined ? paths : [known]
-    try {
-      return await ask(first!)
-    } catch (error) {
-      if (!isMissing(error)) throw error
-      if (other === undefined) throw noSuchJob(error, id, kind)
-      return await ask(other).catch((reason: unknown) => {
-        throw isMissing(reason) ? noOperationPath(error, id) : reason
-      })
-    }
+    throw paths.length > 1 ? noOperationPath(missing!, id) : noSuchJob(missing!, id, kind)
   }
 }
 
@@ -74,10 +70,6 @@ function requestFor(roots: Roots, path: string): GatewayRequest {
   return { method: 'GET', url: endpointUrl(roots, path), kind: 'read', accept: 'application/json' }
 }
 
-function askFor(gateway: Gateway, path: string, job: Job): Promise<JobReport> {
-  return asLookUp(gateway, (own) => requestJob(own, requestFor(gateway, path), job))
-}
-
 /** Makes one look-up, with its limits. What goes wrong with it says nothing about the job, and is never billed. */
 export async function asLookUp<Report>(
   gateway: Gateway,
@@ -86,13 +78,11 @@ export async function asLookUp<Report>(
   try {
     return await ask({ ...gateway, limits: lookUpLimits(gateway.limits) })
   } catch (error) {
+    if (!(error instanceof ModelgateError)) throw error
     // An error instead of the job says nothing about the job; nor does a reply that was cut or stalled.
-    if (error instanceof GenerationError) throw lookUpFailed(error)
-    if (error instanceof ModelgateError && error.exit === 'unknown') throw lookUpFailed(error)
-    // A look-up is never billed.
-    throw error instanceof ModelgateError && error.facts.billed === 'maybe'
-      ? error.amend({ billed: 'no' })
-      : error
+    if (error instanceof GenerationError || error.exit === 'unknown')
+      throw error.amend({ exit: 'later', billed: 'no', hint: 'Run it again later.' })
+    throw error.facts.billed === 'maybe' ? error.amend({ billed: 'no' }) : error
   }
 }
 
@@ -114,21 +104,22 @@ function isNoPath({ facts, message }: ModelgateError): boolean {
 }
 
 /** How often, and after how many milliseconds each time, a new job that is not found yet is looked up again (fault C11). */
-export const appearance = { retries: 3, waitMs: 10_000 / 3 } as const
+const appearance = { retries: 3, waitMs: 10_000 / 3 } as const
 
-/** Whether a job that was not found may still appear, if it is new: a gateway may have several servers (fault C11). */
-export function mayAppear(error: unknown): error is ModelgateError {
-  if (!(error instanceof ModelgateError) || !isUnknownJob(error)) return false
-  return !(error.cause instanceof ModelgateError && isNoPath(error.cause))
+/**
+ * The wait until a new job that was not found is looked up again, in milliseconds: a gateway may have several servers
+ * (fault C11). Undefined when it will not appear any more, or the error is another.
+ * @param before how often it was not found before
+ */
+export function appearanceWait(error: unknown, before: number): number | undefined {
+  if (!(error instanceof ModelgateError) || !isUnknownJob(error) || before >= appearance.retries)
+    return undefined
+  return error.cause instanceof ModelgateError && isNoPath(error.cause) ? undefined : appearance.waitMs
 }
 
 /** Whether the gateway does not know the job. */
 export function isUnknownJob({ code }: ModelgateError): boolean {
   return code === 'no_such_job'
-}
-
-function lookUpFailed(error: ModelgateError): ModelgateError {
-  return error.amend({ exit: 'later', billed: 'no', hint: 'Run it again later.' })
 }
 
 /** Looks up a job once; one that is new and not found yet, up to three more times within ten seconds (fault C11). */
@@ -137,13 +128,15 @@ export async function lookUpOnce<Report>(
   lookUp: () => Promise<Report>,
   { isNew }: { readonly isNew: boolean },
 ): Promise<Report> {
-  for (let left = isNew ? appearance.retries : 0; ; left--) {
+  for (let absences = 0; ; absences++) {
+    let waitMs: number | undefined
     try {
       return await lookUp()
     } catch (error) {
-      if (left === 0 || !mayAppear(error)) throw error
+      waitMs = isNew ? appearanceWait(error, absences) : undefined
+      if (waitMs === undefined) throw error
     }
-    await sleep(clock, appearance.waitMs, signal)
+    await sleep(clock, waitMs, signal)
   }
 }
 
@@ -163,31 +156,6 @@ function noOperationPath(cause: ModelgateError, id: string): ModelgateError {
 
 /** The wait is given up after this many failed look-ups in a row, or this many minutes of them (fault F5). */
 export const lookUpFailures = { most: 10, minutes: 15 } as const
-
-/** Counts look-ups that failed in a row; they say nothing about the job. */
-export function createLookUpFailures() {
-  let count = 0
-  let since: number | undefined
-  return {
-    get count() {
-      return count
-    },
-    /** Counts a failure at this time of the monotonic clock. Returns true when it is time to give up. */
-    add(nowMs: number) {
-      since ??= nowMs
-      return ++count >= lookUpFailures.most || nowMs - since >= lookUpFailures.minutes * 60_000
-    },
-    /** A look-up succeeded. */
-    clear() {
-      count = 0
-      since = undefined
-    },
-    /** Ignores the time so far: this machine was asleep. */
-    forgetTime() {
-      since = undefined
-    },
-  }
-}
 
 /** Errors that are about the job itself, or this machine, rather than one reply. */
 const finalCodes = new Set<string>(['other_job', 'no_such_job', 'not_sent_certificate'])

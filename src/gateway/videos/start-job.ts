@@ -6,9 +6,9 @@ import type { Creation } from '../../cost/creation.ts'
 import { ModelgateError } from '../../errors.ts'
 import type { JobKind } from '../../events/video.ts'
 import { jobReplyBeginningBytes } from '../../files/calls/reply-log.ts'
-import { isObject } from '../../json.ts'
+import { isObject, type JsonObject } from '../../json.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
-import { requestJson, withRequestId, type JsonText } from '../request-json.ts'
+import { requestJson, withRequestId, type Recovered } from '../request-json.ts'
 import { readJob, type AskedJob } from './read-job.ts'
 
 /** The parameters of a request that starts a job. */
@@ -91,22 +91,13 @@ export async function requestJob(
   asked: AskedJob,
 ): Promise<JobReport> {
   const isNew = request.kind === 'create'
-  let isCut = false
-  const recover = {
-    maxBytes: jobReplyBeginningBytes,
-    read(beginning: string) {
-      const found = readBeginning(beginning)
-      isCut = found !== undefined && !beginning.includes(found.text)
-      return found
-    },
-  }
   const reply = await requestJson(gateway, request, {
     maxLength: maxJobReplyBytes,
-    recover: isNew ? recover : undefined,
+    recover: isNew ? { maxBytes: jobReplyBeginningBytes, read: readBeginning } : undefined,
   })
   const value = isNew ? withWholeIds(reply.value, reply.text) : reply.value
   try {
-    return { ...readJob(value, asked, { ...reply, now: gateway.clock.now() }), isCut }
+    return { ...readJob(value, asked, { ...reply, now: gateway.clock.now() }), isCut: reply.isCut }
   } catch (error) {
     throw withRequestId(error, reply.requestId)
   }
@@ -130,12 +121,20 @@ export function jobInBeginning(
 }
 
 /** The object that a reply begins with, as far as it has come; undefined when that names no job. */
-function readBeginning(beginning: string): JsonText | undefined {
+function readBeginning(beginning: string): Recovered | undefined {
+  const found = beginningObject(beginning)
+  if (found === undefined) return undefined
+  const value = withWholeIds(found.value, found.text)
+  return isObject(value) && idsIn(jobObject(value)).length > 0 ? { ...found, value } : undefined
+}
+
+/** The object that a text begins with, whole or closed after what has come of it; undefined when there is none. */
+export function beginningObject(beginning: string): (Recovered & { readonly value: JsonObject }) | undefined {
   const start = beginning.indexOf('{')
   const text = start === -1 ? '' : closeJson(beginning.slice(start))
   try {
-    const value = withWholeIds(JSON.parse(text), text)
-    return isObject(value) && idsIn(jobObject(value)).length > 0 ? { value, text } : undefined
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? { value, text, isCut: !beginning.includes(text) } : undefined
   } catch {
     return undefined
   }
@@ -150,7 +149,7 @@ function withWholeIds(value: unknown, text: string): unknown {
 }
 
 /** A cut JSON object, closed after the last value that came whole; the object alone when more follows. */
-export function closeJson(text: string): string {
+function closeJson(text: string): string {
   /** What closes the objects and lists that are open, the innermost first. */
   let closers = ''
   let closed = ''

@@ -4,13 +4,12 @@ import { sleep } from '../../context.ts'
 import { Interrupted, ModelgateError, OutputClosed, type ErrorFacts } from '../../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import {
-  appearance,
-  createLookUpFailures,
-  gaveUp,
-  mayPass,
+  appearanceWait,
   createJobLookUp,
+  gaveUp,
   isUnknownJob,
-  mayAppear,
+  lookUpFailures,
+  mayPass,
   type Job,
 } from './look-up-job.ts'
 import type { JobReport } from './job-fields.ts'
@@ -97,29 +96,29 @@ export async function waitForEnd<Report extends PolledReport>(
     return await pollUntilEnd(gateway, job, options)
   } catch (error) {
     if (!(error instanceof ModelgateError) || error instanceof OutputClosed) throw error
-    const { goOn, isUnverified, isOwn } = options
-    if (error.exit === 'notSent' && isUnverified !== true) throw notReached(error, job, options)
-    const mayNotExist = isUnverified === true && (error.exit === 'usage' || isUnknownJob(error))
-    const looksInVain = error.exit === 'later' || error.exit === 'notSent'
-    const goesOn = error instanceof Interrupted || error.exit === 'running' || error.exit === 'later'
-    throw error.amend({
-      remoteId: job.id,
-      // The job exists, even if the look-up failed.
-      billed: mayNotExist ? undefined : looksInVain && !isOwn ? 'no' : 'yes',
-      phase: error instanceof Interrupted ? 'wait' : undefined,
-      ...(goesOn ? goOn : {}),
-    })
+    throw describe(error, job, options)
   }
 }
 
-/** The gateway cannot be reached any more. A job that was paid for must not look like a call that is safe to repeat. */
-function notReached(
+/** The error with what it means for the job, which exists even if a look-up failed, and is not safe to start again. */
+function describe(
   error: ModelgateError,
   { id }: { readonly id: string },
-  { goOn, isOwn }: Pick<WaitOptions, 'goOn' | 'isOwn'>,
+  { goOn, isUnverified = false, isOwn = false }: Pick<WaitOptions, 'goOn' | 'isUnverified' | 'isOwn'>,
 ): ModelgateError {
+  const isUnreachable = error.exit === 'notSent' && !isUnverified
+  const isSignal = error instanceof Interrupted
+  const mayNotExist = isUnverified && (error.exit === 'usage' || isUnknownJob(error))
+  const looksInVain = error.exit === 'later' || error.exit === 'notSent'
+  const described = error.amend({
+    remoteId: id,
+    billed: mayNotExist ? undefined : looksInVain && !isOwn ? 'no' : 'yes',
+    phase: isSignal ? 'wait' : undefined,
+    ...(isSignal || error.exit === 'running' || error.exit === 'later' ? goOn : {}),
+  })
+  if (!isUnreachable) return described
   const hint = [error.facts.hint, goOn?.hint].filter((line) => line !== undefined).join(' ')
-  return error.amend({ exit: 'later', remoteId: id, billed: isOwn ? 'yes' : 'no', ...goOn, hint })
+  return described.amend({ exit: 'later', ...goOn, hint })
 }
 
 async function pollUntilEnd<Report extends PolledReport>(
@@ -131,10 +130,11 @@ async function pollUntilEnd<Report extends PolledReport>(
   const { first, isNew = false, deadlineMs = Infinity } = options
   const begun = clock.monotonic()
   const waits = createPollWaits(options.firstWaitS)
-  const failures = createLookUpFailures()
+  let failures = 0
+  let failingSince: number | undefined
   let latest: Report | undefined
-  /** How many more times a job that was just started may not be found. */
-  let absences = isNew || first !== undefined ? appearance.retries : 0
+  /** How often a job that was just started was not found; undefined for one that must be there. */
+  let absences = isNew || first !== undefined ? 0 : undefined
 
   const take = (report: Report): Report => {
     latest = neverBack(report, latest)
@@ -152,21 +152,26 @@ async function pollUntilEnd<Report extends PolledReport>(
     const until = Math.min(from + ms, deadlineMs)
     if (until > from) await sleep(clock, until - from, signal)
     const wasAsleep = clock.monotonic() - until > asleepMs
-    if (wasAsleep) failures.forgetTime()
+    if (wasAsleep) failingSince = undefined
     else if (until === deadlineMs) throw stillRunning()
     return wasAsleep
   }
 
   const failed = (error: unknown): number => {
-    const isAbsent = mayAppear(error) && absences-- > 0
-    if (signal.aborted || !(isAbsent || mayPass(error))) throw error
-    if (clock.monotonic() >= deadlineMs || isOurDeadline(error)) throw stillRunning()
-    if (failures.add(clock.monotonic())) throw gaveUp(error, failures.count)
+    const appearsMs = absences === undefined ? undefined : appearanceWait(error, absences)
+    if (absences !== undefined && appearsMs !== undefined) absences++
+    if (!(error instanceof ModelgateError) || signal.aborted) throw error
+    if (appearsMs === undefined && !mayPass(error)) throw error
+    const now = clock.monotonic()
+    if (now >= deadlineMs || isOurDeadline(error)) throw stillRunning()
+    failingSince ??= now
+    if (++failures >= lookUpFailures.most || now - failingSince >= lookUpFailures.minutes * 60_000)
+      throw gaveUp(error, failures)
     const askedS = error.facts.retryAfterS
     const usualMs = waits.next(askedS === undefined ? undefined : askedS * 1000, clock.random())
-    const waitMs = isAbsent ? Math.min(usualMs, appearance.waitMs) : usualMs
+    const waitMs = Math.min(usualMs, appearsMs ?? Infinity)
     options.onFailedLookUp?.({
-      attempt: failures.count,
+      attempt: failures,
       waitS: Math.round(waitMs) / 1000,
       httpStatus: error.facts.httpStatus ?? null,
       reason: error.message,
@@ -183,8 +188,8 @@ async function pollUntilEnd<Report extends PolledReport>(
       : deadlineMs - clock.monotonic()
     try {
       report = take(await job.lookUp(forOne(gateway, left)))
-      failures.clear()
-      absences = 0
+      failures = 0
+      failingSince = absences = undefined
       waitMs = waits.next(report.nextLookUpMs, clock.random())
     } catch (error) {
       waitMs = failed(error)

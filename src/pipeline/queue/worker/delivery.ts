@@ -6,13 +6,7 @@ import type { OutputEvent } from '../../../events/documents.ts'
 import { writeError } from '../../../files/file-error.ts'
 import { waitBefore } from '../../../gateway/retry.ts'
 import type { JobReport } from '../../../gateway/videos/job-fields.ts'
-import {
-  appearance,
-  lookUpFailures,
-  lookUpJob,
-  mayAppear,
-  mayPass,
-} from '../../../gateway/videos/look-up-job.ts'
+import { appearanceWait, lookUpFailures, lookUpJob, mayPass } from '../../../gateway/videos/look-up-job.ts'
 import { pollWaitAfter } from '../../../gateway/videos/poll-waits.ts'
 import { executeTask, fetchJob, startJob } from '../../execute/execute-task.ts'
 import { forgetJob, type StartedJob } from '../../execute/started-jobs.ts'
@@ -220,12 +214,12 @@ export class Delivery {
     } catch (thrown) {
       const error = asModelgateError(thrown, false)
       const failures = this.#state.failures + 1
-      const isNew = mayAppear(error) && failures <= appearance.retries
-      if (!isNew && (!mayPass(error) || failures >= lookUpFailures.most))
+      const appearsMs = appearanceWait(error, this.#state.failures)
+      if (appearsMs === undefined && (!mayPass(error) || failures >= lookUpFailures.most))
         return await this.#fail(undefined, error)
       await this.#write({ failures })
       const { retryAfterS } = error.facts
-      return again(isNew ? appearance.waitMs : this.#pollWait(retryAfterS && retryAfterS * 1000))
+      return again(appearsMs ?? this.#pollWait(retryAfterS && retryAfterS * 1000))
     }
   }
 
