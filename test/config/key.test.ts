@@ -122,7 +122,7 @@ test.each([
   ['k'.repeat(65_537), 'is longer than 65536 characters'],
 ])('what is wrong with a key is named, without the key (%#)', async (key, problem) => {
   expect(await failure({ env: { MODELGATE_API_KEY: key } })).toBe(
-    `2 key_invalid (config)\nThe API key (environment MODELGATE_API_KEY) ${problem}.\n${whole}`,
+    `2 config_invalid (config)\nThe API key (environment MODELGATE_API_KEY) ${problem}.\n${whole}`,
   )
 })
 
@@ -160,7 +160,7 @@ test.each([
     'two lines',
     'secret\nkey-part\n',
     '../k',
-    `2 key_invalid (config)\nThe API key (flag --api-key-file, file HOME/k) contains a newline.\n${whole}`,
+    `2 config_invalid (config)\nThe API key (flag --api-key-file, file HOME/k) contains a newline.\n${whole}`,
   ],
   ['white space alone', ' \n', '../k', expect.stringMatching(/^3 key_missing .*\n.*is empty/)],
   ['nothing', '', '../k', expect.stringMatching(/^3 key_missing .*\n.*is empty/)],

@@ -66,7 +66,7 @@ const oddReplies: readonly OddReply[] = [
     name: 'a damaged image',
     reply: images(half),
     exit: 8,
-    code: 'damaged_image',
+    code: 'damaged_media',
     says: /a damaged image: the PNG data ends too early\. It is kept as "x\.damaged\.png"\.$/m,
     damaged: { 'x.damaged.png': half },
   },
@@ -74,7 +74,7 @@ const oddReplies: readonly OddReply[] = [
     name: 'JSON in base64',
     reply: images(Buffer.from('{"error":"no"}')),
     exit: 8,
-    code: 'not_an_image',
+    code: 'damaged_media',
     says: /a JSON document/,
   },
   {
@@ -93,7 +93,7 @@ const oddReplies: readonly OddReply[] = [
     name: 'a data URL of a page',
     reply: images({ url: `data:text/html;base64,${base64(html)}` }),
     exit: 8,
-    code: 'not_an_image',
+    code: 'damaged_media',
   },
   {
     name: 'an item that is an error',
@@ -155,7 +155,7 @@ const oddReplies: readonly OddReply[] = [
     words: three,
     reply: images({}, {}, { b64_json: '*' }),
     exit: 8,
-    code: 'no_image',
+    code: 'reply_not_understood',
   },
   {
     name: 'cut after the first of three',

@@ -4,7 +4,6 @@ import { noisyPng, pngBytes, webpBytes } from '../../support/image-bytes.ts'
 /** Small whole pictures. */
 export const red = pngBytes({ width: 2, height: 1 })
 export const blue = pngBytes({ width: 3, height: 1 })
-const green = pngBytes({ width: 4, height: 1 })
 export const webp = webpBytes('VP8L', Buffer.from([0x2f, 0, 0, 0, 0, 0]))
 /** Many writes long. */
 export const large = noisyPng(500, 300)

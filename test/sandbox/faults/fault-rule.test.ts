@@ -62,7 +62,7 @@ test.for<readonly [unknown, string]>([
 
 test('all problems of all rules are told at once, and the fields are named', () => {
   const error = errorOf([{ action: 'nope' }, { action: 'cut', ms: -1, colour: 'red' }])
-  expect(error).toMatchObject({ exitCode: 2, code: 'invalid_fault_rules' })
+  expect(error).toMatchObject({ exitCode: 2, code: 'usage' })
   expect(error.message.split('\n')).toHaveLength(3)
   expect(error.message).toContain('colour is not a field of a rule: id, endpoint, model')
 })
