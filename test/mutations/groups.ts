@@ -76,7 +76,10 @@ export const groups: readonly Group[] = [
     name: 'standard-input',
     units: [
       unit(['commands/shared/input/standard-input'], ['commands/shared/input/standard-input']),
-      unit(['commands/shared/input/questions'], ['commands/shared/input/questions', 'commands/shared/ask']),
+      unit(
+        ['commands/shared/input/questions'],
+        ['commands/shared/input/questions', 'commands/shared/input/questions'],
+      ),
     ],
   },
   {
