@@ -76,10 +76,7 @@ export const groups: readonly Group[] = [
     name: 'standard-input',
     units: [
       unit(['commands/shared/input/standard-input'], ['commands/shared/input/standard-input']),
-      unit(
-        ['commands/shared/input/questions'],
-        ['commands/shared/input/questions', 'commands/shared/input/questions'],
-      ),
+      unit(['commands/shared/input/questions'], ['commands/shared/input/questions']),
     ],
   },
   {
