@@ -38,9 +38,11 @@ export const groups: readonly Group[] = [
     name: 'failures',
     units: [
       unit(['gateway/exchange-error'], ['gateway/exchange-error']),
-      unit(['gateway/status-error'], ['gateway/status-error', 'gateway/wait-hint']),
-      unit(['gateway/content-refusal'], ['gateway/content-refusal']),
-      unit(['gateway/reply-errors'], ['gateway/reply-errors', 'gateway/status-error']),
+      unit(
+        ['gateway/gateway-errors'],
+        ['gateway/status-error', 'gateway/content-refusal', 'gateway/reply-errors', 'gateway/wait-hint'],
+      ),
+      unit(['gateway/error-body', 'gateway/reply-errors'], ['gateway/reply-errors', 'gateway/status-error']),
     ],
   },
   {

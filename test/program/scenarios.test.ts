@@ -104,7 +104,7 @@ const scenarios: readonly Scenario[] = [
     stdout: 'Hello, \n',
     says: /before the answer was complete/,
     adds: 'answer.txt was not finished; the text that arrived is on standard output',
-    error: { code: 'stream_truncated', phase: 'stream', billed: 'maybe' },
+    error: { code: 'connection_lost', phase: 'stream', billed: 'maybe' },
   },
   {
     name: 'no space for the output file',

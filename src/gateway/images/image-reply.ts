@@ -80,7 +80,7 @@ export class ImageReply {
     return this.#filter.push(bytes)
   }
 
-  /** The bytes have ended. @throws ModelgateError `stream_truncated` inside a message */
+  /** The bytes have ended. @throws ModelgateError `connection_lost` inside a message */
   async end(): Promise<void> {
     await this.#filter.end()
     await this.#read(() => this.#reader.end())

@@ -183,7 +183,7 @@ const oddReplies: readonly OddReply[] = [
     words: streamed,
     reply: stream([partial(blue)]),
     exit: 7,
-    code: 'stream_truncated',
+    code: 'connection_lost',
   },
   {
     name: 'a stream that fails after its image',
