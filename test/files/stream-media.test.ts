@@ -11,7 +11,7 @@ import { mp4Bytes } from '../support/video-bytes.ts'
 describe.each<[string, MediaKind<object>, Buffer]>([
   ['image', imageKind, noisyPng(9, 9)],
   ['video', videoKind, mp4Bytes()],
-])('%s: media on standard output', (noun, kind, bytes) => {
+])('%s: media on standard output', (_, kind, bytes) => {
   test.each([1, 50, 64, 5000])('goes there as it arrives, in pieces of %i', async (step) => {
     const context = testContext()
     const stream = streamMedia(context, kind)

@@ -78,7 +78,6 @@ const maxReplyMedia = 32 * 1024 * 1024
 export function createContentKeeper() {
   const parts: unknown[] = []
   const open = new Map<unknown[], OpenPart>()
-  let role = 'model'
   let length = 0
   let mediaLength = 0
   let isCut = false
@@ -95,7 +94,6 @@ export function createContentKeeper() {
   return {
     /** The content of a chunk. */
     add(content: JsonObject) {
-      role = stringOf(content['role']) ?? role
       for (const part of objectsOf(content['parts'])) take(part)
     },
     /** The text of a chunk that holds nothing else. */
@@ -115,7 +113,7 @@ export function createContentKeeper() {
       const text = objectsOf(parts)
         .map((part) => (part['thought'] === true ? '' : (stringOf(part['text']) ?? '')))
         .join('')
-      return { text, content: { role, parts }, ...(isWhole && !isCut ? {} : { is_partial: true }) }
+      return { text, content: { role: 'model', parts }, ...(isWhole && !isCut ? {} : { is_partial: true }) }
     },
   }
 }

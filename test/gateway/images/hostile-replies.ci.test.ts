@@ -25,8 +25,12 @@ test.for(whole)('is told from its beginning alone: $name', async ({ bytes }) => 
 
 test.for([
   ['deep nesting', `{"a":${'['.repeat(600)}${']'.repeat(600)}}`, 'reply_too_large'],
-  ['a text without end', `{"a":"${'x'.repeat(33 * 1_048_576)}`, 'message_too_large'],
-  ['more images than anybody asks for', `{"data":[${'{"b64_json":"AAAA"},'.repeat(1100)}{}]}`, 'bad_index'],
+  ['a text without end', `{"a":"${'x'.repeat(33 * 1_048_576)}`, 'reply_too_large'],
+  [
+    'more images than anybody asks for',
+    `{"data":[${'{"b64_json":"AAAA"},'.repeat(1100)}{}]}`,
+    'reply_not_understood',
+  ],
 ] as const)('stops at %s', async ([, text, code]) => {
   expect(await readReply([Buffer.from(text)])).toMatchObject({ error: code })
 })
