@@ -56,10 +56,9 @@ export function videoWorkspace({ url }: { readonly url: string }): VideoWorkspac
     parts: () => names().filter((name) => name.endsWith('.mgpart')),
     read: (name) => readFileSync(join(cwd, name)),
     reply() {
-      const jobs = join(home, '.local/state/modelgate/jobs')
-      const names = existsSync(jobs) ? readdirSync(jobs, { recursive: true, encoding: 'utf8' }) : []
-      const name = names.find((entry) => entry.endsWith('.part'))
-      return name === undefined ? '' : readFileSync(join(jobs, name), 'utf8')
+      const replies = join(home, '.local/state/modelgate/calls/replies')
+      const [name] = existsSync(replies) ? readdirSync(replies) : []
+      return name === undefined ? '' : readFileSync(join(replies, name), 'utf8')
     },
     has: (name) => existsSync(join(cwd, name)),
   }
