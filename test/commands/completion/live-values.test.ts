@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { array, assert, asyncProperty, string } from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -161,6 +161,12 @@ describe('nothing is said', () => {
       expect(await complete(words, place)).toBe('')
     },
   )
+
+  test('of an earlier version, whose records the next command takes over: TAB writes nothing', async () => {
+    mkdirSync(join(stateFolder(), 'jobs/20261122T000000000-0123456789abcdef'), { recursive: true })
+    expect(await values('videos')).toEqual([])
+    expect(readdirSync(stateFolder())).toEqual(['jobs'])
+  })
 
   test('of files that cannot be read', async () => {
     const folder = join(place.home, '.config/modelgate')
