@@ -65,7 +65,7 @@ async function usage(context: Context, options: UsageOptions): Promise<void> {
   }
 }
 
-/** So many calls are added up again sooner than what they came to is read. */
+/** Up to this many calls are read again sooner than their sums would be. */
 const fewCalls = 2_000
 
 /** The sums of all calls are kept, so that the next report reads only what has been added. */

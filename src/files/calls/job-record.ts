@@ -113,7 +113,7 @@ export function newRecord(job: NewJob, now: number): JobRecord {
     ...job,
     id: null,
     base_url: recordedBaseUrl(job.base_url),
-    request: withoutMedia(withoutWords(job)),
+    request: requestFacts(job),
     created_at: now,
     checked_at: null,
     state: 'unknown',
@@ -126,17 +126,17 @@ export function newRecord(job: NewJob, now: number): JobRecord {
   }
 }
 
-/** What a later command needs of a body, without what the user said. */
-function withoutWords({ kind, request }: NewJob): unknown {
+/** What a later command needs of the body of a request: neither media nor what the user said. */
+export function requestFacts({ kind, request }: Pick<NewJob, 'kind' | 'request'>): unknown {
   const { prompt: _, instances, parameters, ...body } = objectOf(request)
   if (kind === 'response') return { text: body['text'] }
   const { negativePrompt: __, ...rest } = objectOf(parameters)
-  return {
+  return withoutMedia({
     ...body,
     ...(parameters === undefined ? {} : { parameters: rest }),
     // How many they are says how many videos there will be.
     ...(Array.isArray(instances) ? { instances: instances.map(() => ({})) } : {}),
-  }
+  })
 }
 
 /** A key as records name it: a random salt, and the SHA-256 of both. It tells whether a key is the same, and no more. */
@@ -144,7 +144,7 @@ export function digestOfKey(key: string, salt = randomBytes(8).toString('hex')):
   return `${salt}:${createHash('sha256').update(`${salt}:${key}`).digest('hex')}`
 }
 
-/** Whether the job was started with this key; false also for a record of before version 4, which does not say. */
+/** Whether the job was started with this key; false also for a record that does not say. */
 export function isStartedWith({ key_digest }: Pick<NewJob, 'key_digest'>, key: string): boolean {
   return key_digest !== undefined && digestOfKey(key, key_digest.split(':')[0]) === key_digest
 }

@@ -16,7 +16,7 @@ import { systemCode, writeError } from '../file-error.ts'
 import { parseJson } from '../parse-json.ts'
 import { monthFile, monthFiles, sealedLine } from '../sealed-lines.ts'
 import { countedFirst, type CallEnd } from './call-record.ts'
-import { mergeRecords, type JobRecord } from './job-record.ts'
+import { mergeRecords, recordedChange, requestFacts, type JobRecord } from './job-record.ts'
 import { replyFile } from './reply-log.ts'
 
 /**
@@ -184,7 +184,8 @@ function jobOf(path: string, folder: string): { readonly at: number; readonly li
     mkdirSync(join(folder, 'replies'), { recursive: true, mode: 0o700 })
     copyFileSync(join(path, reply), replyFile(folder, key))
   }
-  const line = { id: key, at: new Date(at).toISOString(), type: 'job', job: record }
+  const job = { ...record, ...recordedChange(record), request: requestFacts(record) }
+  const line = { id: key, at: new Date(at).toISOString(), type: 'job', job }
   return [{ at, line: sealedLine(JSON.stringify(line)) }]
 }
 
