@@ -201,6 +201,14 @@ test.each([
   expect(err).toMatch(says)
 })
 
+test('an image that is fetched later is named after its prompt, as at once', async () => {
+  const { run, mend } = await brokenGateway('image', text('', { status: 503 }))
+  await run('image create -m any -o {slug}.{ext} A-boat')
+  mend()
+  const { code, out } = await run('wait --last')
+  expect([code, out]).toEqual([0, 'a-boat.png\n'])
+})
+
 test('an image on standard output is the image and nothing else', async () => {
   const { run, mend } = await brokenGateway('image', text('', { status: 503 }))
   await run(kinds.image.command)

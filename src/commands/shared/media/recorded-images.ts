@@ -47,7 +47,7 @@ export async function fetchRecordedImages(
       command: record.command as ImageRequest['command'],
       model: record.model,
       family: undefined,
-      body: objectOf(record.request),
+      body: { ...objectOf(record.request), prompt: stored.prompt() },
       images: [],
       mask: undefined,
       warnings: [],
