@@ -46,6 +46,9 @@ test('the hint names the help of what was called, not of a later word', async ()
 test.each([
   ['again 2 --quality high', 'Run the line that modelgate log show ID prints after "again".'],
   ['config edit', 'Open the file that modelgate config path names, or use modelgate config set.'],
+  ['models --remote', "The gateway's list is the default: modelgate models."],
+  ['init --completion', 'modelgate completion --help says where the script of a shell goes.'],
+  ['init --no-completion', 'Nothing is installed for the shell any more.'],
   ['init --tour', 'Look at it with modelgate respond --sandbox "Say hello".'],
   ['init --no-tour', 'Nothing is shown first any more.'],
 ])('%s of earlier versions is refused, with what to do instead', async (words, hint) => {

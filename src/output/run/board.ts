@@ -137,7 +137,8 @@ export class RunBoard {
     const percent = oldest?.percent == null ? '' : ` ${Math.floor(oldest.percent)}%`
     const details = [
       ...(pausedUntil > now ? [`paused ${clockTime((pausedUntil - now) / 1000)}`] : []),
-      `${running.length} of ${concurrency} running`,
+      // After a 429 fewer may start than still run.
+      `${running.length} ${running.length > concurrency ? '' : `of ${concurrency} `}running`,
       ...(oldest === undefined
         ? []
         : [`${asciiOf(oldest.id)}${percent} ${clockTime((now - oldest.since) / 1000)}`]),

@@ -50,6 +50,9 @@ const goneWords: Readonly<Record<string, string>> = {
   'modelgate again': 'Run the line that modelgate log show ID prints after "again".',
   'modelgate config edit': 'Open the file that modelgate config path names, or use modelgate config set.',
   'modelgate response': 'What it did is done by modelgate wait, modelgate jobs and modelgate cancel.',
+  'modelgate models --remote': "The gateway's list is the default: modelgate models.",
+  'modelgate init --completion': 'modelgate completion --help says where the script of a shell goes.',
+  'modelgate init --no-completion': 'Nothing is installed for the shell any more.',
   'modelgate init --tour': 'Look at it with modelgate respond --sandbox "Say hello".',
   'modelgate init --no-tour': 'Nothing is shown first any more.',
 }
