@@ -1,5 +1,4 @@
 import { globSync, readFileSync, statfsSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { sample, seed } from './test/support/sample.ts'
@@ -18,7 +17,7 @@ const depths: Readonly<Record<string, string>> = { quick: 'quick', ci: 'ci', lon
 const depthOf = (project: string) => TEST_DEPTH ?? depths[project] ?? 'full'
 
 const [all, ci, long] = ['test/**/*.test.ts', 'test/**/*.ci.test.ts', 'test/**/*.long.test.ts'] as const
-// What samples is tried deeper in CI, and whole in the long programme.
+// What is sampled is tried whole in the long programme.
 const sampling = globSync(all, { cwd: import.meta.dirname }).filter((path) =>
   /from '[./]+\/support\/sample\.ts'/.test(readFileSync(new URL(path, import.meta.url), 'utf8')),
 )
@@ -41,9 +40,9 @@ export default defineConfig({
     projects: [
       project('quick', [all], [ci, long]),
       // Processes, terminals, servers, large inputs.
-      project('ci', [ci, ...sampling], [long]),
-      // What is exhaustive, and takes minutes a file. At less than full depth one file of each folder.
-      project('long', depthOf('long') === 'full' ? [long, ...sampling] : oneOfEachFolder(long)),
+      project('ci', [ci]),
+      // What is exhaustive, and takes minutes a file. At less than full depth four files, others each month.
+      project('long', depthOf('long') === 'full' ? [long, ...sampling] : some(long)),
       // Started by `npm run fuzz`.
       project('fuzz', ['test/fuzz/round.fuzz.ts']),
       // Writes what this version leaves on a machine, for tests of later ones.
@@ -71,8 +70,8 @@ export default defineConfig({
   },
 })
 
-function oneOfEachFolder(pattern: string): readonly string[] {
-  return sample(globSync(pattern, { cwd: import.meta.dirname }), { quick: 1, ci: 1 }, String, dirname)
+function some(pattern: string): readonly string[] {
+  return sample(globSync(pattern, { cwd: import.meta.dirname }), { quick: 4, ci: 4 })
 }
 
 /** Whether two gigabytes fit into a file system of its own there, and programs in it can be run. */
