@@ -104,6 +104,15 @@ test('every kind of part is taken', async () => {
   }
 })
 
+test('names are taken in snake case, too, and those of the caller are left alone', async () => {
+  const schema = { type: 'object', properties: { first_name: { const: 'Ann' } }, required: ['first_name'] }
+  const { json } = await call(await runningSandbox(), path, {
+    contents: [{ parts: [{ text: 'hi' }, { inline_data: { mime_type: 'text/plain', data: 'YWJj' } }] }],
+    generation_config: { response_mime_type: 'application/json', response_json_schema: schema },
+  })
+  expect(JSON.parse(json.candidates[0].content.parts[0].text as string)).toEqual({ first_name: 'Ann' })
+})
+
 test('words are taken in any case, with none chosen, and new ones where services add them', async () => {
   const sandbox = await runningSandbox()
   const { status } = await call(sandbox, path, {

@@ -10,7 +10,7 @@ import { isObject, numberOf, objectOf, objectsOf, textOf, textsOf, type JsonObje
 import { scenarioHeader, type Exchange } from '../sandbox.ts'
 import { textModel } from '../sandbox-models.ts'
 import { seededHex } from '../seeded-random.ts'
-import { assertContents } from './check-contents.ts'
+import { assertContents, withCanonicalNames } from './check-contents.ts'
 import {
   arrayFrames,
   blockedChunk,
@@ -47,7 +47,9 @@ export function generateContent(exchange: Exchange): Promise<Reply> {
 }
 
 async function answerContent(exchange: Exchange, isStream: boolean): Promise<Reply> {
-  const { body, sandbox, params } = exchange
+  const { sandbox, params } = exchange
+  const body = objectOf(withCanonicalNames(exchange.body))
+  exchange.body = body
   assertValid(generateContentEndpoint, body)
   assertContents(body)
   const model = textModel(params['model']!)

@@ -23,6 +23,20 @@ const contentsOfPart: Readonly<Record<string, readonly string[]>> = {
 const mediaType = /^[\w.+-]+\/[\w.+-]+(?:\s*;.*)?$/
 const base64 = /^[\w+/-]*={0,2}$/
 
+/** Fields whose value has names that are the caller's own. */
+const ownNames = /^(?:args|response|parameters|responseSchema|\w*JsonSchema|labels)$/
+
+/** The body with the names of protocol buffers in camel case: `mime_type` as public clients send it, too (wire notes, section 1). */
+export function withCanonicalNames(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withCanonicalNames)
+  if (!isObject(value)) return value
+  const entries = Object.entries(value).map(([name, inner]) => {
+    const canonical = name.replaceAll(/(?<=[a-z])_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+    return [canonical, ownNames.test(canonical) ? inner : withCanonicalNames(inner)] as const
+  })
+  return Object.fromEntries(entries)
+}
+
 /**
  * Checks what the contract's table leaves open: the roles, and the parts of every kind.
  * @throws RequestProblem 400 that names the field
