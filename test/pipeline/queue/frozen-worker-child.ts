@@ -1,4 +1,4 @@
-/** A worker that stops itself with SIGSTOP before its Nth step to the outside, and tells its parent before. */
+/** A worker that stops itself with SIGSTOP before its Nth step to the outside, or the one of a name, and tells its parent before. */
 import { join } from 'node:path'
 import { Job, Queue, Worker as Receiver } from 'bullmq'
 import { systemClock } from '../../../src/context.ts'
@@ -24,7 +24,7 @@ let hasBegun = false
 let count = 0
 
 function step(name: string): void {
-  if (!hasBegun || ++count !== Number(at)) return
+  if (!hasBegun || (++count !== Number(at) && name !== at)) return
   process.send!({ frozen: name })
   process.kill(process.pid, 'SIGSTOP')
 }
