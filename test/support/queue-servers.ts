@@ -13,8 +13,6 @@ export interface QueueServer {
   /** As a power cut does, as far as processes go. */
   kill(): Promise<void>
   start(): Promise<void>
-  /** Stops it, takes its data away, and starts it. */
-  wipe(): Promise<void>
   /** Ends it and removes its folder. */
   remove(): Promise<void>
 }
@@ -64,9 +62,6 @@ export async function startRedis(settings: Readonly<Record<string, string>> = {}
         },
       ),
     isReady: /Ready to accept connections/,
-    clear: () => {
-      for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true })
-    },
   })
 }
 
@@ -80,26 +75,12 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
   chmodSync(folder, 0o755)
   if (user !== undefined) chownSync(folder, user.uid, user.gid)
   const options = { ...user, cwd: folder, env: { PATH: process.env['PATH'], LC_ALL: 'C' } }
-  const init = () => {
-    const flags = [
-      '-D',
-      data,
-      '-U',
-      'postgres',
-      '-A',
-      'trust',
-      '-E',
-      'UTF8',
-      '--no-sync',
-      '--no-instructions',
-    ]
-    const { status, stderr } = spawnSync(join(postgresPrograms!, 'initdb'), flags, {
-      ...options,
-      encoding: 'utf8',
-    })
-    if (status !== 0) throw new Error(`initdb ended with ${status}: ${stderr}`)
-  }
-  init()
+  const flags = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--no-instructions']
+  const { status, stderr } = spawnSync(join(postgresPrograms!, 'initdb'), flags, {
+    ...options,
+    encoding: 'utf8',
+  })
+  if (status !== 0) throw new Error(`initdb ended with ${status}: ${stderr}`)
   const all = {
     port: String(port),
     listen_addresses: '127.0.0.1',
@@ -121,10 +102,6 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
     isReady: /database system is ready to accept/,
     // The fast shutdown: it ends connections rather than waiting for them.
     stopSignal: 'SIGINT',
-    clear: () => {
-      rmSync(data, { recursive: true })
-      init()
-    },
   })
 }
 
@@ -140,10 +117,9 @@ interface ServerParts {
   /** What it says when it can be used. */
   readonly isReady: RegExp
   readonly stopSignal?: NodeJS.Signals
-  readonly clear: () => void
 }
 
-async function keepServer({ folder, url, spawn, isReady, stopSignal = 'SIGTERM', clear }: ServerParts) {
+async function keepServer({ folder, url, spawn, isReady, stopSignal = 'SIGTERM' }: ServerParts) {
   let child: ChildProcess | undefined
 
   const start = async () => {
@@ -187,11 +163,6 @@ async function keepServer({ folder, url, spawn, isReady, stopSignal = 'SIGTERM',
     start,
     stop: () => end(stopSignal),
     kill: () => end('SIGKILL'),
-    async wipe() {
-      await end(stopSignal)
-      clear()
-      await start()
-    },
     async remove() {
       // In order: what PostgreSQL shares between its processes would stay behind.
       await end(stopSignal)

@@ -3,6 +3,7 @@ import { systemClock } from '../../../src/context.ts'
 import { ModelgateError } from '../../../src/errors.ts'
 import { QueueServer } from '../../../src/pipeline/queue/queue-server.ts'
 import { readQueueUrl } from '../../../src/pipeline/queue/queue-url.ts'
+import { closedPort } from '../../support/local-server.ts'
 import {
   forTest,
   hasPostgres,
@@ -35,43 +36,35 @@ async function refusal(
 }
 
 describe.skipIf(!hasPostgres)('PostgreSQL (needs postgresql)', () => {
-  test.each([
-    [
-      { fsync: 'off' },
-      `The queue at postgres://127.0.0.1/postgres cannot be used: fsync is off, ${loss}`,
-      'Set fsync = on in its configuration.',
-    ],
-    [
-      { default_transaction_read_only: 'on' },
-      'The queue at postgres://127.0.0.1/postgres cannot be used: it cannot be written.',
-      'Set default_transaction_read_only = off for its user.',
-    ],
-  ])('%j is refused', async (settings, message, hint) => {
-    const { url } = await forTest(startPostgres(settings))
-    expect(await refusal(url)).toEqual({ exitCode: 2, code: 'queue_refused', message, hint })
+  test('one that answers before what it has been told is on its disk is refused', async () => {
+    const { url } = await forTest(startPostgres({ fsync: 'off' }))
+    expect(await refusal(url)).toEqual({
+      exitCode: 2,
+      code: 'queue_refused',
+      message: `The queue at postgres://127.0.0.1/postgres cannot be used: fsync is off, ${loss}`,
+      hint: 'Set fsync = on in its configuration.',
+    })
   })
 
-  test('a server that answers commits before they are on the disk does not do so here', async () => {
+  test('one that does not wait for its disk by default does so here, one that cannot be written is refused', async () => {
     const { url } = await forTest(startPostgres({ synchronous_commit: 'off' }))
     const server = await open(url)
     expect(server.identity).toMatch(/^[0-9a-f]{32}$/)
     await server.close()
-    expect(await refusal(`${url}?options=-c%20default_transaction_read_only%3Don`)).toMatchObject({
-      exitCode: 2,
+    const refused = { exitCode: 2, code: 'queue_refused' }
+    expect(await refusal(`${url}?options=-c%20default_transaction_read_only%3Don`)).toEqual({
+      ...refused,
+      message: 'The queue at postgres://127.0.0.1/postgres cannot be used: it cannot be written.',
+      hint: 'Set default_transaction_read_only = off for its user.',
     })
-  })
-
-  test('a user or a database that is not there is wrong usage', async () => {
-    const { url } = await forTest(startPostgres())
+    // A user or a database that is not there.
     expect(await refusal(url.replace('postgres@', 'nobody:hidden@'))).toEqual({
-      exitCode: 2,
-      code: 'queue_refused',
+      ...refused,
       message: 'The queue at postgres://127.0.0.1/postgres refuses: role "nobody" does not exist.',
       hint: addressHint,
     })
     expect(await refusal(url.replace(/postgres$/, 'jobs'))).toEqual({
-      exitCode: 2,
-      code: 'queue_refused',
+      ...refused,
       message: 'The queue at postgres://127.0.0.1/jobs refuses: database "jobs" does not exist.',
       hint: addressHint,
     })
@@ -136,38 +129,38 @@ describe.skipIf(!hasRedis)('Redis (needs redis-server)', () => {
 describe.each(queueServers)('$name', ({ isThere, needs, start }) => {
   beforeEach(({ skip }) => skip(!isThere, `needs ${needs}`))
 
-  test('all who start at once find one identity, which a restart keeps and the loss of the data does not', async () => {
+  test('all find one identity and one winner of an attempt, which a restart keeps', async () => {
     const server = await forTest(start())
-    const identities = async (count: number) => {
-      const all = await Promise.all(Array.from({ length: count }, () => open(server.url)))
-      await Promise.all(all.map((one) => one.close()))
-      return [...new Set(all.map(({ identity }) => identity))]
-    }
-    const [first, ...others] = await identities(5)
+    const { url } = server
+    const identities = (all: readonly QueueServer[]) => [...new Set(all.map(({ identity }) => identity))]
+    const openMany = (count: number) => Promise.all(Array.from({ length: count }, () => open(url)))
+    const close = (all: readonly QueueServer[]) => Promise.all(all.map((one) => one.close()))
+    const all = await openMany(4)
+    const [first, ...others] = identities(all)
     expect(others).toEqual([])
-    await server.kill()
-    await server.start()
-    expect(await identities(1)).toEqual([first])
-    await server.wipe()
-    expect(await identities(1)).not.toEqual([first])
-  })
-
-  test('of many who want to win an attempt, one does, and all read who', async () => {
-    const server = await forTest(start())
-    const all = await Promise.all([1, 2, 3, 4].map(() => open(server.url)))
     for (let attempt = 0; attempt < 20; attempt++) {
       const winners = await Promise.all(all.map((one, at) => one.win(`a${attempt}`, `worker ${at}`)))
       expect(new Set(winners).size).toBe(1)
     }
-    await Promise.all(all.map((one) => one.close()))
-  })
-
-  test('a server that is away is named without its password', async () => {
-    const server = await forTest(start())
-    const url = server.url.replace('//', '//user:hidden@').replace('postgres@', '')
-    await server.stop()
-    const error = await refusal(url)
-    expect(error).toMatchObject({ exitCode: 6, code: 'queue_unreachable' })
-    expect(error.message).not.toContain('hidden')
+    await close(all)
+    await server.kill()
+    await server.start()
+    const again = await openMany(1)
+    expect(identities(again)).toEqual([first])
+    expect(await again[0]!.win('a0', 'another')).toMatch(/^worker/)
+    await close(again)
+    // As where the data are lost.
+    const other = [await open(url.startsWith('redis') ? `${url}/1` : url.replace(/postgres$/, 'template1'))]
+    expect(identities(other)).not.toEqual([first])
+    await close(other)
   })
 })
+
+test.each(['redis', 'postgres'])(
+  'a server on %s that is away is named without its password',
+  async (kind) => {
+    const error = await refusal(`${kind}://user:hidden@127.0.0.1:${await closedPort()}`)
+    expect(error).toMatchObject({ exitCode: 6, code: 'queue_unreachable' })
+    expect(error.message).not.toContain('hidden')
+  },
+)
