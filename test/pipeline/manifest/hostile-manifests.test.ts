@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mistakesIn } from './manifest-files.ts'
+import { mistakesIn, oneJob } from './manifest-files.ts'
 
 /** Each alias stands for nine of the one before it. */
 const bomb = [
@@ -33,4 +33,13 @@ test.each<[what: string, manifest: string, mistake: string]>([
   const found = await mistakesIn(manifest)
   expect(found).toHaveLength(1)
   expect(found[0]).toContain(`modelgate.yaml:${mistake}`)
+})
+
+test('too many instances of all jobs are refused', async () => {
+  const each = oneJob('each: data.csv', 'respond: { input: "${id}" }', 'out: "${id}.txt"')
+  const manifest = each.replace('  hero:', '  first: { respond: { input: x }, out: x.txt }\n  hero:')
+  const rows = Array.from({ length: 100_000 }, (_, at) => `row-${at}`).join('\n')
+  expect(await mistakesIn(manifest, { 'data.csv': `id\n${rows}\n` })).toEqual([
+    'modelgate.yaml:4:3: With this job there are more than 100000 instances.',
+  ])
 })

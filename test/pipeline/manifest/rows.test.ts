@@ -49,6 +49,12 @@ test.each([
   expect(rowsOfCsv(text).problems).toEqual([{ line, column, message }])
 })
 
+test('reads no more than 100,000 rows', () => {
+  expect(rowsOfCsv(`id\n${Array.from({ length: 100_001 }, (_, at) => `row-${at}\n`).join('')}`).problems).toEqual(
+    [{ line: 100_002, column: 1, message: 'There are more than 100000 rows.' }],
+  )
+})
+
 test('tells every mistake, and reads the other rows', () => {
   const { rows, problems } = rowsOfCsv('a,id\n1\n"x\ny",2\n3,4,5\n')
   expect(rows).toEqual([{ id: '2', columns: { a: 'x\ny', id: '2' } }])
