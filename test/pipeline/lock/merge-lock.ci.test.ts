@@ -1,6 +1,4 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Lock, LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
@@ -35,29 +33,13 @@ function judge(
 
 const file = 'modelgate.lock'
 
-/** Merges two branches of a repository, and returns the lock as Git leaves it. */
-function gitMerge(base: Lock, ours: Lock, theirs: Lock, style = 'merge') {
+/** `git merge-file` is the merge of `git merge` for one file, without a repository. */
+function gitMerge(base: Lock, ours: Lock, theirs: Lock, style = '') {
   const folder = temporaryFolder()
-  const git = (...args: string[]) =>
-    spawnSync('git', ['-c', 'user.name=A', '-c', 'user.email=a@example.com', ...args], {
-      cwd: folder,
-      encoding: 'utf8',
-      env: { PATH: process.env['PATH'], HOME: folder, GIT_CONFIG_NOSYSTEM: '1' },
-    })
-  const commit = (lock: Lock, name: string) => {
-    writeFileSync(join(folder, file), formatLock(lock))
-    git('add', '.')
-    git('commit', '-qm', name)
-  }
-  git('init', '-q', '-b', 'main')
-  git('config', 'merge.conflictStyle', style)
-  commit(base, 'base')
-  git('switch', '-qc', 'topic')
-  commit(theirs, 'theirs')
-  git('switch', '-q', 'main')
-  commit(ours, 'ours')
-  const { status } = git('merge', '-q', 'topic')
-  return { isClean: status === 0, text: readFileSync(join(folder, file), 'utf8') }
+  writeFiles(folder, { base: formatLock(base), ours: formatLock(ours), theirs: formatLock(theirs) })
+  const args = ['merge-file', '-p', ...(style === '' ? [] : [style]), 'ours', 'base', 'theirs']
+  const { status, stdout } = spawnSync('git', args, { cwd: folder, encoding: 'utf8' })
+  return { isClean: status === 0, text: stdout }
 }
 
 const lockOf = (blocks: Readonly<Record<string, LockBlock>>): Lock => new Map(Object.entries(blocks))
@@ -75,7 +57,7 @@ const changed = (lock: Lock, changes: Readonly<Record<string, LockBlock | null>>
 const disputed = (style?: string) =>
   gitMerge(base, changed(base, { d: block(20) }), changed(base, { d: block(21) }), style).text
 
-describe.each(['merge', 'diff3', 'zdiff3'])('conflicts in the style %s', (style) => {
+describe.each(['', '--diff3', '--zdiff3'])('conflicts in the style %j', (style) => {
   test('of one instance: the side of the manifest is taken, and told', async () => {
     const text = disputed(style)
     expect(() => parseLock(text, file)).toThrow('conflict markers')
@@ -147,7 +129,7 @@ test('what is dropped is told in order, whichever side it was of', async () => {
 test('marks may have no label, and within a line they are text', async () => {
   const prompt = 'a ||||||| b ======= c >>>>>>> d <<<<<<< e'
   const [start, ours, theirs] = [0, 20, 21].map((number) => lockOf({ d: block(number, { prompt }) }))
-  const { text } = gitMerge(start!, ours!, theirs!, 'diff3')
+  const { text } = gitMerge(start!, ours!, theirs!, '--diff3')
   const bare = text.replaceAll(/^([<|=>]{7}).*$/gm, '$1')
   expect(bare.match(/^.{7}$/gm)).toEqual(['<<<<<<<', '|||||||', '=======', '>>>>>>>'])
   expect((await resolveLock(bare, file, judge({ d: 21 }))).lock).toEqual(theirs)
@@ -181,7 +163,7 @@ test('what depends on a dropped instance is dropped as well', async () => {
 })
 
 test('line breaks of Windows', async () => {
-  const resolved = await resolveLock(disputed('diff3').replaceAll('\n', '\r\n'), file, judge({ d: 21 }))
+  const resolved = await resolveLock(disputed('--diff3').replaceAll('\n', '\r\n'), file, judge({ d: 21 }))
   expect(resolved.lock).toEqual(changed(base, { d: block(21) }))
 })
 
@@ -244,16 +226,7 @@ test('marks within a block, as in a lock that was formatted anew', async () => {
   expect(resolved.lock).toEqual(changed(base, { d: block(1, { key: digest(21) }) }))
 })
 
-/** `git merge-file` is the merge of `git merge` for one file, without a repository. */
-function mergeFile(folder: string, start: Lock, ours: Lock, theirs: Lock, ...style: string[]) {
-  writeFiles(folder, { base: formatLock(start), ours: formatLock(ours), theirs: formatLock(theirs) })
-  const args = ['merge-file', '-p', ...style, 'ours', 'base', 'theirs']
-  const { status, stdout } = spawnSync('git', args, { cwd: folder, encoding: 'utf8' })
-  return { isClean: status === 0, text: stdout }
-}
-
 test('whatever two branches do to instances that are no neighbours, Git merges it', async () => {
-  const folder = temporaryFolder()
   const action = fc.constantFrom('none', 'add', 'change', 'drop')
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 3, maxLength: 12 }), async (actions) => {
@@ -267,7 +240,7 @@ test('whatever two branches do to instances that are no neighbours, Git merges i
         if (what !== 'drop')
           for (const lock of [own, expected!]) lock.set(id, block(what === 'none' ? at : 100 + at))
       }
-      const { isClean, text } = mergeFile(folder, start!, ours!, theirs!)
+      const { isClean, text } = gitMerge(start!, ours!, theirs!)
       expect(isClean).toBe(true)
       expect(parseLock(text, file)).toEqual(expected)
     }),
@@ -276,7 +249,6 @@ test('whatever two branches do to instances that are no neighbours, Git merges i
 })
 
 test('whatever two branches do: nothing is lost that one of them changed and the manifest asks for', async () => {
-  const folder = temporaryFolder()
   const ids = [...'abcdefghijkl']
   const change = fc.constantFrom('keep', 'ours', 'theirs', 'both', 'drop ours', 'drop theirs')
   await fc.assert(
@@ -298,7 +270,7 @@ test('whatever two branches do: nothing is lost that one of them changed and the
           if (side === 'keep' && present.includes(id)) wanted[id] = present.indexOf(id)
         }
         const [ours, theirs] = [changed(start, sides.ours), changed(start, sides.theirs)]
-        const { text } = mergeFile(folder, start, ours, theirs, ...(isDiff3 ? ['--diff3'] : []))
+        const { text } = gitMerge(start, ours, theirs, isDiff3 ? '--diff3' : '')
         const { lock } = await resolveLock(text, file, judge(wanted))
         const expected = Object.fromEntries(Object.entries(wanted).map(([id, number]) => [id, block(number)]))
         expect(lock).toEqual(lockOf(expected))
