@@ -13,6 +13,7 @@ import { projectOf, type Project } from '../../../src/pipeline/project.ts'
 import { failureOf } from '../../support/config-place.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { withFsHook, type FsHook } from '../../support/fs-faults.ts'
+import { amount } from '../../support/sample.ts'
 import { until } from '../../support/until.ts'
 import { sampleProject } from './journal-samples.ts'
 
@@ -272,11 +273,14 @@ test.each(['/proc/sys/kernel/random/boot_id', '/proc/self/ns/pid'])(
   },
 )
 
+/** How often they race. */
+const rounds = amount({ quick: 0, ci: 8, full: 25 })
+
 test('of those that race for what a dead one has left, exactly one becomes the owner', async () => {
   const project = sampleProject()
   const record = { ...(await recordOf(project)), process: deadProcess() }
   const children = Array.from({ length: 4 }, () => startChild(project))
-  for (let round = 0; round < 25; round++) {
+  for (let round = 0; round < rounds; round++) {
     leave(project, record)
     const answers = await Promise.all(children.map(({ say }) => say('take')))
     expect(answers.toSorted(), `round ${round}`).toEqual(['owner', 'run_owned', 'run_owned', 'run_owned'])
