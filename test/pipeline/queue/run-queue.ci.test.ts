@@ -266,7 +266,7 @@ describe.each(queueServers)('a run through a queue on $name', ({ isThere, needs,
 })
 
 // What is the same whatever the server is, on the one that is there.
-const [someServer] = queueServers.filter(({ isThere }) => isThere)
+const someServer = queueServers.find(({ isThere }) => isThere)
 
 describe.skipIf(someServer === undefined)('a run through a queue (needs redis-server or postgresql)', () => {
   let server: QueueServer
