@@ -66,7 +66,6 @@ const elsewhere = 'A request was sent to another queue: run it with that --queue
 type Row = [name: string, steps: readonly Step[], state: Assessment['state'], more?: More]
 
 const rows: Row[] = [
-  ['nothing is there', [], 'new', { toMake: [1] }],
   [
     'the file is gone, and its bytes were put aside',
     [make, lose, keep],
@@ -78,32 +77,6 @@ const rows: Row[] = [
     [make, lose],
     'lost',
     { reasons: ['assets/hero.png is missing, and its bytes are not in .modelgate.'] },
-  ],
-  [
-    'the file is gone, and other bytes lie under its digest',
-    [
-      make,
-      lose,
-      keep,
-      (world) => {
-        const { sha256 } = world.lock.get('hero')!.outputs[0]!
-        world.write({ [`.modelgate/replaced/${sha256.slice(0, 2)}/${sha256}`]: 'planted' })
-      },
-    ],
-    'lost',
-  ],
-  [
-    'lost, and asked for again',
-    [make, lose],
-    'stale',
-    { forced: again, reasons: ['It is to be generated again.'], toMake: [1] },
-  ],
-  ['fresh, and asked for again', [make], 'stale', { forced: again, toMake: [1] }],
-  [
-    'the file was changed by hand',
-    [make, paint],
-    'changed',
-    { reasons: ['assets/hero.png differs from the lock.'] },
   ],
   ['the file was changed by hand, and so was the prompt', [make, paint, edit], 'changed'],
   ['the file was changed by hand, and is asked for again', [make, paint], 'changed', { forced: again }],
@@ -132,30 +105,14 @@ const rows: Row[] = [
     'new',
     { forced: force, toMake: [1] },
   ],
-  ['the prompt differs', [make, edit], 'stale', { reasons: ['`prompt` changed.'], toMake: [1] }],
-  ['the prompt differs, and the file is gone', [make, edit, lose], 'stale', { toMake: [1] }],
-  [
-    'the prompt is one that a journal has a result of',
-    [record('one'), edit, makes('two'), define()],
-    'restorable',
-    { reasons: ['Its result was made before.'] },
-  ],
   ['a journal has a result whose bytes are gone', [record('one'), forget], 'new', { toMake: [1] }],
-  ['a journal has a result that was discarded', [record('one'), discard], 'new', { toMake: [1] }],
   ['the file is the result that a journal has', [record('one'), write('one')], 'restorable'],
   ['a file is in the way of a result that a journal has', [record('one'), write('mine')], 'in_the_way'],
-  ['a result was rejected', [define(asserted), offer('bad one')], 'rejected', { reasons: ['It is bad.'] }],
   [
     'a rejected result, whose files are gone, is not made again',
     [record('bad one', ['It was bad.']), forget],
     'rejected',
     { reasons: ['It was bad.', 'Its files are gone.'] },
-  ],
-  [
-    'the assert that rejected a result was loosened',
-    [record('bad one', ['It was bad.'])],
-    'restorable',
-    { reasons: ['It was rejected, and is accepted now.'] },
   ],
   [
     'a rejected result is asked for again',
@@ -176,18 +133,6 @@ const rows: Row[] = [
     { reasons: ['It is other again.'] },
   ],
   [
-    'a request was sent, and no more is known',
-    [send()],
-    'unknown',
-    { reasons: ['A request was sent, and its outcome is not known.'] },
-  ],
-  [
-    'a request was given to a queue that is not asked',
-    [send(undefined, 'a queue')],
-    'unknown',
-    { reasons: [elsewhere] },
-  ],
-  [
     'a request that may be repeated was given to a queue that is not asked',
     [define({ onUnknown: 'retry' }), send(undefined, 'a queue')],
     'unknown',
@@ -199,13 +144,6 @@ const rows: Row[] = [
     'new',
     { reasons: ['It is with the queue.'], toMake: [1] },
   ],
-  [
-    'a request was sent, and may be sent again',
-    [define({ onUnknown: 'retry' }), send()],
-    'new',
-    { toMake: [1] },
-  ],
-  ['a request was sent, and is asked for again', [send()], 'new', { forced: again, toMake: [1] }],
   [
     'a request was sent, and its job is known',
     [send('video_1')],
@@ -244,22 +182,6 @@ const rows: Row[] = [
     'fresh',
   ],
   [
-    'it was renamed',
-    [
-      define({ output: 'assets/hero.png', ...same }, 'banner'),
-      makes('one', {}, 'banner'),
-      (world) => world.undefine('banner'),
-    ],
-    'restorable',
-    { reasons: ['It was banner before.'] },
-  ],
-  [
-    'its output was moved',
-    [make, move],
-    'restorable',
-    { reasons: ['assets/hero.png is to be assets/first.png.'] },
-  ],
-  [
     'its output was moved, and the file already is there',
     [make, move, lose, write('one', 'assets/first.png')],
     'restorable',
@@ -282,7 +204,6 @@ const rows: Row[] = [
     'adopted',
     { reasons: ['`prompt` changed.', 'It was adopted by Ada, 2026-11-26.'] },
   ],
-  ['adopted, with another prompt, of which there is a result', [adopted, edit, offer('two')], 'adopted'],
   [
     'adopted, with another prompt, and the file is gone',
     [adopted, edit, lose, keep],
@@ -303,7 +224,6 @@ const rows: Row[] = [
   ['adopted, with another prompt, and made again', [adopted, edit, discard, record('two')], 'restorable'],
   ['adopted, with the same prompt', [adopted], 'fresh'],
   ['frozen, with another prompt', [make, define({ ...edited, isFrozen: true })], 'fresh'],
-  ['frozen, and asked for again', [make, define({ ...edited, isFrozen: true })], 'fresh', { forced: again }],
   [
     'frozen, with nothing locked',
     [define({ isFrozen: true })],
@@ -311,7 +231,6 @@ const rows: Row[] = [
     { reasons: ['It is frozen, and none of it is locked.'] },
   ],
   ['frozen, with a file that could be adopted', [define({ isFrozen: true }), write('mine')], 'in_the_way'],
-  ['four candidates are wanted', [define({ variants: 4 })], 'new', { toMake: [1, 2, 3, 4] }],
   [
     'some candidates are there',
     [define({ variants: 4 }), offer('one', 1), offer('three', 3)],
@@ -330,14 +249,12 @@ const rows: Row[] = [
     'rejected',
     { reasons: ['Candidate 1: It is bad.', 'Candidate 2: It is bad.'] },
   ],
-  ['the manifest picks a candidate', [define({ variants: 2, pick: 2 }), offer('two', 2)], 'restorable'],
   [
     'the manifest picks a candidate that is not there: the others are not made',
     [define({ variants: 4, pick: 3 })],
     'new',
     { toMake: [3] },
   ],
-  ['a candidate was picked', [define({ variants: 2 }), makeSecond], 'fresh'],
   [
     'a candidate was picked, and the manifest picks another one',
     [define({ variants: 2 }), makeSecond, offer('one', 1), define({ variants: 2, pick: 1 })],
@@ -371,7 +288,6 @@ const rows: Row[] = [
     [define({ variants: 2 }), makeSecond, offer('another two', 2), lose],
     'lost',
   ],
-  ['a candidate was discarded, and not yet removed', [offer('one'), discard], 'new', { toMake: [1] }],
   [
     'an output of a job that is gone has the same bytes, which does not count',
     [
@@ -395,15 +311,6 @@ const rows: Row[] = [
       define({ output: 'assets/{id}.png' }),
       makes('one', { outputs: [factsOf('assets/mine.png', 'one')], request_id: null, adopted: 'Ada' }),
       write('one', 'assets/mine.png'),
-    ],
-    'fresh',
-  ],
-  [
-    'a text has other line breaks',
-    [
-      define({ lane: 'text', command: 'generate', output: 'hero.txt' }),
-      makes('one\ntwo\n'),
-      write('one\r\ntwo\r\n', 'hero.txt'),
     ],
     'fresh',
   ],

@@ -180,25 +180,6 @@ test.each<[string, Instance['fields']]>([
   expect(names.filter((name) => before!.fields[name] !== after!.fields[name])).toEqual(Object.keys(change))
 })
 
-test('command and gateway change the key, and digests of their own', async () => {
-  const before = await keysOf({ ...base, fields }, null, inputs())
-  const edit = await keysOf({ ...base, command: 'image edit', fields }, null, inputs())
-  expect(edit!.keys).not.toEqual(before!.keys)
-  expect({ ...edit!.fields, $command: before!.fields['$command'] }).toEqual(before!.fields)
-  const studio = await keysOf({ ...base, fields }, 'studio', inputs())
-  const office = await keysOf({ ...base, fields }, 'office', inputs())
-  expect(new Set([before, studio, office].map((found) => found!.keys[0])).size).toBe(3)
-  expect(Object.keys(studio!.fields).toSorted()).toEqual([
-    '$command',
-    '$gateway',
-    'image',
-    'model',
-    'prompt',
-    'size',
-  ])
-  expect(studio!.fields['$gateway']).not.toBe(office!.fields['$gateway'])
-})
-
 test('each variant has a key; more of them keep those that are there', async () => {
   const keys = async (variants: number) => (await keysOf({ ...base, fields, variants }, null, inputs()))!.keys
   const four = await keys(4)

@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { planRun } from '../../../src/pipeline/plan/plan-run.ts'
+import type { State } from '../../../src/pipeline/plan/project-state.ts'
 import { upstreamFiles } from '../../../src/pipeline/plan/result-files.ts'
 import { createSampleWorld, factsOf, fileField, textFields, type SampleWorld } from './sample-world.ts'
-
-const prompt = textFields({ prompt: 'Wide' })
 
 /** `banner` is made from `hero`; both are locked, and their files are there. */
 async function createChain(): Promise<SampleWorld> {
   const world = createSampleWorld()
   world.define('hero')
+  const prompt = textFields({ prompt: 'Wide' })
   world.define('banner', { command: 'image edit', fields: { ...prompt, image: fileField('@hero') } })
   await world.make('hero', 'one')
   await world.make('banner', 'wide')
@@ -21,122 +21,110 @@ async function statesOf(world: SampleWorld): Promise<Record<string, string>> {
   return Object.fromEntries([...assessments].map(([id, { state }]) => [id, state]))
 }
 
-describe('what another instance is made from', () => {
-  test('is to be made first', async () => {
-    const world = await createChain()
-    world.define('hero', { fields: textFields({ prompt: 'Another picture' }) })
-    const { assessments, creates } = await world.plan()
-    expect(assessments.get('banner')).toMatchObject({
-      state: 'pending',
-      key: null,
-      reasons: ['It needs @hero, which is made first.'],
-    })
-    expect(creates).toBe(2)
-  })
+type Step = (world: SampleWorld) => unknown
 
-  test('was made again: the field that refers to it is named', async () => {
-    const world = await createChain()
-    await world.make('hero', 'two')
-    expect(await world.assess('banner')).toMatchObject({
-      state: 'stale',
-      reasons: ['`image` changed (@hero).'],
-    })
-  })
+const paint: Step = (world) => world.write({ 'assets/hero.png': 'painted over' })
+const rephrase: Step = (world) => world.define('hero', { fields: textFields({ prompt: 'Another picture' }) })
+const shorten: Step = (world) =>
+  world.define('banner', { command: 'image edit', fields: { image: fileField('@hero') } })
+const choose: Step = (world) => world.define('hero', { variants: 2 })
 
-  test('was changed by hand: the locked bytes count', async () => {
-    const world = await createChain()
-    world.write({ 'assets/hero.png': 'painted over' })
-    expect(await statesOf(world)).toEqual({ hero: 'changed', banner: 'fresh' })
-  })
+test.each<[what: string, steps: readonly Step[], hero: State, banner: State, reasons: readonly string[]]>([
+  ['is to be made first', [rephrase], 'stale', 'pending', ['It needs @hero, which is made first.']],
+  [
+    'was made again',
+    [(world) => world.make('hero', 'two')],
+    'fresh',
+    'stale',
+    // The field that refers to it is named.
+    ['`image` changed (@hero).'],
+  ],
+  ['was changed by hand: the locked bytes count', [paint], 'changed', 'fresh', []],
+  [
+    'was changed by hand, and the locked bytes are not at hand',
+    [paint, shorten],
+    'changed',
+    'blocked',
+    ['It needs @hero, whose bytes are gone.'],
+  ],
+  [
+    'was changed by hand, and the locked bytes were put aside',
+    [paint, shorten, (world) => world.keep('one')],
+    'changed',
+    'stale',
+    ['`prompt` was removed.'],
+  ],
+  [
+    'was changed by hand and in the manifest',
+    [paint, rephrase],
+    'changed',
+    'blocked',
+    ['It needs @hero, which was changed by hand.'],
+  ],
+  [
+    'does not hold its asserts',
+    [(world) => world.make('hero', 'bad one'), (world) => world.define('hero', { asserts: { width: 1 } })],
+    'rejected',
+    'blocked',
+    ['It needs @hero, which was rejected.'],
+  ],
+  [
+    'cannot be moved: the locked bytes count',
+    [(world) => world.define('hero', { output: 'new.png' }), (world) => world.write({ 'new.png': 'mine' })],
+    'in_the_way',
+    'fresh',
+    [],
+  ],
+  [
+    'waits for a choice',
+    [choose, (world) => world.offer('hero', 'two', 2)],
+    'awaiting',
+    'blocked',
+    ['It needs @hero, of which no candidate is picked.'],
+  ],
+  [
+    'is to be made, and then waits for a choice',
+    [(world) => world.lock.clear(), (world) => world.remove('assets'), choose],
+    'new',
+    'blocked',
+    ['It needs @hero, of which no candidate is picked.'],
+  ],
+])('what another instance is made from %s', async (_, steps, hero, banner, reasons) => {
+  const world = await createChain()
+  for (const step of steps) await step(world)
+  expect((await world.assess('hero')).state).toBe(hero)
+  expect(await world.assess('banner')).toMatchObject({ state: banner, reasons })
+})
 
-  test('was changed by hand, and the locked bytes are not at hand', async () => {
-    const world = await createChain()
-    world.write({ 'assets/hero.png': 'painted over' })
-    world.define('banner', { command: 'image edit', fields: { image: fileField('@hero') } })
-    expect(await world.assess('banner')).toMatchObject({
-      state: 'blocked',
-      toMake: [],
-      reasons: ['It needs @hero, whose bytes are gone.'],
-    })
-    world.keep('one')
-    expect(await world.assess('banner')).toMatchObject({ state: 'stale', reasons: ['`prompt` was removed.'] })
+test('something is to be made first, and something else stands still: it is not waited for', async () => {
+  const world = createSampleWorld()
+  world.define('hero')
+  world.define('logo')
+  world.define('banner', { variants: 3, fields: { image: fileField('@hero', '@logo') } })
+  expect((await world.plan()).creates).toBe(5)
+  world.write({ 'assets/logo.png': 'mine' })
+  expect(await world.assess('banner')).toMatchObject({
+    state: 'blocked',
+    reasons: ['It needs @logo, in whose place there is another file.'],
   })
+})
 
-  test('was changed by hand and in the manifest', async () => {
-    const world = await createChain()
-    world.write({ 'assets/hero.png': 'painted over' })
-    world.define('hero', { fields: textFields({ prompt: 'Another picture' }) })
-    expect(await world.assess('banner')).toMatchObject({
-      state: 'blocked',
-      reasons: ['It needs @hero, which was changed by hand.'],
-    })
-  })
-
-  test('does not hold its asserts: what is fresh stays so, and nothing more is made from it', async () => {
-    const world = await createChain()
-    await world.make('hero', 'bad one')
-    world.define('hero', { asserts: { width: 1 } })
-    expect(await world.assess('banner')).toMatchObject({
-      state: 'blocked',
-      reasons: ['It needs @hero, which was rejected.'],
-    })
-  })
-
-  test('cannot be moved: the locked bytes count all the same', async () => {
-    const world = await createChain()
-    world.define('hero', { output: 'new/hero.png' })
-    world.write({ 'new/hero.png': 'mine' })
-    expect(await statesOf(world)).toEqual({ hero: 'in_the_way', banner: 'fresh' })
-  })
-
-  test('is to be made first, and something else stands still: it is not waited for', async () => {
-    const world = createSampleWorld()
-    world.define('hero')
-    world.define('logo')
-    world.define('banner', { variants: 3, fields: { image: fileField('@hero', '@logo') } })
-    expect((await world.plan()).creates).toBe(5)
-    world.write({ 'assets/logo.png': 'mine' })
-    expect(await world.assess('banner')).toMatchObject({
-      state: 'blocked',
-      reasons: ['It needs @logo, in whose place there is another file.'],
-    })
-  })
-
-  test('waits for a choice', async () => {
-    const world = await createChain()
-    world.define('hero', { variants: 2 })
-    await world.offer('hero', 'two', 2)
-    expect(await world.assess('banner')).toMatchObject({
-      state: 'blocked',
-      reasons: ['It needs @hero, of which no candidate is picked.'],
-    })
-  })
-
-  test('is to be made, and then waits for a choice', async () => {
-    const world = createSampleWorld()
-    world.define('hero', { variants: 2 })
-    world.define('banner', { fields: { image: fileField('@hero') } })
-    expect(await statesOf(world)).toEqual({ hero: 'new', banner: 'blocked' })
-    expect((await world.plan()).creates).toBe(2)
-  })
-
-  test('is a candidate, picked or not', async () => {
-    const world = createSampleWorld()
-    world.define('hero', { variants: 2 })
-    world.define('banner', { fields: { image: fileField('@hero#2') } })
-    expect(await statesOf(world)).toEqual({ hero: 'new', banner: 'pending' })
-    await world.offer('hero', 'one', 1)
-    const second = await world.offer('hero', 'two', 2)
-    expect(await statesOf(world)).toEqual({ hero: 'awaiting', banner: 'new' })
-    await world.make('banner', 'wide')
-    await world.make('hero', 'two', { variant: 2, picked: 2 })
-    await world.results.remove(second)
-    expect(await statesOf(world)).toEqual({ hero: 'fresh', banner: 'fresh' })
-    await world.make('hero', 'one', { variant: 1, picked: 1 })
-    expect(await world.assess('banner')).toMatchObject({
-      state: 'blocked',
-      reasons: ['It needs @hero#2, a candidate that is not there.'],
-    })
+test('a candidate can be used, picked or not', async () => {
+  const world = createSampleWorld()
+  world.define('hero', { variants: 2 })
+  world.define('banner', { fields: { image: fileField('@hero#2') } })
+  expect(await statesOf(world)).toEqual({ hero: 'new', banner: 'pending' })
+  await world.offer('hero', 'one', 1)
+  const second = await world.offer('hero', 'two', 2)
+  expect(await statesOf(world)).toEqual({ hero: 'awaiting', banner: 'new' })
+  await world.make('banner', 'wide')
+  await world.make('hero', 'two', { variant: 2, picked: 2 })
+  await world.results.remove(second)
+  expect(await statesOf(world)).toEqual({ hero: 'fresh', banner: 'fresh' })
+  await world.make('hero', 'one', { variant: 1, picked: 1 })
+  expect(await world.assess('banner')).toMatchObject({
+    state: 'blocked',
+    reasons: ['It needs @hero#2, a candidate that is not there.'],
   })
 })
 
@@ -149,7 +137,7 @@ test('the files of a reference are the locked bytes, wherever they are', async (
   }
   const { sha256 } = world.lock.get('hero')!.outputs[0]!
   expect(await files()).toEqual([join(world.folder, 'assets/hero.png')])
-  world.write({ 'assets/hero.png': 'painted over' })
+  await paint(world)
   expect(await files()).toBeUndefined()
   world.keep('one')
   expect(await files()).toEqual([join(world.folder, '.modelgate/replaced', sha256.slice(0, 2), sha256)])
@@ -158,10 +146,8 @@ test('the files of a reference are the locked bytes, wherever they are', async (
 describe('names and places', () => {
   test('two jobs exchange their names: nothing is generated, and no file moves', async () => {
     const world = createSampleWorld()
-    const [hero, logo] = [
-      { fields: textFields({ prompt: 'Hero' }), output: 'hero.png' },
-      { fields: textFields({ prompt: 'Logo' }), output: 'logo.png' },
-    ]
+    const hero = { fields: textFields({ prompt: 'Hero' }), output: 'hero.png' }
+    const logo = { fields: textFields({ prompt: 'Logo' }), output: 'logo.png' }
     world.define('hero', hero)
     world.define('logo', logo)
     await world.make('hero', 'one')
@@ -178,7 +164,7 @@ describe('names and places', () => {
     expect(assessments.get('logo')).toMatchObject({ state: 'restorable', moves: [] })
   })
 
-  test('two jobs exchange their places, and the run may be killed after the first', async () => {
+  test('two jobs exchange their places, and the run was killed after the first', async () => {
     const world = createSampleWorld()
     world.define('hero', { output: 'one.png' })
     world.define('logo', { output: 'two.png' })
@@ -186,15 +172,6 @@ describe('names and places', () => {
     await world.make('logo', 'two')
     world.define('hero', { output: 'two.png' })
     world.define('logo', { output: 'one.png' })
-    const { assessments } = await world.plan()
-    expect(assessments.get('hero')).toMatchObject({
-      state: 'restorable',
-      reasons: ['one.png is to be two.png.'],
-      restore: { result: { outputs: [{ path: 'two.png', sha256: factsOf('', 'one').sha256 }] } },
-      // Its old place is that of the other one.
-      moves: [],
-    })
-    expect(assessments.get('logo')).toMatchObject({ state: 'restorable' })
     world.keep('two')
     world.write({ 'two.png': 'one' })
     expect(await statesOf(world)).toEqual({ hero: 'restorable', logo: 'restorable' })
@@ -262,38 +239,24 @@ describe('a plan', () => {
   test('sums what is known of the costs', async () => {
     const world = createSampleWorld()
     for (const id of ['one', 'two', 'three']) world.define(id)
-    const selected = new Set(['one', 'two', 'three'])
+    const known = { amount: 5n, currency: 'USD' }
+    const unknown = { amount: null, code: 'no_price', reason: 'no price for it' } as const
     const { signal } = new AbortController()
-    const plan = await planRun(world.world(), selected, {
+    const plan = await planRun(world.world(), new Set(['one', 'two', 'three']), {
       signal,
-      estimate: ({ id }) => ({
-        creates: 1,
-        cost:
-          id === 'two'
-            ? { amount: null, code: 'no_price', reason: 'no price for it' }
-            : { amount: 5n, currency: 'USD' },
-      }),
+      estimate: ({ id }) => ({ creates: 1, cost: id === 'two' ? unknown : known }),
     })
     expect(plan.cost).toEqual({ amount: 10n, currency: 'USD', without: 'no price for it' })
   })
 
-  test('names what the lock has and the manifest does not', async () => {
+  test('names what the lock has and the manifest does not, unless it has only another name', async () => {
     const world = createSampleWorld()
     for (const id of ['old', 'former']) {
       world.define(id)
       await world.make(id, id)
+      world.undefine(id)
     }
-    world.undefine('old')
-    world.undefine('former')
     world.define('hero', { fields: textFields({ prompt: 'A picture of former' }) })
     expect((await world.plan()).orphans).toEqual(['old'])
-  })
-
-  test('ends with the signal', async () => {
-    const world = createSampleWorld()
-    world.define('hero')
-    const signal = AbortSignal.abort(new Error('stopped'))
-    const estimate = () => ({ creates: 1, cost: null })
-    await expect(planRun(world.world(), new Set(['hero']), { estimate, signal })).rejects.toThrow('stopped')
   })
 })
