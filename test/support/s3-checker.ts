@@ -1,8 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { onTestFinished } from 'vitest'
 
 /** Who may use the server. */
@@ -35,8 +33,6 @@ export interface S3CheckerOptions {
   readonly now: () => number
   /** A server that refuses checksums, as older ones do; one that ignores them. */
   readonly checksums?: 'refused' | 'ignored'
-  /** Whether objects are all zeros: then only their lengths are kept. */
-  readonly isZeros?: boolean
 }
 
 export interface S3Checker {
@@ -119,10 +115,9 @@ const maxSkew = 15 * 60_000
  * and bytes that are not those of their digests.
  */
 export async function s3Checker(options: S3CheckerOptions): Promise<S3Checker> {
-  const { keys, buckets, now, region = 'us-east-1', checksums, isZeros = false } = options
+  const { keys, buckets, now, region = 'us-east-1', checksums } = options
   const objects = new Map<string, Buffer>()
   const digests = new Map<string, string>()
-  const lengths = new Map<string, number>()
   const requests: string[] = []
   const headers: IncomingMessage['headers'][] = []
   const written: string[] = []
@@ -162,11 +157,9 @@ export async function s3Checker(options: S3CheckerOptions): Promise<S3Checker> {
       throw new Refused(400, 'InvalidArgument')
     const hash = createHash('sha256')
     const chunks: Buffer[] = []
-    let length = 0
     for await (const chunk of request as AsyncIterable<Buffer>) {
       hash.update(chunk)
-      length += chunk.length
-      if (!isZeros) chunks.push(chunk)
+      chunks.push(chunk)
     }
     const digest = hash.digest()
     if (given['x-amz-content-sha256'] !== digest.toString('hex'))
@@ -174,7 +167,6 @@ export async function s3Checker(options: S3CheckerOptions): Promise<S3Checker> {
     const checksum = given['x-amz-checksum-sha256']
     if (checksum !== undefined && checksum !== digest.toString('base64')) throw new Refused(400, 'BadDigest')
     objects.set(path, Buffer.concat(chunks))
-    lengths.set(path, length)
     if (checksum === undefined || checksums === 'ignored') digests.delete(path)
     else digests.set(path, checksum)
     written.push(path)
@@ -205,11 +197,10 @@ export async function s3Checker(options: S3CheckerOptions): Promise<S3Checker> {
     if (mode !== undefined && checksums === 'refused') throw new Refused(400, 'InvalidArgument')
     const checksum = mode === 'ENABLED' ? digests.get(path) : undefined
     response.writeHead(200, {
-      'content-length': isZeros ? lengths.get(path) : bytes.length,
+      'content-length': bytes.length,
       ...(checksum === undefined ? {} : { 'x-amz-checksum-sha256': checksum }),
     })
     if (method === 'HEAD') return void response.end()
-    if (isZeros) return await pipeline(Readable.from(zeros(lengths.get(path)!)), response)
     if (fault === undefined) return void response.end(bytes)
     if (fault.kind === 'wrong') return void response.end(Buffer.alloc(bytes.length, 'x'))
     response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => {
@@ -244,12 +235,6 @@ export async function s3Checker(options: S3CheckerOptions): Promise<S3Checker> {
     },
     fail: (method, ...more) => void faults.set(method, [...(faults.get(method) ?? []), ...more]),
   }
-}
-
-function* zeros(length: number): Generator<Buffer> {
-  const piece = Buffer.alloc(65_536)
-  for (let left = length; left > 0; left -= piece.length)
-    yield piece.subarray(0, Math.min(left, piece.length))
 }
 
 /** A real server quotes what was signed, and the key's id. */

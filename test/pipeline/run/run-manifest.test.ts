@@ -387,6 +387,9 @@ test('requests that the gateway refuses for a while are sent again, and those th
   expect([told, exit]).toEqual([['hero: fresh (generated)', 'note: new (failed)'], 'partial'])
   expect(events.filter(({ type }) => type === 'lane-change').length).toBeGreaterThan(0)
   expect(bench.sandbox.created()).toBe(1)
+  // Killed while it waits, the run must not be in doubt about what was refused.
+  const [journal] = bench.list('.modelgate/runs')
+  expect(bench.read(`.modelgate/runs/${journal}`).match(/"type":"release"/g)).toHaveLength(3)
   expect((await bench.run()).exit).toBe('ok')
 })
 
