@@ -11,15 +11,6 @@ const costs = (amount: number) => ({ creates: 1, cost: amountOf(amount) })
 const goOn = (name: string) =>
   `hint: Raise ${name} to continue this run, or start a new one with --new-run, which counts from 0.`
 
-test('without limits all is counted, and nothing refused', () => {
-  const budget = budgetOf({})
-  budget.take('hero', { creates: 4, cost: amountOf(0.1) })
-  budget.take('boat', creates(1))
-  budget.giveBack({ creates: 4, cost: amountOf(0.1) })
-  budget.take('hero', { creates: 2, cost: amountOf(0.3) })
-  expect(budget.used).toEqual({ creates: 3, cost: amountOf(0.3) })
-})
-
 describe('the number of creations', () => {
   test('is a hard stop, which names what is reached and takes nothing', async () => {
     const budget = budgetOf({ creates: { value: 3, name: '--max-creates' } })
@@ -32,11 +23,6 @@ describe('the number of creations', () => {
     expect(await failureOf(() => budget.take('pier', creates(1)))).toContain(
       'this run has created 3, and pier',
     )
-  })
-
-  test('counts what earlier processes of the run have sent', async () => {
-    const budget = budgetOf({ creates: { value: 3, name: 'budget.creates' }, used: { creates: 3, cost: 0n } })
-    expect(await failureOf(() => budget.take('hero', creates(1)))).toContain('budget.creates 3 is reached')
   })
 
   test('gets back what was released', () => {
