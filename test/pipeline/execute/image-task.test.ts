@@ -69,32 +69,6 @@ test('an image is a file with its facts', async () => {
   })
 })
 
-test('several images are numbered, and counted as so many', async () => {
-  const sandbox = await runningSandbox()
-  const { outcome, created } = await runOn(sandbox.url, hero({ count: 3, fields: { n: valueField(3) } }))
-  expect(outcome).toMatchObject({
-    result: { outputs: [{ path: '1.png' }, { path: '2.png' }, { path: '3.png' }] },
-  })
-  expect(created).toEqual([3])
-})
-
-test('an edit uploads its pictures and its mask', async () => {
-  const sandbox = await runningSandbox()
-  const bench = taskBench(sandbox.url)
-  const { png } = await testImages(64)
-  writeFiles(bench.folder, { 'masks/left.png': await maskPng(64), 'store/abc': png })
-  const edit = instanceOf({
-    command: 'image edit',
-    model: 'image-model-a',
-    fields: { prompt: textField('Wide'), image: filesField('@hero'), mask: filesField('masks/left.png') },
-  })
-  const upstream = [{ path: join(bench.folder, 'store/abc'), sha256: sha256(png), media_type: 'image/png' }]
-  const task = bench.taskOf(edit, { upstream: new Map([['@hero', { files: upstream, jobId: null }]]) })
-  const { result } = await executeTask(bench.shared, task)
-  expect(result).toMatchObject({ outputs: [{ path: '1.png', media_type: 'image/png' }] })
-  expect(sandbox.requests().map(({ path }) => path)).toContain('/v1/images/edits')
-})
-
 test('a mask that does not fit is told before anything is sent', async () => {
   const sandbox = await runningSandbox()
   const bench = taskBench(sandbox.url)
@@ -185,12 +159,9 @@ test.for<[string, Partial<Instance>, FaultRule[], object]>([
     [{ action: 'status', status: 500 }],
     { exit: 'unknown', facts: { billed: 'maybe' } },
   ],
-  ['a cut reply', {}, [{ action: 'close', at: 'mid-event' }], { exit: 'unknown' }],
-  ['a reply that ends too early', {}, [{ action: 'cut', at: 'mid-event' }], { exit: 'unknown' }],
   ['a reset', {}, [{ action: 'reset' }], { exit: 'unknown', facts: { billed: 'maybe' } }],
   ['an error under status 200', {}, [{ action: 'error-200' }], { exit: 'failed' }],
   ['blocked content', { model: 'sandbox-block' }, [], { exit: 'failed' }],
-  ['a failed generation', { model: 'sandbox-failure' }, [], {}],
 ])('%s is an error, sent once', async ([, overrides, faults, expected]) => {
   for (const command of [{}, edited]) {
     const sandbox = await runningSandbox({ faults })

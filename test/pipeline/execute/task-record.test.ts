@@ -58,13 +58,6 @@ test.for([
   })
 })
 
-test('nothing is recovered from an empty folder, or from none', async () => {
-  const sandbox = await runningSandbox()
-  const { context, taskOf } = taskBench(sandbox.url)
-  expect(await recoverResult(context, taskOf(answer))).toBeUndefined()
-  expect(await recoverResult(context, taskOf(pictures))).toBeUndefined()
-})
-
 test('a result of which a file is missing is not recovered', async () => {
   for (const hasRecord of [true, false]) {
     const { path, recover } = await finishedTask(pictures)
@@ -72,12 +65,6 @@ test('a result of which a file is missing is not recovered', async () => {
     if (!hasRecord) rmSync(path('result.json'))
     expect(await recover()).toBeUndefined()
   }
-})
-
-test('a file that has changed since is not recovered', async () => {
-  const { path, recover } = await finishedTask(answer)
-  writeFileSync(path('1.txt'), 'Something else')
-  expect(await recover()).toBeUndefined()
 })
 
 test('a file that is cut is not recovered', async () => {
@@ -126,11 +113,6 @@ test('a job that the journal could not note is found again, and gone on with', a
   const done = await executeTask(shared, { ...task, job: jobs.get('key-of-the-run')!, onJob: async () => {} })
   expect(done.result).toMatchObject({ outputs: [{ path: '1.mp4' }] })
   expect(sandbox.created()).toBe(1)
-})
-
-test('a request that was refused leaves no job', async () => {
-  const { jobs } = await stoppedVideo([{ action: 'status', status: 429 }], async () => {})
-  expect(jobs.size).toBe(0)
 })
 
 test('a job that has failed is forgotten', async () => {

@@ -4,7 +4,6 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { ModelgateError } from '../../../src/errors.ts'
 import { executeTask } from '../../../src/pipeline/execute/execute-task.ts'
-import { startedJobs } from '../../../src/pipeline/execute/started-jobs.ts'
 import type { Task } from '../../../src/pipeline/execute/task.ts'
 import type { UpstreamResult } from '../../../src/pipeline/manifest/request-body.ts'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
@@ -66,25 +65,6 @@ test('a video from an image is a file with its facts, and its job is told before
   expect(seen.at(-1)).toBe('completed')
   expect(sandbox.created()).toBe(1)
   expect((await shared.jobs.list()).jobs).toEqual([])
-})
-
-test('several videos are numbered', async () => {
-  const instance = teaser({ count: 2, fields: { sample_count: valueField(2) } })
-  const { outcome, created } = await runOn({ instance })
-  expect(outcome).toMatchObject({ result: { outputs: [{ path: '1.mp4' }, { path: '2.mp4' }] } })
-  expect(created).toEqual([2])
-})
-
-test('a remix starts from the job of the video', async () => {
-  const instance = instanceOf({
-    command: 'video remix',
-    model: 'video-model-remix',
-    fields: { prompt: textField('Make it night'), source: filesField('@teaser') },
-  })
-  const upstream = new Map([['@teaser', { files: [], jobId: 'video_sandbox_source' }]])
-  const { outcome, jobs } = await runOn({ instance, task: { upstream } })
-  expect(outcome).toMatchObject({ result: { outputs: [{ path: '1.mp4' }], model: 'video-model-remix' } })
-  expect(jobs).toEqual([expect.stringMatching(/^video video_/)])
 })
 
 test('a remix of a video without a job is told before anything is sent', async () => {
@@ -155,16 +135,6 @@ test('fewer videos than asked are an error that keeps what came, also in a later
   })
 })
 
-test('of fewer videos than asked what came is kept', async () => {
-  const instance = teaser({ model: 'sandbox-fewer', count: 2, fields: { sample_count: valueField(2) } })
-  const { outcome, task } = await runOn({ instance })
-  expect(outcome).toMatchObject({
-    exit: 'partial',
-    facts: { billed: 'yes', rescued: [join(task.folder, '1.mp4')] },
-  })
-  expect(existsSync(join(task.folder, 'result.json'))).toBe(false)
-})
-
 test('a damaged video is an error, and kept under a name that is no result', async () => {
   const cut = film(clip.subarray(0, -100))
   // It is fetched again once, in case that it was damaged on its way.
@@ -179,15 +149,6 @@ test('a damaged video is an error, and kept under a name that is no result', asy
   expect(readdirSync(task.folder)).toEqual(['1.damaged.mp4'])
 })
 
-test('a job that goes on when its time is over says so', async () => {
-  const sandbox = await runningSandbox()
-  const { shared, taskOf, context, project } = taskBench(sandbox.url)
-  const task = taskOf(teaser({ model: 'sandbox-stuck' }))
-  const error = await executeTask({ ...shared, timeoutMs: 300 }, task).catch((thrown: unknown) => thrown)
-  expect(error).toMatchObject({ exit: 'running', facts: { billed: 'yes', next: ['modelgate', 'run'] } })
-  expect((await startedJobs(context, project, shared.redactor)).size).toBe(1)
-})
-
 const remix = {
   command: 'video remix',
   fields: { prompt: textField('Make it night'), source: valueField('video_sandbox_source') },
@@ -195,16 +156,9 @@ const remix = {
 
 test.for<[string, Partial<Instance>, FaultRule[], object]>([
   ['a busy gateway', {}, [{ action: 'status', status: 429 }], { exit: 'later', facts: { billed: 'no' } }],
-  [
-    'a failed server',
-    {},
-    [{ action: 'status', status: 500 }],
-    { exit: 'unknown', facts: { billed: 'maybe' } },
-  ],
   ['a reset', {}, [{ action: 'reset' }], { exit: 'unknown', facts: { billed: 'maybe' } }],
   ['blocked content', { model: 'sandbox-block' }, [], { exit: 'failed' }],
   ['a failed job', { model: 'sandbox-failure' }, [], { exit: 'failed', code: 'generation_failed' }],
-  ['withheld videos', { model: 'sandbox-filtered' }, [], { exit: 'failed' }],
   [
     'a result that has expired',
     { model: 'sandbox-expired' },

@@ -1,9 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { creatingCommands } from '../../../src/contract/commands.ts'
-import { checkBody } from '../../../src/contract/field.ts'
 import type { FieldValue, Instance } from '../../../src/pipeline/manifest/manifest.ts'
-import { bodyOf, buildRequest, creationOf } from '../../../src/pipeline/manifest/request-body.ts'
+import { buildRequest, creationOf } from '../../../src/pipeline/manifest/request-body.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { filesField, instanceOf, textField, textOfField, valueField } from '../../support/pipeline-task.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
@@ -21,7 +19,13 @@ async function sentBody(
 ) {
   const folder = temporaryFolder()
   const clip = mp4Bytes()
-  writeFiles(folder, { 'a.png': png, 'b.png': png, 'up.png': png, 'clip.mp4': clip })
+  writeFiles(folder, {
+    'a.png': png,
+    'b.png': png,
+    'up.png': png,
+    'clip.mp4': clip,
+    'notes.csv': '\ufeffa,b\r\n1,2\r\n',
+  })
   const files = [{ path: join(folder, 'up.png'), sha256: '', media_type: 'image/png' }]
   const upstream = new Map([['@up', { files, jobId: null }]])
   const context = testContext({ cwd: '/nowhere' })
@@ -54,10 +58,30 @@ test('content generation has its texts in messages, and flat fields in their obj
 })
 
 test('a response has its input as a text, unless something is attached', async () => {
-  expect(await sentBody('respond', { input: textField('Hello'), verbosity: valueField('low') })).toEqual({
+  const fields = {
+    input: textField('Hello'),
+    instructions: textField('Be short'),
+    reasoning_effort: valueField('low'),
+    verbosity: valueField('low'),
+    schema: valueField({ title: 'A caption', type: 'object' }),
+  }
+  const format = { type: 'json_schema', name: 'A_caption', schema: { title: 'A caption', type: 'object' } }
+  const others = {
     model: 'm',
-    input: 'Hello',
-    text: { verbosity: 'low' },
+    instructions: 'Be short',
+    reasoning: { effort: 'low' },
+    text: { verbosity: 'low', format },
+  }
+  expect(await sentBody('respond', fields)).toEqual({ ...others, input: 'Hello' })
+  const notes = {
+    type: 'input_file',
+    filename: 'notes.csv',
+    file_data: `data:text/plain;base64,${Buffer.from('a,b\n1,2\n').toString('base64')}`,
+  }
+  const content = [notes, { type: 'input_text', text: 'Hello' }]
+  expect(await sentBody('respond', { ...fields, attach: filesField('notes.csv') })).toEqual({
+    ...others,
+    input: [{ role: 'user', content }],
   })
   const earlier = [{ role: 'user', content: 'Hello' }]
   expect(await sentBody('respond', { input: valueField(earlier), attach: filesField('a.png') })).toEqual({
@@ -72,12 +96,6 @@ test('a response has its input as a text, unless something is attached', async (
   })
   // The manifest's own value stays as it is.
   expect(earlier).toHaveLength(1)
-})
-
-test('the model of a body is that of the instance, unless the gateway chooses', async () => {
-  const image = instanceOf({ command: 'image create', fields: { prompt: textField('A kite') } })
-  expect(bodyOf(image)).toEqual({ prompt: 'A kite', model: 'sandbox-image' })
-  expect(bodyOf({ ...image, model: null })).toEqual({ prompt: 'A kite' })
 })
 
 test('a video has its pictures in their places', async () => {
@@ -112,21 +130,6 @@ test('a video has its pictures in their places', async () => {
     instances: [{ video: { encodedVideo: mp4Bytes().toString('base64'), encoding: 'video/mp4' } }],
     parameters: {},
   })
-})
-
-test('what is unknown or missing does not break the contract of a body', () => {
-  const broken = (command: Instance['command'], fields: Readonly<Record<string, FieldValue>>) => {
-    const instance = instanceOf({ command, fields })
-    return checkBody(creatingCommands[command].endpoint, bodyOf(instance))
-  }
-  expect(broken('generate', { prompt: textOfField('@up') })).toEqual([])
-  expect(broken('generate', { attach: filesField('@up') })).toEqual([])
-  expect(broken('image create', { prompt: textOfField('@up') })).toEqual([])
-  expect(broken('video generate', { image: filesField('@up') })).toEqual([])
-  expect(broken('generate', {})).toMatchObject([{ path: 'contents', kind: 'required' }])
-  expect(broken('image create', { prompt: textField('x'), n: valueField(11) })).toMatchObject([
-    { path: 'n', problem: 'must be from 1 to 10, not 11' },
-  ])
 })
 
 test('what is wrong with several files is told at once', async () => {

@@ -50,9 +50,9 @@ test.each([
 })
 
 test('reads no more than 100,000 rows', () => {
-  expect(rowsOfCsv(`id\n${Array.from({ length: 100_001 }, (_, at) => `row-${at}\n`).join('')}`).problems).toEqual(
-    [{ line: 100_002, column: 1, message: 'There are more than 100000 rows.' }],
-  )
+  expect(
+    rowsOfCsv(`id\n${Array.from({ length: 100_001 }, (_, at) => `row-${at}\n`).join('')}`).problems,
+  ).toEqual([{ line: 100_002, column: 1, message: 'There are more than 100000 rows.' }])
 })
 
 test('tells every mistake, and reads the other rows', () => {
