@@ -86,7 +86,7 @@ export const localSide: readonly FaultRow[] = [
     fault: 'nobody reads what is written',
     happens: 'the gateway is not read either; the memory stays the same',
     tried: [],
-    note: 'test/black-box/memory.ci.test.ts',
+    note: 'test/files/stream-media.test.ts; its memory: test/bench/long-life.ts',
   },
   {
     id: 'G5',
