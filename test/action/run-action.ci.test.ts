@@ -4,12 +4,12 @@ import { expect, test } from 'vitest'
 import { commitAll, git } from '../support/git-repository.ts'
 import { until } from '../support/running-sandbox.ts'
 import { writeFiles } from '../support/temporary-folder.ts'
-import { findOnPath, version } from './runner.ts'
+import { actionFile, findOnPath, version } from './runner.ts'
 import { manifestOf, scene, three } from './scene.ts'
 
-test('from a clean checkout to files, summary, contact sheet and store', async () => {
-  const { services, machine, job, pictures } = await scene()
-  const { exit, log, outputs, summary, path, post } = await job()
+test('from a clean checkout to files, summary, contact sheet and store, from which the next one is filled', async () => {
+  const { services, sandbox, machine, job, pictures } = await scene()
+  const { exit, log, outputs, summary, path, post } = await job({ run: 1 })
   expect([exit, log, post.exit]).toEqual([0, expect.stringContaining('3 instances: 3 fresh'), 0])
   const files = ['anchor', 'boat', 'crane'].map((name) => join(machine.workspace, `icons/${name}.png`))
   expect({ ...outputs, files: (JSON.parse(outputs['files']!) as string[]).toSorted() }).toEqual({
@@ -39,26 +39,27 @@ test('from a clean checkout to files, summary, contact sheet and store', async (
   ])
   expect(String(services.artifacts[0]!.bytes)).toMatch(/^<!doctype html>[^]*anchor/i)
   expect(services.caches).toHaveLength(1)
-})
 
-test('the next run, on another checkout and with the same tools, restores all and creates nothing', async () => {
-  const { services, sandbox, machine, job, pictures } = await scene()
-  await job({ run: 1 })
   machine.checkout(three)
-  const { exit, outputs } = await job({ run: 2 })
-  expect([exit, sandbox.created()]).toEqual([0, 3])
-  expect(outputs).toMatchObject({ cache_hit: 'true', created: '0', up_to_date: 'true' })
-  expect(pictures()).toHaveLength(3)
+  const next = await job({ run: 2 })
+  expect([next.exit, sandbox.created(), pictures().length]).toEqual([0, 3, 3])
+  expect(next.outputs).toMatchObject({ cache_hit: 'true', created: '0', up_to_date: 'true' })
   expect(services.asked.filter(({ path }) => path.endsWith('.tar.gz'))).toHaveLength(1)
 })
 
-test('a run that is cancelled keeps what was paid for, and the next one goes on', async () => {
+test('a run that is cancelled keeps what was paid for, and the next one goes on, also in a folder that is a pattern', async () => {
   // The third request has to wait a minute.
   const headers = { 'retry-after': '60' }
   const { services, sandbox, machine, start, job, pictures } = await scene({
     faults: [{ endpoint: 'image-generations', nth: 3, action: 'status', status: 429, headers }],
   })
-  const step = start({ run: 1 })
+  const checkout = {
+    'my [assets]*/in/modelgate.yaml': three['modelgate.yaml'],
+    'my a/in/.modelgate/x': 'foreign',
+  }
+  const place = { with: { 'working-directory': 'my [assets]*', manifest: 'in/modelgate.yaml' } }
+  machine.checkout(checkout)
+  const step = start({ run: 1, ...place })
   await until(() => sandbox.firedFaults().length === 1)
   step.process.kill('SIGINT')
   const main = await step.ended
@@ -67,8 +68,8 @@ test('a run that is cancelled keeps what was paid for, and the next one goes on'
   const post = await step.post()
   expect([post.exit, services.caches.length, services.artifacts.length]).toEqual([0, 1, 1])
 
-  machine.checkout(three)
-  const { exit, outputs } = await job({ run: 2 })
+  machine.checkout(checkout)
+  const { exit, outputs } = await job({ run: 2, ...place })
   expect([exit, sandbox.created(), pictures().length]).toEqual([0, 3, 3])
   // One run that was interrupted: its budget goes on.
   expect(outputs).toMatchObject({ cache_hit: 'true', created: '3', up_to_date: 'true' })
@@ -93,54 +94,33 @@ test('of a run that the runner kills what was under way is unknown, and nothing 
 })
 
 test('a failure has the exit code of the program, and what was made is saved', async () => {
-  const { services, sandbox, machine, job } = await scene({
+  const { services, job } = await scene({
     faults: [{ endpoint: 'image-generations', nth: 2, action: 'status', status: 400 }],
   })
-  const first = await job({ run: 1 })
+  const first = await job()
   expect([first.exit, first.outputs['exit_code'], first.outputs['failed']]).toEqual([12, '12', '1'])
   expect(JSON.parse(first.outputs['failures']!)).toEqual([
     expect.objectContaining({ instance: 'icons[boat]', exit_code: 4, billed: 'no' }),
   ])
   expect(first.log).toMatch(/^::error title=/m)
   expect([services.caches.length, services.artifacts.length]).toEqual([1, 1])
-  machine.checkout(three)
-  expect([(await job({ run: 2 })).exit, sandbox.created()]).toEqual([0, 3])
 })
 
-test.each([
-  ['frozen', 13],
-  ['check', 13],
-  ['plan', 0],
-])('%s needs no key, sends nothing and saves nothing: exit code %i', async (mode, code) => {
+test('frozen needs no key, sends nothing and saves nothing', async () => {
   const { services, sandbox, start } = await scene()
-  const step = start({ with: { mode, 'api-key': '' } })
+  const step = start({ with: { mode: 'frozen', 'api-key': '' } })
   const { exit, outputs } = await step.ended
   await step.post()
-  expect([exit, outputs['exit_code'], outputs['mode'], outputs['left']]).toEqual([
-    code,
-    String(code),
-    mode,
-    '3',
-  ])
+  expect([exit, outputs['exit_code'], outputs['mode'], outputs['left']]).toEqual([13, '13', 'frozen', '3'])
   expect([sandbox.requests().length, services.caches.length, services.artifacts.length]).toEqual([0, 0, 1])
 })
 
-test.each<[string, object, Record<string, string>]>([
-  ['a fork', { pull_request: { head: { repo: { full_name: 'mallory/site' } } } }, {}],
-  ['a fork that is gone', { pull_request: { head: { repo: null } } }, {}],
-  ['Dependabot', {}, { GITHUB_ACTOR: 'dependabot[bot]' }],
-  ['a run of a fork', { workflow_run: { head_repository: { full_name: 'mallory/site' } } }, {}],
-])('for %s nothing is generated, even with a key', async (_, event, env) => {
+test('for a fork nothing is generated, even with a key', async () => {
   const { sandbox, start } = await scene()
-  const { exit, outputs, log } = await start({ event, env, with: { report: '' } }).ended
+  const event = { pull_request: { head: { repo: { full_name: 'mallory/site' } } } }
+  const { exit, outputs, log } = await start({ event, with: { report: '' } }).ended
   expect([exit, outputs['mode'], sandbox.requests()]).toEqual([13, 'frozen', []])
   expect(log).toContain('::warning::Nothing is generated for a pull request of a fork or of Dependabot')
-})
-
-test('for a pull request of the repository itself it is', async () => {
-  const { sandbox, start } = await scene()
-  const event = { pull_request: { head: { repo: { full_name: 'shop/site' } } } }
-  expect([(await start({ event }).ended).exit, sandbox.created()]).toEqual([0, 3])
 })
 
 test('of a pull request the contact sheet shows what it changes, if its base is in the checkout', async () => {
@@ -185,66 +165,102 @@ test('a part of the work leaves its part as an artifact, and its store under a n
   expect(sandbox.created()).toBeLessThan(3)
 })
 
-test('a folder with signs that mean something in patterns', async () => {
-  const { machine, sandbox, job, pictures } = await scene()
-  const checkout = {
-    'my [assets]*/in/modelgate.yaml': three['modelgate.yaml'],
-    'my a/in/.modelgate/x': 'foreign',
-  }
-  const place = { with: { 'working-directory': 'my [assets]*', manifest: 'in/modelgate.yaml' } }
-  machine.checkout(checkout)
-  await job({ run: 1, ...place })
-  machine.checkout(checkout)
-  const { outputs } = await job({ run: 2, ...place })
-  expect([outputs['cache_hit'], sandbox.created(), pictures().length]).toEqual(['true', 3, 3])
-})
-
 test('where the store of earlier runs cannot be read, nothing is generated', async () => {
-  const { services, sandbox, machine, job } = await scene()
-  await job({ run: 1 })
-  machine.checkout({ 'modelgate.yaml': manifestOf(['anchor', 'boat', 'crane', 'dock']) })
+  const { services, sandbox, start } = await scene()
   services.cacheStatus = 400
-  const { exit, log } = await job({ run: 2 })
-  expect([exit, sandbox.created()]).toEqual([1, 3])
+  const { exit, log } = await start().ended
+  expect([exit, sandbox.created()]).toEqual([1, 0])
   expect(log).toContain('::error::What earlier runs have left could not be restored. Nothing was generated')
-  const frozen = await job({ run: 3, with: { mode: 'frozen' } })
+  const frozen = await start({ with: { mode: 'frozen' } }).ended
   expect([frozen.exit, frozen.outputs['cache_hit']]).toEqual([13, 'false'])
 })
 
-test('what could not be saved is an error that everybody sees', async () => {
-  const { services, start } = await scene()
-  const step = start()
-  await step.ended
+test('a limit reaches the program, and what could not be saved is an error that everybody sees', async () => {
+  const { services, sandbox, start } = await scene()
+  const step = start({ with: { 'max-creates': '2' } })
+  const { exit, outputs } = await step.ended
+  expect([exit, outputs['exit_code'], sandbox.created()]).toEqual([15, '15', 2])
   services.cacheStatus = 400
-  const { exit, log } = await step.post()
-  expect([exit, log]).toEqual([
+  const post = await step.post()
+  expect([post.exit, post.log]).toEqual([
     0,
     expect.stringContaining('::error::What this run has made could not be saved'),
   ])
 })
 
-test('cache: false neither asks nor saves', async () => {
-  const { services, job } = await scene()
-  await job({ with: { cache: 'false', report: '' } })
+test('some jobs, with the key of the environment, and no cache: nothing is asked of it or saved', async () => {
+  const { key, services, sandbox, job, pictures } = await scene()
+  const given = {
+    'api-key': '',
+    jobs: '\n icons[anchor]\r\nicons[b*]\n\n',
+    cache: 'false',
+    report: '',
+  }
+  const { exit } = await job({ with: given, env: { MODELGATE_API_KEY: key } })
+  expect([exit, pictures(), sandbox.created()]).toEqual([0, ['icons/anchor.png', 'icons/boat.png'], 2])
   expect(services.asked.filter(({ path }) => path.startsWith('/twirp/'))).toEqual([])
 })
 
 test('a store that is there is newer than any that was saved', async () => {
-  const { services, job } = await scene()
-  await job({ run: 1 })
-  const before = services.asked.length
-  const { outputs } = await job({ run: 2 })
-  expect(outputs['cache_hit']).toBe('false')
-  expect(services.asked.slice(before).filter(({ path }) => path.includes('GetCacheEntry'))).toEqual([])
+  const { services, machine, start } = await scene()
+  machine.checkout({ ...three, '.modelgate/x': '' })
+  const { exit, outputs } = await start({ with: { mode: 'check', report: '' } }).ended
+  expect([exit, outputs['cache_hit']]).toEqual([13, 'false'])
+  expect(services.asked.filter(({ path }) => path.includes('GetCacheEntry'))).toEqual([])
 })
 
 test('the sandbox needs neither key nor gateway, also for a fork', async () => {
   const { machine, services, sandbox, start } = await scene()
   const event = { pull_request: { head: { repo: { full_name: 'mallory/site' } } } }
-  const step = start({ event, with: { sandbox: 'true', 'api-key': '' } })
+  const step = start({ event, with: { sandbox: 'true', 'api-key': '', jobs: 'icons[boat]' } })
   const { exit, outputs } = await step.ended
   await step.post()
-  expect([exit, outputs['mode'], outputs['created'], sandbox.requests()]).toEqual([0, 'generate', '3', []])
+  expect([exit, outputs['mode'], outputs['created'], sandbox.requests()]).toEqual([0, 'generate', '1', []])
   expect(existsSync(join(machine.workspace, 'icons'))).toBe(false)
   expect(services.caches.map(({ name }) => name)).toEqual([expect.stringMatching(/^modelgate-sandbox-/)])
+})
+
+const hostile = 'x\n::set-output name=a::b\n$(touch pwned)`touch pwned`'
+
+test('lines that are commands are refused in each input, on one line, and nothing is fetched', async () => {
+  const { services, machine, start } = await scene()
+  const free = new Set(['api-key', 'jobs', 'token'])
+  const names = Object.keys(actionFile.inputs).filter((name) => !free.has(name))
+  const { exit, log } = await start({ with: Object.fromEntries(names.map((name) => [name, hostile])) }).ended
+  expect([exit, services.asked]).toEqual([1, []])
+  expect(log.match(/^::set-output/gm)).toBeNull()
+  const errors = /^::error::(.*)$/m.exec(log)![1]!.split('%0A')
+  expect(errors.map((line) => line.replace(/ must be .*/, '')).toSorted()).toEqual(names.toSorted())
+  expect(existsSync(join(machine.workspace, 'pwned'))).toBe(false)
+})
+
+test('what looks like a flag, a command of the shell or one of the runner is the name of a job', async () => {
+  const jobs = ['--generate', '-o', '$(touch pwned)', '; touch pwned', '--']
+  const { sandbox, machine, start } = await scene()
+  const { exit, log } = await start({ with: { jobs: [...jobs, '::error::boo'].join('\n') } }).ended
+  expect([exit, sandbox.requests(), existsSync(join(machine.workspace, 'pwned'))]).toEqual([2, [], false])
+  for (const job of jobs) expect(log).toContain(`There is no job ${JSON.stringify(job)}.`)
+  expect(log.match(/^::error::boo/gm)).toBeNull()
+})
+
+test('the program gets the key, and nothing of what is for the action alone', async () => {
+  const { machine, key, start, sandbox } = await scene()
+  const seen = join(machine.root, 'seen')
+  machine.install('mine', `env > '${seen}'; [ "$1" = --version ] && echo 1.0.0`)
+  machine.install('env', `exec '${findOnPath('env')}'`)
+  const names = () => {
+    const lines = readFileSync(seen, 'utf8').split('\n')
+    return lines.map((line) => line.split('=', 1)[0]!).filter((name) => name !== '')
+  }
+  const given = { executable: 'mine', report: '' }
+  await start({ with: given }).ended
+  expect(readFileSync(seen, 'utf8')).toContain(`MODELGATE_API_KEY=${key}\n`)
+  expect(names().filter((name) => /^(?:INPUT|STATE|ACTIONS)_|_(?:PATH|ENV|STATE)$/.test(name))).toEqual([
+    'GITHUB_EVENT_PATH',
+  ])
+  expect(names()).toEqual(
+    expect.arrayContaining(['MODELGATE_BASE_URL', 'GITHUB_OUTPUT', 'GITHUB_STEP_SUMMARY']),
+  )
+  await start({ with: { ...given, mode: 'check' }, env: { MODELGATE_API_KEY: key } }).ended
+  expect([names().includes('MODELGATE_API_KEY'), sandbox.requests()]).toEqual([false, []])
 })

@@ -214,8 +214,8 @@ export function release(services: ActionsServices, { named = version, script = s
 /** The npm package in its place. */
 export function packageRelease(services: ActionsServices): void {
   const file = join(temporaryFolder(), 'package.tgz')
-  const renamed = ['--transform', 's,^,package/,']
-  spawnSync('tar', ['-czf', file, ...renamed, 'bin', 'dist', 'package.json'], {
+  const renamed = ['--transform', 's,^,package/,', '--use-compress-program', 'gzip -1']
+  spawnSync('tar', ['-cf', file, ...renamed, 'bin', 'dist', 'package.json'], {
     cwd: fileURLToPath(projectRoot),
   })
   put(services, version, `modelgate-${version}.tgz`, readFileSync(file))
