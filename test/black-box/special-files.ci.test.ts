@@ -2,10 +2,11 @@ import { execFileSync } from 'node:child_process'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { textStyles } from '../program/text-styles.ts'
 import { canMakeCertificates, makeCertificate } from '../support/certificate.ts'
 import { localServer } from '../support/local-server.ts'
+import { runMain } from '../support/run-main.ts'
 import { sse } from '../support/server-replies.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { spawnProgram } from './spawn-program.ts'
@@ -17,8 +18,10 @@ const [text, edit] = [
   ['image', 'edit', '-m', 'm'],
 ]
 
+type Place = readonly [name: string, argv: readonly string[], env?: Record<string, string>]
+
 /** Every flag and variable that names a file to be read; FILE stands for it. */
-const places: readonly (readonly [name: string, argv: readonly string[], env?: Record<string, string>])[] = [
+const places: readonly Place[] = [
   ['--ca-file', [...text, '--ca-file', 'FILE', 'x']],
   ['MODELGATE_CA_FILE', [...text, 'x'], { MODELGATE_CA_FILE: 'FILE' }],
   ['NODE_EXTRA_CA_CERTS', [...text, 'x'], { NODE_EXTRA_CA_CERTS: 'FILE' }],
@@ -42,27 +45,26 @@ const places: readonly (readonly [name: string, argv: readonly string[], env?: R
   ['--faults', ['sandbox', '--faults', 'FILE']],
 ]
 
-function start([, argv, env = {}]: (typeof places)[number], file: string) {
-  const named = (word: string) => word.replace('FILE', file)
-  const variables = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, named(value)]))
-  const isKeyFile = 'MODELGATE_API_KEY_FILE' in env
-  return spawnProgram(argv.map(named), {
-    env: { ...gateway, ...variables, ...(isKeyFile ? { MODELGATE_API_KEY: undefined } : {}) },
-  })
-}
-
 const table = places.map((place) => [place[0], place] as const)
+const named = (text: string, file: string) => text.replace('FILE', file)
+const variablesOf = (env: Record<string, string>, file: string) =>
+  Object.fromEntries(Object.entries(env).map(([name, value]) => [name, named(value, file)]))
 
-describe.runIf(process.platform === 'linux')('what a flag or variable names', () => {
-  test.each(table)('%s refuses a device without end', async (_, place) => {
-    const { exit, stderr } = await start(place, '/dev/zero').ended
-    expect([exit, stderr]).toEqual([
-      10,
-      expect.stringContaining('"/dev/zero" is not a regular file or a pipe.'),
-    ])
-  })
+test.runIf(process.platform === 'linux').each(table)(
+  '%s refuses a device without end',
+  async (_, [, argv, env = {}]) => {
+    const words = argv.map((word) => named(word, '/dev/zero'))
+    const all = { ...gateway, ...variablesOf(env, '/dev/zero') }
+    const { code, err } = await runMain(words, { env: all, home: temporaryFolder(), cwd: temporaryFolder() })
+    expect([code, err]).toEqual([10, expect.stringContaining('"/dev/zero" is not a regular file or a pipe.')])
+  },
+)
 
-  test.each(table)('%s waits for the writer of a pipe, and Ctrl-C ends that', async (_, place) => {
+const waiting = new Set(['NODE_EXTRA_CA_CERTS', '--api-key-file', 'a prompt', '--image of an edit'])
+
+test.runIf(process.platform === 'linux').each(table.filter(([name]) => waiting.has(name)))(
+  '%s waits for the writer of a pipe, and Ctrl-C ends that',
+  async (_, [, argv, env = {}]) => {
     const path = join(temporaryFolder(), 'pipe')
     execFileSync('mkfifo', [path])
     // Opening it takes until somebody reads it.
@@ -73,13 +75,16 @@ describe.runIf(process.platform === 'linux')('what a flag or variable names', ()
       await (await opened).close()
       await both.close()
     })
-    const program = start(place, path)
+    const program = spawnProgram(
+      argv.map((word) => named(word, path)),
+      { env: { ...gateway, ...variablesOf(env, path) } },
+    )
     await opened
     program.process.kill('SIGINT')
     const { exit, stderr } = await program.ended
     expect([exit, stderr]).toEqual(['SIGINT', expect.stringContaining('modelgate: Stopped.')])
-  })
-})
+  },
+)
 
 test.runIf(process.platform === 'linux')(
   'process substitution gives a body, a prompt and an attachment',
@@ -104,14 +109,6 @@ test.skipIf(!canMakeCertificates)('process substitution gives a key and certific
   const shell = `modelgate "$@" ${given} --ca-file <(echo "$CERT")`
   expect((await spawnProgram(argv, { shell, env }).ended).stdout.toString()).toBe('Hello.\n')
   expect(server.requests[0]!.headers['authorization']).toBe('Bearer some-key')
-})
-
-test.skipIf(!canMakeCertificates)('process substitution gives further certificates to Node', async () => {
-  const { key, cert } = makeCertificate()
-  const server = await localServer([sse([delta('Hello.'), end])], { tls: { key, cert } })
-  const argv = ['generate', '-m', 'm', '--base-url', server.url, 'x']
-  const shell = 'NODE_EXTRA_CA_CERTS=<(echo "$CERT") modelgate "$@"'
-  expect((await spawnProgram(argv, { shell, env: { CERT: cert } }).ended).stdout.toString()).toBe('Hello.\n')
 })
 
 test('a pipe without end is read to the limit alone', async () => {
