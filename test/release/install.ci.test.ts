@@ -134,16 +134,11 @@ describe('what is right is installed', () => {
     expect(run.files).toEqual(installed.map((path) => path.replace('.local/share', 'my data')))
   })
 
-  test('below --prefix', async () => {
-    const home = temporaryFolder()
-    const run = await install(release(), ['--prefix', join(home, 'opt')], { home })
-    expect(run.files).toEqual(installed.map((path) => path.replace('.local', 'opt')))
-  })
-
-  test('in an older version, with or without v', async () => {
+  test('in an older version, below --prefix', async () => {
     const { 'latest/download/SHA256SUMS': _, ...files } = release()
-    expect(await install(files, ['--version', version])).toMatchObject({ exit: 0, files: installed })
-    expect(await install(files, ['--version', `v${version}`])).toMatchObject({ exit: 0, files: installed })
+    const home = temporaryFolder()
+    const run = await install(files, ['--version', `v${version}`, '--prefix', join(home, 'opt')], { home })
+    expect(run.files).toEqual(installed.map((path) => path.replace('.local', 'opt')))
   })
 
   test('in place of what was there, and next to another one that is named', async () => {
@@ -232,11 +227,6 @@ describe('what is wrong is refused, and leaves what was there', () => {
     ['no checksum', () => release(archive(), ''), /the newest release has nothing for linux-x64/],
     ['a torn checksum', () => release(archive(), `abc  ${archiveName}\n`), /has no checksum of modelgate-/],
     [
-      'two checksums',
-      () => release(archive(), checksumLine(archive()) + `${'a'.repeat(64)}  ${archiveName}\n`),
-      /has no checksum of modelgate-/,
-    ],
-    [
       'an archive that is cut off',
       () => ({
         ...withoutArchive(),
@@ -244,7 +234,6 @@ describe('what is wrong is refused, and leaves what was there', () => {
       }),
       /\.tar\.gz could not be downloaded/,
     ],
-    ['an archive that is missing', withoutArchive, /\.tar\.gz could not be downloaded/],
     ['no release', () => ({}), /SHA256SUMS could not be downloaded/],
     [
       'a program that does not run here',
@@ -272,11 +261,6 @@ describe('what is wrong is refused, and leaves what was there', () => {
       'another system',
       { uname: '[ "$1" = -s ] && echo FreeBSD || echo x86_64' },
       /no executable for FreeBSD/,
-    ],
-    [
-      'Windows',
-      { uname: '[ "$1" = -s ] && echo MINGW64_NT-10.0 || echo x86_64' },
-      /no executable for MINGW64_NT/,
     ],
     [
       'another processor',
@@ -326,8 +310,8 @@ test('a script that was cut off does nothing, wherever it ends', async () => {
   const files = release()
   const end = script.trimEnd().length
   const lengths = [
-    ...Array.from({ length: 40 }, (_, index) => end - 1 - index),
-    ...Array.from({ length: 10 }, (_, index) => Math.floor((end * index) / 10)),
+    ...Array.from({ length: 10 }, (_, index) => end - 1 - index),
+    ...Array.from({ length: 5 }, (_, index) => Math.floor((end * index) / 5)),
   ]
   const runs = await Promise.all(
     lengths.map((length) => install(files, [], { text: script.slice(0, length) })),
