@@ -8,7 +8,7 @@ import { runProgram } from '../../src/program.ts'
 import { commandPages, proseOf, readPage, shellBlocks } from '../support/pages.ts'
 import { loadedProgram } from '../support/program-tree.ts'
 import { isInstalled } from '../support/shell-session.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 
 /**
@@ -16,28 +16,39 @@ import { testContext } from '../support/test-context.ts'
  * else is run. Loops over what other programs print run once.
  */
 const stubs = `
-modelgate() { printf '%s\\0' "$@" $'\\n' >> "$CALLS"; echo '{}'; }
-npx() { if [ "$1" = modelgate ]; then "$@"; fi; }
-for name in npm jq curl git openssl cat pass xargs ffmpeg docker sudo tee sleep kill cp mkdir rm redis-server; do
-  eval "$name() { echo 1; }"
-done
-read() { [ -z "$(builtin printf %s "$HAS_READ")" ] || return 1; HAS_READ=1; eval "\${!#}=1"; }
+make_stubs() {
+  modelgate() { printf '%s\\0' "$@" $'\\n' >> "$CALLS"; echo '{}'; }
+  npx() { if [ "$1" = modelgate ]; then "$@"; fi; }
+  for name in npm jq curl git openssl cat pass xargs ffmpeg docker sudo tee sleep kill cp mkdir rm redis-server; do
+    eval "$name() { echo 1; }"
+  done
+  read() { [ -z "$(builtin printf %s "$HAS_READ")" ] || return 1; HAS_READ=1; eval "\${!#}=1"; }
+}
 `
 
-function callsIn(script: string): string[][] {
-  const calls = join(temporaryFolder(), 'calls')
-  const { status, stderr } = spawnSync('bash', ['-c', `: > "$CALLS"\n${stubs}\n${script}\nwait`], {
-    cwd: temporaryFolder(),
-    env: { PATH: process.env['PATH'], CALLS: calls, HOME: temporaryFolder() },
+/** The calls of each script, all of them run by one shell, each in a process and a folder of its own. */
+function callsIn(scripts: readonly string[]): string[][][] {
+  const folder = temporaryFolder()
+  writeFiles(folder, Object.fromEntries(scripts.map((script, at) => [`${at}.sh`, script])))
+  const driver = `${stubs}
+for at in $(seq 0 ${scripts.length - 1}); do
+  mkdir "$FOLDER/$at"
+  (CALLS="$FOLDER/$at.calls"; : > "$CALLS"; builtin cd "$FOLDER/$at"; make_stubs; . "$FOLDER/$at.sh"; wait)
+done`
+  const { status, stderr } = spawnSync('bash', ['-c', driver], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], FOLDER: folder, HOME: temporaryFolder() },
     input: '',
     timeout: 60_000,
   })
-  if (status === null) throw new Error(`The script does not end: ${script}`)
+  if (status === null) throw new Error('A script does not end.')
   if (/syntax error/.test(String(stderr))) throw new Error(String(stderr))
-  return readFileSync(calls, 'utf8')
-    .split('\n\0')
-    .slice(0, -1)
-    .map((call) => call.split('\0').slice(0, -1))
+  return scripts.map((_, at) =>
+    readFileSync(join(folder, `${at}.calls`), 'utf8')
+      .split('\n\0')
+      .slice(0, -1)
+      .map((call) => call.split('\0').slice(0, -1)),
+  )
 }
 
 describe.skipIf(!isInstalled('bash'))('every command line of the pages is one that the program takes', () => {
@@ -52,20 +63,23 @@ describe.skipIf(!isInstalled('bash'))('every command line of the pages is one th
     vi.restoreAllMocks()
   })
 
-  test.each(shellBlocks())('$page:$line', async ({ script }) => {
-    const calls = callsIn(script)
-    const named = script.match(/^(?:[^#\n"']*\| |[^#\n"'|]*\$\()?(?:npx )?modelgate /gm) ?? []
-    expect(calls.length).toBeGreaterThanOrEqual(named.length > 0 ? 1 : 0)
-    const refused: unknown[] = []
-    for (const argv of calls) {
-      await runProgram(argv, testContext()).catch((error: unknown) => refused.push([argv, String(error)]))
+  test.each([...Map.groupBy(shellBlocks(), ({ page }) => page)])('%s', async (_, blocks) => {
+    const calls = callsIn(blocks.map(({ script }) => script))
+    const wrong: unknown[] = []
+    for (const [at, { line, script }] of blocks.entries()) {
+      if (calls[at]!.length === 0 && /^(?:[^#\n"']*\| |[^#\n"'|]*\$\()?(?:npx )?modelgate /m.test(script))
+        wrong.push([line, 'calls nothing'])
+      for (const argv of calls[at]!)
+        await runProgram(argv, testContext()).catch((error: unknown) =>
+          wrong.push([line, argv, String(error)]),
+        )
     }
-    expect(refused).toEqual([])
+    expect(wrong).toEqual([])
   })
 
   test('a flag that is none is noticed', async () => {
-    expect(callsIn('echo "a b" | modelgate generate --sparkle "two words"  # why')).toEqual([
-      ['generate', '--sparkle', 'two words'],
+    expect(callsIn(['echo "a b" | modelgate generate --sparkle "two words"  # why'])).toEqual([
+      [['generate', '--sparkle', 'two words']],
     ])
     await expect(runProgram(['generate', '--sparkle'], testContext())).rejects.toThrow('--sparkle')
   })
