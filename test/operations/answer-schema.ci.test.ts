@@ -27,21 +27,14 @@ const person = {
 }
 
 test.each<[string, unknown, string]>([
-  ['an object', person, '{"name":"Ada","age":36}'],
-  ['white space around it', person, '\n {"name":"Ada","age":36}\n'],
-  ['anything', true, '5'],
   ['unknown keywords', { 'x-own': 1, type: 'string', format: 'no-such-format' }, '"x"'],
   ['a format that is not checked', { type: 'string', format: 'date' }, '"not a date"'],
-  ['prefixItems (2020-12)', { prefixItems: [{ type: 'string' }], items: false }, '["a"]'],
-  ['$defs', { $ref: '#/$defs/n', $defs: { n: { type: 'number' } } }, '1'],
   [
     '$dynamicRef',
     { $dynamicAnchor: 'node', type: 'object', properties: { next: { $dynamicRef: '#node' } } },
     '{"next":{"next":{}}}',
   ],
   ['draft 7', { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'string' }] }, '["a"]'],
-  ['2019-09', { $schema: 'https://json-schema.org/draft/2019-09/schema', type: 'string' }, '"a"'],
-  ['2020-12', { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'string' }, '"a"'],
 ])('an answer matches: %s', async (_, schema, answer) => {
   expect(await verdict(schema, answer)).toBeUndefined()
 })
@@ -53,20 +46,6 @@ test.each<[string, unknown, string, string]>([
     '{"age":"old","kind":"c","more":1}',
     `(root) must have required property 'name'; (root) must NOT have additional properties ("more"); /age must be integer; /kind must be equal to one of the allowed values ("a", "b")`,
   ],
-  ['a constant', { const: 5 }, '6', '(root) must be equal to constant (5)'],
-  ['prefixItems', { prefixItems: [{ type: 'string' }] }, '[1]', '/0 must be string'],
-  [
-    'unevaluatedProperties',
-    { allOf: [{ properties: { a: {} } }], unevaluatedProperties: false },
-    '{"a":1,"b":2}',
-    '(root) must NOT have unevaluated properties ("b")',
-  ],
-  [
-    'dependentRequired',
-    { dependentRequired: { a: ['b'] } },
-    '{"a":1}',
-    '(root) must have property b when property a is present',
-  ],
   [
     'a tuple of draft 7',
     { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'string' }] },
@@ -74,8 +53,6 @@ test.each<[string, unknown, string, string]>([
     '/0 must be string',
   ],
   ['no JSON', person, 'Sure! {"name":', 'it is not JSON'],
-  ['nothing', true, '', 'it is not JSON'],
-  ['false', false, '1', '(root) boolean schema is false'],
 ])('a mismatch is told: %s', async (_, schema, answer, places) => {
   const error = await verdict(schema, answer)
   expect(error).toMatchObject({ exitCode: 14, code: 'schema_mismatch', facts: { billed: 'yes' } })
@@ -91,27 +68,15 @@ test('of many places the first ten are told, and how many more there are', async
 test.each<[string, unknown, string]>([
   ['a type that is none', { type: 'text' }, '--schema is not a valid JSON Schema: /type must be '],
   ['null', null, '--schema must be a JSON object (a JSON Schema).'],
-  ['a list', [], '--schema must be a JSON object (a JSON Schema).'],
   [
     'a reference that leads nowhere',
     { $ref: '#/$defs/n' },
     `--schema is not a valid JSON Schema: can't resolve reference #/$defs/n from id #.`,
   ],
   [
-    'a reference to another place',
-    { $ref: 'https://example.com/schema' },
-    '--schema is not a valid JSON Schema: ',
-  ],
-  ['an expression that is none', { pattern: '(' }, '--schema is not a valid JSON Schema: '],
-  [
     'a draft nobody knows',
     { $schema: 'http://json-schema.org/draft-03/schema#' },
     '--schema has a "$schema" that is not known here: "http://json-schema.org/draft-03/schema#".',
-  ],
-  [
-    'a tuple that 2020-12 no longer has',
-    { items: [{ type: 'string' }] },
-    '--schema is not a valid JSON Schema: /items must be object,boolean.',
   ],
 ])('a schema is refused before anything is sent: %s', async (_, schema, message) => {
   await expect(compileAnswerSchema(testContext(), schema)).rejects.toMatchObject({
@@ -131,11 +96,8 @@ function doubling(levels: number): object {
   return { $ref: `#/$defs/a${levels}`, $defs: Object.fromEntries(defs) }
 }
 
-test.each<[string, unknown]>([
-  ['at its root', { $ref: '#' }],
-  ['beside a value', { anyOf: [{ $ref: '#' }, { type: 'string' }] }],
-])('no answer is checked against a schema that refers to itself without an end: %s', async (_, schema) => {
-  expect(await verdict(schema, '{"a":{"b":1}}')).toMatchObject({
+test('no answer is checked against a schema that refers to itself without an end', async () => {
+  expect(await verdict({ anyOf: [{ $ref: '#' }, { type: 'string' }] }, '{"a":{"b":1}}')).toMatchObject({
     exitCode: 14,
     code: 'schema_unchecked',
     message:
@@ -146,7 +108,6 @@ test.each<[string, unknown]>([
 
 test.each<[string, unknown]>([
   ['in a circle', { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } }],
-  ['deep inside', { properties: { a: { properties: { b: { $ref: '#/properties/a/properties/b' } } } } }],
   ['under a name of its own', { $id: 'https://example.com/a', items: { $ref: '#/items' } }],
 ])('a schema that is nothing but references to itself is refused: %s', async (_, schema) => {
   await expect(compileAnswerSchema(testContext(), schema)).rejects.toMatchObject({
@@ -172,11 +133,6 @@ const manyLetters = `${'a'.repeat(60)}!`
 
 test.each<[string, unknown, unknown]>([
   ['a pattern that backtracks', { pattern: '^(a+)+$' }, manyLetters],
-  [
-    'a pattern of names that backtracks',
-    { patternProperties: { '^(\\w+\\s?)*$': {} } },
-    { [manyLetters]: 1 },
-  ],
   ['references that multiply', doubling(40), 1],
 ])('an answer that takes for ever to check is one that does not match: %s', async (_, schema, answer) => {
   const context = testContext()
