@@ -4,15 +4,15 @@ import { longCalls, ownCalls } from './own-calls.ts'
 import { testTorture, type ChooseFaults } from './torture.ts'
 import { testWorkerTorture } from './worker-torture.ts'
 
-const eightOfEach: ChooseFaults = (faults, call) =>
-  sample(faults, { quick: 0, ci: 8 }, (fault) => `${call}, ${JSON.stringify(fault)}`)
+const someOfEach: ChooseFaults = (faults, call) =>
+  sample(faults, { quick: 0, ci: 4 }, (fault) => `${call}, ${JSON.stringify(fault)}`)
 
-testTorture([...calls, ...ownCalls], eightOfEach)
+testTorture([...calls, ...ownCalls], someOfEach)
 // What the steps of these have in common is tried above.
 testTorture(longCalls, (faults, call) =>
-  eightOfEach(
+  someOfEach(
     faults.filter((_, at) => at % 7 === 0),
     call,
   ),
 )
-testWorkerTorture(eightOfEach)
+testWorkerTorture(someOfEach)
