@@ -122,8 +122,9 @@ export class Created {
       )
     }
     if (this.#unpriced <= 0) return
+    const [calls, whose] = this.#unpriced === 1 ? ['call', 'its'] : ['calls', 'their']
     this.#warn(
-      `The estimate for --max-cost leaves out ${this.#unpriced} earlier calls since ${sinceText}: their cost is not known.`,
+      `The estimate for --max-cost leaves out ${this.#unpriced} earlier ${calls} since ${sinceText}: ${whose} cost is not known.`,
     )
   }
 }

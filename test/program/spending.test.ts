@@ -234,6 +234,28 @@ describe('--max-cost', () => {
     expect((await call(text('--max-cost', '0.0058'))).code).toBe(15)
   })
 
+  test('is not held against costs of which some are not known, and that is told', async () => {
+    const sandbox = await runningSandbox()
+    const { call } = machine(sandbox.url)
+    const unknown = await call(['respond', '-m', 'other', 'Hi', '--max-cost', '1'])
+    expect([unknown.code, creations(sandbox)]).toEqual([2, 0])
+    expect(unknown.err).toContain('no price')
+    await call(['respond', '-m', 'other', 'Hi'])
+    const { code, err } = await call(image('--quality', 'low', '--max-cost', '1'))
+    expect([code, err]).toEqual([0, expect.stringContaining('leaves out 1 earlier call since ')])
+  })
+
+  test('cannot be checked where costs are in several currencies', async () => {
+    const sandbox = await runningSandbox()
+    const euros = 'profiles:\n  work: { prices: { currency: EUR, writer: { input: 1, output: 10 } } }\n'
+    const { call } = machine(sandbox.url, `${prices}${euros}`)
+    expect((await call(text('--profile', 'work'))).code).toBe(0)
+    expect((await call(image())).code).toBe(0)
+    const { code, err } = await call(image('--max-cost', '9'))
+    expect([code, err]).toEqual([2, expect.stringContaining('there were costs in EUR and USD.')])
+    expect(creations(sandbox)).toBe(2)
+  })
+
   test('must be an amount', async () => {
     const { code, err } = await machine(nowhere).call(text('--max-cost', '-1'))
     const message =
