@@ -113,7 +113,7 @@ interface LookUp {
  * about the pace, and it is unknown how much time before the first look-up was spent in a queue.
  * @returns a function that takes the result of each look-up and returns whole seconds; null while the pace is unknown
  */
-export function createTimeLeft(): (found: LookUp) => number | null {
+function createTimeLeft(): (found: LookUp) => number | null {
   let first: { readonly done: number; readonly atMs: number } | undefined
   return ({ state, progress, elapsedMs }) => {
     const done = progress ?? 0

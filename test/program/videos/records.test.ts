@@ -1,7 +1,6 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { closedPort } from '../../support/local-server.ts'
 import { end, head, hold, json, readAll, reset, text, write } from '../../support/server-replies.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
@@ -19,7 +18,7 @@ import {
   given,
   savingX,
 } from './video-replies.ts'
-import { expectNoPart, videoWorkspace } from './video-run.ts'
+import { expectNoPart } from './video-run.ts'
 
 test('the job is on record and on standard error before its first look-up is answered', async () => {
   const { promise: seen, resolve: go } = Promise.withResolvers<void>()
@@ -60,28 +59,6 @@ test('the job is on record and on standard error before its first look-up is ans
   expect(read('x.mp4').equals(clip)).toBe(true)
 })
 
-test('before the POST is answered the record holds its key, and no id', async () => {
-  const { promise: seen, resolve: go } = Promise.withResolvers<void>()
-  const { server, start, records } = await given([readAll, hold(seen), ...started.slice(1)])
-  const program = start([...generate, '--no-wait'])
-  await program.until(() => server.requests[0]?.complete === true)
-  const key = server.requests[0]!.headers['idempotency-key']
-  expect(await records()).toMatchObject([{ id: null, state: 'unknown', idempotency_key: key }])
-  go()
-  expect(await program.exitCode).toBe(0)
-  expect(await records()).toMatchObject([{ id: operation, idempotency_key: key }])
-})
-
-test('a job that is known by its key alone is not asked for by it', async () => {
-  const { run } = await given([readAll, end])
-  expect((await run([...generate, '--no-wait'])).code).toBe(7)
-  const listed = (await run(['jobs'])).out.split('\t')[0]!
-  for (const name of [listed, listed.replace('key:', '')]) {
-    const { code, err } = await run(['status', name])
-    expect([code, err]).toEqual([2, expect.stringContaining('The id of the job is unknown')])
-  }
-})
-
 test.each<[string, Parameters<typeof text>[1], number]>([
   ['an invalid request', { status: 400 }, 4],
   ['a refused key', { status: 401 }, 3],
@@ -91,12 +68,6 @@ test.each<[string, Parameters<typeof text>[1], number]>([
   const { run, records } = await given(text('{"error":{"message":"No."}}', reply))
   const { code, out } = await run([...generate, '--wait'])
   expect([code, out, await records()]).toEqual([exit, '', []])
-})
-
-test('a gateway that cannot be reached leaves no record', async () => {
-  const workspace = videoWorkspace({ url: `http://127.0.0.1:${await closedPort()}` })
-  const { code } = await workspace.run([...generate, '--wait', '--max-retries', '0'])
-  expect([code, await workspace.records()]).toEqual([6, []])
 })
 
 test.each([
@@ -231,19 +202,6 @@ test('a key of another profile than that of the job is sent nowhere', async () =
   expect((await run(['status', '--last'], { env: unset })).code).toBe(0)
   const other = await run(['status', '--last', '--profile', 'there'], { env: unset })
   expect([other.code, other.err]).toEqual([2, expect.stringContaining('and no gateway is configured.')])
-})
-
-test('a record from before profiles were recorded says nothing of the key', async () => {
-  const { run, home, records } = await given(video('queued'))
-  await run([...remix, '--no-check', '--no-wait'])
-  const state = join(home, '.local/state/modelgate')
-  const [{ profile: _, ...old } = {}] = await records()
-  rmSync(state, { recursive: true })
-  writeFiles(state, {
-    [`jobs/20260101T000000000-${'0'.repeat(16)}/1-${'a'.repeat(16)}.json`]: JSON.stringify(old),
-  })
-  const { code, err } = await run(['status', '--last'], { env: unset })
-  expect([code, err]).toEqual([2, expect.stringContaining('and no gateway is configured.')])
 })
 
 test.each([

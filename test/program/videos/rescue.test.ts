@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { json } from '../../support/server-replies.ts'
 import { canMount, mountTmpfs } from '../../support/small-disks.ts'
 import { mp4Bytes } from '../../support/video-bytes.ts'
 import { rescuedIn } from '../images/image-run.ts'
@@ -13,7 +12,6 @@ import {
   otherClip,
   started,
   given,
-  runGiven,
   savingX,
 } from './video-replies.ts'
 
@@ -72,13 +70,4 @@ test('one video asked and 300 answered: four are kept, and the others told', asy
   expect([code, out]).toEqual([0, `${names.join('\n')}\n`])
   expect(files().toSorted()).toEqual(names.toSorted())
   expect(err).toContain('warning: 300 videos received, 1 requested; the first 4 are kept.')
-})
-
-test('of a job that was started elsewhere nobody knows how many videos were asked for', async () => {
-  const bytesBase64Encoded = mp4Bytes().toString('base64')
-  const generatedSamples = Array.from({ length: 101 }, () => ({ video: { bytesBase64Encoded } }))
-  const done = { name: operation, done: true, response: { generateVideoResponse: { generatedSamples } } }
-  const { code, err, files } = await runGiven(['wait', operation, '-o', 'x-{index}.mp4'], json(done))
-  expect([code, files().length]).toEqual([0, 100])
-  expect(err).toContain('warning: 101 videos received; the first 100 are kept.')
 })

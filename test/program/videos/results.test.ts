@@ -12,7 +12,7 @@ import {
   write,
   type ServerReply,
 } from '../../support/server-replies.ts'
-import { box, ftyp, moov, mp4Bytes } from '../../support/video-bytes.ts'
+import { mp4Bytes } from '../../support/video-bytes.ts'
 import {
   clip,
   film,
@@ -68,25 +68,6 @@ test('one that fails does not keep the others, and can be had later without them
   expect([again.code, again.out]).toEqual([0, 'x-1.mp4\nx-3.mp4\nx-2.mp4\n'])
   expect(files()).toEqual(['x-1.mp4', 'x-2.mp4', 'x-3.mp4'])
   expect(read('x-2.mp4').equals(otherClip)).toBe(true)
-})
-
-test('the report of --json tells which one failed, and why', async () => {
-  const { run } = await given(started, finished(three), film(), page, film(thirdClip))
-  const { code, out } = await run([...several, '-o', 'x.mp4', '--json'])
-  expect(code).toBe(11)
-  expect(JSON.parse(out)).toMatchObject({
-    state: 'completed',
-    files: [{ path: 'x-1.mp4', width: 1280, height: 720, seconds: 4 }, { path: 'x-3.mp4' }],
-    failures: [{ index: 2, code: 'damaged_media' }],
-  })
-})
-
-test('where all fail the first reason is the error', async () => {
-  const { run, files } = await given(started, finished(three), page, page, page)
-  const { code, out, err } = await run([...several, '-o', 'x.mp4'])
-  expect([code, out, files()]).toEqual([11, '', []])
-  expect(err).toMatch(/^modelgate: Instead of the video, the gateway sent an HTML page/m)
-  expect(err).toContain(`to fetch it again: modelgate wait ${operation}`)
 })
 
 test('what filters hold back is told, and is exit 12 for the others', async () => {
@@ -166,12 +147,6 @@ test('-o - is refused where nothing waits for the video', async () => {
   expect(err).toContain('-o - writes the video itself; with --no-wait only an id is printed.')
 })
 
-test('-o waits for the video also where there is no terminal', async () => {
-  const { run, files } = await given(started, finished(['/a.mp4']), film())
-  const { code, out } = await run([...generate, '-o', 'x.mp4'])
-  expect([code, out, files()]).toEqual([0, 'x.mp4\n', ['x.mp4']])
-})
-
 test('two videos of a job of which nothing is known are not written to one stream', async () => {
   const { code, bytes, err } = await runGiven(['wait', operation, '-o', '-'], finished(['/1.mp4', '/2.mp4']))
   expect([code, bytes.length]).toEqual([2, 0])
@@ -229,13 +204,6 @@ test('a gateway that tells about operations only as videos', async () => {
   ])
 })
 
-test('a gateway that does not tell about operations at all is explained', async () => {
-  const missing = text('{"error":{"message":"Invalid URL (GET /v1)"}}', { status: 404 })
-  const { code, err } = await runGiven(savingX, started, missing, missing)
-  expect(code).toBe(4)
-  expect(err).toContain('neither under /v1beta nor as a video')
-})
-
 test.each<[string, Readonly<Record<string, unknown>>, string]>([
   ['the usual place', {}, `/v1/videos/${videoId}/content`],
   ['a URL of its own', { video_url: '/made/v.mp4' }, '/made/v.mp4'],
@@ -280,50 +248,6 @@ test('a file of somebody else is kept, and the video gets the next name', async 
   expect(err).toContain('x.mp4 already exists')
   // Its other name is on record.
   expect((await run(['wait', '--last'])).out).toBe(`${join(cwd, 'x-2.mp4')}\n`)
-})
-
-test('--jsonl tells of the download as it goes', async () => {
-  const { run } = await given(started, finished(['/a.mp4']), film())
-  const { out } = await run([...generate, '--wait', '-o', 'x.mp4', '--jsonl'])
-  const events = out
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { type: string })
-  expect(events[0]!.type).toBe('start')
-  expect(events.at(-1)!.type).toBe('end')
-  expect(events).toContainEqual({
-    type: 'download-progress',
-    id: operation,
-    index: 1,
-    received: clip.length,
-    total: clip.length,
-  })
-})
-
-test('a video that cannot be judged is kept with a warning, and told as not verified', async () => {
-  // In fragments, which nobody counts: another might have followed.
-  const fragments = Buffer.concat([
-    ftyp('iso5'),
-    box('moov', moov().subarray(8), box('mvex')),
-    box('moof', Buffer.alloc(40)),
-    box('mdat', Buffer.alloc(400)),
-  ])
-  const { run } = await given(started, finished(['/a.mp4']), [
-    readAll,
-    write(head(200)),
-    write(fragments),
-    end,
-  ])
-  const first = await run([...generate, '--wait', '-o', 'x.mp4', '--json'])
-  const note = 'Could not verify that the video is complete: x.mp4 may be truncated.'
-  const document = { files: [{ path: 'x.mp4', verified: false }], warnings: [note] }
-  expect([first.code, JSON.parse(first.out)]).toMatchObject([0, document])
-  const { files } = JSON.parse((await run(['wait', '--last', '--json'])).out) as { files: object[] }
-  expect(files).toMatchObject([{ path: 'x.mp4', verified: false }])
-
-  const framed = await localServer([started, finished(['/a.mp4']), film(fragments)])
-  const second = await videoWorkspace(framed).run([...generate, '--wait', '-o', 'x.mp4', '--json'])
-  expect(JSON.parse(second.out)).toMatchObject({ files: [{ verified: true }], warnings: [] })
 })
 
 test('a video of an unknown format is kept, under the name that was asked for or as bin', async () => {

@@ -11,8 +11,6 @@ import {
   operation,
   otherClip,
   started,
-  video,
-  videoId,
   given,
   runGiven,
   savingX,
@@ -72,19 +70,6 @@ describe('a wait for videos that are there', () => {
     const lines = (await workspace.run(['wait', operation, '--jsonl'])).out.trim().split('\n')
     const events = lines.map((line) => JSON.parse(line) as { type: string })
     expect(events.map(({ type }) => type)).toEqual(['start', 'video-save', 'video-save', 'end'])
-  })
-
-  test('gives the document of a Video again, with the model that the gateway named', async () => {
-    const done = video('succeeded', { expires_at: 1_800_000_000, model: 'sora-2-2026', url: '/a.mp4' })
-    const posted = json({ id: videoId, object: 'video', status: 'queued' })
-    const { run } = await given(posted, done, film())
-    const words = 'remix -m video-model-remix --no-check --wait --json video_source Night'.split(' ')
-    const first = JSON.parse((await run(words)).out) as object
-    expect(first).toMatchObject({ model: 'sora-2-2026', status: 'succeeded', expires_at: 1_800_000_000 })
-    expect(JSON.parse((await run(['wait', videoId, '--json'])).out)).toEqual({
-      ...first,
-      command: 'wait',
-    })
   })
 
   test('tells again that fewer came than were asked for', async () => {
@@ -161,12 +146,6 @@ describe('a wait asks the gateway again', () => {
     expect(workspace.read('x.mp4').equals(otherClip)).toBe(true)
   })
 
-  test('for one of several only', async () => {
-    const { workspace } = await savedTwo(finished(['/1.mp4', '/2.mp4']), film(otherClip))
-    rmSync(join(workspace.cwd, 'x-2.mp4'))
-    expect(await workspace.run(['wait', '--last'])).toMatchObject({ code: 0, out: 'x-1.mp4\nx-2.mp4\n' })
-  })
-
   test('for another place, and still knows the first', async () => {
     const { workspace } = await savedOne(finished(['/a.mp4']), film())
     expect((await workspace.run(['wait', '--last', '-o', 'y.mp4'])).out).toBe('y.mp4\n')
@@ -218,19 +197,5 @@ describe('status of a job that the gateway has forgotten', () => {
       error: { exit_code: 4, message: expect.stringContaining('it was in_progress (40%') as string },
       partial: { id: operation, state: 'in_progress', status: 'RENDERING', progress: 40, operation: null },
     })
-  })
-
-  test('leaves --raw without an object, and --exit-status at 4', async () => {
-    // The second time it is ten seconds old.
-    const workspace = videoWorkspace(await lost(...forgotten))
-    await workspace.run(generate)
-    expect(await workspace.run(['status', '--last', '--raw'])).toMatchObject({ code: 4, out: '' })
-    expect((await workspace.run(['status', '--last', '--exit-status'])).code).toBe(4)
-  })
-
-  test('is not told of a job that is not on record', async () => {
-    const { code, out, err } = await runGiven(['status', videoId], missing)
-    expect([code, out]).toEqual([4, ''])
-    expect(err).not.toContain('last heard of')
   })
 })

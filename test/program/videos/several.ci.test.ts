@@ -1,7 +1,5 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { Interrupted } from '../../../src/errors.ts'
 import { clip, otherClip } from './video-replies.ts'
@@ -125,13 +123,6 @@ test('one that fails is told, and is exit 12 for all; the others are saved', asy
   ])
 })
 
-test('where all fail for one reason, that is the exit code', async () => {
-  const { workspace } = await withJobs(['Not this.', 'Nor that.'])
-  const { code, out, err } = await workspace.run(['wait', 'video_0', 'video_1'])
-  expect([code, out]).toEqual([9, ''])
-  expect(err).toContain('2 of 2 jobs failed.')
-})
-
 test('what still runs at the deadline is 11, with a command for those that run', async () => {
   const { workspace } = await withJobs([clip, undefined, 'Not this.', undefined])
   const ids = ['video_0', 'video_1', 'video_2', 'video_3']
@@ -181,11 +172,4 @@ test.each<[string, readonly string[], number, string]>([
   const { code, err } = await workspace.run(words)
   expect([code, gateway.seen]).toEqual([exit, []])
   expect(err).toContain(says)
-})
-
-test('a folder takes the videos of several', async () => {
-  const { workspace } = await withJobs([clip, otherClip])
-  mkdirSync(join(workspace.cwd, 'clips'))
-  const { code, out } = await workspace.run(['wait', 'video_0', 'video_1', '-o', 'clips/'])
-  expect([code, out.trim().split('\n').length]).toEqual([0, 2])
 })

@@ -50,15 +50,6 @@ test('a job that has failed at once has failed, also where nothing is waited for
   })
 })
 
-test('--no-wait does not wait on a terminal either', async () => {
-  const { run } = await given(started)
-  const { code, out } = await run([...generate, '--no-wait'], {
-    terminal: true,
-    stdin: terminalInput,
-  })
-  expect([code, out]).toEqual([0, `${operation}\n`])
-})
-
 const terminalInput = {
   kind: 'terminal' as const,
   consumed: 'none' as const,
@@ -78,13 +69,6 @@ test.each([
   expect(err).toContain(`The video video_source ${says}`)
   expect(err).toContain('--no-check')
   expect(server.requests.map(({ line }) => line)).toEqual(['GET /v1/videos/video_source HTTP/1.1'])
-})
-
-test('a source that the gateway does not know is told before the POST', async () => {
-  const { run } = await given(text('{"error":{"message":"Nothing here."}}', { status: 404 }))
-  const { code, err } = await run([...remix, '--wait'])
-  expect(code).toBe(4)
-  expect(err).toContain('knows no video video_source')
 })
 
 test('a remix of a finished source is sent after one look-up, with --no-check without', async () => {
@@ -149,12 +133,6 @@ test('status --json holds every field untouched, and --raw is the object of the 
   })
   expect(JSON.parse(out).video).toEqual(value)
   expect(JSON.parse((await run(['status', videoId, '--raw'])).out)).toEqual(value)
-})
-
-test('--raw is what the gateway sent, to the last digit and blank', async () => {
-  const sent = `{ "id": "${videoId}",\n  "status": "queued", "seed": 12345678901234567890, "x": 1.0, "y": 1e400 }`
-  const { code, out } = await runGiven(['status', videoId, '--raw'], text(sent))
-  expect([code, out]).toEqual([0, `${sent}\n`])
 })
 
 test('status tells what the gateway calls a state, when it is another word', async () => {
@@ -290,25 +268,6 @@ test('the time left is told from the pace since the job began to run, not from i
   expect(began.elapsed_s).toBeGreaterThan(20)
   expect(half.remaining_s).toBe(Math.round(half.elapsed_s - began.elapsed_s))
   expect(events.slice(0, 7).map(({ remaining_s }) => remaining_s)).toEqual(Array(7).fill(null))
-})
-
-test('a job that fails is told with its reason, and is on record as failed', async () => {
-  const workspace = await given(started, failedOperation)
-  const { code, out, err } = await workspace.run(savingX)
-  expect([code, out]).toEqual([9, ''])
-  expect(err).toContain('The prompt was not understood.')
-  expect(await workspace.records()).toMatchObject([{ state: 'failed', error: { code: 'INVALID_ARGUMENT' } }])
-  expectNoPart(workspace)
-})
-
-test('status --wait is the same as wait', async () => {
-  const { server, run } = await given(video('in_progress'), video('completed'), film())
-  const { code, out } = await run(['status', videoId, '--wait', '-o', 'x.mp4'])
-  expect([code, out, server.requests.at(-1)!.line]).toEqual([
-    0,
-    'x.mp4\n',
-    `GET /v1/videos/${videoId}/content HTTP/1.1`,
-  ])
 })
 
 test.each<[string, readonly string[], string]>([
