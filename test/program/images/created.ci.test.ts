@@ -32,18 +32,6 @@ test.each([
 })
 
 test.each([
-  ['x.webp', 'webp'],
-  ['x.JPG', 'jpeg'],
-  ['x.png', 'png'],
-])('the name decides the format: %s', async (name, format) => {
-  const workspace = workspaceAt(await runningSandbox())
-  const { code, out, err } = await workspace.run(['create', ...quick, '-o', name, 'A red kite'])
-  expect([code, out]).toEqual([0, `${name}\n`])
-  expect(workspace.info(name)?.format).toBe(format)
-  expect(err).not.toContain('warning')
-})
-
-test.each([
   ['kept.webp', 'webp'],
   ['kept.mp4', 'video/mp4'],
 ])('what an unknown model sends is kept as %s, with a warning', async (name, named) => {
@@ -52,18 +40,6 @@ test.each([
   expect([code, out]).toEqual([0, `${name}\n`])
   expect(workspace.info(name)?.format).toBe('png')
   expect(err).toContain(`warning: ${name} contains a png image, although its name says ${named}.\n`)
-})
-
-test.each([
-  ['png', 'x.PNG'],
-  ['jpeg', 'x.jpeg'],
-  ['jpeg', 'x.v2'],
-  ['webp', 'x'],
-])('a name that does not contradict %s gets no warning: %s', async (format, name) => {
-  const workspace = workspaceAt(await runningSandbox())
-  const words = ['--output-format', format, '-o', name]
-  const { err } = await workspace.run(['create', ...quick, ...words, 'A red kite'])
-  expect(err).not.toContain('warning')
 })
 
 test('results by URL are downloaded at once', async () => {
@@ -82,29 +58,6 @@ test('results by URL are downloaded at once', async () => {
     ['GET', '/sandbox/images/', 200],
   ])
   expect(sandbox.created()).toBe(1)
-})
-
-test('results of the legacy models come in base64 as well', async () => {
-  const sandbox = await runningSandbox()
-  const workspace = workspaceAt(sandbox)
-  const words = ['create', ...quickUrl, '--response-format', 'b64_json', '-o', 'x.png', 'A']
-  expect((await workspace.run(words)).code).toBe(0)
-  expect(workspace.info('x.png')).toMatchObject({ width: 256 })
-  expect(sandbox.requests().length).toBe(1)
-})
-
-test('--no-download prints the URLs and until when they hold', async () => {
-  const sandbox = await runningSandbox()
-  const workspace = workspaceAt(sandbox)
-  const { code, out, err } = await workspace.run(['create', ...quickUrl, '-n', '2', '--no-download', 'A'])
-  expect([code, workspace.files()]).toEqual([0, []])
-  const urls = out.trimEnd().split('\n')
-  expect(urls.length).toBe(2)
-  // The clock of a test stands still at the beginning of 2026.
-  expect(err).toBe(
-    'image 1: link expires at 2026-01-01T01:00:00.000Z\nimage 2: link expires at 2026-01-01T01:00:00.000Z\n',
-  )
-  for (const url of urls) expect((await fetch(url)).headers.get('content-type')).toBe('image/png')
 })
 
 test('--no-download of an image that comes whole saves it, and says so', async () => {

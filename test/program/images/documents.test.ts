@@ -121,23 +121,6 @@ test('--jsonl of an upload that takes a while tells how far it is', async () => 
   )
 })
 
-test('--raw is the reply, byte for byte, and saves nothing', async () => {
-  const sandbox = await runningSandbox()
-  const workspace = workspaceAt(sandbox)
-  const words = ['create', ...quickUrl, '--response-format', 'b64_json', '--raw', 'A']
-  const { code, out, err } = await workspace.run(words)
-  expect([code, err, workspace.files()]).toEqual([0, '', []])
-  expect(
-    Buffer.from((JSON.parse(out) as Json).data[0].b64_json, 'base64')
-      .subarray(1, 4)
-      .toString(),
-  ).toBe('PNG')
-  const stream = await workspace.run(['create', ...quick, '--stream', '--partial-images', '1', '--raw', 'A'])
-  expect(stream.out).toMatch(/^event: image_generation\.partial_image\ndata: \{/)
-  expect(stream.out).toContain('event: image_generation.completed\n')
-  expect(workspace.files()).toEqual([])
-})
-
 test('--sidecar writes how each image was made', async () => {
   const sandbox = await runningSandbox()
   const workspace = workspaceAt(sandbox)
@@ -217,18 +200,6 @@ test('--skip-existing makes only what is missing, under its own name', async () 
   expect(workspace.info('x-4.png')).toMatchObject({ width: 256 })
   expect(await workspace.run(words)).toMatchObject({ code: 0, out: 'x-1.png\nx-2.png\nx-3.png\nx-4.png\n' })
   expect(sandbox.created()).toBe(1)
-})
-
-test('--skip-existing takes an image of an unknown format for one that was made', async () => {
-  const sandbox = await runningSandbox()
-  const workspace = workspaceAt(sandbox)
-  writeFiles(workspace.cwd, { 'x.bin': Buffer.from('\x8a\0'.repeat(300), 'latin1') })
-  const words = ['create', ...quick, '-o', 'x.bin', '--skip-existing', '--json', 'A kite']
-  const { code, out } = await workspace.run(words)
-  expect([code, sandbox.created()]).toEqual([0, 0])
-  expect((JSON.parse(out) as Json).files).toMatchObject([
-    { path: 'x.bin', bytes: 600, format: 'bin', mime_type: 'application/octet-stream', verified: false },
-  ])
 })
 
 test.each<[string, (path: string) => void, string]>([

@@ -36,16 +36,6 @@ test('several images of all types are sent in their order, and the first is edit
   expect(sandbox.created()).toBe(1)
 })
 
-test('an image from the gateway itself, by its URL', async () => {
-  const { workspace, sandbox } = await editWorkspace()
-  const options = '-m image-model-b --size 256x256'.split(' ')
-  const made = await workspace.run(['create', ...options, '--no-download', 'A red kite'])
-  const words = ['edit', ...options, '--image', made.out.trim(), '-o', 'x.png', 'Blue']
-  expect((await workspace.run(words)).code).toBe(0)
-  expect(workspace.info('x.png')).toMatchObject({ width: 256 })
-  expect(sandbox.created()).toBe(2)
-})
-
 const run = promisify(execFile)
 /** curl has its headers among its arguments, where no other key of a test may be. */
 const keyOfCurl = 'some-key-0123'
@@ -75,18 +65,6 @@ test('--curl is a command that creates the same edit', async () => {
   for (const file of [name, 'in.jpg', 'mask.png']) writeFiles(other.cwd, { [file]: workspace.read(file) })
   expect((await other.run([...words, '-o', 'same.webp'])).code).toBe(0)
   expect(other.read('same.webp').equals(Buffer.from(reply.data[0]!.b64_json, 'base64'))).toBe(true)
-})
-
-test('--curl of a creation is one, too', async () => {
-  const { workspace, sandbox } = await editWorkspace()
-  const { out } = await workspace.run(['create', ...quick, '--curl', 'It\'s a "red" kite\\ $HOME'])
-  const env = { ...process.env, MODELGATE_API_KEY: keyOfCurl }
-  const { stdout } = await run('bash', ['-c', out.replace('curl ', 'curl --silent ')], {
-    maxBuffer: 1e8,
-    env,
-  })
-  expect(JSON.parse(stdout)).toMatchObject({ data: [{ b64_json: expect.any(String) }] })
-  expect(sandbox.created()).toBe(1)
 })
 
 test('--dry-run shows every part with its type and size, and sends nothing', async () => {

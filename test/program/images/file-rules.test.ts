@@ -3,17 +3,15 @@ import { encodePng } from '../../../src/files/codecs.ts'
 import { gifBytes, pngBytes, pngChunk } from '../../support/image-bytes.ts'
 import { runMain } from '../../support/run-main.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
-import { maskPng, testImages, testPicture } from '../../support/test-images.ts'
+import { testImages, testPicture } from '../../support/test-images.ts'
 import { localServer } from '../../support/local-server.ts'
 import { canaryKey } from '../../support/canary-key.ts'
 
 let pictures: Awaited<ReturnType<typeof testImages>>
-let mask: Uint8Array
 let wide: Uint8Array
 let opaque: Uint8Array
 beforeAll(async () => {
   pictures = await testImages(64)
-  mask = await maskPng(64)
   wide = await encodePng(testPicture(96, 64))
   opaque = pngBytes({ width: 64, height: 64, colourType: 2 })
 })
@@ -47,12 +45,6 @@ describe('a mask whose pixels mark nothing', () => {
     expect(await run(closed, '--no-validate')).toMatchObject({ code: 0 })
   })
 
-  test('is not refused when they cannot be decoded', async () => {
-    const end = mask.subarray(-12)
-    const broken = Buffer.concat([mask.subarray(0, 33), pngChunk('IDAT', Buffer.of(1, 2, 3)), end])
-    expect(await run(broken)).toMatchObject({ code: 0 })
-  })
-
   test('is one with transparency behind large metadata, too', async () => {
     const chunks = [pngChunk('caBX', Buffer.alloc(2_000_000)), pngChunk('tRNS', Buffer.of(0))]
     const shape = { width: 64, height: 64, colourType: 3, depth: 8, chunks }
@@ -60,11 +52,6 @@ describe('a mask whose pixels mark nothing', () => {
     const rows = Array.from({ length: 64 }, () => new Uint8Array(64).fill(1))
     expect((await run(pngBytes({ ...shape, rows }))).err).toContain('no fully transparent pixel')
   })
-})
-
-test('an edit without a picture is refused, also with --no-validate', async () => {
-  const { code, err } = await edit('image-model-a', {}, ['--no-validate'])
-  expect([code, err]).toEqual([2, expect.stringContaining('--image is missing')])
 })
 
 test('every problem of every file is told at once', async () => {

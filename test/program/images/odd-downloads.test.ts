@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import type { Json } from '../../support/running-sandbox.ts'
 import {
   closeDelimited,
   end,
@@ -86,19 +85,6 @@ test.each(cases.map((one) => [one.name, one] as const))('%s', async (_, { url = 
   expect(err).not.toMatch(/run it again|running it again|--raw|nothing was sent/i)
 })
 
-test.each(cases.filter(({ exit }) => exit !== 0).map((one) => [one.name, one] as const))(
-  '%s, as JSON: billed, and where it is',
-  async (_, { url = '/files/a.png', downloads, exit }) => {
-    const { server, runThroughWaits } = await given(images({ url }), ...downloads)
-    const { code, err } = await runThroughWaits(['create', '-m', 'm', '-o', 'x.png', '--json', 'A kite'])
-    expect(code).toBe(exit)
-    expect(JSON.parse(err.split('\n').findLast((line) => line.startsWith('{'))!) as Json).toMatchObject({
-      error: { exit_code: exit, billed: 'yes', phase: 'result' },
-      partial: { files: [], links: [{ index: 1, url: url.startsWith('/') ? server.url + url : url }] },
-    })
-  },
-)
-
 test('of several results one that is gone does not keep the others', async () => {
   const { server, run, files } = await given(
     images({ url: '/1' }, { url: '/2' }, { url: '/3' }),
@@ -116,14 +102,6 @@ test('of several results one that is gone does not keep the others', async () =>
   expect(files()).toEqual(['x-1.png', 'x-3.png'])
 })
 
-test('of several that are gone each is told with its address', async () => {
-  const { server, run } = await given(images({ url: '/1' }, { url: '/2' }), gone, gone)
-  const { code, err } = await run(['create', '-m', 'm', '-n', '2', '-o', 'x.png', 'A kite'])
-  expect(code).toBe(4)
-  const told = err.split('\n').filter((line) => line.includes('its address is'))
-  expect(told.map((line) => line.replace(/^.* /, ''))).toEqual([`${server.url}/1`, `${server.url}/2`])
-})
-
 test('--no-download prints addresses that can be used, one a line', async () => {
   const odd = 'https://a.example/b\n/c\u001b[31m?d=%2F#e'
   const sent = 'https://a.example/%2f?sig=A%3d&&x'
@@ -133,13 +111,6 @@ test('--no-download prints addresses that can be used, one a line', async () => 
     0,
     [`${server.url}/1?x=y`, 'https://a.example/b/c%1B[31m?d=%2F#e', sent],
   ])
-})
-
-test('what has been fetched is told before the next is fetched', async () => {
-  const { run } = await given(images({ url: '/1' }, { url: '/2' }), picture(red), text('', { status: 403 }))
-  const { out } = await run(['create', '-m', 'm', '-n', '2', '-o', 'x.png', '--jsonl', 'A kite'])
-  const types = [...out.matchAll(/^\{"type":"([\w-]+)"/gm)].map(([, type]) => type)
-  expect(types).toEqual(['start', 'image-save', 'image-fail', 'end'])
 })
 
 test('--allow-private-urls lets an address through that is not public', async () => {

@@ -74,11 +74,3 @@ test('what went into a pipe is not read back for its picture', async () => {
   const { code, err } = await run(words, { terminal: true })
   expect([code, read(red.length).equals(red), err.includes('\x1b_G')]).toEqual([0, true, false])
 })
-
-test('a preview that is not whole is not kept, and no reason to fail', async () => {
-  const { run, files } = await given(stream([partial(red.subarray(0, -8)), completed(red)]))
-  const words = ['create', '-m', 'm', '--stream', '--save-partials', '-o', 'x.png', 'A kite']
-  const { code, out, err } = await run(words)
-  expect([code, out, files()]).toEqual([0, 'x.png\n', ['x.png']])
-  expect(err).toContain('Preview 1 is not kept: the PNG data ends too early.\n')
-})

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { FileError, OutputClosed } from '../../../src/errors.ts'
@@ -126,25 +126,6 @@ test('a name that has become a folder keeps only its own image from its place', 
   expect([code, out]).toEqual([12, 'out/x-2.png\n'])
   expect(err).toMatch(/^image 1 failed: "out\/x-1\.png" cannot be written: it is a folder\. It is kept in /m)
   expect(workspace.rescued()).toEqual(new Map([['x-1.png', red]]))
-})
-
-test('none of several images has its place: all are rescued, and the reason is the error', async () => {
-  const change = (cwd: string) => {
-    rmSync(join(cwd, 'out'), { recursive: true })
-    writeFileSync(join(cwd, 'out'), '')
-  }
-  const argv = ['-o', 'out/x.png', '-n', '2', '--json']
-  const { workspace, code, out, err } = await runWhile([red, blue], change, argv)
-  expect([code, out]).toEqual([10, ''])
-  const { error } = JSON.parse(err.split('\n').at(-2)!)
-  expect(error).toMatchObject({ code: 'not_found', exit_code: 10, billed: 'yes' })
-  expect(error.rescued.length).toBe(2)
-  expect(workspace.rescued()).toEqual(
-    new Map([
-      ['x-1.png', red],
-      ['x-2.png', blue],
-    ]),
-  )
 })
 
 test.each([

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { runningSandbox } from '../../support/running-sandbox.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
-import { meanDifference, testImages } from '../../support/test-images.ts'
+import { meanDifference } from '../../support/test-images.ts'
 import { quick, workspaceAt } from './image-run.ts'
 
 const stream = (partials: number) => ['--stream', '--partial-images', String(partials)]
@@ -48,24 +48,6 @@ test('the image may come before its partial ones', async () => {
   expect([code, out]).toEqual([0, 'x.png\n'])
   expect(workspace.files()).toEqual(['x-partial-1.png', 'x-partial-2.png', 'x.png'])
   expect(sandbox.created()).toBe(1)
-})
-
-test('of several images that come before their partial ones nothing is lost', async () => {
-  const workspace = workspaceAt(await runningSandbox())
-  const words = [...stream(2), '-n', '2', '--save-partials', '-o', 'x.png']
-  const { code, out } = await workspace.run(['create', ...quick, ...words, '[sandbox:early] A kite'])
-  expect([code, out]).toEqual([0, 'x-1.png\nx-2.png\n'])
-  // The events do not say to which image a partial one belongs.
-  expect(workspace.files().filter((name) => name.includes('partial')).length).toBe(4)
-})
-
-test('an edit streams, too', async () => {
-  const workspace = workspaceAt(await runningSandbox())
-  writeFiles(workspace.cwd, { 'in.png': (await testImages(64)).png })
-  const words = ['edit', ...quick, ...stream(2), '--image', 'in.png', '--save-partials', '-o', 'x.webp']
-  const { code, out } = await workspace.run([...words, '--output-format', 'webp', 'A kite'])
-  expect([code, out]).toEqual([0, 'x.webp\n'])
-  expect(workspace.files()).toEqual(['in.png', 'x-partial-1.webp', 'x-partial-2.webp', 'x.webp'])
 })
 
 test('partial images with -o - do not mix with the image', async () => {

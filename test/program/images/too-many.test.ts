@@ -43,14 +43,6 @@ test.each<[string, () => readonly ServerReply[]]>([
   expect(warnings).toEqual(['warning: 300 images received, 1 requested; the first 10 are kept.'])
 })
 
-test('more than one request can make are kept where they were asked for', async () => {
-  const workspace = workspaceAt(await localServer([images(...manyImages.slice(0, 15))]))
-  const words = ['create', '-m', 'm', '--no-validate', '-n', '12', '-o', '{index}.png', 'A kite']
-  const { code, err } = await workspace.run(words)
-  expect([code, workspace.files().length]).toEqual([0, 12])
-  expect(err).toContain('warning: 15 images received, 12 requested; the first 12 are kept.')
-})
-
 test('of previews no more are kept than one request can ask for', async () => {
   const preview = {
     type: 'image_generation.partial_image',
