@@ -45,11 +45,6 @@ test('the newest calls are listed first, twenty unless more are wanted', async (
   expect(await numbers('--limit', '0')).toHaveLength(25)
 })
 
-test('a call of a time when the clock was set back hides no earlier ones', async () => {
-  const { numbers } = await place([{ ago: 60_000 }, { ago: day }, {}])
-  expect(await numbers('--since', '2h')).toEqual([3, 1])
-})
-
 test('filters choose by what was said, command, model and time', async () => {
   const { numbers } = await place([
     { prompt: 'A paper BOAT', command: 'image create', ago: 3 * day },

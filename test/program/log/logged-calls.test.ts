@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { Interrupted } from '../../../src/errors.ts'
 import { systemClock } from '../../../src/context.ts'
 import { callsFolder } from '../../../src/files/calls/call-book.ts'
 import type { CallFacts, CallWords } from '../../../src/files/calls/call-record.ts'
@@ -11,7 +10,6 @@ import { fakeClock } from '../../support/fake-clock.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { localServer } from '../../support/local-server.ts'
 import { runMain } from '../../support/run-main.ts'
-import { startProgram } from '../start-program.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
 import { json, sse } from '../../support/server-replies.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -90,25 +88,6 @@ test('a text call is in the log, with what a conversation goes on from', async (
   })
 })
 
-test('a response has its id and its items', async () => {
-  const { entryOf } = await place()
-  const entry = await entryOf(['respond', 'Hello', '-o', 'a.txt'])
-  const { text, id } = entry.reply as { text: string; id: string }
-  expect(entry.reply).toMatchObject({
-    id: expect.stringMatching(/^resp_/),
-    output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] }],
-  })
-  expect(id).not.toBe('')
-  expect(entry.files).toEqual([
-    {
-      path: expect.stringMatching(/a home\/work\/a\.txt$/),
-      bytes: Buffer.byteLength(text),
-      sha256: digestOf(text),
-      format: 'txt',
-    },
-  ])
-})
-
 test('an image: what was created, which file it is in, and no copy of it', async () => {
   const { entryOf, cwd } = await place()
   const words = ['image', 'create', '-m', 'image-model-a', '--size', '1024x1024', '--quality', 'low']
@@ -134,14 +113,6 @@ test('an image: what was created, which file it is in, and no copy of it', async
   expect(JSON.stringify(entry)).not.toContain(bytes.toString('base64').slice(0, 40))
 })
 
-test('of the pictures of an edit it is told where they were and how long, without their digest', async () => {
-  const { entryOf, cwd } = await place()
-  const words = ['image', 'edit', '-m', 'image-model-a', '--image', 'in.png', '--force', '-o', 'in.png']
-  const entry = await entryOf([...words, 'Red'])
-  expect(readFileSync(join(cwd, 'in.png'))).not.toEqual(png)
-  expect(entry.inputs).toEqual([{ path: join(cwd, 'in.png'), bytes: png.length, field: 'image' }])
-})
-
 test('media in a body are references to the files that they came from', async () => {
   const { entryOf, cwd } = await place()
   const large = Buffer.concat([png, Buffer.alloc(1000, 7)])
@@ -155,13 +126,6 @@ test('media in a body are references to the files that they came from', async ()
     { path: join(cwd, 'one.png'), bytes: one.length },
   ])
   expect(JSON.stringify(entry)).not.toContain(large.toString('base64').slice(0, 200))
-})
-
-test('what came from standard input has no path to read it from again', async () => {
-  const { entryOf } = await place()
-  const stdin = Buffer.concat([png, Buffer.alloc(1000, 7)])
-  const entry = await entryOf(['generate', '-m', 'sandbox-text', '-a', '-', 'What?'], { stdin })
-  expect(entry.inputs).toEqual([{ path: '-', bytes: stdin.length }])
 })
 
 test.each<[string, readonly string[], string | undefined, string]>([
@@ -212,15 +176,6 @@ test('a video job, and the wait for it', async () => {
   expect(entries()[1]).not.toHaveProperty('created')
 })
 
-test('a background response has not been answered yet', async () => {
-  const { entryOf } = await place()
-  const entry = await entryOf(['respond', '--background', 'Hello'])
-  expect(entry).toMatchObject({
-    created: { job: expect.stringMatching(/^resp_/) },
-    reply: { is_partial: true },
-  })
-})
-
 test('calls that failed are in the log, unless nothing was sent', async () => {
   const { run, entries } = await place()
   await run(['respond', 'sandbox:refusal'])
@@ -247,35 +202,6 @@ test('a gateway that breaks off: what came is kept as a part', async () => {
     error: { billed: 'maybe' },
     reply: { text: 'Half of', is_partial: true },
   })
-})
-
-test('a call that is stopped is in the log, with what had come', async () => {
-  const { folder, home, cwd } = await place()
-  const chunk = '{"candidates":[{"content":{"role":"model","parts":[{"text":"Half of"}]}}]}'
-  const server = await localServer([sse([`data: ${chunk}\n\n`], { ending: 'stall' })])
-  const words = ['generate', '-m', 'm', '--base-url', server.url, 'Hello']
-  const env = { MODELGATE_API_KEY: 'some-key-0123' }
-  const { context, exitCode, until } = startProgram(words, { home, cwd, env })
-  await until(() => context.stdout.text.includes('Half of'))
-  context.abort(new Interrupted('interrupt'))
-  expect(await exitCode).toBe(130)
-  const [call] = callsIn(folder)
-  expect(call).toMatchObject({
-    exit_code: 130,
-    error: { code: 'interrupted', billed: 'maybe' },
-    reply: { text: 'Half of', is_partial: true },
-  })
-})
-
-test('of a reply that is nested too deeply to be written only the text is kept', async () => {
-  const { folder, run } = await place()
-  const args = `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`
-  const parts = `[{"text":"Hi"},{"functionCall":{"name":"f","args":${args}}}]`
-  const reply = `{"candidates":[{"content":{"role":"model","parts":${parts}},"finishReason":"STOP"}]}`
-  const server = await localServer([sse([`data: ${reply}\n\n`])])
-  await run(['generate', '-m', 'm', '--base-url', server.url, 'Hello'])
-  const [call] = callsIn(folder)
-  expect(call?.reply).toEqual({ text: 'Hi', is_partial: true })
 })
 
 test.each<[string, readonly string[]]>([
