@@ -33,15 +33,6 @@ test('--max-creates counts all requests of a command', async () => {
   await spending.admit(image(1))
 })
 
-test('what was not accepted does not count for the command, either', async () => {
-  const spending = spendingOf(2)
-  const failed = await spending.admit(image(2))
-  failed(new ModelgateError('notSent', 'not_sent', 'No such host.', { billed: 'no' }))
-  const unclear = await spending.admit(image(2))
-  unclear(new ModelgateError('unknown', 'connection_lost', 'Lost.', { billed: 'maybe' }))
-  await expect(spending.admit(image(1))).rejects.toMatchObject({ code: 'creations_limit' })
-})
-
 test('the tasks of a worker share its limit, also at the same time, whatever a gateway writes', async () => {
   const own = { created: 0 }
   const folder = temporaryFolder()
@@ -90,23 +81,6 @@ const prices = {
 const notSent = new ModelgateError('notSent', 'not_sent', 'No such host.', { billed: 'no' })
 
 describe('a creation', () => {
-  test('is counted with what it is thought to cost', async () => {
-    const { spending, lines } = place({ prices })
-    await spending.admit(image(2))
-    await spending.admit({ ...image(1), model: 'unknown' })
-    expect(lines()).toEqual([
-      { count: 2, of: 'image', model: 'm', amount: '0.5', currency: 'USD' },
-      { count: 1, of: 'image', model: 'unknown', amount: null, currency: null },
-    ])
-  })
-
-  test('of the sandbox is not counted, needs no price, and costs nothing', async () => {
-    const { spending, lines } = place({ prices, isSandbox: true, limits: { ...noLimit, cost: 0n, all: 0 } })
-    const failed = await spending.admit({ ...image(2), model: 'unknown' })
-    failed(notSent)
-    expect(lines()).toEqual([])
-  })
-
   test('goes on without limits where it cannot be counted, and is not sent with one', async () => {
     const book = new CallBook(undefined, fakeClock())
     await place({ book }).spending.admit(image(1))
@@ -142,16 +116,6 @@ describe('a limit', () => {
     expect(own.created).toBe(0)
   })
 
-  test('of all commands is held against the records, and what exceeds it is given back', async () => {
-    const own = { created: 0 }
-    const { spending, lines } = place({ own, limits: { ...noLimit, all: 3 } })
-    await spending.admit(image(2))
-    await expect(spending.admit(image(2))).rejects.toMatchObject({ code: 'creations_limit', exitCode: 15 })
-    expect(own.created).toBe(2)
-    expect(lines().at(-1)).toEqual({ count: -2, was: null, currency: null })
-    await spending.admit(image(1))
-  })
-
   test('on the cost needs a price', async () => {
     const { spending, lines } = place({ prices, limits: { ...noLimit, cost: 0n } })
     await expect(spending.admit({ ...image(2), model: 'other' })).rejects.toMatchObject({
@@ -174,13 +138,6 @@ describe('the cost of a document', () => {
   const usage = { input_tokens: 2, output_tokens: 1, cached_tokens: 0 }
   const text = { model: 'writer', count: 1, of: 'text', body: 'four', maxOutputTokens: 2 } as const
 
-  test('is not known without prices, and documents without that field have none', async () => {
-    const document = answer({ usage })
-    expect(await place().spending.withCost(document)).toBe(document)
-    const other = { id: 'x' } as unknown as TextDocument
-    expect(await place({ prices }).spending.withCost(other)).toBe(other)
-  })
-
   test.each([
     ['nothing, as of a reply that was passed on', [], 0.75],
     ['only failures, as of such a reply', ['damaged_media'], 0.75],
@@ -191,26 +148,6 @@ describe('the cost of a document', () => {
     const document = { model: 'm', usage: null, files: [], links: [], failures, cost: null }
     const { cost } = await spending.withCost(document as unknown as ImageDocument)
     expect(cost).toMatchObject({ amount, currency: 'USD' })
-  })
-
-  test('is estimated from its tokens, and corrects what was expected', async () => {
-    const { spending, lines } = place({ prices })
-    await spending.admit(text)
-    expect(await spending.withCost(answer({ usage }))).toEqual({
-      ...answer({ usage }),
-      cost: { amount: 4, currency: 'EUR', estimate: true, reason: null },
-    })
-    expect(lines()).toEqual([
-      { count: 1, of: 'text', model: 'writer', amount: '5', currency: 'EUR' },
-      { count: 0, amount: '4', was: '5', currency: 'EUR' },
-    ])
-  })
-
-  test('that was expected is not written again', async () => {
-    const { spending, lines } = place({ prices })
-    await spending.admit(text)
-    await spending.withCost(answer({ usage: { ...usage, input_tokens: 1, output_tokens: 2 } }))
-    expect(lines()).toHaveLength(1)
   })
 
   test('that is not known says why, and corrects nothing', async () => {
@@ -247,18 +184,6 @@ describe('the cost of a document', () => {
     expect(first.lines().at(-1)).toEqual({ count: 0, amount: '4', was: '5', currency: 'EUR' })
     await place({ prices, book: first.book, isSandbox: true }).spending.withCost(done)
     expect(first.lines()).toHaveLength(3)
-  })
-
-  test('of an answer without an id, or that this command did not ask for, is noted nowhere', async () => {
-    const { spending, lines } = place({ prices })
-    const running = answer({ id: null, usage: null, state: 'queued' })
-    expect(await spending.withCost(answer({ id: 'resp_2', usage: null, state: 'queued' }))).toMatchObject({
-      cost: null,
-    })
-    await spending.admit(text)
-    expect(await spending.withCost(running)).toBe(running)
-    expect(await spending.withCost(answer({ usage: null, state: 'queued' }))).toMatchObject({ cost: null })
-    expect(lines()).toHaveLength(1)
   })
 
   test('of a model that the gateway has chosen is known only then', async () => {
