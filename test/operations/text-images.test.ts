@@ -79,15 +79,6 @@ test('a folder that is a file does not lose what was paid for', async () => {
   expect(error!.facts.rescued?.length).toBe(2)
 })
 
-test('one image of two that has no place makes some of several', async () => {
-  const cwd = temporaryFolder()
-  mkdirSync(join(cwd, 'modelgate-resp_1-1.png'))
-  const { paths, error, rescued } = await save(cwd, '.', 2)
-  expect(paths).toEqual(['modelgate-resp_1-2.png'])
-  expect(rescued).toEqual([['modelgate-resp_1-1.png', png]])
-  expect(error).toMatchObject({ exitCode: 12, message: '1 of 2 images could not be saved.' })
-})
-
 test('where nothing can be written it is the fault of the disk, and was billed', async () => {
   const cwd = temporaryFolder()
   writeFiles(cwd, { out: '' })

@@ -219,10 +219,4 @@ describe('a hostile conversation file', () => {
       'talk.yaml: more than a conversation can have.',
     )
   })
-
-  test('of one long text is read', () => {
-    const long = 'word '.repeat(400_000).trim()
-    const text = `messages:\n- role: user\n  content: ${long}\n`
-    expect(readConversation('talk.yaml', text, 'respond').messages).toEqual([{ role: 'user', content: long }])
-  })
 })
