@@ -80,21 +80,6 @@ test.each<[what: string, change: Change, from: string, to: string]>([
   expect(await edited(commented, change)).toBe(commented.replace(from, to))
 })
 
-test('forms of YAML that are rare in configuration files', async () => {
-  const profile = set('profiles.x.timeout', 5)
-  const block = 'profiles:\n  x:\n    timeout: 5\n'
-  expect(await edited('# only a comment', profile)).toBe(`# only a comment\n\n${block}`)
-  expect(await edited('profiles: ~\n', profile)).toBe(block)
-  expect(await edited('text_model: >-\n  a\nquiet: true\n', set('text_model', 'b'))).toBe(
-    'text_model: >-\n  b\nquiet: true\n',
-  )
-  expect(await edited('# mine\ntimeout: 1', unset('timeout'))).toMatch(/^(?!\{)(?:# mine\n)?$/)
-  expect(await edited('# a\r\ntimeout: 1\r\n', set('retry', 'never'))).toBe(
-    '# a\r\ntimeout: 1\r\nretry: never\r\n',
-  )
-  expect(await edited('\uFEFFtimeout: 1\n', set('timeout', 2))).toBe('\uFEFFtimeout: 2\n')
-})
-
 test('JSON stays JSON, with its indentation', async () => {
   expect(await edited('{"timeout": 1}\n', set('retry', 'never'))).toBe('{"timeout":1,"retry":"never"}\n')
   const place = configPlace({ files: { '.config/modelgate/config.json': '{\n\t"timeout": 1\n}' } })
@@ -119,14 +104,6 @@ test('the file that is read is the one that is edited, and keeps its mode and it
   await editUserFile(linked.context, [set('timeout', 2)])
   expect(lstatSync(linked.userFile).isSymbolicLink()).toBe(true)
   expect(readFileSync(join(linked.home, 'dotfiles/config.yaml'), 'utf8')).toBe('timeout: 2\n')
-})
-
-test('a link that leads nowhere stays, and what it leads to is created', async () => {
-  const place = configPlace({ files: { 'dotfiles/x': '', '.config/modelgate/x': '' } })
-  symlinkSync('../../dotfiles/config.yaml', place.userFile)
-  await editUserFile(place.context, [set('timeout', 2)])
-  expect(lstatSync(place.userFile).isSymbolicLink()).toBe(true)
-  expect(readFileSync(join(place.home, 'dotfiles/config.yaml'), 'utf8')).toContain('timeout: 2\n')
 })
 
 test('a new file is for its owner alone, in a folder that is', async () => {

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { resolveSettings } from '../../src/config/settings.ts'
@@ -147,13 +147,6 @@ test('a base URL in a project file is refused unless its origin is trusted', asy
   `)
 })
 
-test('a clear-text base URL in a project file is a question of trust first: no flag is offered to allow it', async () => {
-  const place = configPlace({ project: 'base_url: http://collector.example' })
-  const failure = await failureOf(() => resolveSettings(place.context))
-  expect(failure).toContain('points to http://collector.example, which you have not trusted')
-  expect(failure).not.toContain('--allow-http')
-})
-
 test('a clear-text base URL that a project file names is refused although its origin is trusted', async () => {
   const place = configPlace({
     project: 'base_url: http://collector.example',
@@ -231,11 +224,6 @@ test.each([
   expect([retry.value, maxRetries.value]).toEqual(expected)
 })
 
-test('more repetition than the user file allows is refused, whatever the default', async () => {
-  const place = configPlace({ project: 'retry: safe', user: 'profiles: { default: { retry: never } }' })
-  expect(await failureOf(() => resolveSettings(place.context))).toMatch('more often')
-})
-
 test.each(['https://collector.example', 'http://192.0.2.1', 'not a URL'])(
   'the sandbox does not care for the base URL %s',
   async (url) => {
@@ -246,10 +234,3 @@ test.each(['https://collector.example', 'http://192.0.2.1', 'not a URL'])(
     expect(await failureOf(() => resolveSettings(place.context, { sandbox: false }))).toMatch('2 config')
   },
 )
-
-test('a file that stands where a folder is expected is no obstacle', async () => {
-  const place = configPlace()
-  mkdirSync(join(place.home, 'other'))
-  writeFileSync(join(place.project, '.config'), '')
-  expect((await resolveSettings(place.context)).retry.source).toBe('default')
-})

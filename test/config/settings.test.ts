@@ -169,11 +169,6 @@ test('a store is a folder, or an address that stays as it is', async () => {
   expect(await store('', 'S3://bucket')).toBe('S3://bucket')
 })
 
-test('a model called like a property of every object has no family', async () => {
-  const { families } = await resolveSettings(configPlace({ user: 'families: { a: none }' }).context)
-  expect(families.value['constructor']).toBeUndefined()
-})
-
 test('an empty variable counts as unset', async () => {
   const { context } = configPlace({
     user: 'timeout: 7',
@@ -223,17 +218,6 @@ test('a secret that ended up in the wrong variable is not repeated', async () =>
     ).catch(String)
     expect(outcome).not.toContain(secret)
   }
-})
-
-test('clear text is allowed by the user file, and by a flag', async () => {
-  const baseUrl = 'http://10.0.0.1'
-  expect(
-    (await resolveSettings(configPlace({ user: 'allow_http: true' }).context, { baseUrl })).baseUrl.value
-      ?.host,
-  ).toBe('10.0.0.1')
-  expect((await resolveSettings(configPlace().context, { baseUrl, allowHttp: true })).allowHttp.value).toBe(
-    true,
-  )
 })
 
 test.each([
