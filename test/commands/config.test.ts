@@ -1,5 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { SettingsDocument } from '../../src/events/setting.ts'
 import { configPlace, type ConfigPlace, type ConfigPlaceContent } from '../support/config-place.ts'
@@ -222,15 +221,6 @@ test('what hides a setting is told', async () => {
   expect((await run(own, 'unset --profile work timeout')).err).toBe(
     'profiles.work.timeout is removed from ~/.config/modelgate/config.yaml.\nIt is still set: user file HOME/.config/modelgate/config.yaml.\n',
   )
-})
-
-test('a new file says where all settings are, and nothing lies beside it', async () => {
-  const place = configPlace()
-  await run(place, 'set timeout 4')
-  expect(readFileSync(place.userFile, 'utf8')).toBe(
-    '# Settings of modelgate. All there are: modelgate config list --all\n\ntimeout: 4\n',
-  )
-  expect(existsSync(join(place.userFile, '../config.schema.json'))).toBe(false)
 })
 
 test('path: every place, there or not', async () => {

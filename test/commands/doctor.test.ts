@@ -97,11 +97,6 @@ test.each<[string, string, object]>([
   expect(found).toMatchObject({ ...expected, 'base URL': `ok: ${url} (environment MODELGATE_BASE_URL)` })
 })
 
-test('the built-in gateway', async () => {
-  const found = await findings({ clock: present() }, configPlace(), ['--sandbox'])
-  expect(found).toMatchObject({ code: 0, key: 'ok: from the sandbox; accepted', clock: 'ok: right' })
-})
-
 test('only GET is asked, without the key at first', async () => {
   const refused = json({ error: { message: 'no key' } }, { status: 401 })
   const server = await localServer([refused, json(models)])
@@ -177,13 +172,6 @@ test('a proxy: which one, and never its password', async () => {
   })
   const local = await findings(at(`http://127.0.0.1:${port}`, { HTTP_PROXY: 'http://127.0.0.1:1' }))
   expect(local['proxy']).toBe('ok: not used: the gateway is on this machine')
-})
-
-test('clear text to another machine is a warning', async () => {
-  const env = { MODELGATE_BASE_URL: 'http://gateway.invalid', MODELGATE_ALLOW_HTTP: '1' }
-  expect((await findings({ env }))['base URL']).toBe(
-    'warning: http://gateway.invalid (environment MODELGATE_BASE_URL): anyone on the network path can read the key → Use https:// in the base URL.',
-  )
 })
 
 test('a certificate that is not trusted (needs openssl)', { skip: !canMakeCertificates }, async () => {

@@ -108,23 +108,6 @@ test.each([
   expect([code, parts ?? body]).toEqual([0, content])
 })
 
-test('a dry run warns like a real one, unless it is quiet', async () => {
-  const argv = ['respond', '--dry-run', '--temperature', '1', '--top-p', '0.5', 'hi']
-  const { code, err } = await runMain(argv, { env })
-  expect([code, err]).toEqual([
-    0,
-    expect.stringMatching(/^warning: --temperature and --top-p are used together: /),
-  ])
-  expect((await runMain([...argv, '-q'], { env })).err).toBe('')
-})
-
-test('a dry run writes no file', async () => {
-  const cwd = temporaryFolder()
-  writeFiles(cwd, { 'answer.txt': 'kept' })
-  const { code } = await runMain(['respond', '--dry-run', '-o', 'answer.txt', 'hi'], { env, cwd })
-  expect(code).toBe(0)
-})
-
 /** Sends what a shell makes of a curl line, without any variable of the key. */
 async function paste(line: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
   // A script on standard input, as a paste is; an argument of its own would be subject to a limit.

@@ -104,30 +104,6 @@ describe('help --json', () => {
     })
   })
 
-  test('tells what each family of models takes', () => {
-    const limits = (flag: string, family: string) =>
-      optionCalled('image create', flag).limits.find((limit) => limit.family === family)
-    expect(limits('--size', 'image-model-c')).toMatchObject({
-      models: ['dall-e-3'],
-      limit: { taken: true, values: ['1024x1024', '1792x1024', '1024x1792'] },
-    })
-    expect(limits('--size', 'gpt-image-2')).toMatchObject({
-      limit: { values: ['auto'], size: { multiple_of: 16, max_edge: 3840, max_ratio: 3 } },
-    })
-    expect(limits('--quality', 'image-model-a')!.limit.values).toEqual(['auto', 'high', 'medium', 'low'])
-    expect(limits('--style', 'image-model-a')!.limit.taken).toBe(false)
-    expect(limits('--n', 'image-model-c')!.limit.max).toBe(1)
-  })
-
-  test('says what a common option means to a command, and which apply', () => {
-    expect(optionCalled('image create', '--output')).toMatchObject({
-      common: true,
-      about: 'file, folder/ or name with {index} and {ext}; its extension selects the format',
-    })
-    expect(commandCalled('wait').common_options).not.toContain('--body')
-    expect(commandCalled('generate').common_options).toContain('--body')
-  })
-
   test('of what there is not is refused as JSON', async () => {
     const { code, out, err } = await runMain(['help', '--json', 'vidoe'])
     expect([code, out]).toEqual([2, ''])

@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { Command, type Option } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { generateExamples, registerGenerate } from '../../src/commands/generate.ts'
 import { registerRespond, respondExamples } from '../../src/commands/respond.ts'
-import { formatExamples, type Example } from '../../src/output/help-page.ts'
 import { exitCodes } from '../../src/errors.ts'
 import { commandEntries } from '../../src/command-entries.ts'
 import { recordCall } from '../support/call-records.ts'
@@ -16,8 +14,6 @@ const calls = [
   '--help',
   'help',
   'help generate',
-  'help exit-codes',
-  'help environment',
   'generate --help',
   'respond --help',
   'sandbox --help',
@@ -60,18 +56,6 @@ test('alone, modelgate prints one screen: what it is, what to do first, its comm
   for (const { name } of commandEntries) expect(out).toMatch(new RegExp(`^ {2}.*\\b${name}\\b`, 'm'))
 })
 
-test.each([
-  ['--help', ['Usage', 'Examples', 'Make text', 'Options']],
-  ['generate --help', ['Usage', 'Examples', 'Arguments', 'Options', 'Fields of the request']],
-  ['image --help', ['Usage', 'Examples', 'Commands', 'Options of each']],
-  ['schema --help', ['Usage', 'Arguments', 'Options']],
-])('%s has what a newcomer needs first, in this order', async (words, headings) => {
-  const { out } = await runMain(words.split(' '))
-  const found = headings.map((heading) => out.search(new RegExp(`^${heading}\\b`, 'm')))
-  expect(found).toEqual(found.toSorted((one, other) => one - other))
-  expect(found).not.toContain(-1)
-})
-
 test.each([['generate'], ['image', 'create'], ['video', 'status']])(
   '%s %s shows three examples and no common options, and says how to see the rest',
   async (...words) => {
@@ -112,31 +96,7 @@ test('the fields of a request are in the order of use', async () => {
   expect(all.indexOf('user')).toBeLessThan(all.indexOf('metadata'))
 })
 
-test('the variables that matter to most come first', async () => {
-  const { out } = await runMain(['help', 'environment'])
-  expect([...out.matchAll(/^ {2}(MODELGATE_\w+)/gm)].slice(0, 6).map(([, name]) => name)).toEqual([
-    'MODELGATE_BASE_URL',
-    'MODELGATE_API_KEY',
-    'MODELGATE_TEXT_MODEL',
-    'MODELGATE_IMAGE_MODEL',
-    'MODELGATE_VIDEO_MODEL',
-    'MODELGATE_PROFILE',
-  ])
-})
-
-test.each(['image', 'video'])('%s --help is its commands, one line each', async (name) => {
-  const { out } = await runMain([name, '--help'])
-  const entry = commandEntries.find((one) => one.name === name)!
-  const names = entry.commands!.map((command) => command.name)
-  const rows = out.split('Commands:\n')[1]!.split('\n\n')[0]!.split('\n')
-  expect(rows.map((row) => row.trim().split(' ')[0])).toEqual(names)
-  // What its commands take is not the same for each.
-  expect(out.match(/^ {2}-/gm)).toBe(null)
-})
-
 describe('colours', () => {
-  const bold = (text: string) => `\u001b[1m${text}\u001b[22m`
-
   test.each([[['--help']], [['image', 'create', '--help']], [['help', 'money']], [[]], [['image']]])(
     '%j has bold headings on a terminal, and the same text without',
     async (argv) => {
@@ -148,13 +108,6 @@ describe('colours', () => {
       expect(plain).not.toContain('\u001b')
     },
   )
-
-  test('a flag is coloured, its value is not', async () => {
-    const { out } = await runMain(['image', 'create', '--help'], { terminal: true })
-    expect(out).toContain(`${bold('Usage:')} modelgate image create`)
-    expect(out).toContain('  \u001b[36m-o, --output\u001b[39m <file> ')
-    expect(out).toContain('  \u001b[2m$\u001b[22m modelgate image create')
-  })
 
   test.each([
     [true, { NO_COLOR: '1' }],
@@ -189,33 +142,6 @@ test.each([
   const { code, out, err } = await runMain(call.split(' '))
   expect([code, out]).toEqual([2, ''])
   expect(err).toContain(`modelgate: ${message}\n`)
-})
-
-test('where there is no help on a topic, the topics are named', async () => {
-  const { err } = await runMain(['help', 'zzzzzzzzz'])
-  expect(err).toContain('There is help on exit-codes, environment, formatting, money')
-})
-
-test.each([
-  [['help'], 'modelgate [options] [command]'],
-  [['video'], 'modelgate video [options] [command]'],
-  [['image'], 'modelgate image [options] [command]'],
-  [['video', 'help', 'status'], 'modelgate video status [options] [id]'],
-])('%j tells the usage of that command alone', async (argv, usage) => {
-  const { code, out, err } = await runMain(argv)
-  expect([code, err]).toEqual([0, ''])
-  expect([...out.matchAll(/^Usage: (.*)$/gm)].map(([, line]) => line)).toEqual([usage])
-})
-
-test.each([
-  [['vidoe'], 'modelgate'],
-  [['video', 'generat'], 'modelgate video'],
-  [['wait', '--nonsense'], 'modelgate wait'],
-  [['generate', '--nonsense'], 'modelgate generate'],
-])('the hint for %j names help that there is', async (argv, command) => {
-  const { code, err } = await runMain(argv)
-  expect(code).toBe(2)
-  expect(err).toContain(`hint: See ${command} --help.`)
 })
 
 /** Every option of a command, those that are hidden too. */
@@ -269,41 +195,10 @@ test.each([
   }
 })
 
-test.each([
-  ['generate', ['google_search', 'code_execution', 'url_context', 'google_maps']],
-  [
-    'respond',
-    [
-      'web_search',
-      'web_search_preview',
-      'image_generation',
-      'code_interpreter',
-      'local_shell',
-      'file_search:ID[,ID]',
-      'mcp:LABEL=URL',
-      'connector:LABEL=ID',
-    ],
-  ],
-])('%s --help and docs/text.md name every form of --tool', async (name, forms) => {
-  const { out } = await runMain([name, '--help'], { columns: 200 })
-  const help = out.replaceAll(/\s+/g, ' ')
-  expect(help).toContain(
-    `--tool <tool> ${forms.join(', ')}, or a function or whole tool: @file, JSON (repeatable)`,
-  )
-  const page = readFileSync(new URL('../../docs/text.md', import.meta.url), 'utf8')
-  expect(forms.filter((form) => !page.includes(`\`${form}\``))).toEqual([])
-})
-
 test('help exit-codes lists every code', async () => {
   const { out } = await runMain(['help', 'exit-codes'])
   const listed = [...out.matchAll(/^ +(\d+) {2}/gm)].map(([, code]) => Number(code))
   expect(listed).toEqual(Object.values(exitCodes).map(({ code }) => code))
-})
-
-test('a topic ends with where the pages of the documentation are', async () => {
-  const { out } = await runMain(['help', 'pipelines'], { columns: 200 })
-  expect(out).toMatch(/\nThe pages of the documentation: \/.*\/docs\/\n$/)
-  expect(out).toContain("\n      out: 'assets/${id}.png'\n")
 })
 
 /** The words of an example, as a shell would split them; what stands before a pipe is left out. */
@@ -341,16 +236,3 @@ test.each([...generateExamples, ...respondExamples].map(([line]) => line))(
     expect(request.model).toBe('MODEL')
   },
 )
-
-/** The lines without their colours. */
-const plain = (text: string) => text.replaceAll(/\u001b\[\d+m/g, '')
-
-test('an example that is too long goes on in the next line, never inside quotes', () => {
-  const examples: Example[] = [['modelgate generate -m MODEL "two words" --json', 'one document']]
-  expect(plain(formatExamples(examples, 80))).toBe(
-    'Examples:\n  $ modelgate generate -m MODEL "two words" --json  one document\n',
-  )
-  expect(plain(formatExamples(examples, 32))).toBe(
-    'Examples:\n  # one document\n  $ modelgate generate \\\n      -m MODEL "two words" \\\n      --json\n',
-  )
-})

@@ -36,26 +36,6 @@ test('chat messages become input items, and the system message the instructions'
   }
 })
 
-test('several system messages are paragraphs; in the response style a later one stays where it is', async () => {
-  const history = [
-    { role: 'system', content: 'A' },
-    { role: 'developer', content: [{ type: 'text', text: 'B' }] },
-    { role: 'user', content: 'x' },
-    { role: 'system', content: 'C' },
-  ]
-  expect(await bodyWith('generate', history)).toEqual({
-    systemInstruction: { parts: [{ text: 'A\n\nB\n\nC' }] },
-    contents: [{ role: 'user', parts: [{ text: 'x' }] }],
-  })
-  expect(await bodyWith('respond', history)).toMatchObject({
-    instructions: 'A\n\nB',
-    input: [
-      { role: 'user', content: 'x' },
-      { role: 'system', content: 'C' },
-    ],
-  })
-})
-
 test('pictures and files keep their place', async () => {
   const history = [
     {
@@ -132,20 +112,6 @@ test('calls of tools and what they returned stay together', async () => {
 
 const customCall = { id: 'c1', type: 'custom', custom: { name: 'note', input: 'Buy milk' } }
 
-test('a call of a custom tool and its answer are items of their own', async () => {
-  const history = [
-    { role: 'assistant', content: null, tool_calls: [customCall, called('c2', 'Rome')] },
-    { role: 'tool', tool_call_id: 'c1', content: 'noted' },
-    { role: 'tool', tool_call_id: 'c2', content: 'hot' },
-  ]
-  expect((await bodyWith('respond', history))['input']).toEqual([
-    { type: 'custom_tool_call', call_id: 'c1', name: 'note', input: 'Buy milk' },
-    { type: 'function_call', call_id: 'c2', name: 'weather', arguments: '{"city":"Rome"}' },
-    { type: 'custom_tool_call_output', call_id: 'c1', output: 'noted' },
-    { type: 'function_call_output', call_id: 'c2', output: 'hot' },
-  ])
-})
-
 test('messages of the style itself pass as they are, also among chat messages', async () => {
   const content = { role: 'model', parts: [{ text: 'a', thoughtSignature: 's' }], own: 1 }
   expect((await bodyWith('generate', [{ role: 'user', content: 'x' }, content]))['contents']).toEqual([
@@ -175,7 +141,6 @@ test.each<[string, TextCommand, history: unknown, line: string, more?: readonly 
     {},
     '--history: must be an array of messages, or an object with one under "contents" or "messages".',
   ],
-  ['a content without parts', 'generate', [{ role: 'user' }], '--history: contents.0.parts is required.'],
   ['no message at all', 'generate', [], '--history must have at least 1 entry, not 0.', ['--no-stdin']],
   [
     'an unknown role',
@@ -200,12 +165,6 @@ test.each<[string, TextCommand, history: unknown, line: string, more?: readonly 
     'generate',
     calls(customCall),
     '--history: message 1: a call of a custom tool has no counterpart in this style.',
-  ],
-  [
-    'a call of nothing',
-    'respond',
-    calls({ id: 'c1', type: 'function' }),
-    '--history: message 1 has a tool call without a name.',
   ],
   [
     'an answer to no call',

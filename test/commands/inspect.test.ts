@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { InspectionDocument } from '../../src/events/inspection.ts'
@@ -137,27 +136,6 @@ describe('what made a file', () => {
     })
   })
 
-  test('for a person is one line to paste', async () => {
-    const cwd = folderWith({
-      'boat.png': png,
-      'boat.png.json': sidecarFor(png, { parameters: {}, inputs: [] }),
-    })
-    const { out } = await runMain(['inspect', 'boat.png'], { cwd })
-    expect(out).toContain(`again\tmodelgate image edit --model image-model-a -- '\\@home, "now"'\n`)
-    expect(out).toMatch(
-      /^made with\tmodelgate image edit, image-model-a, 202\d-\d\d-\d\d \d\d:\d\d:00 \(boat\.png\.json\)$/m,
-    )
-  })
-
-  test('is not said by the sidecar of other bytes', async () => {
-    const cwd = folderWith({ 'boat.png': png, 'boat.png.json': sidecarFor(Buffer.from('other')) })
-    const { files, warnings } = await inspected(cwd, 'boat.png')
-    expect(files[0]!.made_with).toBeNull()
-    expect(warnings).toEqual([
-      'boat.png is not the file that boat.png.json describes: its content is another.',
-    ])
-  })
-
   test('is in the log, also where the file was renamed and moved', async () => {
     const cwd = folderWith({ 'moved/renamed.png': png, 'first.png': gifBytes() })
     const state = temporaryFolder()
@@ -224,13 +202,6 @@ describe('several files and those that cannot be read', () => {
     expect(out).toMatch(/^file\ta\.png\n/)
   })
 
-  test('one alone has its own exit code', async () => {
-    expect((await run(['gone.png'])).code).toBe(10)
-    expect((await run(['.'])).code).toBe(10)
-    expect((await run(['empty.png'])).code).toBe(2)
-    expect((await run(['gone.png', 'missing.png'])).code).toBe(10)
-  })
-
   test('--json lists them', async () => {
     const { code, out } = await run(['--json', 'gone.png', 'a.png'])
     expect(code).toBe(12)
@@ -240,28 +211,11 @@ describe('several files and those that cannot be read', () => {
     })
   })
 
-  test('--jsonl has an event for each', async () => {
-    const { out } = await run(['--jsonl', 'gone.png', 'a.png'])
-    const types = out
-      .trim()
-      .split('\n')
-      .map((line) => (JSON.parse(line) as { type: string }).type)
-    expect(types).toEqual(['start', 'file-inspect', 'file-fail', 'end'])
-  })
-
   test('standard input is a file, once', async () => {
     const { out } = await run(['-'], { stdin: png })
     expect(out).toContain(`sha256\t${sha256(png)}\n`)
     expect((await run(['-', '-'], { stdin: png })).code).toBe(2)
     expect((await run(['-', '--no-stdin'], { stdin: png })).code).toBe(2)
-  })
-
-  test('names with spaces, wide letters and letters from right to left are told', async () => {
-    const names = ['two words.png', '船.png', 'סירה.png', '⛵.png']
-    const cwd = temporaryFolder()
-    for (const name of names) writeFileSync(join(cwd, name), png)
-    const { files } = await inspected(cwd, ...names)
-    expect(files.map(({ path }) => path)).toEqual(names)
   })
 })
 

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import type { ModelsDocument } from '../../src/events/model.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { localServer } from '../support/local-server.ts'
 import { memorySink } from '../support/memory-sink.ts'
@@ -77,19 +76,6 @@ describe('in a pipe', () => {
     ])
   })
 
-  test('a rule for sizes, and the pictures that an edit takes, are in words', async () => {
-    const { out } = await run('gpt-image-2')
-    expect(out).toContain(
-      'image edit: size\tauto or WIDTHxHEIGHT, with edges that are multiples of 16, a ratio from 1:3 to 3:1, edges of at most 3840 and 655,360 to 8,294,400 pixels\n',
-    )
-    expect(out).toContain(
-      'image edit: image\tat most 16 files of image/png, image/webp, image/jpeg, each under 50 MB\n',
-    )
-    expect((await run('dall-e-2')).out).toContain(
-      'image edit: image\tone square file of image/png, under 4 MB\n',
-    )
-  })
-
   test('an unknown model has the rules for every model, and the nearest known one', async () => {
     const { code, out } = await run('openai/gpt-image-2')
     expect(code).toBe(0)
@@ -119,25 +105,11 @@ describe('on a terminal', () => {
     expect(lines.length).toBeGreaterThan(11)
   })
 
-  test('a date that has come is told', async () => {
-    const table = await onTerminal(80, '--known')
-    expect(table).toMatch(/^gpt-image-1 .* 2026-10-23 past$/m)
-    expect(table).toMatch(/^gpt-image-1-mini .* 2026-12-01$/m)
-  })
-
   test('the table is followed by the way to all limits of a model, unless it is to be quiet', async () => {
     const { err } = await runMain(['models', '--known'], { terminal: true })
     expect(err).toBe('All limits of one: modelgate models ID\n')
     expect((await runMain(['models', '--known', '-q'], { terminal: true })).err).toBe('')
     expect((await runMain(['models', 'gpt-image-2'], { terminal: true })).err).toBe('')
-  })
-
-  test.each([40, 80])('one model is told in lines of %i columns, cut at words', async (columns) => {
-    const text = await onTerminal(columns, 'gpt-image-2')
-    expect(text.split('\n').every((line) => line.length <= columns)).toBe(true)
-    expect(text.replaceAll(/\s+/g, ' ')).toContain(
-      'image create: size auto or WIDTHxHEIGHT, with edges that are multiples of 16, a ratio',
-    )
   })
 })
 
@@ -159,17 +131,6 @@ test('--json has the limits as numbers and words', async () => {
   })
 })
 
-test('--jsonl has a line for each model', async () => {
-  const { out } = await run('--known', '--jsonl')
-  const types = out.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).type]))
-  expect([types[0], types[1], types.at(-2), types.at(-1)]).toEqual([
-    'start',
-    'model-list',
-    'model-list',
-    'end',
-  ])
-})
-
 test('models of the configuration come first, with the families they have there', async () => {
   const cwd = temporaryFolder()
   writeFiles(cwd, { '.git/HEAD': '', '.modelgaterc.yaml': 'families: { fast: gpt-image-2, odd: none }\n' })
@@ -183,20 +144,6 @@ test('models of the configuration come first, with the families they have there'
     ['fast', 'image', 'gpt-image-2', '', 'configuration'],
     ['odd', '', '', '', 'configuration'],
   ])
-})
-
-test('limits that a configured family leaves out are none', async () => {
-  const cwd = temporaryFolder()
-  const sources = '{ media_types: [image/png] }'
-  writeFiles(cwd, {
-    '.git/HEAD': '',
-    '.modelgaterc.yaml': `families: { own: { image edit: {}, sources: ${sources} } }\n`,
-  })
-  const { out } = await runMain(['models', 'own'], { cwd })
-  expect(out).toContain('image edit: image\tany number of files of image/png\n')
-  const { out: json } = await runMain(['models', 'own', '--json'], { cwd })
-  const [model] = (JSON.parse(json) as ModelsDocument).models
-  expect(model!.sources).toMatchObject({ max_count: null, below_bytes: null })
 })
 
 describe('the gateway', () => {
@@ -246,11 +193,6 @@ describe('the gateway', () => {
     expect(err).toBe('warning: The gateway lists more models than are shown.\n')
   })
 
-  test('--raw prints what the gateway sent', async () => {
-    const server = await localServer([json({ data: [{ id: 'x', odd: [1] }] })])
-    expect((await list(['--raw'], server.url)).out).toBe('{"data":[{"id":"x","odd":[1]}]}\n')
-  })
-
   test('a gateway without a list, one with another reply, and one that refuses the key', async () => {
     const missing = json({ error: { message: 'Invalid URL' } }, { status: 404 })
     const none = await localServer([missing, missing])
@@ -271,14 +213,6 @@ describe('the gateway', () => {
     const { out } = await list([], server.url)
     expect(out.split('\t')).toHaveLength(6)
     expect(out).not.toContain('\u001b')
-  })
-
-  test('--dry-run shows the request', async () => {
-    const { code, out } = await list(['--dry-run'], 'http://127.0.0.1:8080')
-    expect([code, JSON.parse(out)]).toMatchObject([
-      0,
-      { method: 'GET', url: 'http://127.0.0.1:8080/v1/models' },
-    ])
   })
 })
 

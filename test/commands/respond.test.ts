@@ -148,11 +148,6 @@ test.each(['mcp:foo=notaurl', 'mcp:foo=ftp://host', 'mcp:foo=//host', 'mcp:foo=h
   },
 )
 
-test('--tool adds to --tools', async () => {
-  const argv = ['hi', '--tools', '[{"type":"own"}]', '--tool', 'web_search']
-  expect((await bodyOf('respond', argv))['tools']).toEqual([{ type: 'own' }, { type: 'web_search' }])
-})
-
 test('the deprecated --user is sent, with a warning that names what replaces it', async () => {
   const { request } = await textCall('respond', ['hi', '--user', 'me'])
   expect(request.body['user']).toBe('me')
@@ -181,17 +176,6 @@ test('the model can be left out: the gateway chooses', async () => {
     expect(request.model).toBe(null)
     expect(request.body).toEqual({ input: 'hi', stream: true })
   }
-})
-
-test('the model is the same in the body and for the reports', async () => {
-  const models = async (...argv: string[]) => {
-    const { request } = await textCall('respond', ['hi', ...argv])
-    return [request.model, request.body['model']]
-  }
-  expect(await models()).toEqual(['m', 'm'])
-  expect(await models('-m', 'vendor/a:b')).toEqual(['vendor/a:b', 'vendor/a:b'])
-  expect(await models('--body', '{"model":"b"}')).toEqual(['b', 'b'])
-  expect(await models('--set', 'model="s"', '-m', 'x')).toEqual(['s', 's'])
 })
 
 test.each([

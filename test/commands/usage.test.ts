@@ -112,14 +112,6 @@ test('adds up what was created, whatever the log keeps of it', async () => {
   expect(sandbox).toBe(1)
 })
 
-test('the facts alone say the same', async () => {
-  const facts = calls.map((call) => {
-    const { arguments: words, request, ...one } = call
-    return words === undefined || request === undefined ? call : one
-  })
-  expect(await documentOf([], facts)).toEqual(await documentOf([]))
-})
-
 test('what thousands of calls came to is kept: later ones are added, and forgotten ones are not counted', async () => {
   const { state, run } = await machine()
   const first = readFileSync(join(state, 'calls/2026-11.jsonl'), 'utf8')
@@ -208,16 +200,6 @@ test('damaged lines are told; a call that was killed may have been billed', asyn
   expect(warnings).toEqual(['2 lines of the log are damaged, and left out.'])
 })
 
-test('a line may be longer than what is read at once', async () => {
-  const long = entry('generate', 'writer', {
-    ...tokens(1, 1),
-    cwd: 'x'.repeat(1_000_000),
-  })
-  expect(await documentOf([], [calls[0]!, long, calls[1]!])).toMatchObject({
-    total: { calls: 3, output_tokens: 101_001 },
-  })
-})
-
 test('a script gets every field, and no heading', async () => {
   const { run } = await machine()
   const { out, err, code } = await run(['--by', 'day'])
@@ -268,13 +250,6 @@ test('an empty log is told as such', async () => {
   const { run } = await machine([])
   expect(await run([])).toMatchObject({ code: 0, out: '', err: 'No calls are in the log.\n' })
   expect(await run(['--since', 'today', '--quiet'])).toMatchObject({ code: 0, out: '', err: '' })
-})
-
-test('a log of the sandbox alone is not called empty', async () => {
-  const { run } = await machine([calls.at(-1)!, calls.at(-1)!])
-  const only = (since: string) => `The log has only calls of the sandbox${since} (2), which cost nothing.\n`
-  expect(await run([])).toMatchObject({ code: 0, out: '', err: only('') })
-  expect(await run(['--since', 'today'])).toMatchObject({ code: 0, out: '', err: only(' since then') })
 })
 
 test('a video has the seconds of the file that a later wait has saved, once', async () => {

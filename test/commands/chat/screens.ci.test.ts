@@ -134,12 +134,6 @@ test('the same at 40 columns, in colour', async () => {
   expect(bytes).toContain('\u001b[36m> \u001b[39m')
 })
 
-test('without colour nothing is coloured', async () => {
-  const { bytes } = await chat({ type: [{ when: '> ', keys: '\u0004' }] })
-  // oxlint-disable-next-line no-control-regex
-  expect(/\u001b\[[\d;]*[1-9]m/.test(bytes)).toBe(false)
-})
-
 test('20 pasted lines are one message, shown before it is sent', async () => {
   const text = Array.from({ length: 20 }, (_, at) => `line ${at + 1} of what is pasted`).join('\n')
   const { bodies, screens } = await chat({

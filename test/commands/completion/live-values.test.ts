@@ -91,12 +91,6 @@ describe('jobs', () => {
     expect([id, rest]).toEqual(['two words', []])
     expect([about.length, about.slice(-2)]).toEqual([60, 'é…'])
   })
-
-  test('in a long list are the newest fifty', async () => {
-    for (let at = 1; at <= 60; at++) await startJob(`video_${at}`, at)
-    const ids = await values('videos')
-    expect([ids.length, ids[0], ids[49]]).toEqual([50, 'video_1', 'video_50'])
-  })
 })
 
 describe('models', () => {
@@ -120,13 +114,6 @@ describe('models', () => {
     expect(images.flat()).not.toContain('sora-2')
     expect(await values('models', 'video', 'generate')).toContain('sora-2')
     expect(await values('models')).toEqual(expect.arrayContaining(['ours-text', 'ours-image', 'sora-2']))
-  })
-
-  test('of the environment and of configured families count, each once', async () => {
-    writeFiles(place.cwd, { '.modelgaterc.yaml': 'image_model: mine\nfamilies:\n  mine: image-model-a\n' })
-    place = { ...place, env: { ...place.env, MODELGATE_IMAGE_MODEL: 'from-env' } }
-    expect((await values('models', 'image', 'edit')).slice(0, 2)).toEqual(['from-env', 'mine'])
-    expect((await values('models', 'image', 'edit')).filter((id) => id === 'mine')).toHaveLength(1)
   })
 })
 

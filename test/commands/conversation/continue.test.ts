@@ -73,23 +73,6 @@ describe.each(['generate', 'respond'] as const)('%s', (command) => {
     expect(next.out).toContain('Before that you said “First”.')
   })
 
-  test('piped text, a file and a schema join it as they do without', async () => {
-    const { run, bodyOf, folder } = await conversationMachine()
-    writeFiles(folder, {
-      'a.txt': 'some text',
-      's.json': '{"type":"object","properties":{"a":{"type":"number"}}}',
-    })
-    await run([command, 'First'])
-    const { body } = await bodyOf([command, '-c', '-a', 'a.txt', '--schema', 's.json', 'And?'], {
-      stdin: 'piped',
-    })
-    const sent = JSON.stringify(body)
-    expect(sent).toContain('piped\\n\\nAnd?')
-    expect(sent).toContain(Buffer.from('some text').toString('base64'))
-    const checked = await run([command, '-c', '--schema', 's.json', 'And?'])
-    expect(JSON.parse(checked.out)).toHaveProperty('a')
-  })
-
   test('attached files are sent again from where they are, unless they have changed', async () => {
     const { run, folder } = await conversationMachine()
     writeFiles(folder, { 'a.txt': 'x'.repeat(400) })
@@ -145,16 +128,6 @@ describe('where there is nothing to go on with, the call ends with a way', () =>
     expect(err).toContain('--conversation-file talk.yaml')
   })
 
-  test('a call was recorded without its texts, which are kept now', async () => {
-    const { run } = await conversationMachine()
-    await run(['generate', 'First'], { env: { MODELGATE_HISTORY: 'off' } })
-    const { code, err } = await run(['generate', '-c', 'Next'])
-    expect([code, err]).toEqual([
-      2,
-      expect.stringContaining('Nothing to continue: the texts of the last calls here were not recorded.'),
-    ])
-  })
-
   test.each([
     [['generate', '-c', '--history', '[]', 'x'], '--continue and --history cannot be used together'],
     [['respond', '-c', '--previous-response-id', 'r', 'x'], '--continue and --previous-response-id cannot'],
@@ -167,31 +140,9 @@ describe('where there is nothing to go on with, the call ends with a way', () =>
     const { run } = await conversationMachine()
     expect(await run(words)).toMatchObject({ code: 2, err: expect.stringContaining(problem) as string })
   })
-
-  test('a prompt is needed all the same', async () => {
-    const { run } = await conversationMachine()
-    await run(['generate', 'First'])
-    expect(await run(['generate', '-c'])).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('No prompt') as string,
-    })
-  })
 })
 
 describe('respond', () => {
-  test('names the response that it goes on from, and sends the instructions again', async () => {
-    const { run, bodyOf } = await conversationMachine()
-    await run(['respond', '--instructions', 'Be brief', 'First'])
-    const { body } = await bodyOf(['respond', '-c', 'Next'])
-    expect(body).toEqual({
-      model: 'sandbox-text',
-      stream: true,
-      instructions: 'Be brief',
-      input: 'Next',
-      previous_response_id: expect.stringMatching(/^resp_/) as string,
-    })
-  })
-
   test('without a store it sends all items, with the reasoning encrypted, and stays without', async () => {
     const { run, bodyOf } = await conversationMachine()
     await run(['respond', '--no-store', '--reasoning-effort', 'low', 'First'])
@@ -215,14 +166,6 @@ describe('respond', () => {
     // Of the first answer there was none to keep, so that its id would be refused.
     expect(items[1]).not.toHaveProperty('id')
     expect(items[3]?.encrypted_content).toMatch(/./)
-  })
-
-  test('--no-store now sends what was stored before', async () => {
-    const { run, bodyOf } = await conversationMachine()
-    await run(['respond', 'First'])
-    const { body } = await bodyOf(['respond', '-c', '--no-store', 'Second'])
-    expect(body).not.toHaveProperty('previous_response_id')
-    expect(body['input']).toHaveLength(3)
   })
 
   test('a response that the gateway no longer has is told, and all is sent instead', async () => {

@@ -1,12 +1,4 @@
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/context.ts'
@@ -53,18 +45,6 @@ describe.each(['generate', 'respond'] as const)('%s --conversation-file', (comma
     expect(out).not.toContain('Ada”, then')
   })
 
-  test('a copy is a branch', async () => {
-    const machine = await conversationMachine()
-    const { run, folder } = machine
-    await run([command, ...talk, 'First'])
-    copyFileSync(join(folder, 'talk.yaml'), join(folder, 'branch.yaml'))
-    await run([command, ...talk, 'Left'])
-    await run([command, '--conversation-file', 'branch.yaml', 'Right'])
-    expect((await run([command, ...talk, recall])).out).toContain('“First”, then “Left”.')
-    const branch = await run([command, '--conversation-file', 'branch.yaml', recall])
-    expect(branch.out).toContain('“First”, then “Right”.')
-  })
-
   test('a file that ends with a question is answered without another', async () => {
     const machine = await conversationMachine()
     const [own, name] = command === 'respond' ? ['assistant', 'content'] : ['model', 'parts']
@@ -105,14 +85,6 @@ describe.each(['generate', 'respond'] as const)('%s --conversation-file', (comma
     const machine = await conversationMachine()
     await machine.bodyOf([command, ...talk, 'First'])
     expect(existsSync(file(machine).path)).toBe(false)
-  })
-
-  test('a refused call leaves the file as it was', async () => {
-    const machine = await conversationMachine()
-    await machine.run([command, ...talk, 'First'])
-    const before = file(machine).text
-    expect((await machine.run([command, ...talk, 'sandbox:empty'])).code).not.toBe(0)
-    expect(file(machine).text).toBe(before)
   })
 })
 
@@ -181,16 +153,6 @@ describe('a conversation file', () => {
       code: 2,
       err: expect.stringContaining('already has a conversation') as string,
     })
-  })
-
-  test('another style, or another gateway, does not go on with it', async () => {
-    const machine = await conversationMachine()
-    await machine.run(['respond', ...talk, 'My name is Ada'])
-    const saved = file(machine).text
-    for (const words of [['generate'], ['respond', '--sandbox']]) {
-      expect((await machine.run([...words, ...talk, recall])).code).toBe(2)
-    }
-    expect(file(machine).text).toBe(saved)
   })
 
   test('pictures of an answer go back from where they were saved', async () => {
@@ -279,22 +241,4 @@ describe('a conversation file', () => {
       expect(code).toBe(10)
     },
   )
-
-  test('that is a folder is refused before anything is sent', async () => {
-    const machine = await conversationMachine()
-    const { code, out, err } = await machine.run(['respond', '--conversation-file', '.', 'First'])
-    expect([code, out, err]).toEqual([10, '', expect.stringContaining('folder')])
-  })
-
-  test('a file that is none is refused with its place', async () => {
-    const machine = await conversationMachine()
-    writeFiles(machine.folder, {
-      'talk.yaml': 'version: 1\nturns:\n  - user: Hello\n',
-      'bytes.yaml': Buffer.from([0xff, 0xfe, 0]),
-    })
-    const wrong = await machine.run(['respond', ...talk, 'x'])
-    expect(wrong).toMatchObject({ code: 2, out: '' })
-    expect(wrong.err).toContain('talk.yaml:3:3: "turns" is the form of modelgate 0.1.0')
-    expect((await machine.run(['respond', '--conversation-file', 'bytes.yaml', 'x'])).code).toBe(2)
-  })
 })

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { imageCall, imageRefusal, type ImageCommandName } from '../../support/image-call.ts'
@@ -26,13 +25,6 @@ test.each(['create', 'edit'] as const)(
   },
 )
 
-test.each(['create', 'edit'] as const)('%s: -n and --n are the same', async (command) => {
-  for (const words of [['-n', '3'], ['-n3'], ['--n', '3'], ['--n=3']]) {
-    const { request } = await imageCall(call(command, words), { cwd })
-    expect([request.body['n'], request.wanted]).toEqual([3, [1, 2, 3]])
-  }
-})
-
 test('all that is wrong is told at once, each with the flag to change', async () => {
   const words = 'create -m dall-e-3 -n 2 --size 512x512 --stream --quality low'.split(' ')
   const { exit, code, lines, hint } = await imageRefusal([...words, 'x'.repeat(4001)], { cwd })
@@ -44,11 +36,4 @@ test('all that is wrong is told at once, each with the flag to change', async ()
     '--quality must be one of auto, hd, standard for dall-e-3 (image-model-c), not "low".',
     '--size must be one of 1024x1024, 1792x1024, 1024x1792 for dall-e-3 (image-model-c), not "512x512".',
   ])
-})
-
-test('names of files in the working directory are no prompt', async () => {
-  expect((await imageCall(call('edit', []), { cwd })).request.prompt).toBe('a dot')
-  expect((await imageCall(['create', '-m', 'm', join(cwd, 'a.png')], { cwd })).request.prompt).toBe(
-    join(cwd, 'a.png'),
-  )
 })

@@ -46,12 +46,6 @@ describe.each(commands)('%s: the model', (_, words) => {
     expect(await modelOf(['--set', 'model="set"', '-m', 'from-flag'])).toEqual(['set', 'set'])
   })
 
-  test('of the text commands is not taken', async () => {
-    const env = { ...gatewayOnly, MODELGATE_TEXT_MODEL: 'words' }
-    const { request } = await imageCall([...words, 'a dot'], { cwd, env })
-    expect(request.model).toBe(null)
-  })
-
   test('has the family that the configuration says', async () => {
     writeFiles(cwd, { '.git/HEAD': '', '.modelgaterc.yaml': 'families: { mine: image-model-b }\n' })
     const { lines } = await imageRefusal([...words, '-m', 'mine', '--output-format', 'png', 'a dot'], { cwd })
@@ -67,11 +61,6 @@ test.each([[[]], [['--sandbox']]])('create without a model lets the gateway choo
   expect(request.model).toBe(null)
   expect('model' in request.body).toBe(false)
   expect(request.warnings).toEqual([])
-})
-
-test('a prompt for no model is held to the rules for every model', async () => {
-  const { lines } = await imageRefusal(['create', '-n', '11', '--size', '7x7', 'a dot'], { cwd })
-  expect(lines[0]).toBe('--n must be from 1 to 10, not 11.')
 })
 
 describe('an edit without a model', () => {
@@ -96,17 +85,6 @@ describe('an edit without a model', () => {
     const { request } = await edit(...more, ...(name === 'output_compression' ? format : []))
     expect('model' in request.body).toBe(false)
     expect(request.warnings).toEqual([warningOf('image-model-a', `because of --${flagName(name)}`)])
-  })
-
-  test('is held to the rules for every model', async () => {
-    const { request } = await edit('--size', '1536x1024', '--response-format', 'url')
-    expect(request.body).toMatchObject({ size: '1536x1024', response_format: 'url' })
-    const { lines } = await imageRefusal(['edit', '--image', 'a.png', '-n', '11', 'a dot'], { cwd })
-    expect(lines).toEqual(['--n must be from 1 to 10, not 11.'])
-  })
-
-  test('says nothing when a model is named', async () => {
-    expect((await edit('-m', 'gpt-image-2')).request.warnings).toEqual([])
   })
 })
 

@@ -88,11 +88,6 @@ describe('what excludes each other is refused, both flags named', () => {
   })
 })
 
-test.each(previewModes)('--preview %s', async (mode) => {
-  const { options } = await imageCall(['create', '-m', 'm', '--preview', mode, 'x'], { cwd })
-  expect(options.preview).toBe(mode)
-})
-
 test('--preview takes no other word', async () => {
   expect((await refusal(['--preview', 'ascii'])).lines).toEqual([
     `--preview must be one of ${previewModes.join(', ')}, not "ascii".`,
@@ -107,13 +102,6 @@ describe('--skip-existing', () => {
         ({ file }) => file.path,
       )
     expect([await of('jpeg'), await of('webp'), await of('png')]).toEqual([['a.jpg'], ['a.webp'], []])
-  })
-
-  test('looks at names that nobody gave, too', async () => {
-    const [path] = await paths(['--skip-existing'])
-    const [png] = [path!.replace('.webp', '.png')]
-    writeFiles(cwd, { [png]: pngBytes() })
-    expect((await call(['--skip-existing'])).existing).toMatchObject([{ index: 1, file: { path: png } }])
   })
 
   test('refuses names that the gateway will make', async () => {
@@ -159,14 +147,6 @@ describe('the extension of -o', () => {
     expect(await format('-o', name)).toBe(expected === 'png' ? undefined : expected)
   })
 
-  test('tells of the model that an edit without one is expected to get', async () => {
-    writeFiles(cwd, { 'room.png': pngBytes() })
-    const { request } = await imageCall(['edit', '--image', 'room.png', '-o', 'a.webp', 'A kite'], { cwd })
-    expect(request.warnings).toEqual([
-      'No model was given: the gateway is expected to take image-model-a, because of --output-format. Give one with -m.',
-    ])
-  })
-
   test('satisfies what depends on the format', async () => {
     expect(await format('-m', 'gpt-image-1', '-o', 'a.webp', '--output-compression', '40')).toBe('webp')
     const argv = ['create', '-m', 'gpt-image-1', '-o', 'a.jpg', '--background', 'transparent', 'A kite']
@@ -197,9 +177,5 @@ describe('the extension of -o', () => {
     expect([exit, lines]).toEqual([2, [expect.stringMatching(message)]])
     expect(hint).toBe('Change the extension; with {ext} in its place the name gets that of the image.')
     await expect(imageCall(['create', ...argv, '--no-validate', 'A kite'], { cwd })).resolves.toBeDefined()
-  })
-
-  test('of a legacy model needs no field for what it delivers', async () => {
-    expect(await format('-m', 'dall-e-2', '-o', 'a.png')).toBe(undefined)
   })
 })

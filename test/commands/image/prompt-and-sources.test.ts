@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ImageSource } from '../../../src/operations/image-sources.ts'
-import { gifBytes, jpegBytes, noisyPng, pngBytes, webpBytes } from '../../support/image-bytes.ts'
+import { gifBytes, jpegBytes, pngBytes, webpBytes } from '../../support/image-bytes.ts'
 import { gatewayOnly, imageCall, imageRefusal } from '../../support/image-call.ts'
 import { localServer } from '../../support/local-server.ts'
 import { head, readAll, text, write, end, type ServerReply } from '../../support/server-replies.ts'
@@ -84,14 +84,6 @@ describe('a source', () => {
     expect(images).toMatchObject([{ mediaType: 'image/png', bytes: png.length, fileName: 'image.png' }])
   })
 
-  test('is a data URL of any length', async () => {
-    const large = noisyPng(300, 300)
-    const { images } = await edit(['--image', `data:image/png;base64,${large.toString('base64')}`, 'x'], {
-      env: { ...gatewayOnly, MODELGATE_API_KEY: 'key' },
-    })
-    expect((await bytesOf(images[0]!)).equals(large)).toBe(true)
-  })
-
   test('may be the mask', async () => {
     const { images, mask } = await edit(['--image', 'a.png', '--mask', '-', 'x'], { stdin: png })
     expect([images.length, mask?.field, mask?.bytes]).toEqual([1, 'mask', png.length])
@@ -133,14 +125,6 @@ describe('a source', () => {
     expect((await refusal(['--image', 'a.png', '--mask', 'b.jpg'])).lines).toEqual([
       '--mask "b.jpg" must be a PNG, not image/jpeg.',
     ])
-  })
-
-  test('is missed together with everything else that is wrong', async () => {
-    const { exit, lines } = await imageRefusal(['edit', '-m', 'dall-e-2', '--stream', 'yes', '-n', '11'], {
-      cwd,
-    })
-    expect(exit).toBe(2)
-    expect(lines.join('\n')).toMatch(/--image is missing[^]*--n must be from 1 to 10, not 11/)
   })
 })
 

@@ -68,16 +68,6 @@ modelgate: The key is missing: pass --api-key-file FILE, or - to store the one o
   expect(existsSync(folder)).toBe(false)
 })
 
-test('with --yes the key may come later', async () => {
-  const sandbox = await runningSandbox()
-  const { code, config, credentials } = await init(['--yes', '--base-url', sandbox.url])
-  expect({ code, config, credentials }).toEqual({
-    code: 0,
-    config: `${comment}base_url: ${sandbox.url}\n`,
-    credentials: undefined,
-  })
-})
-
 test.each<[string, number, string, (url: string) => Promise<string>]>([
   ['refuses the key', 3, 'The gateway refused the key (HTTP 401)', async () => (await runningSandbox()).url],
   [
@@ -146,32 +136,12 @@ test.runIf(canMakeCertificates)('an authority of one’s own is named, and kept'
   expect(known.config).toMatch(/^ca_file: .*\/ca\.pem$/m)
 })
 
-test('clear text that is allowed on purpose stays allowed', async () => {
-  const { code, config } = await init([
-    '--no-check',
-    '--yes',
-    '--allow-http',
-    '--base-url',
-    'http://gateway.example',
-  ])
-  expect(code).toBe(0)
-  expect(config).toBe(`${comment}base_url: http://gateway.example\nallow_http: true\n`)
-})
-
 test('--no-check writes what nobody has tried', async () => {
   const argv = ['--no-check', '--base-url', 'https://gateway.example/v1', '--api-key-file', 'key.txt']
   const { code, config } = await init(argv, { files: { 'project/key.txt': 'some-key' } })
   expect(code).toBe(0)
   expect(config).toContain('base_url: https://gateway.example\napi_key_file: ')
   expect(config).toContain('/project/key.txt\n')
-})
-
-test('--dry-run shows what would be written; nothing is sent', async () => {
-  const argv = answers('https://gateway.invalid', '--dry-run', '--video-model', 'film')
-  const { code, out, folder } = await init(argv, { stdin: 'some-key' })
-  expect(code).toBe(0)
-  expect(out).toContain('Would be written:\n  ~/.config/modelgate/config.yaml       base_url, video_model\n')
-  expect(existsSync(folder)).toBe(false)
 })
 
 test('the document is described by its schema', async () => {
@@ -232,14 +202,6 @@ test('running it again changes what is answered and nothing else', async () => {
   expect(code).toBe(0)
   expect(out).toContain('base_url, text_model')
   expect(config).toBe(written.replace('https://old.example', sandbox.url).concat('text_model: new-model\n'))
-})
-
-test('nothing is written where nothing changes', async () => {
-  const sandbox = await runningSandbox()
-  const user = `base_url: ${sandbox.url}/v1\n`
-  const again = await init(['--yes', '--base-url', sandbox.url], { user: user.replace('/v1', '') })
-  expect(again).toMatchObject({ code: 0, config: user.replace('/v1', '') })
-  expect(again.out).toContain('Nothing to write')
 })
 
 test('a profile is changed, or made, beside the others', async () => {
@@ -303,11 +265,4 @@ test.runIf(process.getuid?.() !== 0)('a folder that cannot be written ends with 
   const code = await main(['init', '--yes', '--base-url', sandbox.url], place.context)
   chmodSync(folder, 0o700)
   expect(code).toBe(10)
-})
-
-test('a folder in the place of the file ends with an error, and nothing is written', async () => {
-  const place = configPlace({ files: { '.config/modelgate': 'a file\n' } })
-  const code = await main(['init', '--yes', '--no-check', '--base-url', 'https://a.example'], place.context)
-  expect(code).toBe(10)
-  expect(readFileSync(join(place.home, '.config/modelgate'), 'utf8')).toBe('a file\n')
 })

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { main } from '../../../src/main.ts'
 import { configPlace } from '../../support/config-place.ts'
-import { closedPort, localServer } from '../../support/local-server.ts'
+import { localServer } from '../../support/local-server.ts'
 import { questionTerminal } from '../../support/question-terminal.ts'
-import { json, readAll, stall, text } from '../../support/server-replies.ts'
+import { json, readAll, stall } from '../../support/server-replies.ts'
 import { testContext } from '../../support/test-context.ts'
 import { until as untilSome } from '../../support/until.ts'
 
@@ -46,24 +46,6 @@ test('ids that could act on the terminal cannot be chosen', async () => {
   expect(shown()).not.toMatch(/owned|xxxxx|reversed/)
 })
 
-test('an id that comes twice, or none at all, is no trouble', async () => {
-  const server = await localServer([
-    text('{"data":[{"id":"a"},{"id":"a"},{"id":""},{},null]}'),
-    json({ data: [] }),
-  ])
-  const env = { MODELGATE_API_KEY: 'some-key', MODELGATE_BASE_URL: server.url }
-  const { ended, until, press } = start(env)
-  await until('Address of your gateway')
-  press('\r')
-  await until('As it is')
-  press('\r')
-  await until('Model for text')
-  press('mine')
-  await until('(as typed)')
-  press('\r')
-  expect(await ended).toBe(0)
-})
-
 test('Ctrl-C leaves while an address that says nothing is tried', async () => {
   const server = await localServer([[readAll, stall]])
   const { ended, until, press } = start()
@@ -73,25 +55,6 @@ test('Ctrl-C leaves while an address that says nothing is tried', async () => {
   press('\x03')
   expect(await ended).toBe(130)
   await untilSome(() => server.openSockets === 0)
-})
-
-test('an address that is silent can be kept by Enter', async () => {
-  const { ended, until, press } = start({ MODELGATE_API_KEY: 'some-key' })
-  await until('Address of your gateway')
-  press(`127.0.0.1:${await closedPort()}\r`)
-  await until('ECONNREFUSED')
-  press('\r')
-  await until('As it is')
-  press('\r')
-  await until('Model for text')
-  press('\x03')
-  expect(await ended).toBe(130)
-})
-
-test('an address that is given and silent is an error, and no question', async () => {
-  const { ended, shown } = start({}, '--base-url', `http://127.0.0.1:${await closedPort()}`)
-  expect(await ended).toBe(6)
-  expect(shown()).not.toContain('Address of your gateway')
 })
 
 test('without a place for the answers nothing is asked', async () => {

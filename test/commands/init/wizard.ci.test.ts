@@ -67,15 +67,6 @@ video_model: sandbox-video
   expect(result.bytes).not.toMatch(/\u001b\[[\d;]*m/)
 })
 
-test('in colour the screen has the same words', async () => {
-  const sandbox = await runningSandbox()
-  const key = canaryKey()
-  const coloured = await wizard(allAnswers(sandbox.url, key), { columns: 80 })
-  const plain = await wizard(allAnswers(sandbox.url, key), { columns: 80, env: { NO_COLOR: '1' } })
-  expect(coloured.bytes).toContain('\u001b[36m')
-  expect(coloured.lines).toEqual(plain.lines)
-})
-
 test('running it again shows what is set, and Enter all the way changes nothing', async () => {
   const sandbox = await runningSandbox()
   const home = temporaryFolder()

@@ -129,28 +129,6 @@ test('commands that are told next name the queue, without its password, unless t
   expect((other.asked[0]!.call as RunCall).queue!.worker.at(-1)).toBe('--sandbox')
 })
 
-test('no queue is opened for a look, and none need be there for it', async () => {
-  const { asked } = await runCall(['--plan'], { env: queueInEnv })
-  const { queue } = asked[0]!.call as RunCall
-  await expect(queue!.open()).rejects.toThrow('A look opens no queue.')
-})
-
-test('commands that are told next are for the same manifest', async () => {
-  const { asked } = await runCall(['-f', 'a b.yaml', '--sandbox'])
-  const { call } = asked[0]!
-  expect([call.file, call.isSandbox]).toEqual(['a b.yaml', true])
-  expect(call.next('pick', 'hero', '2')).toEqual([
-    'modelgate',
-    'run',
-    'pick',
-    'hero',
-    '2',
-    '-f',
-    'a b.yaml',
-    '--sandbox',
-  ])
-})
-
 const stale: RunInstance = {
   ...sampleInstance,
   state: 'stale',
@@ -175,21 +153,6 @@ test('a plan is the result: for scripts a line for each instance, with tabs', as
   const { code, out, err } = await runCall(['--plan'], {}, withDocument(planned))
   expect([code, out]).toEqual([0, 'stale\thero\t4\tassets/hero.webp\t`prompt` changed. `size` changed.\n'])
   expect(err).toBe('2 instances: 1 fresh, 1 stale\n4 to create, about 0.08 USD by estimate, 0 of 40 used\n')
-})
-
-test('on a terminal the reasons stand below', async () => {
-  const { out } = await runCall(
-    ['--plan'],
-    { terminal: true, columns: 40, env: { NO_COLOR: '1' } },
-    withDocument(planned),
-  )
-  expect(out.split('\n')).toEqual([
-    'STATE  INSTANCE  CREATES  OUTPUT',
-    'stale  hero            4  assets/hero.…',
-    '       `prompt` changed.',
-    '       `size` changed.',
-    '',
-  ])
 })
 
 const outdated = new ModelgateError('outdated', 'not_up_to_date', '1 of 2 instances is not up to date.', {
@@ -339,26 +302,4 @@ test('lists of files and of failures are JSON on one line, with no secret in it'
   expect(JSON.parse(outputs['failures']!)).toEqual([
     { instance: 'b', ...error, message: 'no\nfiles=[]\nx<<EOF\n::error::[hidden]' },
   ])
-})
-
-test('a list that GitHub would not pass on is left out, and named', async () => {
-  const cwd = temporaryFolder()
-  writeFiles(cwd, { output: '' })
-  const [made] = sampleRun.instances
-  const files = Array.from({ length: 3000 }, (_, at) => ({
-    ...made!.files[0]!,
-    path: `${'a'.repeat(90)}${at}`,
-  }))
-  const document = { ...sampleRun, instances: [{ ...made!, placed: true, files }] }
-  const env = { GITHUB_ACTIONS: 'true', GITHUB_OUTPUT: join(cwd, 'output') }
-  const { err } = await runCall(['--generate'], { cwd, env }, withDocument(document))
-  expect(readFileSync(join(cwd, 'output'), 'utf8')).toMatch(/\ncost=\S*\nfailures=\[\]\n$/)
-  expect(err).toContain('left out: files.')
-})
-
-test('a summary that cannot be written is a warning', async () => {
-  const env = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: '/nowhere/summary' }
-  const { code, err } = await runCall([], { env })
-  expect(code).toBe(0)
-  expect(err).toContain('warning: The summary of the job was not written: ')
 })

@@ -1,10 +1,7 @@
 import { expect, test } from 'vitest'
-import type { ManifestOptions } from '../../../src/commands/run/manifest-command.ts'
-import { showChange } from '../../../src/commands/run/show-document.ts'
 import { runCall } from '../../support/run-call.ts'
-import { sampleRunChange, sampleRunPush } from '../../support/run-samples.ts'
+import { sampleRunPush } from '../../support/run-samples.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { testContext } from '../../support/test-context.ts'
 
 const report = {
   jobs: [],
@@ -93,16 +90,6 @@ test('what was changed is told, and the paths alone are on standard output', asy
   expect([quiet.out, quiet.err]).toEqual(['assets/hero.webp\n', ''])
 })
 
-test('where there is nothing to change, that is told', async () => {
-  const context = testContext()
-  const change = () => Promise.resolve({ ...sampleRunChange, instances: [] })
-  await showChange(context, {} as ManifestOptions, change, () => '')
-  expect([context.stdout.text, context.stderr.text]).toEqual([
-    '',
-    'Nothing to change: it is already locked.\n',
-  ])
-})
-
 test('earlier files are listed, for scripts with tabs, and the one that is brought back is told', async () => {
   const listed = await runCall(['restore', 'hero'])
   expect([listed.out, listed.err]).toEqual([
@@ -167,10 +154,4 @@ test('a store to pull from that is none is an error of the run', async () => {
   expect([code, asked]).toEqual([2, []])
   expect(err).toContain('The address of the store at host has a user name or a password in it.')
   expect(err).not.toContain('SECRET')
-})
-
-test('a part that is merged is shown like a run', async () => {
-  const { out, err } = await runCall(['merge', 'a', 'b'])
-  expect(out).toBe('assets/hero.webp\n')
-  expect(err).toContain('2 instances: 1 fresh, 1 new, 1 failed\n')
 })

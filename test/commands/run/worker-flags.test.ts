@@ -18,18 +18,6 @@ test('without flags a worker has the places of a run on one machine', async () =
   })
 })
 
-test('lanes that are not named keep their places; 0 takes none', async () => {
-  const { places } = await read({ lanes: 'text=16, video=0' })
-  expect(places).toEqual({ text: 16, image: 4, video: 0 })
-})
-
-test.each([
-  ['20/s', { requests: 20, perMs: 1000 }],
-  ['600/m', { requests: 600, perMs: 60_000 }],
-])('the rate %s', async (text, rate) => {
-  expect((await read({ rate: text })).rate).toEqual(rate)
-})
-
 test('what is wrong is told at once', async () => {
   expect(await refusal({ lanes: 'texts=3', rate: '20', grace: '-1' })).toBe(
     [

@@ -98,16 +98,6 @@ test.each([
   expect(`modelgate: ${notices[0]}`.length).toBeLessThanOrEqual(80)
 })
 
-test.each([undefined, '-'])('what is read alone, for the prompt %j, needs no note', async (argument) => {
-  const { notices, prompt: reading } = start('piped', { argument })
-  expect([await reading, notices]).toEqual(['piped', []])
-})
-
-test('nothing is joined, and nothing said, where there is nothing to join', async () => {
-  const { notices, prompt: reading } = start('\n', { argument: 'asked' })
-  expect([await reading, notices]).toEqual(['asked', []])
-})
-
 test('a file that somebody has begun to read is left alone beside a prompt, with a note', async () => {
   const stdin = pipedInput('file', 'some')
   const { notices, prompt: reading } = start(stdin, { argument: 'asked' })
@@ -189,14 +179,6 @@ test('once a byte has come it is read to the end, however slow', async () => {
   expect(stdin.releases).toBe(1)
 })
 
-test('an empty chunk is no byte', async () => {
-  const stdin = pipedInput()
-  const { clock, prompt: reading } = start(stdin, { argument: 'asked' })
-  stdin.send('')
-  await clock.advance(180_000)
-  await expect(reading).rejects.toMatchObject({ code: 'input_silent' })
-})
-
 test('without a prompt, with "-", or from a file there is no time-out', async () => {
   for (const [kind, argument] of [
     ['pipe', undefined],
@@ -241,47 +223,6 @@ test('an input that cannot be read is a file error', async () => {
   })
 })
 
-test('an error without a code says what it is', async () => {
-  const stdin = pipedInput()
-  const { prompt: reading } = start(stdin)
-  stdin.fail(new Error('the other end is gone'))
-  await expect(reading).rejects.toThrow('Standard input cannot be read: the other end is gone.')
-})
-
-test('an input that fails because the call was ended is no file error', async () => {
-  const stdin = pipedInput()
-  const { context, prompt: reading } = start(stdin)
-  stdin.fail(new Error('the other end is gone'))
-  context.abort(new Interrupted('interrupt'))
-  await expect(reading).rejects.toMatchObject({ exitCode: 130 })
-})
-
-test.each([
-  ['-', 'the prompt -'],
-  [undefined, 'the piped prompt'],
-  ['asked', 'the piped prompt'],
-])('for the prompt %j a second reader is told of %s', async (argument, reader) => {
-  const { context, prompt: reading } = start('piped', { argument })
-  await reading
-  expect(() => claimStandardInput(context, '-a -')).toThrow(`but both ${reader} and -a - want it.`)
-})
-
-test('bytes come without a time limit, and none from a closed input', async () => {
-  const stdin = pipedInput()
-  const context = testContext({ stdin })
-  const reading = readStandardInputBytes(context, '-a -')
-  await context.clock.advance(1e9)
-  expect(context.clock.pendingTimers).toBe(0)
-  stdin.send('late')
-  stdin.end()
-  expect((await reading).toString()).toBe('late')
-
-  const closed = pipedInput('empty')
-  closed.end()
-  expect(await readStandardInputBytes(testContext({ stdin: closed }), '-a -')).toHaveLength(0)
-  expect(closed.reads).toBe(0)
-})
-
 test('any cut into chunks gives the same text', async () => {
   await fc.assert(
     fc.asyncProperty(
@@ -323,11 +264,6 @@ function megabytes(count: number): Input {
     },
   }
 }
-
-test('a hundred megabytes are read whole', async () => {
-  const text = await prompt(megabytes(100), { argument: 'asked' })
-  expect(text?.length).toBe(100 * 1024 * 1024 + '\nasked'.length)
-})
 
 test('more than 256 MiB are refused with the number, before the end', async () => {
   await expect(prompt(megabytes(1e9))).rejects.toMatchObject({
