@@ -61,12 +61,9 @@ const listed: readonly string[] = [
   ...standIns,
 ].map(({ id }) => id)
 
-/**
- * `GET /v1/models` and `GET /v1beta/models`, in the form of the client that asks. OpenAI's has one page.
- * @throws RequestProblem 400 for a page that cannot be
- */
+/** `GET /v1/models` and `GET /v1beta/models`, in the form of the client that asks, on one page. */
 export function listModels(exchange: Exchange): Reply {
-  if (isGoogle(exchange)) return googleReply(catalogPage(exchange))
+  if (isGoogle(exchange)) return googleReply({ models: catalog })
   return jsonReply({ object: 'list', data: listed.map(openaiModel) })
 }
 
@@ -107,22 +104,4 @@ const catalog: readonly JsonObject[] = [
 
 function googleModel(id: string, about: string, method: string) {
   return { name: `models/${id}`, displayName: id, description: about, supportedGenerationMethods: [method] }
-}
-
-/** Models of one page (public practice). */
-const pageSize = { default: 50, max: 1000 }
-
-/** The token of a page is the number of its first model. */
-function catalogPage({ query }: Exchange): JsonObject {
-  const start = wholeNumber(query, 'pageToken', 0)
-  const size = Math.min(wholeNumber(query, 'pageSize', 0) || pageSize.default, pageSize.max)
-  const next = start + size
-  const models = catalog.slice(start, next)
-  return { models, ...(next < catalog.length && { nextPageToken: String(next) }) }
-}
-
-function wholeNumber(query: URLSearchParams, name: string, byDefault: number): number {
-  const text = query.get(name) || String(byDefault)
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw invalidField(name, 'must be a whole number')
 }

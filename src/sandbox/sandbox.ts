@@ -40,8 +40,6 @@ export interface Sandbox {
   /** How often each request was answered, so that every answer to a repeated one can be another. */
   readonly repetitions: BoundedMap<number>
   readonly firstAnswers: FirstAnswers
-  /** Settled when the last request with a large body has been answered. */
-  largeBodies: Promise<void>
   readonly responses: ResponseStore
   /** The pictures that can be fetched by URL, by file name. */
   readonly images: BoundedMap<EncodedPicture>
@@ -87,8 +85,6 @@ export interface Exchange {
   size: number
   /** The same for bodies that say the same: SHA-256 of the canonical JSON, or of the fields and files of a form. */
   digest: string
-  /** Lets the next request with a large body in. */
-  release(): void
   /**
    * Seeds what is created: the sandbox's seed, and from the second identical request on how many came before. A request
    * with a seed of its own takes the sandbox's seed and that one instead.

@@ -94,7 +94,6 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     log,
     repetitions: createBoundedMap(keptRepetitions),
     firstAnswers: createFirstAnswers(options.keptAnswers),
-    largeBodies: Promise.resolve(),
     responses: createResponseStore(host, folder && join(folder, 'responses'), options.keepsAllResponses),
     images: createBoundedMap(keptImages, keptImageBytes),
     videoJobs: createJsonStore(host, { folder, parse: parseJob, isOver: isJobOver, maxEntries: keptJobs }),

@@ -13,7 +13,11 @@ test.for<[field: string, problem: string, body: Json]>([
   ['contents[0].parts[0]', 'must have only one of text and fileData', withPart({ text: 'a', fileData: {} })],
   ['contents[0].parts[0].text', 'must be text', withPart({ text: 5 })],
   ['contents[0].parts[0].inlineData', 'must be an object', withPart({ inlineData: 'AAAA' })],
-  ['contents[0].parts[0].inlineData.mimeType', 'is required', withPart({ inlineData: { data: 'AAAA' } })],
+  [
+    'contents[0].parts[0].inlineData.mimeType',
+    'Missing required parameter',
+    withPart({ inlineData: { data: 'AAAA' } }),
+  ],
   [
     'contents[0].parts[0].inlineData.mimeType',
     'must be a media type',
@@ -24,7 +28,11 @@ test.for<[field: string, problem: string, body: Json]>([
     'must be base64',
     withPart({ inlineData: { mimeType: 'image/png', data: 'data:image/png;base64,AAAA' } }),
   ],
-  ['contents[0].parts[0].fileData.fileUri', 'is required', withPart({ fileData: { mimeType: 'a/b' } })],
+  [
+    'contents[0].parts[0].fileData.fileUri',
+    'Missing required parameter',
+    withPart({ fileData: { mimeType: 'a/b' } }),
+  ],
   ['contents[0].parts[0].functionCall.name', 'must be text', withPart({ functionCall: { name: 1 } })],
   [
     'contents[0].parts[0].functionResponse.response',

@@ -43,8 +43,6 @@ test('googleSearch grounds sentences of the text in sources, by bytes', async ()
 test.for([
   ['', 'SUCCESS'],
   [' sandbox:urlContext:failed', 'ERROR'],
-  [' sandbox:urlContext:paywall', 'PAYWALL'],
-  [' sandbox:urlContext:unsafe', 'UNSAFE'],
 ])('urlContext reads the addresses of the prompt%s: %s', async ([words, status]) => {
   const prompt = `Compare https://example.com/a, and (https://example.com/b).${words}`
   const { candidate } = await grounded({ urlContext: {} }, prompt)
@@ -63,7 +61,6 @@ test.for([
 test.for([
   ['', 'print(sum(range(1, 11)))', { outcome: 'OUTCOME_OK', output: '55\n' }],
   [':failed', 'print(1 / 0)', { outcome: 'OUTCOME_FAILED', output: 'ZeroDivisionError: division by zero\n' }],
-  [':deadline', 'while True: pass', { outcome: 'OUTCOME_DEADLINE_EXCEEDED' }],
 ] as const)(
   'codeExecution%s shows the code and its result before the text',
   async ([variant, code, result]) => {

@@ -104,7 +104,7 @@ const hostile: Record<string, (sandbox: Sandbox) => ReturnType<typeof call>> = {
       },
     }),
   'thousands of scenarios among thousands of tools': (sandbox) =>
-    respond(sandbox, 'sandbox:shell '.repeat(2_000), {
+    respond(sandbox, 'sandbox:computer '.repeat(2_000), {
       tools: many(30_000, (at) => ({ type: 'custom', name: `f${at}` })),
     }),
   'thousands of approvals of thousands of requests': (sandbox) => {

@@ -1,17 +1,7 @@
 import { expect, test } from 'vitest'
 import { familyCalled } from '../../src/contract/families.ts'
 import { create } from '../support/image-calls.ts'
-import { call, runningSandbox } from '../support/running-sandbox.ts'
-
-test.each(['pageToken=x', 'pageSize=-1', 'pageSize=many'])('%s is refused', async (query) => {
-  const { status, text } = await call(await runningSandbox(), `/v1beta/models?${query}`)
-  expect([status, text]).toEqual([400, expect.stringContaining(query.split('=')[0]!)])
-})
-
-test('a page after the last is empty', async () => {
-  const { json } = await call(await runningSandbox(), '/v1beta/models?pageToken=1000')
-  expect(json).toEqual({ models: [] })
-})
+import { runningSandbox } from '../support/running-sandbox.ts'
 
 test('a model has the family that the configuration gives it', async () => {
   const families = { fast: familyCalled('image-model-b'), 'dall-e-3': null }

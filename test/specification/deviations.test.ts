@@ -163,11 +163,6 @@ const deviations: Readonly<Record<string, () => Promise<void>>> = {
     expect((await generate(sandbox, 'hi')).text).toContain('"responseId"')
   },
 
-  async 'other kinds of output items'() {
-    const { json: answer } = await respond(await runningSandbox(), 'sandbox:shell hi')
-    expect(answer.output.map(({ type }: Json) => type)).toContain('shell_call')
-  },
-
   async 'required fields that a reply lacks'() {
     const output = [{ type: 'message', content: [{ type: 'output_text', text: 'Hello' }] }]
     const response = await documentOf(['respond', '--no-stream', 'hi'], json({ object: 'response', output }))

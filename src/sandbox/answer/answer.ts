@@ -135,48 +135,16 @@ export function textOfParts(parts: unknown): string {
     .join('\n')
 }
 
-/** Characters of a word in one token. */
-const tokenLength = 10
-/** Code points that may belong to the character before or behind them: marks, joiners, parts of flags and syllables. */
-const joining = /[\p{M}\p{Cf}\p{Emoji_Modifier}\p{RI}\u1100-\u11ff]/u
-/** Takes tens of milliseconds to create, and few texts need it. */
-let segmenter: Intl.Segmenter | undefined
-
-/** The characters of a text, as a reader counts them. */
-function charactersOf(text: string): readonly string[] {
-  if (!joining.test(text)) return [...text]
-  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
-  return [...segmenter.segment(text)].map(({ segment }) => segment)
-}
-
-/**
- * Splits text into tokens, which the sandbox streams one by one; joined, they are the text again. What a reader sees as
- * one character, such as a joined emoji, is in one token.
- */
+/** Splits text into tokens, which the sandbox streams one by one; joined, they are the text again. */
 export function tokensOf(text: string): string[] {
-  return (text.match(/\s*\S+|\s+/gu) ?? []).flatMap((word) => {
-    if (word.length <= tokenLength) return [word]
-    if (!joining.test(word)) return word.match(/\s*\S{1,10}|\s+/gu) ?? []
-    const tokens: string[] = []
-    for (const character of charactersOf(word)) {
-      const last = tokens.at(-1)
-      if (last === undefined || (last + character).trimStart().length > tokenLength) tokens.push(character)
-      else tokens[tokens.length - 1] = last + character
-    }
-    return tokens
-  })
+  return text.match(/\s*\S{1,10}|\s+/gu) ?? []
 }
 
-/** How much of a text is searched for the beginning of it, in UTF-16 units; emoji with joiners take ten and more. */
-const unitsOfCharacter = 12
-
-/** The first characters of a text, as a reader counts them. */
+/** The first characters of a text. */
 export function firstCharacters(text: string, count: number): string {
-  const start = text.slice(0, count * unitsOfCharacter)
-  const characters = charactersOf(start)
-  // The last one may continue behind what was searched.
-  const whole = start.length < text.length ? characters.slice(0, -1) : characters
-  return whole.slice(0, count).join('')
+  return Array.from(text.slice(0, 2 * count))
+    .slice(0, count)
+    .join('')
 }
 
 /** Tokens of an image, a sound or a file, whatever its size. */

@@ -4,7 +4,7 @@ import { generateContentEndpoint } from '../../contract/generate-content.ts'
 import { encodePng } from '../../files/codecs.ts'
 import { brokenOff } from '../faults/actions.ts'
 import { errorBody, assertValid, RequestProblem } from '../http/request-problem.ts'
-import { googleJsonType, googleReply, streamReply, type Frame, type Reply } from '../http/reply.ts'
+import { googleReply, streamReply, type Frame, type Reply } from '../http/reply.ts'
 import { plainPicture } from '../images/plain-picture.ts'
 import { isObject, numberOf, objectOf, objectsOf, textOf, textsOf, type JsonObject } from '../json-value.ts'
 import { scenarioHeader, type Exchange } from '../sandbox.ts'
@@ -12,7 +12,6 @@ import { textModel } from '../sandbox-models.ts'
 import { seededHex } from '../seeded-random.ts'
 import { assertContents, withCanonicalNames } from './check-contents.ts'
 import {
-  arrayFrames,
   blockedChunk,
   chunksOf,
   eventFrames,
@@ -31,7 +30,7 @@ const chunksBeforeError = 5
 const breakOffProblem = new RequestProblem(500, '[sandbox] Generation broke off.')
 
 /**
- * Endpoint 1, `:streamGenerateContent`: events, or with `alt=json` one JSON array sent piece by piece.
+ * Endpoint 1, `:streamGenerateContent`: events.
  * @throws RequestProblem
  */
 export function streamContent(exchange: Exchange): Promise<Reply> {
@@ -71,10 +70,10 @@ async function answerContent(exchange: Exchange, isStream: boolean): Promise<Rep
   const { ending } = text.scenario
   if (ending === 'block') {
     const blocked = blockedChunk(blockReasonOf(asked.get('block')), facts)
-    return isStream ? streamOf(exchange, [blocked]) : documentOf(blocked.body)
+    return isStream ? streamOf([blocked]) : documentOf(blocked.body)
   }
   const candidates = await candidatesOf(exchange, { text, asked, tools })
-  if (isStream) return streamOf(exchange, chunksOf(candidates, facts), ending === 'error')
+  if (isStream) return streamOf(chunksOf(candidates, facts), ending === 'error')
   if (ending === 'error') throw breakOffProblem
   return documentOf(replyDocument(candidates, facts))
 }
@@ -83,20 +82,18 @@ function documentOf(body: JsonObject): Reply {
   return googleReply(body, { creates: true, pause: 'first' })
 }
 
-function streamOf(exchange: Exchange, chunks: Parameters<typeof eventFrames>[0], breaks = false): Reply {
-  const asEvents = exchange.query.get('alt') !== 'json'
-  const frames = asEvents ? eventFrames(chunks) : arrayFrames(chunks)
-  const breakOff = () => breakOffFrames(asEvents)
+function streamOf(chunks: Parameters<typeof eventFrames>[0], breaks = false): Reply {
+  const frames = eventFrames(chunks)
   return streamReply(breaks ? brokenOff(frames, chunksBeforeError + 1, breakOff) : frames, {
-    headers: { 'content-type': asEvents ? 'text/event-stream' : googleJsonType },
+    headers: { 'content-type': 'text/event-stream' },
     breakOff,
   })
 }
 
 /** The error as the service writes it into a running stream: plain JSON, not an event (wire notes, section 1). */
-function breakOffFrames(asEvents: boolean): readonly Frame[] {
+function breakOff(): readonly Frame[] {
   const error = JSON.stringify(errorBody('google', breakOffProblem), null, 2)
-  return [{ text: asEvents ? `${error}\n` : `,\n${error}\n]`, pause: 'token', role: 'terminal' }]
+  return [{ text: `${error}\n`, pause: 'token', role: 'terminal' }]
 }
 
 /** Tokens of the prompt by modality: tools, system instruction, messages. */

@@ -1,7 +1,7 @@
 import type { Field } from '../../contract/field.ts'
 import { generateContentEndpoint } from '../../contract/generate-content.ts'
 import { assertToolCount } from '../answer/answer.ts'
-import { invalidField, RequestProblem } from '../http/request-problem.ts'
+import { invalidField, missingField } from '../http/request-problem.ts'
 import { isObject, objectOf, objectsOf, textOf, textsOf, listOf, type JsonObject } from '../json-value.ts'
 
 /** `function` is an older word of public clients. */
@@ -99,7 +99,7 @@ function assertPart(part: JsonObject, field: string): void {
   const content = part[kind]
   if (!isObject(content)) throw invalidField(`${field}.${kind}`, 'must be an object')
   for (const name of contentsOfPart[kind]!) {
-    if (content[name] === undefined) throw missing(`${field}.${kind}.${name}`)
+    if (content[name] === undefined) throw missingField(`${field}.${kind}.${name}`)
     const type = name === 'response' ? 'object' : 'string'
     if (typeof content[name] !== type || content[name] === null) {
       throw invalidField(`${field}.${kind}.${name}`, `must be ${type === 'object' ? 'an object' : 'text'}`)
@@ -110,11 +110,6 @@ function assertPart(part: JsonObject, field: string): void {
     throw invalidField(`${field}.inlineData.mimeType`, 'must be a media type, such as image/png')
   }
   if (!base64.test(textOf(content['data']))) throw invalidField(`${field}.inlineData.data`, 'must be base64')
-}
-
-function missing(field: string): RequestProblem {
-  const { message, facts } = invalidField(field, 'is required')
-  return new RequestProblem(400, message, { ...facts, code: 'missing_required_parameter' })
 }
 
 /** Tools that call functions without declaring them in the request. */

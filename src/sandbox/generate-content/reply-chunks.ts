@@ -174,13 +174,3 @@ export function* eventFrames(chunks: Iterable<Chunk>): Generator<Frame> {
     yield { text: `data: ${JSON.stringify(body)}\r\n\r\n`, pause, role: isLast ? 'terminal' : 'event' }
   }
 }
-
-/** One pretty-printed JSON array, as the public service sends it without `alt=sse`. */
-export function* arrayFrames(chunks: Iterable<Chunk>): Generator<Frame> {
-  let lead = '['
-  for (const { body, pause, isLast } of chunks) {
-    yield { text: `${lead}${JSON.stringify(body, null, 2)}\n`, pause, role: isLast ? 'terminal' : 'event' }
-    lead = ',\n'
-  }
-  yield { text: ']', pause: 'none', role: 'closing' }
-}

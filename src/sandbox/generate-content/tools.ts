@@ -17,8 +17,6 @@ type BuiltInTool = (options: JsonObject, query: string, variant: string | undefi
 
 const tools: Readonly<Record<string, BuiltInTool>> = {
   googleSearch: searchWeb,
-  enterpriseWebSearch: searchWeb,
-  googleSearchRetrieval: searchWeb,
   googleMaps: searchMaps,
   fileSearch: searchFiles,
   urlContext: readUrls,
@@ -111,9 +109,8 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (character) => `&#${character.codePointAt(0)};`)
 }
 
-function searchMaps({ enableWidget }: JsonObject, _: string, variant: string | undefined): Found {
-  const widget = enableWidget === true ? { googleMapsWidgetContextToken: 'widgetcontent/sandbox' } : {}
-  if (variant === 'failed') return { grounding: widget }
+function searchMaps(_: JsonObject, __: string, variant: string | undefined): Found {
+  if (variant === 'failed') return { grounding: {} }
   const places = ['Sandbox Café', 'Sandbox Station'].map((title, index) => ({
     maps: {
       uri: `https://maps.example.com/?cid=${index + 1}`,
@@ -122,7 +119,7 @@ function searchMaps({ enableWidget }: JsonObject, _: string, variant: string | u
       text: `${title} is open every day.`,
     },
   }))
-  return { sources: places, grounding: widget }
+  return { sources: places }
 }
 
 function searchFiles(options: JsonObject, query: string, variant: string | undefined): Found {
@@ -135,20 +132,15 @@ function searchFiles(options: JsonObject, query: string, variant: string | undef
 
 /** Maximum number of addresses that are read, as in public practice. */
 const maxUrls = 20
-const retrievalStatuses: Readonly<Record<string, string>> = {
-  failed: 'ERROR',
-  paywall: 'PAYWALL',
-  unsafe: 'UNSAFE',
-}
 
-function readUrls(_: JsonObject, prompt: string, variant = ''): Found {
+function readUrls(_: JsonObject, prompt: string, variant: string | undefined): Found {
   const urls = new Set<string>()
   for (const [url] of prompt.matchAll(/https?:\/\/[^\s"'<>]{1,500}/g)) {
     if (urls.size < maxUrls) urls.add(url.replace(/[).,;!?]+$/, ''))
   }
   if (urls.size === 0) return {}
   const read = [...urls]
-  const status = retrievalStatuses[variant] ?? 'SUCCESS'
+  const status = variant === 'failed' ? 'ERROR' : 'SUCCESS'
   const urlMetadata = read.map((retrievedUrl) => ({
     retrievedUrl,
     urlRetrievalStatus: `URL_RETRIEVAL_STATUS_${status}`,
@@ -161,15 +153,12 @@ function readUrls(_: JsonObject, prompt: string, variant = ''): Found {
   }
 }
 
-const outcomes: Readonly<Record<string, readonly [code: string, outcome: string, output: string]>> = {
-  '': ['print(sum(range(1, 11)))', 'OUTCOME_OK', '55\n'],
-  failed: ['print(1 / 0)', 'OUTCOME_FAILED', 'ZeroDivisionError: division by zero\n'],
-  deadline: ['while True: pass', 'OUTCOME_DEADLINE_EXCEEDED', ''],
-}
-
-function runCode(_: JsonObject, query: string, variant = ''): Found {
-  const [code, outcome, output] = outcomes[variant] ?? outcomes['']!
+function runCode(_: JsonObject, query: string, variant: string | undefined): Found {
+  const [code, outcome, output] =
+    variant === 'failed'
+      ? ['print(1 / 0)', 'OUTCOME_FAILED', 'ZeroDivisionError: division by zero\n']
+      : ['print(sum(range(1, 11)))', 'OUTCOME_OK', '55\n']
   const id = seededHex(8, 'code', query)
-  const result = { outcome, ...(output !== '' && { output }), id }
-  return { parts: [{ executableCode: { language: 'PYTHON', code, id } }, { codeExecutionResult: result }] }
+  const executableCode = { language: 'PYTHON', code, id }
+  return { parts: [{ executableCode }, { codeExecutionResult: { outcome, output, id } }] }
 }

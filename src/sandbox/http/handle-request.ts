@@ -80,7 +80,6 @@ function openExchange(incoming: IncomingMessage, outgoing: ServerResponse, sandb
     files: [],
     size: 0,
     digest: '',
-    release() {},
     seed: [sandbox.seed],
     ignoresStream: false,
     outlivesClient: false,
@@ -138,8 +137,6 @@ async function decide(exchange: Exchange, router: Router): Promise<Decision> {
   } catch (error) {
     const problem = error instanceof RequestProblem ? error : unexpected(error)
     return { fault, reply: problemReply(envelope, problem, query.get('alt') === 'sse') }
-  } finally {
-    exchange.release()
   }
 }
 

@@ -11,9 +11,6 @@ import { invalidField, limitExceeded, RequestProblem } from './request-problem.t
 /** The rest of a rejected body may still arrive, so its connection cannot be reused. */
 const closing = { connection: 'close' }
 
-/** Larger bodies are read one at a time, since parsing takes several times their size. */
-const largeBytes = 16 * 1024 * 1024
-
 /**
  * Reads a request body to its end; it has to be a JSON object, or nothing where nothing is asked for.
  * @throws RequestProblem 413 when it is longer than `maxRequestBytes`, which keeps a mistake from filling memory;
@@ -41,22 +38,11 @@ export async function readBytes(exchange: Exchange): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    if (size <= largeBytes && size + chunk.length > largeBytes) await takeTurn(exchange)
     size += chunk.length
     if (size > maxRequestBytes) throw tooLarge()
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
-}
-
-/** Waits until the requests with a large body that came before have been answered. */
-async function takeTurn(exchange: Exchange): Promise<void> {
-  const { sandbox } = exchange
-  const before = sandbox.largeBodies
-  const { promise, resolve } = Promise.withResolvers<void>()
-  sandbox.largeBodies = promise
-  exchange.release = resolve
-  await before
 }
 
 function parseObject(bytes: Buffer): JsonObject {

@@ -72,6 +72,16 @@ export function invalidField(field: string, problem: string): RequestProblem {
   })
 }
 
+/** A required field that a request lacks, for both envelopes. */
+export function missingField(field: string): RequestProblem {
+  const description = `Missing required parameter: '${field}'.`
+  return new RequestProblem(400, description, {
+    param: field,
+    code: 'missing_required_parameter',
+    details: fieldViolations([{ field, description }]),
+  })
+}
+
 /** A valid request that exceeds the limits of the sandbox. */
 export function limitExceeded(message: string, headers?: ProblemFacts['headers']): RequestProblem {
   return new RequestProblem(400, message, { code: 'sandbox_limit_exceeded', headers })

@@ -40,16 +40,16 @@ export function callMatch(
     ignoresIdempotency: true,
     async readBody(exchange) {
       bytes = await readBytes(exchange)
-      const { query, headers, origin } = exchange
-      request = describeRequest({ method, path, query, headers, body: bytes, origin })
+      const { query, headers } = exchange
+      request = describeRequest({ method, path, query, headers, body: bytes })
       exchange.body = modelIn(request)
     },
     async answer(asked) {
       if (!isPassed(method) || !path.startsWith('/')) {
         throw new RequestProblem(405, 'Only GET, POST and DELETE are recorded and replayed.')
       }
-      const { query, headers, origin } = asked
-      request ??= describeRequest({ method, path, query, headers, body: bytes, origin })
+      const { query, headers } = asked
+      request ??= describeRequest({ method, path, query, headers, body: bytes })
       return answer({ method, path, bytes, request, asked })
     },
   }

@@ -182,20 +182,15 @@ export async function createRecorder(
   }
 
   async function sent(method: ArrivedCall['method'], path: string, bytes: Buffer, asked: Exchange) {
-    const { headers, query, signal, origin } = asked
-    // Addresses of results that a request names mean those at the gateway.
-    const namesResults =
-      /json/i.test(headers['content-type'] ?? '') && bytes.includes(origin) && isUtf8(bytes)
-    const body = namesResults ? Buffer.from(urls.restore(bytes.toString('utf8'), origin)) : bytes
-    const request = { method, headers, signal, ...(method === 'POST' && { body }) }
+    const { headers, query, signal } = asked
+    const request = { method, headers, signal, ...(method === 'POST' && { body: bytes }) }
     const url = urls.find(path)
     if (url === undefined && resultEndpoint(path) !== undefined) {
       throw new RequestProblem(404, 'The gateway has given no such result since this recorder started.')
     }
     try {
       if (url !== undefined) return await upstream.fetch(request, url)
-      const passedPath = query.size === 0 ? path : `${path}?${query}`
-      return await upstream.send(request, urls.restore(passedPath, origin))
+      return await upstream.send(request, query.size === 0 ? path : `${path}?${query}`)
     } catch (error) {
       if (signal.aborted) throw error
       // What was never sent may be sent again.

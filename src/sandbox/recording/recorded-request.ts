@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { isDeeperThan, isObject, maxJsonDepth } from '../../json.ts'
 import { canonicalJson } from '../json-value.ts'
-import { withoutOrigin } from './result-urls.ts'
 
 const sha256 = v.pipe(v.string(), v.regex(/^[\da-f]{64}$/, 'is not a SHA-256 in hexadecimal'))
 const byteCount = v.pipe(v.number(), v.integer(), v.minValue(0))
@@ -55,13 +54,10 @@ interface ArrivedRequest {
   readonly query: URLSearchParams
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly body: Uint8Array
-  /** The sandbox's own, which differs each time: a request may name the address of an earlier result. */
-  readonly origin: string
 }
 
 /** Describes a request. The boundary of a form, the order of JSON names, and white space make no difference. */
-export function describeRequest(arrived: ArrivedRequest): RecordedRequest {
-  const { method, headers, body, origin } = arrived
+export function describeRequest({ method, path, query, headers, body }: ArrivedRequest): RecordedRequest {
   const type = textOfHeader(headers['content-type'])
   const kept = keptHeaders.flatMap((name): [string, string][] => {
     const value = textOfHeader(headers[name])
@@ -70,9 +66,9 @@ export function describeRequest(arrived: ArrivedRequest): RecordedRequest {
   })
   return {
     method: method as RecordedRequest['method'],
-    path: withoutOrigin(arrived.path, origin) + canonicalQuery(arrived.query, origin),
+    path: path + canonicalQuery(query),
     headers: Object.fromEntries(kept),
-    ...(body.length > 0 && { body: describeBody(body, type, origin) }),
+    ...(body.length > 0 && { body: describeBody(body, type) }),
   }
 }
 
@@ -80,39 +76,37 @@ function textOfHeader(value: string | string[] | undefined): string {
   return Array.isArray(value) ? value.join(', ') : (value ?? '')
 }
 
-function canonicalQuery(query: URLSearchParams, origin: string): string {
-  const entries = [...query].filter(([name]) => !secretNames.test(name))
-  const kept = new URLSearchParams(entries.map(([name, value]) => [name, withoutOrigin(value, origin)]))
+function canonicalQuery(query: URLSearchParams): string {
+  const kept = new URLSearchParams([...query].filter(([name]) => !secretNames.test(name)))
   kept.sort()
   return kept.size === 0 ? '' : `?${kept}`
 }
 
-function describeBody(body: Uint8Array, type: string, origin: string): RequestBody {
+function describeBody(body: Uint8Array, type: string): RequestBody {
   const whole = { sha256: digest(body), bytes: body.length }
-  if (/^multipart\//i.test(type)) return describeForm(body, type, origin) ?? whole
-  const json = jsonOf(body, origin)
+  if (/^multipart\//i.test(type)) return describeForm(body, type) ?? whole
+  const json = jsonOf(body)
   return json === undefined || JSON.stringify(json).length > maxJsonLength ? whole : { json }
 }
 
 /** Undefined for what is not JSON. */
-function jsonOf(body: Uint8Array, origin: string): unknown {
+function jsonOf(body: Uint8Array): unknown {
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
-    return isDeeperThan(value, maxJsonDepth) ? undefined : canonical(value, origin)
+    return isDeeperThan(value, maxJsonDepth) ? undefined : canonical(value)
   } catch {
     return undefined
   }
 }
 
 /** Names sorted, and long strings as their digest. */
-function canonical(value: unknown, origin?: string): unknown {
+function canonical(value: unknown): unknown {
   return JSON.parse(canonicalJson(value), (_, inner: unknown) =>
-    typeof inner === 'string' ? shortened(inner, origin) : inner,
+    typeof inner === 'string' ? shortened(inner) : inner,
   )
 }
 
-function shortened(given: string, origin?: string): string {
-  const text = origin === undefined ? given : withoutOrigin(given, origin)
+function shortened(text: string): string {
   return text.length <= maxStringLength ? text : `sha256:${digest(text)} (${text.length} characters)`
 }
 
@@ -121,7 +115,7 @@ function digest(content: string | Uint8Array): string {
 }
 
 /** The parts of a form by name; those of one name stay in their order. Undefined for what cannot be parsed. */
-function describeForm(body: Uint8Array, contentType: string, origin: string): RequestBody | undefined {
+function describeForm(body: Uint8Array, contentType: string): RequestBody | undefined {
   const [, boundary = ''] = /;\s*boundary="?([^";]+)/i.exec(contentType) ?? []
   const pieces = `\r\n${Buffer.from(body).toString('latin1')}`.split(`\r\n--${boundary}`)
   if (boundary === '' || pieces.length < 3 || pieces.length > maxParts) return undefined
@@ -133,7 +127,7 @@ function describeForm(body: Uint8Array, contentType: string, origin: string): Re
     const isFile = /[;\s]filename\*?=/i.test(head)
     return isFile
       ? { name, sha256: digest(bytes), bytes: bytes.length }
-      : { name, value: shortened(bytes.toString('utf8'), origin) }
+      : { name, value: shortened(bytes.toString('utf8')) }
   })
   return {
     form: parts.toSorted((one, other) => (one.name < other.name ? -1 : one.name > other.name ? 1 : 0)),

@@ -7,7 +7,7 @@ import type { FileContext } from '../../context.ts'
 import { extensionOf } from '../../files/media-type.ts'
 import { openAtomicFile } from '../../files/atomic-file.ts'
 import { makeFolder } from '../../files/write-target.ts'
-import { isDeeperThan, maxJsonDepth, objectOf } from '../../json.ts'
+import { isDeeperThan, maxJsonDepth } from '../../json.ts'
 import { requestSchema } from './recorded-request.ts'
 
 /** The folder beside the recordings for bodies that are binary or large, each named by its SHA-256. */
@@ -25,19 +25,8 @@ const ownFile = {
   bytes: v.pipe(v.number(), v.integer(), v.minValue(0)),
 }
 
-/** How 0.1.0 recorded the white space of JSON; what is written by hand is `compact`. */
-const layout = v.optional(
-  v.picklist(['compact', 'spaced', 'spaced-lists', 'indented', 'indented-line']),
-  'compact',
-)
-
-function jsonText(value: unknown, written: v.InferOutput<typeof layout>): string {
-  if (written === 'compact') return JSON.stringify(value)
-  if (written === 'indented') return JSON.stringify(value, null, 2)
-  if (written === 'indented-line') return `${JSON.stringify(value, null, 2)}\n`
-  const lines = JSON.stringify(value, null, 1)
-  return (written === 'spaced' ? lines : lines.replace(/,\n */g, ', ')).replace(/\n */g, '')
-}
+/** How 0.1.0 recorded the white space of JSON, which is compact now. */
+const layout = v.optional(v.string())
 
 /** An event as it came; `ms` counts from the request. 0.1.0 recorded its fields, which are easier to write by hand. */
 const eventSchema = v.union([
@@ -51,10 +40,10 @@ const eventSchema = v.union([
       lines: v.optional(v.literal('crlf')),
       data: v.unknown(),
     }),
-    v.transform(({ ms, event, layout: written, lines, data }) => {
+    v.transform(({ ms, event, lines, data }) => {
       const end = lines === undefined ? '\n' : '\r\n'
       const name = event === undefined ? '' : `event: ${event}${end}`
-      return { ms, text: `${name}data: ${jsonText(data, written)}${end}${end}` }
+      return { ms, text: `${name}data: ${JSON.stringify(data)}${end}${end}` }
     }),
   ),
 ])
@@ -65,7 +54,7 @@ const bodySchema = v.union([
   v.strictObject({ events: v.array(eventSchema) }),
   v.pipe(
     v.strictObject({ json: v.unknown(), layout }),
-    v.transform(({ json, layout: written }) => ({ text: jsonText(json, written) })),
+    v.transform(({ json }) => ({ text: JSON.stringify(json) })),
   ),
 ])
 
@@ -122,9 +111,7 @@ export async function readRecording(folder: string, name: string): Promise<Recor
   if (found.size > maxRecordingBytes) throw damaged(`is larger than ${maxRecordingBytes} bytes.`)
   let value: unknown
   try {
-    const text = (await readFile(path, 'utf8')).replace(/^\ufeff/, '')
-    // Numbers of a reply come back as they were written; a request is compared.
-    value = { ...objectOf(parseExactly(text)), request: objectOf(JSON.parse(text))['request'] }
+    value = JSON.parse((await readFile(path, 'utf8')).replace(/^\ufeff/, ''))
   } catch {
     throw damaged('is not valid JSON.')
   }
@@ -134,18 +121,6 @@ export async function readRecording(folder: string, name: string): Promise<Recor
   const [issue] = issues
   throw damaged(
     `is not a recording: ${v.getDotPath(issue) ?? 'it'}: ${issue.message.replace(/ but received .*/s, '')}.`,
-  )
-}
-
-/** Newer than TypeScript's library: numbers as they were written. */
-const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
-type Reviver = (name: string, value: unknown, context: { readonly source?: string }) => unknown
-const parseWith = JSON.parse as (text: string, reviver: Reviver) => unknown
-
-/** Parses JSON; a number that JavaScript would write differently (`1.0`) stays as it is. */
-function parseExactly(text: string): unknown {
-  return parseWith(text, (_, value, { source }) =>
-    typeof value === 'number' && source !== undefined && String(value) !== source ? rawJSON(source) : value,
   )
 }
 

@@ -58,14 +58,18 @@ export async function createReplayer({ folder, pace, report }: ReplayOptions, ma
     return entry
   }
   const miss = ({ method, path, request }: ArrivedCall): RequestProblem => {
-    const { name, differs, path: otherPath } = nearestOf(entries, request)
+    const nearest = nearestOf(entries, request)
     const shown = shortPath(path)
     missed++
     if (misses.length < maxListed) {
-      misses.push({ method, path: shown, nearest: name, differs: differs.slice(0, 10) })
+      const differs = nearest?.differs.slice(0, 10) ?? []
+      misses.push({ method, path: shown, nearest: nearest?.name, differs })
     }
-    const where = differs.includes('path') ? `path (${otherPath.slice(0, 200)})` : listed(differs)
-    const message = `No recording answers ${method} ${shown}. The nearest is ${name}, which differs in: ${where}.`
+    const hint =
+      nearest === undefined
+        ? 'None has this path.'
+        : `The nearest is ${nearest.name}, which differs in: ${listed(nearest.differs)}.`
+    const message = `No recording answers ${method} ${shown}. ${hint}`
     report(message)
     return new RequestProblem(404, message, { code: 'recording_not_found' })
   }
@@ -163,30 +167,18 @@ export async function readLibrary(folder: string): Promise<readonly LibraryEntry
   return entries
 }
 
-/** So many recordings are compared in full. */
+/** So many recordings are compared. */
 const maxCompared = 500
 
-/** The recording that is most like a request: of the same path where there is one. */
+/** The recording of the path of a request that differs least from it, and the places where they differ. */
 function nearestOf(entries: readonly LibraryEntry[], request: RecordedRequest) {
   const pathOf = ({ path }: RecordedRequest) => path.split('?')[0]
-  const textOf = ({ path, body }: RecordedRequest) => path + JSON.stringify(body ?? null)
-  const own = entries.filter((entry) => pathOf(entry.request) === pathOf(request))
-  const [nearest] = (own.length > 0 ? own : entries)
+  const [nearest] = entries
+    .filter((entry) => pathOf(entry.request) === pathOf(request))
     .slice(0, maxCompared)
-    .map(({ name, request: recorded }) => {
-      const all = differences(request, recorded)
-      // Where the path differs, the body says nothing.
-      const differs = own.length > 0 ? all : all.filter((place) => place === 'method' || place === 'path')
-      return { name, path: recorded.path, differs, likeness: commonStart(textOf(recorded), textOf(request)) }
-    })
-    .sort((one, other) => one.differs.length - other.differs.length || other.likeness - one.likeness)
-  return nearest!
-}
-
-function commonStart(one: string, other: string): number {
-  let length = 0
-  while (length < one.length && one[length] === other[length]) length++
-  return length
+    .map(({ name, request: recorded }) => ({ name, differs: differences(request, recorded) }))
+    .sort((one, other) => one.differs.length - other.differs.length)
+  return nearest
 }
 
 /** At most so many fields are named. */

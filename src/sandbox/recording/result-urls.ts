@@ -49,17 +49,6 @@ export function createResultUrls(baseUrl: URL) {
       const url = URL.parse(location, requested)
       return url === null || !/^https?:$/.test(url.protocol) ? '' : recorded(url, path)
     },
-    /** A path, or a JSON text, with the gateway's own addresses in place of those at the sandbox's origin. */
-    restore(text: string, origin: string) {
-      if (!text.includes(origin)) return text
-      return text
-        .replaceAll(origin + resultsPath, recordedOrigin + resultsPath)
-        .replace(/http:\/\/sandbox\.invalid\/sandbox\/results\/([\w-]+)/g, (whole, name: string) => {
-          const url = urls.get(name)
-          return url === undefined ? whole : JSON.stringify(url).slice(1, -1)
-        })
-        .replaceAll(origin, baseUrl.origin + basePath)
-    },
     /** The gateway's own address of a result; undefined if it has given none in this run. */
     find: (path: string) => urls.get(path.startsWith(resultsPath) ? path.slice(resultsPath.length) : ''),
   }
@@ -74,11 +63,6 @@ export function resultEndpoint(path: string): 'image-files' | 'video-files' | un
 /** Whether replies of this path have addresses of results in them; a text may name others, which are part of it. */
 export function givesResults(path: string): boolean {
   return /\/(?:images|videos|files)\/|\/videos$|\/operations\/|:predictLongRunning$/.test(path)
-}
-
-/** A text of a request as it is recorded. */
-export function withoutOrigin(text: string, origin: string): string {
-  return text.replaceAll(origin, recordedOrigin)
 }
 
 /** A recorded text with the sandbox's own address. */

@@ -98,11 +98,7 @@ export async function buildResponse(
     exchange.sandbox.clock,
   )
   const ending = isCut ? 'length' : answer.ending
-  const prelude = isAsked('compaction')
-    ? [output({ id: newId('cmp'), type: 'compaction', encrypted_content: opaque(`compaction ${facts.id}`) })]
-    : []
   const items = [
-    ...prelude,
     ...lists,
     ...reasoningItems(answer, body, isAsked('reasoning'), newId),
     ...kept.flatMap((call) => call.outputs),
@@ -125,11 +121,6 @@ function withinLimit(made: readonly MadeCall[], maxTokens = Infinity) {
   return { kept, tokens: tokensIn(kept), isCut: count < made.length }
 }
 
-/** Content that only the gateway can read. */
-function opaque(text: string): string {
-  return Buffer.from(`sandbox ${text}`).toString('base64')
-}
-
 /** @param isShown whether the reasoning itself is shown, and not only its summary */
 function reasoningItems(
   { thoughts }: Answer,
@@ -148,7 +139,8 @@ function reasoningItems(
     summary: hasSummary ? [{ type: 'summary_text', text }] : [],
     ...(isShown && { content }),
     ...(listOf(body['include']).includes('reasoning.encrypted_content') && {
-      encrypted_content: opaque(`reasoning ${id}`),
+      // Only the gateway can read it.
+      encrypted_content: Buffer.from(`sandbox reasoning ${id}`).toString('base64'),
     }),
   }
   return [output(item)]

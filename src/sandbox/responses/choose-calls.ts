@@ -122,7 +122,6 @@ export const usualTools: Readonly<Record<string, JsonObject>> = {
     display_height: 768,
     environment: 'browser',
   },
-  shell: { type: 'shell', environment: { type: 'container_auto' } },
 }
 
 /** The tool that the word of a scenario means: an offered one of its kind, or else the usual one. */

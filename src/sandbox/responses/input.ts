@@ -42,7 +42,6 @@ const answeredCalls: Readonly<Record<string, string>> = {
   custom_tool_call: 'custom_tool_call_output',
   computer_call: 'computer_call_output',
   local_shell_call: 'local_shell_call_output',
-  shell_call: 'shell_call_output',
 }
 const answers = new Set(Object.values(answeredCalls))
 
@@ -91,15 +90,15 @@ export function lastOutputs(items: readonly JsonObject[]): readonly JsonObject[]
   return items.slice(items.findLastIndex(({ type }) => !answerTypes.test(textOf(type))) + 1)
 }
 
-/** The output of a call in words: its text, what a shell printed, or what kind of picture or file it is. */
+/** The output of a call in words: its text, or what kind of picture or file it is. */
 export function describeOutput(output: unknown): string {
   if (typeof output === 'string') return output
   const parts = Array.isArray(output) ? objectsOf(output) : [objectOf(output)]
-  const texts = parts.map(({ type, text, stdout, stderr }) => {
-    if (typeof stdout === 'string') return `${stdout}${textOf(stderr)}`.trim()
-    return typeof text === 'string' ? text : textOf(type).replace(/^(input|computer)_/, 'a ')
-  })
-  return texts.join(' ')
+  return parts
+    .map(({ type, text }) => {
+      return typeof text === 'string' ? text : textOf(type).replace(/^(input|computer)_/, 'a ')
+    })
+    .join(' ')
 }
 
 /** Fields that hold a picture or a file in items other than messages. */

@@ -1,5 +1,5 @@
 import { tokensOf } from '../answer/answer.ts'
-import { type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '../json-value.ts'
+import { type JsonObject, listOf, objectsOf, textOf } from '../json-value.ts'
 
 /** A complete output item, and the pieces in which it is streamed; plain data, since it may be kept on disk. */
 export interface OutputItem {
@@ -74,9 +74,6 @@ const kinds: Readonly<Record<string, ItemKind>> = {
   mcp_approval_request: { begun: {}, steps: [] },
   computer_call: { begun: { status: 'in_progress' }, steps: [] },
   local_shell_call: { begun: { status: 'in_progress' }, steps: [] },
-  shell_call: { begun: { status: 'in_progress' }, steps: [shellCommands] },
-  shell_call_output: { begun: { status: 'in_progress', output: [] }, steps: [shellOutputs] },
-  compaction: { begun: { encrypted_content: '' }, steps: [reached('compacting')] },
 }
 
 /** The events of one output item, from `added` to `done`, without sequence numbers. */
@@ -128,27 +125,6 @@ function* partialImages({ item, partials }: OutputItem): Iterable<JsonObject> {
       background,
       output_format,
     }
-  }
-}
-
-/** These events name no item. */
-function* shellCommands({ item }: OutputItem): Iterable<JsonObject> {
-  for (const [index, command] of textsOf(objectOf(item['action'])['commands']).entries()) {
-    const place = { item_id: undefined, command_index: index }
-    yield { type: 'response.shell_call_command.added', ...place, command: '' }
-    for (const delta of tokensOf(command)) {
-      yield { type: 'response.shell_call_command.delta', ...place, delta }
-    }
-    yield { type: 'response.shell_call_command.done', ...place, command }
-  }
-}
-
-function* shellOutputs({ item }: OutputItem): Iterable<JsonObject> {
-  for (const [index, output] of objectsOf(item['output']).entries()) {
-    for (const stdout of tokensOf(textOf(output['stdout']))) {
-      yield { type: 'response.shell_call_output_content.delta', command_index: index, delta: { stdout } }
-    }
-    yield { type: 'response.shell_call_output_content.done', command_index: index, output: [output] }
   }
 }
 

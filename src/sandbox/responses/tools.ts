@@ -61,7 +61,6 @@ export const builtInTools = {
   image_generation: { types: ['image_generation'], make: makeImage },
   computer: { types: ['computer', 'computer_use', 'computer_use_preview'], make: useComputer },
   local_shell: { types: ['local_shell'], make: runLocally },
-  shell: { types: ['shell'], make: runShell },
   mcp: { types: ['mcp'], make: callRemoteTool },
 } as const satisfies Readonly<Record<string, BuiltInTool>>
 
@@ -232,32 +231,6 @@ function runLocally(_: BuiltInCall, setting: CallSetting): MadeCall {
     action: { type: 'exec', command: ['sh', '-c', command], env: {}, timeout_ms: 10_000 },
   }
   return asked(item, command)
-}
-
-/** A shell in a container runs at the gateway; any other is the caller's. */
-function runShell({ tool, fails }: BuiltInCall, setting: CallSetting): MadeCall {
-  const environment = objectOf(tool['environment'])
-  const isHosted = textOf(environment['type']).startsWith('container')
-  const shared = { status: 'completed', call_id: callId(setting) }
-  const container_id = textOf(environment['container_id']) || setting.newId('cntr')
-  const call = {
-    id: setting.newId('sh'),
-    type: 'shell_call',
-    ...shared,
-    action: { commands: [command], max_output_length: null, timeout_ms: null },
-    environment: isHosted ? { type: 'container_reference', container_id } : { type: 'local' },
-  }
-  if (!isHosted) return asked(call, command)
-  const outcome = { type: 'exit', exit_code: fails ? 1 : 0 }
-  const result = {
-    id: setting.newId('sho'),
-    type: 'shell_call_output',
-    ...shared,
-    max_output_length: null,
-    output: [{ stdout: fails ? '' : 'hello from the sandbox\n', stderr: '', outcome }],
-  }
-  const sentence = fails ? '[sandbox] The command failed.' : 'The shell said hello from the sandbox.'
-  return { outputs: [output(call, command), output(result)], finding: { sentence } }
 }
 
 /** The tools of a remote server that the request allows, or two usual ones. */

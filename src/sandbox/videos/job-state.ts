@@ -44,15 +44,6 @@ export interface JobState {
   readonly expiresAt?: number
 }
 
-/** The states of the scenario `backwards`. */
-const backAndForth: readonly JobState[] = [
-  { state: 'in_progress', progress: 60 },
-  { state: 'in_progress', progress: 20 },
-  { state: 'pending', progress: 0 },
-  { state: 'in_progress', progress: 90 },
-  { state: 'in_progress', progress: 75 },
-]
-
 /** The state of a job depends only on the clock, so that all processes agree. */
 export function jobStateAt(job: VideoJob, now: number): JobState {
   const { createdAt, pendingMs, runningMs, scenario } = job
@@ -60,7 +51,6 @@ export function jobStateAt(job: VideoJob, now: number): JobState {
   if (ran < 0) return { state: 'pending', progress: 0 }
   const share = runningMs === 0 ? 1 : ran / runningMs
   if (scenario === 'stuck' || share < 1) {
-    if (scenario === 'backwards') return backAndForth[Math.floor(share * backAndForth.length)]!
     const most = scenario === 'stuck' ? 42 : 99
     return { state: 'in_progress', progress: Math.min(most, Math.floor(share * 100)) }
   }
@@ -83,20 +73,12 @@ export function pollHint({ kind }: VideoJob, { sandbox }: Exchange): Reply['head
 /** The status and the headers for the look-up of a job. */
 export function lookUpFacts(job: VideoJob, { state }: JobState, exchange: Exchange): Partial<Reply> {
   if (state !== 'pending' && state !== 'in_progress') return {}
-  return { headers: pollHint(job, exchange), status: job.scenario === 'accepted' ? 202 : 200 }
+  return { headers: pollHint(job, exchange) }
 }
 
 /** An operation reports withheld videos in its response; a Video only has its error field. */
 function isFailure({ scenario, kind }: VideoJob): boolean {
   return scenario === 'failure' || scenario === 'error' || (scenario === 'filtered' && kind === 'video')
-}
-
-/** Names of the states on other gateways (quirk 18). */
-const otherNames = {
-  pending: 'NOT_START',
-  in_progress: 'Processing',
-  completed: 'SUCCESS',
-  failed: 'FAILURE',
 }
 
 /**
@@ -109,15 +91,13 @@ export function videoObject(job: VideoJob, now: number, saysQueued = false): obj
   const film = films[0]!
   // The built-in video never expires: its result is always available for another hour.
   const lifetimeEnd = id === sourceVideoId ? now + videoLifetimeMinutes * 60_000 : expiresAt
-  const word = saysQueued && state === 'pending' ? 'queued' : state
-  const isFinal = state === 'completed' || state === 'failed'
   return {
     id,
     object: 'video',
     created_at: unixSeconds(job.createdAt),
     ...(completedAt !== undefined && { completed_at: unixSeconds(completedAt) }),
     model,
-    status: scenario === 'unknown' && state === 'in_progress' ? 'warming_up' : word,
+    status: saysQueued && state === 'pending' ? 'queued' : state,
     progress,
     ...(lifetimeEnd !== undefined && { expires_at: unixSeconds(lifetimeEnd) }),
     prompt,
@@ -125,14 +105,6 @@ export function videoObject(job: VideoJob, now: number, saysQueued = false): obj
     size: sizeName(film),
     ...(remixedFrom !== null && { remixed_from_video_id: remixedFrom }),
     ...(state === 'failed' && { error: scenario === 'filtered' ? withheldError : failedError }),
-    ...(scenario === 'spelling' && {
-      status: otherNames[state],
-      progress: `${progress}%`,
-      seconds: film.seconds,
-      created_at: job.createdAt,
-      // Also set while running, to the time of the last change.
-      completed_at: isFinal ? completedAt : now,
-    }),
   }
 }
 

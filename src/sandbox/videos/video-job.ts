@@ -20,14 +20,6 @@ const videoScenarios = [
   'expired',
   // In progress forever.
   'stuck',
-  // Progress and state go back and forth.
-  'backwards',
-  // An undocumented state, then completion.
-  'unknown',
-  // Other names and letter cases of states, progress as text, times in milliseconds.
-  'spelling',
-  // HTTP status 202 while the job runs.
-  'accepted',
 ] as const
 type VideoScenario = (typeof videoScenarios)[number]
 

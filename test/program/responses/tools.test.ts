@@ -35,7 +35,6 @@ test.for([
   ['approval', [/^remote tool approval request: sandbox\.search\(\{"query":"Rivers"\}\), id mcpr_\w+$/m]],
   ['computer', ['computer tool call: screenshot']],
   ['local_shell', ['local shell call: sh -c echo "hello from the sandbox"']],
-  ['shell', ['shell_call: echo "hello from the sandbox"', 'shell_call_output']],
   ['function', ['tool call: get_weather({"city":']],
   ['custom', ['tool call: take_note([sandbox] input of a custom tool)']],
 ] as const)('respond tells what came besides the text: %s', async ([scenario, lines]) => {

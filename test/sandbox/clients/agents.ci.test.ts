@@ -1,7 +1,6 @@
 import {
   Agent,
   computerTool,
-  shellTool,
   codeInterpreterTool,
   fileSearchTool,
   hostedMcpTool,
@@ -163,16 +162,13 @@ const computer = {
   keypress: nothing,
   drag: nothing,
 }
-const printed = { stdout: 'printed', stderr: '', outcome: { type: 'exit' as const, exitCode: 0 } }
-test.each([
-  ['a computer', computerTool({ computer }), 'computer_call', ''],
-  ['a shell', shellTool({ shell: { run: async () => ({ output: [printed] }) } }), 'shell_call', 'printed'],
-] as const)('%s', async (_, localTool, type, output) => {
-  const agent = new Agent({ name: 'A', tools: [localTool], modelSettings: required })
+
+test('a computer', async () => {
+  const agent = new Agent({ name: 'A', tools: [computerTool({ computer })], modelSettings: required })
   const { newItems, finalOutput } = await (await runner()).run(agent, 'find out', { maxTurns: 3 })
   const calls = newItems.flatMap((item) => (item.type === 'tool_call_item' ? [item.rawItem.type] : []))
-  expect(calls).toEqual([type])
-  expect(finalOutput).toContain(output)
+  expect(calls).toEqual(['computer_call'])
+  expect(finalOutput).toMatch(/^\[sandbox\] /)
 })
 
 test('approval of remote tools', async () => {

@@ -76,7 +76,6 @@ test('reasoning without a store', async () => {
 
 const { tools } = createOpenAI(key)
 const server = { serverLabel: 'maps', serverUrl: 'https://maps.example/mcp' }
-const ran = { stdout: 'printed', stderr: '', outcome: { type: 'exit' as const, exitCode: 0 } }
 test.each<[string, ToolSet, parts: string[], steps: number]>([
   [
     'file search',
@@ -93,7 +92,6 @@ test.each<[string, ToolSet, parts: string[], steps: number]>([
     ['tool-approval-request'],
     1,
   ],
-  ['a shell', { shell: tools.shell({ execute: async () => ({ output: [ran] }) }) }, ['tool-result'], 2],
   ['custom tools', { custom: tools.customTool({ execute: async () => 'done' }) }, ['tool-result'], 2],
 ])('%s', async (_, offered, parts, count) => {
   const model = createOpenAI({ baseURL: `${(await runningSandbox()).url}/v1`, ...key })('sandbox-text')

@@ -137,12 +137,11 @@ test('errors, before and in a stream', async () => {
 })
 
 test('models', async () => {
-  const { client, sandbox } = await googleClient()
+  const { client } = await googleClient()
   const names: string[] = []
-  for await (const model of await client.models.list({ config: { pageSize: 4 } })) names.push(model.name!)
+  for await (const model of await client.models.list()) names.push(model.name!)
   expect(names).toEqual(expect.arrayContaining(['models/sandbox-text', 'models/sandbox-video']))
   expect(new Set(names).size).toBe(names.length)
-  expect(sandbox.requests()).toHaveLength(Math.ceil(names.length / 4))
   const small = await client.models.get({ model: 'sandbox-small' })
   expect(small).toMatchObject({
     name: 'models/sandbox-small',

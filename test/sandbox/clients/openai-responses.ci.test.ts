@@ -92,7 +92,6 @@ test.each([
   ['approval of remote tools', 'approval', 'mcp_approval_request'],
   ['a computer', 'computer', 'computer_call'],
   ['a local shell', 'local_shell', 'local_shell_call'],
-  ['a shell', 'shell', 'shell_call'],
   ['custom tools', 'custom', 'custom_tool_call'],
 ])('%s', async (_, scenario, type) => {
   const { client } = await openaiClient()

@@ -261,29 +261,20 @@ test.for([
   ['custom', 'custom_tool_call_output', { output: 'noted' }, 'noted'],
   ['computer', 'computer_call_output', { output: screenshot }, 'a screenshot'],
   ['local_shell', 'local_shell_call_output', { output: 'total 0' }, 'total 0'],
-  [
-    'shell',
-    'shell_call_output',
-    { output: [{ stdout: 'total 0', stderr: '', outcome: { type: 'exit', exit_code: 0 } }] },
-    'total 0',
-  ],
 ] as const)(
   'the output of a call of %s leads to a text that uses it',
   async ([word, type, output, quoted]) => {
     const client = await clientOf()
-    // A shell without a container is the caller's.
-    const tools = word === 'shell' ? [{ type: 'shell' as const }] : []
-    const first = await client.responses.create({ input: `Rivers sandbox:${word}`, tools })
+    const first = await client.responses.create({ input: `Rivers sandbox:${word}` })
     const call = first.output[0] as { id: string; call_id: string }
     const id = type === 'local_shell_call_output' ? { id: call.id } : { call_id: call.call_id }
     const item = { type, ...id, ...output } as ResponseInputItem
-    const chained = await client.responses.create({ previous_response_id: first.id, input: [item], tools })
+    const chained = await client.responses.create({ previous_response_id: first.id, input: [item] })
     expect(typesOf(chained)).toEqual(['message'])
     expect(chained.output_text).toContain(`The tool answered: ${quoted}.`)
     const question = { role: 'user' as const, content: `Rivers sandbox:${word}` }
     const stateless = {
       input: [question, ...(first.output as ResponseInputItem[]), item],
-      tools,
       store: false,
     }
     expect((await client.responses.create(stateless)).output_text).toContain(quoted)
