@@ -19,7 +19,14 @@ import {
 /** A field of every model. */
 const commonRows: readonly FieldRow[] = [
   { field: 'model', flags: ['-m', modelA], value: modelA, allowed: [modelB, modelC, null], refused: [5] },
-  { field: 'n', flags: ['-n', '2'], value: 2, allowed: [1, 10, null], refused: [0, 11, 1.5, '2'] },
+  {
+    field: 'n',
+    flags: ['-n', '2'],
+    value: 2,
+    allowed: [1, 10, null],
+    refused: [0, 11, 1.5, '2'],
+    beside: { model: modelB, size: '256x256' },
+  },
   { field: 'user', flags: ['--user', 'ann'], value: 'ann', refused: [5, null] },
   {
     field: 'partial_images',
@@ -86,27 +93,21 @@ describe('endpoint 4, POST /v1/images/generations', () => {
       const fields = { model, ...row.beside, [row.field]: row.value }
       const prompt = row.field === 'prompt' ? [] : ['a boat']
       const { code } = await requestOf(['image', 'create', ...setFlags(fields), ...prompt])
-      const { status } = await call(sandbox, path, { prompt: 'a boat', ...fields })
       const isTaken = row.takenBy.includes(model)
-      expect([model, code, status]).toEqual([model, isTaken ? 0 : 2, isTaken ? 200 : 400])
+      expect([model, code]).toEqual([model, isTaken ? 0 : 2])
+      // To draw takes time: one picture is enough.
+      if (isTaken && model !== row.takenBy[0]) continue
+      const { status } = await call(sandbox, path, { prompt: 'a boat', ...fields })
+      expect([model, status]).toEqual([model, isTaken ? 200 : 400])
     }
   })
 
-  test.each([
-    'background',
-    'moderation',
-    'n',
-    'output_compression',
-    'output_format',
-    'quality',
-    'response_format',
-    'size',
-    'stream',
-    'style',
-  ])('%s may be null', async (field) => {
-    expect((await requestOf(['image', 'create', '--set', `${field}=null`, 'a boat'])).code).toBe(0)
-    const { status } = await call(await runningSandbox(), path, { prompt: 'a boat', [field]: null })
-    expect(status).toBe(200)
+  test('most fields may be null', async () => {
+    const names = ['background', 'moderation', 'n', 'output_compression', 'output_format', 'quality']
+    const others = ['response_format', 'size', 'stream', 'style']
+    const fields = Object.fromEntries([...names, ...others].map((name) => [name, null]))
+    expect((await requestOf(['image', 'create', ...setFlags(fields), 'a boat'])).code).toBe(0)
+    expect((await call(await runningSandbox(), path, { prompt: 'a boat', ...fields })).status).toBe(200)
   })
 
   test('prompt is required', async () => {
