@@ -141,9 +141,3 @@ test.for<readonly [string, string | undefined, RegExp]>([
     message: expect.stringMatching(message),
   })
 })
-
-test('a JSON file works as well', async () => {
-  const cwd = temporaryFolder()
-  await writeFile(join(cwd, 'faults.json'), '[\n\t{"action": "reset", "at": 17}\n]')
-  expect(await readFaults(testContext({ cwd }), 'faults.json')).toEqual([{ action: 'reset', at: 17 }])
-})

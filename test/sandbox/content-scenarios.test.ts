@@ -1,7 +1,7 @@
 import { GoogleGenAI, type GenerateContentConfig } from '@google/genai'
 import { expect, test } from 'vitest'
 import { imageInfoHeadBytes, readImageInfo } from '../../src/files/image-info.ts'
-import { call, runningSandbox } from '../support/running-sandbox.ts'
+import { runningSandbox } from '../support/running-sandbox.ts'
 
 async function ask(prompt: string, config: GenerateContentConfig = {}) {
   const sandbox = await runningSandbox()
@@ -38,28 +38,4 @@ test('an image alone, in the wanted shape, and its tokens', async () => {
     { modality: 'TEXT', tokenCount: both.usage.candidatesTokenCount! - 64 },
     { modality: 'IMAGE', tokenCount: 64 },
   ])
-})
-
-test('the tokens of the prompt are counted by modality', async () => {
-  const contents = [
-    {
-      role: 'user',
-      parts: [
-        { text: '12345678' },
-        { inlineData: { mimeType: 'image/png', data: 'AAAA' } },
-        { fileData: { mimeType: 'audio/mpeg', fileUri: 'https://example.com/a.mp3' } },
-        { inlineData: { mimeType: 'application/pdf', data: 'AAAA' } },
-      ],
-    },
-  ]
-  const sandbox = await runningSandbox()
-  const { json } = await call(sandbox, '/v1beta/models/m:generateContent', { contents })
-  const details = [
-    { modality: 'TEXT', tokenCount: 2 },
-    { modality: 'IMAGE', tokenCount: 258 },
-    { modality: 'AUDIO', tokenCount: 258 },
-    { modality: 'DOCUMENT', tokenCount: 258 },
-  ]
-  expect(json.usageMetadata.promptTokensDetails).toEqual(details)
-  expect(json.usageMetadata.promptTokenCount).toBe(776)
 })

@@ -120,17 +120,3 @@ test('function calls: VALIDATED waits for a name, several names call several, th
   const signed = candidate.content!.parts!.filter((part) => part.functionCall)
   expect(signed.every((part) => /^[\w+/]+=*$/.test(part.thoughtSignature ?? ''))).toBe(true)
 })
-
-test.each([
-  ['gemini-3.1-pro', true],
-  ['gemini-2.5-flash', false],
-])('calls of %s are signed without thoughts: %s', async (model, isSigned) => {
-  const tools = [{ functionDeclarations: [{ name: 'get_rain' }] }]
-  const { json } = await call(await runningSandbox(), `/v1beta/models/${model}:generateContent`, {
-    contents: [{ parts: [{ text: 'Use get_rain' }] }],
-    tools,
-    toolConfig: { functionCallingConfig: { mode: 'ANY' } },
-  })
-  const [part] = json.candidates[0].content.parts
-  expect([part.functionCall.name, part.thoughtSignature !== undefined]).toEqual(['get_rain', isSigned])
-})

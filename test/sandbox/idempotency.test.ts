@@ -146,23 +146,6 @@ async function textOf({ frames }: Reply): Promise<string> {
   return texts.join('')
 }
 
-test('the oldest answers make room, by number and by size', async () => {
-  const answers = createFirstAnswers()
-  const give = async (key: string, size?: number) => {
-    const reply = await answers.give(key, 'same', async () => replyOf('x', size))
-    await textOf(reply)
-    return reply.repeats === true
-  }
-  for (let index = 0; index <= 1000; index++) expect(await give(`key-${index}`)).toBe(false)
-  expect(await give('key-1')).toBe(true)
-  expect(await give('key-0')).toBe(false)
-  const mebibyte = 1024 * 1024
-  await give('first', 40 * mebibyte)
-  expect(await give('first')).toBe(true)
-  await give('second', 40 * mebibyte)
-  expect([await give('second'), await give('first')]).toEqual([true, false])
-})
-
 test('of those that wait for a first answer that fails, one is answered anew', async () => {
   const answers = createFirstAnswers()
   const { promise, reject } = Promise.withResolvers<Reply>()

@@ -45,11 +45,3 @@ test('other requests in between and the order of names do not matter', async () 
   again.push(await respondText(sandbox))
   expect(again).toEqual(usual)
 })
-
-test('a request that a fault rejects does not count', async () => {
-  const usual = await three(await runningSandbox(), respondText)
-  const sandbox = await runningSandbox({ faults: [{ action: 'status', nth: 2 }] })
-  const first = await respondText(sandbox)
-  expect((await respond(sandbox, 'Name a river')).status).toBe(503)
-  expect([first, await respondText(sandbox)]).toEqual(usual.slice(0, 2))
-})

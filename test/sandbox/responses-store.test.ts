@@ -106,16 +106,6 @@ test('a background response is found by a later sandbox with the same folder, an
   expect(next.json.usage.input_tokens).toBeGreaterThan(10)
 })
 
-test('after a day a background response is removed from the folder', async () => {
-  const [clock, folder] = [fakeClock(), join(temporaryFolder(), 'sandbox')]
-  const sandbox = await runningSandbox({ clock, folder })
-  const { id } = (await respond(sandbox, 'hi', { background: true })).json
-  await clock.advance(25 * 3_600_000)
-  const newer = (await respond(sandbox, 'hi', { background: true })).json
-  expect(await readdir(join(folder, 'responses'))).toEqual([`${newer.id}.json`])
-  expect(newer.id).not.toBe(id)
-})
-
 test('previous_response_id carries the conversation on, not the instructions', async () => {
   const sandbox = await runningSandbox()
   const first = await respond(sandbox, 'x'.repeat(4000), { instructions: 'y'.repeat(400) })

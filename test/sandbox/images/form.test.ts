@@ -79,17 +79,3 @@ test('numbers are read as numbers and nothing else is', async () => {
     expect([text, await statusOf(sandbox, formOf([...fields, ['n', text]]))]).toEqual([text, status])
   }
 })
-
-test('a client that leaves in the middle of its upload leaves the sandbox whole', async () => {
-  const sandbox = await runningSandbox()
-  await rawForm(
-    sandbox,
-    path,
-    formOf(fields).subarray(0, 200),
-    'multipart/form-data; boundary=edge',
-    50,
-    true,
-  )
-  expect(await statusOf(sandbox, formOf(fields))).toBe(200)
-  expect(sandbox.created()).toBe(1)
-})

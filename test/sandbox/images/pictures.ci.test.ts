@@ -56,11 +56,6 @@ describe('the size asked for', () => {
   })
 })
 
-test.each(['png', 'jpeg', 'webp'])('the format asked for: %s', async (format) => {
-  const { mediaType } = await firstOf({ ...plain, output_format: format })
-  expect(mediaType).toBe(`image/${format}`)
-})
-
 test.each(['jpeg', 'webp'])('output_compression is the quality that is left of a %s', async (format) => {
   const sandbox = await runningSandbox()
   const lengths: number[] = []
@@ -124,15 +119,6 @@ describe('an edit', () => {
     const closed = await encodePng(testPicture(side, side, () => 1))
     const { json } = await edit(sandbox, { ...plain, size }, [part(png), part(closed, 'mask')])
     expect(largestDifference(await pixelsOf(json.data[0]), testPicture(side, side))).toBe(0)
-  })
-
-  test('of the same sources is the same, of others another', async () => {
-    const ask = async (prompt: string, files = [part(png), part(mask, 'mask')]) =>
-      (await edit(await runningSandbox(), { ...plain, prompt, size }, files)).json.data[0].b64_json
-    const first = await ask('a lake')
-    expect(await ask('a lake')).toBe(first)
-    expect(await ask('a wood')).not.toBe(first)
-    expect(await ask('a lake', [part(png), part(png), part(mask, 'mask')])).not.toBe(first)
   })
 
   test('keeps to the mask when the result has another size', async () => {

@@ -45,12 +45,3 @@ test('a text that does not fit shows its beginning, and its caption', () => {
     '....#.#...###.......................',
   ])
 })
-
-test.each([
-  [1, 1],
-  [1, 3000],
-  [3000, 1],
-])('a picture of %i by %i pixels has that size, whatever fits', (width, height) => {
-  const { data } = plainPicture({ seed: [1], text: 'a kite', caption: '#1', width, height })
-  expect(data).toHaveLength(width * height * 4)
-})

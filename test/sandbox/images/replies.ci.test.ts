@@ -32,14 +32,6 @@ test('usage of an edit counts its source images, more of them with high fidelity
   expect(await usage([part(png)], { input_fidelity: 'high' })).toBe(one + 4160)
 })
 
-test('a model of no known family answers with addresses and has no usage', async () => {
-  const sandbox = await runningSandbox()
-  const { json } = await create(sandbox, { model: 'my-own', prompt: 'a quiet lake', size: '256x256' })
-  expect(json.data[0].url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/sandbox\/images\/[\da-f]{32}\.png\?se=/)
-  expect(json).toMatchObject({ size: '256x256', output_format: 'png' })
-  expect(json.usage).toBeUndefined()
-})
-
 const streams: readonly (readonly [string, (body: Json) => Promise<Answer>])[] = [
   ['image_generation', async (body) => create(await runningSandbox(), { ...modelA, stream: true, ...body })],
   [
@@ -92,12 +84,6 @@ test.each(streams)(
     for (const { usage } of events) expectSum(usage)
   },
 )
-
-test('a stream and a whole reply hold the same picture', async () => {
-  const whole = await create(await runningSandbox(), modelA)
-  const [streamed] = eventsOf(await create(await runningSandbox(), { ...modelA, stream: true }))
-  expect(streamed.b64_json).toBe(whole.json.data[0].b64_json)
-})
 
 test.each([
   ['{}', {}, 'b64_json'],

@@ -151,18 +151,6 @@ test('a recorder does not record itself', async () => {
   expect([code, err]).toEqual([2, 'modelgate: --upstream is the address of this sandbox itself.\n'])
 })
 
-test('a fault file applies on top of recordings', async () => {
-  const cwd = temporaryFolder()
-  writeFiles(cwd, {
-    'calls/a.json': old,
-    'faults.yaml': '- { nth: 1, endpoint: responses, action: status, status: 429 }\n',
-  })
-  const replaying = await serving(cwd, ['--replay', 'calls', '--faults', 'faults.yaml'])
-  expect((await replaying.ask('/v1/responses', { input: 'x' })).status).toBe(429)
-  expect((await replaying.ask('/v1/responses', { input: 'x' })).status).toBe(200)
-  await replaying.end()
-})
-
 test('a command with the base URL of the replay works offline', async () => {
   const cwd = temporaryFolder()
   const gateway = await runningSandbox()
@@ -178,12 +166,4 @@ test('a command with the base URL of the replay works offline', async () => {
   expect(missed.code).toBe(4)
   expect(missed.err).toContain('differs in: input')
   await replaying.end()
-})
-
-test('a file in the place of the folder is told in words', async () => {
-  const cwd = temporaryFolder()
-  writeFiles(cwd, { calls: '' })
-  const words = ['sandbox', '--record', 'calls', '--upstream', 'http://127.0.0.1:8080']
-  const { code, err } = await runMain(words, { cwd })
-  expect([code, err]).toEqual([10, expect.stringContaining('a file with this name exists already.')])
 })

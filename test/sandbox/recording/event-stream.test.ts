@@ -40,11 +40,3 @@ test('what has come of an event is passed on at once', () => {
     { text: 'data', event: undefined },
   ])
 })
-
-test('an event of many pieces takes time for each of them once', () => {
-  const splitter = createEventSplitter()
-  const piece = 'x'.repeat(1000)
-  for (let count = 0; count < 60_000; count++) splitter.push(piece)
-  expect(splitter.push('\n')).toEqual([{ text: '\n', event: undefined }])
-  expect(splitter.push('\n')).toEqual([{ text: '\n', event: `${'x'.repeat(60_000_000)}\n\n` }])
-})

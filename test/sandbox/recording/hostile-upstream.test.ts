@@ -265,13 +265,6 @@ test('a signed address of another host is neither told nor kept, and gets no key
   expect(textIn(recording.folder)).not.toContain(new URL(results.url).host)
 })
 
-test('an address in a text is left as it is', async () => {
-  const body = { output: [{ url: 'https://example.com/a' }] }
-  const { url } = await localServer([json(body)])
-  const recording = await recorder(url)
-  expect((await call(recording, path, {})).json).toEqual(body)
-})
-
 test('a gateway that cannot be reached is a 503, one that hangs up a 502; neither is recorded', async () => {
   const gateway = await localServer([[readAll, reset]])
   const recording = await recorder(gateway.url)

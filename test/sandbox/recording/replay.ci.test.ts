@@ -83,16 +83,6 @@ test('the statistics tell what was used, and what was not', async () => {
   expect((await call(gateway, '/sandbox/stats')).json).not.toHaveProperty('recordings')
 })
 
-test('recordings are in the order of their numbers', async () => {
-  const folder = temporaryFolder()
-  for (const n of [2, 10, 1]) {
-    writeFiles(folder, { [`${n}-a.json`]: JSON.stringify(recording({}, { body: { json: { n } } })) })
-  }
-  const replaying = await replayer(folder)
-  const ask = async () => (await call(replaying, responses, { input: 'Hi', model: 'm' })).json.n
-  expect([await ask(), await ask(), await ask(), await ask()]).toEqual([1, 2, 10, 10])
-})
-
 test('a recording that is edited while it is played counts at the next request', async () => {
   const folder = folderOf(recording())
   const replaying = await replayer(folder)

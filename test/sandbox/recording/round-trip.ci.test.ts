@@ -147,17 +147,6 @@ test('the n-th repetition gets the n-th recording, and then the last', async () 
   expect([await ask(replaying), await ask(replaying), await ask(replaying)]).toEqual([...ids, ids[1]])
 })
 
-test('a retry with the same Idempotency-Key gets the next recording, as the gateway decided', async () => {
-  const faults = [{ action: 'status', status: 429, nth: 1 }] as const
-  const gateway = await runningSandbox({ faults })
-  const recording = await recorder(gateway.url)
-  const ask = async (sandbox: Sandbox) =>
-    (await call(sandbox, '/v1/responses', { input: 'Hi' }, { headers: { 'idempotency-key': 'k1' } })).status
-  expect([await ask(recording), await ask(recording)]).toEqual([429, 200])
-  const replaying = await replayer(recording.folder)
-  expect([await ask(replaying), await ask(replaying)]).toEqual([429, 200])
-})
-
 test('cancelling counts as no creation, when recording and when replaying', async () => {
   const gateway = await runningSandbox()
   const recording = await recorder(gateway.url)

@@ -155,11 +155,3 @@ test('a reference takes an item from the conversation or from another response t
   const lost = await respond(sandbox, [{ type: 'item_reference', id: unstored.json.output[0].id }])
   expect([lost.status, lost.json.error.param]).toEqual([404, 'input'])
 })
-
-test('a long conversation of small items is answered, and a thousand functions are taken', async () => {
-  const sandbox = await runningSandbox()
-  const items = Array.from({ length: 30_000 }, () => ({ role: 'user', content: 'hi' }))
-  expect((await respond(sandbox, items)).status).toBe(200)
-  const tools = Array.from({ length: 1000 }, (_, at) => ({ type: 'function', name: `f${at}` }))
-  expect((await respond(sandbox, 'hi', { tools })).status).toBe(200)
-})

@@ -41,21 +41,6 @@ test.for(bodies)('no response object lacks a field or has a null that is not all
   }
 })
 
-// What a request says of itself: `specification/response-replies.test.ts`.
-test('what the request does not say is left out, or has its default', async () => {
-  const { json: plain } = await respond(await runningSandbox(), 'hi')
-  for (const name of ['prompt_cache_key', 'safety_identifier', 'user', 'prompt', 'conversation']) {
-    expect(plain).not.toHaveProperty(name)
-  }
-  expect(plain).toMatchObject({
-    service_tier: 'default',
-    metadata: {},
-    tools: [],
-    tool_choice: 'auto',
-    parallel_tool_calls: true,
-  })
-})
-
 test('usage counts the calls of tools and the reasoning', async () => {
   const sandbox = await runningSandbox()
   const body = { reasoning: { effort: 'low' }, stream: true }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { drawFilm } from '../../../src/sandbox/videos/film.ts'
 import { keyPicture, pictureSet, repeatedPicture, sequenceSet } from '../../../src/sandbox/videos/h264.ts'
 import { mp4File } from '../../../src/sandbox/videos/mp4.ts'
-import { filmText, type Film } from '../../../src/sandbox/videos/video-job.ts'
+import type { Film } from '../../../src/sandbox/videos/video-job.ts'
 import { decodeVideo, hasFfmpeg } from '../../support/decode-video.ts'
 import { mp4Facts } from '../../support/mp4-boxes.ts'
 
@@ -93,11 +93,6 @@ test.skipIf(!hasFfmpeg).each([
   for (const frame of frames) expect(frame.equals(expected)).toBe(true)
 })
 
-test('the parameter sets are those of the standard', () => {
-  const sets = [sequenceSet({ width: 1280, height: 718 }), pictureSet()]
-  expect(sets.map((set) => Buffer.from(set).toString('hex'))).toEqual(['6742c034da014016fe90', '68ce3880'])
-})
-
 test('no unit looks as if another one began in it', () => {
   for (const [width, height] of [
     [16, 16],
@@ -109,17 +104,4 @@ test('no unit looks as if another one began in it', () => {
     for (let number = 1; number <= 16; number++) units.push(repeatedPicture(number, black))
     for (const unit of units) expect(Buffer.from(unit).includes(Buffer.of(0, 0))).toBe(false)
   }
-})
-
-test('the same film is the same file; seed, prompt and changes each make another', () => {
-  const films = [
-    film(),
-    film(),
-    film({ seed: 'y' }),
-    film({ text: 'green hills' }),
-    film({ text: filmText('a paper boat at sunset', 'make it night') }),
-  ]
-  const files = films.map((order) => Buffer.from(drawFilm(order)).toString('hex'))
-  expect(files[1]).toBe(files[0])
-  expect(new Set(files).size).toBe(4)
 })

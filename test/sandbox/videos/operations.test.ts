@@ -57,15 +57,6 @@ test('each video is behind a redirect, and both addresses need the key', async (
   expect(films[0]!.equals(films[1]!)).toBe(false)
 })
 
-test('a key in the query is taken, and never handed on', async () => {
-  const { result, sandbox } = await finished({ durationSeconds: 1 })
-  const { status, headers } = await fetchBytes(`${result.generatedSamples[0].video.uri}&key=secret`, {
-    authorization: '',
-  })
-  expect([status, headers.get('location')]).toEqual([302, expect.not.stringContaining('secret')])
-  expect(JSON.stringify(sandbox.requests())).not.toContain('secret')
-})
-
 test.each([
   [{}, 1280, 720, 8],
   [{ aspectRatio: '9:16', durationSeconds: 4 }, 720, 1280, 4],
@@ -134,17 +125,6 @@ test('a file is gone an hour after completion, at once where that is asked for',
   expect((await fetchBytes(uri)).status).toBe(404)
   const early = await finished({}, { instances: [{ prompt: 'sandbox:expired' }] })
   expect((await fetchBytes(early.result.generatedSamples[0].video.uri)).status).toBe(404)
-})
-
-test('an operation can be looked up as a video, by its id and by its name', async () => {
-  const { reply, sandbox, clock } = await begun({ aspectRatio: '9:16', resolution: '1080p' })
-  const id = reply.json.name.split('/').at(-1)
-  for (const name of [id, encodeURIComponent(reply.json.name)]) {
-    const { json } = await call(sandbox, `/v1/videos/${name}`)
-    expect(json).toMatchObject({ id, object: 'video', status: 'pending', size: '720x1280', seconds: '8' })
-  }
-  await clock.advance(jobMs)
-  expect((await call(sandbox, `/v1/videos/${id}`)).json.status).toBe('completed')
 })
 
 test('what is not there is 404 in the envelope of its family', async () => {

@@ -122,17 +122,6 @@ test('the content: not before completion, not after expiry, in between with a st
   expect([late.status, JSON.parse(late.bytes.toString()).error.code]).toEqual([410, 'video_expired'])
 })
 
-test('a result that expires at once, and one that never comes', async () => {
-  for (const [scenario, status] of [
-    ['expired', 410],
-    ['failure', 400],
-  ] as const) {
-    const { json, sandbox, clock } = await begun({ prompt: `sandbox:${scenario}` })
-    await clock.advance(jobMs)
-    expect((await call(sandbox, `/v1/videos/${json.id}/content`)).status).toBe(status)
-  }
-})
-
 test('the poll helper of an official client is told what it knows: queued, where the contract says pending', async () => {
   const { sandbox } = await place()
   const { json } = await makeVideo(sandbox)
@@ -163,16 +152,6 @@ test('a remix has the length and the size of its source, and another picture', a
   }
   expect(new Set(films).size).toBe(3)
   expect([sandbox.created('video-create'), sandbox.created('video-remix')]).toEqual([1, 2])
-})
-
-test('the built-in video can be remixed at any time, and not be deleted', async () => {
-  const { sandbox, clock } = await place()
-  await clock.advance(90 * 86_400_000)
-  const { json } = await call(sandbox, `/v1/videos/${source}`)
-  expect(json).toMatchObject({ id: source, status: 'completed', expires_at: clock.now() / 1000 + 3600 })
-  expect((await remix(sandbox, source)).json.remixed_from_video_id).toBe(source)
-  expect((await call(sandbox, `/v1/videos/${source}/content`)).status).toBe(200)
-  expect((await call(sandbox, `/v1/videos/${source}`, undefined, { method: 'DELETE' })).status).toBe(400)
 })
 
 test('a remix of an operation, whose size becomes that of a video', async () => {
