@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { FileError, ModelgateError } from '../../src/errors.ts'
+import { ModelgateError } from '../../src/errors.ts'
 import { download, type DownloadOptions } from '../../src/gateway/download/download.ts'
 import type { Gateway } from '../../src/gateway/gateway.ts'
 import type { Network } from '../../src/gateway/download/url-policy.ts'
-import { closedPort, localServer, type LocalServer } from '../support/local-server.ts'
+import { localServer, type LocalServer } from '../support/local-server.ts'
 import {
   end,
   head,
@@ -15,7 +15,7 @@ import {
   write,
   type ServerReply,
 } from '../support/server-replies.ts'
-import { advanceUntilSettled, testGateway, until } from './test-gateway.ts'
+import { testGateway, until } from './test-gateway.ts'
 
 /** Hosts of the tests: all are reached at this machine, whatever their addresses are. */
 const addresses: Readonly<Record<string, string>> = {
@@ -159,28 +159,6 @@ test('each hop asks for its address anew', async () => {
   expect(outcome).toMatchObject({ outcome: '8 url_refused', content: '' })
 })
 
-test('private addresses can be allowed', async () => {
-  const server = await localServer([picture])
-  const options = { allowPrivate: true }
-  expect(
-    await fetchInto(testGateway('http://gateway.test'), at('internal.test', server), options),
-  ).toMatchObject({ content: 'a picture' })
-})
-
-test('a gateway on this machine may name this machine', async () => {
-  const server = await localServer([picture])
-  expect(await fetchInto(testGateway('http://127.0.0.1:1'), at('127.0.0.1', server))).toMatchObject({
-    content: 'a picture',
-  })
-})
-
-test('redirects that lead nowhere', async () => {
-  const server = await localServer(Array<ServerReply>(6).fill(moved('/round')))
-  expect(await fetchInto(testGateway('http://gateway.test'), at('cdn.test', server))).toMatchObject({
-    outcome: '8 url_refused',
-  })
-})
-
 test('five redirects are followed', async () => {
   const server = await localServer([...Array<ServerReply>(5).fill(moved('/on', 308)), picture])
   expect(await fetchInto(testGateway('http://gateway.test'), at('cdn.test', server))).toMatchObject({
@@ -224,32 +202,12 @@ test.for<[string, readonly ServerReply[], string]>([
   await until(() => server.openSockets === 0)
 })
 
-test.for<[string, ServerReply]>([
-  ['before the answer', [readAll, stall]],
-  ['in the content', [readAll, write(head(200, { 'content-length': '9' }) + 'a'), stall]],
-])('silence %s', async ([, reply]) => {
-  const server = await localServer([reply])
-  const gateway = testGateway('http://gateway.test', { policy: { mode: 'never' } })
-  const fetched = fetchInto(gateway, at('cdn.test', server))
-  await until(() => server.requests[0]?.complete === true)
-  await advanceUntilSettled(gateway.clock, 5_000, fetched, () => server.isEndless)
-  expect(await fetched).toMatchObject({ outcome: '5 timeout' })
-})
-
 test('without retries, one request', async () => {
   for (const reply of [missing, busy(), lost]) {
     const server = await localServer([reply])
     const gateway = testGateway('http://gateway.test', { policy: { mode: 'never' } })
     expect((await fetchInto(gateway, at('cdn.test', server))).error).toBeInstanceOf(ModelgateError)
   }
-})
-
-test('nobody listens, nobody is there', async () => {
-  const gateway = testGateway('http://gateway.test')
-  expect(await fetchInto(gateway, at('cdn.test', { port: await closedPort() }))).toMatchObject({
-    outcome: '6 not_sent',
-  })
-  expect(await fetchInto(gateway, 'http://nowhere.test/a')).toMatchObject({ outcome: '6 not_sent' })
 })
 
 /** The beginning of a body that is longer, and then a reset. */
@@ -275,18 +233,6 @@ test.for<[string, readonly ServerReply[]]>([
   })
   expect(server.requests.map(({ headers }) => headers['range'])).toEqual(replies.map(() => undefined))
   expect(gateway.retries).toHaveLength(replies.length - 1)
-})
-
-test.for<[string, ServerReply, string]>([
-  ['breaks off', broken('a pi'), '5 connection_lost'],
-  ['is a part', range('0-3/9', 'a pi'), '5 connection_lost'],
-  ['is a later part', range('4-8/9', 'cture'), '5 connection_lost'],
-  ['is a part of unknown place', text('cture', { status: 206 }), '5 connection_lost'],
-])('a download that %s each time is requested as often as any look-up', async ([, reply, outcome]) => {
-  const server = await localServer([reply, reply, reply])
-  const gateway = testGateway('http://gateway.test')
-  expect(await fetchInto(gateway, at('cdn.test', server))).toMatchObject({ outcome })
-  expect(gateway.retries.map(({ attempts_left: left }) => left)).toEqual([2, 1])
 })
 
 test.for<[string, ServerReply]>([
@@ -328,14 +274,6 @@ test.for(['http://', 'https://[::g]/', `https://cdn.test/${'x'.repeat(70_000)}`]
     })
   },
 )
-
-test('what the writer throws is thrown, and the connection ends', async () => {
-  const server = await localServer([picture])
-  const sink = { write: () => Promise.reject(new FileError('no_space', 'full')), restart: async () => {} }
-  const fetched = download(testGateway('http://gateway.test'), at('cdn.test', server), sink, { network })
-  await expect(fetched).rejects.toMatchObject({ exitCode: 10 })
-  await until(() => server.openSockets === 0)
-})
 
 test('an abort ends the wait for another attempt', async () => {
   const server = await localServer([busy({ 'retry-after': '60' })])

@@ -6,7 +6,6 @@ import { canMakeCertificates, makeCertificate } from '../support/certificate.ts'
 import { localServer } from '../support/local-server.ts'
 import {
   chunk,
-  closeDelimited,
   deaf,
   end,
   flood,
@@ -16,12 +15,10 @@ import {
   json,
   readAll,
   readHead,
-  reset,
   sip,
   stall,
   text,
   write,
-  type ServerReply,
 } from '../support/server-replies.ts'
 import { advanceUntilSettled, outcomeOf, testGateway, textOf, textRequest, until } from './test-gateway.ts'
 import { tunnelProxy } from './tunnel-proxy.ts'
@@ -51,44 +48,10 @@ test('a whole reply', async () => {
   expect(gateway.clock.pendingTimers).toBe(0)
 })
 
-test.for<[string, ServerReply]>([
-  ['up to the end of the connection', closeDelimited(['o', 'k'])],
-  [
-    'after a few informational replies',
-    [readAll, write(head(103)), write(head(102)), ...text('ok').slice(1)],
-  ],
-  [
-    'after 100 Continue in two pieces',
-    [readAll, write('HTTP/1.1 100 Con'), write('tinue\r\n\r\n'), ...text('ok')],
-  ],
-  [
-    'at once with 100 Continue',
-    [readAll, write(`${head(100)}${head(100, { a: 'b' })}${head(200, { 'content-length': '2' })}ok`), end],
-  ],
-])('a body %s', async ([, reply]) => {
-  expect(await outcomeOf(testGateway((await localServer([reply])).url))).toBe('ok')
-})
-
 test('a switch of protocols is no answer', async () => {
   const reply = [readAll, write(head(101, { upgrade: 'x', connection: 'upgrade' })), end]
   const { url } = await localServer([reply])
   expect(await outcomeOf(testGateway(url))).toMatchObject({ exitCode: 7, code: 'connection_lost' })
-})
-
-test('silence before the headers ends at the first-byte limit, not before', async () => {
-  const server = await localServer([[readAll, stall]])
-  const gateway = testGateway(server.url)
-  const outcome = outcomeOf(gateway)
-  await until(() => server.requests[0]?.complete === true)
-  await gateway.clock.advance(119_000)
-  expect(server.openSockets).toBe(1)
-  await gateway.clock.advance(1_001)
-  expect(await outcome).toMatchObject({
-    exitCode: 7,
-    code: 'timeout',
-    facts: { phase: 'wait', billed: 'maybe' },
-  })
-  await until(() => server.openSockets === 0)
 })
 
 test('silence in the body ends at the idle limit, and every byte moves it', async () => {
@@ -110,23 +73,6 @@ test('silence in the body ends at the idle limit, and every byte moves it', asyn
     gateway.clock.advance(1_001),
   ])
   await until(() => server.openSockets === 0)
-})
-
-test('an upload that makes no progress ends soon after the idle limit, unsent', async () => {
-  const server = await localServer([[readHead, deaf, stall]])
-  const gateway = testGateway(server.url, { policy: { mode: 'never' } })
-  const outcome = outcomeOf(gateway, textRequest(gateway, { body: hugeBody }))
-  await until(() => server.requests.length === 1 && server.requests[0]!.line !== '')
-  await gateway.clock.advance(59_000)
-  expect(server.openSockets).toBe(1)
-  await advanceUntilSettled(gateway.clock, 1_000, outcome, () => server.isEndless)
-  expect(await outcome).toMatchObject({
-    exitCode: 6,
-    code: 'not_sent',
-    facts: { phase: 'send', billed: 'no' },
-  })
-  // How long the system's buffers take to fill is up to the machine: at most as long as twice the limit lets them.
-  expect(gateway.clock.monotonic()).toBeLessThan(120_000)
 })
 
 /** A server that takes 2 MiB each time that it is told to, and answers when it has been told often enough. */
@@ -167,49 +113,6 @@ test.for(['plain', 'TLS', 'TLS through a tunnel'] as const)(
     expect(gateway.clock.monotonic()).toBe(250_000)
     expect(await outcome).toBe('ok')
     expect(server.requests[0]!.complete).toBe(true)
-  },
-)
-
-test('a reset during an upload means that nothing was sent, and is tried again', async () => {
-  const server = await localServer([[readHead, reset], text('ok')])
-  const gateway = testGateway(server.url)
-  const body: RequestBody = {
-    length: 8 * 1_048_576,
-    *chunks() {
-      for (let count = 0; count < 128; count++) yield Buffer.alloc(65_536)
-    },
-  }
-  expect(await outcomeOf(gateway, textRequest(gateway, { body, kind: 'create' }))).toBe('ok')
-  expect(gateway.retries).toHaveLength(1)
-  expect(server.requests[1]!.body.length).toBe(body.length)
-})
-
-test.for([413, 401])(
-  'an early %i while the upload is going on is the answer, and stops the upload',
-  async (status) => {
-    const server = await localServer([
-      [readHead, write(`${head(status, { 'content-length': '2' })}{}`), stall],
-    ])
-    const gateway = testGateway(server.url)
-    let produced = 0
-    let closed = false
-    const body: RequestBody = {
-      length: 1_000 * 65_536,
-      async *chunks() {
-        try {
-          for (; produced < 1_000; produced++) {
-            yield Buffer.alloc(65_536)
-            await new Promise((resolve) => setImmediate(resolve))
-          }
-        } finally {
-          closed = true
-        }
-      },
-    }
-    const outcome = await outcomeOf(gateway, textRequest(gateway, { body }))
-    expect(outcome).toMatchObject({ exitCode: status === 413 ? 4 : 3, facts: { httpStatus: status } })
-    await until(() => closed)
-    expect(produced).toBeLessThan(1_000)
   },
 )
 
@@ -258,28 +161,6 @@ test.for([
 })
 
 const stopped = new ModelgateError('interrupt', 'interrupted', 'Stopped.')
-
-test('an abort while sending leaves no socket open', async () => {
-  const gate = Promise.withResolvers<void>()
-  const server = await localServer([[readHead, deaf, hold(gate.promise), hear, stall]])
-  const gateway = testGateway(server.url)
-  const outcome = outcomeOf(gateway, textRequest(gateway, { body: hugeBody }))
-  await until(() => (server.requests[0]?.line ?? '') !== '')
-  gateway.abort(stopped)
-  expect(await outcome).toBe(stopped)
-  gate.resolve()
-  await until(() => server.openSockets === 0)
-})
-
-test('an abort while connecting leaves no socket open', async () => {
-  const server = await localServer([[stall]])
-  const gateway = testGateway(server.url.replace('http:', 'https:'))
-  const outcome = outcomeOf(gateway)
-  await until(() => server.openSockets === 1)
-  gateway.abort(stopped)
-  expect(await outcome).toBe(stopped)
-  await until(() => server.openSockets === 0)
-})
 
 test('an abort right after the call sends nothing', async () => {
   const server = await localServer([])
@@ -390,18 +271,6 @@ test('the total limit ends with the body', async () => {
   const gateway = testGateway(server.url, { limits: { total: 5_000 } })
   expect(await outcomeOf(gateway)).toBe('ok')
   expect(gateway.clock.pendingTimers).toBe(0)
-})
-
-test('an endless error body is read for five seconds', async () => {
-  const server = await localServer([[readAll, write(head(400)), write('{"error":'), stall]])
-  const gateway = testGateway(server.url)
-  const outcome = outcomeOf(gateway)
-  await until(() => gateway.traced.some((line) => line.includes('HTTP 400')))
-  await gateway.clock.advance(4_000)
-  expect(server.openSockets).toBe(1)
-  await gateway.clock.advance(1_001)
-  expect(await outcome).toMatchObject({ exitCode: 4, facts: { httpStatus: 400 } })
-  await until(() => server.openSockets === 0)
 })
 
 test('an error body is read across the pieces of a character', async () => {

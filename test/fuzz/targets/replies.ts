@@ -7,6 +7,7 @@ import { mayRepeatAnswered, waitBefore, waitHint } from '../../../src/gateway/re
 import { statusError } from '../../../src/gateway/gateway-errors.ts'
 import { hostileValue } from '../../gateway/hostile-values.ts'
 import { readReply } from '../../gateway/images/read-reply.ts'
+import { corpora } from '../../gateway/images/replies.ts'
 import { anyText } from '../../support/any-text.ts'
 import { cutAt, places, textOf } from '../arbitraries.ts'
 import { target } from '../target.ts'
@@ -75,6 +76,20 @@ const imageBytes = target({
     const read = await readReply(cutAt(bytes, cuts))
     assert.ok(read.pictures.every((picture) => /: (done|kept|dropped)/.test(picture)))
     assert.deepEqual(await readReply([bytes]), read)
+  },
+})
+
+const cutImages = target({
+  name: 'cut-images',
+  promises: 'a known reply with images is read alike, cut at any places, whatever its line endings',
+  cost: 'moderate',
+  input: fc.tuple(fc.nat(corpora.length - 1), fc.constantFrom('\n', '\r\n', '\r'), places),
+  async check([which, ending, cuts]) {
+    const { bytes } = corpora[which]!
+    const wire = bytes.toString('latin1')
+    const isStream = wire.includes('data:') && !wire.startsWith('{') && !wire.includes('\r')
+    const sent = Buffer.from(isStream ? wire.replaceAll('\n', ending) : wire, 'latin1')
+    assert.deepEqual(await readReply(cutAt(sent, cuts)), await readReply([bytes]))
   },
 })
 
@@ -240,4 +255,13 @@ const httpError = target({
   },
 })
 
-export const replyTargets = [imageReply, imageBytes, base64, badBase64, errorBody, retryAfter, httpError]
+export const replyTargets = [
+  imageReply,
+  imageBytes,
+  cutImages,
+  base64,
+  badBase64,
+  errorBody,
+  retryAfter,
+  httpError,
+]

@@ -34,17 +34,13 @@ const eventStream = target({
   },
 })
 
-/** Every framing and quirk, with LF, CRLF or CR; the tests of splits try one and two cuts at every place. */
+/** Every framing and quirk, with LF, CRLF or CR. */
 const cutCorpus = target({
   name: 'cut-corpus',
   promises:
-    'a known reply is read to what it means, cut at 3 to 20 places (fault E1), whatever its line endings (E2)',
+    'a known reply is read to what it means, cut at any places (fault E1), whatever its line endings (E2)',
   cost: 'cheap',
-  input: fc.tuple(
-    fc.nat(corpora.length - 1),
-    fc.constantFrom('\n', '\r\n', '\r'),
-    fc.array(fc.nat(400), { minLength: 3, maxLength: 20 }),
-  ),
+  input: fc.tuple(fc.nat(corpora.length - 1), fc.constantFrom('\n', '\r\n', '\r'), places),
   check([which, ending, cuts]) {
     const { bytes, messages, done, error } = corpora[which]!
     const wire = bytes.toString('latin1')

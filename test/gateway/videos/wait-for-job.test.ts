@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { pollSeconds } from '../../../src/limits.ts'
-import { Interrupted, ModelgateError, OutputClosed } from '../../../src/errors.ts'
+import { Interrupted, ModelgateError } from '../../../src/errors.ts'
 import type { Gateway } from '../../../src/gateway/gateway.ts'
 import type { Job } from '../../../src/gateway/videos/look-up-job.ts'
 import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
@@ -143,14 +143,6 @@ describe('a look-up that fails does not fail the job', () => {
     const own = await waited(Array<ServerReply>(10).fill(busy), { isOwn: true })
     expect(own.outcome).toMatchObject({ exitCode: 11, code: 'http_503', facts: { billed: 'yes' } })
   })
-
-  test('one that is not answered is over after a minute', async () => {
-    const { outcome, failed } = await waited([[readAll, stall], completed])
-    expect(outcome).toMatchObject({ state: 'completed' })
-    expect(failed).toMatchObject([
-      { reason: expect.stringMatching(/^No reply from \S+ within 60 s\.$/) as string },
-    ])
-  })
 })
 
 const withCertificates = { skip: !canMakeCertificates }
@@ -179,27 +171,10 @@ test('a gateway that cannot be asked for operations ends the wait at once', asyn
 })
 
 describe('a job that was started a moment ago', () => {
-  const operation: Job = { kind: 'operation', id: operationName }
   const missing = json({ error: { message: 'not found' } }, { status: 404 })
-  const noTask = json({ code: 'task_not_exist', message: 'x' }, { status: 400 })
   const started = (kind: Job['kind'], name: string) =>
     read(kind === 'video' ? { id: name, status: 'queued' } : { name }, { kind })
   const first = started('video', id)
-
-  test.for<[string, ServerReply]>([
-    ['404', missing],
-    ['task_not_exist', noTask],
-  ])('may not be known everywhere yet: %s', async ([, reply]) => {
-    const { outcome, failed, waits } = await waited([reply, reply, reply, completed], { first })
-    expect(outcome).toMatchObject({ state: 'completed' })
-    expect(failed).toHaveLength(3)
-    expect(waits.slice(1).reduce((sum, waitS) => sum + waitS, 0)).toBeLessThanOrEqual(10)
-  })
-
-  test('is asked for so soon whatever the first wait is', async () => {
-    const { outcome, waits } = await waited([missing, completed], { first, firstWaitS: 60 })
-    expect([outcome, waits[1]! <= 10]).toEqual([expect.objectContaining({ state: 'completed' }), true])
-  })
 
   test('is given up the fourth time', async () => {
     const { outcome, failed } = await waited(Array<ServerReply>(4).fill(missing), { first })
@@ -209,16 +184,6 @@ describe('a job that was started a moment ago', () => {
 
   test('and was known since is known no more', async () => {
     const { outcome } = await waited([running(), missing], { first })
-    expect(outcome).toMatchObject({ exitCode: 4, code: 'no_such_job' })
-  })
-
-  test('is given up at once where there is no way to ask', async () => {
-    const noRoute = json({ error: { message: 'Invalid URL (GET /v1beta/x)' } }, { status: 404 })
-    const { outcome } = await waited(
-      [noRoute, missing],
-      { first: started('operation', operationName) },
-      { job: operation },
-    )
     expect(outcome).toMatchObject({ exitCode: 4, code: 'no_such_job' })
   })
 })
@@ -323,23 +288,4 @@ describe('a signal', () => {
     expect(await wait).toMatchObject({ exitCode: 143, facts: { remoteId: id, billed: 'yes' } })
     expect(gateway.clock.pendingTimers).toBe(0)
   })
-
-  test('of a closed output stays what it is', async () => {
-    const server = await localServer([[readAll, stall]])
-    const gateway = testGateway(server.url)
-    const wait = waitForJob(gateway, job).catch((error: unknown) => error)
-    await until(() => server.requests[0]?.complete === true)
-    gateway.abort(new OutputClosed())
-    expect(await wait).toBeInstanceOf(OutputClosed)
-  })
-})
-
-test('what a listener throws ends the wait', async () => {
-  const server = await localServer([running()])
-  const wait = waitForJob(testGateway(server.url), job, {
-    onReport() {
-      throw new TypeError('a bug')
-    },
-  })
-  await expect(wait).rejects.toThrow('a bug')
 })
