@@ -98,7 +98,7 @@ function templateProblems({ output, count }: Instance, { tokens, unknown }: Outp
   if (unknown.length > 0) {
     const known = templateTokens.map((token) => `{${token}}`).join(' ')
     clauses.push(
-      `has an unknown placeholder: ${unknown.join(', ')}. Known are ${known}; {{ and }} are literal braces.`,
+      `has an unknown placeholder: ${unknown.join(', ')}. Known are ${known}; {{ and }} are literal braces, and a column is \${name}.`,
     )
   }
   if (count > 1 && !tokens.has('index')) {

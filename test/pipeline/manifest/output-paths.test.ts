@@ -60,7 +60,7 @@ test.each([
   ['.modelgate/store/x', 'lies in .modelgate, which is not for outputs.'],
   [
     '{what}.png',
-    'has an unknown placeholder: {what}. Known are {index} {ext} {model} {date} {slug} {id}; {{ and }} are literal braces.',
+    'has an unknown placeholder: {what}. Known are {index} {ext} {model} {date} {slug} {id}; {{ and }} are literal braces, and a column is ${name}.',
   ],
   ['{id}/x.png', "has {id}, which is known only after the request, in a folder's name."],
   [`${'x'.repeat(241)}`, 'has a name that is longer than 240 bytes.'],
