@@ -65,20 +65,6 @@ test('a refusal with 429 makes the task another attempt, and rests the lane', as
   ])
 })
 
-test('a failure is told, with whether it may be sent again, and nothing is sent again here', async () => {
-  const bench = await memoryWorkers(clock)
-  const { url, requests } = await refusing('generate-content', 503)
-  const id = await bench.submit(text())
-  bench.work(url)
-  await until(() => bench.isOver(id))
-  expect(bench.stateOf(id).outcome).toMatchObject({
-    kind: 'error',
-    exit: 'later',
-    facts: { httpStatus: 503, billed: 'no' },
-  })
-  expect(requests()).toHaveLength(1)
-})
-
 test('who finds the mark of another sends nothing', async () => {
   const bench = await memoryWorkers(clock)
   const { url, requests } = await runningSandbox()
@@ -102,15 +88,6 @@ test('waiting for videos holds no worker: one place, ten jobs at a time', async 
   })
   // A worker that waited would have one at a time.
   expect([most > 1, created()]).toEqual([true, 10])
-})
-
-test('a look-up that fails for a while is repeated, and the job is not started again', async () => {
-  const bench = await memoryWorkers(clock)
-  const { url, created } = await refusing('operation-lookup', 503, 2)
-  const id = await bench.submit(video())
-  bench.work(url)
-  await until(() => bench.isOver(id))
-  expect([bench.stateOf(id).outcome?.kind, created()]).toEqual(['result', 1])
 })
 
 test('a look-up that meets a bug ends its task, and costs nothing more', async () => {

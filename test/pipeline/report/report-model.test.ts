@@ -77,68 +77,6 @@ test('a file changed by hand is shown as it is, beside what is locked', async ()
   ])
 })
 
-test('what was there before comes from the results of earlier requests, unless it has the same bytes', async () => {
-  const world = createSampleWorld()
-  for (const [id, before] of [
-    ['hero', 'old'],
-    ['same', 'new'],
-  ] as const) {
-    world.define(id)
-    await world.record(id, before)
-    world.define(id, { fields: textFields({ prompt: 'Another picture' }) })
-    await world.make(id, 'new')
-  }
-  const { assets } = await report(world)
-  expect(assets.map(({ files, before }) => [files[0]?.bytes, before[0]?.stored])).toEqual([
-    [3, expect.stringMatching(/^\.modelgate\/results\/\w+\/1\.png$/)],
-    [3, undefined],
-  ])
-})
-
-test('a file that is gone is shown from where its bytes are kept', async () => {
-  const world = createSampleWorld()
-  world.define('hero')
-  await world.make('hero', 'a')
-  world.keep('a')
-  world.remove('assets/hero.png')
-  expect((await report(world)).assets).toMatchObject([
-    { state: 'restorable', files: [{ stored: expect.stringMatching(/^\.modelgate\/replaced\//) }] },
-  ])
-})
-
-test('candidates have the command that picks them, unless they were rejected or the manifest picks', async () => {
-  const world = createSampleWorld()
-  for (const [id, pick] of [
-    ['hero', null],
-    ['cover', 2],
-    ['icon', null],
-  ] as const) {
-    world.define(id, { variants: 2, pick, asserts: { width: 1 } })
-    await world.record(id, `${id} one`, { variant: 1 })
-    await world.record(id, 'bad two', { variant: 2, rejected: ['It is bad.'] })
-  }
-  await world.make('icon', 'icon one', { picked: 1 })
-  const { assets } = await report(world)
-  const told = assets.map(({ id, candidates }) => [
-    id,
-    candidates.map(({ state, pick, reasons }) => [state, pick?.join(' ') ?? reasons.join()]),
-  ])
-  expect(Object.fromEntries(told)).toEqual({
-    hero: [
-      ['awaiting', 'modelgate run pick hero 1'],
-      ['rejected', 'It is bad.'],
-    ],
-    cover: [
-      ['awaiting', ''],
-      ['rejected', 'It is bad.'],
-    ],
-    icon: [
-      ['picked', ''],
-      ['rejected', 'It is bad.'],
-    ],
-  })
-})
-
 test('requests are counted once, and costs add up exactly', async () => {
   const world = createSampleWorld()
   const spend = (key: string) =>
