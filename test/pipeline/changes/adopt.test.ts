@@ -63,13 +63,6 @@ test.each<[string, Partial<Instance>, Record<string, string>, object]>([
   expect((await world.assess('hero')).state).toBe('fresh')
 })
 
-test('a file of another type than {ext} stands for is found', async () => {
-  const world = createSampleWorld()
-  world.define('hero', { ...text, output: 'copy/hero.{ext}' })
-  world.write({ 'copy/hero.json': '{}' })
-  expect(await adoptIn(world, 'hero')).toMatchObject([{ block: { outputs: [{ path: 'copy/hero.json' }] } }])
-})
-
 test('what is fresh stays, and a file that was changed by hand takes the place of the generated one', async () => {
   const world = createSampleWorld()
   world.define('hero', text)

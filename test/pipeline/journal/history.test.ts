@@ -1,9 +1,9 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { History, readHistory } from '../../../src/pipeline/journal/history.ts'
-import { listRuns, runsFolder, writeLine, type JournalEvent } from '../../../src/pipeline/journal/journal.ts'
+import { writeLine, type JournalEvent } from '../../../src/pipeline/journal/journal.ts'
 import type { Project } from '../../../src/pipeline/project.ts'
 import { failure, intent, remoteJob, result, sampleProject, sampleResult } from './journal-samples.ts'
 import { runs } from '../../support/sample.ts'
@@ -49,30 +49,6 @@ test('of many lines that cannot be read the first five are named', async () => {
   const { problems } = await readHistory(project)
   expect(problems).toHaveLength(6)
   expect(problems.at(-1)).toBe(`995 more lines of "${path}" cannot be read.`)
-})
-
-test('only files that have the name of a journal are read', async () => {
-  const project = sampleProject()
-  for (const name of [`${first}.jsonl.new`, `x${first}.jsonl`, `${first}.json`]) {
-    const path = writeRun(project, first, [begin(first), intent('a')])
-    renameSync(path, join(path, '..', name))
-  }
-  expect(facts(await readHistory(project))).toMatchObject({ intents: [], run: undefined })
-  writeRun(project, second, [])
-  expect(await listRuns(runsFolder(project))).toEqual([second])
-})
-
-test('a second beginning in a journal takes nothing back', async () => {
-  const project = sampleProject()
-  writeRun(project, first, [begin(first), intent('a'), begin(first), intent('b')])
-  expect((await readHistory(project)).unfinished?.used.creates).toBe(2)
-})
-
-test('an empty journal is that of no run', async () => {
-  const project = sampleProject()
-  writeRun(project, first, [begin(first), intent('a')])
-  writeRun(project, second, [])
-  expect((await readHistory(project)).unfinished).toMatchObject({ run: first })
 })
 
 const job = { id: 'job-a', kind: 'video' }
@@ -158,10 +134,6 @@ test('what a request was estimated to cost stays known, and counts unless it was
   ])
 })
 
-test('no run is unfinished before one has begun', () => {
-  expect(told([intent('a')]).unfinished).toBeNull()
-})
-
 describe('on disk', () => {
   test('the journals are read in the order of their runs, and only those of the manifest', async () => {
     const project = sampleProject()
@@ -188,17 +160,6 @@ describe('on disk', () => {
     expect(history.damaged).toEqual([`line 3 of "${path}" is damaged`])
     writeRun(project, first, Buffer.from(bytes + linesOf([end])))
     expect((await readHistory(project)).damaged).toEqual([])
-  })
-
-  test.each([
-    [{ type: 'split', key: 'a' }, 'has an event that this version does not know'],
-    [{ type: 'discard', key: 7 }, 'has no valid "key"'],
-  ])('so is one that says %o', async (event, problem) => {
-    const project = sampleProject()
-    const path = writeRun(project, first, [begin(first), event as JournalEvent, intent('b')])
-    const { problems, intents } = await readHistory(project)
-    expect([...intents.keys()]).toEqual(['b'])
-    expect(problems).toEqual([`Line 2 of "${path}" ${problem}; the other lines are used.`])
   })
 
   test('a run whose first line is damaged is read, but not gone on with: it may be of another manifest', async () => {

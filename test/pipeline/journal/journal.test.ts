@@ -9,7 +9,6 @@ import {
 } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import { crc32 } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { readHistory } from '../../../src/pipeline/journal/history.ts'
 import {
@@ -78,60 +77,19 @@ describe('a line', () => {
   // Readers rely on these: a line that lacks one is left out, rather than half of it believed.
   test.each<[object, string, readonly unknown[]]>([
     [begin, 'run', [undefined, 7]],
-    [begin, 'manifest', [undefined, null]],
-    [intent('a'), 'instance', [undefined, 7]],
     [intent('a'), 'key', [undefined, 7]],
-    [intent('a'), 'variant', [undefined, '1', 1.5, -1, null]],
     [intent('a'), 'idempotency_key', [undefined, 7]],
     [intent('a'), 'creates', [undefined, -1, 0.5, '1']],
     [intent('a'), 'cost', [undefined, '0.1', true]],
-    [intent('a'), 'queue', [null, 7]],
-    [remoteJob('a'), 'id', [undefined, 7]],
     [remoteJob('a'), 'kind', [undefined, 7, 'picture']],
     [made, 'made', [undefined, null, { ...made.made, expires_at: '1' }, { ...made.made, images: [{}] }]],
-    [result('a'), 'result', [null, 'x', {}, { outputs: {} }]],
     [result('a'), 'rejected', [undefined, 'no', [7], ['no', 7], {}]],
     [failure('a'), 'exit_code', [undefined, '9', -1]],
-    [failure('a'), 'message', [undefined, 7]],
     [failure('a'), 'billed', [undefined, 7, 'perhaps']],
-    [release, 'key', [undefined, 7]],
     [discard, 'key', [undefined, 7]],
-    [end, 'run', [undefined, 7]],
   ])('%o has to have a valid %s', (event, name, wrong) => {
     for (const value of wrong) {
       expect(read(line({ ...event, [name]: value }))).toEqual([{ problem: `has no valid "${name}"` }])
-    }
-  })
-
-  test.each([
-    ['without a type', '{"key":"a"'],
-    ['whose type is a number', '{"type":7'],
-    ['whose type is a list', '{"type":["end"],"run":"r"'],
-    ['of a later version', '{"type":"split"'],
-    ['of a name of the prototype', '{"type":"toString"'],
-    ['that is no JSON', '{"type":'],
-    ['that is next to nothing', '{'],
-  ])('with an event %s is not known', (_, start) => {
-    const sealed = `${start},"check":"${crc32(start).toString(16).padStart(8, '0')}"}\n`
-    expect(read(sealed)).toEqual([{ problem: 'has an event that this version does not know' }])
-  })
-
-  test.each([
-    '',
-    'rubbish',
-    line(end)
-      .replace(/"check":"./, '"check":"x')
-      .trimEnd(),
-    line(end).slice(-20, -1),
-  ])('that is %j is damaged', (text) => {
-    expect(read(`${text}\n`)).toEqual([{ problem: 'is damaged' }])
-  })
-
-  test('behind the last newline counts only if it is whole', () => {
-    const last = line(discard)
-    expect(read(`${line(begin)}${last.trimEnd()}`)).toEqual([{ event: begin }, { event: discard }])
-    for (let length = 0; length < last.length - 1; length++) {
-      expect(read(`${line(begin)}${last.slice(0, length)}`)).toEqual([{ event: begin }])
     }
   })
 })
@@ -205,28 +163,9 @@ describe('a new run', () => {
     expect((await readHistory(project)).unfinished?.run).toBe(journal.run)
     await journal.close()
   })
-
-  test('is begun instead of going on with the unfinished one, if that is asked for', async () => {
-    const project = sampleProject()
-    await wrote(project, intent('a'))
-    const journal = await opened(project, { isNew: true })
-    await journal.append(intent('b'))
-    await journal.close()
-    const { unfinished, intents } = await readHistory(project)
-    expect(unfinished).toMatchObject({ run: '20261122T120000001-88888888', used: { creates: 1 } })
-    expect([...intents.keys()]).toEqual(['a', 'b'])
-  })
 })
 
 describe('an unfinished run', () => {
-  test('is gone on with in the same file', async () => {
-    const project = sampleProject()
-    await wrote(project, intent('a'))
-    await wrote(project, result('a'), { type: 'end', run: first })
-    expect(typesIn(textOf(project))).toEqual(['begin', 'intent', 'result', 'end'])
-    expect((await readHistory(project)).unfinished).toBeNull()
-  })
-
   test('that was cut at any byte has all events that were whole, and the new ones', async () => {
     const project = sampleProject()
     await wrote(project, intent('a'), remoteJob('a'), failure('a'))
@@ -324,15 +263,6 @@ describe('appending', () => {
       })
       expect(textOf(project)).toBe(left)
     }
-  })
-
-  test('in a folder that cannot be made, each event fails with the reason', async () => {
-    const project = sampleProject()
-    const journal = await opened(project)
-    writeFileSync(project.stateFolder, '')
-    expect(await failureOf(() => journal.append(intent('a')))).toContain('10 ')
-    expect(await failureOf(() => journal.append(intent('b')))).toContain(`${first}.jsonl`)
-    await journal.close()
   })
 
   test('to a run whose file is gone fails: what it has paid for would be forgotten', async () => {

@@ -82,39 +82,6 @@ test('the owner has a file that says who it is, until it ends', async () => {
   expect(ownerFiles(project)).toEqual([])
 })
 
-test.each(['utimes', 'rename', 'readdir'])(
-  'where %s fails there is no owner, and no file of one',
-  async (name) => {
-    const project = sampleProject()
-    const hook: FsHook = async (made, call) => {
-      // Of the two looks around, the second one.
-      const isMeant = made === name && (name !== 'readdir' || ownerFiles(project).length > 0)
-      return isMeant ? Promise.reject(Object.assign(new Error('injected'), { code: 'EIO' })) : await call()
-    }
-    const taking = withFsHook(hook, () => takeOwnership(project, testOwner()))
-    await expect(taking).rejects.toMatchObject({
-      exitCode: 10,
-      code: 'write_failed',
-      facts: { billed: 'no' },
-    })
-    expect(ownerFiles(project)).toEqual([])
-  },
-)
-
-test('a living owner on this machine is named, also one that gives no sign of life', async () => {
-  const project = sampleProject()
-  const { child, say } = startChild(project)
-  expect(await say('take')).toBe('owner')
-  expect(await failureOf(() => takeOwnership(project, testOwner()))).toBe(
-    `2 run_owned (input)\n"modelgate.yaml" is already being run by process ${child.pid} on this machine.\nhint: Wait for it to end, or stop it.`,
-  )
-  const [name = ''] = ownerFiles(project)
-  utimesSync(join(runs(project), name), 0, 0)
-  expect(await failureOf(() => takeOwnership(project, testOwner()))).toContain('2 run_owned')
-  expect(await say('release')).toBe('free')
-  await (await takeOwnership(project, testOwner())).release()
-})
-
 test('manifests of one folder have an owner each', async () => {
   const project = sampleProject()
   const [longer, other] = ['modelgate.yaml.bak', 'gatemodel.yaml'].map((name) =>
@@ -125,25 +92,6 @@ test('manifests of one folder have an owner each', async () => {
   for (const one of [longer!, project, other!]) ownerships.push(await takeOwnership(one, testOwner()))
   expect(ownerFiles(project)).toHaveLength(3)
   for (const ownership of ownerships) await ownership.release()
-})
-
-test.each(['pipe', 'folder'])('a %s in place of the file of an owner is refused', async (what) => {
-  const project = sampleProject()
-  const path = leave(project, '')
-  rmSync(path)
-  if (what === 'folder') mkdirSync(path)
-  else spawnSync('mkfifo', [path])
-  const failure = await failureOf(() => takeOwnership(project, testOwner()))
-  expect(failure).toContain(`10 ${what === 'folder' ? 'not_a_file' : 'not_a_file'} (input)\n"${path}" `)
-})
-
-test('a file that is about to become that of an owner, and others like it, own nothing', async () => {
-  const project = sampleProject()
-  const path = leave(project, await recordOf(project))
-  for (const name of [`${path}.new`, `${path}.bak`]) writeFileSync(name, readFileSync(path))
-  rmSync(path)
-  await (await takeOwnership(project, testOwner())).release()
-  expect(ownerFiles(project)).toHaveLength(2)
 })
 
 test('of two at once the one that withdraws looks again after a while', async () => {
@@ -242,16 +190,6 @@ describe('a dead owner', () => {
       `by process ${record.process} on ${hostname()}, last seen 0 s ago.`,
     )
   })
-
-  test.each(['', 'null', '{"process":"7"}'])('that left %j counts for a minute', async (text) => {
-    const project = sampleProject()
-    leave(project, text, { agoS: 30 })
-    expect(await failureOf(() => takeOwnership(project, testOwner()))).toContain(
-      'is already being run by process 0 on another machine, last seen 30 s ago.',
-    )
-    leave(project, text, { agoS: 60 })
-    await (await takeOwnership(project, testOwner())).release()
-  })
 })
 
 test('on a system that tells no more, a process lives as long as its id', async () => {
@@ -302,28 +240,6 @@ test('the file shows that the owner lives, every ten seconds', async () => {
   expect(context.clock.pendingTimers).toBe(0)
 })
 
-test('an owner that cannot show that it lives stays one, and shows it ten seconds later', async () => {
-  const project = sampleProject()
-  const context = testOwner()
-  let isBroken = false
-  const hook: FsHook = (name, call) =>
-    isBroken && name === 'utimes'
-      ? Promise.reject(Object.assign(new Error('injected'), { code: 'EIO' }))
-      : call()
-  await withFsHook(hook, async () => {
-    const ownership = await takeOwnership(project, context)
-    const path = join(runs(project), ownerFiles(project)[0]!)
-    isBroken = true
-    await context.clock.advance(10_000)
-    await until(() => context.clock.pendingTimers === 1)
-    expect([ownership.lost.aborted, statSync(path).mtimeMs]).toEqual([false, noon])
-    isBroken = false
-    await context.clock.advance(10_000)
-    await until(() => statSync(path).mtimeMs === noon + 20_000 && context.clock.pendingTimers === 1)
-    await ownership.release()
-  })
-})
-
 test('an owner that was taken over learns of it', async () => {
   const project = sampleProject()
   const context = testOwner()
@@ -343,11 +259,4 @@ test('an owner that was taken over learns of it', async () => {
     },
   })
   await release()
-})
-
-test('a process that has nothing else to do ends, although it is the owner', async () => {
-  const { child, say } = startChild(sampleProject())
-  expect(await say('take')).toBe('owner')
-  child.stdin!.end()
-  expect(await once(child, 'exit')).toEqual([0, null])
 })

@@ -105,25 +105,12 @@ test('of two results of one request, the one whose files are there is taken, els
   expect(await takes(({ request_id }) => request_id === 'req_other')).toBe('theirs')
 })
 
-test('files are looked at only when both sides have the key', async () => {
-  const blind = { isInPlace: () => Promise.reject(new Error('looked')) }
-  for (const number of [20, 21]) {
-    const resolved = await resolveLock(disputed(), file, { ...judge({ d: number }), ...blind })
-    expect(resolved.lock.get('d')).toEqual(block(number))
-  }
-})
-
 test('a block is kept for an instance that was renamed since, but given to no other', async () => {
   const text = disputed()
   expect((await resolveLock(text, file, judge({ renamed: 21 }))).lock).toEqual(
     changed(base, { d: block(21) }),
   )
   expect(await resolveLock(text, file, judge({ d: 99, renamed: 20 }))).toMatchObject({ dropped: ['d'] })
-})
-
-test('what is dropped is told in order, whichever side it was of', async () => {
-  const { text } = gitMerge(base, changed(base, { ee: block(20) }), changed(base, { e: block(21) }))
-  expect((await resolveLock(text, file, judge({}))).dropped).toEqual(['e', 'ee'])
 })
 
 test('marks may have no label, and within a line they are text', async () => {
@@ -165,20 +152,6 @@ test('what depends on a dropped instance is dropped as well', async () => {
 test('line breaks of Windows', async () => {
   const resolved = await resolveLock(disputed('--diff3').replaceAll('\n', '\r\n'), file, judge({ d: 21 }))
   expect(resolved.lock).toEqual(changed(base, { d: block(21) }))
-})
-
-test('a lock without conflicts stays as it is, and no key is asked for', async () => {
-  const never = {
-    ids: ['b'],
-    keysOf: () => Promise.reject(new Error('asked')),
-    isInPlace: () => Promise.resolve(false),
-  }
-  expect(await resolveLock(formatLock(base), file, never)).toEqual({
-    lock: base,
-    taken: new Map(),
-    dropped: [],
-    lost: new Map(),
-  })
 })
 
 test.each<[string, string, number]>([

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { canonicalJson } from '../../../src/pipeline/lock/canonical-form.ts'
-import { unknownProvenance, type Lock } from '../../../src/pipeline/lock/lock-block.ts'
-import { keysByLock, keysOf, type KeyInputs } from '../../../src/pipeline/plan/instance-key.ts'
+import { keysOf, type KeyInputs } from '../../../src/pipeline/plan/instance-key.ts'
 import type { FieldValue, Instance, Reference } from '../../../src/pipeline/manifest/manifest.ts'
 
 const digest = (digit: string) => digit.repeat(64)
@@ -214,43 +213,6 @@ describe('references', () => {
     expect(await keys(to(reference('both')), upstream)).toBe(
       await keys(files(file('a.png'), file('b.png')), {}),
     )
-  })
-
-  test('to what is not made yet leave the key open', async () => {
-    expect(await keys(to(reference('hero')), {})).toBeUndefined()
-    expect(await keys(to(reference('hero')), { '@hero': [] })).toBeUndefined()
-    expect(await keys({ kind: 'text of', reference: reference('hero') }, {})).toBeUndefined()
-  })
-})
-
-describe('by manifest and lock alone', () => {
-  const output = {
-    path: 'hero.png',
-    sha256: digest('a'),
-    bytes: 1,
-    media_type: 'image/png',
-    width: null,
-    height: null,
-    seconds: null,
-    credentials: false,
-  }
-  const block = { key: digest('f'), fields: {}, picked: null, adopted: null, prompt: null }
-  const lock: Lock = new Map([['hero', { ...unknownProvenance, ...block, outputs: [output] }]])
-  const keys = (source: Reference) =>
-    keysByLock(
-      { ...base, fields: { image: files({ source: { reference: source }, role: null }) } },
-      null,
-      lock,
-      inputs().fileDigest,
-    )
-
-  test('what is locked stands for its outputs', async () => {
-    expect(await keys(reference('hero'))).toEqual([await keyOf({ image: files(file('a.png')) })])
-  })
-
-  test('what is not locked, and a candidate, leave the keys open', async () => {
-    expect(await keys(reference('other'))).toBeUndefined()
-    expect(await keys(reference('hero', 1))).toBeUndefined()
   })
 })
 

@@ -21,18 +21,6 @@ const sample: SamplePart = {
   report: { exit: 'unknown', jobs: ['hero', 'note'] },
 }
 
-test('a part is read as it was left', async () => {
-  const { project, report, lock } = await part(sample)
-  expect(project.stateFolder).toBe(join(project.folder, '.modelgate/parts/2-of-5'))
-  expect(lock).toEqual(sample.lock)
-  expect(report).toMatchObject({
-    shard: { index: 2, total: 5 },
-    exit: 'unknown',
-    jobs: ['hero', 'note'],
-    instances: sample.instances,
-  })
-})
-
 const edit = (name: string, from: string, to: string) => (folder: string) => {
   const path = join(folder, name)
   const text = readFileSync(path, 'utf8')
@@ -171,15 +159,6 @@ test('has the lock of the whole run', async () => {
   )
 })
 
-test('takes the parts of a run of some jobs', async () => {
-  const some = { began, report: { jobs: ['hero', 'copy'] } }
-  const parts = [
-    await part({ index: 1, total: 2, instances: [{ id: 'copy', outcome: 'outdated' }], ...some }),
-    await part({ index: 2, total: 2, instances: [{ id: 'hero', outcome: 'done' }], ...some }),
-  ]
-  expect(unite(...parts)).toEqual(began)
-})
-
 const also = (id: string, outcome: 'done' | 'left' = 'done'): SamplePart => {
   return { ...second, instances: [...second.instances, { id, outcome }] }
 }
@@ -230,10 +209,4 @@ test.each<[string, readonly SamplePart[], string]>([
   }
   expect(error).toMatchObject({ exit: 'usage', code: 'lock_invalid' })
   expect((error as Error).message.split('\n')[0]).toContain(message)
-})
-
-test('tells everything that does not fit', async () => {
-  const other = { ...second, began: new Map(), report: { manifest: 'a'.repeat(64) } }
-  const parts = [await part(first), await part(other)]
-  expect(() => unite(...parts)).toThrow(/another manifest[^]*another lock/)
 })
