@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
-  chmodSync,
   mkdirSync,
   readFileSync,
   readdirSync,
@@ -12,7 +11,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { projectOf } from '../../../src/pipeline/project.ts'
@@ -49,25 +48,6 @@ test('bytes lie under their digest, once, and are a copy', async () => {
   expect(await has(twoLines)).toBe(true)
 })
 
-test('nothing is made by looking', async () => {
-  const { folder, store, has } = setUp()
-  expect([await has(twoLines), await has('../../../etc/passwd')]).toEqual([false, false])
-  expect(await store.list()).toEqual([])
-  expect(readdirSync(folder)).toEqual([])
-})
-
-test('Git is told to leave the folder out, once', async () => {
-  for (const isSandbox of [false, true]) {
-    const { folder, store } = setUp({ isSandbox })
-    await store.putAside(fileOf('x'))
-    const ignore = join(folder, '.modelgate/.gitignore')
-    expect(readFileSync(ignore, 'utf8')).toBe('*\n')
-    writeFileSync(ignore, 'store\n')
-    await store.putAside(fileOf('y'))
-    expect(readFileSync(ignore, 'utf8')).toBe('store\n')
-  }
-})
-
 test('a text is stored with LF; what is put aside stays as it is', async () => {
   const { store, pathOf } = setUp()
   const path = fileOf('One\r\nTwo\r\n')
@@ -75,15 +55,6 @@ test('a text is stored with LF; what is put aside stays as it is', async () => {
   expect(readFileSync(pathOf(twoLines), 'utf8')).toBe('One\nTwo\n')
   const { sha256 } = await store.putAside(path)
   expect(readFileSync((await store.open(sha256))!, 'utf8')).toBe('One\r\nTwo\r\n')
-})
-
-test('what a link leads to is stored, and a file that may only be read', async () => {
-  const { folder, store, has } = setUp()
-  const path = fileOf('One\nTwo\n')
-  chmodSync(path, 0o400)
-  symlinkSync(path, join(folder, 'link'))
-  await store.add(join(folder, 'link'), false)
-  expect(await has(twoLines)).toBe(true)
 })
 
 describe('a blob that is not what its name says counts as absent, and is replaced:', () => {
@@ -143,35 +114,4 @@ describe('a blob that is not what its name says counts as absent, and is replace
       }),
     )
   })
-})
-
-test('many that add the same bytes at once leave one blob and nothing else', async () => {
-  const { root, store, has } = setUp()
-  const path = fileOf('One\nTwo\n')
-  await Promise.all(Array.from({ length: 20 }, () => store.add(path, false)))
-  expect(readdirSync(root, { recursive: true })).toEqual(['2f', join('2f', twoLines)])
-  expect(await has(twoLines)).toBe(true)
-})
-
-test.each([
-  ['missing', 'not_found'],
-  ['folder', 'not_a_file'],
-  ['pipe', 'read_failed'],
-])('a source that is no file is told: %s', async (name, code) => {
-  const { folder, store } = setUp()
-  mkdirSync(join(folder, 'folder'))
-  execFileSync('mkfifo', [join(folder, 'pipe')])
-  for (const isText of [false, true]) {
-    await expect(store.add(join(folder, name), isText)).rejects.toMatchObject({ exit: 'io', code })
-  }
-  expect(await store.list()).toEqual([])
-})
-
-test('what a killed process left is removed after a day', async () => {
-  const { root, store } = setUp()
-  const left = join(root, '.blob.0123456789abcdef.mgpart')
-  writeFiles(root, { '.blob.0123456789abcdef.mgpart': 'x' })
-  utimesSync(left, 1, 1)
-  await store.add(fileOf('x'), false)
-  expect(readdirSync(dirname(left))).toEqual([digestOf('x').slice(0, 2)])
 })

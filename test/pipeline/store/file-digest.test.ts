@@ -1,11 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   createNormaliser,
-  digestOfBytes,
   digestOfFile,
   digestOfInput,
   isTextType,
@@ -34,30 +32,11 @@ test('an input that is text has one digest however it was checked out', async ()
   expect(await digestOfInput(fileOf(picture))).toEqual({ sha256, bytes: 13 })
 })
 
-test('nothing there has no digest', async () => {
-  const path = fileOf('x')
-  expect(await digestOfFile(`${path}-2`, true)).toBeUndefined()
-  expect(await digestOfFile(join(path, 'inner'), true)).toBeUndefined()
-})
-
 test('what is not a file is told, and a pipe does not hang', async () => {
   const folder = temporaryFolder()
   execFileSync('mkfifo', [join(folder, 'pipe')])
   await expect(digestOfFile(folder, false)).rejects.toMatchObject({ code: 'not_a_file' })
   await expect(digestOfFile(join(folder, 'pipe'), false)).rejects.toMatchObject({ code: 'not_a_file' })
-})
-
-test('only a regular file has a digest where no trust is', async () => {
-  const folder = temporaryFolder()
-  const path = join(folder, 'file')
-  writeFileSync(path, 'One\nTwo\n')
-  symlinkSync(path, join(folder, 'link'))
-  mkdirSync(join(folder, 'folder'))
-  execFileSync('mkfifo', [join(folder, 'pipe')])
-  expect(await digestOfBytes(path)).toEqual(lines)
-  for (const name of ['link', 'folder', 'pipe', 'missing']) {
-    expect(await digestOfBytes(join(folder, name))).toBeUndefined()
-  }
 })
 
 // The program reads a file of a mebibyte or more in pieces.

@@ -154,27 +154,3 @@ test('a folder has to be there', async () => {
   // A drive of Windows is no scheme.
   await expect(open(folder, 'D:/share')).rejects.toMatchObject({ code: 'store_missing' })
 })
-
-test('what the store cannot take is not said of the file that it was to take', async () => {
-  const { folder, source, store } = await setUp()
-  const full = Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' })
-  const put = () =>
-    withFsHook(
-      async (name, call) => (name === 'copyFile' ? Promise.reject(full) : call()),
-      () => store.put(source, twoLines),
-    )
-  const share = join(folder, 'share')
-  await expect(put()).rejects.toMatchObject({
-    code: 'no_space',
-    message: `"${share}" cannot be written: there is no space left.`,
-  })
-  rmSync(share, { recursive: true })
-  await expect(store.put(source, twoLines)).rejects.toMatchObject({
-    code: 'not_found',
-    message: `"${share}" cannot be written: it does not exist.`,
-  })
-  rmSync(source)
-  await expect(store.put(source, twoLines)).rejects.toMatchObject({
-    message: `"${source}" cannot be read: it does not exist.`,
-  })
-})

@@ -172,27 +172,3 @@ test.each(Object.keys(actions))(
     }
   },
 )
-
-test.each(['a project', 'a shared folder'])(
-  'the open store of %s works again after any step has failed',
-  async (place) => {
-    const open = async () => {
-      const setting = await setUp()
-      const [own, shared] = [setting.store(), await setting.shared()]
-      const { work } = setting
-      const put = async () =>
-        void (await (place === 'a project' ? own.add(work, false) : shared.put(work, fresh)))
-      const has = async () =>
-        (place === 'a project' ? await own.open(fresh) : await fetched(shared, fresh)) !== undefined
-      return { put, has }
-    }
-    const { put } = await open()
-    const { steps } = await withFsFault({ step: -1, fault: 'none' }, put)
-    for (const { step, fault } of faultsOf(place, steps, ['ENOSPC'])) {
-      const store = await open()
-      await withFsFault({ step, fault }, () => store.put().catch(() => {}))
-      await store.put()
-      expect([steps[step], await store.has()]).toEqual([steps[step], true])
-    }
-  },
-)
