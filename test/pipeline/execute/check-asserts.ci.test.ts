@@ -169,19 +169,6 @@ test('many texts at once are checked against many schemas', async () => {
   )
 })
 
-test('a thread that has checked many texts holds on to none of them', async () => {
-  const { check, close } = checks()
-  onTestFinished(close)
-  const warnings: string[] = []
-  const onWarning = ({ message }: Error) => void warnings.push(message)
-  process.on('warning', onWarning)
-  onTestFinished(() => void process.off('warning', onWarning))
-  for (let count = 0; count < 20; count++) {
-    expect(await check({ ...text, asserts: { matches: 'a' } }, [{ content: 'a' }])).toEqual([])
-  }
-  expect(warnings).toEqual([])
-})
-
 test('a pattern that never ends is given up, and others are checked as before', async () => {
   const { context, check, close } = checks()
   onTestFinished(close)

@@ -207,22 +207,6 @@ test.each([
   expect(instances.get('hero')).toMatchObject({ lane, onUnknown, count: 1 })
 })
 
-test('each: takes a JSON array, and rows are distinct where the job says so', async () => {
-  const { instances } = await read(
-    oneJob(
-      'each: posts.json',
-      'image create: { model: gpt-image-2, prompt: "${title}" }',
-      'out: ${id}.png',
-      'distinct: true',
-    ),
-    { 'posts.json': '[{"id": "a", "title": "One"}, {"id": "b", "title": "One"}]' },
-  )
-  expect([...instances.values()].map(({ id, isDistinct }) => [id, isDistinct])).toEqual([
-    ['hero[a]', true],
-    ['hero[b]', true],
-  ])
-})
-
 test('a job may have the name of a subcommand, which is told', async () => {
   const { warnings, instances } = await read(
     'version: 1\njobs:\n  pick: { respond: { model: m, input: Hi }, out: a.txt }\n',

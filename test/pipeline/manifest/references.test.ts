@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { orderInstances, parseReference } from '../../../src/pipeline/manifest/references.ts'
-import { anyText } from '../../support/any-text.ts'
 
 const orderOf = (needs: Readonly<Record<string, readonly string[]>>) =>
   orderInstances(Object.keys(needs), (id) => needs[id] ?? [])
@@ -66,29 +65,4 @@ test.each([
   ['@photos[e\u0301]', { job: 'photos', row: '\u00e9' }],
 ])('%s', (text, parts) => {
   expect(parseReference(text)).toEqual(parts)
-})
-
-test.each([
-  'hero',
-  '@',
-  '@Hero',
-  '@-hero',
-  '@hero#0',
-  '@hero#x',
-  '@hero[]',
-  '@hero[a]]',
-  '@hero#1[a]',
-  '@a/b',
-  '@hero ',
-])('%s is no reference', (text) => {
-  expect(parseReference(text)).toBeUndefined()
-})
-
-test('reads any id of a row', () => {
-  fc.assert(
-    fc.property(anyText({ minLength: 1 }), (row) => {
-      fc.pre(!/[[\]]/.test(row))
-      expect(parseReference(`@a[${row}]#7`)).toEqual({ job: 'a', row: row.normalize('NFC'), candidate: 7 })
-    }),
-  )
 })

@@ -197,14 +197,3 @@ test('tells what is wrong with a list, by the number of the item', () => {
     { line: 3, column: 1, message: 'The id "a" is taken by item 1.' },
   ])
 })
-
-test('has unique ids, one for each row that is not told', () => {
-  const cell = fc.constantFrom('a', 'b', 'é', 'e\u0301', '', '[', ' ')
-  fc.assert(
-    fc.property(fc.array(fc.record({ id: cell, x: cell })), (list) => {
-      const { rows, problems } = rowsOfList(list)
-      expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length)
-      expect(rows.length + problems.length).toBe(list.length)
-    }),
-  )
-})

@@ -51,12 +51,6 @@ test.each([
   expect(substitute(text, scope)).toEqual({ value: text, problems: [message] })
 })
 
-test('says that a job without rows has no columns', () => {
-  expect(substitute('${id}', { ...scope, columns: null }).problems).toEqual([
-    '`${id}` names a column, but the job has no `each`. For a literal `${` write `$${`.',
-  ])
-})
-
 test('leaves a text as it is when every `${` of it is written with two dollars', () => {
   const text = fc.string({ unit: fc.constantFrom('$', '{', '}', 'i', 'd', ' ') })
   fc.assert(
