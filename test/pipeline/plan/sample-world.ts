@@ -1,61 +1,17 @@
 import { hash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FileContext } from '../../../src/context.ts'
 import { History } from '../../../src/pipeline/journal/history.ts'
 import type { LockBlock, OutputFacts, Result } from '../../../src/pipeline/lock/lock-block.ts'
 import type { Instance, Job, Manifest, Reference } from '../../../src/pipeline/manifest/manifest.ts'
-import {
-  type Assessment,
-  type Forced,
-  ProjectState,
-  type ProjectParts,
-} from '../../../src/pipeline/plan/project-state.ts'
-import { planRun, type Plan } from '../../../src/pipeline/plan/plan-run.ts'
+import { type Forced, ProjectState, type ProjectParts } from '../../../src/pipeline/plan/project-state.ts'
+import { planRun } from '../../../src/pipeline/plan/plan-run.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
 import { Replaced } from '../../../src/pipeline/store/replaced.ts'
 import { Results } from '../../../src/pipeline/store/results.ts'
 import { digestOfInput } from '../../../src/pipeline/store/file-digest.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
-
-/** A project in a folder of its own whose manifest, lock and journal are made by the test. */
-export interface SampleWorld {
-  readonly folder: string
-  readonly context: FileContext
-  readonly history: History
-  /** As the test has made it; what is changed is on the disk. */
-  readonly lock: Map<string, LockBlock>
-  readonly replaced: Replaced
-  readonly results: Results
-  /** Adds an instance, or puts another one in its place, in the same order. */
-  define(id: string, changes?: Partial<Instance>): void
-  /** Takes an instance out of the manifest. */
-  undefine(id: string): void
-  /** Writes files, relative to the folder. */
-  write(files: Readonly<Record<string, string | Uint8Array>>): void
-  remove(path: string): void
-  read(path: string): string | undefined
-  /** Puts bytes among those that were put aside. */
-  keep(bytes: string): void
-  /** Locks bytes as the output of an instance as it is now, and writes them. */
-  make(id: string, bytes: string, changes?: Partial<LockBlock> & { readonly variant?: number }): Promise<void>
-  /** Makes bytes the result of an instance as it is now, which the journal has, too. */
-  record(
-    id: string,
-    bytes: string,
-    event?: { variant?: number; rejected?: readonly string[] },
-  ): Promise<string>
-  /** Makes bytes a result of an instance as it is now. @returns its key */
-  offer(id: string, bytes: string, variant?: number): Promise<string>
-  /** The key of an instance as it is now. */
-  keyOf(id: string, variant?: number): Promise<string>
-  world(changes?: Partial<ProjectParts>): ProjectState
-  plan(forced?: Partial<Forced>): Promise<Plan>
-  /** Keys that the queue of the run knows. */
-  readonly inQueue: Set<string>
-  assess(id: string, forced?: Partial<Forced>): Promise<Assessment>
-}
 
 const nothing: Result = {
   outputs: [],
@@ -82,9 +38,10 @@ export function factsOf(path: string, bytes: string, lane: Instance['lane'] = 'i
   }
 }
 
-export function createSampleWorld(isSandbox = false): SampleWorld {
+/** A project in a folder of its own whose manifest, lock and journal are made by the test. */
+export function createSampleWorld() {
   const folder = temporaryFolder()
-  const project = projectOf(join(folder, 'modelgate.yaml'), isSandbox)
+  const project = projectOf(join(folder, 'modelgate.yaml'), false)
   const history = new History()
   const inQueue = new Set<string>()
   const lock = new Map<string, LockBlock>()
@@ -98,6 +55,7 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
   const results = new Results(project, replaced)
   const instances = new Map<string, Instance>()
 
+  /** Adds an instance, or puts another one in its place, in the same order. */
   function define(id: string, changes: Partial<Instance> = {}): void {
     const job = id.replace(/\[.*/, '')
     const instance: Instance = {
@@ -175,6 +133,7 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
   const write = (files: Readonly<Record<string, string | Uint8Array>>) =>
     writeFiles(project.outputFolder, files)
 
+  /** Makes bytes a result of an instance as it is now. @returns its key */
   const offer = async (id: string, bytes: string, variant = 1) => {
     const key = await keyOf(id, variant)
     const { lane } = instances.get(id)!
@@ -190,29 +149,36 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
     folder,
     context,
     history,
+    /** As the test has made it; what is changed is on the disk. */
     lock,
     replaced,
     results,
     define,
-    undefine: (id) => void instances.delete(id),
+    /** Takes an instance out of the manifest. */
+    undefine: (id: string) => void instances.delete(id),
     write,
-    remove: (path) => rmSync(join(project.outputFolder, path), { recursive: true }),
-    read(path) {
+    remove: (path: string) => rmSync(join(project.outputFolder, path), { recursive: true }),
+    read(path: string) {
       const full = join(project.outputFolder, path)
       return existsSync(full) ? readFileSync(full, 'utf8') : undefined
     },
-    keep(bytes) {
+    /** Puts bytes among those that were put aside. */
+    keep(bytes: string) {
       const sha256 = hash('sha256', bytes)
       writeFiles(join(project.stateFolder, 'replaced', sha256.slice(0, 2)), { [sha256]: bytes })
     },
-    async make(id, bytes, { variant = 1, ...changes } = {}) {
+    /** Locks bytes as the output of an instance as it is now, and writes them. */
+    async make(id: string, bytes: string, changes: Partial<LockBlock> & { readonly variant?: number } = {}) {
+      const { variant = 1, ...others } = changes
       const { fields, keys } = await assess(id)
       const outputs = outputsOf(id, bytes)
       const made = { key: keys[variant - 1]!, fields: fields!, picked: null, adopted: null, prompt: null }
-      lock.set(id, { ...nothing, outputs, ...made, ...changes })
+      lock.set(id, { ...nothing, outputs, ...made, ...others })
       for (const { path } of outputs) write({ [path]: bytes })
     },
-    async record(id, bytes, { variant = 1, rejected = null } = {}) {
+    /** Makes bytes the result of an instance as it is now, which the journal has, too. */
+    async record(id: string, bytes: string, event: { variant?: number; rejected?: readonly string[] } = {}) {
+      const { variant = 1, rejected = null } = event
       const key = await offer(id, bytes, variant)
       history.note({ type: 'result', instance: id, key, variant, rejected })
       return key
@@ -221,10 +187,13 @@ export function createSampleWorld(isSandbox = false): SampleWorld {
     keyOf,
     world,
     plan,
+    /** Keys that the queue of the run knows. */
     inQueue,
     assess,
   }
 }
+
+export type SampleWorld = ReturnType<typeof createSampleWorld>
 
 /** Fields with written texts. */
 export function textFields(texts: Readonly<Record<string, string>>): Instance['fields'] {
