@@ -9,7 +9,7 @@ import {
 } from '../../../src/errors.ts'
 import type { Lane } from '../../../src/pipeline/manifest/manifest.ts'
 import { Lanes, type LaneEvent } from '../../../src/pipeline/schedule/lanes.ts'
-import { fakeClock, type FakeClock } from '../../support/fake-clock.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
 
 interface Settings {
   readonly concurrency?: Partial<Record<Lane, number>>
@@ -41,9 +41,12 @@ interface Sent {
 }
 
 /** Sends requests whose ends the test decides, and keeps what was sent and what came of it. */
-function requests({ lanes, clock }: { lanes: Lanes; clock: FakeClock }) {
+async function started(first: readonly string[], settings: Settings = {}) {
+  const set = testLanes(settings)
+  const { lanes, clock } = set
   const sent: Sent[] = []
   const ends = new Map<string, unknown>()
+  const settle = () => clock.advance(0)
   const add = (name: string, { lane = 'text', priority = 1, isFollowUp = false }: Order = {}) => {
     const run = lanes.run(lane, { priority, isFollowUp }, (attempt) => {
       const { promise, resolve, reject } = Promise.withResolvers<string>()
@@ -63,10 +66,11 @@ function requests({ lanes, clock }: { lanes: Lanes; clock: FakeClock }) {
       if (error === undefined) last.succeed()
       else last.fail(error)
     }
-    await clock.advance(0)
+    await settle()
   }
-  const names = () => sent.map(({ name }) => name)
-  return { sent, ends, add, end, names, settle: () => clock.advance(0) }
+  for (const name of first) add(name)
+  await settle()
+  return { ...set, sent, ends, add, end, names: () => sent.map(({ name }) => name), settle }
 }
 
 interface Order {
@@ -91,34 +95,31 @@ const isOutage = ({ events }: LaneSet) =>
 
 describe('places', () => {
   test('each lane has its own; whoever ends makes room for the next one of the lane', async () => {
-    const set = testLanes({ concurrency: { image: 2, video: 1 } })
-    const { add, end, names, ends, settle } = requests(set)
-    for (const name of ['a', 'b', 'c']) add(name, { lane: 'image' })
-    for (const name of ['v', 'w']) add(name, { lane: 'video' })
-    await settle()
-    expect(names()).toEqual(['a', 'b', 'v'])
+    const set = await started([], { concurrency: { image: 2, video: 1 } })
+    for (const name of ['a', 'b', 'c']) set.add(name, { lane: 'image' })
+    for (const name of ['v', 'w']) set.add(name, { lane: 'video' })
+    await set.settle()
+    expect(set.names()).toEqual(['a', 'b', 'v'])
     expect(set.lanes.inFlight).toBe(3)
-    await end(['b'])
-    expect(names()).toEqual(['a', 'b', 'v', 'c'])
-    expect([...ends]).toEqual([['b', 'b done']])
+    await set.end(['b'])
+    expect(set.names()).toEqual(['a', 'b', 'v', 'c'])
+    expect([...set.ends]).toEqual([['b', 'b done']])
   })
 
   test('follow-ups come first, then the longest path, then who came first', async () => {
-    const set = testLanes({ concurrency: { text: 1 } })
-    const { add, end, names, settle } = requests(set)
-    add('short', { priority: 1 })
-    add('long', { priority: 9 })
-    add('as long', { priority: 9 })
-    add('download', { priority: 1, isFollowUp: true })
-    add('longest', { priority: 10 })
-    await settle()
-    for (const name of ['download', 'longest', 'long', 'as long', 'short']) await end([name])
-    expect(names()).toEqual(['download', 'longest', 'long', 'as long', 'short'])
+    const set = await started([], { concurrency: { text: 1 } })
+    set.add('short', { priority: 1 })
+    set.add('long', { priority: 9 })
+    set.add('as long', { priority: 9 })
+    set.add('download', { priority: 1, isFollowUp: true })
+    set.add('longest', { priority: 10 })
+    await set.settle()
+    for (const name of ['download', 'longest', 'long', 'as long', 'short']) await set.end([name])
+    expect(set.names()).toEqual(['download', 'longest', 'long', 'as long', 'short'])
   })
 
   test('a failure that is final goes to the caller, and makes room, too', async () => {
-    const set = testLanes({ concurrency: { text: 1 } })
-    const { add, end, names, ends, settle } = requests(set)
+    const set = await started([], { concurrency: { text: 1 } })
     const finals = [
       new GenerationError('content_refused', 'Blocked.'),
       failed('rejected', 'content_refused', { httpStatus: 429 }),
@@ -128,43 +129,36 @@ describe('places', () => {
       failed('notSent', 'not_sent_certificate'),
       new Error('a bug'),
     ]
-    for (const [at] of finals.entries()) add(String(at))
-    await settle()
-    for (const [at, error] of finals.entries()) await end([String(at)], error)
-    expect([...ends.values()]).toEqual(finals)
-    expect(names()).toEqual(['0', '1', '2', '3', '4', '5', '6'])
+    for (const [at] of finals.entries()) set.add(String(at))
+    await set.settle()
+    for (const [at, error] of finals.entries()) await set.end([String(at)], error)
+    expect([...set.ends.values()]).toEqual(finals)
+    expect(set.names()).toEqual(['0', '1', '2', '3', '4', '5', '6'])
   })
 
   test('what is rejected is sent again where the gateway says so, unless it may have cost something', async () => {
-    const set = testLanes()
-    const { add, end, sent, ends, settle } = requests(set)
     const conflict = failed('rejected', 'http_409', { httpStatus: 409, shouldRetry: true })
     const lost = failed('unknown', 'http_500', { httpStatus: 500, billed: 'maybe', shouldRetry: true })
-    add('a')
-    add('b')
-    await settle()
-    await end(['a'], conflict)
-    await end(['b'], lost)
+    const set = await started(['a', 'b'])
+    await set.end(['a'], conflict)
+    await set.end(['b'], lost)
     await set.clock.advance(500)
-    expect(sent.map(({ name }) => name)).toEqual(['a', 'b', 'a'])
-    expect(ends.get('b')).toBe(lost)
+    expect(set.sent.map(({ name }) => name)).toEqual(['a', 'b', 'a'])
+    expect(set.ends.get('b')).toBe(lost)
   })
 })
 
 describe('a 429', () => {
   test('pauses its lane for as long as the gateway says, and no other', async () => {
-    const set = testLanes({ concurrency: { text: 2, image: 1 } })
-    const { add, end, sent, settle } = requests(set)
-    for (const name of ['a', 'b', 'c']) add(name)
-    await settle()
-    await end(['a'], tooMany(30))
-    await end(['b'])
-    add('i', { lane: 'image' })
-    await settle()
+    const set = await started(['a', 'b', 'c'], { concurrency: { text: 2, image: 1 } })
+    await set.end(['a'], tooMany(30))
+    await set.end(['b'])
+    set.add('i', { lane: 'image' })
+    await set.settle()
     await set.clock.advance(29_999)
-    expect(sent.map(({ name }) => name)).toEqual(['a', 'b', 'i'])
+    expect(set.sent.map(({ name }) => name)).toEqual(['a', 'b', 'i'])
     await set.clock.advance(1)
-    expect(sent.at(-1)).toMatchObject({ name: 'a', attempt: 2, at: 30 })
+    expect(set.sent.at(-1)).toMatchObject({ name: 'a', attempt: 2, at: 30 })
     expect(set.events).toEqual([
       {
         type: 'lane-change',
@@ -177,69 +171,56 @@ describe('a 429', () => {
   })
 
   test('halves the concurrency once for all that were under way', async () => {
-    const set = testLanes({ concurrency: { text: 8 } })
-    const { add, end, settle } = requests(set)
     const names = Array.from('abcdefgh')
-    for (const name of names) add(name)
-    await settle()
-    await end(names, tooMany(5))
+    const set = await started(names, { concurrency: { text: 8 } })
+    await set.end(names, tooMany(5))
     expect([set.lanes.inFlight, concurrencyOf(set)]).toEqual([0, 4])
     await set.clock.advance(5_000)
     expect(set.lanes.inFlight).toBe(4)
-    await end(['a'], tooMany(5))
+    await set.end(['a'], tooMany(5))
     expect(concurrencyOf(set)).toBe(2)
-    await end(['b', 'c', 'd'], tooMany(5))
+    await set.end(['b', 'c', 'd'], tooMany(5))
     expect(concurrencyOf(set)).toBe(2)
     await set.clock.advance(5_000)
-    await end(['a', 'b'], tooMany(5))
+    await set.end(['a', 'b'], tooMany(5))
     await set.clock.advance(5_000)
-    await end(['a'], tooMany(5))
+    await set.end(['a'], tooMany(5))
     expect(concurrencyOf(set)).toBe(1)
   })
 
   test('that says nothing of a time pauses longer from burst to burst, until one goes well', async () => {
-    const set = testLanes({ concurrency: { text: 1 } })
-    const { add, end, sent, settle } = requests(set)
-    add('a')
-    await settle()
+    const set = await started(['a'], { concurrency: { text: 1 } })
     for (let burst = 0; burst < 6; burst++) {
-      await end(['a'], tooMany())
+      await set.end(['a'], tooMany())
       await set.clock.advance(10_000)
     }
-    expect(sent.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5, 6, 7])
-    expect(sent.map(({ at }) => at % 10)).toEqual([0, 0.375, 0.75, 1.5, 3, 6, 6])
-    await end(['a'])
-    add('b')
-    await settle()
+    expect(set.sent.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5, 6, 7])
+    expect(set.sent.map(({ at }) => at % 10)).toEqual([0, 0.375, 0.75, 1.5, 3, 6, 6])
+    await set.end(['a'])
+    set.add('b')
+    await set.settle()
     const from = set.clock.monotonic() / 1000
-    await end(['b'], tooMany())
+    await set.end(['b'], tooMany())
     await set.clock.advance(10_000)
-    expect(sent.at(-1)!.at - from).toBeCloseTo(0.375)
+    expect(set.sent.at(-1)!.at - from).toBeCloseTo(0.375)
   })
 
   test('that asks for no time at all is not answered in a loop', async () => {
-    const set = testLanes({ concurrency: { text: 1 } })
-    const { add, end, sent, settle } = requests(set)
-    add('a')
-    await settle()
-    await end(['a'], tooMany(0))
+    const set = await started(['a'], { concurrency: { text: 1 } })
+    await set.end(['a'], tooMany(0))
     await set.clock.advance(99)
-    expect(sent).toHaveLength(1)
+    expect(set.sent).toHaveLength(1)
     await set.clock.advance(1)
-    expect(sent).toHaveLength(2)
+    expect(set.sent).toHaveLength(2)
   })
 
   test('fails where the deadline comes before the end of the pause', async () => {
-    const set = testLanes({ concurrency: { text: 1 }, deadline: 10_000 })
-    const { add, end, ends, settle } = requests(set)
-    add('a')
-    add('b')
-    await settle()
+    const set = await started(['a', 'b'], { concurrency: { text: 1 }, deadline: 10_000 })
     const error = tooMany(10)
-    await end(['a'], error)
-    await settle()
-    expect(ends.get('a')).toBe(error)
-    expect(ends.get('b')).toMatchObject({
+    await set.end(['a'], error)
+    await set.settle()
+    expect(set.ends.get('a')).toBe(error)
+    expect(set.ends.get('b')).toMatchObject({
       exit: 'later',
       code: 'deadline',
       message: 'The time limit for the whole run was reached (--timeout).',
@@ -248,19 +229,16 @@ describe('a 429', () => {
   })
 
   test('twenty in a row that went well give one place back, up to what is configured', async () => {
-    const set = testLanes({ concurrency: { text: 3 } })
-    const { add, end, settle } = requests(set)
-    for (const name of ['a', 'b', 'c']) add(name)
-    await settle()
-    await end(['a', 'b', 'c'], tooMany(1))
+    const set = await started(['a', 'b', 'c'], { concurrency: { text: 3 } })
+    await set.end(['a', 'b', 'c'], tooMany(1))
     await set.clock.advance(1_000)
     const concurrency = () => concurrencyOf(set)
     expect(concurrency()).toBe(1)
-    for (const name of ['a', 'b', 'c']) await end([name])
+    for (const name of ['a', 'b', 'c']) await set.end([name])
     const one = async (index: number, error?: unknown) => {
-      add(`n${index}`)
-      await settle()
-      await end([`n${index}`], error)
+      set.add(`n${index}`)
+      await set.settle()
+      await set.end([`n${index}`], error)
     }
     for (let index = 0; index < 16; index++) await one(index)
     expect(concurrency()).toBe(1)
@@ -279,46 +257,39 @@ describe('a 429', () => {
 
 describe('other failures that cost nothing', () => {
   test('are tried again after a growing wait', async () => {
-    const set = testLanes()
-    const { add, end, sent, ends, settle } = requests(set)
-    add('a')
-    await settle()
+    const set = await started(['a'])
     for (let times = 0; times < 4; times++) {
-      await end(['a'], times % 2 === 0 ? unreachable : overloaded())
+      await set.end(['a'], times % 2 === 0 ? unreachable : overloaded())
       await set.clock.advance(20_000)
     }
-    expect(sent.map(({ at }) => at % 20)).toEqual([0, 0.375, 0.75, 1.5, 3])
-    await end(['a'])
-    expect(ends.get('a')).toBe('a done')
+    expect(set.sent.map(({ at }) => at % 20)).toEqual([0, 0.375, 0.75, 1.5, 3])
+    await set.end(['a'])
+    expect(set.ends.get('a')).toBe('a done')
   })
 
   test('wait for as long as the gateway asks', async () => {
-    const set = testLanes()
-    const { add, end, sent, settle } = requests(set)
-    add('a')
-    await settle()
-    await end(['a'], overloaded(40))
+    const set = await started(['a'])
+    await set.end(['a'], overloaded(40))
     await set.clock.advance(39_999)
-    expect(sent).toHaveLength(1)
+    expect(set.sent).toHaveLength(1)
     await set.clock.advance(1)
-    expect(sent).toHaveLength(2)
+    expect(set.sent).toHaveLength(2)
   })
 
   test('are thrown when the retries of the run are used up', async () => {
-    const set = testLanes({ jobs: 11 })
-    const { add, end, ends, settle } = requests(set)
+    const set = await started([], { jobs: 11 })
     for (let index = 0; index < 13; index++) {
-      add(`n${index}`)
-      await settle()
-      await end([`n${index}`], unreachable)
+      set.add(`n${index}`)
+      await set.settle()
+      await set.end([`n${index}`], unreachable)
       await set.clock.advance(1_000)
-      await end([`n${index}`])
+      await set.end([`n${index}`])
     }
-    add('last')
-    await settle()
-    await end(['last'], unreachable)
-    expect(ends.get('n12')).toBe('n12 done')
-    expect(ends.get('last')).toBe(unreachable)
+    set.add('last')
+    await set.settle()
+    await set.end(['last'], unreachable)
+    expect(set.ends.get('n12')).toBe('n12 done')
+    expect(set.ends.get('last')).toBe(unreachable)
   })
 
   test('what has become a remote job meanwhile is a follow-up from then on', async () => {
@@ -338,33 +309,32 @@ describe('an outage', () => {
   const eight = Array.from('abcdefgh')
 
   test('five failures in a row stop all lanes but for a probe every 15 s, until one is answered', async () => {
-    const set = testLanes()
-    const { add, end, sent, ends, names, settle } = requests(set)
-    for (const name of eight) add(name)
-    for (const name of ['i', 'j']) add(name, { lane: 'image' })
-    await settle()
-    await end(eight.slice(0, 4), unreachable)
+    const set = await started([])
+    for (const name of eight) set.add(name)
+    for (const name of ['i', 'j']) set.add(name, { lane: 'image' })
+    await set.settle()
+    await set.end(eight.slice(0, 4), unreachable)
     expect(isOutage(set)).toBe(false)
-    await end(eight.slice(4), unreachable)
+    await set.end(eight.slice(4), unreachable)
     expect(isOutage(set)).toBe(true)
     // What was under way fails of the same outage.
-    await end(['i', 'j'], unreachable)
-    const before = sent.length
+    await set.end(['i', 'j'], unreachable)
+    const before = set.sent.length
     await set.clock.advance(14_999)
-    expect(sent).toHaveLength(before)
+    expect(set.sent).toHaveLength(before)
     await set.clock.advance(1)
-    expect(names().slice(before)).toEqual(['a'])
+    expect(set.names().slice(before)).toEqual(['a'])
     await set.clock.advance(60_000)
-    expect(sent).toHaveLength(before + 1)
-    await end(['a'], unreachable)
+    expect(set.sent).toHaveLength(before + 1)
+    await set.end(['a'], unreachable)
     await set.clock.advance(14_999)
-    expect(sent).toHaveLength(before + 1)
+    expect(set.sent).toHaveLength(before + 1)
     await set.clock.advance(1)
-    expect(sent).toHaveLength(before + 2)
-    await end([sent.at(-1)!.name])
+    expect(set.sent).toHaveLength(before + 2)
+    await set.end([set.sent.at(-1)!.name])
     expect(isOutage(set)).toBe(false)
-    for (const name of [...eight, 'i', 'j']) if (!ends.has(name)) await end([name])
-    expect([...ends.keys()].sort()).toEqual([...eight, 'i', 'j'])
+    for (const name of [...eight, 'i', 'j']) if (!set.ends.has(name)) await set.end([name])
+    expect([...set.ends.keys()].sort()).toEqual([...eight, 'i', 'j'])
     expect(set.events).toEqual([
       {
         type: 'circuit-change',
@@ -384,95 +354,78 @@ describe('an outage', () => {
   ])(
     'any answer says that it is over, not what says nothing of the gateway: $code',
     async (error, isOpen) => {
-      const set = testLanes()
-      const { add, end, sent, settle } = requests(set)
-      for (const name of eight) add(name)
-      await settle()
-      await end(eight, unreachable)
+      const set = await started(eight)
+      await set.end(eight, unreachable)
       await set.clock.advance(15_000)
-      await end([sent.at(-1)!.name], error)
+      await set.end([set.sent.at(-1)!.name], error)
       expect(isOutage(set)).toBe(isOpen)
     },
   )
 
   test('an answer between failures means that there is none', async () => {
-    const set = testLanes()
-    const { add, end, settle } = requests(set)
-    for (const name of eight) add(name)
-    await settle()
-    await end(eight.slice(0, 4), unreachable)
-    await end(['e'])
-    await end(eight.slice(5), unreachable)
+    const set = await started(eight)
+    await set.end(eight.slice(0, 4), unreachable)
+    await set.end(['e'])
+    await set.end(eight.slice(5), unreachable)
     expect(isOutage(set)).toBe(false)
   })
 
   test('what a request that was sent before it still answers does not end it', async () => {
-    const set = testLanes()
-    const { add, end, settle } = requests(set)
-    for (const name of eight) add(name)
-    await settle()
-    await end(eight.slice(0, 5), unreachable)
-    await end(['f'])
+    const set = await started(eight)
+    await set.end(eight.slice(0, 5), unreachable)
+    await set.end(['f'])
     expect(isOutage(set)).toBe(true)
   })
 
   test('what fails late of an outage that is over is no new one', async () => {
-    const set = testLanes()
-    const { add, end, sent, settle } = requests(set)
+    const set = await started([])
     const late = ['i', 'j', 'k', 'l']
-    for (const name of eight) add(name)
-    for (const name of late) add(name, { lane: 'image' })
-    await settle()
-    await end(eight.slice(0, 5), unreachable)
+    for (const name of eight) set.add(name)
+    for (const name of late) set.add(name, { lane: 'image' })
+    await set.settle()
+    await set.end(eight.slice(0, 5), unreachable)
     await set.clock.advance(15_000)
-    await end([sent.at(-1)!.name])
-    await end([...late, ...eight.slice(5)], unreachable)
+    await set.end([set.sent.at(-1)!.name])
+    await set.end([...late, ...eight.slice(5)], unreachable)
     expect(isOutage(set)).toBe(false)
   })
 
   test('a probe comes no sooner than the gateway asks for', async () => {
-    const set = testLanes({ concurrency: { text: 5 } })
-    const { add, end, sent, settle } = requests(set)
-    for (const name of eight) add(name)
-    await settle()
-    await end(eight.slice(0, 5), unreachable)
+    const set = await started(eight, { concurrency: { text: 5 } })
+    await set.end(eight.slice(0, 5), unreachable)
     await set.clock.advance(15_000)
-    await end([sent.at(-1)!.name], overloaded(40))
+    await set.end([set.sent.at(-1)!.name], overloaded(40))
     await set.clock.advance(39_999)
-    expect(sent).toHaveLength(6)
+    expect(set.sent).toHaveLength(6)
     await set.clock.advance(1)
-    expect(sent).toHaveLength(7)
+    expect(set.sent).toHaveLength(7)
   })
 
   test('past the deadline nothing is sent, not even what waited for a place', async () => {
-    const set = testLanes({ concurrency: { text: 1 }, deadline: 10_000 })
-    const { add, end, ends, sent, settle } = requests(set)
-    add('a')
-    add('b')
+    const set = await started([], { concurrency: { text: 1 }, deadline: 10_000 })
+    set.add('a')
+    set.add('b')
     await set.clock.advance(10_000)
-    await end(['a'])
-    await settle()
-    expect(ends.get('a')).toBe('a done')
-    expect(ends.get('b')).toMatchObject({ code: 'deadline' })
-    expect(sent).toHaveLength(1)
+    await set.end(['a'])
+    await set.settle()
+    expect(set.ends.get('a')).toBe('a done')
+    expect(set.ends.get('b')).toMatchObject({ code: 'deadline' })
+    expect(set.sent).toHaveLength(1)
   })
 
   test('that lasts as long as the retries ends the run: nothing of the rest was sent', async () => {
-    const set = testLanes({ jobs: 10, concurrency: { text: 2 } })
-    const { add, end, sent, ends, settle } = requests(set)
-    for (const name of eight) add(name)
-    await settle()
-    for (let ended = 0; ends.size < 8;) {
-      const under = sent.slice(ended)
-      ended = sent.length
-      await end(
+    const set = await started(eight, { jobs: 10, concurrency: { text: 2 } })
+    for (let ended = 0; set.ends.size < 8;) {
+      const under = set.sent.slice(ended)
+      ended = set.sent.length
+      await set.end(
         under.map(({ name }) => name),
         unreachable,
       )
       await set.clock.advance(15_000)
     }
-    expect(ends.size).toBe(8)
-    expect(ends.get('h')).toMatchObject({
+    expect(set.ends.size).toBe(8)
+    expect(set.ends.get('h')).toMatchObject({
       exit: 'notSent',
       message: 'Not sent, because the gateway fails: The gateway says no.',
     })
@@ -482,26 +435,23 @@ describe('an outage', () => {
 
 describe('stopping', () => {
   test('whatever waits fails with the reason, and what is under way goes on', async () => {
-    const set = testLanes({ concurrency: { text: 2 } })
-    const { add, end, ends, sent, settle } = requests(set)
-    for (const name of ['a', 'b', 'c', 'd']) add(name)
-    await settle()
-    await end(['a'], overloaded())
+    const set = await started(['a', 'b', 'c', 'd'], { concurrency: { text: 2 } })
+    await set.end(['a'], overloaded())
     const reason = new Interrupted('interrupt')
     set.lanes.stop(reason)
-    await settle()
-    expect([...ends]).toEqual([
+    await set.settle()
+    expect([...set.ends]).toEqual([
       ['a', reason],
       ['d', reason],
     ])
-    await end(['b'])
-    await end(['c'], tooMany(1))
-    expect(ends.get('b')).toBe('b done')
-    expect(ends.get('c')).toMatchObject({ code: 'http_429' })
-    add('e')
+    await set.end(['b'])
+    await set.end(['c'], tooMany(1))
+    expect(set.ends.get('b')).toBe('b done')
+    expect(set.ends.get('c')).toMatchObject({ code: 'http_429' })
+    set.add('e')
     await set.clock.advance(60_000)
-    expect(ends.get('e')).toBe(reason)
-    expect(sent).toHaveLength(3)
+    expect(set.ends.get('e')).toBe(reason)
+    expect(set.sent).toHaveLength(3)
     expect(set.clock.pendingTimers).toBe(0)
   })
 })
