@@ -69,6 +69,7 @@ jobs:
 const single = `version: 1\njobs:\n  hero: ${hero}\n`
 const image = { endpoint: 'image-generations', times: 1 } as const
 const text = { endpoint: 'responses', times: 1 } as const
+const keptKey = 'a request that is sent again under its key'
 const heroAndNote = ['hero: fresh (generated)', 'note: fresh (generated)']
 
 /** What a lock says, without what differs from run to run. */
@@ -78,71 +79,32 @@ function stable(content: string): unknown {
   )
 }
 
-interface Scenario {
-  readonly manifest: string
-  readonly faults?: readonly FaultRule[]
-  readonly idempotencyHonoured?: boolean
-  readonly told: readonly string[]
-  readonly created: number
-}
+type Scenario = readonly [
+  what: string,
+  faults: readonly FaultRule[],
+  told: readonly string[],
+  created: number,
+]
 
-const scenarios: readonly [string, Scenario][] = [
+const busy = { action: 'status', headers: { 'retry-after': '0.1' } } as const
+const scenarios: readonly Scenario[] = [
   [
     'a request of unknown outcome',
-    {
-      manifest: two,
-      faults: [{ ...image, action: 'reset' }],
-      told: ['hero: unknown (unknown)', 'note: blocked (skipped)'],
-      created: 1,
-    },
+    [{ ...image, action: 'reset' }],
+    ['hero: unknown (unknown)', 'note: blocked (skipped)'],
+    1,
   ],
-  [
-    'one that is sent again under its key',
-    {
-      manifest: two,
-      faults: [{ ...image, times: 2, action: 'reset', at: 'after-headers' }],
-      idempotencyHonoured: true,
-      told: heroAndNote,
-      created: 2,
-    },
-  ],
-  [
-    'a text that is asked for again',
-    {
-      manifest: two,
-      faults: [{ ...text, action: 'reset', at: 'after-headers' }],
-      told: heroAndNote,
-      // Each time another request, which may be paid for.
-      created: 3,
-    },
-  ],
+  // Each time another request, which may be paid for.
+  ['a text that is asked for again', [{ ...text, action: 'reset', at: 'after-headers' }], heroAndNote, 3],
   [
     'a request that is refused',
-    {
-      manifest: two,
-      faults: [{ ...text, action: 'status', status: 400 }],
-      told: ['hero: fresh (generated)', 'note: new (failed)'],
-      created: 1,
-    },
+    [{ ...text, action: 'status', status: 400 }],
+    ['hero: fresh (generated)', 'note: new (failed)'],
+    1,
   ],
-  [
-    'a request that the gateway refuses for a while',
-    {
-      manifest: two,
-      faults: [{ ...text, times: 3, action: 'status', status: 429, headers: { 'retry-after': '0.1' } }],
-      told: heroAndNote,
-      created: 2,
-    },
-  ],
-  [
-    'a gateway that fails for a while',
-    {
-      manifest: two,
-      faults: [{ ...text, times: 3, action: 'status', status: 503, headers: { 'retry-after': '0.1' } }],
-      told: heroAndNote,
-      created: 2,
-    },
-  ],
+  ['a request that is refused for a while', [{ ...text, ...busy, times: 3, status: 429 }], heroAndNote, 2],
+  ['a gateway that fails for a while', [{ ...text, ...busy, times: 3, status: 503 }], heroAndNote, 2],
+  [keptKey, [{ ...image, times: 2, action: 'reset', at: 'after-headers' }], heroAndNote, 2],
 ]
 
 type BenchOptions = Parameters<typeof runBench>[1]
@@ -277,10 +239,10 @@ describe.skipIf(someServer === undefined)('a run through a queue (needs redis-se
 
   const benches = (manifest: string, options?: BenchOptions) => benchesOn(server, manifest, options)
 
-  test.each(scenarios)('ends as one without, for %s', async (_, scenario) => {
-    const { manifest, faults = [], idempotencyHonoured = false, told, created } = scenario
+  test.each(scenarios)('ends as one without, for %s', async (what, faults, told, created) => {
     const run = async (isQueued: boolean) => {
-      const { bench, queue } = await benches(manifest, { sandbox: { faults }, idempotencyHonoured })
+      const options = { sandbox: { faults }, idempotencyHonoured: what === keptKey }
+      const { bench, queue } = await benches(two, options)
       queue.work()
       const call = { queue: isQueued ? queue.call : undefined }
       const first = await bench.run({}, call)

@@ -52,19 +52,6 @@ test('a worker that reaches a limit of its own ends with 15, and others do the r
   expect(created()).toBe(5)
 })
 
-test('a refusal with 429 makes the task another attempt, and rests the lane', async () => {
-  const bench = await memoryWorkers(clock)
-  const { url, created } = await refusing('generate-content', 429, 2)
-  const id = await bench.submit(text())
-  const worker = bench.work(url)
-  await until(() => bench.isOver(id))
-  expect([worker.outcomes(), bench.stateOf(id).failures, created()]).toEqual([
-    ['again', 'again', 'done'],
-    2,
-    1,
-  ])
-})
-
 test('who finds the mark of another sends nothing', async () => {
   const bench = await memoryWorkers(clock)
   const { url, requests } = await runningSandbox()
@@ -88,19 +75,6 @@ test('waiting for videos holds no worker: one place, ten jobs at a time', async 
   })
   // A worker that waited would have one at a time.
   expect([most > 1, created()]).toEqual([true, 10])
-})
-
-test('a look-up that meets a bug ends its task, and costs nothing more', async () => {
-  const bench = await memoryWorkers(clock)
-  const { url, created } = await runningSandbox()
-  const id = await bench.submit(video())
-  const beforeSend = async (kind: string) => {
-    if (kind === 'read') throw new TypeError('x is undefined')
-  }
-  bench.work(url, {}, { gateway: { beforeSend } })
-  await until(() => bench.isOver(id))
-  expect(bench.stateOf(id)).toMatchObject({ job: { kind: 'operation' }, outcome: { exit: 'bug' } })
-  expect(created()).toBe(1)
 })
 
 test('inputs that are not in the store end their task, and nothing is sent', async () => {
