@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { pick } from '../../../src/pipeline/changes/pick.ts'
 import { readLock } from '../../../src/pipeline/lock/project-lock.ts'
-import { createSampleWorld, textFields, type SampleWorld } from '../plan/sample-world.ts'
+import { createSampleWorld, type SampleWorld } from '../plan/sample-world.ts'
 import { scopeOf } from './change-scope.ts'
 
 async function createChoice(): Promise<SampleWorld> {
@@ -45,15 +45,6 @@ test('another one is picked, elsewhere: the former output is put aside', async (
   world.define('hero', { variants: 3, output: 'new/hero.png' })
   await pickIn(world, 'hero', 2)
   expect([world.read('new/hero.png'), world.read('assets/hero.png')]).toEqual(['two', undefined])
-})
-
-test('a killed pick is picked again, and another prompt makes it void', async () => {
-  const world = await createChoice()
-  world.write({ 'assets/hero.png': 'two' })
-  await pickIn(world, 'hero', 2)
-  expect((await world.assess('hero')).state).toBe('fresh')
-  world.define('hero', { variants: 3, fields: textFields({ prompt: 'Another picture' }) })
-  expect((await world.assess('hero')).toMake).toHaveLength(3)
 })
 
 test('what was the only result before is the first candidate', async () => {

@@ -174,19 +174,6 @@ describe('on disk', () => {
 
   const events = [begin(first), intent('a'), remoteJob('a'), intent('b'), failure('b'), result('a')]
 
-  test('a journal that is cut at any byte tells what its whole lines say', async () => {
-    const project = sampleProject()
-    const bytes = Buffer.from(linesOf(events))
-    for (let cut = 0; cut <= bytes.length; cut++) {
-      writeRun(project, first, bytes.subarray(0, cut))
-      const history = await readHistory(project)
-      // A line that lacks nothing but its newline is whole.
-      const count = linesIn(bytes, cut + 1)
-      expect(facts(history), `cut at ${cut}`).toEqual(facts(told(events.slice(0, count))))
-      expect(history.problems, `cut at ${cut}`).toEqual([])
-    }
-  })
-
   /** How many lines end within so many bytes. */
   const linesIn = (bytes: Buffer, end: number) => bytes.subarray(0, end).filter((byte) => byte === 10).length
 

@@ -219,19 +219,6 @@ describe('appending', () => {
     return syncs
   }
 
-  test('many events at once share a sync, in the order in which they came', async () => {
-    const project = sampleProject()
-    const keys = Array.from({ length: 500 }, (_, index) => `key-${index}`)
-    const syncs = await counted(Infinity, async () => {
-      const journal = await opened(project)
-      await Promise.all(keys.map((key) => journal.append(intent(key))))
-      await journal.close()
-    })
-    expect(syncs).toBeLessThanOrEqual(2)
-    expect([...textOf(project).matchAll(/"key":"([^"]+)"/g)].map(([, key]) => key)).toEqual(keys)
-    expect([...(await readHistory(project)).intents.keys()]).toEqual(keys)
-  })
-
   test('after a failure nothing more is written: what is on the disk is not known', async () => {
     const project = sampleProject()
     const syncs = await counted(2, async () => {

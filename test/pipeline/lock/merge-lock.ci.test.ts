@@ -180,25 +180,6 @@ test('a side that cannot be read is told with its line', async () => {
   }
 })
 
-test('marks within a block, as in a lock that was formatted anew', async () => {
-  const lines = JSON.stringify(JSON.parse(formatLock(base)), null, 2).split('\n')
-  const at = lines.findIndex((line) => line.includes(`"key": "${digest(1)}"`))
-  const other = lines[at]!.replace(digest(1), digest(21))
-  lines.splice(
-    at,
-    1,
-    '<<<<<<< HEAD',
-    lines[at]!,
-    '||||||| base',
-    '<<<<<<<<< nested',
-    '=======',
-    other,
-    '>>>>>>> x',
-  )
-  const resolved = await resolveLock(lines.join('\n'), file, judge({ d: 21 }))
-  expect(resolved.lock).toEqual(changed(base, { d: block(1, { key: digest(21) }) }))
-})
-
 test('whatever two branches do to instances that are no neighbours, Git merges it', async () => {
   const action = fc.constantFrom('none', 'add', 'change', 'drop')
   await fc.assert(

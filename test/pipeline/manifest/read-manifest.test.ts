@@ -107,18 +107,7 @@ test('an instance has the fields of its job and of the defaults', async () => {
     at: { file: 'modelgate.yaml', line: 17, column: 3 },
   })
   expect(instances.get('banner')).toMatchObject({
-    fields: {
-      image: {
-        kind: 'files',
-        files: [
-          {
-            source: { reference: { text: '@hero#2', instance: 'hero', candidate: 2 } },
-            role: null,
-          },
-        ],
-      },
-      mask: { kind: 'files', files: [{ source: { path: 'masks/left.png' }, role: null }] },
-    },
+    fields: { mask: { kind: 'files', files: [{ source: { path: 'masks/left.png' }, role: null }] } },
     references: [{ text: '@hero#2', instance: 'hero', candidate: 2 }],
     asserts: { width: 1536, max_bytes: 400_000 },
     isFrozen: true,

@@ -156,14 +156,6 @@ test.each([
   expect(rowsOfJson(text).problems).toEqual([{ line, column, message }])
 })
 
-test('takes single values of a list as ids', () => {
-  expect(rowsOfList(['de', 'en', 3]).rows).toEqual([
-    { id: 'de', columns: { id: 'de' } },
-    { id: 'en', columns: { id: 'en' } },
-    { id: '3', columns: { id: '3' } },
-  ])
-})
-
 test.each([
   ['an id twice', 'id\na\nb\na\n', 4, 'The id "a" is taken by line 2.'],
   ['an id in two forms of Unicode', 'id\n\u00e9\ne\u0301\n', 3, 'The id "\u00e9" is taken by line 2.'],
@@ -189,11 +181,4 @@ test.each([
   ['{"id":"a"}\n{"b":"b"}\n', 2, 1, 'The row has no `id`, which the other rows have.'],
 ])('tells what is wrong with the JSON lines %j', (text, line, column, message) => {
   expect(rowsOfJsonLines(text).problems).toEqual([{ line, column, message }])
-})
-
-test('tells what is wrong with a list, by the number of the item', () => {
-  expect(rowsOfList(['a', ['b'], 'a']).problems).toEqual([
-    { line: 2, column: 1, message: 'The row has no `id`, which the other rows have.' },
-    { line: 3, column: 1, message: 'The id "a" is taken by item 1.' },
-  ])
 })

@@ -116,12 +116,6 @@ describe('no text becomes markup, a link or a mention', () => {
     )
   })
 
-  test('not even of the currency', () => {
-    const sums = { ...report.sums, cost: 0.02, currency: '@team' }
-    const markdown = markdownReport({ ...report, sums })
-    expect(markdown.replaceAll(/<code>(?:[^<]|<wbr>)*<\/code>/g, '')).not.toContain('@')
-  })
-
   test('in the summary of a run', () => {
     const expected = shapeOf(runSummary(runDocument('x')))
     fc.assert(

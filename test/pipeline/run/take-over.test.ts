@@ -65,13 +65,6 @@ const candidate = (content: string, made = content) => {
   }
 }
 
-test('a candidate is a result', async () => {
-  const { takeOver, results, has } = await oldProject(candidate('one'))
-  await takeOver()
-  expect(await results.get(key)).toMatchObject({ instance: 'hero', variant: 2 })
-  expect(has('candidates')).toBe(false)
-})
-
 test('one that is being made again is put aside, and not taken for the new one', async () => {
   const files = { ...candidate('old'), [`work/${key}/1.png`]: 'half of the new' }
   const { takeOver, results, isPutAside, read } = await oldProject(files, [{ type: 'discard', key }, intent])
