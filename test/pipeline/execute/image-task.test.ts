@@ -8,7 +8,6 @@ import type { TaskResult } from '../../../src/pipeline/execute/task.ts'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import { refuseChanged } from '../../../src/pipeline/manifest/request-body.ts'
 import { nameWarnings } from '../../../src/pipeline/run/make.ts'
-import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
 import { images, red, blue } from '../../program/images/replies.ts'
 import { localServer } from '../../support/local-server.ts'
 import { filesField, instanceOf, taskBench, textField, valueField } from '../../support/pipeline-task.ts'
@@ -143,36 +142,6 @@ test('a name that promises another format is a warning', async () => {
     const { outcome } = await answered(images(red), hero())
     const { result } = outcome as TaskResult
     expect(nameWarnings(hero({ output }), result.outputs)).toEqual(warnings)
-  }
-})
-
-const edited = {
-  command: 'image edit',
-  fields: { image: filesField('in.png'), mask: filesField('mask.png') },
-}
-
-test.for<[string, Partial<Instance>, FaultRule[], object]>([
-  ['a busy gateway', {}, [{ action: 'status', status: 429 }], { exit: 'later', facts: { httpStatus: 429 } }],
-  [
-    'a failed server',
-    {},
-    [{ action: 'status', status: 500 }],
-    { exit: 'unknown', facts: { billed: 'maybe' } },
-  ],
-  ['a reset', {}, [{ action: 'reset' }], { exit: 'unknown', facts: { billed: 'maybe' } }],
-  ['an error under status 200', {}, [{ action: 'error-200' }], { exit: 'failed' }],
-  ['blocked content', { model: 'sandbox-block' }, [], { exit: 'failed' }],
-])('%s is an error, sent once', async ([, overrides, faults, expected]) => {
-  for (const command of [{}, edited]) {
-    const sandbox = await runningSandbox({ faults })
-    const bench = taskBench(sandbox.url)
-    writeFiles(bench.folder, { 'in.png': (await testImages(64)).png, 'mask.png': await maskPng(64) })
-    const task = bench.taskOf(hero({ ...command, ...overrides }))
-    const outcome = await executeTask(bench.shared, task).catch((error: unknown) => error)
-    expect(outcome).toMatchObject(expected)
-    expect(outcome).toBeInstanceOf(Error)
-    expect(sandbox.requests()).toHaveLength(1)
-    expect(existsSync(join(task.folder, '1.png'))).toBe(false)
   }
 })
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ModelgateError } from '../../../src/errors.ts'
@@ -87,28 +87,6 @@ test('a text of another job is the prompt, with LF and without its mark', async 
   const instance = instanceOf({ command: 'respond', model: null, fields: { input: textOfField('@up') } })
   const { body } = await sentBy(instance, { 'up.txt': '\ufeffOne\r\ntwo' })
   expect(body).toEqual({ stream: true, input: 'One\ntwo' })
-})
-
-test.for<[string, FaultRule, object]>([
-  ['a failed server', { action: 'status', status: 500 }, { exit: 'unknown', facts: { billed: 'maybe' } }],
-  ['a reset', { action: 'reset' }, { exit: 'unknown', facts: { billed: 'maybe' } }],
-  ['an error in the stream', { action: 'error-event' }, { exit: 'failed' }],
-])('%s is an error, and leaves no file', async ([, fault, expected]) => {
-  const { outcome, task } = await runOn([fault])
-  expect(outcome).toMatchObject(expected)
-  expect(existsSync(join(task.folder, '1.txt'))).toBe(false)
-})
-
-test.for<[string, object]>([
-  ['sandbox-length', { exit: 'failed', code: 'finish_length', facts: { billed: 'yes' } }],
-  ['sandbox-block', { exit: 'failed' }],
-])('the answer of %s is an error', async ([model, expected]) => {
-  for (const command of ['respond', 'generate'] as const) {
-    const fields = { [command === 'respond' ? 'input' : 'prompt']: textField('Hello') }
-    const { outcome, task } = await runOn([], instanceOf({ command, model, fields }))
-    expect(outcome).toMatchObject(expected)
-    expect(existsSync(join(task.folder, '1.txt'))).toBe(false)
-  }
 })
 
 test('what an earlier attempt has left is moved aside', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { readFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -147,35 +147,6 @@ test('a damaged video is an error, and kept under a name that is no result', asy
     facts: { billed: 'yes', remoteId: operation },
   })
   expect(readdirSync(task.folder)).toEqual(['1.damaged.mp4'])
-})
-
-const remix = {
-  command: 'video remix',
-  fields: { prompt: textField('Make it night'), source: valueField('video_sandbox_source') },
-}
-
-test.for<[string, Partial<Instance>, FaultRule[], object]>([
-  ['a busy gateway', {}, [{ action: 'status', status: 429 }], { exit: 'later', facts: { billed: 'no' } }],
-  ['a reset', {}, [{ action: 'reset' }], { exit: 'unknown', facts: { billed: 'maybe' } }],
-  ['blocked content', { model: 'sandbox-block' }, [], { exit: 'failed' }],
-  ['a failed job', { model: 'sandbox-failure' }, [], { exit: 'failed', code: 'generation_failed' }],
-  [
-    'a result that has expired',
-    { model: 'sandbox-expired' },
-    [],
-    { code: 'result_expired', facts: { billed: 'yes' } },
-  ],
-])('%s is an error, and the request is sent once', async ([, overrides, rules, expected]) => {
-  for (const command of [{}, remix]) {
-    const endpoint = command === remix ? 'video-remix' : 'video-operations'
-    const faults = rules.map((rule) => ({ ...rule, endpoint }) as const)
-    const instance = teaser({ ...command, ...overrides })
-    const { outcome, sandbox, task } = await runOn({ instance, faults })
-    expect(outcome).toMatchObject(expected)
-    expect(outcome).toBeInstanceOf(Error)
-    expect(sandbox.requests().filter(({ method }) => method === 'POST')).toHaveLength(1)
-    expect(existsSync(join(task.folder, '1.mp4'))).toBe(false)
-  }
 })
 
 test('look-ups and downloads that fail for the moment are repeated', async () => {
