@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'vitest'
@@ -52,12 +52,6 @@ export function crashProject(
     /** Runs it until it is about to do something of the given number; 0 for a run to its end. */
     runTo: (point: number, words: readonly string[] = ['--yes']): Promise<readonly string[]> =>
       runToPoint((more) => start(words, more), point),
-    /** Makes the last heartbeat of the owner one of so many seconds ago. */
-    ageOwner(seconds: number) {
-      const time = Date.now() / 1000 - seconds
-      const owners = readdirSync(runs).filter((name) => name.endsWith('.owner'))
-      for (const name of owners) utimesSync(join(runs, name), time, time)
-    },
     /** How many events are on disk. */
     lines: () => journals(runs).join('').split('\n').length - 1,
     /** All events on disk of a type. */

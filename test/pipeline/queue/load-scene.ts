@@ -18,16 +18,15 @@ export interface SceneOptions extends LoadOptions {
   readonly workers: number
   /** More words for the workers. */
   readonly words?: readonly string[]
-  readonly idempotencyHonoured?: boolean
 }
 
 /** A project, a queue, its workers and a gateway: all as processes of their own. */
 export async function loadScene(options: SceneOptions) {
-  const { start, jobs, workers, words: workerWords = [], idempotencyHonoured = true } = options
+  const { start, jobs, workers, words: workerWords = [] } = options
   const sandbox = await sandboxForTest({ keptAnswers: jobs * 2, ...options.sandbox })
   const server = await forTest(start())
   const store = temporaryFolder()
-  const project = crashProject(sandbox, loadFiles(options), { idempotencyHonoured })
+  const project = crashProject(sandbox, loadFiles(options))
   const key = canaryKey()
   const fleet = startFleet({
     workers,
@@ -36,11 +35,10 @@ export async function loadScene(options: SceneOptions) {
     words: workerWords,
     env: {
       MODELGATE_BASE_URL: sandbox.url,
-      MODELGATE_IDEMPOTENCY_HONOURED: String(idempotencyHonoured),
+      MODELGATE_IDEMPOTENCY_HONOURED: 'true',
       MODELGATE_API_KEY: key,
     },
     random: seededRandom(20_261_122),
-    isEachAlone: !idempotencyHonoured,
   })
   const words = ['--yes', '--queue', server.url, '--store', store]
   return { ...options, sandbox, server, store, project, key, fleet, words }

@@ -329,22 +329,6 @@ describe.skipIf(someServer === undefined)('a run through a queue (needs redis-se
     expect([exit, bench.sandbox.created(), document!.creates.made]).toEqual(['ok', 1, 1])
   })
 
-  test('has a remote job in its journal as soon as it is known', async () => {
-    const { bench, queue } = await benches(film)
-    queue.work()
-    const { exit, events, document } = await bench.run({}, { queue: queue.call })
-    expect(exit).toBe('ok')
-    const journal = bench.read(`.modelgate/runs/${document!.run}.jsonl`)
-    const types = journal
-      .split('\n')
-      .flatMap((line) => (line === '' ? [] : (JSON.parse(line) as { type: string }).type))
-    expect(types).toEqual(['begin', 'intent', 'job', 'result', 'end'])
-    expect(journal).toContain(`"queue":"${queue.server.identity}"`)
-    expect(events.filter(({ type }) => type === 'instance-start')).toEqual([
-      { type: 'instance-start', instance: 'film', lane: 'video', variant: 1, attempt: 1, resumed: false },
-    ])
-  })
-
   test('submits what was never submitted, and is in doubt of what is a week old', async () => {
     const { bench, queue } = await benches(single)
     const note =

@@ -13,8 +13,6 @@ interface FleetOptions {
   /** More words for each worker. */
   readonly words?: readonly string[]
   readonly random: Random
-  /** Whether no worker starts where another one has left something. */
-  readonly isEachAlone?: boolean
 }
 
 /** One place for a worker process: when it is killed, another one takes its place. */
@@ -26,7 +24,7 @@ interface Post {
 
 /** Workers as processes of the built program. */
 export function startFleet(options: FleetOptions) {
-  const { workers, queue, store, env, words = [], random, isEachAlone = false } = options
+  const { workers, queue, store, env, words = [], random } = options
   const start = (machine: string, more: readonly string[] = []): Spawned =>
     spawnProgram(['run', 'worker', '--queue', queue, '--store', store, ...words, ...more], {
       cwd: machine,
@@ -34,7 +32,7 @@ export function startFleet(options: FleetOptions) {
     })
   const posts: Post[] = []
   for (let at = 0; at < workers; at++) {
-    const machine = at % 2 === 1 && !isEachAlone ? posts[at - 1]!.machine : temporaryFolder()
+    const machine = at % 2 === 1 ? posts[at - 1]!.machine : temporaryFolder()
     posts.push({ machine, process: start(machine) })
   }
   let kills = 0
@@ -49,7 +47,7 @@ export function startFleet(options: FleetOptions) {
       const { process } = post
       process.process.kill('SIGKILL')
       await process.ended
-      if (kills++ % 2 === 1 || isEachAlone) post.machine = temporaryFolder()
+      if (kills++ % 2 === 1) post.machine = temporaryFolder()
       post.process = start(post.machine)
       return process
     },
