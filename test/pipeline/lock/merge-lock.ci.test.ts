@@ -79,20 +79,6 @@ describe.each(['', '--diff3', '--zdiff3'])('conflicts in the style %j', (style) 
       lost: new Map([['d', [block(20), block(21)]]]),
     })
   })
-
-  test('in several places, of neighbours that both add', async () => {
-    const ours = changed(base, { a: block(20), e: block(21), r: block(22) })
-    const theirs = changed(base, { aa: block(30), ee: block(31), r: block(32), rr: block(33) })
-    const { isClean, text } = gitMerge(base, ours, theirs, style)
-    expect(isClean).toBe(false)
-    const keys = { a: 20, aa: 30, e: 21, ee: 99, r: 32, rr: 33 }
-    const resolved = await resolveLock(text, file, judge(keys))
-    expect(resolved.lock).toEqual(
-      changed(base, { a: block(20), aa: block(30), e: block(21), r: block(32), rr: block(33) }),
-    )
-    expect(resolved.dropped).toEqual(['ee'])
-    expect(parseLock(formatLock(resolved.lock), file)).toEqual(resolved.lock)
-  })
 })
 
 test('of two results of one request, the one whose files are there is taken, else ours', async () => {
@@ -111,15 +97,6 @@ test('a block is kept for an instance that was renamed since, but given to no ot
     changed(base, { d: block(21) }),
   )
   expect(await resolveLock(text, file, judge({ d: 99, renamed: 20 }))).toMatchObject({ dropped: ['d'] })
-})
-
-test('marks may have no label, and within a line they are text', async () => {
-  const prompt = 'a ||||||| b ======= c >>>>>>> d <<<<<<< e'
-  const [start, ours, theirs] = [0, 20, 21].map((number) => lockOf({ d: block(number, { prompt }) }))
-  const { text } = gitMerge(start!, ours!, theirs!, '--diff3')
-  const bare = text.replaceAll(/^([<|=>]{7}).*$/gm, '$1')
-  expect(bare.match(/^.{7}$/gm)).toEqual(['<<<<<<<', '|||||||', '=======', '>>>>>>>'])
-  expect((await resolveLock(bare, file, judge({ d: 21 }))).lock).toEqual(theirs)
 })
 
 test('keys are asked for in order, with what has been decided before', async () => {

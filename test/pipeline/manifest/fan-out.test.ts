@@ -49,40 +49,6 @@ test.each<[job: string, ...mistakes: string[]]>([
   expect(await mistakesIn(`${before}  ${job}\n`)).toEqual(mistakes.map((one) => `modelgate.yaml:${one}`))
 })
 
-test('one instance stands for all until the text is there', async () => {
-  const manifest = await read(`${before}  frames:
-    each: "@scenes"
-    max_instances: 2
-    image create: { model: gpt-image-2, prompt: "\${title} \${var:style}", size: "\${size}" }
-    out: "\${id}.png"
-  late: { respond: { model: text-a, input: x, attach: "@frames[dawn]" }, out: late.txt }
-`)
-  expect(manifest.warnings).toEqual([])
-  expect(manifest.fanOuts).toEqual([
-    {
-      job: 'frames',
-      source: { text: '@scenes', instance: 'scenes', candidate: null },
-      most: 2,
-      isBounded: true,
-    },
-  ])
-  expect(manifest.instances.get('frames')).toMatchObject({ output: '', waiting: { most: 2, problem: null } })
-  expect(manifest.instances.get('late')!.references.map(({ instance }) => instance)).toEqual(['frames'])
-
-  const text =
-    '[{"id": "dawn", "title": "At dawn", "size": "1024x1024"}, {"id": "noon", "title": "b", "size": "auto"}]'
-  const expanded = await manifest.expand(new Map([['scenes', text]]))
-  expect(expanded.jobs.find(({ name }) => name === 'frames')!.instances).toEqual([
-    'frames[dawn]',
-    'frames[noon]',
-  ])
-  expect(expanded.instances.get('frames[dawn]')).toMatchObject({
-    output: 'dawn.png',
-    fields: { prompt: { text: 'At dawn Flat' }, size: { value: '1024x1024' } },
-  })
-  expect(expanded.instances.get('late')!.references.map(({ instance }) => instance)).toEqual(['frames[dawn]'])
-})
-
 test('what a reference needs and the text does not have is a mistake of the text', async () => {
   const manifest = await read(`${before}  frames:
     each: "@scenes"

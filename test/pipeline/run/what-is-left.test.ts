@@ -66,9 +66,3 @@ test.each([
   expect(group!.commands[0]).toHaveLength(2 + words + 2)
   expect(group!.message).toContain('The command names the first 20 of 50.')
 })
-
-test('a command that names none of them says nothing of their number', () => {
-  const many = Array.from({ length: 50 }, (_, at) => instance(`p${at}`, 'stale'))
-  const [group] = whatIsLeft(many, { ...named, again: [] })
-  expect(group).toMatchObject({ message: 'Run it to bring it up to date.', commands: [next()] })
-})
