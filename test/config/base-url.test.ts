@@ -1,7 +1,5 @@
-import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { normaliseBaseUrl } from '../../src/config/base-url.ts'
-import { endpointUrl } from '../../src/gateway/url.ts'
 import { failureOf } from '../support/config-place.ts'
 
 test.each([
@@ -62,21 +60,3 @@ test.each(['http://gateway.example', 'http://0.0.0.0', 'http://localhost.example
     expect(normaliseBaseUrl(text, 'flag --base-url', true).protocol).toBe('http:')
   },
 )
-
-test('any address that is accepted leads to its own host, whatever its ending', () => {
-  const segment = fc.stringMatching(/^[a-z0-9_-]{1,8}$/).filter((text) => text !== 'v1' && text !== 'v1beta')
-  fc.assert(
-    fc.property(
-      fc.domain(),
-      fc.array(segment, { maxLength: 3 }),
-      fc.constantFrom('', '/', '/v1', '/v1/', '/v1beta', '/v1beta/', '//'),
-      (host, prefix, ending) => {
-        const path = prefix.map((part) => `/${part}`).join('')
-        const base = normaliseBaseUrl(`https://${host}${path}${ending}`, 'flag --base-url')
-        expect(endpointUrl({ baseUrl: base }, '/v1/responses').href).toBe(
-          `https://${host}${path}/v1/responses`,
-        )
-      },
-    ),
-  )
-})

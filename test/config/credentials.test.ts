@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { removeKey, storedProfiles, storeKey } from '../../src/config/credentials.ts'
@@ -20,13 +20,6 @@ test('a stored key is the one that is found, in a private file', async () => {
   const { apiKey } = await resolveSettings(place.context, { profile: 'work' })
   expect((await apiKey()).value).toBe('sk-work-456789')
   expect(storedProfiles(place.context)).toEqual(['default', 'work'])
-})
-
-test('without a file there are no profiles, and nothing to remove', async () => {
-  const place = configPlace()
-  expect(storedProfiles(place.context)).toEqual([])
-  expect(await removeKey(place.context, 'default')).toMatchObject({ changed: false })
-  expect(existsSync(join(place.home, credentials))).toBe(false)
 })
 
 test('only the key of the profile is removed', async () => {

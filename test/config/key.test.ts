@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { checkKey, profileExists, type ApiKey } from '../../src/config/key.ts'
+import { checkKey, type ApiKey } from '../../src/config/key.ts'
 import { resolveSettings, type SettingFlags } from '../../src/config/settings.ts'
 import { anyText } from '../support/any-text.ts'
 import { configPlace, failureOf, type ConfigPlace, type ConfigPlaceContent } from '../support/config-place.ts'
@@ -76,13 +76,6 @@ test.each(places.map((place, index) => [place.key, index] as const))(
     expect([key.value, place.scrub(key.source)]).toEqual([places[index]?.key, places[index]?.source])
   },
 )
-
-test.each([
-  ['abcdefghijkl', 'ijkl'],
-  ['abcdefghijk', ''],
-])('of %s only %j may be shown', async (key, lastFour) => {
-  expect((await keyOf(configPlace({ env: { MODELGATE_API_KEY: key } }))).lastFour).toBe(lastFour)
-})
 
 const ways =
   'set MODELGATE_API_KEY, pass --api-key-file FILE, or set api_key_file or api_key_command in HOME/.config/modelgate/config.yaml. With --sandbox no key is needed.'
@@ -227,18 +220,6 @@ test('a credentials file that is far too large, or a pipe, says which file it is
     '10 config_invalid (config)\n' +
       'The credentials file: "HOME/.config/modelgate/credentials.json" is not a regular file.',
   )
-})
-
-test('a profile exists when a key is stored for it', async () => {
-  const stored = configPlace({ credentials: { profiles: { work: { api_key: 'a-key' } } } }).context
-  const damaged = configPlace({ credentials: 'no JSON' }).context
-  const found = [
-    await profileExists(stored, 'work'),
-    await profileExists(stored, 'lab'),
-    await profileExists(configPlace().context, 'work'),
-    await profileExists(damaged, 'work'),
-  ]
-  expect(found).toEqual([true, false, false, false])
 })
 
 test('where no home is known, a repository cannot pass for the user', async () => {
