@@ -48,39 +48,6 @@ test('code of another version of a script is not run, but replaced', async () =>
   expect(readFileSync(path).subarray(0, 32)).toEqual(whole.subarray(0, 32))
 })
 
-/** Of all files together, in bytes. */
-const sizeOf = (folder: string) =>
-  [...kept(folder).values()].reduce((sum, path) => sum + statSync(path).size, 0)
-
-test('code that was cut off is not run, and compiled again', async () => {
-  const folder = temporaryFolder()
-  await runWith(folder)
-  const size = sizeOf(folder)
-  for (const path of kept(folder).values()) writeFileSync(path, readFileSync(path).subarray(0, 1_000))
-  await runWith(folder)
-  await runWith(folder)
-  expect(sizeOf(folder) / size).toBeCloseTo(1, 1)
-})
-
-test('code for other options of V8 is not run, and compiled again', async () => {
-  const folder = temporaryFolder()
-  await runWith(folder)
-  const size = sizeOf(folder)
-  const times = () => [...kept(folder).values()].map((path) => statSync(path).mtimeMs)
-  const before = times()
-  const options = { NODE_OPTIONS: '--stack-trace-limit=7' }
-  await runWith(folder, options)
-  await runWith(folder, options)
-  expect(times().filter((time) => before.includes(time))).toEqual([])
-  expect(sizeOf(folder) / size).toBeCloseTo(1, 1)
-})
-
-test('NODE_DISABLE_COMPILE_CACHE keeps nothing', async () => {
-  const folder = temporaryFolder()
-  await runWith(folder, { NODE_DISABLE_COMPILE_CACHE: '1' })
-  expect(kept(folder).size).toBe(0)
-})
-
 // The administrator may write everywhere.
 test.skipIf(process.platform === 'win32' || process.getuid?.() === 0)(
   'a folder that cannot be written keeps nothing from running',

@@ -4,11 +4,9 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { localServer } from '../support/local-server.ts'
 import { end, head, readAll, write } from '../support/server-replies.ts'
-import { jobGateway } from '../support/job-gateway.ts'
 import { runningSandbox } from '../support/running-sandbox.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { rescuedIn } from '../program/images/image-run.ts'
-import { mp4Bytes } from '../support/video-bytes.ts'
 import { spawnProgram } from './spawn-program.ts'
 import { canaryKey } from '../support/canary-key.ts'
 
@@ -44,33 +42,6 @@ test.skipIf(cannotBeFull).each<[string, string]>([
 ])('%s to a full disk has been paid for', async (words, remark) => {
   expect(await remarkOf(words.split(' '), await sandboxEnv())).toBe(remark)
 })
-
-test.skipIf(cannotBeFull)('a look at a job to a full disk costs nothing', async () => {
-  const gateway = await jobGateway({ film: () => Buffer.from(mp4Bytes()) })
-  const env = { MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: canaryKey() }
-  expect(await remarkOf(['video', 'status', 'models/veo/operations/op0'], env)).toBeUndefined()
-})
-
-const textCommands = ['generate', 'respond'].map((name) => [name, '-m', 'sandbox-text', 'Say much.'])
-
-test.skipIf(cannotBeFull).each(textCommands)(
-  'the text of %s that a full disk does not take is rescued',
-  async (...words) => {
-    // Each call is the first that its sandbox answers: a repetition would get another answer.
-    const [gateway, other] = [await sandboxEnv(), await sandboxEnv()]
-    const whole = (await spawnProgram(words, { env: other }).ended).stdout.toString()
-    const state = temporaryFolder()
-    const env = { ...gateway, MODELGATE_STATE_DIR: state }
-    const { exit, stderr } = await spawnProgram(words, { shell: 'modelgate "$@" >/dev/full', env }).ended
-    expect(exit).toBe(10)
-    const [[name, text] = []] = rescuedIn(state)
-    expect(name).toBe(`${words[0]}.txt`)
-    expect(String(text)).toBe(whole)
-    expect(stderr).toMatch(
-      /^modelgate: Standard output cannot be written: no space left\. What was not written is kept in \/.*\.txt\.$/m,
-    )
-  },
-)
 
 const canMount = process.platform === 'linux' && process.getuid?.() === 0
 

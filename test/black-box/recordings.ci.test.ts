@@ -49,27 +49,3 @@ test('a recorder that is killed leaves no half recording, and the next one goes 
   expect((await replaying.program.ended).exit).toBe('SIGTERM')
   expect(readdirSync(folder).filter((name) => !/^(?:\d{4}-.*\.json|bodies)$/.test(name))).toEqual([])
 })
-
-test('the exit code of the process tells what was not recorded, and what was not used', async () => {
-  const folder = join(temporaryFolder(), 'calls')
-  const gateway = await localServer([
-    json({ n: 1 }),
-    json({ key: `AIza${'SyA1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q'}` }),
-  ])
-  const recording = await started(['--record', folder, '--upstream', gateway.url])
-  for (const path of ['/v1/responses', '/v1/other']) await (await fetch(recording.url + path, request)).text()
-  recording.program.process.kill('SIGTERM')
-  const recorded = await recording.program.ended
-  expect([recorded.exit, recorded.stderr]).toEqual([
-    12,
-    expect.stringContaining('1 call could not be recorded.'),
-  ])
-
-  const replaying = await started(['--replay', folder, '--strict'])
-  replaying.program.process.kill('SIGINT')
-  const replayed = await replaying.program.ended
-  expect(replayed.exit).toBe(12)
-  expect(replayed.stderr).toMatch(
-    /modelgate: 1 recording not used: 0001-post-v1-responses-[\da-f]{8}\.json\.\n$/,
-  )
-})

@@ -49,20 +49,6 @@ test('SIGINT while standard input is waited for', async () => {
   expect(stderr).toContain('modelgate: Stopped.\n')
 })
 
-test.each([
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-  ['SIGHUP', 129],
-] as const)('a shell calls the death of %s %i', async (signal, status) => {
-  const server = await localServer([sse([delta('Hello, ')], { ending: 'stall' })])
-  // The shell prints its own process, which `exec` makes that of the program.
-  const shell = '(echo "$BASHPID" >&2; exec "$NODE" "$LAUNCHER" "$@"); echo "status $?"'
-  const program = spawnProgram(call(server.url), { shell })
-  await until(() => program.stdout.length > 0 && program.stderr.includes('\n'))
-  process.kill(Number.parseInt(program.stderr), signal)
-  expect((await program.ended).stdout.toString()).toBe(`Hello, \nstatus ${status}\n`)
-})
-
 test('one SIGINT is enough although nobody reads what is left to say', async () => {
   const stream = head(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' })
   const server = await localServer([[readAll, write(stream), flood(chunk(delta('x'.repeat(10_000))))]])

@@ -71,14 +71,3 @@ test.skipIf(!hasRedis)('a worker that is stopped prints its document, with --jso
     { command: 'run worker', created: 2 },
   ])
 })
-
-test.skipIf(!hasRedis)('a worker that reaches its limit says so, and what it has done', async () => {
-  const { start } = await scene()
-  await start('run --detach').ended
-  const { exit, stdout, stderr } = await start('run worker --lanes text=1 --max-creates 1 --json').ended
-  expect([exit, stdout.toString()]).toEqual([15, ''])
-  expect(JSON.parse(stderr.toString())).toMatchObject({
-    error: { code: 'creations_limit', billed: 'yes' },
-    partial: { command: 'run worker', done: 1, created: 1 },
-  })
-})
