@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { load } from 'js-yaml'
@@ -176,22 +176,6 @@ test('the shell script: exit codes are those of the program, and two at once are
 function refusal(log: string): string {
   return /^mkdir: .*\n/.exec(log)?.[0] ?? ''
 }
-
-test('the shell script: a run that leaves nothing takes nothing away', async () => {
-  const { sandbox, machine, key } = await scene()
-  const keep = join(machine.root, 'kept')
-  const env = { MODELGATE_BASE_URL: sandbox.url, MODELGATE_API_KEY: key }
-  await shell(machine, [script, keep, '--generate'], env).ended
-  machine.checkout({ 'modelgate.yaml': 'jobs: [' })
-  expect((await shell(machine, [script, keep, '--generate'], env).ended).exit).toBe(2)
-  machine.checkout(three)
-  renameSync(join(keep, 'contact-sheet.html'), join(keep, 'old.html'))
-  expect((await shell(machine, [script, keep, '--generate'], env).ended).exit).toBe(0)
-  expect([sandbox.created(), readFileSync(join(keep, 'contact-sheet.html'), 'utf8').length > 0]).toEqual([
-    3,
-    true,
-  ])
-})
 
 test('the recipes use the version of this checkout', () => {
   expect(readPage('examples/pipelines/gitlab-ci.yml')).toContain(`modelgate:${version}\n`)

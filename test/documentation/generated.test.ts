@@ -1,8 +1,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { titlesOfClient } from '../support/client-tests.ts'
-import { markdownTable } from '../support/markdown-table.ts'
-import { generatedBlocks, replaceBlocks } from '../support/generated-blocks.ts'
+import { generatedBlocks } from '../support/generated-blocks.ts'
 import { generatedFiles } from '../support/generated-files.ts'
 import { projectRoot, readPage, userPages } from '../support/pages.ts'
 import { loadedProgram } from '../support/program-tree.ts'
@@ -22,26 +21,6 @@ test('every generated block has one place', async () => {
   expect(names.toSorted()).toEqual(Object.keys(generatedBlocks(await loadedProgram())).toSorted())
 })
 
-describe('generated blocks', () => {
-  const text = 'a\n<!-- generated:x -->\nold\n<!-- /generated -->\nb\n'
-
-  test('are replaced between their markers, again and again', () => {
-    const once = replaceBlocks(text, { x: 'new' })
-    expect(once).toBe('a\n<!-- generated:x -->\n\nnew\n\n<!-- /generated -->\nb\n')
-    expect(replaceBlocks(once, { x: 'new' })).toBe(once)
-  })
-
-  test('with an unknown name are refused', () => {
-    expect(() => replaceBlocks(text, { y: 'new' })).toThrow('No block is called x.')
-  })
-})
-
-test('tables keep their columns, whatever the cells contain', () => {
-  expect(markdownTable(['a', 'what'], [['long one', 'x|y']])).toBe(
-    ['| a        | what |', '| -------- | ---- |', '| long one | x\\|y |'].join('\n'),
-  )
-})
-
 describe('what is said of the code names what is there', () => {
   const names = ['src', 'test', 'bin', 'docs', 'build', 'action/src']
     .flatMap((folder) =>
@@ -58,33 +37,6 @@ describe('what is said of the code names what is there', () => {
     )
     const missing = named.filter((path) => !names.some((name) => name === path || name.endsWith(`/${path}`)))
     expect([named.length > 10, missing]).toEqual([true, []])
-  })
-
-  test.each(['docs/architecture.md', '.github/CONTRIBUTING.md'])('functions of %s', (document) => {
-    const text = readFileSync(new URL(document, projectRoot), 'utf8')
-    const named = [...text.matchAll(/`([a-z]+[A-Z]\w*)`/g)].map(([, name]) => name!)
-    const source = names
-      .filter((path) => /^src\/.*\.ts$/.test(path))
-      .map((path) => readFileSync(new URL(path, projectRoot), 'utf8'))
-      .join('\n')
-    const missing = named.filter((name) => !new RegExp(`\\b${name}\\b`).test(source))
-    expect([named.length > 1, missing]).toEqual([true, []])
-  })
-
-  test('what the example of CONTRIBUTING.md imports', () => {
-    const text = readFileSync(new URL('.github/CONTRIBUTING.md', projectRoot), 'utf8')
-    const imports = [...text.matchAll(/^import (?:type )?\{ (.*) \} from '(.*)'$/gm)]
-      .map(([, list, path]) => ({
-        list: list!.replaceAll('type ', '').split(', '),
-        file: new URL(path!, new URL('src/operations/', projectRoot)),
-      }))
-      // The files that a reader would write first.
-      .filter(({ file }) => !file.pathname.endsWith('/tokens.ts'))
-    const missing = imports.flatMap(({ list, file }) => {
-      const source = readFileSync(file, 'utf8')
-      return list.filter((name) => !new RegExp(`^export .*\\b${name}\\b`, 'm').test(source))
-    })
-    expect([imports.length, missing]).toEqual([8, []])
   })
 })
 

@@ -75,14 +75,6 @@ test.each(['linux-x64', 'windows-x64'])('the same files give the same bytes for 
   expect(readFileSync(pack(platform))).toEqual(readFileSync(pack(platform)))
 })
 
-test.each([
-  ['linux-x64', '.tar.gz'],
-  ['windows-x64', '.zip'],
-])('the bill of materials of %s lies beside the archive', (platform, ending) => {
-  const bill = pack(platform).replace(ending, '.cdx.json')
-  expect(readFileSync(bill, 'utf8')).toBe('{"bomFormat":"CycloneDX"}\n')
-})
-
 test('a platform that no release is made for is refused', () => {
   expect(() => pack('linux-riscv64')).toThrow('No release is made for linux-riscv64.')
 })

@@ -11,12 +11,6 @@ interface Job {
   readonly steps?: readonly { readonly run?: string }[]
 }
 
-interface Matrix {
-  readonly system: readonly string[]
-  readonly node: readonly number[]
-  readonly include?: readonly { readonly system: string; readonly node: number }[]
-}
-
 interface Workflow {
   readonly permissions?: Readonly<Record<string, string>>
   readonly concurrency?: object
@@ -75,21 +69,4 @@ test('of a release only those jobs may write that publish', () => {
     ['image', 'packages', 'id-token', 'attestations'],
     ['publish', 'contents'],
   ])
-})
-
-test('the black-box suite runs on Linux, macOS and Windows, and by the night with every Node that is served', () => {
-  const tried = ['ci.yml', 'nightly.yml'].flatMap((file) => {
-    const { text } = workflows.find(({ name }) => name === file)!
-    const {
-      system,
-      node,
-      include = [],
-    } = (parse(text) as { jobs: Record<string, { strategy: { matrix: Matrix } }> }).jobs['black-box']!
-      .strategy.matrix
-    const pairs = system.flatMap((one) => node.map((version) => ({ system: one, node: version })))
-    return [...pairs, ...include].map((one) => `${one.system} ${one.node}`)
-  })
-  const systems = ['ubuntu-24.04', 'ubuntu-24.04-arm', 'macos-15', 'macos-15-intel', 'windows-2025']
-  const all = systems.flatMap((system) => [22, 24, 26].map((node) => `${system} ${node}`))
-  expect(tried.toSorted()).toEqual(all.toSorted())
 })
