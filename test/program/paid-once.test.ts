@@ -144,20 +144,6 @@ test.each(rows)(
   },
 )
 
-test.each(['image', 'video'] as const)(
-  'what is made and cannot be had from a closed port: %s',
-  async (kind) => {
-    const { cwd, run, created } = await brokenGateway(kind, 'closed')
-    writeFileSync(join(cwd, 'modelgate.yaml'), `version: 1\njobs:\n  boat:\n    ${kinds[kind].manifest}\n`)
-    for (const _ of [1, 2]) expect([(await run('run')).code, created()]).toEqual([11, 1])
-    for (const words of [kinds[kind].command, 'wait --last', 'wait --last']) {
-      const { code, err } = await run(words)
-      expect([code, created()]).toEqual([11, 2])
-      expect(err).toContain('modelgate wait ')
-    }
-  },
-)
-
 test('an image that is gone is told as paid for and gone, also by wait', async () => {
   const { run, created } = await brokenGateway('image', text('', { status: 410 }))
   for (const words of [kinds.image.command, 'wait --last']) {

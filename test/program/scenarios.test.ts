@@ -88,15 +88,6 @@ const scenarios: readonly Scenario[] = [
     error: paid,
   },
   {
-    name: 'an answer that is not JSON although a schema was given',
-    flags: person,
-    reply: ({ delta, end }) => sse([delta('Ada.'), end]),
-    exit: 14,
-    stdout: 'Ada.\n',
-    says: /JSON/,
-    error: paid,
-  },
-  {
     name: 'the stream breaks off while a file is being written',
     flags: ['-o', 'answer.txt'],
     reply: ({ delta }) => sse([delta('Hello, ')], { ending: 'reset' }),

@@ -99,17 +99,6 @@ test('of two programs that write the same name both keep their image', async () 
   expect(contents.sort()).toEqual([base64(red), base64(blue)].sort())
 })
 
-test('--force replaces what appears meanwhile', async () => {
-  const { promise: there, resolve: go } = Promise.withResolvers<void>()
-  const { server, run, cwd, read } = await given(inTwo(red, there))
-  const ended = run([...create, '-o', 'x.png', '--force'])
-  await until(() => server.taken > 0)
-  writeFiles(cwd, { 'x.png': 'theirs' })
-  go()
-  expect((await ended).out).toBe('x.png\n')
-  expect(read('x.png').equals(red)).toBe(true)
-})
-
 test('Ctrl-C keeps the images that have come, and nothing half', async () => {
   const text = JSON.stringify(resultOf(red, large))
   const server = await localServer([

@@ -192,7 +192,7 @@ test.each(cases)('%s', async (_, words, one) => {
   expect(server.requests.length, 'creations').toBe(1)
 })
 
-test.each(cases)('%s, as JSON and as JSON lines', async (_, words, one) => {
+test.each(cases)('%s, as JSON', async (_, words, one) => {
   const names = Object.keys(one.files ?? {})
   const isDocument = one.exit === 0 || one.exit === 12
   const { code, out, err } = await runGiven([...words, '--json'], one.reply)
@@ -205,20 +205,6 @@ test.each(cases)('%s, as JSON and as JSON lines', async (_, words, one) => {
   expect(isDocument ? {} : document.error).toMatchObject(
     isDocument ? {} : { exit_code: one.exit, ...(one.code !== undefined && { code: one.code }) },
   )
-
-  const told = await runGiven([...words, '--jsonl'], one.reply)
-  const events = told.out
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Json)
-  for (const event of events) expect(await problemsBySchema('events', event)).toEqual([])
-  expect([told.code, events[0].type, events.at(-1).type]).toEqual([
-    one.exit,
-    'start',
-    isDocument ? 'end' : 'error',
-  ])
-  const saved = events.filter(({ type }) => type === 'image-save').map(({ file }) => file.path)
-  expect(saved).toEqual(names)
 })
 
 test('a reply of which a part is broken keeps what it said of the others', async () => {

@@ -26,7 +26,7 @@ const response = (status: string, more: object = {}) => {
 const completed = response('completed', { output: answer('Hello.'), completed_at: 3 })
 const start = ['respond', '-m', 'm', '--background', 'Say hello.']
 const workspaceOf = (server: { readonly url: string }) => videoWorkspace(server, [])
-const { given, runGiven } = answeredBy(workspaceOf)
+const { given } = answeredBy(workspaceOf)
 
 /** What is on record of background responses. */
 async function recordsOf({ home }: VideoWorkspace) {
@@ -52,11 +52,6 @@ test('--json prints the document with id and state, --raw the object of the gate
   const { out } = await run([...start, '--json'])
   expect(JSON.parse(out)).toMatchObject({ command: 'respond', id: 'resp_1', state: 'queued', text: '' })
   expect((await run([...start, '--raw'])).out).toBe(`${JSON.stringify(queued)}\n`)
-})
-
-test('a reply that is complete already is printed as usual', async () => {
-  const { code, out } = await runGiven(start, json(completed))
-  expect([code, out]).toEqual([0, 'Hello.\n'])
 })
 
 test.each([
@@ -85,13 +80,6 @@ test.each([
   expect(err).toContain(record!.idempotency_key)
   const last = await workspace.run(['wait', '--last'])
   expect([last.code, last.err]).toEqual([2, expect.stringContaining(record!.idempotency_key)])
-})
-
-test('a request that was rejected leaves nothing on record', async () => {
-  const reply = json({ error: { message: 'No such model.' } }, { status: 404 })
-  const workspace = await given(reply)
-  expect((await workspace.run(start)).code).toBe(4)
-  expect(await recordsOf(workspace)).toEqual([])
 })
 
 test('--no-store is a warning: the answer may not be there later', async () => {

@@ -57,15 +57,3 @@ test.for([[[]], [['--no-stream']]])(
     expect(citations).toMatchObject([{ url: 'https://example.com/sandbox/1' }])
   },
 )
-
-test('a request for approval is answered with the id that was shown', async () => {
-  const { run } = await workspace()
-  const first = await run('Rivers sandbox:approval', '--json')
-  const { response } = JSON.parse(first.out)
-  const asked = response.output.find(({ type }: { type: string }) => type === 'mcp_approval_request')
-  const approved = await run('--previous-response-id', response.id, '--approve', asked.id)
-  expect(approved.err).toMatch('remote tool call: sandbox.search')
-  expect([approved.code, approved.out]).toEqual([0, expect.stringContaining('The tool search answered')])
-  const denied = await run('--previous-response-id', response.id, '--deny', asked.id)
-  expect([denied.code, denied.out]).toEqual([0, expect.stringContaining('search was not approved')])
-})

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { end, head, hold, json, readAll, reset, text, write } from '../../support/server-replies.ts'
@@ -190,18 +190,6 @@ test('a job on record knows its gateway, so that no address has to be configured
   const again = ['remix', '-m', 'sora-2', '--last', 'Day', '--no-wait']
   expect(await run(again, { env: unset })).toMatchObject({ code: 0, out: 'video_next\n' })
   expect((await run(['wait', videoId, '-o', 'x.mp4'], { env: unset })).out).toBe('x.mp4\n')
-})
-
-test('a key of another profile than that of the job is sent nowhere', async () => {
-  const { server, home, run } = await given(video('queued'), video('queued'))
-  const folder = join(home, '.config/modelgate')
-  mkdirSync(folder, { recursive: true })
-  const profiles = { here: { base_url: server.url }, there: {} }
-  writeFileSync(join(folder, 'config.json'), JSON.stringify({ profiles }))
-  await run([...remix, '--no-check', '--no-wait', '--profile', 'here'], { env: unset })
-  expect((await run(['status', '--last'], { env: unset })).code).toBe(0)
-  const other = await run(['status', '--last', '--profile', 'there'], { env: unset })
-  expect([other.code, other.err]).toEqual([2, expect.stringContaining('and no gateway is configured.')])
 })
 
 test.each([

@@ -191,14 +191,6 @@ test('--timeout bounds the download after the wait, too', async () => {
   expect([code, out]).toEqual([0, 'x.mp4\n'])
 })
 
-test('the command that resumes names what finds the same gateway again', async () => {
-  const { server, run, paste } = await given(started, finished(['/a.mp4']), film())
-  const env = { MODELGATE_BASE_URL: undefined }
-  const { err } = await run([...generate, '--base-url', server.url, '-o', 'x.mp4'], { env })
-  const { code, out } = await paste(err, { env })
-  expect([code, out]).toEqual([0, 'x.mp4\n'])
-})
-
 test.each([
   ['interrupt', 130],
   ['terminate', 143],
