@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { KeysDocument } from '../../src/events/checks.ts'
@@ -59,12 +59,6 @@ test.each<[words: string, overrides: TestOverrides, code: number, err: string]>(
   const result = await run(place, words, overrides)
   expect(result).toEqual({ code, out: '', err: expect.stringContaining(`modelgate: ${err}\n`) })
   expect(storedIn(place)).toBeUndefined()
-})
-
-test('login from a file', async () => {
-  const place = configPlace({ files: { 'project/key.txt': `${key}\r\n` } })
-  expect((await run(place, 'login --api-key-file key.txt')).code).toBe(0)
-  expect(storedIn(place)).toEqual({ default: { api_key: key } })
 })
 
 test('login asks the gateway: a key that it refuses is not stored', async () => {
@@ -202,23 +196,6 @@ test('status: every profile, its source, and nothing of a key but four character
   expect((await status(place, 'status --profile command')).rows[0]?.[2]).toBe('cdef')
   const short = JSON.parse((await run(place, 'status --json --profile short')).out) as KeysDocument
   expect(short.profiles[0]!.warning).toBe('A key of fewer than 8 characters is too short to be hidden.')
-})
-
-test('status: a file that others can read is told, with exit 2', async () => {
-  const place = configPlace({ credentials: { profiles: { default: { api_key: key } } } })
-  chmodSync(join(place.home, '.config/modelgate/credentials.json'), 0o644)
-  const { code, rows } = await status(place)
-  expect(code).toBe(2)
-  expect(rows).toEqual([
-    [
-      'default',
-      'current',
-      '',
-      '',
-      '',
-      expect.stringMatching(/credentials\.json: other users can read your keys\. Run: chmod 600 /) as string,
-    ],
-  ])
 })
 
 test('status --check: what the gateway says', async () => {

@@ -62,8 +62,6 @@ const cases: Case[] = endpoints.flatMap(([command, { fields }]) =>
 
 const named = (chosen: readonly Case[]) => chosen.map((one) => [`${one.command} ${one.flag}`, one] as const)
 
-const typesOf = ({ type }: Field): readonly string[] => (typeof type === 'string' ? [type] : type)
-
 const at = (body: unknown, path: readonly string[]) =>
   path.reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], body)
 
@@ -119,16 +117,6 @@ test.each(named(cases.filter((one) => one.field.nullable && hasValue(one))))(
   '%s takes null',
   async (_, one) => {
     expect(at(await bodyOf(one.command, given(one, ['null'])), one.path)).toBe(null)
-  },
-)
-
-test.each(named(cases.filter((one) => !one.field.nullable && hasValue(one))))(
-  '%s does not turn the word null into nothing',
-  async (_, one) => {
-    const value = at(await bodyOf(one.command, ['--no-validate', ...given(one, ['null'])]), one.path)
-    const isText = ['string', 'integer', 'number'].some((type) => typesOf(one.field).includes(type))
-    const isList = one.field.items?.type === 'string'
-    expect(value).toEqual(isList ? ['null'] : isText ? 'null' : null)
   },
 )
 

@@ -1,13 +1,11 @@
-import { Command, type Option } from 'commander'
 import { describe, expect, test } from 'vitest'
-import { generateExamples, registerGenerate } from '../../src/commands/generate.ts'
-import { registerRespond, respondExamples } from '../../src/commands/respond.ts'
+import { generateExamples } from '../../src/commands/generate.ts'
+import { respondExamples } from '../../src/commands/respond.ts'
 import { exitCodes } from '../../src/errors.ts'
 import { commandEntries } from '../../src/command-entries.ts'
 import { recordCall } from '../support/call-records.ts'
 import { runMain } from '../support/run-main.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
-import { testContext } from '../support/test-context.ts'
 import { configured, wholeCall } from '../support/text-call.ts'
 
 const calls = [
@@ -143,42 +141,6 @@ test.each([
   expect([code, out]).toEqual([2, ''])
   expect(err).toContain(`modelgate: ${message}\n`)
 })
-
-/** Every option of a command, those that are hidden too. */
-function optionsOf(name: 'generate' | 'respond'): Option[] {
-  const program = new Command('modelgate')
-  program.enablePositionalOptions()
-  const command = program.command(name)
-  const register = name === 'generate' ? registerGenerate : registerRespond
-  register(command, testContext())
-  return [...command.options]
-}
-
-test.each(['generate', 'respond'] as const)(
-  '%s --help lists every flag once, the common ones first',
-  async (name) => {
-    const { out } = await runMain([name, '--help', '--all'])
-    const options = optionsOf(name).filter(({ long }) => long !== '--version')
-    expect(options.length).toBeGreaterThan(60)
-    const unnamed = options.filter(({ long }) => !new RegExp(`${long}(?![\\w-])`).test(out))
-    const timesListed = ({ flags }: Option) => out.split(`\n  ${flags} `).length - 1
-    const wronglyListed = options.filter((option) => timesListed(option) !== (option.hidden ? 0 : 1))
-    expect({ unnamed, wronglyListed }).toEqual({ unnamed: [], wronglyListed: [] })
-    const headings = [...out.matchAll(/^\S.*:$/gm)].map(([heading]) => heading)
-    expect(headings).toEqual([
-      'Examples:',
-      'Arguments:',
-      'Options:',
-      'Fields of the request (JSON is inline, @file or @-):',
-      'Request:',
-      'Output:',
-      'Input:',
-      'Money:',
-      'Gateway:',
-    ])
-    expect(out.indexOf('--model')).toBeLessThan(out.indexOf('--attach'))
-  },
-)
 
 test.each([
   ['jobs', ['--model', '--output', '--force', '--strict', '--curl'], ['--json', '--dry-run']],

@@ -60,31 +60,6 @@ test('jobs are listed newest first: for a person, a script and a program', async
   expect(events[1]!.job!.idempotency_key).toBe('key-lost')
 })
 
-test('on a terminal it is told how old the states of running jobs are', async () => {
-  const { add, clock, folder } = machine()
-  const list = (words: readonly string[] = []) =>
-    runMain(['jobs', ...words], {
-      env: { MODELGATE_STATE_DIR: folder, NO_COLOR: '1' },
-      clock,
-      terminal: true,
-    })
-  await add({ id: 'video_done', state: 'completed' })
-  await clock.advance(60_000)
-  expect(await list()).toMatchObject({
-    err: '',
-    out: expect.stringMatching(/video_done +completed +61 s ago/),
-  })
-  await add({ id: 'video_1', state: 'in_progress' })
-  expect((await list()).err).toBe('')
-  await clock.advance(15 * 60_000)
-  const note = 'The running job is shown as last seen, 15 min ago; --refresh looks again.\n'
-  expect((await list()).err).toBe(note)
-  await add({ id: 'video_2', state: 'pending' })
-  expect((await list()).err).toBe(note.replace('The running job is', 'Running jobs are'))
-  expect((await list(['-q'])).err).toBe('')
-  expect((await list(['--state', 'completed'])).err).toBe('')
-})
-
 test('--limit and --state choose', async () => {
   const { add, ids, list } = machine()
   for (const at of [1, 2, 3]) await add({ id: `video_${at}`, state: at === 2 ? 'completed' : 'pending' })

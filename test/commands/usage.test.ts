@@ -231,14 +231,6 @@ test('a wide terminal gets every column that has something in it', async () => {
   `)
 })
 
-test.each([80, 60, 40])('a terminal of %i columns gets what fits', async (columns) => {
-  const { run } = await machine()
-  const { out } = await run([], { terminal: true, columns })
-  expect(out.split('\n').every((line) => line.length <= columns)).toBe(true)
-  expect(out).toMatch(/^MODEL +CALLS .*ESTIMATE\nwriter +4 .*2\.80 USD \+ \?\n/)
-  expect(out).toMatch(/\ntotal +11 .*4\.06 USD \+ \?\n$/)
-})
-
 test('without prices it counts, and says so', async () => {
   const { run } = await machine([calls[0]!], '')
   const { out, err } = await run([], { terminal: true, columns: 80 })

@@ -216,26 +216,6 @@ test.each<[string, readonly string[], RegExp]>([
   expect([exit, lines.join('\n')]).toEqual([2, expect.stringMatching(says)])
 })
 
-test('a file that exists is found before anything is sent', async () => {
-  expect(await refused(['-o', 'a.png', 'A boat'])).toMatchObject({ exit: 10 })
-})
-
-test('every problem is told at once', async () => {
-  const words = '--sample-count two --duration-seconds 4.5 --image none.png -o {id}/x.mp4'.split(' ')
-  const { exit, lines } = await refused([...words, 'A boat'])
-  expect([exit, lines.length]).toEqual([2, 4])
-})
-
-test('--no-validate sends what the contract refuses', async () => {
-  const body = await bodyOf(['--no-validate', '--set', 'parameters.sampleCount="9"', 'A boat'])
-  expect(body).toEqual({ instances: [{ prompt: 'A boat' }], parameters: { sampleCount: '9' } })
-})
-
-test('a model of a list of models has its prefix taken off', async () => {
-  const { request } = await videoCall(['generate', '-m', 'models/veo', 'A boat'], { cwd })
-  expect(request.model).toBe('veo')
-})
-
 test('the model comes from the environment, and is missed', async () => {
   const env = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080' }
   const named = await videoCall(['generate', 'A boat'], { env: { ...env, MODELGATE_VIDEO_MODEL: 'e' }, cwd })

@@ -57,10 +57,3 @@ test('a model of another family is refused, and sent with --no-validate', async 
   const { request } = await videoCall([...words, '--no-validate'], { cwd })
   expect(request.model).toBe('gpt-image-2')
 })
-
-test('the model of --body is the model', async () => {
-  const { request } = await videoCall(['remix', '--body', '{"model":"own"}', 'video_1', 'Make it night'], {
-    cwd,
-  })
-  expect(request.body).toEqual({ model: 'own', prompt: 'Make it night' })
-})

@@ -75,14 +75,6 @@ test('while nothing is read, Ctrl-C is passed on, and takes back what was typed'
   expect(await next).toBe('two')
 })
 
-test('keys that end no line, as Alt-Enter, leave the message open', async () => {
-  const { type, read } = reader()
-  const message = read()
-  type('one\u001b\r')
-  type('two\r')
-  expect(await message).toBe('onetwo')
-})
-
 describe('a message of several lines', () => {
   test.each([
     ['a block', '"""\rone\r\r  two"""\r', 'one\n\n  two'],
@@ -121,20 +113,6 @@ test('a message of several lines is recalled in one, and sent as it was', async 
   type('\u001b[A!\r')
   expect(await first).toBe('old\none!')
   expect(added).toEqual(['old\none!'])
-})
-
-test('the terminal is given back', () => {
-  const { close, modes } = reader()
-  close()
-  expect([modes[0], modes.at(-1)]).toEqual([true, false])
-})
-
-test('a thousand pasted lines are one message', async () => {
-  const { type, read } = reader()
-  const message = read()
-  const text = Array.from({ length: 1000 }, (_, line) => `line ${line}`).join('\n')
-  type(`${paste(text)}\r`)
-  expect(await message).toBe(text)
 })
 
 /** What the reader itself may send to a terminal: positions, and what pastes are marked by. */

@@ -128,37 +128,6 @@ test.each([
   expect(lines.slice(2, -2)).toEqual(shown)
 })
 
-test('the same at 40 columns, in colour', async () => {
-  const { lines, bytes } = await chat({ ...wholeWay, columns: 40, env: { NO_COLOR: '' } })
-  expect(lines).toEqual(['Chat with some-model: /help, Ctrl-D', ...shownTalk])
-  expect(bytes).toContain('\u001b[36m> \u001b[39m')
-})
-
-test('20 pasted lines are one message, shown before it is sent', async () => {
-  const text = Array.from({ length: 20 }, (_, at) => `line ${at + 1} of what is pasted`).join('\n')
-  const { bodies, screens } = await chat({
-    replies: [says('Well.')],
-    type: [
-      { when: '> ', keys: paste(text) },
-      { when: 'line 20 of what', keys: '\r' },
-      { when: /Well\.[^]*> /, keys: '\u0004' },
-    ],
-  })
-  expect(bodies.map(({ input }) => input)).toEqual([text])
-  expect(screens[1]).toMatchSnapshot()
-})
-
-test('what is typed while an answer comes is the next message', async () => {
-  const { bodies } = await chat({
-    replies: [says('The first answer.'), says('The second answer.')],
-    type: [
-      { when: '> ', keys: 'one\rtwo\r' },
-      { when: /second answer\.[^]*> /, keys: '\u0004' },
-    ],
-  })
-  expect(bodies.map(({ input }) => input)).toEqual(['one', 'two'])
-})
-
 test('what goes wrong with one message does not end the chat', async () => {
   const { lines, bodies, exitCode } = await chat({
     replies: [

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { array, assert, asyncProperty, string } from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -7,7 +7,6 @@ import type { Place } from '../../../src/commands/completion/live-values.ts'
 import { JobStore } from '../../../src/files/calls/job-store.ts'
 import type { NewJob } from '../../../src/files/calls/job-record.ts'
 import { recordCall, type RecordedCall } from '../../support/call-records.ts'
-import { programTree } from '../../support/program-tree.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { runs } from '../../support/sample.ts'
 
@@ -149,12 +148,6 @@ describe('nothing is said', () => {
     },
   )
 
-  test('of an earlier version, whose records the next command takes over: TAB writes nothing', async () => {
-    mkdirSync(join(stateFolder(), 'jobs/20261122T000000000-0123456789abcdef'), { recursive: true })
-    expect(await values('videos')).toEqual([])
-    expect(readdirSync(stateFolder())).toEqual(['jobs'])
-  })
-
   test('of files that cannot be read', async () => {
     const folder = join(place.home, '.config/modelgate')
     mkdirSync(join(folder, 'config.yaml'), { recursive: true })
@@ -180,30 +173,6 @@ test('whatever a file holds, each line is one value that no shell or terminal ac
     }),
     runs(25),
   )
-})
-
-test('the scripts ask where an id, a model, a profile or a number is expected', async () => {
-  const { children, flags } = await programTree()
-  const asked = new Map<string, string>()
-  const collectFrom = (nodes: typeof children) => {
-    for (const { path, argument, children: below } of nodes) {
-      if (argument?.live !== undefined) asked.set(path, argument.live)
-      collectFrom(below)
-    }
-  }
-  collectFrom(children)
-  expect(Object.fromEntries(asked)).toMatchObject({
-    wait: 'jobs',
-    models: 'models',
-    'log show': 'calls',
-    cancel: 'responses',
-    'video remix': 'videos',
-    'video status': 'videos',
-  })
-  const live = flags.flatMap(({ names, value }) =>
-    value?.live === undefined ? [] : [[names.at(-1), value.live]],
-  )
-  expect(live).toEqual([['--profile', 'profiles']])
 })
 
 describe('the jobs of a manifest', () => {

@@ -107,23 +107,6 @@ describe('a conversation file', () => {
     })
   })
 
-  test('an edit makes what the gateway has kept another conversation', async () => {
-    const machine = await conversationMachine()
-    const { run, bodyOf } = machine
-    await run(['respond', ...talk, 'First'])
-    await run(['respond', ...talk, 'Second'])
-    file(machine).edit((text) => text.replace('content: First', 'content: Other'))
-    const { body } = await bodyOf(['respond', ...talk, 'Third'])
-    expect(body).not.toHaveProperty('previous_response_id')
-    expect(body['input']).toMatchObject([
-      { role: 'user', content: 'Other' },
-      { role: 'assistant' },
-      { role: 'user', content: 'Second' },
-      { role: 'assistant' },
-      { role: 'user' },
-    ])
-  })
-
   test('encrypted reasoning goes back, also beside an edited answer', async () => {
     const machine = await conversationMachine()
     const { run, bodyOf } = machine
@@ -181,24 +164,6 @@ describe('a conversation file', () => {
     expect(file(machine).text).toContain('My key is')
     expect(file(machine).text).not.toContain('some-key-0123')
     expect((await machine.run(['respond', ...talk, recall])).code).toBe(0)
-  })
-
-  test('JSON where its name says so', async () => {
-    const machine = await conversationMachine()
-    await machine.run(['generate', '--conversation-file', 'talk.json', 'My name is Ada'])
-    expect(JSON.parse(file(machine, 'talk.json').text)).toMatchObject({
-      version: 2,
-      style: 'generate',
-      gateway: expect.stringMatching(/^http:/) as string,
-      model: 'sandbox-text',
-      messages: [
-        { role: 'user', parts: [{ text: 'My name is Ada' }] },
-        { role: 'model', parts: [{ text: expect.stringContaining('Ada') as string }] },
-      ],
-    })
-    expect((await machine.run(['generate', '--conversation-file', 'talk.json', recall])).out).toContain(
-      'Ada”.',
-    )
   })
 
   test('keeps a part of an answer, which the gateway has not', async () => {

@@ -3,12 +3,11 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { main } from '../../../src/main.ts'
 import { canaryKey, expectNoKey } from '../../support/canary-key.ts'
-import { canMakeCertificates, makeCertificate } from '../../support/certificate.ts'
 import { configPlace, type ConfigPlaceContent } from '../../support/config-place.ts'
 import { closedPort, localServer } from '../../support/local-server.ts'
 import { problemsBySchema } from '../../support/output-validator.ts'
 import { call, runningSandbox } from '../../support/running-sandbox.ts'
-import { json, readAll, stall, text } from '../../support/server-replies.ts'
+import { readAll, stall, text } from '../../support/server-replies.ts'
 
 /** `modelgate init` without a terminal, in a home of its own. */
 async function init(argv: readonly string[], content: ConfigPlaceContent = {}) {
@@ -121,19 +120,6 @@ test('a gateway without a list of models is taken', async () => {
   })
   expect(JSON.parse(out)).toMatchObject({ gateway: 'lists none' })
   expect(config).toBe(`${comment}base_url: ${server.url}\n`)
-})
-
-test.runIf(canMakeCertificates)('an authority of one’s own is named, and kept', async () => {
-  const { key, cert } = makeCertificate()
-  const list = json({ data: [{ id: 'a' }] })
-  const server = await localServer([list], { tls: { key, cert }, verify: false })
-  const argv = ['--yes', '--base-url', server.url]
-  const unknown = await init(argv)
-  expect(unknown).toMatchObject({ code: 6, config: undefined })
-  expect(unknown.err).toContain('hint: Name the certificate authority with --ca-file')
-  const known = await init([...argv, '--ca-file', '../ca.pem'], { files: { 'ca.pem': cert } })
-  expect(known.code).toBe(0)
-  expect(known.config).toMatch(/^ca_file: .*\/ca\.pem$/m)
 })
 
 test('--no-check writes what nobody has tried', async () => {

@@ -115,16 +115,3 @@ test('what was set can be read back, and no prototype ever changes', () => {
   )
   expect(prototypes.map((prototype) => Reflect.ownKeys(prototype))).toEqual(before)
 })
-
-test('every path that is written with escapes is read as it was meant', () => {
-  const name = anyText({ minLength: 1, maxLength: 5 }).filter(
-    (text) => !/^(__proto__|constructor|prototype)$/.test(text),
-  )
-  fc.assert(
-    fc.property(fc.array(name, { minLength: 1, maxLength: 8 }), (path) => {
-      const written = path.map((part) => part.replaceAll(/[\\.=[\]]/g, String.raw`\$&`)).join('.')
-      expect(parseSet(`${written}=1`)).toEqual({ path, value: 1 })
-    }),
-    runs(2000),
-  )
-})

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
 import {
@@ -10,7 +9,6 @@ import {
   askYesNo,
   canAsk,
 } from '../../../../src/commands/shared/input/questions.ts'
-import { Interrupted } from '../../../../src/errors.ts'
 import { memorySink } from '../../../support/memory-sink.ts'
 import { pipedInput } from '../../../support/piped-input.ts'
 import { questionTerminal } from '../../../support/question-terminal.ts'
@@ -23,11 +21,8 @@ test.each<['terminal' | 'pipe', boolean, Record<string, string>, boolean, boolea
   ['terminal', false, {}, false, false],
   ['terminal', true, {}, true, false],
   ['terminal', true, { CI: 'true' }, false, false],
-  ['terminal', true, { CI: '1' }, false, false],
   ['terminal', true, { CI: 'false' }, false, true],
-  ['terminal', true, { CI: '0' }, false, true],
   ['terminal', true, { CI: '' }, false, true],
-  ['terminal', true, { CI_JOB: 'x' }, false, true],
 ])(
   'at a %s, an output that is one: %s, in %j, --no-input: %s, one can ask: %s',
   (kind, isTerminal, env, noInput, can) => {
@@ -42,7 +37,6 @@ function terminal() {
 }
 
 const choices = ['one', 'two', 'three'].map((value) => ({ value, name: value }))
-let checks = 0
 
 type Ask = (context: TestContext) => Promise<unknown>
 type Steps = readonly (readonly [shown: string, keys: string])[]
@@ -71,21 +65,6 @@ test.each<[what: string, ask: Ask, steps: Steps, answer: unknown]>([
     '8080',
   ],
   [
-    'a check that fails is told, and the question goes on',
-    (context) =>
-      askLine(context, 'Port?', {
-        async check() {
-          if (checks++ === 0) throw new Error('The check failed.')
-          return undefined
-        },
-      }),
-    [
-      ['Port?', '1\r'],
-      ['The check failed.', '\r'],
-    ],
-    '1',
-  ],
-  [
     'a text is asked for until there is one',
     words,
     [
@@ -95,36 +74,13 @@ test.each<[what: string, ask: Ask, steps: Steps, answer: unknown]>([
     'hello',
   ],
   ['Ctrl-D is no text', words, [['Prompt?', '\x04']], ''],
-  [
-    'Ctrl-D in the middle of a text does not end it',
-    words,
-    [
-      ['Prompt?', 'hello'],
-      ['hello', '\x04'],
-      ['hello', '\r'],
-    ],
-    'hello',
-  ],
   ['yes', (context) => askYesNo(context, 'Go on?', false), [['Go on?', 'y\r']], true],
   ['no', (context) => askYesNo(context, 'Go on?', true), [['Go on?', 'n\r']], false],
-  ['neither', (context) => askYesNo(context, 'Go on?', true), [['Go on?', '\r']], true],
   [
     'one of a few',
     (context) => askChoice(context, 'Which?', choices, 'two'),
     [['three', '\x1b[B\r']],
     'three',
-  ],
-  [
-    'behind the last of a few comes nothing',
-    (context) => askChoice(context, 'Which?', choices, 'three'),
-    [['three', '\x1b[B\r']],
-    'three',
-  ],
-  [
-    'of many, the one that is marked',
-    (context) => askSearch(context, 'Which?', () => choices),
-    [['three', '\x1b[B\r']],
-    'two',
   ],
   [
     'one of many, by a part of it',
@@ -164,26 +120,6 @@ test('without an answer a command ends and says what it lacks', async () => {
   expect(await ended).toMatchObject({ code: 2, out: expect.stringContaining('No prompt was given.') })
 })
 
-test('a check stops with its question, and what it says afterwards is not shown', async () => {
-  const { context, until, press, shown } = terminal()
-  const answer = askLine(context, 'Port?', {
-    check: (_, signal) =>
-      new Promise((resolve) => {
-        signal.addEventListener('abort', () => resolve('Nothing answers there.'))
-        press('\x03')
-      }),
-  })
-  await until('Port?')
-  press('1\r')
-  await expect(answer).rejects.toMatchObject({ exitCode: 130 })
-  await setImmediate()
-  expect(shown()).not.toContain('Nothing answers')
-})
-
-test('a mistake of the program is not taken for the end of the input', async () => {
-  await expect(askChoice(terminal().context, 'Which?', [])).rejects.toThrow(/No selectable choices/)
-})
-
 test('a secret is neither shown nor counted', async () => {
   const { context, until, press, shown } = terminal()
   const answer = askSecret(context, 'Key?')
@@ -204,13 +140,4 @@ test.each<[string, Ask]>([
   await until('Go on?')
   press(key)
   await expect(answer).rejects.toMatchObject({ exitCode: 130 })
-})
-
-test('a signal ends a question with its own reason', async () => {
-  const { context, until } = terminal()
-  const answer = words(context)
-  await until('Prompt?')
-  const terminated = new Interrupted('terminate')
-  context.abort(terminated)
-  await expect(answer).rejects.toBe(terminated)
 })
