@@ -185,15 +185,6 @@ test.each([
   expect(await readdir(join(folder, 'victim'))).toEqual([])
 })
 
-test('a link whose target cannot be looked at is not taken for one that leads nowhere', async () => {
-  const folder = temporaryFolder()
-  await symlink('secret/b', join(folder, 'a'))
-  const opening = withFsHook(failing('stat', 'EACCES'), () =>
-    openAtomicFile(testContext({ cwd: folder }), 'a', force),
-  )
-  await expect(opening).rejects.toMatchObject({ code: 'permission_denied' })
-})
-
 test('what killed processes left more than a day ago is removed, and nothing else', async () => {
   const folder = temporaryFolder()
   const context = testContext({ cwd: folder })
@@ -271,17 +262,6 @@ test('incomplete content is called damaged, and replaces nothing, not even with 
   expect(await readFile(join(folder, 'a.png'), 'utf8')).toBe('old')
 })
 
-test('many that save at once all find a name of their own', async () => {
-  const folder = temporaryFolder()
-  const contents = Array.from({ length: 20 }, (_, index) => `content ${index}`)
-  const saved = await Promise.all(
-    contents.map((content) => save(folder, 'a.png', content, { force: false, numbered: true })),
-  )
-  const read = await Promise.all(saved.map(({ path }) => readFile(join(folder, path), 'utf8')))
-  expect(read).toEqual(contents)
-  expect(await readdir(folder)).toHaveLength(20)
-})
-
 describe('a file system', () => {
   test.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])(
     'that knows no permissions (%s) holds the file all the same',
@@ -318,13 +298,6 @@ describe('a file system', () => {
       expect((await readdir(folder)).toSorted()).toEqual(['a', 'b'])
     },
   )
-
-  test('that refuses a link for another reason is told', async () => {
-    const folder = temporaryFolder()
-    const saving = withFsHook(failing('link', 'EROFS'), () => save(folder, 'a', 'x'))
-    await expect(saving).rejects.toMatchObject({ exitCode: 10, code: 'permission_denied' })
-    expect(await readdir(folder)).toEqual([])
-  })
 
   test('that takes the name but not the file leaves no empty one', async () => {
     const folder = temporaryFolder()

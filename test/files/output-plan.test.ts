@@ -171,13 +171,6 @@ describe('before anything is sent', () => {
     expect(problems).toMatchObject([{ exitCode: 10, code: 'not_found' }])
   })
 
-  test('an id may be as long as one can get', async () => {
-    const output = `${'x'.repeat(250)}{id}`
-    expect(await problems(temporaryFolder(), { output })).toEqual([
-      expect.stringMatching(/^10 bad_file_name/),
-    ])
-  })
-
   test('a later file of a folder may be the one that cannot be written', async () => {
     const folder = temporaryFolder()
     mkdirSync(`${folder}/hero-2.png`)
@@ -194,12 +187,6 @@ describe('before anything is sent', () => {
     expect(await problems(folder, { output: `${long}.png` }, { partials: true })).toEqual([
       tooLong(`${long}-partial-1.png`),
     ])
-  })
-
-  test('an existing partial image is not a problem: the new one gets another name', async () => {
-    const folder = temporaryFolder()
-    writeFiles(folder, { 'hero-partial-1.png': '' })
-    expect(await problems(folder, { output: 'hero.png' }, { partials: true })).toEqual([])
   })
 
   test('every existing file is reported, unless it may be replaced', async () => {

@@ -7,7 +7,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { FileError, UsageError } from '../../src/errors.ts'
 import { openAtomicFile, openRescueFile } from '../../src/files/atomic-file.ts'
@@ -43,23 +43,6 @@ describe('a result that cannot be written where it belongs', () => {
     })
     expect(readFileSync(path, 'utf8')).toBe('picture')
     expect([statSync(path).mode & 0o777, statSync(rescueFolder).mode & 0o777]).toEqual([0o600, 0o700])
-  })
-
-  test('is kept under its own name, without the folders that were to hold it', async () => {
-    const { context, rescueFolder } = place()
-    writeFileSync(join(context.cwd, 'none'), '')
-    const file = await openAtomicFile(context, 'none/b.png', { force: false, rescueFolder, hasArrived: true })
-    await file.commit()
-    expect(readdirSync(rescueFolder)).toEqual(['20260101T000000-b.png'])
-  })
-
-  test('is kept where it has no name', async () => {
-    const { context, rescueFolder } = place()
-    const file = await openAtomicFile(context, '', { force: false, rescueFolder, hasArrived: true })
-    await file.write('picture')
-    const { path } = await file.commit()
-    expect(readFileSync(path, 'utf8')).toBe('picture')
-    expect(readdirSync(rescueFolder)).toEqual([basename(path)])
   })
 
   test('gets a free name beside one that was rescued in the same second', async () => {

@@ -79,13 +79,6 @@ test('a line too long to be read is cut, not in the middle of a character', () =
   expect(context.stderr.text).toMatch(/^warning: 😀{200,250}…\n$/u)
 })
 
-test('a million blanks in a message take no time', () => {
-  const context = testContext()
-  const output = createOutput(context, { quiet: false, usage: false })
-  output.event({ type: 'warning-add', message: `a${' '.repeat(1_000_000)}b` })
-  expect(context.stderr.text.length).toBeLessThan(1_000)
-})
-
 test('a key that comes in pieces is in none of the words on standard error', async () => {
   const key = 'sk-Test-canary-0123456789-abcdef'
   const context = testContext({ terminal: true, env: { NO_COLOR: '1' } })

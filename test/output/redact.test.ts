@@ -1,4 +1,3 @@
-import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { GenerationError } from '../../src/errors.ts'
 import { createGate, createJsonRedactor, createRedactor } from '../../src/output/gate.ts'
@@ -25,31 +24,6 @@ test.each([
   const clean = redact(`before ${text} after`, [key])
   expect(clean).toContain('[hidden]')
   expect(clean).toMatch(/^before [[\]hidden{}":key]+ after$/)
-})
-
-test('a key inside base64 is removed, whatever stands before it', () => {
-  fc.assert(
-    fc.property(
-      fc.string(),
-      fc.string(),
-      fc.constantFrom('base64', 'base64url'),
-      (before, after, encoding) => {
-        const encoded = Buffer.from(before + key + after).toString(encoding)
-        const clean = redact(encoded, [key])
-        expect(clean).toContain('[hidden]')
-        expect(Buffer.from(clean.replace('[hidden]', ''), encoding).toString()).not.toContain('canary')
-      },
-    ),
-  )
-})
-
-test('a key that was cut after sixteen characters or more is removed as far as it goes', () => {
-  const form = fc.constantFrom(key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1))
-  fc.assert(
-    fc.property(form, fc.integer({ min: 16, max: 29 }), (text, length) => {
-      expect(redact(`before ${text.slice(0, length)}`, [key])).toBe('before [hidden]')
-    }),
-  )
 })
 
 test('a document gives away no part of a long key', () => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { FileError, GenerationError, Interrupted, OutputClosed } from '../../src/errors.ts'
 import { createOutput } from '../../src/output/create-output.ts'
 import { anyText } from '../support/any-text.ts'
-import { sampleDocument, sampleEvents, textDelta } from '../support/output-samples.ts'
+import { sampleDocument, textDelta } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'
 
 const settings = { quiet: false, usage: false }
@@ -130,15 +130,4 @@ test('--usage prints one line of counts, after the text and after an error', asy
     else await output.error(new Interrupted('interrupt'), sampleDocument)
     expect(context.stderr.text).toMatch(/^tokens: 3 in \(0 cached\), 5 out, 8 total$/m)
   }
-})
-
-test('notices keep the order in which they came while colours are being loaded', async () => {
-  const context = testContext({ terminal: true })
-  const output = createOutput(context, settings)
-  output.event(sampleEvents['retry-wait'])
-  output.event(sampleEvents['warning-add'])
-  output.event(textDelta('Hello'))
-  await output.end(sampleDocument)
-  expect(context.stderr.text).toMatch(/retry in[^]*warning: user/)
-  expect(context.stdout.text).toBe('Hello\n')
 })

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createOutput } from '../../src/output/create-output.ts'
 import { createWordWrap } from '../../src/output/word-wrap.ts'
-import { sampleDocument, sampleEvents, textDelta } from '../support/output-samples.ts'
+import { sampleDocument, textDelta } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'
 
 function wrapped(text: string, columns: number, pieces: readonly string[] = [text]): string {
@@ -143,19 +143,4 @@ test('a terminal without a width, or that only prints, gets the text as it is', 
     await output.end(sampleDocument)
     expect(context.stdout.text).toBe(expected)
   }
-})
-
-test('reasoning in between is shown after the word that was held back', async () => {
-  const context = testContext({ terminal: true, columns: 20, env: { TERM: 'xterm' } })
-  const output = createOutput(context, { quiet: false, usage: false })
-  output.event(textDelta('one two'))
-  await output.flush()
-  expect(context.stdout.text).toBe('one')
-  output.event(sampleEvents['reasoning-delta'])
-  await output.flush()
-  expect(context.stdout.text).toBe('one two')
-  output.event(textDelta('three four five sixth seven'))
-  await output.flush()
-  await output.end(sampleDocument)
-  expect(context.stdout.text).toBe('one twothree four five     sixth seven\n')
 })

@@ -100,18 +100,6 @@ test.each<[number, string[]]>([
   expect(lines.filter((line) => line.length > columns)).toEqual([])
 })
 
-test('the board follows a window that is made narrower', async () => {
-  const run = play({ live: true })
-  await underWay(run)
-  Object.assign(run.stderr, { columns: 20 })
-  await run.clock.advance(400)
-  expect((await screenOf(run.stderr)).slice(-3)).toEqual([
-    'image  █░░░░░  2/10',
-    'video  ░░░░░░   0/3',
-    '2 of 13 done',
-  ])
-})
-
 test('the board is gone when the run has ended', async () => {
   const run = play({ live: true })
   await underWay(run)
@@ -182,14 +170,6 @@ test('the board is redrawn at most ten times a second, however many results come
   }
   const frames = run.stderr.text.slice(before).split('\r\u001b[').length - 1
   expect(frames).toBeLessThanOrEqual(11)
-})
-
-test('nothing is drawn before something is made: somebody may be asked', async () => {
-  const run = play({ live: true })
-  run.output.event({ type: 'start', version: 1, command: 'run', model: null })
-  run.output.event(plan)
-  await run.clock.advance(1_000)
-  expect(run.stderr.text).toBe('')
 })
 
 const logged: readonly RunEvent[] = [
@@ -268,14 +248,6 @@ test('in a pipe each result is a line, and its path alone is on standard output'
     'requests are held back: Five failures in a row.',
     '',
   ])
-})
-
-test('what a shard leaves in its part is a line, and not on standard output', async () => {
-  const run = play()
-  run.output.event(end({ placed: false }))
-  await run.output.flush()
-  expect(run.stdout.text).toBe('')
-  expect(run.stderr.text).toBe('hero: generated assets/hero.webp, 1536x1024, 48.2 kB, in 0:12\n')
 })
 
 test('--quiet leaves what failed', async () => {
