@@ -1,29 +1,35 @@
-import { assertAnswerSize, chooseCalls, countTokens, mediaTokens, textOfParts } from '../answer/answer.ts'
-import { composeAnswer, type TextRequest, type ToolCall } from '../answer/compose-answer.ts'
 import { generateContentEndpoint } from '../../contract/generate-content.ts'
 import { encodePng } from '../../files/codecs.ts'
+import {
+  assertAnswerSize,
+  chooseCalls,
+  countTokens,
+  mediaTokens,
+  readScenario,
+  textOfParts,
+} from '../answer/answer.ts'
+import { type TextRequest, type ToolCall, composeAnswer } from '../answer/compose-answer.ts'
 import { brokenOff } from '../faults/actions.ts'
-import { errorBody, assertValid, RequestProblem } from '../http/request-problem.ts'
-import { googleReply, streamReply, type Frame, type Reply } from '../http/reply.ts'
-import { plainPicture } from '../images/plain-picture.ts'
-import { isObject, numberOf, objectOf, objectsOf, textOf, textsOf, type JsonObject } from '../json-value.ts'
-import { scenarioHeader, type Exchange } from '../sandbox.ts'
-import { textModel } from '../sandbox-models.ts'
-import { seededHex } from '../seeded-random.ts'
 import { assertContents, withCanonicalNames } from './check-contents.ts'
 import {
+  type Candidate,
+  type Piece,
+  type ReplyFacts,
   blockedChunk,
   chunksOf,
   eventFrames,
   imageTokens,
   piecesOf,
   replyDocument,
-  type Candidate,
-  type Piece,
-  type ReplyFacts,
 } from './reply-chunks.ts'
-import { blockReasonOf, contentScenario, finishOf, ratingsOf } from './scenario.ts'
-import { citationsOf, useTools, type ToolUse } from './tools.ts'
+import { type ToolUse, citationsOf, useTools } from './tools.ts'
+import { type Frame, type Reply, googleReply, streamReply } from '../http/reply.ts'
+import { RequestProblem, assertValid, errorBody } from '../http/request-problem.ts'
+import { plainPicture } from '../images/plain-picture.ts'
+import { type JsonObject, isObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json-value.ts'
+import { textModel } from '../sandbox-models.ts'
+import { type Exchange, scenarioHeader } from '../sandbox.ts'
+import { seededHex } from '../seeded-random.ts'
 
 /** Chunks before generation breaks off in the scenario `error`. */
 const chunksBeforeError = 5
@@ -246,4 +252,81 @@ async function drawImage({ seed, prompt }: TextRequest, config: JsonObject): Pro
   const height = Math.round(imageEdge * Math.max(1, 1 / shape))
   const picture = plainPicture({ seed, text: prompt, caption: `${width}x${height}`, width, height })
   return Buffer.from(await encodePng(picture)).toString('base64')
+}
+
+type Extent = 'whole' | 'part' | 'nothing'
+
+/** How much of an answer comes before its finish reason. */
+const finishReasons: Readonly<Record<string, Extent>> = {
+  STOP: 'whole',
+  FINISH_REASON_UNSPECIFIED: 'whole',
+  CONTINUATION: 'whole',
+  MAX_TOKENS: 'part',
+  SAFETY: 'part',
+  RECITATION: 'part',
+  LANGUAGE: 'part',
+  OTHER: 'part',
+  MALFORMED_RESPONSE: 'part',
+  BLOCKLIST: 'nothing',
+  PROHIBITED_CONTENT: 'nothing',
+  SPII: 'nothing',
+  MALFORMED_FUNCTION_CALL: 'nothing',
+  UNEXPECTED_TOOL_CALL: 'nothing',
+  TOO_MANY_TOOL_CALLS: 'nothing',
+  MISSING_THOUGHT_SIGNATURE: 'nothing',
+  NO_IMAGE: 'nothing',
+  IMAGE_SAFETY: 'nothing',
+  IMAGE_PROHIBITED_CONTENT: 'nothing',
+  IMAGE_RECITATION: 'nothing',
+  IMAGE_OTHER: 'nothing',
+}
+
+const endings = Object.fromEntries(
+  Object.entries(finishReasons).map(([ending, extent]) => [ending, { ending, extent }]),
+)
+
+/** The scenario of a request: one of both styles, or a finish reason (`sandbox:RECITATION`). */
+function contentScenario(header: string | undefined, prompt: string, model: string) {
+  return readScenario(header, prompt, model, endings)
+}
+
+/** The finish reason of an ending, and its message. */
+function finishOf(ending: string): JsonObject {
+  if (Object.hasOwn(finishReasons, ending)) {
+    const finishMessage = `[sandbox] The answer ended with ${ending}.`
+    return { finishReason: ending, ...(ending !== 'STOP' && { finishMessage }) }
+  }
+  if (ending === 'failure')
+    return { finishReason: 'OTHER', finishMessage: '[sandbox] Nothing could be generated.' }
+  const reasons: Readonly<Record<string, string>> = { complete: 'STOP', length: 'MAX_TOKENS', error: 'OTHER' }
+  return { finishReason: reasons[ending] ?? 'SAFETY' }
+}
+
+const blockReasons = new Set([
+  'SAFETY',
+  'OTHER',
+  'BLOCKLIST',
+  'IMAGE_SAFETY',
+  'MODEL_ARMOR',
+  'JAILBREAK',
+  'BLOCK_REASON_UNSPECIFIED',
+])
+
+/** The reason for which a prompt is blocked: that of `sandbox:block:JAILBREAK`, or the usual one. */
+function blockReasonOf(wanted = ''): string {
+  return blockReasons.has(wanted) ? wanted : 'PROHIBITED_CONTENT'
+}
+
+/**
+ * The ratings of an answer: one for every category that the request sets a threshold for.
+ * @param refuses whether the model refuses, which is rated, too
+ */
+function ratingsOf(body: JsonObject, refuses: boolean): readonly JsonObject[] {
+  const dangerous = 'HARM_CATEGORY_DANGEROUS_CONTENT'
+  const categories = new Set(objectsOf(body['safetySettings']).map(({ category }) => textOf(category)))
+  if (refuses) categories.add(dangerous)
+  return Array.from(categories, (category) => {
+    const blocked = refuses && category === dangerous
+    return { category, probability: blocked ? 'HIGH' : 'NEGLIGIBLE', blocked }
+  })
 }

@@ -17,8 +17,8 @@ import {
   streamed,
   type ArrivedCall,
   type CallMatcher,
+  createEventSplitter,
 } from './call-handler.ts'
-import { createEventSplitter } from './event-stream.ts'
 import { keyOf, type RecordedRequest } from './recorded-request.ts'
 import {
   headerValue,

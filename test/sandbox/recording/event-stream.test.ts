@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createEventSplitter } from '../../../src/sandbox/recording/event-stream.ts'
+import { createEventSplitter } from '../../../src/sandbox/recording/call-handler.ts'
 
 const stream = 'event: a\ndata: {"n":1}\n\ndata: two\r\n\r\n: comment\r\rdata: {"x":"\\n\\n"}\n\ndata: open'
 const events = [
