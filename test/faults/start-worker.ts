@@ -53,7 +53,7 @@ export function startWorker(task: Instance, { home, cwd, url, key }: WorkerStart
 export function errorOf(outcome: Outcome | null): ModelgateError | undefined {
   if (outcome === null) return undefined
   try {
-    resultFrom(outcome, '')
+    resultFrom(outcome)
     return undefined
   } catch (error) {
     return asModelgateError(error, false)

@@ -1,9 +1,8 @@
-import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { outputVersion } from '../../events/version.ts'
 import type { RunChangeDocument } from '../../events/run-document.ts'
-import type { LockBlock, OutputFacts } from '../lock/lock-block.ts'
+import type { LockBlock } from '../lock/lock-block.ts'
 import { writeLock } from '../lock/project-lock.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { assess } from '../plan/assess.ts'
@@ -13,8 +12,6 @@ import type { Assessment, ProjectState } from '../plan/project-state.ts'
 import { runFile } from '../run/describe.ts'
 import { openProject, type ManifestCall, type OpenProject } from '../run/project.ts'
 import { lockWithUnfinished } from '../run/resume-run.ts'
-import { digestOfFile, isTextType } from '../store/file-digest.ts'
-import { placeOutput } from '../store/place-output.ts'
 
 /** What a change of lock and files works on. The caller owns the manifest as long as it lasts. */
 export interface ChangeScope extends Pick<ManifestCall, 'next'> {
@@ -38,17 +35,38 @@ export interface ChangedInstance {
 export async function withProject<Value>(
   call: ManifestCall,
   isOwned: boolean,
-  use: (scope: ChangeScope, project: OpenProject) => Promise<Value>,
+  use: (scope: ChangeScope & { readonly project: OpenProject }) => Promise<Value>,
 ): Promise<Value> {
   const { context, next } = call
   const project = await openProject(call, isOwned)
   try {
     // What a killed run has put in place is not taken for somebody's own file.
-    const lock = await lockWithUnfinished(project, context.clock.now())
-    return await use({ context, next, project: project.with({ lock }) }, project)
+    const lock = await lockWithUnfinished(project)
+    return await use({ context, next, project: project.with({ lock }) })
   } finally {
     await project.close()
   }
+}
+
+/** The document of a command on a project: what it has found or done, and what all such documents tell. */
+export async function projectDocument<Command extends string, Facts extends object>(
+  call: ManifestCall,
+  command: Command,
+  isOwned: boolean,
+  use: (scope: ChangeScope) => Promise<Facts & { readonly warnings?: readonly string[] }>,
+) {
+  return await withProject(call, isOwned, async (scope) => {
+    const facts = await use(scope)
+    const { manifest, shownManifest, history } = scope.project
+    return {
+      version: outputVersion,
+      command,
+      manifest: shownManifest,
+      folder: manifest.project.outputFolder,
+      ...facts,
+      warnings: [...manifest.warnings, ...history.problems, ...(facts.warnings ?? [])],
+    }
+  })
 }
 
 /** Changes instances of the project of a call, and describes them. @throws as `withProject` does */
@@ -57,22 +75,13 @@ export async function changeProject(
   command: RunChangeDocument['command'],
   change: (scope: ChangeScope) => Promise<readonly ChangedInstance[]>,
 ): Promise<RunChangeDocument> {
-  return await withProject(call, true, async (scope, { manifest, shownManifest, history }) => {
-    const { project, warnings } = manifest
-    const changed = await change(scope)
-    return {
-      version: outputVersion,
-      command,
-      manifest: shownManifest,
-      folder: project.outputFolder,
-      instances: changed.map(({ id, block }) => ({
-        instance: id,
-        variant: block.picked,
-        files: block.outputs.map((facts) => runFile(call.context.cwd, project, facts)),
-      })),
-      warnings: [...warnings, ...history.problems],
-    }
-  })
+  return await projectDocument(call, command, true, async (scope) => ({
+    instances: (await change(scope)).map(({ id, block }) => ({
+      instance: id,
+      variant: block.picked,
+      files: block.outputs.map((facts) => runFile(call.context.cwd, scope.project.manifest.project, facts)),
+    })),
+  }))
 }
 
 /**
@@ -112,29 +121,6 @@ export async function saveChanges(
   }
   for (const { id, block } of changed) current.set(id, block)
   await writeLock(context, manifest.project, current)
-}
-
-/**
- * Puts outputs in place. What the lock has in their places is put aside.
- * @param sources absolute paths of their bytes, in their order
- * @throws ModelgateError `output_changed` (exit 13) when another file is there; FileError
- */
-export async function placeOutputFiles(
-  { context, project }: Pick<ChangeScope, 'context' | 'project'>,
-  outputs: readonly OutputFacts[],
-  sources: readonly string[],
-): Promise<void> {
-  const { project: places } = project.manifest
-  for (const [at, { path, sha256, media_type }] of outputs.entries()) {
-    const isText = isTextType(media_type)
-    const target = join(places.outputFolder, path)
-    const mayReplace = project.lockedByPath.get(path) ?? []
-    const found = (await digestOfFile(target, isText))?.sha256
-    if (found !== undefined && found !== sha256 && mayReplace.includes(found)) {
-      await project.replaced.putAside(target)
-    }
-    await placeOutput(context, places, { source: sources[at]!, sha256, isText, path, mayReplace })
-  }
 }
 
 /** An instance whose key is not known: what it refers to is still to be made, or to be picked. */

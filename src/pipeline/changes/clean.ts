@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { rm, stat } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
-import { outputVersion } from '../../events/version.ts'
 import type { RunCleanDocument } from '../../events/run-document.ts'
 import { writeError } from '../../files/file-error.ts'
 import { listRuns, readLines, runsFolder, type JournalEvent } from '../journal/journal.ts'
@@ -14,7 +13,7 @@ import { namesIn, readStateFile } from '../state-folder.ts'
 import { blobPath } from '../store/blob-store.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { isInOutputFolder } from '../store/place-output.ts'
-import { withProject, type ChangeScope } from './change-project.ts'
+import { projectDocument, type ChangeScope } from './change-project.ts'
 
 /** A file, or a folder of files, that can go. Its path is absolute. */
 type Garbage = RunCleanDocument['items'][number]
@@ -27,18 +26,11 @@ interface CleanOptions {
 
 /** `run clean`: lists or removes what is not needed. @throws as `clean` does, and what reading the project throws */
 export async function cleanProject(call: ManifestCall, options: CleanOptions): Promise<RunCleanDocument> {
-  return await withProject(call, options.isRemoving, async (scope, { manifest, shownManifest, history }) => {
-    const found = await clean(scope, options)
-    return {
-      version: outputVersion,
-      command: 'run clean',
-      manifest: shownManifest,
-      folder: manifest.project.outputFolder,
-      removed: options.isRemoving,
-      ...found,
-      warnings: [...manifest.warnings, ...history.problems, ...found.warnings],
-    }
-  })
+  const { isRemoving } = options
+  return await projectDocument(call, 'run clean', isRemoving, async (scope) => ({
+    removed: isRemoving,
+    ...(await clean(scope, options)),
+  }))
 }
 
 /**
@@ -53,7 +45,7 @@ export async function clean(
   { isRemoving, outputs }: CleanOptions,
 ): Promise<Pick<RunCleanDocument, 'items' | 'bytes' | 'warnings'>> {
   const { context, project } = scope
-  const plan = await planRun(project, new Set(project.manifest.instances.keys()), { signal: context.signal })
+  const plan = await planRun(project, new Set(project.manifest.instances.keys()), context)
   const warnings: string[] = []
   const needs = needsOf(scope, plan)
   const garbage = [

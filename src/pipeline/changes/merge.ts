@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises'
+import { readdir, unlink } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { asModelgateError, ModelgateError, UsageError, asErrorCode } from '../../errors.ts'
 import type { RunDocument, RunMode } from '../../events/run-document.ts'
@@ -9,15 +9,14 @@ import { allInputs } from '../../problems.ts'
 import { readEvents } from '../journal/history.ts'
 import { openJournal, type JournalEvent } from '../journal/journal.ts'
 import { takeOwnership } from '../journal/owner.ts'
-import type { Lock } from '../lock/lock-block.ts'
+import type { Lock, OutputFacts } from '../lock/lock-block.ts'
 import { resolveLock, type ResolvedLock } from '../lock/merge-lock.ts'
 import { readLockText, writeLock } from '../lock/project-lock.ts'
-import { creationOf } from '../manifest/request-body.ts'
-import type { Instance, Manifest } from '../manifest/manifest.ts'
+import type { Manifest } from '../manifest/manifest.ts'
 import { findManifest, readManifest } from '../manifest/read-manifest.ts'
 import { keysByLock } from '../plan/instance-key.ts'
 import { planRun, selectInstances } from '../plan/plan-run.ts'
-import { findResult } from '../plan/result-files.ts'
+import { findResult, placeOutputFiles } from '../plan/result-files.ts'
 import type { Assessment } from '../plan/project-state.ts'
 import { runDocument, runFailure } from '../run/describe.ts'
 import { openProject, type ManifestCall, type OpenProject } from '../run/project.ts'
@@ -26,10 +25,9 @@ import type { InstanceEnd } from '../run/run-call.ts'
 import { ended } from '../run/settle.ts'
 import { partDamaged, readPart, uniteLocks, type Part, type PartInstance } from '../shards/part.ts'
 import { createInputDigests, digestOfFile, isTextType } from '../store/file-digest.ts'
-import { removeOutput } from '../store/place-output.ts'
+import { findInGit, gitObject } from '../store/git-objects.ts'
+import { isInOutputFolder, placeOutput, removeOutput } from '../store/place-output.ts'
 import { Results } from '../store/results.ts'
-import { placeOutputFiles } from './change-project.ts'
-import { replaceOutdated } from './outdated-outputs.ts'
 
 /**
  * How a manifest stands after a merge.
@@ -45,10 +43,7 @@ async function outcomeOf(
   endOf: (assessment: Assessment) => InstanceEnd,
 ): Promise<Extract<Outcome<RunDocument>, { kind: 'ended' }>> {
   const { manifest, history } = project
-  const estimate = (instance: Instance) => ({ creates: creationOf(instance).count, cost: null })
-  const { signal } = call.context
-  const selected = selectInstances(manifest, jobs)
-  const plan = await planRun(project.with({ lock }), selected, { estimate, signal })
+  const plan = await planRun(project.with({ lock }), selectInstances(manifest, jobs), call.context)
   const ends = [...plan.assessments.values()].map(endOf)
   const document = runDocument(call, project, ends, {
     mode: 'run',
@@ -75,7 +70,7 @@ export async function resolveRun(call: ManifestCall): Promise<Outcome<RunDocumen
     const { warnings, resolved } = await resolveConflicts(call)
     project = await openProject(call, true)
     warnings.push(...(await replaceOutdated(project, resolved)))
-    const lock = await lockWithUnfinished(project, call.context.clock.now())
+    const lock = await lockWithUnfinished(project)
     return await outcomeOf(call, project, lock, [], 'check', { run: null, warnings }, (assessment) =>
       ended(assessment, null),
     )
@@ -121,6 +116,61 @@ async function resolveConflicts(
   } finally {
     await ownership.release()
   }
+}
+
+/**
+ * Replaces the outputs of the side of a merge that lost, which version control may have left in place: by the bytes that the
+ * lock names, from the results or from version control's own objects. What is replaced is put aside. A file that was changed
+ * by hand stays.
+ * @returns how to get what was found nowhere, each a sentence
+ * @throws FileError
+ */
+async function replaceOutdated(
+  project: OpenProject,
+  { lock, lost }: Pick<ResolvedLock, 'lock' | 'lost'>,
+): Promise<string[]> {
+  const { files, replaced, manifest } = project
+  const { project: places } = manifest
+  const problems: string[] = []
+  for (const [id, blocks] of lost) {
+    const chosen = lock.get(id)
+    for (const facts of blocks.flatMap(({ outputs }) => outputs)) {
+      const { path } = facts
+      const isText = isTextType(facts.media_type)
+      const target = join(places.outputFolder, path)
+      const there = (await digestOfFile(target, isText))?.sha256
+      if (there === undefined || project.lockedByPath.get(path)?.includes(there)) continue
+      if (!(await isInOutputFolder(places, path))) continue
+      // Into a text Git writes the markers of the conflict.
+      if (there !== facts.sha256 && (await gitObject(places.outputFolder, `:2:./${path}`)) === undefined)
+        continue
+      await replaced.putAside(target)
+      const wanted = chosen?.outputs.find((output) => output.path === path)
+      const source = wanted && (await outdatedSource(project, chosen!.key, wanted))
+      if (wanted !== undefined && source !== undefined) {
+        const { sha256 } = wanted
+        await placeOutput(files, places, { source, sha256, isText, path, mayReplace: [there] })
+      } else {
+        await unlink(target)
+        if (wanted !== undefined) {
+          problems.push(`${path} is needed as it was committed: git checkout --theirs -- ${path}, or --ours.`)
+        }
+      }
+    }
+  }
+  return problems
+}
+
+/** The absolute path of the bytes of an output; undefined where they are found nowhere. */
+async function outdatedSource(
+  project: OpenProject,
+  key: string,
+  facts: OutputFacts,
+): Promise<string | undefined> {
+  const { replaced, manifest } = project
+  const [own] = (await findResult(key, { outputs: [facts] }, project)) ?? []
+  // Both sides of the conflict, and what it began with.
+  return own ?? (await findInGit(manifest.project, replaced, facts, [':2', ':3', 'HEAD', 'MERGE_HEAD']))
 }
 
 const sides = { ours: 'this branch', theirs: 'the other branch' } as const
@@ -252,7 +302,7 @@ async function placeAll(
     const sources = await findResult(block.key, block, project)
     if (sources === undefined) throw partDamaged(`A file of ${id} is gone.`)
     try {
-      await placeOutputFiles({ context: files, project }, block.outputs, sources)
+      await placeOutputFiles(files, project, block.outputs, sources)
     } catch (error) {
       if (!(error instanceof ModelgateError && error.code === 'output_changed')) throw error
       kept.add(id)

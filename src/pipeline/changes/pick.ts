@@ -5,7 +5,7 @@ import { provenanceOf, type LockBlock, type Result } from '../lock/lock-block.ts
 import { promptOf, type Instance } from '../manifest/manifest.ts'
 import { examineVariant } from '../plan/assess.ts'
 import { placeOutputs } from '../plan/output-places.ts'
-import { findResult, obstaclesOf } from '../plan/result-files.ts'
+import { findResult, obstaclesOf, placeOutputFiles } from '../plan/result-files.ts'
 import type { Assessment } from '../plan/project-state.ts'
 import type { ManifestCall } from '../run/project.ts'
 import { removeOutput } from '../store/place-output.ts'
@@ -14,7 +14,6 @@ import {
   changeProject,
   chooseOne,
   keyUnknown,
-  placeOutputFiles,
   saveChanges,
   type ChangedInstance,
   type ChangeScope,
@@ -76,7 +75,7 @@ async function placeCandidate(
     const message = `The files of candidate ${variant} of ${instance.id} cannot be read.`
     throw new FileError('result_lost', message, { phase: 'input', billed: 'no' })
   }
-  await placeOutputFiles(scope, outputs, files)
+  await placeOutputFiles(scope.context, project, outputs, files)
   for (const facts of block?.outputs ?? []) {
     const isKept = outputs.some(({ path }) => path === facts.path) || project.isOutput(facts.path)
     if (!isKept) await removeOutput(places, project.replaced, facts)

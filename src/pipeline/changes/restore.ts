@@ -1,7 +1,6 @@
 import { stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UsageError } from '../../errors.ts'
-import { outputVersion } from '../../events/version.ts'
 import type { RunRestoreDocument } from '../../events/run-document.ts'
 import type { LockBlock } from '../lock/lock-block.ts'
 import { placeOutputs, possiblePaths } from '../plan/output-places.ts'
@@ -10,7 +9,7 @@ import type { ManifestCall } from '../run/project.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { placeOutput } from '../store/place-output.ts'
 import { adopt, loginName } from './adopt.ts'
-import { chooseOne, withProject, type ChangeScope } from './change-project.ts'
+import { chooseOne, projectDocument, type ChangeScope } from './change-project.ts'
 
 /** An earlier file of an output. */
 interface Version {
@@ -36,30 +35,21 @@ export async function restoreVersion(
   number: number | undefined,
   by = loginName(),
 ): Promise<RunRestoreDocument> {
-  return await withProject(
-    call,
-    number !== undefined,
-    async (scope, { manifest, shownManifest, history }) => {
-      const id = chooseOne(scope.project, name)
-      const versions = await versionsOf(scope, id)
-      const block =
-        number === undefined ? scope.project.lock.get(id) : await restore(scope, id, versions, number, by)
-      return {
-        version: outputVersion,
-        command: 'run restore',
-        manifest: shownManifest,
-        folder: manifest.project.outputFolder,
-        instance: id,
-        versions: versions.map(({ at, sha256, bytes, path }, index) => {
-          const shown = pathFrom(call.context.cwd, manifest.project.outputFolder, path)
-          return { number: index + 1, time: new Date(at).toISOString(), path: shown, sha256, bytes }
-        }),
-        restored: number ?? null,
-        adopted: block?.adopted ?? null,
-        warnings: [...manifest.warnings, ...history.problems],
-      }
-    },
-  )
+  return await projectDocument(call, 'run restore', number !== undefined, async (scope) => {
+    const { project } = scope
+    const id = chooseOne(project, name)
+    const versions = await versionsOf(scope, id)
+    const block = number === undefined ? project.lock.get(id) : await restore(scope, id, versions, number, by)
+    return {
+      instance: id,
+      versions: versions.map(({ at, sha256, bytes, path }, index) => {
+        const shown = pathFrom(call.context.cwd, project.manifest.project.outputFolder, path)
+        return { number: index + 1, time: new Date(at).toISOString(), path: shown, sha256, bytes }
+      }),
+      restored: number ?? null,
+      adopted: block?.adopted ?? null,
+    }
+  })
 }
 
 /** The paths of the outputs of an instance, as far as they are known. */

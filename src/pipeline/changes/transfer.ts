@@ -1,6 +1,5 @@
 import { ContractError } from '../../errors.ts'
 import type { OutputEvent } from '../../events/documents.ts'
-import { outputVersion } from '../../events/version.ts'
 import type { RunDocument, RunPushDocument } from '../../events/run-document.ts'
 import type { Outcome } from '../../operations/operation.ts'
 import { firstFew } from '../../quantities.ts'
@@ -13,7 +12,7 @@ import { runManifest } from '../run/run.ts'
 import type { RunCall } from '../run/run-call.ts'
 import type { ByteSource, SharedStore } from '../store/blob-store.ts'
 import { digestOfFile } from '../store/file-digest.ts'
-import { withProject } from './change-project.ts'
+import { projectDocument, withProject } from './change-project.ts'
 
 /** How many files are on their way at once. */
 const atOnce = 8
@@ -40,8 +39,8 @@ function lockedFiles({ lock }: ProjectState): Map<string, LockedFile[]> {
  * @throws what reading the project throws; FileError; ModelgateError (exit 3, 5, 6) of the store
  */
 export async function pushOutputs(call: ManifestCall, store: SharedStore): Promise<RunPushDocument> {
-  return await withProject(call, false, async ({ project }, { manifest, shownManifest, history }) => {
-    const { outputFolder } = manifest.project
+  return await projectDocument(call, 'run push', false, async ({ project }) => {
+    const { outputFolder } = project.manifest.project
     const locked = lockedFiles(project)
     const states = new Map<string, RunPushDocument['files'][number]['state']>()
     await forEach(call.context.signal, locked, async ([sha256, files]) => {
@@ -51,16 +50,11 @@ export async function pushOutputs(call: ManifestCall, store: SharedStore): Promi
       states.set(sha256, state)
     })
     return {
-      version: outputVersion,
-      command: 'run push',
-      manifest: shownManifest,
-      folder: outputFolder,
       store: store.shown,
       files: [...locked.values()].flat().map(({ instance, facts: { path, sha256, bytes } }) => {
         const shown = pathFrom(call.context.cwd, outputFolder, path)
         return { instance, path: shown, sha256, bytes, state: states.get(sha256)! }
       }),
-      warnings: [...manifest.warnings, ...history.problems],
     }
   })
 }

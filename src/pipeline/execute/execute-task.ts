@@ -10,11 +10,11 @@ import { makeFolder, renameFile } from '../../files/write-target.ts'
 import { rootOf } from '../../gateway/url.ts'
 import type { JobReport } from '../../gateway/videos/job-fields.ts'
 import { withoutSecrets, type Redactor } from '../../operations/operation.ts'
-import { asideName, recordName, writeRecord } from '../store/results.ts'
+import { asideName, recordName, writeRecord, type TaskResult } from '../store/results.ts'
 import type { StartedJob } from './started-jobs.ts'
 import { recordRescue, recoverResult } from './task-record.ts'
 import { beginRun, type ExecuteCall, type Made, type TaskRun } from './task-run.ts'
-import type { Task, TaskResult } from './task.ts'
+import type { Task } from './task.ts'
 
 /**
  * Runs one request: builds it of the instance's fields and files, sends it, and has its results saved, verified, in the
@@ -87,7 +87,6 @@ async function makeResult(
       // Of a job that was started earlier only a part of the time was spent here.
       took_s: task.job === null ? seconds : null,
     },
-    files: outputs.map(({ path }) => join(task.folder, path)),
     cost: await costOf(shared, task, made.document),
     warnings: made.warnings,
     text: made.text,

@@ -8,9 +8,9 @@ import { makeFolder } from '../../files/write-target.ts'
 import { isObject } from '../../json.ts'
 import { unknownProvenance, type OutputFacts } from '../lock/lock-block.ts'
 import { digestOfFile } from '../store/file-digest.ts'
-import { readRecord } from '../store/results.ts'
+import { readRecord, type TaskResult } from '../store/results.ts'
 import { mediaFacts, textFacts } from './result-facts.ts'
-import type { Task, TaskResult } from './task.ts'
+import type { Task } from './task.ts'
 
 /**
  * The result that an earlier process has left in the folder of a task, if all that the request asked for is there and
@@ -45,7 +45,6 @@ export async function recoverResult(
     if (outputs.length < instance.count) return undefined
     return {
       result: { ...(record?.result ?? unknownProvenance), outputs },
-      files: names.map((name) => join(folder, name)),
       cost: record?.cost ?? null,
       warnings: record?.warnings ?? [],
       text: record?.text,

@@ -2,7 +2,6 @@ import type { TaskRequest } from '../manifest/request-body.ts'
 import type { Creation } from '../../cost/creation.ts'
 import type { MadeImages } from '../../files/calls/job-record.ts'
 import type { Instance } from '../manifest/manifest.ts'
-import type { ResultParts } from '../store/results.ts'
 
 /** One request of a run. */
 export interface Task {
@@ -33,10 +32,4 @@ export interface TaskProgress {
   readonly state: string
   /** 0 to 100. */
   readonly percent: number | null
-}
-
-/** What a task has made: the files lie in its folder, whole and verified. */
-export interface TaskResult extends ResultParts {
-  /** Absolute paths, in the order of `result.outputs`, whose paths are names in the folder. */
-  readonly files: readonly string[]
 }

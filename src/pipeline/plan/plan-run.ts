@@ -5,6 +5,7 @@ import { countStates, type StateCounts } from '../../events/run-document.ts'
 import { nearestName } from '../../nearest-name.ts'
 import { createProblemList } from '../../problems.ts'
 import { isOfWaiting, type Instance, type Manifest } from '../manifest/manifest.ts'
+import { creationOf } from '../manifest/request-body.ts'
 import { assess } from './assess.ts'
 import { upstreamOf } from './result-files.ts'
 import { requestsLeft, type Assessment, type ProjectState } from './project-state.ts'
@@ -30,12 +31,6 @@ export interface Plan {
 /** How much one request of an instance creates, and what that is estimated to cost; null without prices. */
 type EstimateRequest = (instance: Instance) => { readonly creates: number; readonly cost: Cost | null }
 
-interface PlanOptions {
-  /** Left out where only the states matter. */
-  readonly estimate?: EstimateRequest
-  readonly signal: AbortSignal
-}
-
 /** After so many instances signals are looked for. */
 const stride = 200
 
@@ -47,7 +42,7 @@ const stride = 200
 export async function planRun(
   project: ProjectState,
   selected: ReadonlySet<string>,
-  { estimate = () => ({ creates: 0, cost: null }), signal }: PlanOptions,
+  { estimate = withoutPrices, signal }: { readonly estimate?: EstimateRequest; readonly signal: AbortSignal },
 ): Promise<Plan> {
   const assessments = new Map<string, Assessment>()
   // One after another: most time goes into reading files, and small ones are fastest read at once.
@@ -65,6 +60,8 @@ export async function planRun(
     orphans: orphansOf(assessments.values(), project),
   }
 }
+
+const withoutPrices: EstimateRequest = (instance) => ({ creates: creationOf(instance).count, cost: null })
 
 function creationsOf(
   assessments: Iterable<Assessment>,

@@ -61,8 +61,8 @@ export function requestsLeft({ instance, state, toMake }: Assessment): number {
 }
 
 export interface Forced {
-  /** Instances whose results no longer count: `--regenerate`. */
-  readonly regenerate: ReadonlySet<string>
+  /** Instances whose results no longer count (`--regenerate`); each leaves when it is about to be made again. */
+  readonly regenerate: Set<string>
   /** Files that are not as locked are put aside: `--force`. */
   readonly force: boolean
 }

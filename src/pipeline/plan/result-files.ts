@@ -1,9 +1,12 @@
 import { join } from 'node:path'
+import type { FileContext } from '../../context.ts'
 import { FileError } from '../../errors.ts'
+import { shownPath } from '../../files/file-error.ts'
 import type { UpstreamResult } from '../manifest/request-body.ts'
 import type { OutputFacts, Result } from '../lock/lock-block.ts'
 import type { Instance, Reference } from '../manifest/manifest.ts'
-import { isTextType } from '../store/file-digest.ts'
+import { digestOfFile, isTextType } from '../store/file-digest.ts'
+import { placeOutput } from '../store/place-output.ts'
 import { placeOutputs, possiblePaths } from './output-places.ts'
 import type { Assessment, State, Upstream, ProjectState } from './project-state.ts'
 
@@ -128,6 +131,35 @@ async function findBytes(facts: OutputFacts, project: ProjectState): Promise<str
     return join(project.manifest.project.outputFolder, path)
   }
   return undefined
+}
+
+/**
+ * Puts outputs in place. What may be replaced, because the lock has it there or by force, is put aside.
+ * @param sources absolute paths of their bytes, in their order; undefined where some are gone
+ * @param kept digests of files that need not be put aside
+ * @throws ModelgateError `output_changed` (exit 13) when another file is there; FileError
+ */
+export async function placeOutputFiles(
+  context: FileContext,
+  { manifest: { project }, replaced, lockedByPath, forced }: ProjectState,
+  outputs: readonly OutputFacts[],
+  sources: readonly string[] | undefined,
+  kept: ReadonlySet<string> = new Set(),
+): Promise<void> {
+  for (const [at, { path, sha256, media_type }] of outputs.entries()) {
+    const isText = isTextType(media_type)
+    const target = join(project.outputFolder, path)
+    const there = (await digestOfFile(target, isText))?.sha256
+    if (there === sha256) continue
+    // A file that was edited since it was looked at is not replaced.
+    const mayReplace = forced.force && there !== undefined ? [there] : (lockedByPath.get(path) ?? [])
+    if (there !== undefined && mayReplace.includes(there) && !kept.has(there)) await replaced.putAside(target)
+    const source = sources?.[at]
+    if (source === undefined) {
+      throw new FileError('result_lost', `The bytes of ${shownPath(path)} are gone from .modelgate.`)
+    }
+    await placeOutput(context, project, { source, sha256, isText, path, mayReplace })
+  }
 }
 
 type Assessments = ReadonlyMap<string, Assessment>

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Job } from 'bullmq'
 import * as v from 'valibot'
 import {
@@ -10,10 +9,9 @@ import {
   asErrorCode,
 } from '../../errors.ts'
 import { isDeeperThan, isObject, maxJsonDepth } from '../../json.ts'
-import type { TaskResult } from '../execute/task.ts'
 import { madeImages } from '../journal/journal.ts'
 import { isAnswered } from '../schedule/circuit.ts'
-import { partsOf, readParts } from '../store/results.ts'
+import { partsOf, readParts, type TaskResult } from '../store/results.ts'
 
 /** A task as it lies on the server. Text, since a server may keep neither the order of names nor every character. */
 export interface TaskData {
@@ -95,14 +93,10 @@ export function errorOutcome({ exit, code, message, facts: all }: ModelgateError
   return { kind: 'error', exit, code, message, facts: facts as ErrorFacts }
 }
 
-/**
- * The result of a task, whose files are to be in a folder.
- * @throws ModelgateError the error that it ended with
- */
-export function resultFrom(outcome: Outcome, folder: string): TaskResult {
+/** @throws ModelgateError the error that the task ended with */
+export function resultFrom(outcome: Outcome): TaskResult {
   if (outcome.kind === 'error') throw errorFrom(outcome)
-  const parts = readParts(outcome)!
-  return { ...parts, files: parts.result.outputs.map(({ path }) => join(folder, path)) }
+  return readParts(outcome)!
 }
 
 /** Whether what became of a task is known, or can be found out. */

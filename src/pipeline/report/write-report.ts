@@ -4,8 +4,6 @@ import { outputVersion } from '../../events/version.ts'
 import type { RunReportDocument } from '../../events/run-document.ts'
 import { openTextFile } from '../../files/text-file.ts'
 import { withoutSecrets } from '../../operations/operation.ts'
-import { creationOf } from '../manifest/request-body.ts'
-import type { Instance } from '../manifest/manifest.ts'
 import { matchInstances, planRun, withNeeds } from '../plan/plan-run.ts'
 import { openProject, type ManifestCall, type OpenProject } from '../run/project.ts'
 import { lockWithUnfinished } from '../run/resume-run.ts'
@@ -75,9 +73,8 @@ async function reportOf(
 ): Promise<AssetReport> {
   const { manifest } = project
   const shown = matchInstances(manifest, jobs)
-  const current = project.with({ lock: await lockWithUnfinished(project, context.clock.now()) })
-  const estimate = (instance: Instance) => ({ creates: creationOf(instance).count, cost: null })
-  const plan = await planRun(current, withNeeds(manifest, shown), { estimate, signal: context.signal })
+  const current = project.with({ lock: await lockWithUnfinished(project) })
+  const plan = await planRun(current, withNeeds(manifest, shown), context)
   return await buildReport({ context, project: current, plan, shown, currency, next, since })
 }
 

@@ -47,7 +47,7 @@ async function knownTexts(project: ProjectState, files: FileContext): Promise<Ma
   const sources = new Map(manifest.fanOuts.map(({ source }) => [source.instance, source]))
   if (sources.size === 0) return texts
   const needed = withNeeds(manifest, sources.keys())
-  const { assessments } = await planRun(project, needed, { signal: files.signal })
+  const { assessments } = await planRun(project, needed, files)
   for (const [id, source] of sources) {
     const upstream = await upstreamOf(source, assessments, project)
     if (upstream.state !== 'known' || (await upstream.hold()) !== null) continue

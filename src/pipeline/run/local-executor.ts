@@ -1,6 +1,7 @@
 import { executeTask } from '../execute/execute-task.ts'
 import type { ExecuteCall } from '../execute/task-run.ts'
-import type { Task, TaskResult } from '../execute/task.ts'
+import type { Task } from '../execute/task.ts'
+import type { TaskResult } from '../store/results.ts'
 import { openJobs } from '../../operations/jobs.ts'
 import type { Executor, Run } from './run-call.ts'
 

@@ -1,11 +1,11 @@
-import { extname } from 'node:path'
+import { extname, join } from 'node:path'
 import { randomHex } from '../../context.ts'
 import { amountNumber } from '../../cost/amount.ts'
 import { asModelgateError, billedOf, FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { mediaTypeOfName } from '../../files/media-type.ts'
 import { parseTemplate } from '../../files/output-plan.ts'
 import { mismatchReasons } from '../execute/check-asserts.ts'
-import type { Task, TaskResult } from '../execute/task.ts'
+import type { Task } from '../execute/task.ts'
 import type { Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import {
@@ -20,7 +20,8 @@ import { upstreamFiles } from '../plan/result-files.ts'
 import type { Assessment, Variant } from '../plan/project-state.ts'
 import { isAnswered } from '../schedule/circuit.ts'
 import { checkPlace } from '../store/place-output.ts'
-import type { AttemptResult, MadeResult, MadeVariant, Request, Run } from './run-call.ts'
+import type { TaskResult } from '../store/results.ts'
+import type { MadeResult, MadeVariant, Request, Run } from './run-call.ts'
 
 /** Makes a candidate, or goes on with it. Never throws: each instance tells its own failure. */
 export function makeVariant(run: Run, assessment: Assessment, variant: Variant): Promise<MadeVariant> {
@@ -38,33 +39,18 @@ export function makeVariant(run: Run, assessment: Assessment, variant: Variant):
 
 const nothing: MadeVariant = { made: null, error: null, created: 0, cost: null, took_s: null }
 
-/** Has it made, and stores the result and its record. */
-async function make(run: Run, { instance }: Assessment, { key, number }: Variant): Promise<MadeVariant> {
-  const request = { instance, key, variant: number }
-  const { manifest } = run.project
-  for (const path of possiblePaths(instance, run.project.now).flat()) checkPlace(manifest.project, path)
-  const { task, error, created } = await makeRequest(run, request)
-  if (task === null) return { ...nothing, error, created }
-  const idempotencyKey = run.project.history.intents.get(key)?.idempotencyKey
-  try {
-    const made = await keepResult(run, request, task)
-    if (idempotencyKey !== undefined) run.executor.forget(idempotencyKey)
-    const names = nameWarnings(instance, task.result.outputs)
-    for (const warning of [...task.warnings, ...names]) run.warn(`${instance.id}: ${warning}`)
-    return { ...nothing, made, created, cost: task.cost, took_s: task.result.took_s }
-  } catch (thrown) {
-    return { ...nothing, error: asModelgateError(thrown, false), created }
-  }
-}
-
 /**
- * Makes a request, or goes on with it, here or by a worker: its intent is in the journal before it is sent. Thousands may wait
- * here for their turn: what is needed only then is made only then. Never throws.
+ * Makes a request, or goes on with it, here or by a worker, and stores the result and its record: its intent is in the journal
+ * before it is sent. Thousands may wait here for their turn: what is needed only then is made only then.
  */
-async function makeRequest(run: Run, request: Request): Promise<AttemptResult> {
-  const { lanes } = run
-  const { instance, key, variant } = request
-  const { history } = run.project
+async function make(
+  run: Run,
+  { instance }: Assessment,
+  { key, number: variant }: Variant,
+): Promise<MadeVariant> {
+  const request = { instance, key, variant }
+  const { manifest, history } = run.project
+  for (const path of possiblePaths(instance, run.project.now).flat()) checkPlace(manifest.project, path)
   /** Whether the gateway has accepted it: what is left is free. */
   const isStarted = () => history.jobs.has(key) || history.made.has(key)
   // What has been started already goes first: its result may expire.
@@ -73,7 +59,7 @@ async function makeRequest(run: Run, request: Request): Promise<AttemptResult> {
   // By an attempt whose outcome is unknown, of this process or an earlier one.
   let mayBeBilled = history.intents.has(key) && !isStarted() && !isKnown(run, key)
   try {
-    const task = await lanes.run(instance.lane, order, async (attempt) => {
+    const task = await run.lanes.run(instance.lane, order, async (attempt) => {
       const upstream = await filesOfReferences(run, instance)
       // What an earlier process has lost is another request now: it may be paid for twice, so it counts twice.
       const isOpen = history.intents.has(key)
@@ -113,12 +99,19 @@ async function makeRequest(run: Run, request: Request): Promise<AttemptResult> {
         order.isFollowUp = isStarted()
       }
     })
-    return { task: firstPictures(run, instance, task), error: null, created }
+    const first = firstPictures(run, instance, task)
+    const idempotencyKey = history.intents.get(key)?.idempotencyKey
+    const made = await keepResult(run, request, first)
+    if (idempotencyKey !== undefined) run.executor.forget(idempotencyKey)
+    const names = nameWarnings(instance, first.result.outputs)
+    for (const warning of [...first.warnings, ...names]) run.warn(`${instance.id}: ${warning}`)
+    return { made, error: null, created, cost: first.cost, took_s: first.result.took_s }
   } catch (thrown) {
     const error = realError(asModelgateError(thrown, false))
     // The look-up that failed bills nothing; what it looked for is made, or being made.
     const earlier = isStarted() ? 'yes' : mayBeBilled ? 'maybe' : 'no'
-    return { task: null, error: billedOf(error) === 'no' ? error.amend({ billed: earlier }) : error, created }
+    const told = billedOf(error) === 'no' ? error.amend({ billed: earlier }) : error
+    return { ...nothing, error: told, created }
   }
 }
 
@@ -132,8 +125,7 @@ function firstPictures(
   const takesAll = command !== 'generate' || lane !== 'image' || parseTemplate(output).tokens.has('index')
   if (takesAll || outputs.length <= count) return task
   run.warn(`${id}: The answer has ${outputs.length} pictures; \`out\` without {index} takes the first.`)
-  const result = { ...task.result, outputs: outputs.slice(0, count) }
-  return { ...task, result, files: task.files.slice(0, count) }
+  return { ...task, result: { ...task.result, outputs: outputs.slice(0, count) } }
 }
 
 /** Whether the queue tells what became of an intent of an earlier process. */
@@ -323,7 +315,8 @@ export async function keepResult(
   task: TaskResult,
 ): Promise<MadeResult> {
   const { project } = run
-  const outputs = task.result.outputs.map((facts, at) => ({ path: task.files[at]!, facts }))
+  const folder = project.results.folder(key)
+  const outputs = task.result.outputs.map((facts) => ({ path: join(folder, facts.path), facts }))
   const reasons = [
     ...(await mismatchReasons(instance, outputs)),
     ...(await project.checkAsserts(instance, outputs, (sha256) => ownerOf(run, instance, sha256))),
@@ -335,8 +328,13 @@ export async function keepResult(
 }
 
 /** Another instance that has an output of the same bytes. */
-function ownerOf({ lock, project }: Keeping, { id }: Instance, sha256: string): string | undefined {
-  return lock.holders(sha256).find((other) => other !== id && project.manifest.instances.has(other))
+function ownerOf({ lock: { lock }, project }: Keeping, { id }: Instance, sha256: string): string | undefined {
+  const { instances } = project.manifest
+  for (const [other, { outputs }] of lock) {
+    const isSame = other !== id && outputs.some((facts) => facts.sha256 === sha256)
+    if (isSame && instances.has(other)) return other
+  }
+  return undefined
 }
 
 /** What the name of an output promises, and the result is not, each a sentence. */

@@ -130,7 +130,7 @@ export async function openProject(
       async close() {
         asserts.close()
         if (ownership?.lost.aborted === false) {
-          await tidyUp(call, { project, history }, ownership.followsDeath)
+          await tidyUp(call, project, history, ownership.followsDeath)
         }
         await ownership?.release()
       },
@@ -143,41 +143,26 @@ export async function openProject(
   }
 }
 
-/** The lock of a run, while results come. */
-export interface LockKeeper {
-  /** As it stands now. */
-  readonly lock: Lock
-  /** The instances that have an output of these bytes. */
-  holders(sha256: string): readonly string[]
-  /** @param before the name under which the block stood until now, if it is another */
-  set(id: string, block: LockBlock, before?: string): void
-  /** Writes what is not written yet. */
-  save(): Promise<void>
-}
-
 /**
  * Between two writes, in milliseconds. The journal has each result anyway; the file is written now and then only for those
  * who look at it during a long run.
  */
 const checkpointMs = 10_000
 
-/** @param isKept whether the lock is written at all; a shard leaves the committed one alone */
-export function keepLock(context: FileContext, project: Project, initial: Lock, isKept: boolean): LockKeeper {
+export type LockKeeper = ReturnType<typeof keepLock>
+
+/**
+ * The lock of a run, while results come.
+ * @param isKept whether the lock is written at all; a shard leaves the committed one alone
+ */
+export function keepLock(context: FileContext, project: Project, initial: Lock, isKept: boolean) {
   const { clock } = context
   const lock = new Map(initial)
-  /** The instances by the digests of their outputs, as soon as somebody asks for them: few runs do. */
-  let byDigest: Map<string, Set<string>> | undefined
-  const enter = (id: string, { outputs }: LockBlock) => {
-    for (const { sha256 } of outputs) byDigest?.set(sha256, (byDigest.get(sha256) ?? new Set()).add(id))
-  }
-  const leave = (id: string) => {
-    for (const { sha256 } of lock.get(id)?.outputs ?? []) byDigest?.get(sha256)?.delete(id)
-    lock.delete(id)
-  }
   let isDirty = false
   let writtenAt = clock.monotonic()
   let writing: Promise<void> = Promise.resolve()
-  const save = () => {
+  /** Writes what is not written yet. */
+  const save = (): Promise<void> => {
     if (!isDirty || !isKept) return writing
     isDirty = false
     writtenAt = clock.monotonic()
@@ -186,19 +171,12 @@ export function keepLock(context: FileContext, project: Project, initial: Lock, 
     return writing
   }
   return {
-    lock,
-    holders(sha256) {
-      if (byDigest === undefined) {
-        byDigest = new Map()
-        for (const [id, block] of lock) enter(id, block)
-      }
-      return [...(byDigest.get(sha256) ?? [])]
-    },
-    set(id, block, before) {
-      leave(before ?? id)
-      leave(id)
+    /** As it stands now. */
+    lock: lock as Lock,
+    /** @param before the name under which the block stood until now */
+    set(id: string, block: LockBlock, before = id): void {
+      lock.delete(before)
       lock.set(id, block)
-      enter(id, block)
       isDirty = true
       // A failure to write shows at the end, when it is tried again.
       if (clock.monotonic() - writtenAt >= checkpointMs) void save().catch(() => void (isDirty = true))
@@ -207,55 +185,42 @@ export function keepLock(context: FileContext, project: Project, initial: Lock, 
   }
 }
 
-interface Known {
-  readonly project: Project
-  readonly history: History
-}
-
 /**
  * Removes what is left of requests whose results are safe, and, after a process that died, the files that it did not get
  * to complete. Only for the owner of the manifest. What has not come to its end stays, and so does everything while
  * another manifest of the folder is being run. Best effort: never throws.
  */
 async function tidyUp(
-  call: Pick<ManifestCall, 'context' | 'redactor'>,
-  known: Known,
+  { context, redactor }: Pick<ManifestCall, 'context' | 'redactor'>,
+  project: Project,
+  { settled }: History,
   followsDeath: boolean,
 ): Promise<void> {
   try {
-    const owners = await namesIn(runsFolder(known.project))
+    const owners = await namesIn(runsFolder(project))
     if (owners.filter((name) => name.endsWith('.owner')).length > 1) return
-    await forgetJobs(call, known)
-    if (followsDeath) await removeIncomplete(call, known)
+    const { stateFolder } = project
+    if ((await namesIn(callsFolder(stateFolder))).length > 0) {
+      const store = openJobs(context, stateFolder, redactor)
+      const { jobs } = await store.list(videoKinds)
+      await store.forget(jobs.filter(({ record }) => settled.has(record.idempotency_key)))
+    }
+    if (followsDeath) await removeIncomplete(context, project)
   } catch {
     // It is in nobody's way, and `run clean` finds it.
   }
-}
-
-/** The records of remote jobs whose requests have come to an end. */
-async function forgetJobs(
-  { context, redactor }: Pick<ManifestCall, 'context' | 'redactor'>,
-  { project: { stateFolder }, history }: Known,
-): Promise<void> {
-  if ((await namesIn(callsFolder(stateFolder))).length === 0) return
-  const store = openJobs(context, stateFolder, redactor)
-  const { jobs } = await store.list(videoKinds)
-  await store.forget(jobs.filter(({ record }) => history.settled.has(record.idempotency_key)))
 }
 
 /** `.hero.webp.0123456789abcdef.mgpart` */
 const temporaryName = /^\.(.+)\.[0-9a-f]{16}\.mgpart$/
 
 /** Temporary files in every place where a run writes. */
-async function removeIncomplete(
-  { context }: Pick<ManifestCall, 'context'>,
-  { project }: Known,
-): Promise<void> {
+async function removeIncomplete(context: FileContext, project: Project): Promise<void> {
   const { stateFolder, outputFolder, lockPath } = project
   const removeFrom = async (folder: string, isLeft: (name: string) => boolean) => {
     for (const name of await namesIn(folder)) {
       const whole = temporaryName.exec(name)?.[1]
-      if (whole !== undefined && isLeft(whole)) await remove(join(folder, name))
+      if (whole !== undefined && isLeft(whole)) await rm(join(folder, name), { recursive: true, force: true })
     }
   }
   await removeFrom(dirname(lockPath), (name) => name === basename(lockPath))
@@ -269,8 +234,4 @@ async function removeIncomplete(
   for (const key of await namesIn(join(stateFolder, 'results'))) {
     await removeFrom(join(stateFolder, 'results', key), () => true)
   }
-}
-
-async function remove(path: string): Promise<void> {
-  await rm(path, { recursive: true, force: true })
 }

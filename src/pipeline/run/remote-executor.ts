@@ -1,8 +1,9 @@
+import { join } from 'node:path'
 import type { Clock, Timer } from '../../context.ts'
 import { FileError, ModelgateError, type Billed, type ExitName, type ErrorCode } from '../../errors.ts'
 import { nextCommand } from '../../files/next-command.ts'
 import { prepareFolder, recordResult } from '../execute/execute-task.ts'
-import type { Task, TaskResult } from '../execute/task.ts'
+import type { Task } from '../execute/task.ts'
 import type { History } from '../journal/history.ts'
 import { timeOf } from '../journal/journal.ts'
 import type { Lane } from '../manifest/manifest.ts'
@@ -10,6 +11,7 @@ import { encodeTask } from '../queue/message.ts'
 import { keptS, withdrawn } from '../queue/queue-server.ts'
 import { isKnown, jobIdOf, resultFrom, stateOf, type TaskJob, type TaskState } from '../queue/task-state.ts'
 import { deadlinePassed } from '../schedule/lanes.ts'
+import type { TaskResult } from '../store/results.ts'
 import { leftToWorkers } from './describe.ts'
 import type { Executor, OpenQueue, Run } from './run-call.ts'
 
@@ -201,14 +203,14 @@ export class RemoteExecutor implements Executor {
     }
     if (!isKnown(state)) this.#inQueue.delete(task.key)
     if (outcome === null) throw lostWithWorker(job.returnvalue)
-    const done = resultFrom(outcome, task.folder)
+    const done = resultFrom(outcome)
     const { call } = this.#run
     await prepareFolder(call.context, { folder: task.folder, job: null, made: null })
     // First: files without it could be taken for a result of which nothing else is known.
     recordResult(task, done, call.redactor)
     const { store } = this.#open
-    for (const [at, { sha256, path }] of done.result.outputs.entries()) {
-      if (!(await store.fetch(sha256, done.files[at]!)))
+    for (const { sha256, path } of done.result.outputs) {
+      if (!(await store.fetch(sha256, join(task.folder, path))))
         throw lostByStore(task, `${path}, SHA-256 ${sha256}`, store.shown)
     }
     return done

@@ -14,7 +14,7 @@ import type { RunCall } from './run-call.ts'
  * The bytes tell: an output that lies in its place as the journal has it was put there by that run, and was not changed by
  * hand. A choice among candidates that have been made again since is not one any more.
  */
-export async function lockWithUnfinished(project: OpenProject, now: number): Promise<Lock> {
+export async function lockWithUnfinished(project: OpenProject): Promise<Lock> {
   const { history, committed: lock, manifest } = project
   if (history.unfinished === null) return lock
   const newest = new Map<string, string>()
@@ -31,7 +31,7 @@ export async function lockWithUnfinished(project: OpenProject, now: number): Pro
     const result =
       lock.get(id)?.key === key && !history.remade.has(key) ? undefined : await project.results.get(key)
     if (result === undefined) continue
-    const outputs = placeOutputs(manifest.instances.get(id)!, result.result, now)
+    const outputs = placeOutputs(manifest.instances.get(id)!, result.result, project.now)
     const before = lock.get(id)
     const isLocked =
       before !== undefined && before.outputs.every((one, at) => one.sha256 === outputs[at]?.sha256)

@@ -7,7 +7,7 @@ import type { OutputEvent } from '../../events/documents.ts'
 import type { RunAction, RunMode } from '../../events/run-document.ts'
 import type { Listener } from '../../operations/operation.ts'
 import type { ExecuteCall } from '../execute/task-run.ts'
-import type { Task, TaskResult } from '../execute/task.ts'
+import type { Task } from '../execute/task.ts'
 import type { RecordedResult } from '../journal/history.ts'
 import type { Journal, JournalEvent } from '../journal/journal.ts'
 import type { OutputFacts, Result } from '../lock/lock-block.ts'
@@ -19,6 +19,7 @@ import type { Lanes } from '../schedule/lanes.ts'
 import type { RunBudget } from '../schedule/run-budget.ts'
 import type { Stop } from '../stop.ts'
 import type { SharedStore } from '../store/blob-store.ts'
+import type { TaskResult } from '../store/results.ts'
 import type { LockKeeper, ManifestCall, OpenProject } from './project.ts'
 
 /** What a run gets from its caller besides the manifest. */
@@ -92,8 +93,6 @@ export interface Run {
   /** With the elements of fan-outs, as soon as their texts are made; then the plan and the next two are made anew. */
   project: OpenProject
   plan: Plan
-  /** Instances whose results no longer count; each leaves when it is about to be made again. */
-  readonly regenerate: Set<string>
   /** How each instance stands now. */
   assessments: Map<string, Assessment>
   readonly lock: LockKeeper
@@ -153,15 +152,6 @@ export interface Executor {
   close(): Promise<void>
 }
 
-/** What has come of a request: a result or an error. */
-export interface AttemptResult {
-  /** Its files are in the folder of its key. */
-  readonly task: TaskResult | null
-  readonly error: ModelgateError | null
-  /** How many results were created in this process of the run, for certain or perhaps. */
-  readonly created: number
-}
-
 /** A result that lies in the folder of its key, as `StoredResult` has it. */
 export type MadeResult = RecordedResult & { readonly result: Result }
 
@@ -170,7 +160,7 @@ export interface MadeVariant {
   /** Null when it failed. */
   readonly made: MadeResult | null
   readonly error: ModelgateError | null
-  /** How many results were created, for certain or perhaps. */
+  /** How many results were created in this process of the run, for certain or perhaps. */
   readonly created: number
   readonly cost: Money | null
   readonly took_s: number | null

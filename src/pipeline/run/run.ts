@@ -316,7 +316,7 @@ async function beginRun(
     options.regenerate.length === 0 ? [] : matchInstances(opened.manifest, options.regenerate),
   )
   const inQueue = await takenUp(call, opened, queue)
-  const lock = await lockWithUnfinished(opened, context.clock.now())
+  const lock = await lockWithUnfinished(opened)
   const resumed = opened.with({
     lock: new Map(lock),
     inQueue,
@@ -373,7 +373,6 @@ async function beginRun(
     options,
     project,
     plan,
-    regenerate,
     assessments: new Map(plan.assessments),
     lock: keeper,
     journal,

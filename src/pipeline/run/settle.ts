@@ -1,16 +1,14 @@
-import { join } from 'node:path'
 import { sumOfMoney } from '../../cost/amount.ts'
-import { asModelgateError, FileError, ModelgateError } from '../../errors.ts'
+import { asModelgateError, ModelgateError } from '../../errors.ts'
 import type { RunAction } from '../../events/run-document.ts'
-import { shownPath } from '../../files/file-error.ts'
-import { provenanceOf, type LockBlock, type OutputFacts, type Result } from '../lock/lock-block.ts'
+import { provenanceOf, type LockBlock, type Result } from '../lock/lock-block.ts'
 import { promptOf } from '../manifest/manifest.ts'
 import { assess } from '../plan/assess.ts'
 import { placeOutputs } from '../plan/output-places.ts'
-import { findResult, upstreamOf } from '../plan/result-files.ts'
+import { findResult, placeOutputFiles, upstreamOf } from '../plan/result-files.ts'
 import type { Assessment } from '../plan/project-state.ts'
-import { digestOfFile, isTextType } from '../store/file-digest.ts'
-import { moveOutput, placeOutput, removeOutput } from '../store/place-output.ts'
+import { isTextType } from '../store/file-digest.ts'
+import { moveOutput, removeOutput } from '../store/place-output.ts'
 import { makeVariant } from './make.ts'
 import type { InstanceEnd, MadeVariant, Run } from './run-call.ts'
 
@@ -130,7 +128,7 @@ function freshAs(now: Assessment, block: LockBlock): Assessment {
 async function make(run: Run, now: Assessment): Promise<InstanceEnd> {
   const { instance, toMake } = now
   const { options } = run
-  if (run.regenerate.has(instance.id)) await discardAll(run, now)
+  if (run.project.forced.regenerate.has(instance.id)) await discardAll(run, now)
   const variants = await Promise.all(toMake.map((variant) => makeVariant(run, now, variant)))
   const sums = {
     created: variants.reduce((sum, { created }) => sum + created, 0),
@@ -157,7 +155,7 @@ async function make(run: Run, now: Assessment): Promise<InstanceEnd> {
 /** What was made of it before no longer counts; from now on it is an instance like others. */
 async function discardAll(run: Run, { instance, toMake }: Assessment): Promise<void> {
   for (const { key } of toMake) await run.record({ type: 'discard', key })
-  run.regenerate.delete(instance.id)
+  run.project.forced.regenerate.delete(instance.id)
   if (instance.variants > 1) forgetPick(run, instance.id)
 }
 
@@ -218,15 +216,13 @@ async function placeResult(
   if (options.shard === null) {
     const sources = await findResult(key, result, project)
     const kept = before === null ? undefined : await project.results.get(before.key)
-    const isKept = (sha256: string) => kept?.result.outputs.some((facts) => facts.sha256 === sha256) ?? false
     for (const { from, to } of assessment.moves) {
-      await move(
-        run,
-        from,
-        outputs.find(({ path }) => path === to),
-      )
+      const { sha256, media_type } = outputs.find(({ path }) => path === to)!
+      const moving = { from, path: to, sha256, isText: isTextType(media_type) }
+      await moveOutput(project.files, project.manifest.project, moving)
     }
-    for (const [at, facts] of outputs.entries()) await place(run, facts, sources?.[at], isKept)
+    const digests = new Set(kept?.result.outputs.map(({ sha256 }) => sha256))
+    await placeOutputFiles(project.files, project, outputs, sources, digests)
     for (const facts of before?.outputs ?? []) {
       if (!project.isOutput(facts.path)) await removeOutput(project.manifest.project, project.replaced, facts)
     }
@@ -248,39 +244,4 @@ async function placeResult(
 function lockBlock({ lock, project }: Run, id: string, block: LockBlock, before: string | null): void {
   const isFormer = before !== null && before !== id && !project.manifest.instances.has(before)
   lock.set(id, block, isFormer ? before : undefined)
-}
-
-async function move({ project }: Run, from: string, facts: OutputFacts | undefined): Promise<void> {
-  if (facts === undefined) return
-  const { path, sha256, media_type } = facts
-  await moveOutput(project.files, project.manifest.project, {
-    from,
-    path,
-    sha256,
-    isText: isTextType(media_type),
-  })
-}
-
-async function place(
-  run: Run,
-  { path, sha256, media_type }: Result['outputs'][number],
-  source: string | undefined,
-  isKept: (sha256: string) => boolean,
-): Promise<void> {
-  const { project } = run
-  const { project: places } = project.manifest
-  const target = join(places.outputFolder, path)
-  const isText = isTextType(media_type)
-  const there = await digestOfFile(target, isText)
-  if (there?.sha256 === sha256) return
-  if (there !== undefined && !isKept(there.sha256)) await project.replaced.putAside(target)
-  if (source === undefined) throw bytesGone(path)
-  // A file that was edited since it was looked at is not replaced.
-  const locked = project.lockedByPath.get(path) ?? []
-  const mayReplace = run.options.force && there !== undefined ? [there.sha256] : locked
-  await placeOutput(project.files, places, { source, sha256, isText, path, mayReplace })
-}
-
-function bytesGone(path: string): FileError {
-  return new FileError('result_lost', `The bytes of ${shownPath(path)} are gone from .modelgate.`)
 }

@@ -14,8 +14,8 @@ import type { Replaced } from './replaced.ts'
 import { digestOfStateFile, isTextType, unlessUnreadable } from './file-digest.ts'
 import { copyVerified, syncFile } from './safe-copy.ts'
 
-/** What a request has made, apart from its files. */
-export interface ResultParts {
+/** What a request has made; its files lie in the folder of its key, where the paths of its outputs are their names. */
+export interface TaskResult {
   readonly result: Result
   readonly cost: Money | null
   readonly warnings: readonly string[]
@@ -24,7 +24,7 @@ export interface ResultParts {
 }
 
 /** What `result.json` says of a result, the paths of whose outputs are names in its folder: `1.png`. */
-export interface ResultRecord extends ResultParts {
+export interface ResultRecord extends TaskResult {
   readonly key: string
   /** The id of the instance that it was made for. */
   readonly instance: string
@@ -190,13 +190,13 @@ export async function readRecord(folder: string): Promise<ResultRecord | undefin
 }
 
 /** What a task has made, as JSON: its files lie elsewhere, under plain names. */
-export function partsOf({ result, cost, warnings, text }: ResultParts) {
+export function partsOf({ result, cost, warnings, text }: TaskResult) {
   const known = cost === null ? null : { amount: amountText(cost.amount), currency: cost.currency }
   return { result, cost: known, warnings, text }
 }
 
 /** Reads what `partsOf` gives; undefined for a result that locks would not take, or names that lead elsewhere. */
-export function readParts({ result, cost, warnings, text }: JsonObject): ResultParts | undefined {
+export function readParts({ result, cost, warnings, text }: JsonObject): TaskResult | undefined {
   const known = readResult(result)
   if (known === undefined || !known.outputs.every(({ path }) => /^\d+\.\w+$/.test(path))) return undefined
   const amount = amountFrom(stringOf(objectOf(cost)['amount']) ?? '')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Interrupted, type ModelgateError } from '../../../src/errors.ts'
 import { executeTask } from '../../../src/pipeline/execute/execute-task.ts'
-import type { TaskResult } from '../../../src/pipeline/execute/task.ts'
+import type { TaskResult } from '../../../src/pipeline/store/results.ts'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import { refuseChanged } from '../../../src/pipeline/manifest/request-body.ts'
 import { nameWarnings } from '../../../src/pipeline/run/make.ts'
@@ -62,7 +62,6 @@ test('an image is a file with its facts', async () => {
       usage: expect.objectContaining({ total_tokens: expect.any(Number) }),
       took_s: expect.any(Number),
     },
-    files: [join(task.folder, '1.webp')],
     cost: null,
     warnings: [],
   })

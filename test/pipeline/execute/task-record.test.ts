@@ -52,7 +52,6 @@ test.for([
       usage: null,
       took_s: null,
     },
-    files: done.files,
     cost: null,
     warnings: [],
   })

@@ -69,7 +69,6 @@ test('an answer is a file with its facts', async () => {
       usage: expect.objectContaining({ output_tokens: expect.any(Number) }),
       took_s: expect.any(Number),
     },
-    files: [join(task.folder, '1.txt')],
     cost: null,
     warnings: [],
   })

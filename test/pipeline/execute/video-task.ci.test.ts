@@ -59,7 +59,6 @@ test('a video from an image is a file with its facts, and its job is told before
       job_id: expect.stringContaining('operations/'),
       took_s: expect.any(Number),
     },
-    files: [join(task.folder, '1.mp4')],
   })
   expect(seen[0]).toBe('operation models/sandbox-video/operations')
   expect(seen.at(-1)).toBe('completed')

@@ -12,10 +12,11 @@ import { executeTask, fetchJob, startJob } from '../../execute/execute-task.ts'
 import { forgetJob, type StartedJob } from '../../execute/started-jobs.ts'
 import { recoverResult } from '../../execute/task-record.ts'
 import type { ExecuteCall } from '../../execute/task-run.ts'
-import type { Task, TaskResult } from '../../execute/task.ts'
+import type { Task } from '../../execute/task.ts'
 import type { TaskRequest } from '../../manifest/request-body.ts'
 import type { Lane } from '../../manifest/manifest.ts'
 import { isRateLimit } from '../../schedule/circuit.ts'
+import type { TaskResult } from '../../store/results.ts'
 import { decodeTask, placeRequest, taskOf, type TaskMessage } from '../message.ts'
 import { patiently } from '../patiently.ts'
 import { isGone, withdrawn, type Handled } from '../queue-server.ts'
@@ -122,7 +123,7 @@ export class Delivery {
     const left = await recoverResult(this.#worker.context, task)
     if (left !== undefined) {
       const result = { ...left.result, job_id: left.result.job_id ?? job?.id ?? null }
-      return (await this.#handIn({ ...left, result })) !== leftHere
+      return (await this.#handIn(folder, { ...left, result })) !== leftHere
     }
     const started = jobs.get(this.#message.idempotency_key)
     if (started !== undefined && job === null) await this.#writeJob(started)
@@ -159,8 +160,8 @@ export class Delivery {
     const task = this.#task(folder, request)
     if (job === null) listener.event({ type: 'task-start', ...this.#names(), attempt: failures + 1 })
     try {
-      if (job !== null) return await this.#handIn(await fetchJob(call, task, job, report))
-      if (this.#lane !== 'video') return await this.#handIn(await executeTask(call, task))
+      if (job !== null) return await this.#handIn(folder, await fetchJob(call, task, job, report))
+      if (this.#lane !== 'video') return await this.#handIn(folder, await executeTask(call, task))
       await forgetJob(call.jobs, await startJob(call, task))
     } catch (thrown) {
       return await this.#fail(folder, asModelgateError(thrown, false))
@@ -263,7 +264,7 @@ export class Delivery {
    * up for a disk that takes nothing.
    * @returns `leftHere` when the worker has ended before
    */
-  async #handIn(result: TaskResult): Promise<Handled> {
+  async #handIn(folder: string, result: TaskResult): Promise<Handled> {
     const { store, inFlight: signal, end, warn, context } = this.#worker
     const { outputs, took_s } = result.result
     const isPassing = (error: ModelgateError) =>
@@ -271,8 +272,8 @@ export class Delivery {
     const onFailure = ({ message }: ModelgateError) => warn(`${message} It is tried again.`)
     const patience = { clock: context.clock, signal, isPassing, onFailure }
     try {
-      for (const [at, path] of result.files.entries()) {
-        await patiently(() => store.put(path, outputs[at]!.sha256), patience)
+      for (const { path, sha256 } of outputs) {
+        await patiently(() => store.put(join(madeIn(folder), path), sha256), patience)
       }
       await this.#write({ outcome: resultOutcome(result) })
     } catch (error) {
