@@ -1,21 +1,51 @@
+import { AwsV4Signer } from 'aws4fetch'
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
-import { FileError } from '../../errors.ts'
+import { join } from 'node:path'
+import type { Clock } from '../../context.ts'
+import { ConfigError, FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { readError, shownPath } from '../../files/file-error.ts'
-import type { RequestBody } from '../../gateway/exchange.ts'
+import { readInputFile } from '../../files/input-file.ts'
+import type { ExchangeRequest, Reply, RequestBody } from '../../gateway/exchange.ts'
 import { fileChunks } from '../../gateway/multipart.ts'
+import { readErrorText } from '../../gateway/reply-body.ts'
+import { Failure, failedStatus, refusedStatus } from '../../gateway/retry.ts'
+import { refuseEncoding } from '../../gateway/send-request.ts'
+import { isLoopback } from '../../loopback.ts'
 import { digestPattern } from '../lock/lock-block.ts'
 import { maxBlobBytes, sourceChanged, type SharedStore } from './blob-store.ts'
-import { emptySha256, S3Client } from './s3-client.ts'
-import { saveReply, type StoreContext, type StoreNetwork } from './store-request.ts'
+import {
+  connectStore,
+  saveReply,
+  unavailable,
+  type StoreContext,
+  type StoreNetwork,
+} from './store-request.ts'
 
 /** How long nobody is taken to remove what was put, in milliseconds. */
 const knownMs = 600_000
 
+/** SHA-256 of nothing. */
+const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+
+interface S3Request {
+  readonly method: 'GET' | 'HEAD' | 'PUT'
+  /** Of the object. */
+  readonly sha256: string
+  /** Names in lower case; all are signed. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: RequestBody
+  /** Statuses above 299 that say something to the caller; all others are errors. */
+  readonly expects?: readonly number[]
+}
+
 /**
  * Opens a store in a bucket of any server that speaks S3: `PREFIX/ab/abcd…`. An object is written with one request, in whose
  * signature its digest is, so that a server which checks that has the right bytes or none.
- * @throws UsageError; ModelgateError when the bucket cannot be used
+ * @param location `s3://bucket/prefix`; the rest are the variables of the AWS tools: `AWS_ENDPOINT_URL_S3`,
+ * `AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_DEFAULT_REGION`, and those of `findCredentials`
+ * @throws UsageError for a location that is none, ConfigError for an endpoint that is none; ModelgateError `key` without
+ * credentials, and when the bucket cannot be used
  */
 export async function openS3Store(
   context: StoreContext,
@@ -23,9 +53,18 @@ export async function openS3Store(
   network: StoreNetwork,
 ): Promise<SharedStore> {
   const { clock } = context
-  const client = await S3Client.open(context, location, network)
+  const bucket = await openBucket(context, location, network.allowHttp)
+  const { shown } = bucket
+  const hint = 'Check AWS_ENDPOINT_URL_S3, AWS_REGION and the network.'
+  const send = connectStore(context, network, { shown, hint })
+  // Signed anew for each attempt: a signature holds for some minutes.
+  const request = <Value>(one: S3Request, use: (reply: Reply) => Promise<Value>) =>
+    send(
+      () => signed(bucket, one, clock.now()),
+      async (reply) => (await refusalOf(bucket, one, reply, clock)) ?? (await use(reply)),
+    )
   // Whether it can be read at all. Only an object tells a missing bucket from a missing object.
-  await client.request({ method: 'GET', key: keyOf(emptySha256), expects: [404] }, async () => {})
+  await request({ method: 'GET', sha256: emptySha256, expects: [404] }, async () => {})
   /** Whether the server knows checksums, until it says that it does not. */
   let knowsChecksums = true
   /** What was put lately, and until when that counts: the same file may go into many requests. */
@@ -34,8 +73,8 @@ export async function openS3Store(
   /** Whether the server vouches for the bytes; one that cannot gets them again. */
   async function isThere(sha256: string): Promise<boolean> {
     const headers = { 'x-amz-checksum-mode': 'ENABLED' }
-    const request = { method: 'HEAD', key: keyOf(sha256), headers, expects: [404, 400, 501] } as const
-    return await client.request(request, async (reply) => {
+    const look = { method: 'HEAD', sha256, headers, expects: [404, 400, 501] } as const
+    return await request(look, async (reply) => {
       return reply.status < 300 && reply.headers['x-amz-checksum-sha256'] === base64Of(sha256)
     })
   }
@@ -46,8 +85,8 @@ export async function openS3Store(
       ...(knowsChecksums ? { 'x-amz-checksum-sha256': base64Of(sha256) } : {}),
     }
     const expects = knowsChecksums ? [400, 501] : []
-    const request = { method: 'PUT', key: keyOf(sha256), headers, body, sha256, expects } as const
-    const status = await client.request(request, async (reply) => reply.status)
+    const put = { method: 'PUT', sha256, headers, body, expects } as const
+    const status = await request(put, async (reply) => reply.status)
     if (status < 300) return
     knowsChecksums = false
     await write(sha256, body)
@@ -60,7 +99,7 @@ export async function openS3Store(
   }
 
   return {
-    shown: client.shown,
+    shown,
     async put(path, sha256) {
       const known = stored.get(sha256)
       if (known !== undefined && clock.monotonic() < known.until) {
@@ -74,15 +113,11 @@ export async function openS3Store(
     },
     async fetch(sha256, path, maxBytes = maxBlobBytes) {
       if (!digestPattern.test(sha256)) return false
-      return await client.request({ method: 'GET', key: keyOf(sha256), expects: [404] }, async (reply) => {
+      return await request({ method: 'GET', sha256, expects: [404] }, async (reply) => {
         return reply.status !== 404 && (await saveReply(context, reply, { sha256, maxBytes }, path))
       })
     },
   }
-}
-
-function keyOf(sha256: string): string {
-  return `${sha256.slice(0, 2)}/${sha256}`
 }
 
 function base64Of(sha256: string): string {
@@ -117,4 +152,223 @@ async function bodyOf(path: string, sha256: string): Promise<RequestBody> {
       if (sent < size) throw sourceChanged(path)
     },
   }
+}
+
+/** A place in a bucket, and who may use it. */
+interface Bucket {
+  /** For people: `s3://bucket/prefix`. */
+  readonly shown: string
+  /** The address of the bucket, with no slash at its end. */
+  readonly url: string
+  /** Goes before each key: empty, or with a slash at its end. */
+  readonly prefix: string
+  readonly region: string
+  readonly credentials: S3Credentials
+  readonly signingKeys: Map<string, ArrayBuffer>
+}
+
+async function openBucket(context: StoreContext, location: string, allowHttp: boolean): Promise<Bucket> {
+  const { bucket, prefix } = parseLocation(location)
+  const { env } = context
+  const region = env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || 'us-east-1'
+  if (!/^[a-z0-9-]{1,64}$/i.test(region)) throw new ConfigError('AWS_REGION is not the name of a region.')
+  const url = `${endpointOf(env, region, allowHttp)}/${bucket}`
+  const shown = `s3://${bucket}/${prefix}`.replace(/\/$/, '')
+  const credentials = await findCredentials(context)
+  return { shown, url, prefix, region, credentials, signingKeys: new Map() }
+}
+
+/** @param now milliseconds since 1970 */
+async function signed(
+  { url: bucketUrl, prefix, credentials, region, signingKeys }: Bucket,
+  { method, sha256, headers, body }: S3Request,
+  now: number,
+): Promise<ExchangeRequest> {
+  const url = `${bucketUrl}/${encodeKey(`${prefix}${sha256.slice(0, 2)}/${sha256}`)}`
+  const signer = new AwsV4Signer({
+    ...credentials,
+    method,
+    url,
+    headers: { ...headers, 'x-amz-content-sha256': method === 'PUT' ? sha256 : emptySha256 },
+    service: 's3',
+    region,
+    cache: signingKeys,
+    datetime: new Date(now).toISOString().replaceAll(/[:-]|\.\d{3}/g, ''),
+  })
+  const own = Object.fromEntries((await signer.sign()).headers.entries())
+  return {
+    method,
+    url: new URL(url),
+    headers: { ...own, 'accept-encoding': 'identity', 'user-agent': `modelgate/${__VERSION__}` },
+    // Nothing cannot be sent as a stream.
+    ...(body === undefined || body.length === 0 ? {} : { body }),
+  }
+}
+
+/** Other writers are in the way; it came too slowly, or damaged (Amazon S3 API Reference, "Error responses"). */
+const repeatableCodes: ReadonlySet<string> = new Set([
+  'BadDigest',
+  'OperationAborted',
+  'RequestTimeout',
+  'SlowDown',
+  'XAmzContentSHA256Mismatch',
+])
+
+/** @returns undefined for a reply that the caller can use */
+async function refusalOf(
+  bucket: Bucket,
+  { method, expects = [] }: S3Request,
+  reply: Reply,
+  clock: Clock,
+): Promise<Failure | undefined> {
+  const { status } = reply
+  if (status >= 200 && status < 300) {
+    refuseEncoding(reply)
+    return undefined
+  }
+  // A reply to HEAD has no body.
+  const text = method === 'HEAD' ? '' : await readErrorText(reply, clock)
+  const code = /<Code>\s*([A-Za-z0-9._-]{1,64})\s*<\/Code>/.exec(text)?.[1] ?? ''
+  const isForTheMoment = refusedStatus.has(status) || failedStatus.has(status) || repeatableCodes.has(code)
+  if (expects.includes(status) && code !== 'NoSuchBucket' && !isForTheMoment) return undefined
+  if (!isForTheMoment) return new Failure(statusError(bucket, reply, code), false)
+  const answer = `${status} ${code}`.trim()
+  return new Failure(unavailable(bucket.shown, answer, reply, clock.now()), true)
+}
+
+interface S3Credentials {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken?: string
+}
+
+/** The text may hold a secret that was put in the place of the bucket, so it is not shown. */
+function parseLocation(location: string): { readonly bucket: string; readonly prefix: string } {
+  const refuse = (problem: string) =>
+    new UsageError(`The store at s3:// has ${problem}.`, {
+      code: 'config_invalid',
+      phase: 'config',
+      hint: 'Write it like s3://bucket/prefix.',
+    })
+  // Older and other servers allow more than Amazon does today.
+  const [, bucket, path = ''] = /^s3:\/\/([a-z\d][a-z\d._-]{1,253}[a-z\d])(?:\/(.*))?$/is.exec(location) ?? []
+  if (bucket === undefined || bucket.includes('..')) throw refuse('no valid name of a bucket')
+  const plain = path.replace(/\/$/, '')
+  if (plain === '') return { bucket, prefix: '' }
+  // Addresses are resolved on their way: such a key would end in another place, or nowhere.
+  if (plain.split('/').some((part) => ['', '.', '..'].includes(part)) || !plain.isWellFormed()) {
+    throw refuse('a prefix with an empty part, or with . or .. in it')
+  }
+  return { bucket, prefix: `${plain}/` }
+}
+
+function endpointOf(env: StoreContext['env'], region: string, allowHttp: boolean): string {
+  const name = env['AWS_ENDPOINT_URL_S3'] ? 'AWS_ENDPOINT_URL_S3' : 'AWS_ENDPOINT_URL'
+  const text = env[name]?.trim()
+  if (!text) return `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`
+  const refuse = (problem: string, hint: string) =>
+    new ConfigError(`The endpoint of the store (${name}) ${problem}.`, { hint })
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw refuse('must start with https:// or http://', 'Write it like https://s3.example.')
+  }
+  if (url.protocol === 'http:' && !allowHttp && !isLoopback(url.hostname)) {
+    throw refuse(
+      `would send files to ${url.host} in clear text`,
+      'Use https://, or allow it on purpose with --allow-http.',
+    )
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+}
+
+/**
+ * `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, and where there is no key in them the profile
+ * (`AWS_PROFILE`) of `AWS_SHARED_CREDENTIALS_FILE`, by default `~/.aws/credentials`.
+ */
+async function findCredentials(context: StoreContext): Promise<S3Credentials> {
+  const { env } = context
+  const found = env['AWS_ACCESS_KEY_ID'] || env['AWS_SECRET_ACCESS_KEY'] ? env : await profileOf(context)
+  const id = found['AWS_ACCESS_KEY_ID']?.trim()
+  const secret = found['AWS_SECRET_ACCESS_KEY']?.trim()
+  const token = found['AWS_SESSION_TOKEN']?.trim()
+  if (!id || !secret) {
+    const name = id ? 'AWS_SECRET_ACCESS_KEY' : 'AWS_ACCESS_KEY_ID'
+    throw new ModelgateError('key', 'store_refused', `There is no key to the store: ${name} is not set.`, {
+      phase: 'config',
+      billed: 'no',
+      hint:
+        'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or keep them in ~/.aws/credentials. ' +
+        'Keys of a role or of a single sign-on: eval "$(aws configure export-credentials --format env)"',
+    })
+  }
+  // Anything else would end a header, and be quoted in the error about that.
+  if (!/^[\x21-\x7e]+$/.test(`${id}${secret}${token ?? ''}`)) {
+    throw new ModelgateError(
+      'key',
+      'store_refused',
+      'The keys to the store contain characters that no key has.',
+      {
+        phase: 'config',
+        hint: 'Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.',
+      },
+    )
+  }
+  return { accessKeyId: id, secretAccessKey: secret, ...(token ? { sessionToken: token } : {}) }
+}
+
+/** The keys of the profile, by the names of the variables; nothing where there is no file, or no such profile. */
+async function profileOf(context: StoreContext): Promise<StoreContext['env']> {
+  const { env, home } = context
+  const path = env['AWS_SHARED_CREDENTIALS_FILE'] || (home === '' ? '' : join(home, '.aws', 'credentials'))
+  if (path === '') return {}
+  const content = await readInputFile(context, path, { pipes: false, maxBytes: 1_048_576 })
+  if (content instanceof ModelgateError) return {}
+  const wanted = env['AWS_PROFILE'] || 'default'
+  const found: Record<string, string> = {}
+  let section = ''
+  for (const line of content.toString('utf8').split(/\r?\n/)) {
+    section = /^\[\s*(?:profile\s+)?([^\]]*?)\s*\]/.exec(line)?.[1] ?? section
+    const [, name, value] = /^\s*(aws_\w+)\s*=\s*(.*?)\s*$/i.exec(line) ?? []
+    if (section === wanted && name !== undefined) found[name.toUpperCase()] = value!
+  }
+  return found
+}
+
+/** Encoded as signatures have it (RFC 3986): all but letters, digits, `-._~` and the slashes between the parts. */
+function encodeKey(key: string): string {
+  return encodeURIComponent(key)
+    .replaceAll('%2F', '/')
+    .replaceAll(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)
+}
+
+/** What the server refuses; never its own words, which quote what was signed. */
+function statusError({ shown, region }: Bucket, { status, headers }: Reply, code: string): ModelgateError {
+  const answer = `${status} ${code}`.trim()
+  const facts = { phase: 'connect', billed: 'no', httpStatus: status } as const
+  if (code === 'NoSuchBucket') {
+    const hint = 'Make it first, or check AWS_ENDPOINT_URL_S3.'
+    const message = `The bucket of the store ${shown} does not exist.`
+    return new UsageError(message, { ...facts, code: 'store_missing', hint })
+  }
+  if ((status >= 300 && status < 400) || code === 'AuthorizationHeaderMalformed') {
+    const other = /^[a-z0-9-]{1,64}$/.exec(headers['x-amz-bucket-region'] ?? '')?.[0]
+    const message = `The bucket of the store ${shown} is not in the region ${region}.`
+    const hint = `Set AWS_REGION${other === undefined ? '' : `=${other}`}.`
+    return new UsageError(message, { ...facts, code: 'store_missing', hint })
+  }
+  if (status === 401 || status === 403) {
+    const message = `The store ${shown} refused the request (${answer}).`
+    return new ModelgateError('key', 'store_refused', message, { ...facts, hint: refusedHint(code) })
+  }
+  const message = `The store ${shown} rejected the request (${answer}).`
+  return new ModelgateError('rejected', 'store_refused', message, facts)
+}
+
+function refusedHint(code: string): string {
+  if (code === 'RequestTimeTooSkewed') return 'The clock of this machine is wrong: set it.'
+  if (code === 'ExpiredToken') return 'The keys have expired: get new ones.'
+  if (code === 'SignatureDoesNotMatch' || code === 'InvalidAccessKeyId') {
+    return 'Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.'
+  }
+  return 'The keys need s3:GetObject and s3:PutObject for the prefix, and s3:ListBucket for the bucket.'
 }
