@@ -2,10 +2,10 @@ import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { Gate } from '../../output/gate.ts'
-import { readQueueUrl, type QueueUrl } from '../../pipeline/queue/queue-url.ts'
+import { readQueueUrl } from '../../pipeline/queue/queue-url.ts'
 import type { QueueCall, RunOptions } from '../../pipeline/run/run-call.ts'
 import { configuredBaseUrl } from '../shared/gateway/open-gateway.ts'
-import { openShared, readShared, type SharedPlaces } from './shared-places.ts'
+import { openShared, readShared } from './shared-places.ts'
 import type { RunFlags } from './run-flags.ts'
 
 /** The queue that a run gives its requests to. */
@@ -30,16 +30,13 @@ export async function readQueue(
     if (without === undefined) return undefined
     throw new UsageError(`${without} needs a queue: give --queue, or set MODELGATE_QUEUE.`)
   }
-  if (options.mode !== 'run' && flags.detach) {
+  const isMaking = options.mode === 'run'
+  if (!isMaking && flags.detach) {
     throw new UsageError('--detach leaves requests to workers, and --plan, --check and --frozen make none.', {
       code: 'invalid_request',
     })
   }
-  // What only looks at how things stand opens none.
-  if (options.mode !== 'run') {
-    return { words: wordsFor(flags, readQueueUrl(settings.queue.value)), callFor: () => notOpened }
-  }
-  if (options.shard !== null) {
+  if (isMaking && options.shard !== null) {
     throw new UsageError(
       '--shard and a queue cannot be used together: the queue distributes the work by itself.',
       {
@@ -48,44 +45,28 @@ export async function readQueue(
       },
     )
   }
-  const places = await readShared(settings)
+  const { queue, store, sandbox } = flags
+  // What only looks at how things stand needs no store, and opens nothing.
+  const places = isMaking ? await readShared(settings) : undefined
+  const { shown } = places?.queue ?? readQueueUrl(settings.queue.value)
+  const worker = [context.program, 'run', 'worker', '--queue', shown, '--store', places?.store ?? '']
   return {
-    words: wordsFor(flags, places.queue),
-    callFor: (gate) => callFor(context, flags, settings, places, gate),
+    words: [
+      ...(queue === undefined ? [] : ['--queue', shown]),
+      ...(store === undefined ? [] : ['--store', store]),
+    ],
+    callFor: (gate) => ({
+      worker: sandbox ? [...worker, '--sandbox'] : worker,
+      async open() {
+        if (places === undefined) throw new Error('A look opens no queue.')
+        const gateway = sandbox ? sandboxAddress : configuredBaseUrl(settings)
+        return await openShared(context, flags, settings, places, gate, gateway, connections)
+      },
+    }),
   }
-}
-
-function wordsFor({ queue, store }: RunFlags, { shown }: QueueUrl): readonly string[] {
-  return [
-    ...(queue === undefined ? [] : ['--queue', shown]),
-    ...(store === undefined ? [] : ['--store', store]),
-  ]
-}
-
-const notOpened: QueueCall = {
-  worker: [],
-  open: () => Promise.reject(new Error('A look opens no queue.')),
 }
 
 /** Connections to PostgreSQL of a run. */
 const connections = 4
 /** The address of a sandbox is another one each time. */
 const sandboxAddress = new URL('http://sandbox.invalid')
-
-function callFor(
-  context: Context,
-  flags: RunFlags,
-  settings: Settings,
-  places: SharedPlaces,
-  gate: Gate,
-): QueueCall {
-  const { program } = context
-  const sandbox = flags.sandbox ? ['--sandbox'] : []
-  return {
-    worker: [program, 'run', 'worker', '--queue', places.queue.shown, '--store', places.store, ...sandbox],
-    open: () => {
-      const gateway = flags.sandbox ? sandboxAddress : configuredBaseUrl(settings)
-      return openShared(context, flags, settings, places, gate, gateway, connections)
-    },
-  }
-}
