@@ -2,14 +2,7 @@ import type { Clock } from '../context.ts'
 import { Interrupted } from '../errors.ts'
 
 /** How a run or a worker comes to its end. */
-export interface Stop {
-  /** For what is in flight: aborted when the time of grace is over. */
-  readonly signal: AbortSignal
-  /** Why nothing new is begun; undefined while the run goes on. */
-  reason(): unknown
-  /** No longer listens to signals. */
-  close(): void
-}
+export type Stop = ReturnType<typeof stopWithGrace>
 
 /** What is left, after the requests have been given up, to write down what came of them. */
 const lastWordsMs = 2_000
@@ -25,7 +18,7 @@ export function stopWithGrace(
   graceS: number,
   lost: AbortSignal | undefined,
   onStop: (reason: unknown) => void,
-): Stop {
+) {
   const inFlight = new AbortController()
   const either = lost === undefined ? signal : AbortSignal.any([signal, lost])
   let timer: { cancel(): void } | undefined
@@ -39,9 +32,11 @@ export function stopWithGrace(
   if (either.aborted) stop()
   else either.addEventListener('abort', stop, { once: true })
   return {
+    /** For what is in flight: aborted when the time of grace is over. */
     signal: inFlight.signal,
+    /** Why nothing new is begun; undefined while the run goes on. */
     reason: () => (either.aborted ? (either.reason as unknown) : undefined),
-    close() {
+    close(): void {
       either.removeEventListener('abort', stop)
       timer?.cancel()
     },

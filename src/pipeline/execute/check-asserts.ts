@@ -16,23 +16,6 @@ export interface AssertedOutput {
   readonly facts: OutputFacts
 }
 
-/** Checks results against what their instances assert, one after another or at once. */
-export interface AssertChecks {
-  /**
-   * A file is read only for asserts about what is in it.
-   * @param duplicateOf the name of another output that has these bytes, if there is one
-   * @returns why the result is rejected, each a sentence; empty when it holds all asserts, and its request's own schema
-   * @throws FileError; the reason of the context's signal
-   */
-  check(
-    instance: Instance,
-    outputs: readonly AssertedOutput[],
-    duplicateOf: (sha256: string) => string | undefined,
-  ): Promise<string[]>
-  /** Ends the threads that check texts. */
-  close(): void
-}
-
 /**
  * Why a result is not what its instance asks for, each a sentence (product.md, "What came is held against what was
  * asked"). What a lock holds is not judged again.
@@ -64,11 +47,21 @@ type CheckContext = Pick<Context, 'cwd' | 'clock' | 'signal'>
 /** Finds out why a text does not match; empty when it does. @param subject names the schema */
 type TextCheck = (schema: unknown, text: string, subject: string) => Promise<string[]>
 
-/** Opens the checks of a run: each schema is compiled once. */
-export function openAsserts(context: CheckContext): AssertChecks {
+/** Checks results against what their instances assert, one after another or at once; each schema is compiled once. */
+export function openAsserts(context: CheckContext) {
   const { checkText, close } = createTextChecks(context)
   return {
-    async check(instance, outputs, duplicateOf) {
+    /**
+     * A file is read only for asserts about what is in it.
+     * @param duplicateOf the name of another output that has these bytes, if there is one
+     * @returns why the result is rejected, each a sentence; empty when it holds all asserts, and its request's own schema
+     * @throws FileError; the reason of the context's signal
+     */
+    async check(
+      instance: Instance,
+      outputs: readonly AssertedOutput[],
+      duplicateOf: (sha256: string) => string | undefined,
+    ): Promise<string[]> {
       const reasons = outputs.map(async (output, at) => {
         const subject = subjectOf(instance, outputs, at)
         const twinOf = (sha256: string) => {
@@ -84,6 +77,7 @@ export function openAsserts(context: CheckContext): AssertChecks {
       })
       return (await Promise.all(reasons)).flat()
     },
+    /** Ends the threads that check texts. */
     close,
   }
 }

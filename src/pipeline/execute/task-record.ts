@@ -90,7 +90,7 @@ export function rescueFolderOf(rescueFolder: string, { key }: Pick<Task, 'key'>)
   return join(rescueFolder, 'run', key)
 }
 
-const recordName = 'digests.json'
+const digestsName = 'digests.json'
 
 /** Puts the digests of rescued files on record beside them. Best effort: never throws. @param paths absolute */
 export async function recordRescue(
@@ -107,7 +107,7 @@ export async function recordRescue(
       if (found !== undefined) digests[basename(path)] = found.sha256
     }
     if (Object.keys(digests).length === 0) return
-    await writeFile(join(folder, recordName), JSON.stringify(digests), { mode: 0o600 })
+    await writeFile(join(folder, digestsName), JSON.stringify(digests), { mode: 0o600 })
   } catch {
     // The files are there, and the error says where.
   }
@@ -128,7 +128,7 @@ export async function takeRescued(
   if (rescueFolder === undefined) return undefined
   const folder = rescueFolderOf(rescueFolder, task)
   try {
-    const digests: unknown = JSON.parse(await readFile(join(folder, recordName), 'utf8'))
+    const digests: unknown = JSON.parse(await readFile(join(folder, digestsName), 'utf8'))
     if (!isObject(digests)) return undefined
     await makeFolder(task.folder)
     const names: string[] = []

@@ -11,7 +11,7 @@ type EventOf<Type> = Extract<JournalEvent, { type: Type }>
 /** A result that lies in the folder of its key. */
 export type RecordedResult = Omit<EventOf<'result'>, 'type'>
 export type RemoteJob = Pick<EventOf<'job'>, 'id' | 'kind'>
-export type RecordedFailure = Omit<EventOf<'failure'>, 'type'> & { readonly run: string }
+export type RecordedFailure = Omit<EventOf<'failure'>, 'type'>
 
 /** A request that is under way, or of which nobody knows what became. */
 export interface OpenIntent extends Pick<EventOf<'intent'>, 'instance' | 'key' | 'variant' | 'creates'> {
@@ -131,7 +131,7 @@ export class History {
       }
       case 'failure': {
         const { type: _, ...failure } = event
-        this.failures.set(event.key, { ...failure, run: this.#run })
+        this.failures.set(event.key, failure)
         this.#close(event.key)
         return
       }

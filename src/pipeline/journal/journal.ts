@@ -55,7 +55,7 @@ const journalEvent = v.variant('type', [
     type: v.literal('job'),
     key: v.string(),
     id: v.string(),
-    kind: v.picklist(['video', 'operation', 'response']),
+    kind: v.picklist(['video', 'operation']),
   }),
   /** The addresses of results, as soon as the reply is read and before anything is fetched. */
   v.object({

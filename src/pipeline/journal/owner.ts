@@ -20,14 +20,7 @@ import { makeStateFolder, readStateFile } from '../state-folder.ts'
 import { runsFolder } from './journal.ts'
 
 /** The right to run a manifest. */
-export interface Ownership {
-  /** Aborted when another process has taken it over, because this one gave no sign of life: nothing more may be sent. */
-  readonly lost: AbortSignal
-  /** Whether the owner before died, and may have left what it did not get to complete. */
-  readonly followsDeath: boolean
-  /** Never throws: the file of a process that has ended does no harm. */
-  release(): Promise<void>
-}
+export type Ownership = ReturnType<typeof hold>
 
 type OwnerContext = FileHost & Pick<Context, 'processes'>
 
@@ -85,7 +78,7 @@ export async function takeOwnership(project: Project, context: OwnerContext): Pr
 /** What follows the name of the manifest in that of an owner's file. */
 const ownerEnding = /^\.[0-9a-f]{16}\.owner(?:\.new)?$/
 
-function hold(path: string, clock: Clock, followsDeath: boolean): Ownership {
+function hold(path: string, clock: Clock, followsDeath: boolean) {
   const lost = new AbortController()
   let timer: Timer | undefined
   const beat = async () => {
@@ -101,9 +94,12 @@ function hold(path: string, clock: Clock, followsDeath: boolean): Ownership {
   }
   schedule()
   return {
+    /** Aborted when another process has taken it over, because this one gave no sign of life: nothing more may be sent. */
     lost: lost.signal,
+    /** Whether the owner before died, and may have left what it did not get to complete. */
     followsDeath,
-    async release() {
+    /** Never throws: the file of a process that has ended does no harm. */
+    async release(): Promise<void> {
       timer?.cancel()
       timer = undefined
       await unlink(path).catch(() => {})

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { RunState } from '../../events/run-document.ts'
-import type { AssertChecks } from '../execute/check-asserts.ts'
+import type { openAsserts } from '../execute/check-asserts.ts'
 import type { History } from '../journal/history.ts'
 import type { Lock, LockBlock, OutputFacts, Result } from '../lock/lock-block.ts'
 import type { Instance, Manifest, Reference } from '../manifest/manifest.ts'
@@ -79,7 +79,7 @@ export class ProjectState {
   /** SHA-256 of an input file. @param path relative to the manifest's folder */
   declare readonly inputDigest: (path: string) => Promise<string>
   /** Why a result does not hold the asserts of its instance, each a sentence; empty when it does. */
-  declare readonly checkAsserts: AssertChecks['check']
+  declare readonly checkAsserts: ReturnType<typeof openAsserts>['check']
   declare readonly forced: Forced
   /** Whether a request of unknown outcome is simply sent again: it creates nothing twice, or costs nothing. */
   declare readonly isSentAgain: boolean

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import { DelayedError, Queue, QueueEvents, RateLimitError, Worker } from 'bullmq'
-import { randomHex, type Clock } from '../../context.ts'
-import type { ModelgateError } from '../../errors.ts'
+import { randomHex, sleep, type Clock } from '../../context.ts'
+import { ModelgateError } from '../../errors.ts'
 import { isObject } from '../../json.ts'
 import type { Lane } from '../manifest/manifest.ts'
-import { patiently, type Patience } from './patiently.ts'
 import { unreachable, type QueueUrl } from './queue-url.ts'
 import type { Backend } from './redis-server.ts'
 import type { TaskData, TaskJob } from './task-state.ts'
@@ -243,6 +242,44 @@ export class QueueServer {
     const events = this.#events.map((one) => one.close().catch(() => {}))
     await this.#within(Promise.all(events)).catch(() => {})
     await this.#within(this.backend.close()).catch(() => {})
+  }
+}
+
+const firstPauseMs = 500
+const maxPauseMs = 5_000
+
+interface Patience {
+  readonly clock: Clock
+  /** Ends it. */
+  readonly signal?: AbortSignal
+  /** In milliseconds: after this time a failure is final. */
+  readonly forMs?: number
+  /** Whether it may work later, by itself or when an operator has done something. */
+  isPassing(error: ModelgateError): boolean
+  /** Called with each failure, before it is done again. */
+  onFailure?(error: ModelgateError): void
+}
+
+/**
+ * Does what may be done twice, with growing pauses, until it works: servers are restarted.
+ * @throws what another attempt would not change; the signal's reason
+ */
+export async function patiently<Value>(
+  work: () => Promise<Value>,
+  { clock, signal, forMs = Infinity, isPassing, onFailure }: Patience,
+): Promise<Value> {
+  const began = clock.monotonic()
+  for (let tries = 0; ; tries++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof ModelgateError) || !isPassing(error)) throw error
+      if (clock.monotonic() - began >= forMs) throw error
+      signal?.throwIfAborted()
+      onFailure?.(error)
+    }
+    const pauseMs = Math.min(maxPauseMs, firstPauseMs * 2 ** tries)
+    await sleep(clock, pauseMs * (0.75 + clock.random() / 2), signal)
   }
 }
 

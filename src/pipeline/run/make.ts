@@ -4,7 +4,10 @@ import { amountNumber } from '../../cost/amount.ts'
 import { asModelgateError, billedOf, FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { mediaTypeOfName } from '../../files/media-type.ts'
 import { parseTemplate } from '../../files/output-plan.ts'
+import { openJobs } from '../../operations/jobs.ts'
 import { mismatchReasons } from '../execute/check-asserts.ts'
+import { executeTask } from '../execute/execute-task.ts'
+import type { ExecuteCall } from '../execute/task-run.ts'
 import type { Task } from '../execute/task.ts'
 import type { Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
@@ -21,7 +24,7 @@ import type { Assessment, Variant } from '../plan/project-state.ts'
 import { isAnswered } from '../schedule/circuit.ts'
 import { checkPlace } from '../store/place-output.ts'
 import type { TaskResult } from '../store/results.ts'
-import type { MadeResult, MadeVariant, Request, Run } from './run-call.ts'
+import type { Executor, MadeResult, MadeVariant, Request, Run } from './run-call.ts'
 
 /** Makes a candidate, or goes on with it. Never throws: each instance tells its own failure. */
 export function makeVariant(run: Run, assessment: Assessment, variant: Variant): Promise<MadeVariant> {
@@ -76,7 +79,7 @@ async function make(
         idempotencyKey: history.intents.get(key)?.idempotencyKey ?? '',
         creation: creationOf(instance),
         request: () => requestOf(run, instance, upstream, { isSent: isStarted() }),
-        job: jobOf(run, key),
+        job: history.jobs.get(key) ?? null,
         made: madeBefore(run, key),
         onMade: (made) => run.record({ type: 'made', key, made }),
         onJob: (jobId, kind) => run.record({ type: 'job', key, id: jobId, kind }),
@@ -205,11 +208,6 @@ async function attemptTask(run: Run, task: Task, { onUnknown }: Instance): Promi
 function realError(error: ModelgateError): ModelgateError {
   const { cause } = error.facts
   return cause instanceof ModelgateError && cause.exit === 'unknown' ? cause : error
-}
-
-function jobOf({ project }: Run, key: string): Task['job'] {
-  const job = project.history.jobs.get(key)
-  return job === undefined || job.kind === 'response' ? null : { id: job.id, kind: job.kind }
 }
 
 /** @throws UsageError for what was made on another gateway */
@@ -345,4 +343,43 @@ export function nameWarnings({ lane, output, fields }: Instance, outputs: Result
   const other = outputs.find(({ media_type: mediaType }) => mediaType !== promised)
   if (promised === undefined || other === undefined) return []
   return [`${output} is ${other.media_type}, although its name says ${promised}.`]
+}
+
+/** Makes the attempts of a run in this process. */
+export class LocalExecutor implements Executor {
+  readonly queue = null
+  #execute!: ExecuteCall
+  #inFlight = 0
+
+  get origin(): string {
+    return this.#execute.gateway.baseUrl.origin
+  }
+
+  async open({ call, stop, project, options: { timeoutS } }: Run): Promise<void> {
+    const shared = await call.connect()
+    this.#execute = {
+      ...shared,
+      gateway: { ...shared.gateway, signal: stop.signal },
+      context: { ...call.context, signal: stop.signal },
+      project: project.manifest.project,
+      redactor: call.redactor,
+      jobs: openJobs(call.context, project.manifest.project.stateFolder, call.redactor),
+      rescueFolder: call.rescueFolder,
+      timeoutMs: timeoutS === undefined ? undefined : timeoutS * 1000,
+    }
+  }
+
+  async attempt(task: Task): Promise<TaskResult> {
+    this.#inFlight++
+    return await executeTask(this.#execute, task).finally(() => this.#inFlight--)
+  }
+
+  /** What is under way goes on. */
+  async stop(): Promise<number> {
+    return this.#inFlight
+  }
+
+  forget(): void {}
+
+  async close(): Promise<void> {}
 }

@@ -10,15 +10,8 @@ import { manifestName, projectOf, type Project } from '../../project.ts'
 import { namesIn } from '../../state-folder.ts'
 import type { Worker, WorkerCall } from './worker-call.ts'
 
-/** The folder of one worker process, which owns it as a run owns a manifest. */
-export interface WorkerFolder {
-  readonly path: string
-  /** @param isEmpty whether nothing in it is for the next process. Never throws. */
-  release(isEmpty: boolean): Promise<void>
-}
-
-/** Makes a folder for this process. @throws FileError */
-export async function openWorkerFolder({ folder: place, context }: WorkerCall): Promise<WorkerFolder> {
+/** Makes a folder for this process, which owns it as a run owns a manifest. @throws FileError */
+export async function openWorkerFolder({ folder: place, context }: WorkerCall) {
   for (;;) {
     const folder = await takeFolder(join(place, randomHex(context.clock, 16)), context)
     if (folder !== undefined) return folder
@@ -27,7 +20,7 @@ export async function openWorkerFolder({ folder: place, context }: WorkerCall): 
 }
 
 /** Takes over the folders of workers that have died. One that cannot be taken now is left. @throws FileError */
-export async function* deadFolders({ folder: place, context }: WorkerCall): AsyncGenerator<WorkerFolder> {
+export async function* deadFolders({ folder: place, context }: WorkerCall) {
   for (const name of await namesIn(place)) {
     if (!/^[0-9a-f]{16}$/.test(name)) continue
     const folder = await takeFolder(join(place, name), context).catch(() => undefined)
@@ -36,11 +29,12 @@ export async function* deadFolders({ folder: place, context }: WorkerCall): Asyn
 }
 
 /** @returns undefined when its process lives. @throws FileError */
-async function takeFolder(path: string, context: WorkerCall['context']): Promise<WorkerFolder | undefined> {
+async function takeFolder(path: string, context: WorkerCall['context']) {
   const ownership = await takeOwnership(projectIn(path, false), context).catch((error: unknown) => {
     if (!(error instanceof ModelgateError) || error.code !== 'run_owned') throw error
   })
   if (!ownership) return undefined
+  /** @param isEmpty whether nothing in it is for the next process. Never throws. */
   const release = async (isEmpty: boolean) => {
     if (isEmpty) removeFolder(path)
     await ownership.release()
