@@ -12,7 +12,6 @@ const runInitExamples: readonly Example[] = [
   ['modelgate run --sandbox', 'then try it: nothing configured'],
 ]
 
-/** What `run init` writes. */
 const firstManifest = `# The assets of this project.
 #   modelgate run --sandbox   try it, without a gateway
 #   modelgate run --plan      what would be made, and why

@@ -45,7 +45,6 @@ export function registerRunMerge(command: Command, context: Context, merge = fun
   })
 }
 
-/** @throws UsageError */
 function checkFolders(folders: readonly string[], { resolve }: MergeOptions): void {
   if (resolve && folders.length > 0) throw new UsageError('Give either folders or --resolve, not both.')
   if (!resolve && folders.length === 0) {

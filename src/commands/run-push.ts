@@ -51,7 +51,6 @@ function sumText({ files, store }: RunPushDocument): string {
   return `${all}: ${count('new')} new in ${store}, ${count('present')} already there`
 }
 
-/** How many paths a message names. */
 const maxNamed = 20
 
 function missingError({ files }: RunPushDocument, look: readonly string[]): ModelgateError | undefined {

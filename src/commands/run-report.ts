@@ -47,7 +47,6 @@ export function registerRunReport(command: Command, context: Context, write = wr
   )
 }
 
-/** @throws UsageError; FileError */
 async function showReports(
   context: Context,
   options: ReportFlags,

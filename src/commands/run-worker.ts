@@ -94,7 +94,6 @@ async function workOn(context: Context, flags: WorkerFlags): Promise<void> {
   })
 }
 
-/** Connections to PostgreSQL of a worker, for all of its lanes. */
 const connections = 5
 
 interface Working {

@@ -47,7 +47,6 @@ export type RunAction = (typeof runActions)[number]
 export const runModes = ['run', 'plan', 'check', 'frozen'] as const
 export type RunMode = (typeof runModes)[number]
 
-/** How many instances are in each state. */
 export type StateCounts = f.Infer<typeof stateCounts>
 export const stateCounts = f.define(
   'state_counts',
@@ -64,7 +63,6 @@ export function countStates(instances: Iterable<{ readonly state: RunState }>): 
   return counts
 }
 
-/** An output of an instance. */
 export type RunFile = f.Infer<typeof runFile>
 const runFile = f.define(
   'run_file',
@@ -87,7 +85,6 @@ export const failureFields = {
   message: f.text('what went wrong'),
 }
 
-/** Why an instance failed. */
 const runFailure = f.define('run_failure', f.object(failureFields))
 
 const instance = f.text('id of the instance')
@@ -211,7 +208,6 @@ export const runEvents = {
   },
 }
 
-/** The document of `run`, of `run merge` and of `run pull`. */
 export type RunDocument = f.Infer<typeof runDocument>
 export const runDocument = f.object({
   version: f.version,
@@ -233,7 +229,6 @@ export const runDocument = f.object({
   warnings,
 })
 
-/** The document of `run adopt` and `run pick`. */
 export type RunChangeDocument = f.Infer<typeof runChangeDocument>
 export const runChangeDocument = f.object({
   version: f.version,
@@ -251,7 +246,6 @@ export const runChangeDocument = f.object({
   warnings,
 })
 
-/** The document of `run restore`. */
 export type RunRestoreDocument = f.Infer<typeof runRestoreDocument>
 export const runRestoreDocument = f.object({
   version: f.version,
@@ -274,7 +268,6 @@ export const runRestoreDocument = f.object({
   warnings,
 })
 
-/** The document of `run push`. */
 export type RunPushDocument = f.Infer<typeof runPushDocument>
 export const runPushDocument = f.object({
   version: f.version,
@@ -298,7 +291,6 @@ export const runPushDocument = f.object({
   warnings,
 })
 
-/** The document of `run report`. */
 export type RunReportDocument = f.Infer<typeof runReportDocument>
 export const runReportDocument = f.object({
   version: f.version,
@@ -316,7 +308,6 @@ export const runReportDocument = f.object({
   warnings,
 })
 
-/** The document of `run clean`. */
 export type RunCleanDocument = f.Infer<typeof runCleanDocument>
 export const runCleanDocument = f.object({
   version: f.version,

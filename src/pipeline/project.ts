@@ -13,7 +13,6 @@ export interface Project {
   readonly lockPath: string
   /** `.modelgate`: store, candidates, journals and parts. */
   readonly stateFolder: string
-  /** Whether results come from the sandbox, and so are kept apart. */
   readonly isSandbox: boolean
 }
 

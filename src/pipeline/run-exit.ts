@@ -1,6 +1,5 @@
 import type { ExitName } from '../errors.ts'
 
-/** Where several hold, the first one counts. */
 const precedence = [
   'hangup',
   'interrupt',
@@ -18,7 +17,6 @@ const precedence = [
   'notSent',
 ] as const satisfies readonly ExitName[]
 
-/** The ways in which a run can end. */
 export const runExits = [...precedence, 'ok'] as const
 export type RunExit = (typeof runExits)[number]
 

@@ -110,7 +110,6 @@ function tooLarge(shown: string, bytes: number, maxBytes: number): FileError {
   return new FileError('file_too_large', message, { phase: 'input' })
 }
 
-/** The names in a folder; none when there is no such folder. @throws FileError */
 export async function namesIn(folder: string): Promise<string[]> {
   return await readdir(folder).catch((error: unknown) => {
     if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return []

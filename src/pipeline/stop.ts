@@ -1,7 +1,6 @@
 import type { Clock } from '../context.ts'
 import { Interrupted } from '../errors.ts'
 
-/** How a run or a worker comes to its end. */
 export type Stop = ReturnType<typeof stopWithGrace>
 
 /** What is left, after the requests have been given up, to write down what came of them. */

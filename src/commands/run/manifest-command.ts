@@ -12,7 +12,6 @@ export interface ManifestOptions extends CommonOptions {
   file?: string
 }
 
-/** Which manifest a command works on. */
 export const fileOption = (
   about = 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)',
 ) => new Option('-f, --file <file>', about)
@@ -38,7 +37,6 @@ export function readNumber(text: string, what: string): number {
   )
 }
 
-/** What the work on a manifest gets from the command line. */
 export function manifestCall(
   context: Context,
   { file, sandbox }: ManifestOptions,

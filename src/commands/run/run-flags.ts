@@ -91,7 +91,6 @@ function modeOf(env: Context['env'], flags: RunFlags): RunMode {
   return mode
 }
 
-/** The flags that were given. */
 function named(flags: Readonly<Record<string, boolean | undefined>>): string[] {
   return Object.keys(flags).filter((name) => flags[name])
 }
@@ -110,7 +109,6 @@ function checkNames(jobs: readonly string[], regenerate: readonly string[]): voi
   if (regenerate.includes('')) throw new UsageError('--regenerate needs the name of a job.')
 }
 
-/** @throws UsageError */
 export function graceOf(text: string | undefined): number {
   if (text === undefined) return defaultGrace
   const seconds = /^\d{1,3}(\.\d{1,3})?$/.test(text.trim()) ? Number(text) : NaN

@@ -8,7 +8,6 @@ import { configuredBaseUrl } from '../shared/gateway/open-gateway.ts'
 import { openShared, readShared } from './shared-places.ts'
 import type { RunFlags } from './run-flags.ts'
 
-/** The queue that a run gives its requests to. */
 export interface RunQueue {
   /** The flags that a command needs to use it, too; none where the environment or a file names it. */
   readonly words: readonly string[]
@@ -66,7 +65,6 @@ export async function readQueue(
   }
 }
 
-/** Connections to PostgreSQL of a run. */
 const connections = 4
 /** The address of a sandbox is another one each time. */
 const sandboxAddress = new URL('http://sandbox.invalid')

@@ -12,7 +12,6 @@ import { manifestCall, type ManifestOptions } from './manifest-command.ts'
 
 interface Work<Document> {
   run(call: ManifestCall): Promise<Document>
-  /** The result, on standard output. */
   result(document: Document, columns: Columns): string
   /** What is told besides, on standard error, each a line. */
   notes?(document: Document): readonly string[]
@@ -64,7 +63,6 @@ export async function showChange(
   })
 }
 
-/** The paths of files, each a line. */
 export function pathLines(files: readonly { readonly path: string }[]): string {
   return files.map(({ path }) => `${oneLine(path)}\n`).join('')
 }

@@ -21,7 +21,6 @@ interface Lane {
   taken: number
 }
 
-/** An instance that is being made. */
 interface Running {
   readonly id: string
   readonly lane: LaneName
@@ -50,11 +49,9 @@ export class RunBoard {
   #rejected = 0
   /** How much was created, those of earlier processes of the run included, and how much may be. */
   #created: { readonly made: number; readonly limit: number | null } = { made: 0, limit: null }
-  /** What that costs, by estimate. */
   #cost: { readonly amount: number; readonly currency: string } | undefined
   /** What the whole was expected to cost when it began. */
   #estimate: number | undefined
-  /** Why requests are held back. */
   #outage: string | undefined
 
   add(event: RunEvent, now: number): void {
@@ -172,7 +169,6 @@ export class RunBoard {
     return line === '' ? shortened(parts[0]!, width) : line
   }
 
-  /** What was spent so far, of what was expected. */
   #costText(): string[] {
     if (this.#cost === undefined) return []
     const of = this.#estimate === undefined ? '' : ` of ${shownAmount(amountOf(this.#estimate))}`

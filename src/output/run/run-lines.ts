@@ -5,7 +5,6 @@ import { nextCommand } from '../../files/next-command.ts'
 import { byteText, clockTime, firstFew } from '../../quantities.ts'
 import type { Tone } from '../screen.ts'
 
-/** A line for standard error. */
 export interface RunLine {
   readonly text: string
   readonly tone: Tone
@@ -60,7 +59,6 @@ function fileFacts({ bytes, width, height, seconds }: RunInstance['files'][numbe
   return [...size, ...time, byteText(bytes)].join(', ')
 }
 
-/** A change of the rate, in one line. */
 export function rateLine(event: Extract<RunEvent, { type: 'lane-change' | 'circuit-change' }>): RunLine {
   if (event.type === 'circuit-change') {
     const text = event.open ? `requests are held back: ${event.reason}` : `requests resume: ${event.reason}`
@@ -76,7 +74,6 @@ export function rateLine(event: Extract<RunEvent, { type: 'lane-change' | 'circu
 
 const madeByRun: ReadonlySet<string> = new Set(['new', 'stale', 'pending', 'restorable', 'unfetched'])
 
-/** Ids of a group that a line names. */
 const maxIds = 5
 
 /** How it stands when a run has ended: the counts, what it created, and what is left with the command for each. */
@@ -158,7 +155,6 @@ function orphanLine(orphans: readonly string[]): RunLine {
   return { text, tone: 'dim' }
 }
 
-/** A state as people write it. */
 export function words(state: string): string {
   return state === 'changed' ? 'changed by hand' : state.replaceAll('_', ' ')
 }

@@ -157,7 +157,6 @@ function isRunEvent(event: OutputEvent): event is RunEvent {
 /** Larger files are not looked at while a run is under way. */
 const maxBytes = 20_000_000
 
-/** Shows results while a run goes on. */
 interface ResultPictures {
   /** Shows a picture above the board, unless an earlier one is still being drawn: then the newest matters more. */
   show(files: readonly RunFile[]): void

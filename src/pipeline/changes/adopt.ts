@@ -139,7 +139,6 @@ async function readOutput(context: FileContext, instance: Instance, path: string
   throw new UsageError(`${path} is not ${nouns[instance.lane][0]}.`, { code: 'wrong_type' })
 }
 
-/** What became of a request for these keys no longer matters. */
 async function discardRequests(
   { context, project: { manifest, history } }: ChangeScope,
   keys: readonly string[],

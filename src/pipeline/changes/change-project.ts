@@ -19,7 +19,6 @@ export interface ChangeScope extends Pick<ManifestCall, 'next'> {
   readonly project: ProjectState
 }
 
-/** An instance whose block was changed. */
 export interface ChangedInstance {
   readonly id: string
   readonly block: LockBlock
@@ -69,7 +68,6 @@ export async function projectDocument<Command extends string, Facts extends obje
   })
 }
 
-/** Changes instances of the project of a call, and describes them. @throws as `withProject` does */
 export async function changeProject(
   call: ManifestCall,
   command: RunChangeDocument['command'],
@@ -123,7 +121,6 @@ export async function saveChanges(
   await writeLock(context, manifest.project, current)
 }
 
-/** An instance whose key is not known: what it refers to is still to be made, or to be picked. */
 export function keyUnknown({ id, references }: Instance): UsageError {
   const names = [...new Set(references.map(({ text }) => text))].join(', ')
   const message = `Nothing of ${id} can be locked yet: it needs ${names}, not all of which is settled.`

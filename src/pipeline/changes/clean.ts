@@ -15,12 +15,10 @@ import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { isInOutputFolder } from '../store/place-output.ts'
 import { projectDocument, type ChangeScope } from './change-project.ts'
 
-/** A file, or a folder of files, that can go. Its path is absolute. */
 type Garbage = RunCleanDocument['items'][number]
 
 interface CleanOptions {
   readonly isRemoving: boolean
-  /** Whether the outputs of instances that the manifest no longer has go as well. */
   readonly outputs: boolean
 }
 
@@ -72,7 +70,6 @@ export async function clean(
   return { items, bytes: items.reduce((sum, { bytes }) => sum + bytes, 0), warnings }
 }
 
-/** What a later run may need. */
 interface Needs {
   isKeyNeeded(key: string): boolean
   /** Whether it is an instance whose keys are not known. */
@@ -116,7 +113,6 @@ async function unneededResults({ project }: ChangeScope, needs: Needs): Promise<
   return garbage
 }
 
-/** All files in a folder together. */
 async function sizeOf(path: string): Promise<number> {
   const found = await stat(path).catch(() => undefined)
   if (!found?.isDirectory()) return found?.size ?? 0

@@ -317,7 +317,6 @@ async function placeAll(
   return kept
 }
 
-/** @param report what its part says of it */
 function endOf(
   assessment: Assessment,
   report: PartInstance | undefined,

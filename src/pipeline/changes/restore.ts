@@ -11,7 +11,6 @@ import { placeOutput } from '../store/place-output.ts'
 import { adopt, loginName } from './adopt.ts'
 import { chooseOne, projectDocument, type ChangeScope } from './change-project.ts'
 
-/** An earlier file of an output. */
 interface Version {
   /** Milliseconds since 1970 when it was put aside, or made. */
   readonly at: number
@@ -52,7 +51,6 @@ export async function restoreVersion(
   })
 }
 
-/** The paths of the outputs of an instance, as far as they are known. */
 function pathsOf({ project }: ChangeScope, id: string): readonly string[] {
   const instance = project.manifest.instances.get(id)!
   const block = project.lock.get(id)

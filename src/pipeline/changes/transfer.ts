@@ -14,13 +14,10 @@ import type { ByteSource, SharedStore } from '../store/blob-store.ts'
 import { digestOfFile } from '../store/file-digest.ts'
 import { projectDocument, withProject } from './change-project.ts'
 
-/** How many files are on their way at once. */
 const atOnce = 8
-/** How many paths a warning names. */
 const maxNamed = 20
 
 interface LockedFile {
-  /** The id of its instance, and the key that this is locked with. */
   readonly instance: string
   readonly key: string
   readonly facts: OutputFacts

@@ -9,9 +9,7 @@ import { bodyOf } from '../manifest/request-body.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 
-/** A file that is held against the asserts of its instance. */
 export interface AssertedOutput {
-  /** Absolute. */
   readonly path: string
   readonly facts: OutputFacts
 }
@@ -84,7 +82,6 @@ export function openAsserts(context: CheckContext) {
 
 const capital = (word: string) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`
 
-/** What the facts of an output alone say. @param twinOf the name of another output of these bytes, if there is one */
 function factClauses(
   { asserts }: Instance,
   facts: OutputFacts,

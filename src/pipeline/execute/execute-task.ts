@@ -154,7 +154,6 @@ function madeFolder(folder: string): boolean {
   }
 }
 
-/** The cost by the prices of the user, as an estimate; null where it is not known. */
 async function costOf(
   { prices, project }: ExecuteCall,
   { creation }: Task,

@@ -6,7 +6,6 @@ import { inspectAnyFile, type FileFacts } from '../../files/inspect-file.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 
-/** The names of images and videos in the folder of a task. */
 export const fileTemplate = '{index}.{ext}'
 
 function textType({ fields }: Pick<Instance, 'fields'>) {
@@ -15,7 +14,6 @@ function textType({ fields }: Pick<Instance, 'fields'>) {
     : ({ extension: 'json', mediaType: 'application/json' } as const)
 }
 
-/** The name of a text in the folder of its task. */
 export function textName(instance: Pick<Instance, 'fields'>): string {
   return `1.${textType(instance).extension}`
 }
@@ -34,7 +32,6 @@ export async function mediaFacts(context: FileContext, name: string): Promise<Ou
   throw new FileError('file_changed', `${shownPath(name)} is damaged: ${damage}.`, { billed: 'yes' })
 }
 
-/** What was found in a file, as the facts of an output. */
 export function factsOf(
   { bytes, sha256, mediaType, width, height, seconds, credentials }: FileFacts,
   path: string,
@@ -51,7 +48,6 @@ export function factsOf(
   }
 }
 
-/** The facts of the text of an instance. */
 export function textFacts(instance: Pick<Instance, 'fields'>, content: Uint8Array): OutputFacts {
   return {
     path: textName(instance),

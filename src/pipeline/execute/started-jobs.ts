@@ -5,7 +5,6 @@ import { openJobs } from '../../operations/jobs.ts'
 import type { Redactor } from '../../operations/operation.ts'
 import type { Project } from '../project.ts'
 
-/** A remote job that an earlier process has started. */
 export interface StartedJob {
   /** The id of a video, or the name of an operation. */
   readonly id: string

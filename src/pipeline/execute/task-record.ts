@@ -79,7 +79,6 @@ async function finalNames({
   return found.flatMap(([name, ...others]) => (name === undefined || others.length > 0 ? [] : [name]))
 }
 
-/** Whether the container of a file shows that it is whole. */
 async function isVerified(context: FileContext, { lane }: Task['instance'], name: string): Promise<boolean> {
   const { mediaType, integrity } = await inspectAnyFile(context, name)
   return mediaType?.startsWith(`${lane}/`) === true && integrity.state === 'whole'

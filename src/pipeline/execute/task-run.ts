@@ -19,14 +19,11 @@ export interface ExecuteCall {
   /** Of its own only look-ups and downloads are retried here: whoever runs the tasks repeats them. */
   readonly gateway: Gateway
   readonly redactor: Redactor
-  /** The remote jobs that were started in the project. */
   readonly jobs: JobStore
   /** Counts what one task creates, within the limits of the user. */
   newSpending(): Pick<Spending, 'admit' | 'withCost'>
   readonly prices: Prices
-  /** Of the configuration. */
   readonly families: ModelFamilies
-  /** The profile that the settings are from. */
   readonly profile: string
   /** The first interval between two look-ups of a job, in seconds; by default the usual one. */
   readonly pollIntervalS: number | undefined
@@ -52,7 +49,6 @@ export interface TaskRun {
   readonly task: Task
   /** The call of the operation; paths are relative to the task's folder. */
   readonly call: Call
-  /** Receives the events of the operation. */
   onEvent(listener: (event: OutputEvent) => void): void
 }
 

@@ -3,7 +3,6 @@ import type { Creation } from '../../cost/creation.ts'
 import type { MadeImages } from '../../files/calls/job-record.ts'
 import type { Instance } from '../manifest/manifest.ts'
 
-/** One request of a run. */
 export interface Task {
   /** Of its fields only whether there is a `schema` counts here. */
   readonly instance: Pick<Instance, 'id' | 'command' | 'lane' | 'model' | 'count' | 'fields'>

@@ -8,7 +8,6 @@ import { damagedLine, listRuns, readLines, runsFolder, type JournalEvent } from 
 
 type EventOf<Type> = Extract<JournalEvent, { type: Type }>
 
-/** A result that lies in the folder of its key. */
 export type RecordedResult = Omit<EventOf<'result'>, 'type'>
 export type RemoteJob = Pick<EventOf<'job'>, 'id' | 'kind'>
 export type RecordedFailure = Omit<EventOf<'failure'>, 'type'>
@@ -18,7 +17,6 @@ export interface OpenIntent extends Pick<EventOf<'intent'>, 'instance' | 'key' |
   readonly run: string
   /** To be sent again with the request, where the gateway honours it. */
   readonly idempotencyKey: string
-  /** An estimate; null while it is not known. */
   readonly cost: Amount | null
   /** The identity of the queue that it was given to; null for a request of this machine alone. */
   readonly queue: string | null
@@ -43,7 +41,6 @@ interface KeyHistory {
         'queue' | 'queueAt'
       >)
     | null
-  /** Whether it was discarded, and has no result since. */
   readonly isDiscarded: boolean
 }
 
@@ -56,7 +53,6 @@ export class History {
   readonly jobs = new Map<string, RemoteJob>()
   /** Results that are made, and not fetched yet. */
   readonly made = new Map<string, MadeImages>()
-  /** How the newest attempt failed, if it did. */
   readonly failures = new Map<string, RecordedFailure>()
   /** The idempotency keys of requests of which nothing is to be fetched any more. */
   readonly settled = new Set<string>()
@@ -95,7 +91,6 @@ export class History {
     return { run: this.#run, used }
   }
 
-  /** Takes in an event that has been appended since. */
   note(event: JournalEvent): void {
     switch (event.type) {
       case 'begin':
@@ -159,7 +154,6 @@ export class History {
   }
 }
 
-/** So many lines of a journal that cannot be read are named. */
 const maxProblems = 5
 
 /**

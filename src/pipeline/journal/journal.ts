@@ -15,13 +15,11 @@ const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 /** One request for one candidate: `variant` is its number, from 1. */
 const request = { instance: v.string(), key: v.string(), variant: count }
 
-/** What readers rely on of results that are at addresses. */
 const madeShape = v.looseObject({
   origin: v.string(),
   expires_at: v.pipe(v.number(), v.finite()),
   images: v.array(v.looseObject({ index: count, url: v.string() })),
 })
-/** Results that are at addresses. */
 export const madeImages = v.custom<MadeImages>((value) => v.is(madeShape, value))
 
 /**
@@ -91,20 +89,16 @@ const journalEvent = v.variant('type', [
 
 export type JournalEvent = Readonly<v.InferOutput<typeof journalEvent>>
 
-/** The event as a line of a journal, with the time. */
 export function writeLine(event: JournalEvent, now: number): string {
   return sealedLine(JSON.stringify({ ...event, at: new Date(now).toISOString() }))
 }
 
 export type JournalLine =
   | { readonly event: JournalEvent; readonly problem?: never }
-  /** A clause: `is damaged`. */
   | { readonly problem: string; readonly event?: never }
 
-/** The problem of a line whose checksum is wrong. */
 export const damagedLine = 'is damaged'
 
-/** Reads one line, without its newline. */
 function readLine(line: Buffer): JournalLine {
   const fields = openLine(line)
   if (fields === undefined) return { problem: damagedLine }
@@ -131,7 +125,6 @@ export function* readLines(bytes: Buffer): Generator<JournalLine> {
   }
 }
 
-/** The folder of the journals. */
 export function runsFolder({ stateFolder }: Project): string {
   return join(stateFolder, 'runs')
 }
@@ -187,10 +180,8 @@ export class Journal {
   #waiting: Waiting[] = []
   #writing: Promise<void> | undefined
   #failure: Error | undefined
-  /** As much of the file as is on the disk for certain. */
   #syncedBytes = 0
 
-  /** @param isUnfinished whether an earlier process has begun the run */
   constructor(project: Project, clock: Clock, run: string, isUnfinished: boolean) {
     this.run = run
     this.#project = project
@@ -211,7 +202,6 @@ export class Journal {
     return promise
   }
 
-  /** Waits for what is being written. */
   async close(): Promise<void> {
     await this.#writing
     // What counts has been synced.

@@ -19,7 +19,6 @@ import type { Project } from '../project.ts'
 import { makeStateFolder, readStateFile } from '../state-folder.ts'
 import { runsFolder } from './journal.ts'
 
-/** The right to run a manifest. */
 export type Ownership = ReturnType<typeof hold>
 
 type OwnerContext = FileHost & Pick<Context, 'processes'>
@@ -130,7 +129,6 @@ function takenOver(path: string): FileError {
   })
 }
 
-/** How often a process shows that it lives, by `touch`. */
 const heartbeatMs = 10_000
 /** Without a heartbeat for so long, a process on another machine is taken to be dead. */
 const silenceMs = 60_000
@@ -145,7 +143,6 @@ export interface OwnerRecord {
   readonly machine: string | null
 }
 
-/** What the file of this process says. */
 export async function ownRecord(processes: Processes): Promise<OwnerRecord> {
   return {
     process: processes.own,
@@ -155,15 +152,12 @@ export async function ownRecord(processes: Processes): Promise<OwnerRecord> {
   }
 }
 
-/** The owner of a file as it is read. */
 export interface FoundOwner extends OwnerRecord {
-  /** Its file. */
   readonly path: string
   /** Milliseconds since 1970. */
   readonly heartbeat: number
 }
 
-/** Whether the process of a file is there still. */
 export async function isLiving(
   owner: FoundOwner,
   own: OwnerRecord,
@@ -188,7 +182,6 @@ async function writeRecord(host: FileHost, path: string, record: OwnerRecord): P
   }
 }
 
-/** @returns undefined when it is gone */
 async function readRecord(path: string): Promise<FoundOwner | undefined> {
   try {
     const heartbeat = (await stat(path)).mtimeMs
@@ -209,7 +202,6 @@ async function readRecord(path: string): Promise<FoundOwner | undefined> {
   }
 }
 
-/** Shows that the process of a file lives. */
 async function touch(path: string, now: number): Promise<void> {
   await utimes(path, now / 1000, now / 1000)
 }

@@ -1,7 +1,6 @@
 import * as v from 'valibot'
 import { countOf, isDeeperThan, isObject, maxJsonDepth, type JsonObject } from '../../json.ts'
 
-/** A SHA-256 as it is written: in hexadecimal. */
 export const digestPattern = /^[0-9a-f]{64}$/
 
 /** A value that passes a check; the message about any other is a clause: `is not a text`. */
@@ -58,7 +57,6 @@ const outputFacts = v.object(
     width: v.nullish(count, null),
     height: v.nullish(count, null),
     seconds: v.nullish(seconds, null),
-    /** Whether content credentials are inside. */
     credentials: v.nullish(flag, false),
   },
   notObject,
@@ -67,13 +65,10 @@ const outputFacts = v.object(
 const provenance = v.object({
   /** As the gateway names it. */
   model: v.nullish(text, null),
-  /** The origin of the gateway. */
   origin: v.nullish(text, null),
   request_id: v.nullish(text, null),
-  /** The id of the remote job. */
   job_id: v.nullish(text, null),
   usage: v.nullish(usage, null),
-  /** How long it took. */
   took_s: v.nullish(seconds, null),
 })
 
@@ -101,7 +96,6 @@ const lockBlock = v.object(
     picked: v.nullish(ordinal, null),
     /** Who locked a file that was there already, and on which day: `Ada, 2026-11-26`; of version 0.1.0 only who. */
     adopted: v.nullish(text, null),
-    /** Only with `lock_prompts: true`. */
     prompt: v.nullish(text, null),
   },
   notObject,
@@ -112,7 +106,6 @@ export type Provenance = Readonly<v.InferOutput<typeof provenance>>
 export type Result = Readonly<v.InferOutput<typeof resultSchema>>
 export type LockBlock = Readonly<v.InferOutput<typeof lockBlock>>
 
-/** The locked instances, by their ids. */
 export type Lock = ReadonlyMap<string, LockBlock>
 
 /** Of a result that nobody knows more of than its files. */
@@ -125,7 +118,6 @@ export const unknownProvenance: Provenance = {
   took_s: null,
 }
 
-/** The provenance alone, of a result or a block. */
 export function provenanceOf({ model, origin, request_id, job_id, usage, took_s }: Provenance): Provenance {
   return { model, origin, request_id, job_id, usage, took_s }
 }

@@ -18,7 +18,6 @@ const version = 1
 
 const about = 'Written by modelgate run: what was generated, by which request. Commit it; do not edit it.'
 
-/** `hero`, `captions[shoe-de]`. */
 const instanceId = /^[a-z0-9][a-z0-9_-]{0,63}(?:\[[^]+\])?$/
 
 const maxProblems = 10
@@ -77,7 +76,6 @@ export async function writeLock(context: FileContext, project: Project, lock: Lo
   }
 }
 
-/** The path of the lock as the user knows it. */
 function shownLock({ cwd }: Pick<FileContext, 'cwd'>, { lockPath }: Project): string {
   return relative(cwd, lockPath) || lockPath
 }

@@ -95,7 +95,6 @@ function modelProblems({ command, fields }: Instance, known: Model | undefined):
   return problems
 }
 
-/** A violation in the words of the manifest. */
 function sentenceOf(job: JobDefinition, { path, kind, problem, other = '' }: Violation): string {
   const [name, otherName] = [path, other].map((each) => fieldOfPath(job, each)?.name ?? each)
   if (kind === 'exclusive') return `${name} and ${otherName} cannot be used together: ${problem}.`

@@ -56,7 +56,6 @@ export function createInputFiles(
     shown,
     /** The text of a file with rows, which is not sent itself: UTF-8, without byte-order mark, with LF. */
     rows,
-    /** A text that is sent. */
     text: async (path: string): Promise<Found<string>> => (await secretProblem(path)) ?? rows(path),
     json: once(async (path): Promise<Found<unknown>> => {
       const found = await rows(path)
@@ -163,7 +162,6 @@ function createSourceCheck(
 
 const pointer = 'version https://git-lfs.github.com/spec/'
 
-/** Whether it is what Git has in place of a large file that was not fetched. */
 function isPointer(head: Uint8Array): boolean {
   return Buffer.from(head.subarray(0, pointer.length)).toString('latin1') === pointer
 }

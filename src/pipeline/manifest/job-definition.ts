@@ -18,22 +18,18 @@ import type { Instance, Lane } from './manifest.ts'
 import type { Mistakes } from './mistakes.ts'
 import { memberOf, nodeAt, valueOf, type YamlEntry, type YamlNode } from './yaml-nodes.ts'
 
-/** A field of a command as it is written. */
 export interface WrittenField {
   readonly field: CommandField
   readonly node: YamlNode
-  /** Whether it is written in `defaults`. */
   readonly isDefault: boolean
 }
 
 /** A job as it is written, before rows and files are read. */
 export interface JobDefinition {
   readonly name: string
-  /** Where its name is. */
   readonly at: number
   readonly node: YamlNode
   readonly command: CreatingCommand
-  /** Where the command is. */
   readonly commandAt: number
   /** By their names, with those of `defaults`. */
   readonly fields: ReadonlyMap<string, WrittenField>
@@ -42,7 +38,6 @@ export interface JobDefinition {
   readonly settings: JobSettings
 }
 
-/** What is the same for all instances of a job. */
 export type JobSettings = Pick<
   Instance,
   'at' | 'lane' | 'variants' | 'pick' | 'isFrozen' | 'isDistinct' | 'acceptsMismatch' | 'onUnknown'
@@ -131,7 +126,6 @@ function laneOf(command: CreatingCommand, out: unknown): Lane {
   return command === 'generate' && isPicture ? 'image' : creatingCommands[command].creates
 }
 
-/** What is missing in a command, each a sentence. */
 function missingFields(command: CreatingCommand, fields: ReadonlyMap<string, WrittenField>): string[] {
   const { content, inputs, model, prompt } = creatingCommands[command]
   const isGiven = (name: string) => fields.has(fieldName(name))
@@ -219,10 +213,8 @@ export function readShape(
   return values
 }
 
-/** More names than that are not listed in a message. */
 const maxListed = 12
 
-/** What is wrong with a name that nothing has, with the one that was most likely meant. */
 function unknownName(name: string, known: readonly string[], owner: string): string {
   const near = nearestName(name, known)
   const list = known.length > maxListed ? '.' : `. Known fields: ${known.join(', ')}.`

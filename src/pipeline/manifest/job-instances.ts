@@ -114,7 +114,6 @@ function readOwn(place: Place, name: string, escape?: (value: string) => string)
   return entry && resolveString(place, name, entry.node, escape)
 }
 
-/** The assertions of a job for one row; those with mistakes are left out. */
 async function readAsserts(place: Place, constants: Constants): Promise<Asserts> {
   const node = memberOf(place.job.node, 'assert')?.node
   const found: Record<string, unknown> = {}

@@ -6,10 +6,8 @@ import { lanes, type Lane } from './manifest.ts'
 
 /** What a manifest holds, in the words of the contract's tables: reading it and its JSON Schema follow from this. */
 
-/** The version of the manifest's rules. */
 const manifestVersion = 1
 
-/** Most candidates of a job. */
 const maxVariants = 100
 
 const place = { type: 'string', minLength: 1 } as const
@@ -35,7 +33,6 @@ const concurrency: Fields = Object.fromEntries(
   ]),
 )
 
-/** The fields of the whole manifest. */
 export const manifestFields = {
   version: {
     type: 'integer',
@@ -67,7 +64,6 @@ interface Assertion extends Field {
 
 const media = ['image', 'video'] as const
 
-/** What can be asserted of a result. */
 export const assertions: Readonly<Record<string, Assertion>> = {
   schema: { ...place, of: ['text'], about: 'JSON Schema that the answer matches: a path' },
   min_chars: { type: 'integer', min: 1, of: ['text'], about: 'fewest characters' },
@@ -80,10 +76,8 @@ export const assertions: Readonly<Record<string, Assertion>> = {
   not_duplicate: { type: 'boolean', of: lanes, about: 'no other output has the same bytes' },
 }
 
-/** Most elements of a fan-out unless the manifest says otherwise. */
 export const usualElements = 20
 
-/** The fields of a job, besides its command. */
 export const jobFields = {
   out: {
     ...place,
@@ -131,16 +125,12 @@ export const jobFields = {
   },
 } as const satisfies Fields
 
-/** How many requests run at the same time in each lane. */
 export const defaultLanes: Readonly<Record<Lane, number>> = { text: 8, image: 4, video: 2 }
 
-/** What environment variables are named. */
 export const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-/** What jobs are named. */
 export const jobName = /^[a-z0-9][a-z0-9_-]{0,63}$/
 
-/** A field of a command in a manifest. */
 export type CommandField = {
   /** With underscores. */
   readonly name: string
@@ -151,14 +141,12 @@ export type CommandField = {
   | { readonly kind: 'schema' | 'source' }
 )
 
-/** Results in messages: one of them, and many. */
 export const nouns = {
   text: ['a text', 'texts'],
   image: ['an image', 'images'],
   video: ['a video', 'videos'],
 } as const
 
-/** The name that a flag has in a manifest. */
 export function fieldName(flag: string): string {
   return flag.replaceAll('-', '_')
 }
@@ -203,7 +191,6 @@ function inputField(input: CommandInput | FilesInput): CommandField {
     : { kind: 'text', name, about, field: { type: 'string', minLength: 1, about }, path: null }
 }
 
-/** Whether it takes any text, not one of some words. */
 function isFreeText({ type, values, known: words, size }: Field): boolean {
   return (type === 'string' || type.includes('string')) && !values && !words && !size
 }

@@ -26,11 +26,9 @@ export interface Manifest {
   readonly lanes: Readonly<Record<Lane, number>>
   /** `lock_prompts: true`: the lock holds the prompts. */
   readonly locksPrompts: boolean
-  /** In the order of the manifest. */
   readonly jobs: readonly Job[]
   /** By their ids, each behind those that it refers to. */
   readonly instances: ReadonlyMap<string, Instance>
-  /** What is not wrong, but worth knowing, each a sentence. */
   readonly warnings: readonly string[]
   /** The jobs that make one result for each element of a text, whether that is there or not. */
   readonly fanOuts: readonly FanOut[]
@@ -45,11 +43,9 @@ export interface Manifest {
 /** A job with `each: '@job'`: an instance for each element of the JSON array in a text. */
 export interface FanOut {
   readonly job: string
-  /** The instance whose text has the elements. */
   readonly source: Reference
   /** `max_instances`: how many elements are paid for at most, whatever a model writes. */
   readonly most: number
-  /** Whether the manifest says how many. */
   readonly isBounded: boolean
 }
 
@@ -70,7 +66,6 @@ export interface Instance {
   readonly model: string | null
   /** The fields of the command in the manifest's names, after defaults and substitution. */
   readonly fields: Readonly<Record<string, FieldValue>>
-  /** All references in the fields. */
   readonly references: readonly Reference[]
   /** Relative to the output folder, with `/`; words such as `{index}` and `{ext}` may be in it. */
   readonly output: string
@@ -88,7 +83,6 @@ export interface Instance {
   readonly isDistinct: boolean
   /** Whether a result that is not what was asked for is taken as it is. */
   readonly acceptsMismatch: boolean
-  /** What is done when it is unknown what became of a request. */
   readonly onUnknown: 'stop' | 'retry'
   readonly at: Position
   /** It stands for all instances of a fan-out, while the text with their elements is not there, or has too many. */
@@ -100,7 +94,6 @@ export type FieldValue =
   | { readonly kind: 'value'; readonly value: unknown }
   /** Written in the manifest, or read from a file: then without byte-order mark, and with LF. */
   | { readonly kind: 'text'; readonly text: string; readonly path: string | null }
-  /** The text that another instance makes. */
   | { readonly kind: 'text of'; readonly reference: Reference }
   | { readonly kind: 'files'; readonly files: readonly InputFile[] }
 
@@ -122,17 +115,14 @@ export interface Reference {
 
 /** What a result has to be before it is locked. Sizes in pixels, bytes and seconds. */
 export interface Asserts {
-  /** A JSON Schema. */
   readonly schema?: unknown
   readonly min_chars?: number
-  /** A regular expression that the text matches. */
   readonly matches?: string
   readonly width?: number
   readonly height?: number
   readonly max_bytes?: number
   readonly has_alpha?: boolean
   readonly min_seconds?: number
-  /** No other output has the same bytes. */
   readonly not_duplicate?: boolean
 }
 
@@ -147,12 +137,10 @@ export function promptOf({ command, fields }: Pick<Instance, 'command' | 'fields
   return prompt?.kind === 'text' ? prompt.text : null
 }
 
-/** The files and results that go into the files of a request. */
 export function inputFiles(fields: Instance['fields']): readonly InputFile[] {
   return Object.values(fields).flatMap((field) => (field.kind === 'files' ? field.files : []))
 }
 
-/** What a field takes from other instances. */
 export function referencesOf(value: FieldValue): readonly Reference[] {
   if (value.kind === 'text of') return [value.reference]
   if (value.kind !== 'files') return []

@@ -7,7 +7,6 @@ export interface TextPosition {
   readonly column: number
 }
 
-/** A place in a file, for messages. */
 export interface Position extends TextPosition {
   /** As the user knows it: relative to the working directory. */
   readonly file: string
@@ -20,13 +19,11 @@ interface Mistake {
   readonly instances: Set<string>
 }
 
-/** So many mistakes of one file are shown, of so many files. */
 const maxPerFile = 10
 const maxFiles = 20
 
 /** Collects what is wrong with a manifest and what it names, to report it all at once, by place. */
 export class Mistakes {
-  /** What is not wrong, but worth knowing, each a sentence. */
   readonly warnings = new Set<string>()
   /** What looks like a secret in a text, in words: it is not shown, and not sent. */
   readonly secretIn: (text: string) => string | undefined
@@ -107,7 +104,6 @@ export class Mistakes {
     return `${at.file}:${at.line}:${at.column}: ${safe}`
   }
 
-  /** The manifest comes first. */
   #compare(a: Position, b: Position): number {
     if (a.file === b.file) return a.line - b.line || a.column - b.column
     if (a.file === this.#file) return -1

@@ -3,7 +3,6 @@ import { isDeviceName } from '../../files/file-name.ts'
 import { parseTemplate, templateTokens } from '../../files/output-plan.ts'
 import { outputExtensions, promptOf, type Instance } from './manifest.ts'
 
-/** A file that no output may take the place of. */
 export interface TakenPath {
   /** Relative to the manifest's folder, with `/`. */
   readonly path: string
@@ -59,7 +58,6 @@ export function checkOutputs(
 interface Place {
   readonly path: string
   readonly what: string
-  /** Null for a file that no output may take the place of. */
   readonly owner: Instance | null
 }
 
@@ -92,7 +90,6 @@ function samePlace(path: string, { id, job }: Instance, { path: taken, what, own
   return `${one} and ${other} write one file: ${shown}.${hint}`
 }
 
-/** What is wrong with the words in braces, each a clause. */
 function templateProblems({ output, count }: Instance, { tokens, unknown }: OutputTemplate): string[] {
   const clauses: string[] = []
   if (unknown.length > 0) {

@@ -23,15 +23,12 @@ import type { Scope } from './substitute.ts'
 import { memberOf, parseManifest, type YamlNode } from './yaml-nodes.ts'
 
 export interface ManifestOptions {
-  /** Whether results come from the sandbox, and are kept apart. */
   readonly isSandbox: boolean
   /** The environment: for the variables that the manifest declares, and for the key, which no value may hold. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The families of model ids that are configured. */
   readonly families: ModelFamilies
 }
 
-/** The variable that has the key to the gateway. */
 const keyVariable = 'MODELGATE_API_KEY'
 
 /** A shorter key may well be a part of a word. */
@@ -181,7 +178,6 @@ async function parseSource(
   }
 }
 
-/** @throws UsageError for a file that cannot be read, or is too large */
 async function readSource(context: FileContext, shown: string): Promise<string> {
   const found = await readText(context, shown, shown, maxBytes)
   if (found.problem === undefined) return found.value
@@ -189,7 +185,6 @@ async function readSource(context: FileContext, shown: string): Promise<string> 
   throw new UsageError(`${shown}:${line}:${column}: ${problem}`, { code: 'manifest_invalid' })
 }
 
-/** The texts of `vars:`, by their names. */
 async function readVars(mistakes: Mistakes, root: YamlNode, files: InputFiles): Promise<Map<string, string>> {
   const node = memberOf(root, 'vars')?.node
   const vars = new Map<string, string>()
@@ -202,7 +197,6 @@ async function readVars(mistakes: Mistakes, root: YamlNode, files: InputFiles): 
   return vars
 }
 
-/** The declared variables, with their values. */
 function readVariables(
   mistakes: Mistakes,
   root: YamlNode,

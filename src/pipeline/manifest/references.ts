@@ -3,12 +3,10 @@ import { nouns } from './manifest-fields.ts'
 import type { JobDefinition } from './job-definition.ts'
 import type { Lane, Reference } from './manifest.ts'
 
-/** The parts of `@job[row]#candidate`. */
 interface WrittenReference {
   readonly job: string
   /** The id of a row, in Unicode's form NFC. */
   readonly row?: string
-  /** From 1. */
   readonly candidate?: number
 }
 
@@ -26,7 +24,6 @@ export function parseReference(text: string): WrittenReference | undefined {
   }
 }
 
-/** The jobs that references can lead to, by their names. */
 export type Targets = ReadonlyMap<string, TargetJob>
 
 export interface TargetJob {
@@ -90,7 +87,6 @@ export interface DependencyOrder {
   readonly cycles: readonly (readonly string[])[]
 }
 
-/** More cycles than anybody reads at once. */
 const maxCycles = 20
 
 /**

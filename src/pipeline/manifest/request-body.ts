@@ -27,7 +27,6 @@ import { createNormaliser, digestOfInput } from '../store/file-digest.ts'
 import { fieldsOf } from './manifest-fields.ts'
 import { inputFiles, type FieldValue, type Instance } from './manifest.ts'
 
-/** What a request sends, apart from its address and headers. */
 export interface TaskRequest {
   readonly body: Body
   /** The pictures of an edit, which travel beside the body: absolute, or relative to the project's folder. */
@@ -104,7 +103,6 @@ function setAt(body: Body, [name, ...rest]: readonly string[], value: unknown): 
   }
 }
 
-/** Stands for a text that another instance is still to make. */
 const unknownText = '…'
 
 function knownContents({ fields }: Instance): Contents {
@@ -138,7 +136,6 @@ export function outputCount({ lane }: Pick<Instance, 'lane'>, body: Body): numbe
 }
 
 interface RequestInputs {
-  /** The manifest's folder, absolute. */
   readonly folder: string
   /**
    * What each reference of the instance stands for, by its text. One that is not there is still to be made: its files

@@ -11,7 +11,6 @@ import { resolveReference, type Targets } from './references.ts'
 import { substitute, type Scope } from './substitute.ts'
 import { memberOf, valueOf, type YamlNode } from './yaml-nodes.ts'
 
-/** What the instances of all jobs are read with. */
 export interface Reading {
   readonly mistakes: Mistakes
   readonly files: InputFiles
@@ -129,7 +128,6 @@ async function resolveText(place: Place, field: PlainField, node: YamlNode): Pro
   return text === undefined ? undefined : { kind: 'text', text: trimmed(text), path: path! }
 }
 
-/** The member of `{ file: … }`. */
 function fileOf(node: YamlNode) {
   return node.kind === 'mapping' && node.entries.length === 1 ? memberOf(node, 'file') : undefined
 }
@@ -217,7 +215,6 @@ async function resolveFile(
   return report(place, node, `${JSON.stringify(path)} is not a ${noun}${actual}.`)
 }
 
-/** What is wrong with the path of an input in itself: a sentence. */
 function inputPathProblem(path: string): string | undefined {
   const shown = JSON.stringify(path.length > maxShown ? `${path.slice(0, maxShown)}…` : path)
   if (path === '' || path.includes('\0')) return `${shown} is not a file name.`
@@ -253,7 +250,6 @@ export async function readSchema(place: Place, name: string, node: YamlNode): Pr
   return report(place, node, `${JSON.stringify(path)} is not a JSON Schema: it must be an object.`)
 }
 
-/** Whether a value depends on the row or on variables. */
 export function isTemplated(node: YamlNode): boolean {
   if (node.kind === 'scalar') return typeof node.value === 'string' && node.value.includes('${')
   return node.kind === 'list'

@@ -10,11 +10,9 @@ import { createLocator, type Mistakes, type TextPosition } from './mistakes.ts'
 import { substitute, type Column, type Scope } from './substitute.ts'
 import { memberOf, nodeAt } from './yaml-nodes.ts'
 
-/** A row of `each`. */
 export interface Row {
   /** In brackets behind the job's name: the column `id`, in Unicode's form NFC, else a digest of the row. */
   readonly id: string
-  /** The values by the names of their columns. */
   readonly columns: Readonly<Record<string, Column>>
 }
 
@@ -34,12 +32,10 @@ interface SourceRow {
   readonly line: number
 }
 
-/** Most instances of a manifest. */
 const maxInstances = 100_000
 
 const tooMany = `There are more than ${maxInstances} rows.`
 
-/** Files with a JSON object a line. */
 const jsonLines = new Set(['.jsonl', '.ndjson'])
 
 /**
@@ -101,7 +97,6 @@ async function readFile(
   return rows
 }
 
-/** Every file that is no JSON is CSV. */
 function readerOf(path: string): (text: string) => Rows {
   const ending = extname(path).toLowerCase()
   return ending === '.json' ? rowsOfJson : jsonLines.has(ending) ? rowsOfJsonLines : rowsOfCsv
@@ -205,7 +200,6 @@ function rowsOfObjects(
   return identified(source, problems, unit, ids)
 }
 
-/** The values, or what is wrong with the names of their columns. */
 function valuesOf(row: JsonObject): Record<string, Column> | string {
   const values: Record<string, Column> = {}
   for (const [name, value] of Object.entries(row)) {
@@ -249,9 +243,7 @@ function identified(
   return { rows, problems: all.toSorted((a, b) => a.line - b.line) }
 }
 
-/** What the ids of rows have to be. */
 export interface IdRule {
-  /** What is wrong with one: a sentence. */
   problemOf(id: string): string | undefined
   /** Two that are equal so are the same. */
   folded(id: string): string

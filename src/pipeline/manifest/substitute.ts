@@ -9,7 +9,6 @@ export interface Scope {
   /** The texts of `vars:`, and which of them have been used. */
   readonly vars: ReadonlyMap<string, string>
   readonly usedVars: Set<string>
-  /** The environment variables that the manifest declares. */
   readonly declared: readonly string[]
   readonly variables: Readonly<Record<string, string | undefined>>
 }

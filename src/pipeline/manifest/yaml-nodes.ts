@@ -10,7 +10,6 @@ export type YamlNode =
 
 export interface YamlEntry {
   readonly name: string
-  /** Where the name begins. */
   readonly at: number
   readonly node: YamlNode
 }
@@ -85,7 +84,6 @@ function placeValues(
   const anchored = new Map<unknown, Placed>()
   let next = 0
   let size = 0
-  /** An event that stands for a value or a name. */
   const take = () => {
     while (events[next]?.type === DOCUMENT) next++
     return events[next++]
@@ -141,7 +139,6 @@ function startOf(event: Yaml.Event | undefined): number {
   return Math.max(0, event.valueStart - (isQuoted ? 1 : 0))
 }
 
-/** The value of a node as JSON. */
 export function valueOf(node: YamlNode): unknown {
   if (node.kind === 'scalar') return node.value
   if (node.kind === 'list') return node.items.map(valueOf)

@@ -57,7 +57,6 @@ async function assessPlaced(subject: Subject, edited: readonly string[]): Promis
   return edited.every((path) => places.includes(path)) ? wanted : undefined
 }
 
-/** Whether what is locked is what is to be there now. */
 function isWanted({ instance, project }: Subject, { block, variant }: FoundBlock): boolean {
   if (instance.isFrozen) return true
   if (variant === null || project.forced.regenerate.has(instance.id)) return false
@@ -129,7 +128,6 @@ async function assessAdopted(
   return { ...locked, state: 'adopted', fields, reasons: [...reasons, ...locked.reasons] }
 }
 
-/** The outputs whose bytes are nowhere. */
 async function lostPaths(
   block: LockBlock,
   checks: readonly OutputCheck[],
@@ -148,7 +146,6 @@ function whatHappened({ facts: { path }, from, isInPlace, isLeftBehind }: Output
   return isInPlace ? [] : [`${path} is missing.`]
 }
 
-/** Whether the text of an instance has the elements of a fan-out. */
 function hasElements({ id }: Instance, { manifest }: ProjectState): boolean {
   return manifest.fanOuts.some(({ source }) => source.instance === id)
 }
@@ -171,7 +168,6 @@ async function assessHeldUp(subject: Subject): Promise<Assessment> {
   return { ...base, state, reasons: waiting.filter((one) => one.state === state).map(({ reason }) => reason) }
 }
 
-/** A fan-out whose elements are not known. */
 async function assessWaiting(
   { instance, upstreams, base }: Subject,
   { most, problem }: NonNullable<Instance['waiting']>,
@@ -188,7 +184,6 @@ async function assessWaiting(
 }
 
 interface Examined {
-  /** From 1. */
   readonly number: number
   readonly key: string
   readonly found: VariantState
@@ -287,7 +282,6 @@ export type VariantState =
   /** Its bytes are there, and it is what was asked for and asserted: nothing has to be generated. */
   | { readonly kind: 'there'; readonly result: Result }
   | { readonly kind: 'rejected'; readonly reasons: readonly string[] }
-  /** A request was sent, or may have been, and its outcome is unknown. */
   | { readonly kind: 'unknown'; readonly reason: string }
   /** A request was given to a queue that is not the one asked: workers may be at it, or have made it. */
   | { readonly kind: 'elsewhere'; readonly queueAt: string | null }
@@ -449,15 +443,12 @@ function findKeys(
   })
 }
 
-/** The result would replace files that nobody has locked. */
 function inTheWay({ base }: Subject, paths: readonly string[]): Assessment {
   const reasons = paths.map((path) => `${path} is there, and is not locked.`)
   return { ...base, state: 'in_the_way', reasons }
 }
 
-/** The locked block of an instance. */
 export interface FoundBlock {
-  /** Its name in the lock. */
   readonly id: string
   readonly block: LockBlock
   /** Which variant's key it has, from 1; null where it was found by its name alone. */

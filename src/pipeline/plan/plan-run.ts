@@ -10,7 +10,6 @@ import { assess } from './assess.ts'
 import { upstreamOf } from './result-files.ts'
 import { requestsLeft, type Assessment, type ProjectState } from './project-state.ts'
 
-/** What a run of some instances comes to, before anything is done. */
 export interface Plan {
   /** By their ids, each behind those that it refers to. */
   readonly assessments: ReadonlyMap<string, Assessment>
@@ -20,7 +19,6 @@ export interface Plan {
    * fan-outs whose elements are not known.
    */
   readonly creates: number
-  /** What that is estimated to cost; null without prices. */
   readonly cost: Cost | null
   /** Instances to be made that get the result of another one, whose request is equal: their ids, and its. */
   readonly shared: ReadonlyMap<string, string>

@@ -15,7 +15,6 @@ export type State = RunState
 
 /** A candidate that a run has to make, or go on with. */
 export interface Variant {
-  /** From 1. */
   readonly number: number
   readonly key: string
 }
@@ -97,7 +96,6 @@ export class ProjectState {
     Object.assign(this, parts)
   }
 
-  /** Locked ids by their key. */
   get lockedByKey(): ReadonlyMap<string, readonly string[]> {
     return this.#indexed.byKey
   }
@@ -107,7 +105,6 @@ export class ProjectState {
     return this.#indexed.byPath
   }
 
-  /** Locked ids by the digest of an output. */
   get lockedByDigest(): ReadonlyMap<string, readonly string[]> {
     return this.#indexed.byDigest
   }
@@ -131,7 +128,6 @@ export class ProjectState {
   }
 }
 
-/** What a project is put together of. */
 export type ProjectParts = Omit<
   ProjectState,
   'lockedByKey' | 'lockedByPath' | 'lockedByDigest' | 'outputDigest' | 'isOutput'
@@ -157,7 +153,6 @@ function indexOf(lock: Lock): LockIndex {
   return { byKey, byPath, byDigest }
 }
 
-/** The paths of all outputs, as far as they are known. */
 function outputsOf({ manifest, lock, now }: ProjectState): ReadonlySet<string> {
   const paths = new Set<string>()
   for (const [id, instance] of manifest.instances) {

@@ -10,9 +10,7 @@ import { placeOutput } from '../store/place-output.ts'
 import { placeOutputs, possiblePaths } from './output-places.ts'
 import type { Assessment, State, Upstream, ProjectState } from './project-state.ts'
 
-/** An output of a result, and what is on disk of it. */
 export interface OutputCheck {
-  /** With the path where it belongs. */
   readonly facts: OutputFacts
   /** The path where it lay before: the same, unless the output was moved. */
   readonly from: string
@@ -25,7 +23,6 @@ export interface OutputCheck {
   readonly obstacle: string | null
 }
 
-/** Compares the files of a locked result with what is locked. */
 export async function checkOutputs(
   instance: Instance,
   result: Result,
@@ -212,7 +209,6 @@ interface KeyedResult {
   readonly result: Result
 }
 
-/** The result that is to be used, if there is one. */
 async function resultOf(
   { candidate }: Reference,
   { key, keys, block, restore, state }: Assessment,
@@ -262,7 +258,6 @@ function blocked(text: string, clause: string): Upstream {
   return { state: 'blocked', reason: `It needs ${text}, ${clause}.` }
 }
 
-/** Why nothing can be made of an instance in this state. */
 const obstacles: Readonly<Record<State, string>> = {
   fresh: 'which does not exist',
   restorable: 'which does not exist',

@@ -24,7 +24,6 @@ import type { SharedStore } from '../store/blob-store.ts'
 const messageVersion = 3
 
 const maxFiles = 1000
-/** A file name of most systems, in bytes. */
 const maxNameBytes = 255
 
 const words = v.pipe(v.string(), v.maxLength(4096))

@@ -17,11 +17,9 @@ export interface RequestRate {
 /** Stands in a mark in place of a worker: nobody sends it. */
 export const withdrawn = 'withdrawn'
 
-/** What a worker did with a delivery. */
 export type Handled =
   /** It is over, and the task's state tells how; or it is another worker that has won the attempt. */
   | { readonly kind: 'over'; readonly wonBy?: string }
-  /** It is to be delivered again. */
   | { readonly kind: 'again'; readonly inMs: number }
   /** It is to be delivered again, and its whole lane rests before. */
   | { readonly kind: 'rest'; readonly ms: number }
@@ -42,7 +40,6 @@ const unlimited = { max: 2 ** 31 - 1, duration: 1_000 }
 /** How long the server keeps a task after its end, in seconds. */
 export const keptS = 7 * 24 * 3600
 
-/** How long an answer may take before it is asked again, in milliseconds. */
 const answerMs = 10_000
 
 interface ServerOptions {
@@ -180,7 +177,6 @@ export class QueueServer {
     await this.#queue('marks').remove(`sent-${attempt}`)
   }
 
-  /** Removes marks of tasks that the server has forgotten. */
   async removeOldMarks(): Promise<void> {
     await this.#queue('marks').clean(keptS * 1000, 1_000, 'wait')
   }
@@ -250,13 +246,11 @@ const maxPauseMs = 5_000
 
 interface Patience {
   readonly clock: Clock
-  /** Ends it. */
   readonly signal?: AbortSignal
   /** In milliseconds: after this time a failure is final. */
   readonly forMs?: number
   /** Whether it may work later, by itself or when an operator has done something. */
   isPassing(error: ModelgateError): boolean
-  /** Called with each failure, before it is done again. */
   onFailure?(error: ModelgateError): void
 }
 

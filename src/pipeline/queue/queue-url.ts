@@ -81,7 +81,6 @@ export function reasonOf(error: unknown, url: Pick<QueueUrl, 'href'>): string {
   return shown === '' ? 'the connection was lost.' : shown.replace(/[.!?]?$/, '.')
 }
 
-/** The passwords in the address of a queue, as they are written there and without percent signs. */
 export function passwordsOf({ href }: Pick<QueueUrl, 'href'>): string[] {
   const { password, searchParams } = new URL(href)
   const options = [...searchParams].flatMap(([name, value]) => (/password/i.test(name) ? [value] : []))

@@ -3,11 +3,9 @@ import { createRedisBackend, type ConnectionOptions } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
 import { loss, openingError, refuseServer, type QueueUrl } from './queue-url.ts'
 
-/** The connections that BullMQ works over. */
 export interface Backend {
   /** Queues and workers need no more of it than all backends have. */
   readonly factory: typeof createRedisBackend
-  /** Of queues and workers that are made with the factory. */
   readonly options: {
     readonly connection: ConnectionOptions
     readonly prefix?: string
@@ -57,7 +55,6 @@ export async function openRedis(url: QueueUrl, namespace: string): Promise<Backe
   }
 }
 
-/** How to connect, for `ioredis`. */
 export function redisOptions({ href }: QueueUrl): Omit<RedisOptions, 'replyMapping'> {
   const { protocol, hostname, port, username, password, pathname } = new URL(href)
   const host = hostname.replace(/^\[(.*)\]$/, '$1')

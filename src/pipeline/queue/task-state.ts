@@ -15,9 +15,7 @@ import { partsOf, readParts, type TaskResult } from '../store/results.ts'
 
 /** A task as it lies on the server. Text, since a server may keep neither the order of names nor every character. */
 export interface TaskData {
-  /** A `TaskMessage` as JSON. */
   readonly message: string
-  /** A `TaskState` as JSON. */
   readonly state: string
 }
 
@@ -35,7 +33,6 @@ const stateSchema = v.strictObject({
   failures: count,
   /** The remote job, and when it was started, in milliseconds since 1970. */
   job: v.nullable(v.strictObject({ id: words, kind: v.picklist(['video', 'operation']), since: instant })),
-  /** Results that are at addresses, and are to be fetched. */
   made: v.nullable(madeImages),
   /** How the attempt has ended; null while it is under way, and where nobody knows. */
   outcome: v.nullable(
@@ -77,7 +74,6 @@ export function stateOf({ id, data }: TaskJob): TaskState {
   }
 }
 
-/** How a task is called on the server. */
 export const jobIdOf = (idempotencyKey: string) => `task-${idempotencyKey}`
 
 const jobIdPattern = /^task-[0-9a-f]{32}$/

@@ -119,7 +119,6 @@ ${this.#notes()}
 `
   }
 
-  /** What the tile shows while it is closed. */
   async #picture(): Promise<Markup> {
     const { state, files, candidates } = this.#asset
     const file = files[0] ?? candidates[0]?.files[0]
@@ -143,7 +142,6 @@ ${this.#notes()}
 ${why}${commandLine(pick)}</div>`
   }
 
-  /** All that is written of the asset. */
   #notes(): Markup {
     const { alt, command, model, fields, files, output, picked, cost, took_s, ...asset } = this.#asset
     const request = fields.map(({ name, text, assets }): Fact => {

@@ -30,7 +30,6 @@ export class Figures {
     }
   }
 
-  /** What a closed tile shows of a file. */
   async tile(file: ReportFile): Promise<Markup> {
     const { id, alt, kind } = this.#asset
     const small = this.#thumbnails.get(file.sha256)

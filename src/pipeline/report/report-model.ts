@@ -25,14 +25,11 @@ import type { ManifestCall } from '../run/project.ts'
 import { sectionsOf } from './report-words.ts'
 import { bytesThen, foundThen, type Since } from './since.ts'
 
-/** What a report is made of. */
 export interface ReportSources extends Pick<ManifestCall, 'next'> {
   readonly context: Pick<Context, 'cwd' | 'clock' | 'signal'>
   readonly project: ProjectState
   readonly plan: Pick<Plan, 'assessments' | 'creates'>
-  /** The ids of the instances to show. */
   readonly shown: ReadonlySet<string>
-  /** Of the user's prices. */
   readonly currency: string | null
   /** The lock to compare with; null for the outputs that the journals have of earlier. */
   readonly since: Since | null

@@ -65,7 +65,6 @@ export function counted(count: number, noun: string): string {
  */
 export type Tone = 'failed' | 'decision' | 'work' | 'done'
 
-/** The parts of a report, in their order. */
 const sections: readonly { readonly tone: Tone; readonly title: string }[] = [
   { tone: 'failed', title: 'Needs attention' },
   { tone: 'decision', title: 'Awaits a decision' },
@@ -73,7 +72,6 @@ const sections: readonly { readonly tone: Tone; readonly title: string }[] = [
   { tone: 'done', title: 'Up to date' },
 ]
 
-/** The parts of a report that have assets. */
 export function sectionsOf(assets: readonly ReportAsset[]) {
   const byTone = Map.groupBy(assets, toneOf)
   return sections.flatMap(({ tone, title }) => {

@@ -5,7 +5,6 @@ import { decodeImage, encodeWebp, scalePicture } from '../../files/codecs.ts'
 
 /** Where a contact sheet finds files, and where it will lie itself. Absolute paths. */
 export interface SheetPlace {
-  /** The manifest's folder. */
   readonly folder: string
   /** The folder of the sheet: links to files are relative to it. */
   readonly sheetFolder: string
@@ -13,7 +12,6 @@ export interface SheetPlace {
   readonly embeds: boolean
 }
 
-/** What browsers show, by the element that shows it. */
 const shownTypes: ReadonlyMap<string, 'img' | 'video'> = new Map([
   ['image/png', 'img'],
   ['image/jpeg', 'img'],

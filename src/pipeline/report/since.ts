@@ -16,7 +16,6 @@ export interface Since {
   readonly name: string
   /** The id of the commit whose lock it is: where the branches parted. */
   readonly commit: string
-  /** The project with that lock. */
   readonly project: ProjectState
   readonly warnings: readonly string[]
 }

@@ -23,9 +23,7 @@ export interface ReportOptions {
   readonly isPlaced: boolean
   /** Files that are there are replaced. */
   readonly isForced: boolean
-  /** Whole pictures and videos are in the page. */
   readonly embeds: boolean
-  /** Of the user's prices. */
   readonly currency: string | null
   /** The commit to compare with; undefined for what was there before the last run. */
   readonly since: string | undefined

@@ -24,7 +24,6 @@ export type RunFacts = Pick<
   'mode' | 'run' | 'shard' | 'part' | 'creates' | 'estimate' | 'orphans' | 'warnings'
 >
 
-/** The document of a run. */
 export function runDocument(
   call: ManifestCall,
   { manifest, shownManifest }: OpenProject,
@@ -150,7 +149,6 @@ export function exitsOf(ends: readonly InstanceEnd[], mode: RunMode, reason?: Mo
   return [...(reason === undefined ? [] : [reason.exit]), ...ends.map((end) => exitOf(end, mode))]
 }
 
-/** How an instance would end the run alone. */
 function exitOf({ assessment: { state, reasons }, error }: InstanceEnd, mode: RunMode): ExitName {
   if (error !== null) return error.exit
   switch (state) {
@@ -180,7 +178,6 @@ type Next = (...words: string[]) => readonly string[]
 type Group = RunRemainder['state'] | 'elsewhere'
 
 interface Remedy {
-  /** What it means, for several of them. */
   readonly message: string
   /** The words of each command behind `run`, for these instances: one after the other, or one of them. */
   readonly commands: (ids: readonly string[]) => readonly (readonly string[])[]
@@ -194,7 +191,6 @@ const adoptOrForce = (ids: readonly string[]) => [
 const runThem = (ids: readonly string[]) => [ids]
 const madeByRun = { message: 'Run it to bring it up to date.', commands: runThem }
 
-/** What can be done about each, the worst first. */
 const remedies: Readonly<Partial<Record<Group, Remedy>>> = {
   // A command would have to name the queue and the store that its machines share.
   elsewhere: {
@@ -252,7 +248,6 @@ export function remedyFor(state: RunState, id: string): readonly string[] | unde
   return state === 'awaiting' ? undefined : remedies[state]?.commands([id])[0]
 }
 
-/** The order in which they are told. */
 const order = Object.keys(remedies) as readonly Group[]
 
 interface Commands {

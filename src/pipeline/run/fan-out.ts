@@ -40,7 +40,6 @@ async function expandOneByOne(written: Manifest, texts: ReadonlyMap<string, stri
   return expanded
 }
 
-/** The texts of fan-outs, by the instances that made them. */
 async function knownTexts(project: ProjectState, files: FileContext): Promise<Map<string, string>> {
   const { manifest } = project
   const texts = new Map<string, string>()

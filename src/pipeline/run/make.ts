@@ -204,7 +204,6 @@ async function attemptTask(run: Run, task: Task, { onUnknown }: Instance): Promi
   }
 }
 
-/** The error of an attempt that was to be tried again, if there was no other. */
 function realError(error: ModelgateError): ModelgateError {
   const { cause } = error.facts
   return cause instanceof ModelgateError && cause.exit === 'unknown' ? cause : error
@@ -325,7 +324,6 @@ export async function keepResult(
   return { ...recorded, result: project.results.located(key, task.result) }
 }
 
-/** Another instance that has an output of the same bytes. */
 function ownerOf({ lock: { lock }, project }: Keeping, { id }: Instance, sha256: string): string | undefined {
   const { instances } = project.manifest
   for (const [other, { outputs }] of lock) {

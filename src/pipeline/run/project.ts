@@ -28,14 +28,11 @@ import { takeOverState } from './take-over.ts'
 /** What everything that works on a manifest gets from its caller. */
 export interface ManifestCall {
   readonly context: OperationContext & Pick<Context, 'processes'>
-  /** For the variables that the manifest declares. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The families of model ids that are configured. */
   readonly families: ModelFamilies
   readonly redactor: Redactor
   /** The manifest as the user named it; undefined for the nearest one upwards. */
   readonly file: string | undefined
-  /** Whether results come from the sandbox, and are kept apart. */
   readonly isSandbox: boolean
   /** The folder for results that were paid for but cannot be written to their target. */
   readonly rescueFolder: string | undefined
@@ -161,7 +158,6 @@ export function keepLock(context: FileContext, project: Project, initial: Lock, 
   let isDirty = false
   let writtenAt = clock.monotonic()
   let writing: Promise<void> = Promise.resolve()
-  /** Writes what is not written yet. */
   const save = (): Promise<void> => {
     if (!isDirty || !isKept) return writing
     isDirty = false
@@ -171,7 +167,6 @@ export function keepLock(context: FileContext, project: Project, initial: Lock, 
     return writing
   }
   return {
-    /** As it stands now. */
     lock: lock as Lock,
     /** @param before the name under which the block stood until now */
     set(id: string, block: LockBlock, before = id): void {
@@ -214,7 +209,6 @@ async function tidyUp(
 /** `.hero.webp.0123456789abcdef.mgpart` */
 const temporaryName = /^\.(.+)\.[0-9a-f]{16}\.mgpart$/
 
-/** Temporary files in every place where a run writes. */
 async function removeIncomplete(context: FileContext, project: Project): Promise<void> {
   const { stateFolder, outputFolder, lockPath } = project
   const removeFrom = async (folder: string, isLeft: (name: string) => boolean) => {

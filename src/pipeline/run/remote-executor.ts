@@ -24,13 +24,11 @@ const idleMs = 10_000
 
 interface Wait {
   readonly task: Task
-  /** Has it looked at at once. */
   wake(): void
   /** After the run has been stopped: resolves with whether a worker has it. */
   readonly isUnderWay: Promise<boolean>
 }
 
-/** Has each attempt made by a worker of a queue. */
 export class RemoteExecutor implements Executor {
   readonly queue: { readonly identity: string; readonly shown: string }
   readonly origin: string
@@ -310,7 +308,6 @@ function stillUnderWay(): ModelgateError {
   return waitError('running', 'deadline', text, { hint: 'Run it again: it collects what has been made.' })
 }
 
-/** @param worker that had won the attempt */
 function lostWithWorker(worker: unknown): ModelgateError {
   const text =
     typeof worker === 'string' && worker !== ''

@@ -50,7 +50,6 @@ export interface QueueCall {
   open(): Promise<OpenQueue>
 }
 
-/** What is asked of a run. */
 export interface RunOptions {
   /** Names of jobs and instances, with wildcards; none for all. */
   readonly jobs: readonly string[]
@@ -66,11 +65,9 @@ export interface RunOptions {
   readonly maxCost: Amount | undefined
   /** How long what is in flight may go on after a signal. */
   readonly graceS: number
-  /** How long the whole run may wait. */
   readonly timeoutS: number | undefined
   /** Whether requests are left to the workers of the queue, and not waited for. */
   readonly detach: boolean
-  /** The index is from 1. */
   readonly shard: { readonly index: number; readonly total: number } | null
   /** Whether somebody can be asked, or has agreed beforehand. */
   readonly isAttended: boolean
@@ -93,7 +90,6 @@ export interface Run {
   /** With the elements of fan-outs, as soon as their texts are made; then the plan and the next two are made anew. */
   project: OpenProject
   plan: Plan
-  /** How each instance stands now. */
   assessments: Map<string, Assessment>
   readonly lock: LockKeeper
   readonly journal: Journal
@@ -103,7 +99,6 @@ export interface Run {
   /** Places for requests, and what is sent again. */
   readonly lanes: Lanes
   readonly budget: RunBudget
-  /** How many results it may create; null where nothing limits that. */
   readonly maxCreates: number | null
   /** Whether anything has been written to its journal, now or before. */
   hasBegun(): boolean
@@ -127,7 +122,6 @@ export interface Run {
   record(event: JournalEvent): Promise<void>
 }
 
-/** One request of a run. */
 export interface Request extends Pick<Task, 'key' | 'variant'> {
   readonly instance: Instance
 }
@@ -136,7 +130,6 @@ export interface Request extends Pick<Task, 'key' | 'variant'> {
 export interface Executor {
   /** The queue that the intents are given to; null for this process. */
   readonly queue: { readonly identity: string; readonly shown: string } | null
-  /** Of the gateway. */
   readonly origin: string
   /** Called once, before the first attempt. @throws ModelgateError (exit 2, 3) */
   open(run: Run): Promise<void>
@@ -155,9 +148,7 @@ export interface Executor {
 /** A result that lies in the folder of its key, as `StoredResult` has it. */
 export type MadeResult = RecordedResult & { readonly result: Result }
 
-/** What has become of one request. */
 export interface MadeVariant {
-  /** Null when it failed. */
   readonly made: MadeResult | null
   readonly error: ModelgateError | null
   /** How many results were created in this process of the run, for certain or perhaps. */
@@ -166,7 +157,6 @@ export interface MadeVariant {
   readonly took_s: number | null
 }
 
-/** What has become of an instance. */
 export interface InstanceEnd {
   readonly assessment: Assessment
   /** Null where there was nothing to do, or nothing was done. */

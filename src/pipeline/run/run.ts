@@ -79,7 +79,6 @@ export async function runManifest(call: RunCall, options: RunOptions): Promise<O
   }
 }
 
-/** What has become of instances, by their ids. */
 type Ends = Map<string, InstanceEnd>
 
 function reportPlan(run: Run): void {
@@ -425,7 +424,6 @@ function stopText(inFlight: number, graceS: number, { queue }: Executor): string
   return `Stopping: ${subject} ${goesOn} Another Ctrl-C ends the run at once.`
 }
 
-/** @param jobs how many requests the run has */
 function lanesOf(
   { context: { clock }, listener, redactor }: RunCall,
   { timeoutS, detach }: RunOptions,
@@ -443,7 +441,6 @@ function lanesOf(
   })
 }
 
-/** How many requests are handed over to a queue at once. */
 const handedOver = 64
 
 async function executorOf(
@@ -471,7 +468,6 @@ async function takenUp(
   return new Set(queue === undefined ? [] : given.map(({ key }) => key))
 }
 
-/** What one request of an instance costs; null without prices. */
 function costsBy({ prices }: RunCall): (instance: Instance) => Cost | null {
   const hasPrices = Object.keys(prices).length > 0
   return (instance) => (hasPrices ? costBefore(prices, creationOf(instance)) : null)
@@ -534,7 +530,6 @@ function budgetOf(
   })
 }
 
-/** What has not begun has created nothing. */
 const nothing = { creates: 0, cost: 0n }
 
 /**

@@ -159,7 +159,6 @@ async function discardAll(run: Run, { instance, toMake }: Assessment): Promise<v
   if (instance.variants > 1) forgetPick(run, instance.id)
 }
 
-/** A candidate that was picked is not the choice among new ones. */
 function forgetPick({ lock, project }: Run, id: string): void {
   const block = project.lock.get(id)
   if (block === undefined) return

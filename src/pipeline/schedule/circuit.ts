@@ -27,7 +27,6 @@ export class Circuit {
   #opensAt = 0
   #isProbing = false
 
-  /** @param onChange called when it opens or closes */
   constructor(clock: Pick<Clock, 'monotonic'>, onChange: (isOpen: boolean) => void) {
     this.#clock = clock
     this.#onChange = onChange
@@ -103,7 +102,6 @@ export function isOfWorker(error: unknown): boolean {
   return error instanceof ModelgateError && error.code.startsWith('worker_')
 }
 
-/** What an error says of the gateway. */
 export function answerIn(error: unknown): Answer {
   if (!(error instanceof ModelgateError) || otherServer.test(error.code)) return 'neither'
   if (isRateLimit(error)) return 'answered'

@@ -35,9 +35,7 @@ interface Task {
   attempts: number
   /** Failures that were not a 429. */
   failures: number
-  /** Of the last attempt. */
   error: unknown
-  /** While it waits to be sent again. */
   timer: Timer | undefined
   /** Makes an attempt; resolves when the caller has got what came of it. */
   attempt(number: number): Promise<void>
@@ -74,7 +72,6 @@ export class Lanes {
     )
   }
 
-  /** How many requests are under way. */
   get inFlight(): number {
     return this.#lanes.reduce((sum, { inFlight }) => sum + inFlight, 0)
   }
@@ -213,7 +210,6 @@ const minPauseMs = 100
 /** What waits for a place in a lane, and how many places it has: that follows the gateway's 429s. */
 class Lane {
   readonly name: LaneName
-  /** Of requests under way; at least 1. */
   concurrency: number
   /** When the lane may send again, on the monotonic clock. */
   pausedUntil = 0
@@ -242,7 +238,6 @@ class Lane {
     this.#onChange = onChange
   }
 
-  /** Whether something waits, and there is a place for it. */
   get hasWork(): boolean {
     return this.#queue.length > 0 && this.inFlight < this.concurrency
   }

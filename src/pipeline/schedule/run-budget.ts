@@ -3,7 +3,6 @@ import { ModelgateError, UsageError, type ErrorCode } from '../../errors.ts'
 import type { Spent } from '../journal/history.ts'
 
 export interface Spending {
-  /** How many texts, images or videos it has created. */
   readonly creates: number
   /** By estimate; null without a price. */
   readonly cost: Amount | null
@@ -47,7 +46,6 @@ export class RunBudget {
     this.#used = { creates: creates + needed.creates, cost: cost + (needed.cost ?? 0n) }
   }
 
-  /** Nothing was created after all. */
   giveBack(spending: Spending): void {
     const { creates, cost } = this.#used
     this.#used = { creates: creates - spending.creates, cost: cost - (spending.cost ?? 0n) }

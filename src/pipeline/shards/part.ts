@@ -35,7 +35,6 @@ const ordinal = v.pipe(v.number(), v.integer(), v.minValue(1))
 
 const partSchema = v.object({
   version: v.literal(version),
-  /** SHA-256 of the manifest. */
   manifest: digest,
   /** SHA-256 of the committed lock, and of what the part has changed of it: `lock.json`. */
   locks: v.object({ before: digest, changed: digest }),
@@ -50,7 +49,6 @@ const partSchema = v.object({
     v.object({
       id: v.string(),
       outcome: v.picklist(outcomes),
-      /** The error that it failed with. */
       error: v.optional(
         v.object({
           exit: v.picklist(runExits),

@@ -4,7 +4,6 @@ import { estimateSeconds } from '../schedule/expected-time.ts'
 
 /** One of several parts of a run. */
 export interface Shard {
-  /** From 1. */
   readonly index: number
   readonly total: number
 }

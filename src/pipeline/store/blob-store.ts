@@ -60,13 +60,11 @@ export interface SharedStore {
   fetch(sha256: string, path: string, maxBytes?: number): Promise<boolean>
 }
 
-/** What bytes are only fetched from. */
 export type ByteSource = Pick<SharedStore, 'shown' | 'fetch'>
 
 /** The most that one blob may have, in bytes: what S3 takes in one request. */
 export const maxBlobBytes = 5 * 1024 ** 3
 
-/** The path of a blob, whether it is there or not. */
 export function blobPath(root: string, sha256: string): string {
   return join(root, sha256.slice(0, 2), sha256)
 }
@@ -229,7 +227,6 @@ async function readablePath(source: string): Promise<string> {
   return await realpath(source)
 }
 
-/** The file has not the bytes that it is to be stored for. */
 export function sourceChanged(path: string): FileError {
   return new FileError('source_changed', `${shownPath(path)} has changed since it was first read.`, {
     phase: 'input',

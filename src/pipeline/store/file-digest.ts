@@ -8,9 +8,7 @@ import { notRegular } from '../../files/input-file.ts'
 import { sniffMediaType } from '../../files/media-type.ts'
 
 export interface FileDigest {
-  /** In hexadecimal. */
   readonly sha256: string
-  /** How many bytes the digest is of. */
   readonly bytes: number
 }
 
@@ -81,7 +79,6 @@ export function unlessUnreadable(error: unknown): undefined {
 
 const otherCodes: ReadonlySet<string> = new Set(['file_too_large', 'not_found', 'not_a_file'])
 
-/** What is left out before hashing. */
 interface Normalisation {
   /** The CR of each CR LF. */
   readonly crlf: boolean
@@ -100,7 +97,6 @@ const pieceBytes = 1_048_576
 
 const readBytes = promisify(read)
 
-/** For the first piece of each file. */
 let shared: Buffer | undefined
 
 async function digest(

@@ -8,13 +8,11 @@ import { createNormaliser, isTextType } from './file-digest.ts'
 import type { Replaced } from './replaced.ts'
 import { temporaryPath } from './safe-copy.ts'
 
-/** The most that is read of one object, in bytes. */
 const maxObjectBytes = 1024 ** 3
 
 /** In milliseconds, for one call of Git, which fetches objects that a partial clone has left out. */
 const timeLimit = 60_000
 
-/** How a call of Git ended. */
 export interface GitAnswer {
   /** Its exit code; undefined where it was not found, took too long, or printed too much. */
   readonly code: number | undefined

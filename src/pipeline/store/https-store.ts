@@ -117,7 +117,6 @@ function parseBase(location: string): URL {
   return url
 }
 
-/** Clear text stays on this machine. */
 function isAllowed({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
 }

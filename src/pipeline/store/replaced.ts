@@ -8,7 +8,6 @@ import { makeStateFolder } from '../state-folder.ts'
 import { BlobStore } from './blob-store.ts'
 import type { FileDigest } from './file-digest.ts'
 
-/** A file that was put aside. */
 export interface ReplacedFile {
   /** Milliseconds since 1970. */
   readonly at: number

@@ -26,9 +26,7 @@ export interface TaskResult {
 /** What `result.json` says of a result, the paths of whose outputs are names in its folder: `1.png`. */
 export interface ResultRecord extends TaskResult {
   readonly key: string
-  /** The id of the instance that it was made for. */
   readonly instance: string
-  /** From 1. */
   readonly variant: number
 }
 
@@ -66,7 +64,6 @@ export class Results {
     this.#whole = whole
   }
 
-  /** The folder of a key, whether it is there or not. */
   folder(key: string): string {
     return join(this.#root, key)
   }
@@ -158,7 +155,6 @@ export class Results {
     await this.remove(key)
   }
 
-  /** @throws FileError */
   async remove(key: string): Promise<void> {
     const folder = this.folder(key)
     await rm(folder, { recursive: true, force: true }).catch((error: unknown) => {

@@ -25,12 +25,10 @@ import {
 /** How long nobody is taken to remove what was put, in milliseconds. */
 const knownMs = 600_000
 
-/** SHA-256 of nothing. */
 const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
 interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT'
-  /** Of the object. */
   readonly sha256: string
   /** Names in lower case; all are signed. */
   readonly headers?: Readonly<Record<string, string>>
@@ -214,7 +212,6 @@ const repeatableCodes: ReadonlySet<string> = new Set([
   'XAmzContentSHA256Mismatch',
 ])
 
-/** @returns undefined for a reply that the caller can use */
 async function refusalOf(
   bucket: Bucket,
   { method, expects = [] }: S3Request,

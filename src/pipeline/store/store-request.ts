@@ -22,9 +22,7 @@ export interface StoreNetwork {
   readonly trace?: ((line: string) => void) | undefined
 }
 
-/** Where a store is, for messages. */
 interface Place {
-  /** Without secrets. */
   readonly shown: string
   /** What to check when it cannot be reached, as a sentence. */
   readonly hint: string

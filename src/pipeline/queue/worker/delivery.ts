@@ -70,7 +70,6 @@ export function createDeliveryHandler(
   }
 }
 
-/** A task in the hands of this worker. */
 export class Delivery {
   readonly #worker: Worker
   readonly #lane: Lane
@@ -79,7 +78,6 @@ export class Delivery {
   /** Of the folder of this attempt and of the look-ups of its job. */
   readonly #name: string
   #state: TaskState
-  /** Whether the state could not be written to the server. */
   #isUnwritten = false
 
   /** @throws ModelgateError `queue_damaged`, `other_version` */
@@ -309,7 +307,6 @@ export class Delivery {
     this.#worker.listener.event({ type: 'task-end', ...this.#names(), ...end })
   }
 
-  /** How events name the task. */
   #names() {
     const { instance, run, key, count } = this.#message
     return { instance, run, key, lane: this.#lane, creates: count }
@@ -372,7 +369,6 @@ export class Delivery {
 /** Where an attempt puts what it makes; beside it is what the request needs. */
 const madeIn = (folder: string) => join(folder, 'made')
 
-/** @throws FileError */
 function makeWorkFolder(path: string): void {
   try {
     // At once, which is faster than in another thread.

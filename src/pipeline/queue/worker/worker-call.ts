@@ -8,13 +8,10 @@ import type { SharedStore } from '../../store/blob-store.ts'
 import type { QueueServer, ReceiveOptions, RequestRate } from '../queue-server.ts'
 
 export interface WorkerOptions {
-  /** How many requests at once. */
   readonly places: Readonly<Record<Lane, number>>
   /** `--rate`: of each lane, for all workers of the queue. */
   readonly rate: RequestRate | null
-  /** How long what is in flight may go on after a signal. */
   readonly graceS: number
-  /** Whether it ends when nothing is left to do. */
   readonly untilEmpty: boolean
 }
 
@@ -30,7 +27,6 @@ export interface WorkerCall {
   readonly options: WorkerOptions
   readonly listener: { event(event: OutputEvent): void }
   readonly locks?: ReceiveOptions['locks']
-  /** Called with the worker's name once it has begun. */
   readonly onStart?: (name: string) => void
 }
 
@@ -38,9 +34,7 @@ export interface WorkerCall {
 export interface Worker extends WorkerCall {
   /** Unique among all workers of the queue. */
   readonly name: string
-  /** Of this process alone. */
   readonly ownFolder: string
-  /** The remote jobs that it starts. */
   readonly jobs: JobStore
   /** Aborted when nothing new is begun. */
   readonly closing: AbortSignal
@@ -48,7 +42,6 @@ export interface Worker extends WorkerCall {
   readonly inFlight: AbortSignal
   /** Begins the end for a reason of the worker's own. What is in flight may take its time. */
   end(reason: unknown): void
-  /** The same is not said again for a minute. */
   warn(message: string): void
   /** Does on the server what may be done twice, for as long as it takes. @throws the reason of the worker's end */
   ask<Value>(work: () => Promise<Value>): Promise<Value>

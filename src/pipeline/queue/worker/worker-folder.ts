@@ -44,7 +44,6 @@ async function takeFolder(path: string, context: WorkerCall['context']) {
   return { path, release }
 }
 
-/** A folder of a worker as that of a manifest. */
 export function projectIn(folder: string, isSandbox: boolean): Project {
   return projectOf(join(folder, manifestName), isSandbox)
 }

@@ -105,7 +105,6 @@ async function recoverFolder(worker: Worker, path: string): Promise<boolean> {
   return isSafe
 }
 
-/** Ends the worker when there has been nothing to do for a while. */
 async function endWhenEmpty(worker: Worker, countOpen: () => Promise<number>): Promise<void> {
   const { context, closing, ask, end } = worker
   try {
