@@ -11,7 +11,6 @@ import { upstreamOf } from '../plan/result-files.ts'
 import type { Assessment, ProjectState } from '../plan/project-state.ts'
 import { runFile } from '../run/describe.ts'
 import { openProject, type ManifestCall, type OpenProject } from '../run/project.ts'
-import { lockWithUnfinished } from '../run/resume-run.ts'
 
 /** What a change of lock and files works on. The caller owns the manifest as long as it lasts. */
 export interface ChangeScope extends Pick<ManifestCall, 'next'> {
@@ -39,9 +38,7 @@ export async function withProject<Value>(
   const { context, next } = call
   const project = await openProject(call, isOwned)
   try {
-    // What a killed run has put in place is not taken for somebody's own file.
-    const lock = await lockWithUnfinished(project)
-    return await use({ context, next, project: project.with({ lock }) })
+    return await use({ context, next, project })
   } finally {
     await project.close()
   }

@@ -20,7 +20,6 @@ import { findResult, placeOutputFiles } from '../plan/result-files.ts'
 import type { Assessment } from '../plan/project-state.ts'
 import { runDocument, runFailure } from '../run/describe.ts'
 import { openProject, type ManifestCall, type OpenProject } from '../run/project.ts'
-import { lockWithUnfinished } from '../run/resume-run.ts'
 import type { InstanceEnd } from '../run/run-call.ts'
 import { ended } from '../run/settle.ts'
 import { partDamaged, readPart, uniteLocks, type Part, type PartInstance } from '../shards/part.ts'
@@ -70,8 +69,7 @@ export async function resolveRun(call: ManifestCall): Promise<Outcome<RunDocumen
     const { warnings, resolved } = await resolveConflicts(call)
     project = await openProject(call, true)
     warnings.push(...(await replaceOutdated(project, resolved)))
-    const lock = await lockWithUnfinished(project)
-    return await outcomeOf(call, project, lock, [], 'check', { run: null, warnings }, (assessment) =>
+    return await outcomeOf(call, project, project.lock, [], 'check', { run: null, warnings }, (assessment) =>
       ended(assessment, null),
     )
   } catch (thrown) {
@@ -206,7 +204,8 @@ export async function mergeParts(
   const { context } = call
   let project: OpenProject | undefined
   try {
-    project = await openProject(call, true)
+    const opened = await openProject(call, true)
+    project = opened.with({ lock: opened.committed })
     const { manifest, history } = project
     const parts = await readParts(call, project, folders)
     const lock = uniteLocks(parts, manifest, project.lock, context.clock.now())

@@ -6,7 +6,6 @@ import { openTextFile } from '../../files/text-file.ts'
 import { withoutSecrets } from '../../operations/operation.ts'
 import { matchInstances, planRun, withNeeds } from '../plan/plan-run.ts'
 import { openProject, type ManifestCall, type OpenProject } from '../run/project.ts'
-import { lockWithUnfinished } from '../run/resume-run.ts'
 import { contactSheet } from './contact-sheet.ts'
 import { markdownReport } from './markdown-report.ts'
 import { buildReport } from './report-model.ts'
@@ -71,9 +70,8 @@ async function reportOf(
 ): Promise<AssetReport> {
   const { manifest } = project
   const shown = matchInstances(manifest, jobs)
-  const current = project.with({ lock: await lockWithUnfinished(project) })
-  const plan = await planRun(current, withNeeds(manifest, shown), context)
-  return await buildReport({ context, project: current, plan, shown, currency, next, since })
+  const plan = await planRun(project, withNeeds(manifest, shown), context)
+  return await buildReport({ context, project, plan, shown, currency, next, since })
 }
 
 async function writeReport(

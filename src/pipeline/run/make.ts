@@ -7,6 +7,8 @@ import { parseTemplate } from '../../files/output-plan.ts'
 import { openJobs } from '../../operations/jobs.ts'
 import { mismatchReasons } from '../execute/check-asserts.ts'
 import { executeTask } from '../execute/execute-task.ts'
+import { startedJobs } from '../execute/started-jobs.ts'
+import { recoverResult, takeRescued } from '../execute/task-record.ts'
 import type { ExecuteCall } from '../execute/task-run.ts'
 import type { Task } from '../execute/task.ts'
 import type { Result } from '../lock/lock-block.ts'
@@ -24,7 +26,7 @@ import type { Assessment, Variant } from '../plan/project-state.ts'
 import { isAnswered } from '../schedule/circuit.ts'
 import { checkPlace } from '../store/place-output.ts'
 import type { TaskResult } from '../store/results.ts'
-import type { Executor, MadeResult, MadeVariant, Request, Run } from './run-call.ts'
+import type { Executor, MadeResult, MadeVariant, Request, Run, RunCall } from './run-call.ts'
 
 /** Makes a candidate, or goes on with it. Never throws: each instance tells its own failure. */
 export function makeVariant(run: Run, assessment: Assessment, variant: Variant): Promise<MadeVariant> {
@@ -300,13 +302,13 @@ async function requestOf(
   return await buildRequest({ ...files, signal: stop.signal }, instance, { folder, upstream })
 }
 
-export type Keeping = Pick<Run, 'project' | 'lock' | 'record'>
+type Keeping = Pick<Run, 'project' | 'lock' | 'record'>
 
 /**
  * Records a result that lies in the folder of its key: when this resolves, a process that is killed loses nothing.
  * @throws FileError
  */
-export async function keepResult(
+async function keepResult(
   run: Keeping,
   { instance, key, variant }: Request,
   task: TaskResult,
@@ -341,6 +343,35 @@ export function nameWarnings({ lane, output, fields }: Instance, outputs: Result
   const other = outputs.find(({ media_type: mediaType }) => mediaType !== promised)
   if (promised === undefined || other === undefined) return []
   return [`${output} is ${other.media_type}, although its name says ${promised}.`]
+}
+
+/**
+ * Takes up what a process has left that died between a reply and its journal: the results that are whole in their folders,
+ * and the remote jobs that are on record under the idempotency key of their request.
+ */
+export async function takeUpReplies(
+  keeping: Keeping,
+  { context, redactor, rescueFolder }: Pick<RunCall, 'context' | 'redactor' | 'rescueFolder'>,
+): Promise<void> {
+  const { history, manifest } = keeping.project
+  const open = [...history.intents.values()].filter(
+    ({ key }) => !history.jobs.has(key) && !history.made.has(key),
+  )
+  if (open.length === 0) return
+  const started = await startedJobs(context, manifest.project, redactor)
+  for (const { key, variant, instance: id, idempotencyKey } of open) {
+    const job = started.get(idempotencyKey)
+    if (job !== undefined) {
+      await keeping.record({ type: 'job', key, ...job })
+      continue
+    }
+    const instance = manifest.instances.get(id)
+    if (instance === undefined) continue
+    const request = { instance, key, variant, folder: keeping.project.results.folder(key) }
+    const left =
+      (await recoverResult(context, request)) ?? (await takeRescued(context, request, rescueFolder))
+    if (left !== undefined) await keepResult(keeping, request, left)
+  }
 }
 
 /** Makes the attempts of a run in this process. */

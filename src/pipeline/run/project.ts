@@ -2,27 +2,31 @@ import { rm } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import type { Context, FileContext } from '../../context.ts'
 import type { ModelFamilies } from '../../contract/known-models.ts'
+import { UsageError } from '../../errors.ts'
 import { callsFolder } from '../../files/calls/call-book.ts'
 import { videoKinds } from '../../files/calls/job-record.ts'
 import { openJobs } from '../../operations/jobs.ts'
 import type { OperationContext, Redactor } from '../../operations/operation.ts'
-import { openAsserts } from '../execute/check-asserts.ts'
+import { openAsserts, type AssertedOutput } from '../execute/check-asserts.ts'
 import { readHistory, type History } from '../journal/history.ts'
 import { runsFolder } from '../journal/journal.ts'
 import { takeOwnership, type Ownership } from '../journal/owner.ts'
-import type { Lock, LockBlock } from '../lock/lock-block.ts'
+import { provenanceOf, type Lock, type LockBlock } from '../lock/lock-block.ts'
 import { readLock, writeLock } from '../lock/project-lock.ts'
+import { maxTextBytes, readText } from '../manifest/input-files.ts'
+import type { Instance, Manifest } from '../manifest/manifest.ts'
 import { findManifest, readManifest } from '../manifest/read-manifest.ts'
-import type { Manifest } from '../manifest/manifest.ts'
+import { placeOutputs } from '../plan/output-places.ts'
+import { planRun, withNeeds } from '../plan/plan-run.ts'
 import { ProjectState, type ProjectParts } from '../plan/project-state.ts'
+import { upstreamFiles, upstreamOf } from '../plan/result-files.ts'
 import type { Project } from '../project.ts'
 import { projectOfShard } from '../shards/part.ts'
 import type { Shard } from '../shards/partition.ts'
 import { checkStateVersion, namesIn } from '../state-folder.ts'
-import { createInputDigests } from '../store/file-digest.ts'
+import { createInputDigests, digestOfFile, isTextType } from '../store/file-digest.ts'
 import { Replaced } from '../store/replaced.ts'
 import { Results } from '../store/results.ts'
-import { elementProblems, withElements } from './fan-out.ts'
 import { takeOverState } from './take-over.ts'
 
 /** What everything that works on a manifest gets from its caller. */
@@ -73,7 +77,8 @@ type OpenParts = ProjectParts &
   Pick<OpenProject, 'shownManifest' | 'written' | 'committed' | 'files' | 'lost' | 'close'>
 
 /**
- * Reads a manifest, its lock and its journals, and the elements of its fan-outs as far as their texts are there.
+ * Reads a manifest, its lock and its journals, the elements of its fan-outs as far as their texts are there, and what an
+ * unfinished run has put in place.
  * @param isOwned whether something is going to be changed: then no other process may do so at the same time
  * @param shard which part of the run it is, if it is one: it has a lock, results and journals of its own
  * @throws UsageError with every mistake of the manifest, for a lock that cannot be used, and for a manifest that another
@@ -84,9 +89,9 @@ export async function openProject(
   isOwned: boolean,
   shard: Shard | null = null,
 ): Promise<OpenProject> {
-  const { context, env, families, file, isSandbox } = call
+  const { context, file } = call
   const path = await findManifest(context, file)
-  const read = await readManifest(context, path, { isSandbox, env, families })
+  const read = await readManifest(context, path, call)
   const { project: whole } = read
   const project = shard === null ? whole : projectOfShard(whole, shard)
   const manifest = { ...read, project }
@@ -132,8 +137,8 @@ export async function openProject(
         await ownership?.release()
       },
     })
-    if (manifest.fanOuts.length === 0) return opened
-    return opened.with({ manifest: await withElements(opened, manifest, files) })
+    const known = manifest.fanOuts.length === 0 ? opened : opened.with({ manifest: await withElements(opened) })
+    return known.with({ lock: await lockWithUnfinished(known) })
   } catch (error) {
     await ownership?.release()
     throw error
@@ -145,6 +150,128 @@ export async function openProject(
  * who look at it during a long run.
  */
 const checkpointMs = 10_000
+
+/**
+ * The lock with what an unfinished run has put in place, but did not get to lock.
+ *
+ * The bytes tell: an output that lies in its place as the journal has it was put there by that run, and was not changed by
+ * hand. A choice among candidates that have been made again since is not one any more.
+ */
+async function lockWithUnfinished(project: OpenProject): Promise<Lock> {
+  const { history, committed: lock, manifest } = project
+  if (history.unfinished === null) return lock
+  const newest = new Map<string, string>()
+  for (const { instance: id, key, rejected } of history.results.values()) {
+    if (manifest.instances.get(id)?.variants === 1 && rejected === null) newest.set(id, key)
+  }
+  const current = new Map(lock)
+  for (const [id, block] of lock) {
+    const isRemade = history.remade.has(block.key) || history.of(block.key)?.isDiscarded === true
+    if (block.picked !== null && isRemade) current.set(id, { ...block, picked: null })
+  }
+  for (const [id, key] of newest) {
+    // Hashing its files costs more than looking at the lock.
+    const result =
+      lock.get(id)?.key === key && !history.remade.has(key) ? undefined : await project.results.get(key)
+    if (result === undefined) continue
+    const outputs = placeOutputs(manifest.instances.get(id)!, result.result, project.now)
+    const before = lock.get(id)
+    const isLocked =
+      before !== undefined && before.outputs.every((one, at) => one.sha256 === outputs[at]?.sha256)
+    if (isLocked) continue
+    const inPlace = await Promise.all(outputs.map((facts) => isThere(project, facts)))
+    if (!inPlace.every(Boolean)) continue
+    const block: LockBlock = {
+      ...provenanceOf(result.result),
+      outputs,
+      key,
+      fields: {},
+      picked: null,
+      adopted: null,
+      prompt: null,
+    }
+    current.set(id, block)
+  }
+  return current
+}
+
+async function isThere(
+  { manifest: { project } }: OpenProject,
+  { path, sha256, media_type }: LockBlock['outputs'][number],
+): Promise<boolean> {
+  const file = join(project.outputFolder, path)
+  // A folder in its place is looked at later, with the others that are in the way.
+  return (await digestOfFile(file, isTextType(media_type)).catch(() => undefined))?.sha256 === sha256
+}
+
+/**
+ * The manifest of a project with the elements of its fan-outs, as far as their texts are there: locked, or made and not
+ * rejected. A text that does not fit together with the others leaves its fan-out waiting.
+ * @throws FileError for a file that cannot be read
+ */
+export async function withElements(project: OpenProject): Promise<Manifest> {
+  const { written } = project
+  const { project: places } = project.manifest
+  const base = { ...written, project: places }
+  const texts = await knownTexts(project.with({ manifest: base }))
+  if (texts.size === 0) return base
+  const together = await written.expand(texts).catch(mistakesIn)
+  const expanded = Array.isArray(together) ? await expandOneByOne(written, texts) : together
+  return { ...expanded, project: places }
+}
+
+async function expandOneByOne(written: Manifest, texts: ReadonlyMap<string, string>): Promise<Manifest> {
+  const fitting = new Map<string, string>()
+  let expanded = written
+  for (const [id, text] of texts) {
+    const together = await written.expand(new Map([...fitting, [id, text]])).catch(mistakesIn)
+    if (Array.isArray(together)) continue
+    expanded = together
+    fitting.set(id, text)
+  }
+  return expanded
+}
+
+async function knownTexts(project: OpenProject): Promise<Map<string, string>> {
+  const { manifest, files } = project
+  const texts = new Map<string, string>()
+  const sources = new Map(manifest.fanOuts.map(({ source }) => [source.instance, source]))
+  if (sources.size === 0) return texts
+  const needed = withNeeds(manifest, sources.keys())
+  const { assessments } = await planRun(project, needed, files)
+  for (const [id, source] of sources) {
+    const upstream = await upstreamOf(source, assessments, project)
+    if (upstream.state !== 'known' || (await upstream.hold()) !== null) continue
+    const [file] = (await upstreamFiles(source, assessments, project))?.files ?? []
+    const found = file && (await readText(files, file.path, source.text, maxTextBytes))
+    if (found !== undefined && found.problem === undefined) texts.set(id, found.value)
+  }
+  return texts
+}
+
+/**
+ * Why a text cannot be what a fan-out is made of, each a sentence: no array in it, ids that name no file, elements without a
+ * column that is used, or with values that a request does not take. A model wrote them, so it is the text that is wrong.
+ */
+async function elementProblems(
+  context: FileContext,
+  written: Manifest,
+  { id }: Instance,
+  outputs: readonly AssertedOutput[],
+): Promise<readonly string[]> {
+  const source = written.fanOuts.find((fanOut) => fanOut.source.instance === id)?.source
+  if (source === undefined) return []
+  const found = await readText(context, outputs[0]!.path, source.text, maxTextBytes)
+  if (found.problem !== undefined) return [found.problem]
+  const expanded = await written.expand(new Map([[id, found.value]])).catch(mistakesIn)
+  return Array.isArray(expanded) ? expanded : []
+}
+
+/** The mistakes of a manifest, each a sentence. @throws any other error */
+function mistakesIn(error: unknown): string[] {
+  if (!(error instanceof UsageError)) throw error
+  return (error.facts.problems ?? [error]).map(({ message }) => message)
+}
 
 export type LockKeeper = ReturnType<typeof keepLock>
 

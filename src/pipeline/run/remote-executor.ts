@@ -4,7 +4,6 @@ import { FileError, ModelgateError, type Billed, type ExitName, type ErrorCode }
 import { nextCommand } from '../../files/next-command.ts'
 import { prepareFolder, recordResult } from '../execute/execute-task.ts'
 import type { Task } from '../execute/task.ts'
-import type { History } from '../journal/history.ts'
 import { timeOf } from '../journal/journal.ts'
 import type { Lane } from '../manifest/manifest.ts'
 import { encodeTask } from '../queue/message.ts'
@@ -13,7 +12,8 @@ import { isKnown, jobIdOf, resultFrom, stateOf, type TaskJob, type TaskState } f
 import { deadlinePassed } from '../schedule/lanes.ts'
 import type { TaskResult } from '../store/results.ts'
 import { leftToWorkers } from './describe.ts'
-import type { Executor, OpenQueue, Run } from './run-call.ts'
+import type { OpenProject } from './project.ts'
+import type { Executor, OpenQueue, Run, RunCall } from './run-call.ts'
 
 /** Messages may be lost: what is waited for is looked at so often, in milliseconds. */
 const lookMs = 3_000
@@ -48,12 +48,12 @@ export class RemoteExecutor implements Executor {
   #hasWorkers = false
   readonly #timers: Timer[] = []
 
-  constructor(queue: OpenQueue, clock: Clock, workerWords: readonly string[], inQueue: Set<string>) {
+  constructor(queue: OpenQueue, { context, queue: call }: RunCall, inQueue: Set<string>) {
     this.queue = { identity: queue.server.identity, shown: queue.server.url.shown }
     this.origin = queue.server.gateway.origin
     this.#open = queue
-    this.#clock = clock
-    this.#workerWords = workerWords
+    this.#clock = context.clock
+    this.#workerWords = call!.worker
     this.#inQueue = inQueue
   }
 
@@ -272,13 +272,11 @@ export class RemoteExecutor implements Executor {
  */
 export async function keysInQueue(
   { server }: OpenQueue,
-  { intents }: Pick<History, 'intents'>,
-  laneOf: (instance: string) => Lane | undefined,
-  now: number,
+  { history, manifest, now }: OpenProject,
 ): Promise<Set<string>> {
   const known = new Set<string>()
-  for (const { key, queue, idempotencyKey, instance, run } of intents.values()) {
-    const lane = laneOf(instance)
+  for (const { key, queue, idempotencyKey, instance, run } of history.intents.values()) {
+    const lane = manifest.instances.get(instance)?.lane
     if (queue !== server.identity || lane === undefined) continue
     const job = await server.ask(() => server.find(lane, jobIdOf(idempotencyKey)), { forMs: outageMs })
     const isThere =

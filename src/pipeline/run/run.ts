@@ -24,10 +24,8 @@ import { partition } from '../shards/partition.ts'
 import { stopWithGrace } from '../stop.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { describeEnd, exitsOf, runDocument, runFailure, type RunFacts } from './describe.ts'
-import { withElements } from './fan-out.ts'
-import { LocalExecutor } from './make.ts'
-import { keepLock, openProject, type OpenProject } from './project.ts'
-import { lockWithUnfinished, takeUpReplies } from './resume-run.ts'
+import { LocalExecutor, takeUpReplies } from './make.ts'
+import { keepLock, openProject, withElements, type OpenProject } from './project.ts'
 import type { Executor, InstanceEnd, OpenQueue, Run, RunCall, RunOptions } from './run-call.ts'
 import { ended, settleInstance } from './settle.ts'
 
@@ -161,7 +159,7 @@ function sourcesToMake({ project: { manifest }, assessments, options }: Run): Re
 async function addElements(run: Run, known: Ends): Promise<void> {
   const { lock } = run
   const made = run.project.with({ lock: new Map(lock.lock) })
-  const manifest = await withElements(made, made.written, made.files)
+  const manifest = await withElements(made)
   run.project = made.with({ manifest })
   const plan = await run.planOf(run.project)
   const created = createdBy(known)
@@ -303,7 +301,7 @@ async function beginRun(
   queue: OpenQueue | undefined,
 ): Promise<Run> {
   const { context, listener } = call
-  const { history } = opened
+  const { history, lock } = opened
   const warnings: string[] = []
   const warn = (message: string) => {
     warnings.push(message)
@@ -314,9 +312,9 @@ async function beginRun(
   const regenerate = new Set(
     options.regenerate.length === 0 ? [] : matchInstances(opened.manifest, options.regenerate),
   )
-  const inQueue = await takenUp(call, opened, queue)
-  const lock = await lockWithUnfinished(opened)
+  const { executor, inQueue } = await executorOf(call, opened, queue)
   const resumed = opened.with({
+    // The run's own copy, which `forgetPick` changes.
     lock: new Map(lock),
     inQueue,
     queue: queue?.server.identity ?? null,
@@ -332,12 +330,11 @@ async function beginRun(
     await journal.append(JSON.parse(call.redactor.document(JSON.stringify(event))) as JournalEvent)
     history.note(event)
   }
-  const { written, files } = opened
-  const keeper = keepLock(files, opened.manifest.project, lock, options.shard === null)
+  const keeper = keepLock(opened.files, opened.manifest.project, lock, options.shard === null)
   if (isChanging) await takeUpReplies({ project: resumed, lock: keeper, record }, call)
   // Of a text that is to be made again the elements are not known; of one that was left by a killed process they are now.
   const manifest =
-    written.fanOuts.length === 0 ? opened.manifest : await withElements(resumed, written, files)
+    opened.written.fanOuts.length === 0 ? opened.manifest : await withElements(resumed)
   const project = resumed.with({ manifest })
   const costs = costsBy(call)
   const estimate = (instance: Instance) => ({ creates: creationOf(instance).count, cost: costs(instance) })
@@ -359,7 +356,6 @@ async function beginRun(
 
   const jobs = [...plan.assessments.values()].reduce((sum, one) => sum + requestsLeft(one), 0)
   const lanes = lanesOf(call, options, project, jobs)
-  const executor = await executorOf(call, queue, inQueue)
   const stop = stopWithGrace(context, options.graceS, project.lost, (reason) => {
     lanes.stop(reason)
     void executor.stop(reason).then((inFlight) => {
@@ -443,29 +439,20 @@ function lanesOf(
 
 const handedOver = 64
 
+/** What makes the attempts, and the keys of requests that its queue has. What only looks at how things stand does not ask it. */
 async function executorOf(
-  { context, queue: call }: RunCall,
+  call: RunCall,
+  project: OpenProject,
   queue: OpenQueue | undefined,
-  inQueue: Set<string>,
-): Promise<Executor> {
-  if (queue === undefined) return new LocalExecutor()
-  const { RemoteExecutor } = await import('./remote-executor.ts')
-  return new RemoteExecutor(queue, context.clock, call!.worker, inQueue)
-}
-
-/** Keys of requests that were given to the queue of this run. What only looks at how things stand does not ask it. */
-async function takenUp(
-  { context, queue }: RunCall,
-  { history: { intents }, manifest }: OpenProject,
-  opened: OpenQueue | undefined,
-): Promise<Set<string>> {
-  if (opened !== undefined) {
-    const { keysInQueue } = await import('./remote-executor.ts')
-    const laneOf = (id: string) => manifest.instances.get(id)?.lane
-    return await keysInQueue(opened, { intents }, laneOf, context.clock.now())
+): Promise<{ readonly executor: Executor; readonly inQueue: Set<string> }> {
+  if (queue === undefined) {
+    const given = [...project.history.intents.values()].filter((intent) => intent.queue !== null)
+    const inQueue = new Set(call.queue === undefined ? [] : given.map(({ key }) => key))
+    return { executor: new LocalExecutor(), inQueue }
   }
-  const given = [...intents.values()].filter((intent) => intent.queue !== null)
-  return new Set(queue === undefined ? [] : given.map(({ key }) => key))
+  const { keysInQueue, RemoteExecutor } = await import('./remote-executor.ts')
+  const inQueue = await keysInQueue(queue, project)
+  return { executor: new RemoteExecutor(queue, call, inQueue), inQueue }
 }
 
 function costsBy({ prices }: RunCall): (instance: Instance) => Cost | null {
