@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto'
-import type { AssetReport, ReportAsset } from '../../events/asset-report.ts'
+import type { AssetReport, ReportAsset, ReportFile } from '../../events/asset-report.ts'
 import { nextCommand } from '../../files/next-command.ts'
+import { byteText } from '../../quantities.ts'
 import { isTextType } from '../store/file-digest.ts'
-import { Figures } from './figures.ts'
 import { markup, nothing, type Markup } from './markup.ts'
 import {
   costText,
   factLine,
+  fileFacts,
   sectionsOf,
   sinceFacts,
   stateLabel,
@@ -16,8 +17,7 @@ import {
   toneOf,
   tookText,
 } from './report-words.ts'
-import type { SheetPlace } from './sheet-files.ts'
-import { style } from './sheet-style.ts'
+import { embedded, linkTo, shownAs, textStart, thumbnail, type SheetPlace } from './sheet-files.ts'
 
 /**
  * Writes a report as one HTML page without a script that loads nothing from elsewhere: a grid of thumbnails that open,
@@ -30,7 +30,7 @@ export async function* contactSheet(report: AssetReport, place: SheetPlace): Asy
   for (const { title, tone, assets } of sectionsOf(report.assets)) {
     const count = markup`<span class="quiet">${assets.length}</span>`
     yield markup`<section data-tone="${tone}"><h2>${title} ${count}</h2>\n<div class="grid">\n`.html
-    for (const asset of assets) yield (await new AssetTile(asset, place, anchors, currency).write()).html
+    for (const asset of assets) yield (await assetTile(asset, place, anchors, currency)).html
     yield '</div></section>\n'
   }
   const removed = report.since?.removed ?? []
@@ -81,93 +81,86 @@ const maxPromptLength = 20_000
 /** In characters. Longer values of fields say nothing in a list. */
 const maxFieldLength = 200
 
-/** One asset: its picture and its state; opened, what it was made from and all there is to compare. */
-class AssetTile {
-  readonly #asset: ReportAsset
-  readonly #figures: Figures
-  readonly #anchors: ReadonlyMap<string, string>
-  readonly #currency: string | null
-
-  /** @param anchors the element ids of all tiles, by the ids of the assets */
-  constructor(
-    asset: ReportAsset,
-    place: SheetPlace,
-    anchors: ReadonlyMap<string, string>,
-    currency: string | null,
-  ) {
-    this.#asset = asset
-    this.#figures = new Figures(asset, place)
-    this.#anchors = anchors
-    this.#currency = currency
-  }
-
-  async write(): Promise<Markup> {
-    const { id, files, before, candidates, state } = this.#asset
-    await this.#figures.makeThumbnails([...files, ...before, ...candidates.flatMap(({ files }) => files)])
-    const [now, then] = state === 'changed' ? ['Changed by hand', 'As locked'] : ['After', 'Before']
-    const shots: Markup[] = []
-    for (const file of before) shots.push(await this.#figures.figure(file, then))
-    for (const file of files) shots.push(await this.#figures.figure(file, before.length === 0 ? '' : now))
-    for (const candidate of candidates) shots.push(await this.#candidate(candidate))
-    const label = stateLabel(this.#asset)
-    return markup`<details class="asset" id="${this.#anchors.get(id)}" data-state="${label}">
-<summary><span class="tile">${await this.#picture()}</span>
-<h3 dir="auto">${id}</h3><span class="state" data-tone="${toneOf(this.#asset)}" title="${stateWords[state].meaning}">${label}</span></summary>
+/**
+ * One asset: its picture and its state; opened, what it was made from and all there is to compare.
+ * @param anchors the element ids of all tiles, by the ids of the assets
+ */
+async function assetTile(
+  asset: ReportAsset,
+  place: SheetPlace,
+  anchors: ReadonlyMap<string, string>,
+  currency: string | null,
+): Promise<Markup> {
+  const { id, files, before, candidates, state } = asset
+  const figures = new Figures(asset, place)
+  await figures.makeThumbnails([...files, ...before, ...candidates.flatMap(({ files }) => files)])
+  const [now, then] = state === 'changed' ? ['Changed by hand', 'As locked'] : ['After', 'Before']
+  const shots: Markup[] = []
+  for (const file of before) shots.push(await figures.figure(file, then))
+  for (const file of files) shots.push(await figures.figure(file, before.length === 0 ? '' : now))
+  for (const candidate of candidates) shots.push(await candidateShots(asset, candidate, figures, currency))
+  const label = stateLabel(asset)
+  return markup`<details class="asset" id="${anchors.get(id)}" data-state="${label}">
+<summary><span class="tile">${await closedTile(asset, figures)}</span>
+<h3 dir="auto">${id}</h3><span class="state" data-tone="${toneOf(asset)}" title="${stateWords[state].meaning}">${label}</span></summary>
 <div class="shots">${shots}</div>
-${this.#notes()}
+${notes(asset, anchors, currency)}
 </details>
 `
-  }
+}
 
-  async #picture(): Promise<Markup> {
-    const { state, files, candidates } = this.#asset
-    const file = files[0] ?? candidates[0]?.files[0]
-    if (file !== undefined) return await this.#figures.tile(file)
-    return state === 'lost' ? markup`The file is gone` : markup`Nothing to see yet`
-  }
+async function closedTile({ state, files, candidates }: ReportAsset, figures: Figures): Promise<Markup> {
+  const file = files[0] ?? candidates[0]?.files[0]
+  if (file !== undefined) return await figures.tile(file)
+  return state === 'lost' ? markup`The file is gone` : markup`Nothing to see yet`
+}
 
-  async #candidate(candidate: ReportAsset['candidates'][number]): Promise<Markup> {
-    const { number, state, files, model, cost, took_s, reasons, pick } = candidate
-    const label = state === 'awaiting' ? `Candidate ${number}` : `Candidate ${number}, ${state}`
-    const shots: Markup[] = []
-    for (const file of files) shots.push(await this.#figures.figure(file, label))
-    const facts = [
-      model,
-      took_s === null ? null : tookText(took_s),
-      cost === null ? null : costText(cost, this.#currency),
-    ]
-    // Why the only result was rejected is said of the asset.
-    const why = this.#asset.candidates.length === 1 ? nothing : list(reasons)
-    return markup`<div>${shots}<p class="quiet">${factLine(facts)}</p>
+async function candidateShots(
+  { candidates }: ReportAsset,
+  { number, state, files, model, cost, took_s, reasons, pick }: ReportAsset['candidates'][number],
+  figures: Figures,
+  currency: string | null,
+): Promise<Markup> {
+  const label = state === 'awaiting' ? `Candidate ${number}` : `Candidate ${number}, ${state}`
+  const shots: Markup[] = []
+  for (const file of files) shots.push(await figures.figure(file, label))
+  const facts = [
+    model,
+    took_s === null ? null : tookText(took_s),
+    cost === null ? null : costText(cost, currency),
+  ]
+  // Why the only result was rejected is said of the asset.
+  const why = candidates.length === 1 ? nothing : list(reasons)
+  return markup`<div>${shots}<p class="quiet">${factLine(facts)}</p>
 ${why}${commandLine(pick)}</div>`
-  }
+}
 
-  #notes(): Markup {
-    const { alt, command, model, fields, files, output, picked, cost, took_s, ...asset } = this.#asset
-    const request = fields.map(({ name, text, assets }): Fact => {
-      const short = text.length > maxFieldLength ? `${text.slice(0, maxFieldLength)}…` : text
-      const anchor = assets.length === 1 ? this.#anchors.get(assets[0]!) : undefined
-      return [name, anchor === undefined ? short : markup`<a href="#${anchor}">${short}</a>`]
-    })
-    const result: Fact[] = [
-      ['file', files.length === 0 ? output : null],
-      ['candidate', picked === null ? null : `${picked} was picked`],
-      ['cost', cost === null ? null : `${costText(cost, this.#currency)} estimated`],
-      ['took', took_s === null ? null : tookText(took_s)],
-      ['inside', files.some((file) => file.credentials) ? 'content credentials' : null],
-      ['adopted by', asset.adopted],
-      ['gateway', asset.origin],
-      ['request', asset.request_id],
-      ['remote job', asset.job_id],
-    ]
-    return markup`<div class="notes">
-${problems(this.#asset)}
-${promptBlock(this.#asset)}
+/** All that is written of an asset. */
+function notes(asset: ReportAsset, anchors: ReadonlyMap<string, string>, currency: string | null): Markup {
+  const { alt, command, model, fields, files, output, picked, cost, took_s } = asset
+  const request = fields.map(({ name, text, assets }): Fact => {
+    const short = text.length > maxFieldLength ? `${text.slice(0, maxFieldLength)}…` : text
+    const anchor = assets.length === 1 ? anchors.get(assets[0]!) : undefined
+    return [name, anchor === undefined ? short : markup`<a href="#${anchor}">${short}</a>`]
+  })
+  const result: Fact[] = [
+    ['file', files.length === 0 ? output : null],
+    ['candidate', picked === null ? null : `${picked} was picked`],
+    ['cost', cost === null ? null : `${costText(cost, currency)} estimated`],
+    ['took', took_s === null ? null : tookText(took_s)],
+    ['inside', files.some((file) => file.credentials) ? 'content credentials' : null],
+    ['adopted by', asset.adopted],
+    ['gateway', asset.origin],
+    ['request', asset.request_id],
+    ['remote job', asset.job_id],
+  ]
+  return markup`<div class="notes">
+${problems(asset)}
+${promptBlock(asset)}
 ${alt === null ? nothing : markup`<div><h4>Alt text</h4><p dir="auto">${alt}</p></div>`}
 <div><h4>Request</h4>${factList([['command', command], ['model', model], ...request])}</div>
 <div><h4>Result</h4>${factList(result)}</div>
 </div>`
-  }
 }
 
 type RemovedAsset = NonNullable<AssetReport['since']>['removed'][number]
@@ -227,3 +220,135 @@ function commandLine(words: readonly string[] | null): Markup {
   if (words === null) return nothing
   return markup`<p><code dir="ltr">${nextCommand(words).toString()}</code></p>`
 }
+
+/** In bytes, of all thumbnails of one asset: 100 assets stay under 6 MB with base64 and their texts. */
+const maxAssetBytes = 40_000
+
+/** The files of one asset as far as a page can show them. */
+class Figures {
+  readonly #asset: Pick<ReportAsset, 'id' | 'alt' | 'kind'>
+  readonly #place: SheetPlace
+  /** By the digests of their pictures. */
+  readonly #thumbnails = new Map<string, string>()
+
+  constructor(asset: Pick<ReportAsset, 'id' | 'alt' | 'kind'>, place: SheetPlace) {
+    this.#asset = asset
+    this.#place = place
+  }
+
+  /** Makes them small; called once, with all that will be shown. */
+  async makeThumbnails(files: readonly ReportFile[]): Promise<void> {
+    // The first is also what the tile shows while it is closed.
+    const room = maxAssetBytes / (1 + files.filter((file) => shownAs(file) === 'img').length)
+    for (const file of files) {
+      const isMade = this.#thumbnails.has(file.sha256)
+      const small = isMade ? undefined : await thumbnail(this.#place, file, room)
+      if (small !== undefined) this.#thumbnails.set(file.sha256, small)
+    }
+  }
+
+  async tile(file: ReportFile): Promise<Markup> {
+    const { id, alt, kind } = this.#asset
+    const small = this.#thumbnails.get(file.sha256)
+    if (small !== undefined)
+      return markup`<img src="${small}" alt="${alt ?? id}" loading="lazy" decoding="async">`
+    const text = kind === 'text' ? await textStart(this.#place, file) : undefined
+    return text === undefined
+      ? markup`${file.media_type}<br>${fileFacts(file)}`
+      : markup`<span class="start" dir="auto">${text.text.slice(0, 300)}</span>`
+  }
+
+  /** A file as far as the page can show it, and the link to it. */
+  async figure(file: ReportFile, label: string): Promise<Markup> {
+    const link = linkTo(this.#place, file)
+    // Where a result is kept says nothing to people.
+    const path = file.path.replace(/^\.modelgate\/.*\//, '')
+    return markup`<figure>${await this.#content(file, label, link)}<figcaption>${label === '' ? nothing : markup`<b>${label}</b> `}<span dir="auto">${
+      link === undefined ? path : markup`<a href="${link}">${path}</a>`
+    }</span> <span class="quiet">${fileFacts(file)}</span></figcaption></figure>`
+  }
+
+  async #content(file: ReportFile, label: string, link: string | undefined): Promise<Markup> {
+    const { id, alt, kind } = this.#asset
+    const element = shownAs(file)
+    const name = alt ?? (label === '' ? id : `${id}, ${label}`)
+    const whole = element !== undefined && this.#place.embeds ? await embedded(this.#place, file) : undefined
+    const image = whole ?? this.#thumbnails.get(file.sha256)
+    if (element === 'img' && image !== undefined) {
+      const picture = markup`<img alt="${name}" loading="lazy" decoding="async" src="${{ html: image }}">`
+      return whole === undefined ? markup`<a href="${link}">${picture}</a>` : picture
+    }
+    if (element === 'video' && (whole ?? link) !== undefined) {
+      const source = whole === undefined ? markup`preload="none" src="${link}"` : { html: `src="${whole}"` }
+      return markup`<video aria-label="${name}" controls muted loop playsinline ${source}></video>`
+    }
+    const text = kind === 'text' && element === undefined ? await textStart(this.#place, file) : undefined
+    if (text === undefined) {
+      return markup`<p class="tile">${link === undefined ? 'The file is not here' : 'Not in this page'}</p>`
+    }
+    const left =
+      text.bytesLeft === 0 ? nothing : markup`<p class="quiet">${byteText(text.bytesLeft)} more</p>`
+    return markup`<div class="text" dir="auto">${text.text}</div>${left}`
+  }
+}
+
+/**
+ * The style of the contact sheet. Colours are pairs: light, dark. What a state asks of the reader has a colour and a
+ * mark, besides its word.
+ */
+const style = `
+:root { color-scheme: light dark; --page: light-dark(#f4f3f1, #141413); --card: light-dark(#fff, #1d1d1b);
+  --line: light-dark(#dedcd7, #33322f); --ink: light-dark(#1b1a18, #ecebe7); --quiet: light-dark(#65625c, #a09d95);
+  --accent: light-dark(#3451d1, #93a8ff); --checks: light-dark(#fff, #2a2a28); --other: light-dark(#e8e7e4, #353532) }
+[data-tone=failed] { --tone: light-dark(#b3261e, #ff938a) }
+[data-tone=decision] { --tone: light-dark(#8a5300, #f3b95f) }
+[data-tone=work] { --tone: light-dark(#3f5573, #a7bddb) }
+[data-tone=done] { --tone: light-dark(#256b3c, #85cf9c) }
+* { box-sizing: border-box; margin: 0; padding: 0 }
+body { background: var(--page); color: var(--ink); padding: 1rem clamp(.75rem, 3vw, 2.5rem) 4rem;
+  font: .9375rem/1.5 ui-sans-serif, system-ui, 'Segoe UI', Roboto, 'Noto Sans', sans-serif;
+  font-variant-numeric: tabular-nums; overflow-wrap: anywhere; -webkit-text-size-adjust: 100% }
+header { display: grid; gap: .25rem; max-width: 60rem }
+h1 { font-size: 1.5rem; line-height: 1.2 }
+h2 { font-size: 1.05rem; margin: 1.75rem 0 .75rem; color: var(--tone) }
+h3 { font-size: .9375rem; font-weight: 600 }
+h4 { font-size: .8125rem; font-weight: 600; color: var(--quiet) }
+a { color: var(--accent) }
+.quiet { color: var(--quiet); font-weight: 400 }
+.badge { font-size: .75rem; border: 1px solid var(--line); border-radius: 1rem; padding: .1rem .6rem; vertical-align: middle }
+.states { display: flex; flex-wrap: wrap; gap: .25rem 1rem; list-style: none }
+.state { color: var(--tone); white-space: nowrap }
+.state::before { content: '■ '; font-size: .6em; vertical-align: .15em }
+[data-tone=failed].state::before { content: '▲ ' }
+[data-tone=decision].state::before { content: '◆ ' }
+[data-tone=work].state::before { content: '○ ' }
+.grid { display: grid; gap: .75rem; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 45%), 1fr)) }
+.asset { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; overflow: clip; min-width: 0 }
+.asset[open] { grid-column: 1 / -1 }
+.asset:target { outline: 2px solid var(--accent) }
+summary { cursor: pointer; list-style: none; display: flex; flex-wrap: wrap; justify-content: space-between; gap: .25rem .75rem; padding: .6rem .75rem }
+summary::-webkit-details-marker { display: none }
+summary > .tile { margin: -.6rem -.75rem .25rem; flex: 0 0 calc(100% + 1.5rem); height: 11rem }
+.asset[open] > summary > .tile { display: none }
+img, video { display: block; max-width: 100%;
+  background: repeating-conic-gradient(var(--other) 0 25%, var(--checks) 0 50%) 0 0 / 1.25rem 1.25rem }
+.tile { display: grid; place-content: center; text-align: center; padding: 1rem; background: var(--page); color: var(--quiet); overflow: hidden }
+.tile:has(img) { padding: 0 }
+.tile img { max-height: 11rem }
+.tile:has(.start) { place-content: start; text-align: start; white-space: pre-wrap; font-size: .8125rem; color: var(--ink) }
+.text { white-space: pre-wrap; max-height: 24rem; overflow: auto; max-width: 45rem }
+.shots { display: grid; gap: .75rem; padding: .25rem .75rem .75rem; grid-template-columns: repeat(auto-fit, minmax(min(15rem, 45%), 1fr)) }
+figure { display: grid; gap: .25rem; align-content: start; min-width: 0 }
+figure img, figure video { max-height: 80vh }
+figure video { width: 100%; max-width: 34rem; aspect-ratio: 16 / 9 }
+.shots:empty { display: none }
+figure:has(.text) { grid-column: 1 / -1 }
+.notes { display: grid; gap: 1rem; padding: .25rem .75rem .9rem; grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)) }
+.failure { font-weight: 600 }
+ul { padding-inline-start: 1.2rem }
+.states { padding: 0 }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .75rem }
+dt { color: var(--quiet) }
+code { font: .85em ui-monospace, Menlo, Consolas, monospace; background: var(--page); padding: .15rem .4rem; border-radius: .25rem }
+@media print { .asset { break-inside: avoid } }
+`
