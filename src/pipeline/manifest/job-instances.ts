@@ -1,8 +1,15 @@
+import { creatingCommands } from '../../contract/commands.ts'
+import { checkBody, ignoredAdvice, subjectOf, type Violation } from '../../contract/field.ts'
+import { familiesOf, modelCalled, modelWarnings, type Model } from '../../contract/known-models.ts'
+import { mediaTypeOfName } from '../../files/media-type.ts'
 import { literalTemplate } from '../../files/output-plan.ts'
+import { modelSegment } from '../../gateway/url.ts'
 import { objectOf } from '../../json.ts'
-import { checkInstance } from './check-instance.ts'
+import { isProblem } from '../../problems.ts'
 import type { JobDefinition } from './job-definition.ts'
+import { fieldName, nouns } from './manifest-fields.ts'
 import { referencesOf, type Asserts, type FieldValue, type Instance } from './manifest.ts'
+import { bodyOf, outputCount } from './request-body.ts'
 import {
   checkWords,
   isTemplated,
@@ -12,8 +19,7 @@ import {
   type Place,
   type Reading,
 } from './resolve-field.ts'
-import type { JobRows } from './fan-out.ts'
-import type { Row } from './rows.ts'
+import type { JobRows, Row } from './rows.ts'
 import type { Scope } from './substitute.ts'
 import { memberOf, nodeAt, type YamlNode } from './yaml-nodes.ts'
 
@@ -139,4 +145,144 @@ function patternProblem(pattern: string): string | undefined {
   } catch (error) {
     return `matches is not a regular expression: ${(error as Error).message}.`
   }
+}
+
+/**
+ * Holds the request that an instance makes against the contract and the limits of its model's family, and reports what is
+ * wrong where the field is written.
+ * @param isWhole whether all fields could be read: otherwise missing ones are not reported
+ * @returns how many outputs one result has
+ */
+function checkInstance(place: Place, instance: Instance, isWhole: boolean): number {
+  const { mistakes, job, instance: row, families, now } = place
+  const { endpoint, model, prompt } = creatingCommands[job.command]
+  // A mistake in a default is one of the jobs that have it.
+  const report = (at: number, message: string, isDefault = false) =>
+    mistakes.report(at, message, isDefault ? (row ?? job.name) : row)
+  const reportField = (name: string, message: string) => {
+    const written = job.fields.get(name)
+    report(written?.node.at ?? job.commandAt, message, written?.isDefault)
+  }
+  const said = instance.fields[prompt.name]
+  // One of no characters is found by the contract, where it has a limit for that.
+  const isFound =
+    said?.kind === 'text' && said.text === '' && endpoint.fields[prompt.name]?.minLength !== undefined
+  if (said?.kind === 'text' && said.text.trim() === '' && !isFound) {
+    reportField(prompt.name, `${prompt.name} is empty.`)
+  }
+  const known = instance.model === null ? undefined : modelCalled(instance.model, families)
+  for (const message of modelProblems(instance, known)) reportField('model', message)
+  try {
+    const body = bodyOf(instance)
+    for (const violation of checkBody(endpoint, body, known)) {
+      const found = fieldOfPath(job, violation.path)
+      // What is missing altogether has been reported with the job.
+      if (violation.kind === 'required' && (found === undefined || !isWhole)) continue
+      if (violation.kind === 'requires' && !isWhole) continue
+      report(found?.at ?? job.commandAt, sentenceOf(job, violation), found?.isDefault)
+    }
+    const format = isWhole ? formatProblem(job, body, instance.output, known) : undefined
+    if (format !== undefined) report(memberOf(job.node, 'out')?.node.at ?? job.at, format)
+    const kind = model.family ?? undefined
+    const warnings = known === undefined ? [] : modelWarnings(known, { kind, configured: families, now })
+    const advice = ignoredAdvice(endpoint, body).map(({ problem }) => `${job.name}: ${problem}.`)
+    for (const warning of [...warnings, ...advice, ...literalWarnings(instance)]) {
+      mistakes.warnings.add(warning)
+    }
+    return outputCount(instance, body)
+  } catch (error) {
+    if (!isProblem(error)) throw error
+    // The messages of operations name flags.
+    const message = error.message.replaceAll(/--([a-z][a-z-]*)/g, (_, flag: string) => fieldName(flag))
+    report(job.commandAt, message)
+    return 1
+  }
+}
+
+/** On the command line `@file` is the text of a file; here it is sent as it is written. */
+function literalWarnings({ job, fields }: Instance): string[] {
+  return Object.entries(fields).flatMap(([name, value]) =>
+    value.kind === 'text' && value.path === null && /^@[\w./[\]#-]+$/.test(value.text)
+      ? [`${job}: ${name} is sent as ${value.text}; { file: … } takes the text of a file or of a job.`]
+      : [],
+  )
+}
+
+function modelProblems({ command, fields }: Instance, known: Model | undefined): string[] {
+  const { endpoint, model } = creatingCommands[command]
+  const { name } = endpoint
+  const given = fields['model']?.kind === 'value' ? fields['model'].value : 'none'
+  if (model.location === 'path' && (typeof given !== 'string' || given === '')) return ['model must be text.']
+  if (known === undefined) return []
+  const problems: string[] = []
+  if (name !== undefined && known.family !== undefined && known.family.endpoints[name] === undefined) {
+    problems.push(
+      `${subjectOf(known)} is not for ${command}, which takes models of ${familiesOf(name).join(', ')}.`,
+    )
+  }
+  if (model.location === 'path') {
+    try {
+      modelSegment(known.id)
+    } catch (error) {
+      if (!isProblem(error)) throw error
+      problems.push(error.message.replace('-m ', 'model '))
+    }
+  }
+  return problems
+}
+
+function sentenceOf(job: JobDefinition, { path, kind, problem, other = '' }: Violation): string {
+  const [name, otherName] = [path, other].map((each) => fieldOfPath(job, each)?.name ?? each)
+  if (kind === 'exclusive') return `${name} and ${otherName} cannot be used together: ${problem}.`
+  return kind === 'requires' ? `${name} needs ${otherName}: ${problem}.` : `${name} ${problem}.`
+}
+
+/** The field that sets a path of the body, as it is written, and where the value is. */
+function fieldOfPath(
+  job: JobDefinition,
+  path: string,
+): { readonly name: string; readonly at: number; readonly isDefault: boolean } | undefined {
+  const steps = path.split('.')
+  for (let length = steps.length; length > 0; length--) {
+    const start = steps.slice(0, length).join('.')
+    for (const [name, { field, node, isDefault }] of job.fields) {
+      if (!('path' in field) || field.path?.join('.') !== start) continue
+      const inner = steps.slice(length)
+      return { name: [name, ...inner].join('.'), at: nodeAt(node, inner).at, isDefault }
+    }
+  }
+  return undefined
+}
+
+/**
+ * What is wrong with the extension of an output: the name must not enter the request, so it has to fit what the fields
+ * ask for.
+ */
+function formatProblem(
+  { command, settings: { lane } }: JobDefinition,
+  body: Readonly<Record<string, unknown>>,
+  output: string,
+  known: Model | undefined,
+): string | undefined {
+  const { endpoint } = creatingCommands[command]
+  const promised = output.endsWith('}') ? undefined : mediaTypeOfName(output)
+  const kind = /^(?:image|video|audio)(?=\/)/.exec(promised ?? '')?.[0]
+  if (promised === undefined || (kind ?? 'text') !== lane) {
+    return promised === undefined || kind === undefined
+      ? undefined
+      : `out names ${promised}, but ${command} makes ${nouns[lane][1]}.`
+  }
+  const format = endpoint.fields['output_format']
+  if (lane !== 'image' || format === undefined) return undefined
+  const given = body['output_format'] ?? undefined
+  if (given !== undefined) {
+    const isFitting = `image/${String(given)}` === promised
+    return isFitting ? undefined : `out names ${promised}, but output_format is ${JSON.stringify(given)}.`
+  }
+  const limits = known?.family?.endpoints[endpoint.name!]?.['output_format']
+  // What models without a known format deliver shows itself.
+  if (limits === undefined || promised === `image/${String(format.default)}`) return undefined
+  const fitting = limits === false ? undefined : limits.values?.find((word) => `image/${word}` === promised)
+  const hint = fitting === undefined ? '.' : `: set output_format to ${fitting}.`
+  return `out names ${promised}, but ${subjectOf(known!)} delivers ${String(format.default)}${hint}`
 }
