@@ -63,7 +63,7 @@ async function workOn(context: Context, flags: WorkerFlags): Promise<void> {
   const settings = await check(() => readSettings(context, flags))
   const options = await check(() => readWorkerFlags(flags))
   await check(() => readLimits(context, flags))
-  const places = await check(async () => settings && readShared(settings))
+  const shared = await check(async () => settings && readShared(settings))
   throwIfAny()
   const folder = stateFolder(context)
   if (folder === undefined) {
@@ -77,38 +77,29 @@ async function workOn(context: Context, flags: WorkerFlags): Promise<void> {
   await showOperation(context, flags, view, (output) => {
     const tally = new Tally(context, output)
     hasSent = () => tally.hasSent()
-    const working: Working = {
-      context,
-      flags,
-      settings: settings!,
-      options: options!,
-      places: places!,
-      folder,
-      gate,
-      tally,
-    }
-    return workWith(working).catch((thrown: unknown): Outcome<WorkerDocument> => {
-      const error = asModelgateError(thrown, flags.debug === true)
-      return { kind: 'failed', error: error.amend({ billed: tally.billedBy(error) }), document: undefined }
-    })
+    const places = { ...shared!, folder }
+    return workWith(context, flags, settings!, options!, places, gate, tally).catch(
+      (thrown: unknown): Outcome<WorkerDocument> => {
+        const error = asModelgateError(thrown, flags.debug === true)
+        return { kind: 'failed', error: error.amend({ billed: tally.billedBy(error) }), document: undefined }
+      },
+    )
   })
 }
 
+/** Connections to PostgreSQL, for all lanes. */
 const connections = 5
 
-interface Working {
-  readonly context: Context
-  readonly flags: WorkerFlags
-  readonly settings: Settings
-  readonly options: WorkerOptions
-  readonly places: SharedPlaces
-  readonly folder: string
-  readonly gate: Gate
-  readonly tally: Tally
-}
-
-async function workWith(working: Working): Promise<Outcome<WorkerDocument>> {
-  const { context, flags, settings, options, places, folder, gate, tally } = working
+/** @param places with the folder for unfinished work */
+async function workWith(
+  context: Context,
+  flags: WorkerFlags,
+  settings: Settings,
+  options: WorkerOptions,
+  places: SharedPlaces & { readonly folder: string },
+  gate: Gate,
+  tally: Tally,
+): Promise<Outcome<WorkerDocument>> {
   const isSandbox = flags.sandbox === true
   tally.event({ type: 'start', version: outputVersion, command: 'run worker', model: null })
   const opened = await openGateway(context, flags, settings, false, () => tally, gate)
@@ -133,7 +124,7 @@ async function workWith(working: Working): Promise<Outcome<WorkerDocument>> {
         },
         redactor: gate,
         isSandbox,
-        folder: join(folder, 'workers', shared.server.identity.replaceAll(/[^\w-]/g, '_')),
+        folder: join(places.folder, 'workers', shared.server.identity.replaceAll(/[^\w-]/g, '_')),
         options,
         listener: tally,
         onStart: (worker) =>

@@ -229,12 +229,19 @@ export const runDocument = f.object({
   warnings,
 })
 
+/** What the documents of the commands on a project begin with. */
+function headOf<const Command extends string>(...commands: readonly Command[]) {
+  return {
+    version: f.version,
+    command: f.oneOf(commands, 'the command that ran'),
+    manifest: f.text('the manifest, as its path is shown'),
+    folder,
+  }
+}
+
 export type RunChangeDocument = f.Infer<typeof runChangeDocument>
 export const runChangeDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['run adopt', 'run pick'], 'the command that ran'),
-  manifest: f.text('the manifest, as its path is shown'),
-  folder,
+  ...headOf('run adopt', 'run pick'),
   instances: f.list(
     f.object({
       instance,
@@ -248,10 +255,7 @@ export const runChangeDocument = f.object({
 
 export type RunRestoreDocument = f.Infer<typeof runRestoreDocument>
 export const runRestoreDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['run restore'], 'the command that ran'),
-  manifest: f.text('the manifest, as its path is shown'),
-  folder,
+  ...headOf('run restore'),
   instance,
   versions: f.list(
     f.object({
@@ -270,10 +274,7 @@ export const runRestoreDocument = f.object({
 
 export type RunPushDocument = f.Infer<typeof runPushDocument>
 export const runPushDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['run push'], 'the command that ran'),
-  manifest: f.text('the manifest, as its path is shown'),
-  folder,
+  ...headOf('run push'),
   store: f.text('where the files were put'),
   files: f.list(
     f.object({
@@ -310,10 +311,7 @@ export const runReportDocument = f.object({
 
 export type RunCleanDocument = f.Infer<typeof runCleanDocument>
 export const runCleanDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['run clean'], 'the command that ran'),
-  manifest: f.text('the manifest, as its path is shown'),
-  folder,
+  ...headOf('run clean'),
   removed: f.flag('whether they were removed; otherwise they are only listed'),
   items: f.list(
     f.object({
