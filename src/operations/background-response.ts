@@ -1,39 +1,47 @@
-import { leadTo } from '../files/next-command.ts'
+import { isFinal } from '../contract/video-state.ts'
 import { responseStateOf } from '../contract/response-object.ts'
 import { Interrupted, type ModelgateError } from '../errors.ts'
 import type { TextDocument } from '../events/text.ts'
 import type { JobProgress } from '../files/calls/job-record.ts'
 import type { StoredJob } from '../files/calls/job-store.ts'
+import { leadTo } from '../files/next-command.ts'
 import {
+  cancelResponse,
   createBackground,
-  hasEnded,
+  polledResponse,
   type ResponseReport,
   responseStream,
 } from '../gateway/responses/background.ts'
+import { createResponseDecoder } from '../gateway/responses/decoder.ts'
 import { followResponse, type StreamPlace } from '../gateway/responses/follow-response.ts'
-import type { WaitOptions } from '../gateway/videos/wait-for-job.ts'
-import { numberOf, objectOf, stringOf } from '../json.ts'
+import { waitForEnd } from '../gateway/videos/wait-for-job.ts'
+import { objectOf, stringOf } from '../json.ts'
+import type { AnswerSchema } from './answer-schema.ts'
 import {
   beginAnswer,
   textGatewayRequest,
+  type AnswerFacts,
   type TextPlan,
   type TextRequest,
   type TextRun,
 } from './generate-text.ts'
-import { forgetOrKeep, isNew, keepRecord, recordJob, reportLookUps, type RecordPlan } from './jobs.ts'
+import {
+  changeOf,
+  createJob,
+  keepRecord,
+  waitOptions,
+  withoutTotal,
+  type CreatePlan,
+  type NamedJob,
+  type WaitLimits,
+} from './jobs.ts'
 import { promptOf, type Call, type Outcome } from './operation.ts'
 
-export interface BackgroundPlan extends TextPlan, RecordPlan {
-  /** Called when a response on record has its id, before that is reported. */
-  onRecorded(id: string): Promise<void>
-  /** The first interval between two look-ups, in seconds; by default the usual one. */
-  readonly pollIntervalS: number | undefined
-  /** When the command ends, on the monotonic clock, in milliseconds; undefined when it does not. */
-  readonly deadlineMs: number | undefined
-}
-
-/** A background response that an operation is about, with its record on this machine. */
-export interface FollowedResponse {
+/** An operation on a background response, with its record on this machine. */
+interface Following {
+  readonly call: Call
+  readonly run: TextRun
+  readonly plan: Pick<TextPlan, 'resume'> & WaitLimits
   readonly place: StreamPlace
   stored: StoredJob | undefined
 }
@@ -45,11 +53,11 @@ export interface FollowedResponse {
 export async function startBackground(
   call: Call,
   request: TextRequest,
-  plan: BackgroundPlan,
+  plan: TextPlan & CreatePlan & WaitLimits,
 ): Promise<Outcome<TextDocument>> {
   const { gateway } = call
   const run = beginAnswer(call, request, plan)
-  const followed: FollowedResponse = { place: { id: undefined, after: -1 }, stored: undefined }
+  const following: Following = { call, run, plan, place: { id: undefined, after: -1 }, stored: undefined }
   const work = async () => {
     run.begin()
     const wire = textGatewayRequest(gateway, request)
@@ -64,54 +72,118 @@ export async function startBackground(
       idempotency_key: wire.idempotencyKey!,
       checks_schema: answerSchema !== undefined,
     } as const
-    followed.stored = await recordJob(call, plan, facts, (reason) =>
-      run.warn(`The response is not on record on this machine: ${reason} Keep its id.`),
-    )
-    // If it cannot be opened, the response is still recorded and its id will be reported.
-    const log = await followed.stored?.openReplyLog().catch(() => undefined)
-    const sent = { ...wire, onReplyBytes: log?.add }
-    const created = async (id: string) => {
-      await keepState(run, followed, { id })
-      log?.close()
-      if (followed.stored?.record.id === id) await plan.onRecorded(id)
-      call.listener.event({ type: 'job-create', id, kind: 'response' })
-    }
-    try {
-      if (request.streamed) await follow(call, run, followed, { request: sent, isRest: false, created }, plan)
-      else await take(call, run, followed, await createBackground(gateway, sent), created)
-    } catch (error) {
-      if (followed.place.id === undefined) await forgetOrKeep(plan.store, followed.stored, error)
-      throw error
-    } finally {
-      log?.close()
-    }
+    await createJob(call, plan, facts, run.warn, async ({ stored, onReplyBytes, created }) => {
+      following.stored = stored
+      const sent = { ...wire, onReplyBytes }
+      if (request.streamed) return await follow(following, { request: sent, isRest: false, created })
+      const report = await createBackground(gateway, sent)
+      following.place.id = report.id
+      run.receiver.replied?.(report.requestId)
+      await created(report.id)
+      await takeState(following, report)
+      if (report.isCut) run.warn("The gateway's reply was cut short after the id of the response.")
+      else if (isFinal(report.state)) await takeAnswer(run)
+    })
     if (hasText(run)) await run.finish()
   }
-  return run.settle(work, (error) => withResume(followed, plan, error, call.hasSent()))
+  return run.settle(work, (error) => withResume(following, error))
 }
 
-/** The reply to a request that was not streamed: usually that the response is queued. */
-async function take(
-  { listener }: Call,
-  run: TextRun,
-  followed: FollowedResponse,
-  report: ResponseReport,
-  created: (id: string) => Promise<void>,
-): Promise<void> {
-  const { id, requestId, value, text, isCut } = report
-  followed.place.id = id
-  run.receiver.replied?.(requestId)
-  await created(id)
-  await keepState(run, followed, changeOf(report))
-  if (isCut) run.warn("The gateway's reply was cut short after the id of the response.")
-  listener.raw?.(text)
-  run.decoder.message(value)
+export interface WaitForResponsePlan extends TextPlan, WaitLimits {
+  /** Whether the answer is streamed; else it is fetched when it is complete. */
+  readonly streamed: boolean
+  /** The stream goes on behind the event with this number; -1 for all of it. */
+  readonly after: number
+  readonly warnings: readonly string[]
+  /** The schema that the answer must match. */
+  readonly answerSchema: AnswerSchema | undefined
+}
+
+/** Waits for a response that was started earlier, and emits its answer. */
+export async function waitForResponse(
+  call: Call,
+  named: NamedJob<'response'>,
+  plan: WaitForResponsePlan,
+): Promise<Outcome<TextDocument>> {
+  const { answerSchema, warnings, after } = plan
+  const isRest = after >= 0
+  const following = resume(call, named, plan, { command: 'wait', answerSchema, warnings, isRest }, after)
+  const { run } = following
+  const work = async () => {
+    run.begin()
+    if (plan.streamed) await follow(following, { isRest })
+    else {
+      await takeState(following, await waitForEnd(...polled(following)))
+      await takeAnswer(run)
+    }
+    await run.finish()
+  }
+  return run.settle(work, (error) => withResumeIfSent(following, error))
+}
+
+/** A gateway may take this long to stop a response that it has cancelled. */
+const cancellationMs = 30_000
+
+/** Cancels a response, and reports how it ended. */
+export async function cancelBackground(
+  call: Call,
+  named: NamedJob<'response'>,
+  plan: TextPlan & WaitLimits,
+): Promise<Outcome<TextDocument>> {
+  const facts = { command: 'cancel', warnings: [], isSilent: true } as const
+  const following = resume(call, named, { ...plan, pollIntervalS: undefined }, facts)
+  const { run } = following
+  const work = async () => {
+    run.begin()
+    const first = await cancelResponse(call.gateway, named.id)
+    const deadlineMs = plan.deadlineMs ?? call.context.clock.monotonic() + cancellationMs
+    const [gateway, job, usual] = polled(following)
+    const options = { ...usual, first, deadlineMs }
+    const report = isFinal(first.state) ? first : await waitForEnd(gateway, job, options)
+    await takeState(following, report)
+    if (report.state !== 'cancelled') {
+      run.warn(`The response ${report.id} had ended before it could be cancelled.`)
+    }
+  }
+  return await run.settle(work, (error) => withResumeIfSent(following, error))
+}
+
+/** An operation on a response that was started earlier. */
+function resume(
+  call: Call,
+  { id, stored }: NamedJob<'response'>,
+  plan: TextPlan & WaitLimits,
+  facts: Omit<AnswerFacts, 'id' | 'model' | 'createDecoder'>,
+  after = -1,
+): Following {
+  const model = stored?.record.model || null
+  const run = beginAnswer(call, { ...facts, id, model, createDecoder: createResponseDecoder }, plan)
+  return { call, run, plan, place: { id, after }, stored }
+}
+
+/** What waits for a response whose id is known. */
+function polled(following: Following) {
+  const { call, place } = following
+  return [withoutTotal(call.gateway), polledResponse(place.id!), lookUps(following)] as const
+}
+
+/** Takes the state of a response, with what has come of its answer. */
+async function takeState(following: Following, report: ResponseReport): Promise<void> {
+  const { call, run } = following
+  run.receiver.replied?.(report.requestId)
+  await keepState(following, changeOf(report))
+  call.listener.raw?.(report.text)
+  run.decoder.message(report.value)
   await run.receiver.flush()
-  const verdict = hasEnded(report) && !isCut ? run.decoder.verdict(false) : undefined
+}
+
+/** Takes what an answer that has ended amounts to. @throws ModelgateError for a response that has failed */
+async function takeAnswer({ decoder }: TextRun): Promise<void> {
+  const verdict = decoder.verdict(false)
   if (verdict !== undefined) throw verdict
 }
 
-interface Following {
+interface StreamStart {
   /** The request that creates the response; left out, that for its stream. */
   readonly request?: Parameters<typeof followResponse>[1]
   readonly isRest: boolean
@@ -119,51 +191,37 @@ interface Following {
 }
 
 /** Streams a response from its place until it ends. */
-export async function follow(
-  call: Call,
-  run: TextRun,
-  followed: FollowedResponse,
-  { request, isRest, created = async () => {} }: Following,
-  plan: Pick<BackgroundPlan, 'pollIntervalS' | 'deadlineMs'>,
+async function follow(
+  following: Following,
+  { request, isRest, created = async () => {} }: StreamStart,
 ): Promise<void> {
-  const { gateway } = call
-  const { place } = followed
-  const first = request ?? responseStream(gateway, place.id!, place.after)
+  const { call, run, place } = following
+  const first = request ?? responseStream(call.gateway, place.id!, place.after)
   const receiver = {
     ...run.receiver,
     onId: created,
-    onReport: (report: ResponseReport) => void keepState(run, followed, changeOf(report)),
+    onReport: (report: ResponseReport) => void keepState(following, changeOf(report)),
   }
-  await followResponse(gateway, first, place, run.decoder, receiver, {
-    ...waitOptions(call, run, followed, plan),
-    isRest,
-  }).finally(() => keepState(run, followed, streamedChange(run)))
+  const options = { ...lookUps(following), isRest }
+  await followResponse(call.gateway, first, place, run.decoder, receiver, options).finally(() =>
+    keepState(following, streamedChange(run)),
+  )
 }
 
 /** How look-ups are made and reported. */
-export function waitOptions(
-  call: Call,
-  run: TextRun,
-  followed: FollowedResponse,
-  { pollIntervalS, deadlineMs }: Pick<BackgroundPlan, 'pollIntervalS' | 'deadlineMs'>,
-): WaitOptions<ResponseReport> {
-  const { stored, place } = followed
-  let reports: ReturnType<typeof reportLookUps> | undefined
-  // The id of a response that is being started is not known yet.
-  const report = () => (reports ??= reportLookUps(call, place.id!, stored?.record.created_at))
-  return {
-    firstWaitS: pollIntervalS,
-    deadlineMs,
-    isNew: isNew(stored, call.context),
-    isUnverified: stored === undefined,
-    isOwn: call.hasSent(),
-    onReport(found, { elapsedMs }) {
-      report().progress(found, elapsedMs, null)
+function lookUps(following: Following) {
+  const { call, run, plan, place, stored } = following
+  return waitOptions<ResponseReport>(
+    call,
+    plan,
+    stored,
+    () => place.id!,
+    (found) => {
       run.saw(found.state)
-      void keepState(run, followed, changeOf(found))
+      void keepState(following, changeOf(found))
+      return null
     },
-    onFailedLookUp: (failed) => report().onFailedLookUp(failed),
-  }
+  )
 }
 
 /** Whether the answer has ended, so that there is something to check. */
@@ -176,43 +234,33 @@ function hasText({ decoder }: TextRun): boolean {
  * The error for a response that goes on at the gateway, with the command that waits for it, from where its text has come
  * to.
  */
-export function withResume(
-  { place }: FollowedResponse,
-  { resume }: Pick<BackgroundPlan, 'resume'>,
-  error: ModelgateError,
-  isOwn: boolean,
-): ModelgateError {
+function withResume({ call, place, plan }: Following, error: ModelgateError): ModelgateError {
   const { id, after } = place
-  if (id === undefined || resume === undefined) return error
+  if (id === undefined || plan.resume === undefined) return error
   const goesOn = error instanceof Interrupted || ['running', 'later', 'notSent'].includes(error.exit)
   if (!goesOn) return error.amend({ remoteId: id, ...error.facts })
-  const command = resume(id, after < 0 ? undefined : after)
+  const command = plan.resume(id, after < 0 ? undefined : after)
   const next = leadTo('The response continues at the gateway; to wait for it: ', command)
   const phase = error instanceof Interrupted ? 'wait' : undefined
   // What runs has not been paid for yet, and who only looks pays nothing.
-  const billed = error.exit === 'running' ? 'maybe' : isOwn ? 'yes' : 'no'
+  const billed = error.exit === 'running' ? 'maybe' : call.hasSent() ? 'yes' : 'no'
   const known = error.amend({ remoteId: id, billed, ...next, phase })
   // The response was accepted: this must not look like a call that is safe to repeat.
   return error.exit === 'notSent' ? known.amend({ exit: 'later' }) : known
 }
 
+/** What was not sent has cost nothing: unlike where the response has just been started, the call may be repeated as it is. */
+function withResumeIfSent(following: Following, error: ModelgateError): ModelgateError {
+  const { id } = following.place
+  return error.exit === 'notSent' ? error.amend({ remoteId: id }) : withResume(following, error)
+}
+
 /** Updates the record of the response, as `keepRecord` does. */
-export async function keepState(
-  run: TextRun,
-  { stored }: FollowedResponse,
-  change: Partial<JobProgress>,
-): Promise<void> {
-  await keepRecord(stored, change, run.warn)
+function keepState({ run, stored }: Following, change: Partial<JobProgress>): Promise<void> {
+  return keepRecord(stored, change, run.warn)
 }
 
-/** The fields of a report that are recorded. */
-export function changeOf({ state, status, requestId, value }: ResponseReport): Partial<JobProgress> {
-  const completedAt = numberOf(value['completed_at'])
-  const times = completedAt === null ? {} : { completed_at: Math.floor(completedAt) }
-  return { state, status, request_id: requestId, ...times }
-}
-
-/** The same of a stream. */
+/** What is recorded of a stream. */
 function streamedChange({ decoder }: TextRun): Partial<JobProgress> {
   const { state, response } = decoder.result()
   const status = stringOf(objectOf(response)['status']) ?? null

@@ -93,7 +93,7 @@ export interface TextRun {
   ): Promise<Outcome<TextDocument>>
 }
 
-type AnswerFacts = Pick<TextRequest, 'model' | 'answerSchema' | 'createDecoder' | 'warnings'> & {
+export type AnswerFacts = Pick<TextRequest, 'model' | 'answerSchema' | 'createDecoder' | 'warnings'> & {
   readonly command: TextDocument['command']
   /** The id of the response, if it is known before its reply. */
   readonly id?: string

@@ -12,12 +12,14 @@ import {
 } from '../files/calls/job-record.ts'
 import { JobStore, type StoredJob } from '../files/calls/job-store.ts'
 import { shellWord } from '../files/file-error.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import { isOwnOrigin } from '../gateway/url.ts'
-import { responseInBeginning } from '../gateway/responses/background.ts'
+import { lookUpResponse, responseInBeginning, type ResponseReport } from '../gateway/responses/background.ts'
+import type { JobReport } from '../gateway/videos/job-fields.ts'
+import { lookUpJob } from '../gateway/videos/look-up-job.ts'
 import { jobInBeginning } from '../gateway/videos/start-job.ts'
 import { operationPath } from '../gateway/videos/read-job.ts'
-import type { FailedLookUp } from '../gateway/videos/wait-for-job.ts'
-import type { OutputEvent } from '../events/documents.ts'
+import type { WaitOptions } from '../gateway/videos/wait-for-job.ts'
 import type { Call, Redactor } from './operation.ts'
 import { videoCount } from './video-request.ts'
 
@@ -66,6 +68,12 @@ export interface RecordPlan {
   readonly keepsWords: boolean
 }
 
+/** What is on record of a job before its request is sent. */
+type JobFacts = { readonly prompt: string } & Pick<
+  NewJob,
+  'kind' | 'command' | 'model' | 'base_url' | 'request' | 'idempotency_key' | 'checks_schema'
+>
+
 /**
  * Puts a job on record. A failing disk does not prevent the start, since the id is reported in any case.
  * @param known what is known of it already
@@ -74,13 +82,7 @@ export interface RecordPlan {
 export async function recordJob(
   { context, gateway }: Call,
   { store, isSandbox, profile, terminal, location, keepsWords }: RecordPlan,
-  {
-    prompt,
-    ...job
-  }: { readonly prompt: string } & Pick<
-    NewJob,
-    'kind' | 'command' | 'model' | 'base_url' | 'request' | 'idempotency_key' | 'checks_schema'
-  >,
+  { prompt, ...job }: JobFacts,
   warn: (reason: string) => void,
   known?: Partial<JobProgress>,
 ): Promise<StoredJob | undefined> {
@@ -92,6 +94,60 @@ export async function recordJob(
   } catch (error) {
     warn(asModelgateError(error, gateway.trace !== undefined).message)
     return undefined
+  }
+}
+
+export interface CreatePlan extends RecordPlan {
+  /** Called with the id of a job once that is on record, before it is reported. */
+  onRecorded(id: string): Promise<void>
+}
+
+/** What sends the request for a job needs. */
+export interface JobCreation {
+  readonly stored: StoredJob | undefined
+  /** Takes the bytes of the reply, which are on disk before they are parsed. */
+  readonly onReplyBytes: ((bytes: Uint8Array) => void) | undefined
+  /** Called as soon as the id is known, with what else is. */
+  created(id: string, change?: Partial<JobProgress>): Promise<void>
+}
+
+/**
+ * Starts a job: on record before it is sent, its id on record and reported before anything else of it. One that was
+ * certainly not started is forgotten; of one that may exist the key is all that is known, so the record is kept.
+ * @param send throws what `createJob` then throws
+ */
+export async function createJob<Result>(
+  call: Call,
+  plan: CreatePlan,
+  facts: JobFacts & { readonly kind: Exclude<RecordKind, 'image'> },
+  warn: (message: string) => void,
+  send: (creation: JobCreation) => Promise<Result>,
+): Promise<Result> {
+  const { kind } = facts
+  const noun = kind === 'response' ? 'response' : 'job'
+  const stored = await recordJob(call, plan, facts, (reason) =>
+    warn(`The ${noun} is not on record on this machine: ${reason} Keep its id.`),
+  )
+  // If it cannot be opened, the job is still recorded and its id will be reported.
+  const log = await stored?.openReplyLog().catch(() => undefined)
+  let isCreated = false
+  const created = async (id: string, change: Partial<JobProgress> = {}) => {
+    isCreated = true
+    log?.close()
+    await keepRecord(stored, { ...change, id }, warn)
+    if (stored?.record.id === id) await plan.onRecorded(id)
+    call.listener.event({ type: 'job-create', id, kind })
+  }
+  try {
+    return await send({ stored, onReplyBytes: log?.add, created })
+  } catch (error) {
+    const { code, message } = asModelgateError(error, false)
+    if (stored === undefined || isCreated) throw error
+    if (mayExist(error)) await stored.update({ error: { code, message } }).catch(() => {})
+    else await plan.store.forget([stored])
+    throw error
+  } finally {
+    log?.close()
   }
 }
 
@@ -107,42 +163,114 @@ export async function keepRecord(
   })
 }
 
-/**
- * Forgets a job that was certainly not started, after the request for it failed. If it may exist, the key is all that is
- * known of it, so the record is kept. Never throws.
- */
-export async function forgetOrKeep(
-  store: JobStore,
-  stored: StoredJob | undefined,
-  error: unknown,
-): Promise<void> {
-  if (stored === undefined) return
-  if (!mayExist(error)) return store.forget([stored])
-  const { code, message } = asModelgateError(error, false)
-  await stored.update({ error: { code, message } }).catch(() => {})
+/** What a look-up of any job tells. */
+type AnyReport = JobReport | ResponseReport
+
+/** The fields of a report that are recorded. */
+export function changeOf(report: AnyReport): Partial<JobProgress> {
+  const { state, status, progress, completedAt, expiresAt, failure, requestId } = report
+  return {
+    ...(isFinal(state) && completedAt !== null ? { completed_at: Math.floor(completedAt) } : {}),
+    state,
+    status,
+    progress,
+    expires_at: expiresAt,
+    request_id: requestId,
+    error: failure === undefined ? null : { code: failure.code ?? 'failed', message: failure.message },
+  }
 }
 
-/** Reports the look-ups of a job as events: those that failed, and how it stands. */
-export function reportLookUps({ context, listener }: Call, id: string, startedAt: number | undefined) {
+/** How long, and how often, a job is looked up. */
+export interface WaitLimits {
+  /** The first interval between two look-ups, in seconds; by default the usual one. */
+  readonly pollIntervalS: number | undefined
+  /** When the wait ends, on the monotonic clock, in milliseconds; undefined when it does not. */
+  readonly deadlineMs: number | undefined
+}
+
+/**
+ * How a job is looked up until it ends. Every look-up is an event.
+ * @param idOf gives its id, which may not be known before the first look-up
+ * @param startedAt Unix seconds
+ * @param onReport takes what a look-up has told; returns the seconds that are left, if that is known
+ */
+export function waitOptions<Report extends AnyReport>(
+  { context, listener, hasSent }: Call,
+  { pollIntervalS, deadlineMs }: WaitLimits,
+  stored: StoredJob | undefined,
+  idOf: () => string,
+  onReport: (report: Report, elapsedMs: number) => number | null,
+  startedAt = stored?.record.created_at,
+): WaitOptions<Report> {
   const sinceStartS = startedAt === undefined ? 0 : Math.max(0, context.clock.now() / 1000 - startedAt)
   return {
-    /** @param remaining_s seconds that are left, if that is known */
-    progress(
-      {
-        state,
-        status,
-        progress,
-      }: Pick<Extract<OutputEvent, { type: 'job-progress' }>, 'state' | 'status' | 'progress'>,
-      elapsedMs: number,
-      remaining_s: number | null,
-    ): void {
+    firstWaitS: pollIntervalS,
+    deadlineMs,
+    isNew: isNew(stored, context),
+    isUnverified: stored === undefined,
+    isOwn: hasSent(),
+    onReport(report, { elapsedMs }) {
+      const { state, status, progress } = report
       const elapsed_s = Math.round((sinceStartS + elapsedMs / 1000) * 10) / 10
-      listener.event({ type: 'job-progress', id, state, status, progress, elapsed_s, remaining_s })
+      const remaining_s = onReport(report, elapsedMs)
+      listener.event({ type: 'job-progress', id: idOf(), state, status, progress, elapsed_s, remaining_s })
     },
-    onFailedLookUp({ attempt, waitS, httpStatus, reason }: FailedLookUp): void {
-      listener.event({ type: 'poll-fail', id, attempt, wait_s: waitS, http_status: httpStatus, reason })
+    onFailedLookUp({ attempt, waitS, httpStatus, reason }) {
+      listener.event({
+        type: 'poll-fail',
+        id: idOf(),
+        attempt,
+        wait_s: waitS,
+        http_status: httpStatus,
+        reason,
+      })
     },
   }
+}
+
+/** `--timeout` limits a whole wait, and not each request of it. */
+export function withoutTotal({ limits, ...gateway }: Gateway): Gateway {
+  return { ...gateway, limits: { ...limits, total: undefined } }
+}
+
+/** The jobs that have not ended, by their gateway and the profile of its settings; the newest first. */
+export function jobsToRefresh(
+  jobs: readonly StoredJob[],
+): readonly (readonly [StoredJob, ...(readonly StoredJob[])])[] {
+  const open = jobs.filter(({ record: { id, state } }) => id !== null && !isFinal(state))
+  const groups = Map.groupBy(open, ({ record }) =>
+    record.is_sandbox ? '' : JSON.stringify([record.profile, URL.parse(record.base_url)?.origin]),
+  )
+  return [...groups.values()].map(([first, ...others]) => [first!, ...others])
+}
+
+/** How many jobs are looked up concurrently. */
+const atOnce = 4
+
+/**
+ * Looks up jobs and updates their records.
+ * @returns a warning for each look-up that failed
+ * @throws the reason of the signal
+ */
+export async function refreshJobs(gateway: Gateway, jobs: readonly StoredJob[]): Promise<string[]> {
+  const warnings: string[] = []
+  const rest = jobs.values()
+  const work = async () => {
+    for (const job of rest) {
+      const { kind } = job.record
+      const id = job.record.id!
+      try {
+        const isVideo = kind === 'video' || kind === 'operation'
+        const look = isVideo ? lookUpJob(gateway, { id, kind }) : lookUpResponse(gateway, id)
+        await job.update(changeOf(await look))
+      } catch (error) {
+        if (gateway.signal.aborted) throw error
+        warnings.push(`${id}: ${asModelgateError(error, gateway.trace !== undefined).message}`)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, work))
+  return warnings
 }
 
 /**

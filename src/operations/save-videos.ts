@@ -11,24 +11,7 @@ import { describeVideoFile, videoMediaTypes, videoKind } from '../files/video-in
 import { objectOf } from '../json.ts'
 import type { NamedJob } from './jobs.ts'
 import { type Listener, type Outcome, type Redactor, countMismatch, type Call } from './operation.ts'
-import {
-  beginRun,
-  documentOf,
-  checkCount,
-  compareVideo,
-  doubtful,
-  recordedJob,
-  reportFiltered,
-  reportRaw,
-  reportSaved,
-  keepJob,
-  reportFailure,
-  savedFiles,
-  someMissing,
-  warn,
-  type Judgement,
-  type VideoRun,
-} from './video-run.ts'
+import { VideoRun, recordedJob, someMissing, type Judgement } from './video-run.ts'
 import { unlink } from 'node:fs/promises'
 import { type ModelgateError, UsageError, asModelgateError } from '../errors.ts'
 import { keepDamaged, openMediaFile, unverifiedNote } from '../files/media-file.ts'
@@ -115,15 +98,15 @@ export function reportSavedVideos(
   judgement: Judgement,
 ): Outcome<VideoDocument> {
   const { record } = stored!
-  const run = beginRun(listener, { command, model: record.model, stored })
+  const run = new VideoRun(listener, command, stored)
   run.job = { ...recordedJob(kind, record), id, state: 'completed' }
-  for (const [at, video] of videos.entries()) reportSaved(run, at + 1, video)
+  for (const [at, video] of videos.entries()) run.saved(at + 1, video)
   const known = { id, value: objectOf(record.result?.reply) }
-  const filtered = reportFiltered(run, known, videos.length)
-  const missing = checkCount(run, known, videos.length)
-  const failure = filtered ?? missing ?? doubtful(run, judgement)
-  reportRaw(run)
-  return { kind: 'ended', document: documentOf(run)!, failure }
+  const filtered = run.reportFiltered(known, videos.length)
+  const missing = run.checkCount(known, videos.length)
+  const failure = filtered ?? missing ?? run.doubtful(judgement)
+  run.reportRaw()
+  return { kind: 'ended', document: run.document()!, failure }
 }
 
 /** Where to save the videos of a job, and what to do about existing ones. */
@@ -161,7 +144,7 @@ export async function saveVideos(
   const before = plan.refetch
     ? new Map<number, SavedVideo>()
     : await savedBefore(context, run.stored?.record, plan.output, { id, count })
-  for (const [index, file] of before) reportSaved(run, index, file)
+  for (const [index, file] of before) run.saved(index, file)
   const meter = createDownloadMeter(call, completed.id)
   const fetcher = createVideoFetcher(gateway, completed, () => lookUpJob(gateway, job), {
     allowPrivate: plan.allowPrivateUrls,
@@ -178,18 +161,18 @@ export async function saveVideos(
       const error = withResume(known, completed.id, plan.resume(job.id))
       if (gateway.signal.aborted) throw error
       errors.push(error)
-      if (count > 1) reportFailure(run, index, error)
+      if (count > 1) run.failed(index, error)
     }
   }
   run.job = fetcher.report
   if (errors.length === 0) {
     await recordResult(call, run, plan, fetcher.report, count)
-    return reportFiltered(run, completed, count)
+    return run.reportFiltered(completed, count)
   }
   const paths = errors.flatMap(({ facts }) => facts.rescued ?? [])
   const rescued = paths.length === 0 ? {} : { rescued: paths }
   if (errors.length === count) throw errors[0]!.amend(rescued)
-  reportFiltered(run, completed, count)
+  run.reportFiltered(completed, count)
   const some = someMissing(`${errors.length} of ${count} videos could not be saved.`, completed.id, {
     ...leadTo('To try again while they are kept: ', plan.resume(job.id)),
     ...rescued,
@@ -206,7 +189,7 @@ function savedCount(run: VideoRun, completed: JobReport): number {
     total,
     requested === undefined ? maxPlannedNames : Math.max(requested, usualVideoSamples),
   )
-  if (count < total) warn(run, countMismatch(total, requested, 'video', count))
+  if (count < total) run.warn(countMismatch(total, requested, 'video', count))
   return count
 }
 
@@ -218,10 +201,10 @@ async function recordResult(
   { value }: JobReport,
   count: number,
 ): Promise<void> {
-  const files = savedFiles(run)
+  const files = run.files
   if (files.length < count || (isCopy && run.stored?.record.result !== undefined)) return
   const videos = files.map((file) => ({ ...file, path: resolve(context.cwd, file.path) }))
-  await keepJob(run, { result: { reply: value, videos } })
+  await run.keep({ result: { reply: value, videos } })
 }
 
 function tooManyForStandardOutput(count: number, remoteId: string): UsageError {
@@ -253,17 +236,17 @@ async function saveVideo(
     const { isFramed } = await fetcher.fetch(index - 1, file)
     const saved = await file.commit(isFramed)
     if (!saved.verified) {
-      warn(run, unverifiedNote('video', saved.path === '-' ? 'what was written' : saved.path))
+      run.warn(unverifiedNote('video', saved.path === '-' ? 'what was written' : saved.path))
     }
     if (saved.rescued !== undefined) throw saved.rescued
-    if (output.toStandardOutput) return compareVideo(run, index, saved)
+    if (output.toStandardOutput) return run.compare(index, saved)
     const kept = taken === undefined ? saved : await withoutCopy(context.cwd, saved, taken.planned)
     if (taken !== undefined && kept === saved && !output.isAutomatic) {
-      warn(run, `${taken.planned} already exists; the video is in ${saved.path}.`)
+      run.warn(`${taken.planned} already exists; the video is in ${saved.path}.`)
     }
-    reportSaved(run, index, kept)
+    run.saved(index, kept)
     const files = [...(run.stored?.record.files ?? []), resolve(context.cwd, kept.path)]
-    await keepJob(run, { files })
+    await run.keep({ files })
   } catch (error) {
     if (!gateway.signal.aborted) throw await keepDamaged(file, error)
     await file.discard()

@@ -30,22 +30,6 @@ type KnownJob = Pick<
   | 'text'
 > & { readonly value: JobReport['value'] | null }
 
-/** The state of an operation on one job, and what it has reported so far. */
-export interface VideoRun {
-  readonly listener: Listener
-  readonly command: VideoDocument['command']
-  /** The model as far as the command knows it; empty when it does not. */
-  readonly model: string
-  /** The recorded job. */
-  stored: StoredJob | undefined
-  /** The latest report on the job; undefined until its id is known. */
-  job: KnownJob | undefined
-  readonly files: Map<number, SavedVideo>
-  readonly failures: VideoFailure[]
-  readonly mismatches: Mismatch[]
-  readonly warnings: string[]
-}
-
 /** What is a failure although the videos have come. */
 export interface Judgement {
   /** A video that could not be verified. */
@@ -54,70 +38,178 @@ export interface Judgement {
   readonly acceptMismatch: boolean
 }
 
-/** Starts a run and reports that. */
-export function beginRun(
-  listener: Listener,
-  { command, model, stored }: Pick<VideoRun, 'command' | 'model' | 'stored'>,
-): VideoRun {
-  listener.event({ type: 'start', version: outputVersion, command, model: model === '' ? null : model })
-  const found = { files: new Map(), failures: [], mismatches: [], warnings: [] }
-  return { listener, command, model, stored, job: undefined, ...found }
-}
+/** An operation on one job: what is known of it, and what has been reported so far. */
+export class VideoRun {
+  /** The model as far as the command knows it; empty when it does not. */
+  readonly #model: string
+  readonly #command: VideoDocument['command']
+  readonly #listener: Listener
+  readonly #files = new Map<number, SavedVideo>()
+  readonly #failures: VideoFailure[] = []
+  readonly #mismatches: Mismatch[] = []
+  readonly #warnings: string[] = []
+  /** The latest report on the job; undefined until its id is known. */
+  job: KnownJob | undefined
+  /** The recorded job. */
+  stored: StoredJob | undefined
 
-/** Converts an exception of an operation on a job to its outcome. The gateway's own object is reported last (`raw`). */
-export async function settleRun(
-  call: Call,
-  run: VideoRun,
-  work: () => Promise<ModelgateError | undefined>,
-  amend: (error: ModelgateError) => Promise<ModelgateError> = async (error) => error,
-): Promise<Outcome<VideoDocument>> {
-  const amendAll = async (error: ModelgateError) => {
-    const known = await amend(error)
-    const billed = !call.hasSent() ? 'no' : run.job === undefined ? 'maybe' : 'yes'
-    if (known.exit === 'bug') return known.amend({ billed })
-    return known.exit === 'io' ? known.amend({ billed, ...known.facts }) : known
+  /** Reports that the command begins. */
+  constructor(
+    listener: Listener,
+    command: VideoDocument['command'],
+    stored?: StoredJob,
+    model = stored?.record.model ?? '',
+  ) {
+    this.#listener = listener
+    this.#command = command
+    this.stored = stored
+    this.#model = model
+    listener.event({ type: 'start', version: outputVersion, command, model: model === '' ? null : model })
   }
-  const outcome = await settle(call, work, () => documentOf(run), amendAll)
-  reportRaw(run)
-  return outcome
-}
 
-/** The gateway's own object, as last received. */
-export function reportRaw({ listener, job }: VideoRun): void {
-  if (job !== undefined && job.value !== null) listener.raw?.(job.text ?? JSON.stringify(job.value))
-}
+  /** Converts an exception of an operation on a job to its outcome. The gateway's own object is reported last (`raw`). */
+  async settle(
+    call: Call,
+    work: () => Promise<ModelgateError | undefined>,
+    amend: (error: ModelgateError) => Promise<ModelgateError> = async (error) => error,
+  ): Promise<Outcome<VideoDocument>> {
+    const amendAll = async (error: ModelgateError) => {
+      const known = await amend(error)
+      const billed = !call.hasSent() ? 'no' : this.job === undefined ? 'maybe' : 'yes'
+      if (known.exit === 'bug') return known.amend({ billed })
+      return known.exit === 'io' ? known.amend({ billed, ...known.facts }) : known
+    }
+    const outcome = await settle(call, work, () => this.document(), amendAll)
+    this.reportRaw()
+    return outcome
+  }
 
-/** Undefined while nothing is known of the job. */
-export function documentOf(run: VideoRun): VideoDocument | undefined {
-  const { command, model, job, stored, failures, mismatches, warnings } = run
-  if (job === undefined) return undefined
-  const { id, kind, state, status, progress, createdAt, completedAt, expiresAt, value } = job
-  const sent = jobObject(objectOf(value))
-  // Relays count in milliseconds; the document counts whole seconds.
-  const whole = (time: number | null | undefined) => (typeof time === 'number' ? Math.floor(time) : null)
-  return {
-    version: outputVersion,
-    command,
-    model: job.model ?? (model === '' ? null : model),
-    id,
-    kind,
-    state,
-    status,
-    progress,
-    seconds: wordOf(sent['seconds']),
-    size: wordOf(sent['size']),
-    remixed_from_video_id: sourceIn(sent),
-    created_at: whole(createdAt ?? stored?.record.created_at),
-    completed_at: isFinal(state) ? whole(completedAt ?? stored?.record.completed_at) : null,
-    expires_at: whole(expiresAt),
-    video: kind === 'video' ? value : null,
-    operation: kind === 'video' ? null : value,
-    files: savedFiles(run),
-    failures,
-    mismatches,
-    cost: null,
-    request_id: job.requestId,
-    warnings,
+  /** Reports the gateway's own object, as last received. */
+  reportRaw(): void {
+    const { job } = this
+    if (job !== undefined && job.value !== null) this.#listener.raw?.(job.text ?? JSON.stringify(job.value))
+  }
+
+  /** Undefined while nothing is known of the job. */
+  document(): VideoDocument | undefined {
+    const { job, stored } = this
+    if (job === undefined) return undefined
+    const { id, kind, state, status, progress, createdAt, completedAt, expiresAt, value } = job
+    const sent = jobObject(objectOf(value))
+    // Relays count in milliseconds; the document counts whole seconds.
+    const whole = (time: number | null | undefined) => (typeof time === 'number' ? Math.floor(time) : null)
+    return {
+      version: outputVersion,
+      command: this.#command,
+      model: job.model ?? (this.#model === '' ? null : this.#model),
+      id,
+      kind,
+      state,
+      status,
+      progress,
+      seconds: wordOf(sent['seconds']),
+      size: wordOf(sent['size']),
+      remixed_from_video_id: sourceIn(sent),
+      created_at: whole(createdAt ?? stored?.record.created_at),
+      completed_at: isFinal(state) ? whole(completedAt ?? stored?.record.completed_at) : null,
+      expires_at: whole(expiresAt),
+      video: kind === 'video' ? value : null,
+      operation: kind === 'video' ? null : value,
+      files: this.files,
+      failures: this.#failures,
+      mismatches: this.#mismatches,
+      cost: null,
+      request_id: job.requestId,
+      warnings: this.#warnings,
+    }
+  }
+
+  /** The videos that have been saved, in the order of their numbers. */
+  get files(): SavedVideo[] {
+    return [...this.#files].sort(([a], [b]) => a - b).map(([, file]) => file)
+  }
+
+  /** Emits a warning, without duplicates. */
+  readonly warn = (message: string): void => {
+    if (this.#warnings.includes(message)) return
+    this.#warnings.push(message)
+    this.#listener.event({ type: 'warning-add', message })
+  }
+
+  /** Reports a video that is saved, by its number from 1. */
+  saved(index: number, file: SavedVideo): void {
+    this.#files.set(index, file)
+    this.#listener.event({ type: 'video-save', id: this.#id, index, file })
+    this.compare(index, file)
+  }
+
+  /** Holds a video against the request of its job. @param index from 1 */
+  compare(index: number, file: SavedVideo): void {
+    const echo = jobObject(objectOf(this.job?.value))
+    const found = videoDifferences(objectOf(this.stored?.record.request), file, echo)
+    this.#mismatches.push(...found.map((one) => ({ index, ...one })))
+  }
+
+  /** Reports a video that could not be fetched. */
+  failed(index: number, { code, message, facts }: ModelgateError): void {
+    const failure = { index, code, message, rescued: facts.rescued?.[0] ?? null }
+    this.#failures.push(failure)
+    this.#listener.event({ type: 'video-fail', id: this.#id, failure })
+  }
+
+  /** A job has an id by the time that there is something to report of its videos. */
+  get #id(): string {
+    return this.job?.id ?? this.stored?.record.id ?? ''
+  }
+
+  /**
+   * Reports the videos that were generated but withheld.
+   * @param count how many there are besides them
+   * @returns the error for missing videos; undefined if there are none
+   */
+  reportFiltered({ value, id }: Pick<JobReport, 'value' | 'id'>, count: number): ModelgateError | undefined {
+    const filtered = filteredOf(value)
+    if (filtered.count === 0) return undefined
+    const reasons =
+      filtered.reasons.length > 0 ? filtered.reasons : ['The gateway does not say why it was held back.']
+    for (const [at, reason] of reasons.entries()) {
+      this.failed(count + at + 1, new GenerationError('content_refused', reason))
+    }
+    return someMissing(filteredSentence(filtered, count), id)
+  }
+
+  /**
+   * Reports the videos of which the gateway says nothing (fault E37); filtered ones are reported separately.
+   * @param count how many videos there are
+   * @returns the error for missing videos; undefined if there are none, or if nobody knows how many were asked for
+   */
+  checkCount({ id, value }: Pick<JobReport, 'id' | 'value'>, count: number): ModelgateError | undefined {
+    if (this.stored === undefined) return undefined
+    const requested = videoCount(this.stored.record.request)
+    const known = count + filteredOf(value).count
+    if (known >= requested) return undefined
+    const message = `The gateway sent only ${count} of ${requested} videos.`
+    for (let index = known + 1; index <= requested; index++) {
+      this.failed(index, new GenerationError('nothing_generated', message))
+    }
+    return someMissing(message, id)
+  }
+
+  /** The error for videos that are not what was asked for (exit 12), or with `strict` not known to be whole (exit 9). */
+  doubtful({ acceptMismatch, strict }: Judgement): ModelgateError | undefined {
+    const mismatch = acceptMismatch
+      ? undefined
+      : mismatchError('video', this.#mismatches, (index) => this.#files.get(index)?.path)
+    if (mismatch !== undefined || !strict) return mismatch
+    const count = this.files.filter(({ verified }) => !verified).length
+    if (count === 0) return undefined
+    const message = `${count === 1 ? 'A video' : `${count} videos`} could not be verified as complete.`
+    return new GenerationError('damaged_media', message, { billed: 'yes' })
+  }
+
+  /** Updates the record of the job, as `keepRecord` does. */
+  keep(change: Partial<JobProgress>): Promise<void> {
+    return keepRecord(this.stored, change, this.warn)
   }
 }
 
@@ -132,102 +224,10 @@ function sourceIn(sent: JsonObject): string | null {
   return source === undefined || source === '' || /^[a-z]+:/i.test(source) ? null : source
 }
 
-/** The videos that have been saved, in the order of their numbers. */
-export function savedFiles({ files }: VideoRun): SavedVideo[] {
-  return [...files].sort(([a], [b]) => a - b).map(([, file]) => file)
-}
-
-/** Emits a warning, without duplicates. */
-export function warn({ warnings, listener }: VideoRun, message: string): void {
-  if (warnings.includes(message)) return
-  warnings.push(message)
-  listener.event({ type: 'warning-add', message })
-}
-
-/** Reports a video that is saved, by its number from 1. */
-export function reportSaved(run: VideoRun, index: number, file: SavedVideo): void {
-  run.files.set(index, file)
-  run.listener.event({ type: 'video-save', id: idOf(run), index, file })
-  compareVideo(run, index, file)
-}
-
-/** Holds a video against the request of its job. @param index from 1 */
-export function compareVideo(run: VideoRun, index: number, file: SavedVideo): void {
-  const echo = jobObject(objectOf(run.job?.value))
-  const found = videoDifferences(objectOf(run.stored?.record.request), file, echo)
-  run.mismatches.push(...found.map((one) => ({ index, ...one })))
-}
-
-/** Reports a video that could not be fetched. */
-export function reportFailure(run: VideoRun, index: number, error: ModelgateError): void {
-  const { code, message, facts } = error
-  const failure = { index, code, message, rescued: facts.rescued?.[0] ?? null }
-  run.failures.push(failure)
-  run.listener.event({ type: 'video-fail', id: idOf(run), failure })
-}
-
-/** A job has an id by the time that there is something to report of its videos. */
-function idOf({ job, stored }: VideoRun): string {
-  return job?.id ?? stored?.record.id ?? ''
-}
-
-/**
- * Reports the videos that were generated but withheld.
- * @param count how many there are besides them
- * @returns the error for missing videos; undefined if there are none
- */
-export function reportFiltered(
-  run: VideoRun,
-  { value, id }: Pick<JobReport, 'value' | 'id'>,
-  count: number,
-): ModelgateError | undefined {
-  const filtered = filteredOf(value)
-  if (filtered.count === 0) return undefined
-  const reasons =
-    filtered.reasons.length > 0 ? filtered.reasons : ['The gateway does not say why it was held back.']
-  for (const [at, reason] of reasons.entries()) {
-    reportFailure(run, count + at + 1, new GenerationError('content_refused', reason))
-  }
-  return someMissing(filteredSentence(filtered, count), id)
-}
-
 /** The error for missing videos (exit 12). */
 export function someMissing(message: string, remoteId: string, facts: ErrorFacts = {}): ModelgateError {
   const all = { phase: 'result', billed: 'yes', remoteId, ...facts } as const
   return new ModelgateError('partial', 'some_failed', message, all)
-}
-
-/**
- * Reports the videos of which the gateway says nothing (fault E37); filtered ones are reported separately.
- * @param count how many videos there are
- * @returns the error for missing videos; undefined if there are none, or if nobody knows how many were asked for
- */
-export function checkCount(
-  run: VideoRun,
-  { id, value }: Pick<JobReport, 'id' | 'value'>,
-  count: number,
-): ModelgateError | undefined {
-  if (run.stored === undefined) return undefined
-  const requested = videoCount(run.stored.record.request)
-  const known = count + filteredOf(value).count
-  if (known >= requested) return undefined
-  const message = `The gateway sent only ${count} of ${requested} videos.`
-  for (let index = known + 1; index <= requested; index++) {
-    reportFailure(run, index, new GenerationError('nothing_generated', message))
-  }
-  return someMissing(message, id)
-}
-
-/** The error for videos that are not what was asked for (exit 12), or with `strict` not known to be whole (exit 9). */
-export function doubtful(run: VideoRun, { acceptMismatch, strict }: Judgement): ModelgateError | undefined {
-  const mismatch = acceptMismatch
-    ? undefined
-    : mismatchError('video', run.mismatches, (index) => run.files.get(index)?.path)
-  if (mismatch !== undefined || !strict) return mismatch
-  const count = savedFiles(run).filter(({ verified }) => !verified).length
-  if (count === 0) return undefined
-  const message = `${count === 1 ? 'A video' : `${count} videos`} could not be verified as complete.`
-  return new GenerationError('damaged_media', message, { billed: 'yes' })
 }
 
 /** The error for a failed job (exit 9). */
@@ -239,25 +239,6 @@ export function jobFailed({ id, failure, requestId }: JobReport): GenerationErro
     ...(requestId === null ? {} : { requestId }),
     hint: refusalHint({ message, words: [code ?? ''] }),
   })
-}
-
-/** Updates the record of the job, as `keepRecord` does. */
-export async function keepJob(run: VideoRun, change: Partial<JobProgress>): Promise<void> {
-  await keepRecord(run.stored, change, (message) => warn(run, message))
-}
-
-/** The fields of a report that are recorded. */
-export function changeOf(report: JobReport): Partial<JobProgress> {
-  const { state, status, progress, completedAt, expiresAt, failure, requestId } = report
-  return {
-    ...(isFinal(state) && completedAt !== null ? { completed_at: Math.floor(completedAt) } : {}),
-    state,
-    status,
-    progress,
-    expires_at: expiresAt,
-    request_id: requestId,
-    error: failure === undefined ? null : { code: failure.code ?? 'failed', message: failure.message },
-  }
 }
 
 /** Converts a record to a report. */

@@ -3,7 +3,7 @@ import { type ResponseState, responseStateOf } from '../../contract/response-obj
 import { responsePath } from '../../contract/responses.ts'
 import { ContractError, ModelgateError } from '../../errors.ts'
 import { jobReplyBeginningBytes } from '../../files/calls/reply-log.ts'
-import { isObject, objectOf, stringOf, type JsonObject } from '../../json.ts'
+import { isObject, numberOf, objectOf, stringOf, type JsonObject } from '../../json.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { replyError } from '../gateway-errors.ts'
 import { requestJson, withRequestId, type Recovered, type Recovery } from '../request-json.ts'
@@ -19,19 +19,18 @@ export interface ResponseReport {
   readonly state: ResponseState
   /** The gateway's own name for the state. */
   readonly status: string | null
-  /** The specification has no progress of a response. */
+  /** Unix seconds; null when the gateway does not say. */
+  readonly completedAt: number | null
+  /** What the specification has of a job, and not of a response. */
   readonly progress: null
+  readonly expiresAt: null
+  readonly failure: undefined
   /** The response object, and its original text. */
   readonly value: JsonObject
   readonly text: string
   readonly requestId: string | null
   /** Whether the reply was cut short after the id. */
   readonly isCut: boolean
-}
-
-/** Whether nothing more will come of a response. */
-export function hasEnded({ state }: Pick<ResponseReport, 'state'>): boolean {
-  return isFinal(state)
 }
 
 /**
@@ -62,7 +61,7 @@ export async function lookUpResponse(gateway: Gateway, id: string): Promise<Resp
 
 /** A response to wait for. */
 export function polledResponse(id: string): PolledJob<ResponseReport> {
-  return { id, noun: 'response', lookUp: (gateway) => lookUpResponse(gateway, id), hasEnded }
+  return { id, noun: 'response', lookUp: (gateway) => lookUpResponse(gateway, id) }
 }
 
 /** @throws UsageError for an id that cannot stand in a path */
@@ -100,7 +99,7 @@ export async function cancelResponse(gateway: Gateway, id: string): Promise<Resp
   } catch (error) {
     if (!(error instanceof ModelgateError) || error.exit !== 'rejected') throw error
     const found = await lookUpResponse(gateway, id)
-    if (hasEnded(found)) return found
+    if (isFinal(found.state)) return found
     throw error
   }
 }
@@ -134,7 +133,7 @@ async function requestReport(
 function readReport(
   value: unknown,
   asked: string | undefined,
-): Pick<ResponseReport, 'id' | 'state' | 'status' | 'progress' | 'value'> {
+): Omit<ResponseReport, 'text' | 'requestId' | 'isCut'> {
   if (!isObject(value)) throw notAResponse()
   if (value['error'] && value['object'] !== 'response' && value['id'] === undefined) throw replyError(value)
   // Relays may give a response another id with each reply (quirk 13): the one that was asked for works.
@@ -142,7 +141,8 @@ function readReport(
   const status = stringOf(value['status']) ?? null
   if (id === undefined || (status === null && !Array.isArray(value['output']))) throw notAResponse()
   const state = status === null ? 'completed' : (responseStateOf(status) ?? 'in_progress')
-  return { id, state, status, progress: null, value }
+  const completedAt = numberOf(value['completed_at'])
+  return { id, state, status, completedAt, progress: null, expiresAt: null, failure: undefined, value }
 }
 
 function notAResponse(): ContractError {

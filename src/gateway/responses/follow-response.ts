@@ -8,13 +8,7 @@ import { sendRequest } from '../send-request.ts'
 import { readTextReply, truncatedError, type TextDecoder, type TextReceiver } from '../stream-text.ts'
 import { waitForEnd, type WaitOptions } from '../videos/wait-for-job.ts'
 import { warnOfLostJob } from '../videos/start-job.ts'
-import {
-  hasEnded,
-  lookUpResponse,
-  polledResponse,
-  responseStream,
-  type ResponseReport,
-} from './background.ts'
+import { lookUpResponse, polledResponse, responseStream, type ResponseReport } from './background.ts'
 
 /** A stream is taken up again this often without a new event in between. */
 const maxResumptions = 5
@@ -86,7 +80,7 @@ export async function followResponse(
         failure ??= error
       })
       const isOnlyLate = options.isRest && isStreamed && failure !== undefined
-      if (found !== undefined && hasEnded(found) && !isOnlyLate) return await takeWhole(found)
+      if (found !== undefined && isFinal(found.state) && !isOnlyLate) return await takeWhole(found)
     }
     const reason = failure ?? truncatedError(decoder.result())
     failures = events.hasMoved ? 1 : failures + 1

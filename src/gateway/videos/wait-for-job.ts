@@ -40,7 +40,6 @@ export interface PolledJob<Report extends PolledReport> {
   readonly id: string
   readonly noun: 'job' | 'response'
   readonly lookUp: (gateway: Gateway) => Promise<Report>
-  hasEnded(report: Report): boolean
 }
 
 export interface WaitOptions<Report extends PolledReport = JobReport> {
@@ -75,7 +74,6 @@ export function waitForJob(gateway: Gateway, job: Job, options: WaitOptions = {}
     id: job.id,
     noun: 'job',
     lookUp: (one) => (ask ??= createJobLookUp(job))(one),
-    hasEnded: ({ state }) => isFinal(state),
   }
   return waitForEnd(gateway, polled, options)
 }
@@ -181,7 +179,7 @@ async function pollUntilEnd<Report extends PolledReport>(
 
   let report = first === undefined ? undefined : take(first)
   let waitMs = report === undefined ? 0 : waits.next(report.nextLookUpMs, clock.random())
-  while (report === undefined || !job.hasEnded(report)) {
+  while (report === undefined || !isFinal(report.state)) {
     const wasAsleep = await pause(waitMs)
     const left = wasAsleep
       ? Math.max(deadlineMs - clock.monotonic(), lastLookUpMs)

@@ -61,41 +61,36 @@ const placeFlags = ({ output, force }: CommonOptions) => [
   ...(force ? ['--force'] : []),
 ]
 
-function commandOf({ program }: Pick<Context, 'program'>, words: readonly string[], ids: readonly string[]) {
-  const operands = ids.some((id) => id.startsWith('-')) ? ['--', ...ids] : ids
-  return nextCommand([program, ...words, ...operands])
-}
-
-interface Names {
-  readonly names: ReadonlyMap<string, string>
-  readonly isStart?: boolean
-}
-
 /**
- * The command that goes on waiting for videos, ready to paste, with the flags that it needs to do the same. A job on
- * record knows where its videos go, if this command started it.
- * @param jobs the names of those on record, and whether this command starts the job
+ * The command that goes on waiting for jobs, ready to paste, with the flags that it needs to do the same. A job on
+ * record knows where its result goes, if this command started it.
+ * @param names of those on record
+ * @param isStart whether this command starts the job
  */
 export function resumeCommand(
   context: Pick<Context, 'program'>,
   options: ResumeOptions,
-  { names, isStart = false }: Names,
+  names: ReadonlyMap<string, string>,
+  isStart = false,
 ) {
-  const { allowPrivateUrls, acceptMismatch } = options
-  return (...ids: readonly string[]): NextCommand => {
+  const { json, output, allowPrivateUrls, acceptMismatch } = options
+  // A text that has been printed is not printed again, unless it is only useful whole: in a file, or as one document.
+  const isWhole = json === true || (output !== undefined && output !== '-')
+  /** @param after the number of the event behind which the stream of a response goes on */
+  return (given: string | readonly string[], after?: number): NextCommand => {
+    const ids = [given].flat()
     const isRecorded = ids.every((id) => names.has(id))
     const words = [
       'wait',
+      ...(isWhole || after === undefined ? [] : ['--stream', '--starting-after', String(after)]),
       ...gatewayFlags(options, isRecorded),
       ...(isStart && isRecorded ? [] : placeFlags(options)),
       ...(allowPrivateUrls ? ['--allow-private-urls'] : []),
       ...(acceptMismatch ? ['--accept-mismatch'] : []),
     ]
-    return commandOf(
-      context,
-      words,
-      ids.map((id) => names.get(id) ?? id),
-    )
+    const operands = ids.map((id) => names.get(id) ?? id)
+    const end = operands.some((id) => id.startsWith('-')) ? ['--'] : []
+    return nextCommand([context.program, ...words, ...end, ...operands])
   }
 }
 
@@ -132,27 +127,3 @@ export function answerCommand({ program }: Pick<Context, 'program'>, options: Co
 
 /** As a word of a shell; an assignment needs no quotes for its "=". */
 const quoted = (word: string) => (/^[\w.-]+=TEXT$/.test(word) ? word : shellWord(word))
-
-/**
- * The command that goes on with a response. What has been printed is not printed again, unless the answer is only
- * useful whole: in a file, or as one document.
- * @param names of those on record, and whether this command starts the response
- */
-export function resumeResponse(
-  context: Pick<Context, 'program'>,
-  options: CommonOptions,
-  { names, isStart = false }: Names,
-) {
-  const isWhole = options.json === true || (options.output !== undefined && options.output !== '-')
-  /** @param after the number of the event behind which the stream of a response goes on */
-  return (id: string, after?: number): NextCommand => {
-    const isRecorded = names.has(id)
-    const words = [
-      'wait',
-      ...(isWhole || after === undefined ? [] : ['--stream', '--starting-after', String(after)]),
-      ...gatewayFlags(options, isRecorded),
-      ...(isStart && isRecorded ? [] : placeFlags(options)),
-    ]
-    return commandOf(context, words, [names.get(id) ?? id])
-  }
-}

@@ -207,7 +207,7 @@ export async function sendImages(
       const own = { ...call, gateway: { ...call.gateway, idempotencyKey: idempotencyKeyOf(call.gateway) } }
       const record = recordImages(own, request, {
         ...recordPlan(context, options, settings, gate),
-        resume: (id) => resumeCommand(context, options, { names: new Map([[id, id]]), isStart: true })(id),
+        resume: (id) => resumeCommand(context, options, new Map([[id, id]]), true)(id),
       })
       const plan = { ...imagePlan(options, settings), onMade: record.onMade }
       const outcome = await makeImages(own, request, plan, viewer)

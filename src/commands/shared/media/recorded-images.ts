@@ -57,7 +57,7 @@ export async function fetchRecordedImages(
     problems,
   )
   problems.throwIfAny()
-  const resume = resumeCommand(context, given, { names: new Map([[id, id]]) })
+  const resume = resumeCommand(context, given, new Map([[id, id]]))
   await runOperation(context, options, settings, {
     gate,
     logged: { command: 'wait', model: record.model, jobs: [id] },

@@ -7,7 +7,7 @@ import { videoKinds } from '../../../files/calls/job-record.ts'
 import type { OutputPlan } from '../../../files/output-plan.ts'
 import { modelSegment } from '../../../gateway/url.ts'
 import { openJobs } from '../../../operations/jobs.ts'
-import { startVideo } from '../../../operations/start-video.ts'
+import { startVideo, type WaitPlan } from '../../../operations/video-jobs.ts'
 import {
   planVideos,
   videoCreation,
@@ -15,7 +15,6 @@ import {
   videoRequest,
   type VideoRequest,
 } from '../../../operations/video-request.ts'
-import type { WaitPlan } from '../../../operations/wait-for-video.ts'
 import { createGate } from '../../../output/gate.ts'
 import { learnName, resumeCommand, waitLimits, type JobNames } from '../jobs/resume-command.ts'
 import {
@@ -172,7 +171,7 @@ export async function startJob(
   }
   const waits = isWaitedFor(context, options)
   const names: JobNames = new Map()
-  const resume = resumeCommand(context, options, { names, isStart: true })
+  const resume = resumeCommand(context, options, names, true)
   await runOperation(context, options, settings, {
     gate,
     warnings: request.warnings,

@@ -2,12 +2,16 @@ import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
 import type { JobKind, SavedVideo } from '../../../events/video.ts'
 import { lookUpRequest } from '../../../gateway/videos/look-up-job.ts'
-import { lookUpVideo } from '../../../operations/look-up-video.ts'
 import { findSavedVideos, reportSavedVideos } from '../../../operations/save-videos.ts'
 import { planVideos, videoCount } from '../../../operations/video-request.ts'
-import { waitForVideo, type WaitPlan } from '../../../operations/wait-for-video.ts'
+import {
+  lookUpVideo,
+  waitForVideo,
+  waitForVideos,
+  type AwaitedJob,
+  type WaitPlan,
+} from '../../../operations/video-jobs.ts'
 import type { Call } from '../../../operations/operation.ts'
-import { waitForVideos, type AwaitedJob } from '../../../operations/wait-for-videos.ts'
 import type { Gate } from '../../../output/gate.ts'
 import { openGateway, readSettings } from '../gateway/open-gateway.ts'
 import type { FoundJob } from '../jobs/named-job.ts'
@@ -35,7 +39,7 @@ export async function lookUpJob(
       code: 'invalid_request',
     })
   }
-  const resume = resumeCommand(context, given, { names })
+  const resume = resumeCommand(context, given, names)
   const wait = waits ? await planWait(context, found, resume) : undefined
   const saved =
     wait === undefined || wait.refetch || isDryRun(options)
@@ -80,7 +84,7 @@ export async function waitForSeveral(
   }
   refuseCombinations(context, given, true)
   const names: JobNames = new Map(found.flatMap((job) => [...job.names]))
-  const resume = resumeCommand(context, given, { names })
+  const resume = resumeCommand(context, given, names)
   const problems = createProblemList()
   const jobs: PlannedJob[] = []
   for (const job of found) {

@@ -14,12 +14,12 @@ import type { Gateway, GatewayRequest } from '../../../gateway/gateway.ts'
 import { objectOf } from '../../../json.ts'
 import { compileAnswerSchema, type AnswerSchema } from '../../../operations/answer-schema.ts'
 import type { NamedJob } from '../../../operations/jobs.ts'
-import { cancelBackground, waitForResponse } from '../../../operations/look-up-response.ts'
+import { cancelBackground, waitForResponse } from '../../../operations/background-response.ts'
 import { createProblemList } from '../../../problems.ts'
 import type { CommonOptions } from '../options/common-options.ts'
 import { addJobOptions, type FoundJob } from '../jobs/named-job.ts'
 import { parseJsonFileFlag } from '../request/request-body.ts'
-import { resumeResponse, waitLimits } from '../jobs/resume-command.ts'
+import { resumeCommand, waitLimits } from '../jobs/resume-command.ts'
 import { runOperation } from '../call/run-operation.ts'
 import { openOutputFile, textOutput, type TextOutputFlags } from './text-command.ts'
 
@@ -59,7 +59,7 @@ export async function followUp(
     folder: settings.outputDir.value ?? '.',
     keepsResponse: options.json === true || options.jsonl === true,
     strict: options.strict === true,
-    resume: resumeResponse(context, given, { names }),
+    resume: resumeCommand(context, given, names),
     ...waitLimits(context, settings),
   }
   await runOperation(context, options, settings, {

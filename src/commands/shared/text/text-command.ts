@@ -14,13 +14,7 @@ import { loadMarkdown, type OutputOptions } from '../../../output/create-output.
 import { suggestWords, type CommonOptions } from '../options/common-options.ts'
 import { ofFlag, parseJsonFileFlag, underFlag } from '../request/request-body.ts'
 import { allInputs } from '../../../problems.ts'
-import {
-  answerCommand,
-  learnName,
-  resumeResponse,
-  waitLimits,
-  type JobNames,
-} from '../jobs/resume-command.ts'
+import { answerCommand, learnName, resumeCommand, waitLimits, type JobNames } from '../jobs/resume-command.ts'
 import { runOperation } from '../call/run-operation.ts'
 import { readStandardInputBytes } from '../input/standard-input.ts'
 
@@ -100,7 +94,7 @@ export async function sendText(
     folder: settings.outputDir.value ?? '.',
     keepsResponse: options.json === true || options.jsonl === true,
     strict: options.strict === true,
-    resume: resumeResponse(context, options, { names, isStart: true }),
+    resume: resumeCommand(context, options, names, true),
   }
   await runOperation(context, options, settings, {
     streamed,

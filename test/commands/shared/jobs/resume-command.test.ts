@@ -8,9 +8,10 @@ function command(options: Partial<VideoOptions>, names: Record<string, string>, 
   const resume = resumeCommand(
     { program: 'modelgate' },
     { ...common, ...options },
-    { names: new Map(Object.entries(names)), isStart },
+    new Map(Object.entries(names)),
+    isStart,
   )
-  return (...ids: string[]) => resume(...ids).toString()
+  return (...ids: string[]) => resume(ids).toString()
 }
 
 test.each<[string, Partial<VideoOptions>, string]>([
@@ -34,8 +35,8 @@ test.each<[string, Partial<VideoOptions>, string]>([
 })
 
 test('the words of a command are not quoted', () => {
-  const resume = resumeCommand({ program: 'modelgate' }, common, { names: new Map() })
-  expect(resume("it's", '-b').words).toEqual(['modelgate', 'wait', '--', "it's", '-b'])
+  const resume = resumeCommand({ program: 'modelgate' }, common, new Map())
+  expect(resume(["it's", '-b']).words).toEqual(['modelgate', 'wait', '--', "it's", '-b'])
 })
 
 test('a job on record knows more, and several go on together', () => {

@@ -1,0 +1,435 @@
+import { stat } from 'node:fs/promises'
+import { videoOperationEndpoint, videoRemixEndpoint } from '../contract/videos.ts'
+import { isFinal, lastSegment, videoStateOf, type VideoState } from '../contract/video-state.ts'
+import { Interrupted, ModelgateError, UsageError, type Billed } from '../errors.ts'
+import type { OutputEvent } from '../events/documents.ts'
+import { formatState, isoTime } from '../events/format-job.ts'
+import { outputVersion } from '../events/version.ts'
+import type { AwaitedVideo, SavedVideo, VideoDocument, VideosDocument } from '../events/video.ts'
+import type { JobRecord } from '../files/calls/job-record.ts'
+import { leadTo, type NextCommand } from '../files/next-command.ts'
+import { describeVideoFile } from '../files/video-info.ts'
+import { rootOf } from '../gateway/url.ts'
+import { videoSources } from '../gateway/videos/fetch-video.ts'
+import type { JobReport } from '../gateway/videos/job-fields.ts'
+import { isUnknownJob, lookUpJob, lookUpOnce } from '../gateway/videos/look-up-job.ts'
+import { createOperation, remixVideo } from '../gateway/videos/start-job.ts'
+import { waitForJob } from '../gateway/videos/wait-for-job.ts'
+import {
+  changeOf,
+  createJob,
+  isNew,
+  waitOptions,
+  withoutTotal,
+  type CreatePlan,
+  type NamedJob,
+  type WaitLimits,
+} from './jobs.ts'
+import type { Call, Listener, Outcome } from './operation.ts'
+import { reportSavedVideos, saveVideos, type SavePlan } from './save-videos.ts'
+import { videoGatewayRequest, type VideoRequest } from './video-request.ts'
+import { VideoRun, jobFailed, recordedJob, type Judgement } from './video-run.ts'
+
+export interface WaitPlan extends SavePlan, Judgement, WaitLimits {
+  /** Whether an error is to say that the job is paid for; by default if this call has started it. */
+  readonly isOwn?: boolean
+  /** Runs the saving of the videos when it is its turn, if several jobs are waited for; by default at once. */
+  readonly takeTurn?: <Result>(work: () => Promise<Result>) => Promise<Result>
+}
+
+export interface StartPlan extends WaitPlan, CreatePlan {
+  /** Whether the job is waited for and its videos are saved. */
+  readonly waits: boolean
+  /** The video that a remix starts from. */
+  readonly source?: NamedJob | undefined
+  /** Whether the source is looked up before it is paid for. */
+  readonly checksSource: boolean
+}
+
+/** Starts a job. It is recorded before the request is sent, and its id is reported before waiting. */
+export async function startVideo(
+  call: Call,
+  request: VideoRequest,
+  plan: StartPlan,
+): Promise<Outcome<VideoDocument>> {
+  const { gateway, listener } = call
+  const { command, model, kind, prompt, body } = request
+  const run = new VideoRun(listener, command, undefined, model)
+  return run.settle(call, async () => {
+    for (const message of request.warnings) run.warn(message)
+    const wire = videoGatewayRequest(gateway, request, plan.source)
+    if (plan.source !== undefined && plan.checksSource) await checkSource(call, plan.source, plan)
+    const isRemix = kind === 'video'
+    const { path } = isRemix ? videoRemixEndpoint : videoOperationEndpoint
+    const base_url = rootOf(gateway, path).href
+    const facts = {
+      kind,
+      command,
+      model,
+      prompt,
+      base_url,
+      request: body,
+      idempotency_key: wire.idempotencyKey,
+    }
+    const started = await createJob(
+      call,
+      plan,
+      facts,
+      run.warn,
+      async ({ stored, onReplyBytes, created }) => {
+        run.stored = stored
+        const report = await (isRemix ? remixVideo : createOperation)(gateway, { ...wire, onReplyBytes })
+        run.job = report
+        await created(report.id, changeOf(report))
+        return report
+      },
+    )
+    if (started.isCut) {
+      run.warn("The gateway's reply was cut short after the id of the job; the rest of it is missing.")
+    }
+    await listener.flush()
+    if (plan.waits) return waitAndSave(call, run, plan, started, started)
+    return started.state === 'failed' ? jobFailed(started) : undefined
+  })
+}
+
+/**
+ * A remix needs a completed video (specification, endpoint 3): look it up before paying.
+ * @throws UsageError with the state of the source
+ */
+async function checkSource(
+  { gateway }: Call,
+  source: NamedJob,
+  { resume }: Pick<StartPlan, 'resume'>,
+): Promise<void> {
+  const found = await lookUpJob(gateway, source)
+  const { id } = source
+  const { state } = found
+  if (state === 'completed') return
+  throw new UsageError(`The video ${id} is ${formatState(found)}; only a completed video can be remixed.`, {
+    code: 'not_ready',
+    remoteId: id,
+    ...(state === 'failed'
+      ? { hint: 'Choose another one; --no-check sends it anyway.' }
+      : leadTo('Wait for it first: ', resume(id), ' (--no-check sends it anyway.)')),
+  })
+}
+
+/**
+ * Waits for a job that was started earlier, and saves its videos.
+ * @param first a recent report, so that it is not looked up immediately
+ */
+export async function waitForVideo(
+  call: Call,
+  command: VideoDocument['command'],
+  named: NamedJob,
+  plan: WaitPlan,
+  first?: JobReport,
+): Promise<Outcome<VideoDocument>> {
+  const run = new VideoRun(call.listener, command, named.stored)
+  return run.settle(
+    call,
+    () => waitAndSave(call, run, plan, named, first),
+    (error) => withRecordedFacts(error, named, run),
+  )
+}
+
+/**
+ * Waits for a job and saves its videos.
+ * @param first a recent report, so that it is not looked up immediately
+ * @returns the error for missing videos
+ * @throws ModelgateError with the job's id and, if the job is still running, the command that resumes the wait
+ */
+async function waitAndSave(
+  call: Call,
+  run: VideoRun,
+  plan: WaitPlan,
+  { id, kind }: Pick<NamedJob, 'id' | 'kind'>,
+  first?: JobReport,
+): Promise<ModelgateError | undefined> {
+  const { stored } = run
+  const { deadlineMs, isOwn, takeTurn = (work) => work() } = plan
+  // --timeout is counted from the start of the command.
+  const gateway = withoutTotal(call.gateway)
+  const timeLeft = createTimeLeft()
+  let writing = Promise.resolve()
+  const onReport = (found: JobReport, elapsedMs: number) => {
+    run.job = found
+    // In order, and without delaying the next look-up.
+    writing = writing.then(() => run.keep(changeOf(found)))
+    return timeLeft({ ...found, elapsedMs })
+  }
+  const startedAt = stored?.record.created_at ?? first?.createdAt ?? undefined
+  const options = waitOptions(call, plan, stored, () => id, onReport, startedAt)
+  const job = { id, kind }
+  const ended = await waitForJob(gateway, job, {
+    ...options,
+    first,
+    isUnverified: stored === undefined && first === undefined,
+    ...(isOwn === undefined ? {} : { isOwn }),
+    goOn: leadTo('To continue waiting: ', plan.resume(id)),
+  }).finally(() => writing)
+  if (ended.state === 'failed') throw jobFailed(ended)
+  const inTime = { ...gateway, limits: { ...gateway.limits, deadline: deadlineMs } }
+  const missing = await takeTurn(() => saveVideos({ ...call, gateway: inTime }, run, plan, job, ended))
+  const fewer = run.checkCount(ended, videoSources(ended).length)
+  return missing ?? fewer ?? run.doubtful(plan)
+}
+
+/** The result of one look-up. */
+interface LookUp {
+  readonly state: VideoState
+  /** 0 to 100; null when the gateway does not say. */
+  readonly progress: number | null
+  /** Since the wait began. */
+  readonly elapsedMs: number
+}
+
+/**
+ * Estimates the remaining time of a job from its pace since it was first seen running: time in a queue says nothing
+ * about the pace, and it is unknown how much time before the first look-up was spent in a queue.
+ * @returns a function that takes the result of each look-up and returns whole seconds; null while the pace is unknown
+ */
+export function createTimeLeft(): (found: LookUp) => number | null {
+  let first: { readonly done: number; readonly atMs: number } | undefined
+  return ({ state, progress, elapsedMs }) => {
+    const done = progress ?? 0
+    if (isFinal(state) || done >= 100) return 0
+    if (first === undefined && (state === 'in_progress' || done > 0)) first = { done, atMs: elapsedMs }
+    if (first === undefined || done <= first.done || elapsedMs <= first.atMs) return null
+    const msForEach = (elapsedMs - first.atMs) / (done - first.done)
+    return Math.round((msForEach * (100 - done)) / 1000)
+  }
+}
+
+export interface LookUpPlan {
+  /** Whether a job that failed or is still running makes the command fail. */
+  readonly reportsState: boolean
+  /** The command that waits for a job, for hints. */
+  readonly resume: (id: string) => NextCommand
+}
+
+/** Looks up a job, once. */
+export async function lookUpVideo(
+  call: Call,
+  command: VideoDocument['command'],
+  named: NamedJob,
+  { reportsState, resume }: LookUpPlan,
+): Promise<Outcome<VideoDocument>> {
+  const { id, stored } = named
+  const run = new VideoRun(call.listener, command, stored)
+  const work = async () => {
+    const found = await lookUpOnce(call.gateway, () => lookUpJob(call.gateway, named), {
+      isNew: isNew(stored, call.context),
+    })
+    run.job = found
+    await run.keep(changeOf(found))
+    if (found.note !== undefined) run.warn(found.note)
+    if (found.state === 'failed') {
+      const failure = jobFailed(found)
+      run.failed(1, failure)
+      return reportsState ? failure : undefined
+    }
+    if (found.state === 'completed' || !reportsState) return undefined
+    return new ModelgateError('running', 'still_running', `The job is ${formatState(found)}.`, {
+      phase: 'wait',
+      remoteId: id,
+      ...leadTo('To wait for it: ', resume(id)),
+    })
+  }
+  return run.settle(call, work, (error) => withRecordedFacts(error, named, run))
+}
+
+/**
+ * The error for a job that the gateway no longer has, or whose videos have expired, with what this machine knows about
+ * it. The last known state is reported if there is nothing else.
+ */
+async function withRecordedFacts(
+  error: ModelgateError,
+  { id, kind, stored }: NamedJob,
+  run: VideoRun,
+): Promise<ModelgateError> {
+  const record = stored?.record
+  if (record === undefined || error instanceof Interrupted) return error
+  const isUnknown = isUnknownJob(error)
+  const hasExpired = error.code === 'result_expired' || error.facts.httpStatus === 404
+  const state = videoStateOf(record.state)
+  const sentences = [
+    ...(isUnknown && state !== undefined ? [lastState(state, record)] : []),
+    ...(isUnknown || hasExpired ? await savedFilesOf(record) : []),
+  ]
+  if (sentences.length === 0) return error
+  if (isUnknown && state !== undefined) run.job ??= { ...recordedJob(kind, record), id, state }
+  return error.amend({ message: [error.message, ...sentences].join(' ') })
+}
+
+function lastState(state: VideoState, record: JobRecord): string {
+  const { status, progress, checked_at, expires_at } = record
+  const when = checked_at === null ? '' : `, at ${isoTime(checked_at)}`
+  const until = expires_at === null ? '' : `; it was to be kept until ${isoTime(expires_at)}`
+  return `When it was last looked up${when}, it was ${formatState({ state, status, progress })}${until}.`
+}
+
+/** Sentences that say where the videos were saved. */
+function savedFilesOf({ files }: JobRecord): Promise<string[]> {
+  return Promise.all(
+    files.map(async (path) => {
+      const isThere = (await stat(path).catch(() => undefined))?.isFile() === true
+      if (!isThere) return `A video of it was saved, and is no longer there: ${path}.`
+      const isWhole = (await describeVideoFile({ cwd: '' }, path)) !== undefined
+      return `A video of it was saved, and is still there${isWhole ? '' : ', but is damaged'}: ${path}.`
+    }),
+  )
+}
+
+/** One of several jobs that are waited for. */
+export interface AwaitedJob {
+  readonly named: NamedJob
+  readonly plan: WaitPlan
+  /** Its videos if earlier commands have saved all of them: then its gateway is not asked. */
+  readonly saved: readonly SavedVideo[] | undefined
+}
+
+/** How many jobs save their videos at the same time. */
+const savingAtOnce = 4
+
+/**
+ * Waits for several jobs at once and saves the videos of each as it completes. What becomes of one does not touch the
+ * others.
+ * @param callOf what a job that was not saved earlier needs, its gateway among it
+ * @param resume the command that waits for jobs, by their ids
+ */
+export async function waitForVideos<Job extends AwaitedJob>(
+  { listener, signal }: { readonly listener: Listener; readonly signal: AbortSignal },
+  jobs: readonly Job[],
+  callOf: (job: Job) => Call,
+  resume: (ids: readonly string[]) => NextCommand,
+): Promise<Outcome<VideosDocument>> {
+  const warnings: string[] = []
+  listener.event({ type: 'start', version: outputVersion, command: 'wait', model: null })
+  const takeTurn = createTurns(savingAtOnce)
+  const waitFor = async (job: Job): Promise<AwaitedOutcome> => {
+    const { named, plan, saved } = job
+    const event = (one: OutputEvent) => {
+      if (one.type === 'start') return
+      if (one.type !== 'warning-add') return listener.event(one)
+      const message = `${lastSegment(named.id)}: ${one.message}`
+      warnings.push(message)
+      listener.event({ ...one, message })
+    }
+    const own = { ...listener, event }
+    const outcome =
+      saved === undefined
+        ? await waitForVideo({ ...callOf(job), listener: own }, 'wait', named, { ...plan, takeTurn })
+        : reportSavedVideos(own, 'wait', named, saved, plan)
+    const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
+    if (error !== undefined && !signal.aborted && error.exit !== 'running') {
+      listener.event({ type: 'job-fail', id: named.id, code: error.code, message: error.message })
+    }
+    return { job, document: outcome.document, error }
+  }
+  const outcomes = await Promise.all(jobs.map(waitFor))
+  const document = {
+    version: outputVersion,
+    command: 'wait',
+    videos: outcomes.map(awaitedVideo),
+    warnings,
+  } as const
+  if (!signal.aborted) return { kind: 'ended', document, failure: failureOf(outcomes, resume) }
+  const reason = signal.reason as ModelgateError
+  const open = outcomes.filter(({ error }) => error !== undefined).map(({ job }) => job.named.id)
+  const next = leadTo('To continue waiting: ', resume(open))
+  return { kind: 'failed', document, error: reason.amend({ phase: 'wait', billed: 'yes', ...next }) }
+}
+
+interface AwaitedOutcome {
+  readonly job: AwaitedJob
+  readonly document: VideoDocument | undefined
+  readonly error: ModelgateError | undefined
+}
+
+/** Lets so many do their work at the same time; the others wait for their turn. */
+function createTurns(most: number) {
+  const waiting: (() => void)[] = []
+  let busy = 0
+  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    if (busy === most) await new Promise<void>((resolve) => waiting.push(resolve))
+    else busy++
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) busy--
+      else next()
+    }
+  }
+}
+
+function awaitedVideo({ job: { named }, document, error }: AwaitedOutcome): AwaitedVideo {
+  const record = named.stored?.record
+  const {
+    version: _,
+    cost: ___,
+    command: __,
+    ...known
+  } = document ?? {
+    version: outputVersion,
+    command: 'wait',
+    model: record?.model ?? null,
+    id: named.id,
+    kind: named.kind,
+    state: videoStateOf(record?.state ?? '') ?? 'unknown',
+    status: record?.status ?? null,
+    progress: record?.progress ?? null,
+    seconds: null,
+    size: null,
+    remixed_from_video_id: null,
+    created_at: record?.created_at ?? null,
+    completed_at: record?.completed_at ?? null,
+    expires_at: record?.expires_at ?? null,
+    video: null,
+    operation: null,
+    files: [],
+    failures: [],
+    mismatches: [],
+    request_id: null,
+    warnings: [],
+  }
+  return {
+    ...known,
+    error: error === undefined ? null : { code: error.code, message: error.message },
+  }
+}
+
+/** 11 if any job is still running, else the exit code that all have in common, else 12. */
+function failureOf(
+  outcomes: readonly AwaitedOutcome[],
+  resume: (ids: readonly string[]) => NextCommand,
+): ModelgateError | undefined {
+  const failed = outcomes.filter(({ error }) => error !== undefined && error.exit !== 'running')
+  const running = outcomes.filter(({ error }) => error?.exit === 'running')
+  const first = failed[0]?.error
+  const of = `of ${outcomes.length} jobs`
+  const facts = { phase: 'wait', billed: billedOf(outcomes) } as const
+  if (running.length > 0) {
+    const also = failed.length === 0 ? '' : `, and ${failed.length} failed`
+    const message = `${running.length} ${of} ${running.length === 1 ? 'is' : 'are'} still running${also}.`
+    const next = leadTo('To continue waiting: ', resume(running.map(({ job }) => job.named.id)))
+    return new ModelgateError('running', 'still_running', message, { ...facts, ...next })
+  }
+  if (first === undefined) return undefined
+  const isOneReason =
+    failed.length === outcomes.length && failed.every(({ error }) => error!.exit === first.exit)
+  return new ModelgateError(
+    isOneReason ? first.exit : 'partial',
+    'some_failed',
+    `${failed.length} ${of} failed.`,
+    facts,
+  )
+}
+
+/** The most that any of them may have cost. */
+function billedOf(outcomes: readonly AwaitedOutcome[]): Billed {
+  const all = new Set(outcomes.map(({ error }) => error?.facts.billed))
+  return all.has('yes') ? 'yes' : all.has('maybe') ? 'maybe' : 'no'
+}
