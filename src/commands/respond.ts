@@ -209,6 +209,7 @@ async function readToolAnswers(
   body: Body,
 ): Promise<readonly unknown[]> {
   const { toolOutput = [], customToolOutput = [], approve = [], deny = [], validate } = options
+  if ([toolOutput, customToolOutput, approve, deny].every(({ length }) => length === 0)) return []
   const read = (flag: string, texts: readonly string[]) =>
     allInputs(texts.map((text) => readToolOutput(context, flag, text)))
   const outputs = await read('--tool-output', toolOutput)

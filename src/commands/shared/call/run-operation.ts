@@ -9,8 +9,6 @@ import {
 import { rescueFolder } from '../../../config/paths.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Gateway, GatewayRequest } from '../../../gateway/gateway.ts'
-import type { CreatingCommand } from '../../../contract/command-inputs.ts'
-import { creatingCommands } from '../../../contract/commands.ts'
 import type { CallStart } from '../../../files/calls/call-record.ts'
 import { rootOf } from '../../../gateway/url.ts'
 import type { Gate } from '../../../output/gate.ts'
@@ -80,7 +78,7 @@ export async function runOperation<Document extends OutputDocument>(
       await printRequest(context, options, { gateway, gate, shellKey }, request, content)
       return undefined
     }
-    if (logged !== undefined) spending.call = callStart(context, options, settings, gateway, logged)
+    if (logged !== undefined) spending.call = await callStart(context, options, settings, gateway, logged)
     const began = { at: context.clock.now(), monotonic: context.clock.monotonic() }
     let reply: TextReply | undefined
     let textFile: SavedFile | undefined
@@ -129,23 +127,30 @@ export async function runOperation<Document extends OutputDocument>(
 }
 
 /** What is known of a call before its request is sent. */
-function callStart(
+async function callStart(
   context: Context,
   { sandbox }: CommonOptions,
   { profile }: Settings,
   gateway: Gateway,
   { command, model }: LoggedRequest,
-): CallStart {
+): Promise<CallStart> {
   const { terminalId: terminal } = context
-  const { path = '' } = creatingCommands[command as CreatingCommand]?.endpoint ?? {}
   return {
     command,
     cwd: workingDirectory(context),
     ...(terminal === undefined ? {} : { terminal }),
-    ...(sandbox ? { sandbox } : { origin: rootOf(gateway, path).origin }),
+    ...(sandbox ? { sandbox } : { origin: await originOf(gateway, command) }),
     ...(profile.level === 'default' ? {} : { profile: profile.value }),
     ...(model === null ? {} : { model }),
   }
+}
+
+/** Where the requests of a command go; the endpoints are loaded only where that depends on them. */
+async function originOf(gateway: Gateway, command: string): Promise<string> {
+  if (gateway.betaUrl === undefined) return gateway.baseUrl.origin
+  const { creatingCommands } = await import('../../../contract/commands.ts')
+  const endpoint = Object.entries(creatingCommands).find(([name]) => name === command)?.[1].endpoint
+  return rootOf(gateway, endpoint?.path ?? '').origin
 }
 
 /** It may have been removed meanwhile. */
