@@ -28,7 +28,7 @@ export function flagLayer(context: Context, flags: SettingFlags, problems: Probl
   return textLayer(context, 'flag', problems, (name) => {
     const { flag, kind } = settingTable[name]
     if (flag === undefined) return undefined
-    const given = flags[flag]
+    const given = flags[flag as keyof SettingFlags]
     // `respond --no-store` is a field of its request.
     const isOther = typeof given === 'boolean' && (kind as Kind<unknown>) !== boolean
     return { given: isOther ? undefined : given, location: flagName(flag) }

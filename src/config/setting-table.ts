@@ -1,5 +1,4 @@
 import type { ModelFamilies } from '../contract/known-models.ts'
-import type { DownloadHeaders, HeaderSources } from './headers.ts'
 import type { Prices } from '../cost/prices.ts'
 import { defaultMaxRetries, defaultSeconds, pollSeconds } from '../limits.ts'
 import {
@@ -20,110 +19,29 @@ import {
   retryModes,
   seconds,
   text,
-  type BaseUrls,
   type Kind,
 } from './setting-kinds.ts'
 
-/** What can be configured. Times are in seconds. */
-export interface SettingValues {
-  readonly baseUrl: string | undefined
-  readonly baseUrls: BaseUrls | undefined
-  readonly profile: string
-  readonly textModel: string | undefined
-  readonly imageModel: string | undefined
-  readonly videoModel: string | undefined
-  readonly apiKeyFile: string | undefined
-  readonly apiKeyCommand: string | undefined
-  readonly trustedOrigins: readonly string[]
-  readonly connectTimeout: number
-  /** Undefined: `defaultSeconds.firstByte`, which depends on streaming. */
-  readonly firstByteTimeout: number | undefined
-  readonly idleTimeout: number
-  readonly progressTimeout: number
-  /** For the whole call; undefined: no limit. */
-  readonly timeout: number | undefined
-  /** Before the first look-up of a job. */
-  readonly pollInterval: number
-  readonly maxRetries: number
-  readonly retry: 'never' | 'safe' | 'always'
-  readonly idempotencyHonoured: boolean
-  readonly caFile: string | undefined
-  readonly allowHttp: boolean
-  readonly outputDir: string | undefined
-  /** The families of model ids; null for a model of none. */
-  readonly families: ModelFamilies
-  /** What models cost, by the user's own words; empty where nothing is known. */
-  readonly prices: Prices
-  /** Headers that every request to the gateway has. */
-  readonly headers: HeaderSources
-  /** Headers of downloads from other origins. */
-  readonly downloadHeaders: DownloadHeaders
-  readonly quiet: boolean
-  readonly noStdin: boolean
-  /** Whether the Markdown of an answer is shown: `auto` does so on a terminal. */
-  readonly render: 'auto' | 'always' | 'never'
-  /** Where the queue of several machines is; it may hold a password. */
-  readonly queue: string | undefined
-  /** The folder or bucket that these machines share, for their files. */
-  readonly store: string | undefined
-  readonly history: 'off' | 'metadata' | 'full'
-}
-
-export type SettingName = keyof SettingValues
-
-/** The flags that are settings. Times are in seconds; numbers may still be text. */
-export interface SettingFlags {
-  readonly profile?: string | undefined
-  readonly baseUrl?: string | undefined
-  readonly apiKeyFile?: string | undefined
-  /** The model for this command, whatever its kind. */
-  readonly model?: string | undefined
-  readonly timeout?: string | number | undefined
-  readonly connectTimeout?: string | number | undefined
-  readonly firstByteTimeout?: string | number | undefined
-  readonly idleTimeout?: string | number | undefined
-  readonly progressTimeout?: string | number | undefined
-  readonly pollInterval?: string | number | undefined
-  readonly maxRetries?: string | number | undefined
-  readonly retry?: string | undefined
-  readonly caFile?: string | undefined
-  /** Lines `Name: value`. */
-  readonly header?: readonly string[] | undefined
-  readonly allowHttp?: boolean | undefined
-  readonly quiet?: boolean | undefined
-  readonly noStdin?: boolean | undefined
-  readonly render?: string | undefined
-  readonly queue?: string | undefined
-  readonly store?: string | undefined
-  /** Uses the built-in gateway; the base URL is neither used nor checked. */
-  readonly sandbox?: boolean | undefined
-}
-
-interface Row<Value> {
+/** A setting. */
+interface Row {
   /** What it is, for help and for the schema of configuration files: one clause. */
   readonly about: string
-  readonly kind: Kind<NonNullable<Value>>
-  readonly flag?: keyof SettingFlags
-  readonly default: Value
+  /** Its type; times are in seconds. */
+  readonly kind: Kind<unknown>
+  readonly flag?: string
+  readonly default: unknown
   /** A project file comes with a cloned repository: it cannot set what could leak the key or cost money. */
   readonly project: 'may set' | 'only to a trusted origin' | 'only to lower it' | 'never'
   /** Ranks a value by how much it allows; a project file may only lower it. */
-  readonly allows?: (value: NonNullable<Value>) => number
+  allows?(value: unknown): number
   /** Says of a value that allows more what it would do, before `than` and the other value. */
   readonly wouldDo?: string
   /** Joins the values of all sources, the strongest first, instead of the first source winning. */
-  readonly join?: (values: readonly NonNullable<Value>[]) => NonNullable<Value>
+  join?(values: readonly unknown[]): unknown
   /** It has no environment variable. */
   readonly onlyInFiles?: true
   /** Its values are by name, and can be set one by one. */
   readonly isMapping?: true
-}
-
-export interface SettingRow<Value> extends Row<Value> {
-  /** Its name in configuration files: `connect_timeout`. */
-  readonly file: string
-  /** `MODELGATE_CONNECT_TIMEOUT`. */
-  readonly env: string | undefined
 }
 
 /** Of two values with one name, the stronger source's. */
@@ -135,7 +53,7 @@ const noPrices: Prices = Object.freeze(Object.create(null) as Prices)
 const noHeaders = Object.freeze(Object.create(null) as Record<string, never>)
 const noFamilies: ModelFamilies = Object.freeze(Object.create(null) as ModelFamilies)
 
-const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
+const rows = {
   baseUrl: {
     about: 'address of the gateway',
     kind: text,
@@ -197,7 +115,7 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     kind: origins,
     default: [],
     project: 'never',
-    join: (lists) => [...new Set(lists.flat())],
+    join: (lists: readonly string[][]) => [...new Set(lists.flat())],
   },
   connectTimeout: {
     about: 'seconds for connecting',
@@ -210,6 +128,7 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     about: 'seconds until the first byte of a reply',
     kind: seconds,
     flag: 'firstByteTimeout',
+    // It depends on streaming: `defaultSeconds.firstByte`.
     default: undefined,
     project: 'may set',
   },
@@ -247,7 +166,7 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     flag: 'maxRetries',
     default: defaultMaxRetries,
     project: 'only to lower it',
-    allows: (retries) => retries,
+    allows: (retries: number) => retries,
     wouldDo: 'send requests more often',
   },
   retry: {
@@ -256,7 +175,7 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     flag: 'retry',
     default: 'safe',
     project: 'only to lower it',
-    allows: (mode) => retryModes.indexOf(mode),
+    allows: (mode: (typeof retryModes)[number]) => retryModes.indexOf(mode),
     wouldDo: 'send requests more often',
   },
   idempotencyHonoured: {
@@ -292,7 +211,7 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     project: 'may set',
     onlyInFiles: true,
     isMapping: true,
-    join: (mappings) => joined(mappings) as ModelFamilies,
+    join: joined,
   },
   prices: {
     about: 'what models cost, for estimates',
@@ -302,7 +221,7 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     project: 'never',
     onlyInFiles: true,
     isMapping: true,
-    join: (mappings) => joined(mappings) as Prices,
+    join: joined,
   },
   headers: {
     about: 'headers of your own for the gateway; a value may be @FILE or env:NAME',
@@ -311,7 +230,7 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     default: noHeaders,
     project: 'never',
     isMapping: true,
-    join: (mappings) => joined(mappings) as HeaderSources,
+    join: joined,
   },
   downloadHeaders: {
     about: 'headers for downloads of results, by the origin that they lie at',
@@ -320,7 +239,7 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     project: 'never',
     onlyInFiles: true,
     isMapping: true,
-    join: (mappings) => joined(mappings) as DownloadHeaders,
+    join: joined,
   },
   quiet: {
     about: 'no messages on standard error, except errors',
@@ -362,23 +281,49 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     kind: historyMode,
     default: 'full',
     project: 'only to lower it',
-    allows: (mode) => historyModes.indexOf(mode),
+    allows: (mode: (typeof historyModes)[number]) => historyModes.indexOf(mode),
     wouldDo: 'record more of a call',
   },
-}
+} as const satisfies Readonly<Record<string, Row>>
+
+type Rows = typeof rows
+export type SettingName = keyof Rows
+
+type ValueOf<Own extends Row> =
+  | (Own['kind'] extends Kind<infer Value> ? Value : never)
+  | (Own['default'] extends undefined ? undefined : never)
+
+/** What can be configured. Times are in seconds. */
+export type SettingValues = { readonly [Name in SettingName]: ValueOf<Rows[Name]> }
+
+type FlagName = Extract<Rows[SettingName], { readonly flag: string }>['flag']
+
+/**
+ * The flags that are settings, as the parser has them. With `sandbox` the built-in gateway is used: the base URL is
+ * neither used nor checked.
+ */
+export type SettingFlags = { readonly [Name in FlagName | 'sandbox']?: unknown }
 
 export const settingNames = Object.keys(rows) as SettingName[]
 
+type SettingRow<Own extends Row> = Omit<Row, keyof Own> &
+  Own & {
+    /** Its name in configuration files: `connect_timeout`. */
+    readonly file: string
+    /** `MODELGATE_CONNECT_TIMEOUT`. */
+    readonly env: string | undefined
+  }
+
 /** Every setting. `connectTimeout` is `connect_timeout` in a file and `MODELGATE_CONNECT_TIMEOUT` in the environment. */
 export const settingTable = Object.fromEntries(
-  settingNames.map((name) => {
+  Object.entries<Row>(rows).map(([name, row]) => {
     const file = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-    const env = rows[name].onlyInFiles ? undefined : `MODELGATE_${file.toUpperCase()}`
-    return [name, { ...rows[name], file, env }]
+    const env = row.onlyInFiles ? undefined : `MODELGATE_${file.toUpperCase()}`
+    return [name, { ...row, file, env }]
   }),
-) as unknown as { readonly [Name in SettingName]: SettingRow<SettingValues[Name]> }
+) as { readonly [Name in SettingName]: SettingRow<Rows[Name]> }
 
 /** As the user types it: `baseUrl` is `--base-url`. */
-export function flagName(flag: keyof SettingFlags): string {
+export function flagName(flag: string): string {
   return `--${flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }

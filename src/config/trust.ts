@@ -2,7 +2,7 @@ import { existsSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { ConfigError } from '../errors.ts'
 import type { Setting } from './layers.ts'
-import { flagName, settingTable, type SettingName, type SettingRow } from './setting-table.ts'
+import { flagName, settingTable, type SettingName } from './setting-table.ts'
 
 /**
  * Rejects a base URL from a project file unless the user trusts it: a cloned repository must not redirect the key.
@@ -93,9 +93,8 @@ export function checkNotRaised(
   own: Setting<unknown>,
   userFile: string,
 ): void {
-  // The table checks the function against the type of its own setting.
-  const { file, env, flag, allows, wouldDo = '' } = settingTable[name] as SettingRow<unknown>
-  const allowance = ({ value }: Setting<unknown>) => allows?.(value as NonNullable<unknown>) ?? 0
+  const { file, env, flag, allows, wouldDo = '' } = settingTable[name]
+  const allowance = ({ value }: Setting<unknown>) => allows?.(value as never) ?? 0
   if (allowance(chosen) <= allowance(own)) return
   const flagText = flag === undefined ? '' : `, or use ${flagName(flag)}`
   throw new ConfigError(
