@@ -72,26 +72,7 @@ function maxTokens(body: Body): number | null {
 }
 
 /** An answer that is being received: what has come of it, and what is reported of it. */
-export interface TextRun {
-  readonly decoder: TextDecoder
-  readonly receiver: TextReceiver
-  /** Reports that the command begins. */
-  begin(): void
-  warn(message: string): void
-  /** The response was seen in this state, while there is no answer that tells it. */
-  saw(state: ResponseState): void
-  /** Checks an answer that has come whole. @throws ModelgateError for what is wrong with it */
-  finish(): Promise<void>
-  document(): TextDocument
-  /**
-   * Turns what is thrown into the outcome of the operation.
-   * @param work gives the failure that the state of the response amounts to, if that is what was asked for
-   */
-  settle(
-    work: () => Promise<ModelgateError | void>,
-    amend?: (error: ModelgateError) => ModelgateError | Promise<ModelgateError>,
-  ): Promise<Outcome<TextDocument>>
-}
+export type TextRun = ReturnType<typeof beginAnswer>
 
 export type AnswerFacts = Pick<TextRequest, 'model' | 'answerSchema' | 'createDecoder' | 'warnings'> & {
   readonly command: TextDocument['command']
@@ -104,11 +85,7 @@ export type AnswerFacts = Pick<TextRequest, 'model' | 'answerSchema' | 'createDe
 }
 
 /** Prepares to receive an answer. */
-export function beginAnswer(
-  call: Call,
-  facts: AnswerFacts,
-  { folder, keepsResponse, strict }: TextPlan,
-): TextRun {
+export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsResponse, strict }: TextPlan) {
   const { listener, redactor } = call
   const { command, model, answerSchema, isRest, isSilent } = facts
   const files: SavedFile[] = []
@@ -174,39 +151,47 @@ export function beginAnswer(
     const reply = hasReplied ? decoder.reply() : undefined
     if (reply !== undefined) listener.reply?.(reply)
   }
+  const receiver: TextReceiver = {
+    raw: listener.raw,
+    async flush() {
+      await images?.saved()
+      await listener.flush()
+    },
+    replied(id) {
+      hasReplied = true
+      requestId = id
+    },
+  }
   return {
     decoder,
-    receiver: {
-      raw: listener.raw,
-      async flush() {
-        await images?.saved()
-        await listener.flush()
-      },
-      replied(id) {
-        hasReplied = true
-        requestId = id
-      },
-    },
-    begin() {
+    receiver,
+    /** Reports that the command begins. */
+    begin(): void {
       listener.event({ type: 'start', version: outputVersion, command, model })
       for (const message of facts.warnings) warn(message)
     },
     warn,
-    saw: (state) => void (seen = state),
-    async finish() {
+    /** The response was seen in this state, while there is no answer that tells it. */
+    saw: (state: ResponseState) => void (seen = state),
+    /** Checks an answer that has come whole. @throws ModelgateError for what is wrong with it */
+    async finish(): Promise<void> {
       await images?.saved()
       checkFinish(decoder, strict, warn)
       await answerSchema?.check(decoder.result().text)
       const unsaved = images?.failure(hasWords(decoder))
       if (unsaved !== undefined) throw unsaved
     },
-    document,
-    settle: (work, amend = (error) => error) =>
+    /** Turns what is thrown into the outcome of the operation. */
+    settle: (
+      work: () => Promise<void>,
+      amend: (error: ModelgateError) => ModelgateError,
+    ): Promise<Outcome<TextDocument>> =>
       settle(
         call,
         async () => {
           try {
-            return (await work()) ?? undefined
+            await work()
+            return undefined
           } finally {
             reportReply()
           }

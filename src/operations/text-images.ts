@@ -7,20 +7,7 @@ import type { Call } from './operation.ts'
 
 export type ImageData = Extract<TextEvent, { type: 'image-data' }>
 
-/** Saves the media in a text reply, in order. */
-export interface ImageSaver {
-  add(image: ImageData): void
-  /**
-   * Resolves when everything added so far has been written or has failed; failures are reported, and the reply
-   * continues.
-   */
-  saved(): Promise<void>
-  /**
-   * The failure for images that could not be saved or were damaged: exit 12 if others were saved, else 10 or 8.
-   * @param hasWords whether the reply contains anything besides images
-   */
-  failure(hasWords: boolean): ModelgateError | undefined
-}
+export type ImageSaver = ReturnType<typeof createImageSaver>
 
 export interface ImageSaverOptions {
   readonly folder: string
@@ -32,14 +19,14 @@ export interface ImageSaverOptions {
 }
 
 /**
- * Files are named after the response and never overwrite anything. Previews are not kept, since the whole image
+ * Saves the media in a text reply, in order. Files are named after the response and never overwrite anything. Previews are not kept, since the whole image
  * follows. An image that cannot be written has been paid for, so it is saved in the rescue folder. Unreadable data is
  * not saved, and incomplete data is kept as `NAME.damaged.EXT`; the rest of the reply is unaffected.
  */
 export function createImageSaver(
   { context, rescueFolder }: Pick<Call, 'context' | 'rescueFolder'>,
   { folder, responseId, onSaved, onWarning }: ImageSaverOptions,
-): ImageSaver {
+) {
   let waiting: ImageData[] = []
   let count = 0
   let savedCount = 0
@@ -57,10 +44,11 @@ export function createImageSaver(
     fail(broken('An image of the reply is not valid base64 and is not saved.'))
   }
   return {
-    add(image) {
+    add(image: ImageData): void {
       if (!image.partial) waiting.push(image)
     },
-    async saved() {
+    /** Resolves when everything added so far has been written or has failed, which is reported. */
+    async saved(): Promise<void> {
       if (waiting.length === 0) return
       const images = waiting
       waiting = []
@@ -97,7 +85,11 @@ export function createImageSaver(
         }, fail)
       }
     },
-    failure(hasWords) {
+    /**
+     * The failure for images that could not be saved or were damaged: exit 12 if others were saved, else 10 or 8.
+     * @param hasWords whether the reply contains anything besides images
+     */
+    failure(hasWords: boolean): ModelgateError | undefined {
       const [first] = failures
       if (first === undefined) return undefined
       const isBroken = first.exit === 'contract'
