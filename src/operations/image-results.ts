@@ -27,215 +27,187 @@ import { absoluteUrl } from '../gateway/download/download.ts'
 type StoredImage = SavedImage & { readonly content?: readonly Uint8Array[] }
 
 /** The results of a request so far. Images are numbered from 1, like their files. */
-export interface ImageResults {
-  readonly clock: Clock
-  readonly listener: Call['listener']
+export class ImageResults {
   readonly request: ImageRequest
-  /** What has been reported so far. */
-  document: ImageDocument
+  readonly #clock: Clock
+  readonly #listener: Call['listener']
+  readonly #command: ImageDocument['command']
+  readonly #files: SavedImage[] = []
+  readonly #partials: ImageDocument['partials'][number][] = []
+  readonly #warnings: string[] = []
+  readonly links: ImageDocument['links'][number][] = []
+  readonly failures: ImageDocument['failures'][number][] = []
+  mismatches: readonly Mismatch[] = []
   /** Undefined until the reply has begun. */
   requestId: string | null | undefined
   /** How many images or URLs the reply contains, including those that are not kept. */
-  total: number
+  total = 0
   /** What the reply says about complete images, by position. */
-  readonly received: ReceivedImage[]
+  readonly received: ReceivedImage[] = []
   /** What the messages of the reply have reported so far: the last one counts. */
-  usage: unknown
-  response: unknown
-  readonly saved: Map<number, StoredImage>
-  readonly remote: RemoteImage[]
+  usage: unknown = null
+  response: unknown = null
+  readonly saved = new Map<number, StoredImage>()
+  readonly remote: RemoteImage[] = []
   /** Whether an image that failed can still be fetched, and the command that does it. */
-  hasUnfetched: boolean
+  hasUnfetched = false
   next: NextCommand | undefined
   /** Why images were saved in the rescue folder; each is also a failure. */
-  readonly rescued: FileError[]
+  readonly rescued: FileError[] = []
   /** The numbers of images that are kept with a warning: not verified, or of another type than their name says. */
-  readonly doubts: Set<number>
+  readonly doubts = new Set<number>()
   /** Images in files, new and existing, that are still to be reported. */
   readonly unreported: Map<number, SavedImage>
-}
 
-export function createImageResults(
-  { context, listener }: Pick<Call, 'context' | 'listener'>,
-  request: ImageRequest,
-  command: ImageDocument['command'] = request.command,
-): ImageResults {
-  const { model } = request
-  return {
-    clock: context.clock,
-    listener,
-    request,
-    document: {
+  constructor(
+    { context, listener }: Pick<Call, 'context' | 'listener'>,
+    request: ImageRequest,
+    command: ImageDocument['command'] = request.command,
+  ) {
+    this.request = request
+    this.#clock = context.clock
+    this.#listener = listener
+    this.#command = command
+    this.unreported = new Map(request.existing.map(({ index, file }) => [index, file]))
+  }
+
+  /** @param isShown false for what the error of the operation says */
+  report(event: OutputEvent, isShown = true): void {
+    if (event.type === 'image-save') this.#files.push(event.file)
+    else if (event.type === 'image-partial' && event.file !== null) this.#partials.push(event.file)
+    else if (event.type === 'image-link') this.links.push(event.link)
+    else if (event.type === 'image-fail') this.failures.push(event.failure)
+    else if (event.type === 'warning-add') this.#warnings.push(event.message)
+    if (isShown) this.#listener.event(event)
+  }
+
+  document(): ImageDocument {
+    return {
       version: outputVersion,
-      command,
-      model,
-      files: [],
-      usage: null,
+      command: this.#command,
+      model: this.request.model,
+      files: this.#files,
+      usage: readImageUsage(this.usage),
       cost: null,
-      request_id: null,
-      response: null,
-      partials: [],
-      links: [],
-      failures: [],
-      mismatches: [],
-      warnings: [],
-    },
-    requestId: undefined,
-    total: 0,
-    received: [],
-    usage: null,
-    response: null,
-    saved: new Map(),
-    remote: [],
-    hasUnfetched: false,
-    next: undefined,
-    rescued: [],
-    doubts: new Set(),
-    unreported: new Map(request.existing.map(({ index, file }) => [index, file])),
-  }
-}
-
-/** The document with what an event adds to it. */
-function withEvent(document: ImageDocument, event: OutputEvent): ImageDocument {
-  const { files, partials, links, failures, warnings } = document
-  switch (event.type) {
-    case 'image-save':
-      return { ...document, files: [...files, event.file] }
-    case 'image-partial':
-      return event.file === null ? document : { ...document, partials: [...partials, event.file] }
-    case 'image-link':
-      return { ...document, links: [...links, event.link] }
-    case 'image-fail':
-      return { ...document, failures: [...failures, event.failure] }
-    case 'warning-add':
-      return { ...document, warnings: [...warnings, event.message] }
-    default:
-      return document
-  }
-}
-
-/** @param isShown false for what the error of the operation says */
-export function report(results: ImageResults, event: OutputEvent, isShown = true): void {
-  results.document = withEvent(results.document, event)
-  if (isShown) results.listener.event(event)
-}
-
-/** The number of the image at a position of the reply, which may contain more than were requested. */
-function numberAt({ wanted }: ImageRequest, position: number): number {
-  return wanted[position] ?? Math.max(...wanted) + position - wanted.length + 1
-}
-
-/**
- * How many images to keep: as many as were requested, or as one request can produce. Extra images may have been
- * billed, but no gateway may fill a folder.
- */
-export function maxKept({ wanted }: ImageRequest): number {
-  return Math.max(wanted.length, maxImages)
-}
-
-export function startImages(results: ImageResults): void {
-  const { command, model } = results.document
-  report(results, { type: 'start', version: outputVersion, command, model })
-}
-
-export function warn(results: ImageResults, message: string): void {
-  report(results, { type: 'warning-add', message })
-}
-
-function doubt(results: ImageResults, index: number, message: string): void {
-  results.doubts.add(index)
-  warn(results, message)
-}
-
-export function failImage(
-  results: ImageResults,
-  index: number,
-  { code, message, facts }: ModelgateError,
-): void {
-  const { wanted } = results.request
-  // Extra images are not missing.
-  if (!wanted.includes(index)) return warn(results, message)
-  const failure = { index, code, message, rescued: facts.rescued?.[0] ?? null }
-  // A single image is reported by the error of the operation.
-  report(results, { type: 'image-fail', failure }, wanted.length > 1 || failure.rescued === null)
-}
-
-/** The requested images that have neither come nor failed. */
-export function missingImages({ request, saved, received, document }: ImageResults): number[] {
-  const known = [...document.links, ...document.failures].map(({ index }) => index)
-  const inReply = received.map(({ index }) => numberAt(request, index))
-  const settled = new Set([...saved.keys(), ...inReply, ...known])
-  return request.wanted.filter((index) => !settled.has(index))
-}
-
-/** When the addresses of a reply that comes now expire: Unix time in seconds. */
-function expiry(clock: Clock): number {
-  return Math.floor(clock.now() / 1000) + urlLifetimeMinutes * 60
-}
-
-/** The results at addresses, as they go on record. */
-export function remoteImages(
-  { clock, request, requestId = null, usage, response, remote }: ImageResults,
-  origin: string,
-): MadeImages {
-  const model = stringOf(objectOf(response)['model']) ?? request.model
-  return {
-    origin,
-    expires_at: expiry(clock),
-    images: remote,
-    model,
-    request_id: requestId,
-    usage: usage ?? null,
-  }
-}
-
-/** Adds a result that is not downloaded. @param isShown false for one whose failure says it */
-export function addLink(results: ImageResults, { index, url }: RemoteImage, isShown: boolean): void {
-  report(results, { type: 'image-link', link: { index, url, expires_at: expiry(results.clock) } }, isShown)
-}
-
-/** How many images there are to be, with those that exist already. */
-function imageCount({ wanted, existing }: ImageRequest): number {
-  return wanted.length + existing.length
-}
-
-/**
- * Reports the files that have not been reported yet.
- * @param last number of the last image to report, if more are expected
- */
-export function reportFiles(results: ImageResults, last = Infinity): void {
-  const { request, received, unreported } = results
-  for (const [index, stored] of [...unreported].sort(([a], [b]) => a - b)) {
-    if (index > last) break
-    unreported.delete(index)
-    const said = received.find((image) => numberAt(request, image.index) === index)
-    const file = { ...stored, revised_prompt: said?.revised_prompt ?? null }
-    report(results, { type: 'image-save', index, count: imageCount(request), file })
-    const promised = mediaTypeOfName(file.path)
-    // What was asked for is compared in the end.
-    if (!file.existing && promised === `image/${String(request.body['output_format'])}`) continue
-    if (promised !== undefined && promised !== `image/${file.format}`) {
-      const named = promised.replace(/^image\//, '')
-      const content = file.format === 'bin' ? 'an unknown format' : `a ${file.format} image`
-      const message = `${file.path} contains ${content}, although its name says ${named}.`
-      if (file.existing) warn(results, message)
-      else doubt(results, index, message)
+      request_id: this.requestId ?? null,
+      response: this.response,
+      partials: this.#partials,
+      links: this.links,
+      failures: this.failures,
+      mismatches: this.mismatches,
+      warnings: this.#warnings,
     }
   }
-}
 
-/** Compares the images that came with the request. */
-export async function compareImages(results: ImageResults, cwd: string): Promise<void> {
-  const { saved, request, response } = results
-  const mismatches: Mismatch[] = []
-  for (const [index, image] of [...saved].sort(([a], [b]) => a - b)) {
-    const { content, path } = image
-    const read = async () =>
-      content === undefined ? readFile(resolve(cwd, path)).catch(() => undefined) : Buffer.concat(content)
-    const found = await imageDifferences(request.body, image, objectOf(response), read)
-    mismatches.push(...found.map((one) => ({ index, ...one })))
+  /** The number of the image at a position of the reply, which may contain more than were requested. */
+  numberAt(position: number): number {
+    const { wanted } = this.request
+    return wanted[position] ?? Math.max(...wanted) + position - wanted.length + 1
   }
-  results.document = { ...results.document, mismatches }
+
+  /**
+   * How many images to keep: as many as were requested, or as one request can produce. Extra images may have been
+   * billed, but no gateway may fill a folder.
+   */
+  get maxKept(): number {
+    return Math.max(this.request.wanted.length, maxImages)
+  }
+
+  /** How many images there are to be, with those that exist already. */
+  get count(): number {
+    return this.request.wanted.length + this.request.existing.length
+  }
+
+  start(): void {
+    const { model } = this.request
+    this.report({ type: 'start', version: outputVersion, command: this.#command, model })
+  }
+
+  warn(message: string): void {
+    this.report({ type: 'warning-add', message })
+  }
+
+  doubt(index: number, message: string): void {
+    this.doubts.add(index)
+    this.warn(message)
+  }
+
+  fail(index: number, { code, message, facts }: ModelgateError): void {
+    const { wanted } = this.request
+    // Extra images are not missing.
+    if (!wanted.includes(index)) return this.warn(message)
+    const failure = { index, code, message, rescued: facts.rescued?.[0] ?? null }
+    // A single image is reported by the error of the operation.
+    this.report({ type: 'image-fail', failure }, wanted.length > 1 || failure.rescued === null)
+  }
+
+  /** The requested images that have neither come nor failed. */
+  missing(): number[] {
+    const known = [...this.links, ...this.failures].map(({ index }) => index)
+    const inReply = this.received.map(({ index }) => this.numberAt(index))
+    const settled = new Set([...this.saved.keys(), ...inReply, ...known])
+    return this.request.wanted.filter((index) => !settled.has(index))
+  }
+
+  /** When the addresses of a reply that comes now expire: Unix time in seconds. */
+  #expiry(): number {
+    return Math.floor(this.#clock.now() / 1000) + urlLifetimeMinutes * 60
+  }
+
+  /** The results at addresses, as they go on record. */
+  made(origin: string): MadeImages {
+    return {
+      origin,
+      expires_at: this.#expiry(),
+      images: this.remote,
+      model: stringOf(objectOf(this.response)['model']) ?? this.request.model,
+      request_id: this.requestId ?? null,
+      usage: this.usage ?? null,
+    }
+  }
+
+  /** Adds a result that is not downloaded. @param isShown false for one whose failure says it */
+  addLink({ index, url }: RemoteImage, isShown: boolean): void {
+    this.report({ type: 'image-link', link: { index, url, expires_at: this.#expiry() } }, isShown)
+  }
+
+  /**
+   * Reports the files that have not been reported yet.
+   * @param last number of the last image to report, if more are expected
+   */
+  reportFiles(last = Infinity): void {
+    const { request, received, unreported } = this
+    for (const [index, stored] of [...unreported].sort(([a], [b]) => a - b)) {
+      if (index > last) break
+      unreported.delete(index)
+      const said = received.find((image) => this.numberAt(image.index) === index)
+      const file = { ...stored, revised_prompt: said?.revised_prompt ?? null }
+      this.report({ type: 'image-save', index, count: this.count, file })
+      const promised = mediaTypeOfName(file.path)
+      // What was asked for is compared in the end.
+      if (!file.existing && promised === `image/${String(request.body['output_format'])}`) continue
+      if (promised !== undefined && promised !== `image/${file.format}`) {
+        const named = promised.replace(/^image\//, '')
+        const content = file.format === 'bin' ? 'an unknown format' : `a ${file.format} image`
+        const message = `${file.path} contains ${content}, although its name says ${named}.`
+        if (file.existing) this.warn(message)
+        else this.doubt(index, message)
+      }
+    }
+  }
+
+  /** Compares the images that came with the request. */
+  async compare(cwd: string): Promise<void> {
+    const mismatches: Mismatch[] = []
+    for (const [index, image] of [...this.saved].sort(([a], [b]) => a - b)) {
+      const { content, path } = image
+      const read = async () =>
+        content === undefined ? readFile(resolve(cwd, path)).catch(() => undefined) : Buffer.concat(content)
+      const found = await imageDifferences(this.request.body, image, objectOf(this.response), read)
+      mismatches.push(...found.map((one) => ({ index, ...one })))
+    }
+    this.mismatches = mismatches
+  }
 }
 
 function readImageUsage(value: unknown): ImageUsage | null {
@@ -249,14 +221,8 @@ function readImageUsage(value: unknown): ImageUsage | null {
   }
 }
 
-export function imageDocument({ document, requestId = null, usage, response }: ImageResults): ImageDocument {
-  return { ...document, usage: readImageUsage(usage), request_id: requestId, response }
-}
-
 /** Shows images as they arrive. */
-export interface ImageViewer {
-  show(image: ShownImage): Promise<void>
-}
+export type ImageViewer = (image: ShownImage) => Promise<void>
 
 export type ShownImage = {
   /** Number of the image, from 1. */
@@ -268,28 +234,23 @@ export type ShownImage = {
   readonly partials: number | null
 } & ({ readonly path: string } | { readonly bytes: Uint8Array })
 
-/** Writes the images of one reply. */
-export interface ImageWriters {
-  readonly receiver: ImageReceiver
-  /** A writer for an image that is downloaded. */
-  openDownload(index: number): DownloadWriter
-}
+export type ImageWriters = ReturnType<typeof createImageWriters>
 
 /** A writer that can look at what has come, so that a download can be tried again. */
 type DownloadWriter = ImageWriter & DownloadSink
 
-/** An image gets its final name only after it has been received completely and verified. */
+/** Writes the images of one reply. An image gets its final name only after it has been received completely and verified. */
 export function createImageWriters(
   { context, gateway, listener, redactor, rescueFolder }: Call,
   results: ImageResults,
   { force = false, savePartials, relay }: ImagePlan,
   viewer: ImageViewer | undefined,
-): ImageWriters {
+) {
   const { request } = results
   const { outputs, wanted } = request
-  const kept = maxKept(request)
+  const kept = results.maxKept
   const partials = countOf(request.body['partial_images'])
-  const counts = { count: imageCount(request), partials }
+  const counts = { count: results.count, partials }
   let partialCount = 0
 
   const pathFor = (index: number, partial?: number) => (extension: string) =>
@@ -302,7 +263,7 @@ export function createImageWriters(
       rescueFolder,
       renamed(planned, saved) {
         // A generated name may be replaced without a warning.
-        if (!outputs.isAutomatic) warn(results, `${planned} was taken meanwhile; the image is in ${saved}.`)
+        if (!outputs.isAutomatic) results.warn(`${planned} was taken meanwhile; the image is in ${saved}.`)
       },
     })
 
@@ -326,15 +287,15 @@ export function createImageWriters(
         const image = { ...saved, revised_prompt: null, existing: false }
         const isStreamed = toStream && rescued === undefined
         if (!image.verified)
-          doubt(results, index, unverifiedNote('image', isStreamed ? 'what was written' : image.path))
+          results.doubt(index, unverifiedNote('image', isStreamed ? 'what was written' : image.path))
         if (rescued !== undefined) {
           results.rescued.push(rescued)
-          return failImage(results, index, rescued)
+          return results.fail(index, rescued)
         }
         results.saved.set(index, isStreamed ? { ...image, content } : image)
         if (isStreamed) return
         results.unreported.set(index, image)
-        await viewer?.show({ index, partial: null, ...counts, path: image.path })
+        await viewer?.({ index, partial: null, ...counts, path: image.path })
       },
     }
   }
@@ -349,7 +310,7 @@ export function createImageWriters(
     const giveUp = async (reason: string) => {
       isGivenUp = true
       await file.discard()
-      warn(results, `Preview ${partial + 1} is not kept: ${reason}`)
+      results.warn(`Preview ${partial + 1} is not kept: ${reason}`)
     }
     const attempt = async (step: () => Promise<void>) => {
       if (isGivenUp) return
@@ -369,8 +330,8 @@ export function createImageWriters(
           if (damage !== undefined) return giveUp(`${damage}.`)
           const { path, bytes, sha256, mime_type } = await file.commit()
           const saved = { path, bytes, sha256, mime_type }
-          report(results, { type: 'image-partial', index, partial, ...counts, file: saved })
-          await viewer?.show({ index, partial, ...counts, path })
+          results.report({ type: 'image-partial', index, partial, ...counts, file: saved })
+          await viewer?.({ index, partial, ...counts, path })
         }),
       async commitDamaged() {
         await file.discard()
@@ -387,8 +348,8 @@ export function createImageWriters(
       ...discardingWriter,
       write: async (bytes) => void (viewer === undefined || chunks.push(Buffer.from(bytes))),
       async commit() {
-        report(results, { type: 'image-partial', index, partial, ...counts, file: null })
-        await viewer?.show({ index, partial, ...counts, bytes: Buffer.concat(chunks) })
+        results.report({ type: 'image-partial', index, partial, ...counts, file: null })
+        await viewer?.({ index, partial, ...counts, bytes: Buffer.concat(chunks) })
       },
     }
   }
@@ -397,9 +358,9 @@ export function createImageWriters(
   const isLeftOut = (position: number) => {
     results.total = Math.max(results.total, position + 1)
     if (position >= kept) return true
-    const index = numberAt(request, position)
+    const index = results.numberAt(position)
     if (!outputs.toStandardOutput || index === wanted[0]) return false
-    warn(results, `Image ${index} was not requested and is not written: -o - takes one image.`)
+    results.warn(`Image ${index} was not requested and is not written: -o - takes one image.`)
     return true
   }
 
@@ -410,7 +371,7 @@ export function createImageWriters(
     usage: (usage) => void (results.usage = usage),
     async open({ index: position, partial }) {
       if (relay !== undefined) return discardingWriter
-      const index = numberAt(request, position)
+      const index = results.numberAt(position)
       if (partial === null) return isLeftOut(position) ? discardingWriter : openImage(index)
       const isKept = savePartials && ++partialCount <= kept * maxPartialImages
       return isKept ? openPartial(index, partial) : showPartial(index, partial)
@@ -421,15 +382,15 @@ export function createImageWriters(
     },
     async received(image) {
       results.received.push(image)
-      const number = numberAt(request, image.index)
+      const number = results.numberAt(image.index)
       // Wait until earlier images, which may still be downloading, have been reported.
-      if (results.remote.every(({ index }) => index > number)) reportFiles(results, number)
+      if (results.remote.every(({ index }) => index > number)) results.reportFiles(number)
     },
     url({ index: position, url }) {
       if (isLeftOut(position)) return
-      results.remote.push({ index: numberAt(request, position), url: absoluteUrl(url, gateway) })
+      results.remote.push({ index: results.numberAt(position), url: absoluteUrl(url, gateway) })
     },
-    failed: ({ index, error }) => failImage(results, numberAt(request, index), error),
+    failed: ({ index, error }) => results.fail(results.numberAt(index), error),
   }
-  return { receiver, openDownload: openImage }
+  return { receiver, openImage }
 }

@@ -5,24 +5,7 @@ import type { ImageReceiver } from '../gateway/images/image-receiver.ts'
 import { receiveImages } from '../gateway/images/receive-images.ts'
 import { imageGatewayRequest, type ImagePlan, type ImageRequest, type ReplySink } from './image-request.ts'
 import type { MadeImages, RemoteImage } from '../files/calls/job-record.ts'
-import {
-  addLink,
-  compareImages,
-  createImageResults,
-  failImage,
-  imageDocument,
-  maxKept,
-  missingImages,
-  report,
-  reportFiles,
-  startImages,
-  warn,
-  type ImageResults,
-  createImageWriters,
-  type ImageViewer,
-  type ImageWriters,
-  remoteImages,
-} from './image-results.ts'
+import { createImageWriters, ImageResults, type ImageViewer, type ImageWriters } from './image-results.ts'
 import { mismatchError } from './mismatch.ts'
 import { countMismatch, settle, type Call, type Outcome } from './operation.ts'
 import { leadTo, type NextCommand } from '../files/next-command.ts'
@@ -38,11 +21,11 @@ export async function makeImages(
   viewer?: ImageViewer,
 ): Promise<Outcome<ImageDocument>> {
   const { gateway } = call
-  const results = createImageResults(call, request)
+  const results = new ImageResults(call, request)
   const writers = createImageWriters(call, results, plan, viewer)
   const work = async () => {
-    startImages(results)
-    for (const message of request.warnings) warn(results, message)
+    results.start()
+    for (const message of request.warnings) results.warn(message)
     // Now, because the new images may replace the source files.
     const inputs = plan.sidecar ? await digestSources(request) : []
     const broken = await receive(call, results, writers.receiver)
@@ -50,16 +33,16 @@ export async function makeImages(
     if (broken !== undefined && gateway.signal.aborted) throw withAddresses(broken, results)
     if (!plan.download && plan.relay === undefined) listLinks(results)
     if (plan.download && results.remote.length > 0) {
-      results.next = (await plan.onMade?.(remoteImages(results, gateway.baseUrl.origin))) ?? undefined
+      results.next = (await plan.onMade?.(results.made(gateway.baseUrl.origin))) ?? undefined
       await downloadImages(gateway, results, writers, plan)
     }
-    reportFiles(results)
+    results.reportFiles()
     if (plan.sidecar) await writeSidecars(call, results, inputs, plan)
     const { total } = results
-    const kept = plan.relay === undefined ? maxKept(request) : total
+    const kept = plan.relay === undefined ? results.maxKept : total
     // Of an image that was not requested `-o -` has its own warning.
     if (total > (request.outputs.toStandardOutput ? kept : request.wanted.length)) {
-      warn(results, countMismatch(total, request.wanted.length, 'image', Math.min(total, kept)))
+      results.warn(countMismatch(total, request.wanted.length, 'image', Math.min(total, kept)))
     }
     failMissing(results, broken)
     throwRescued(results)
@@ -68,9 +51,9 @@ export async function makeImages(
   return settle(
     call,
     work,
-    () => imageDocument(results),
+    () => results.document(),
     (error) => {
-      reportFiles(results)
+      results.reportFiles()
       const known = afterSending(error, results.requestId !== undefined)
       // Some hints say what --raw would show.
       const isShown = plan.relay === undefined || !known.facts.hint?.includes('--raw')
@@ -90,21 +73,21 @@ export async function fetchImages(
   made: MadeImages,
   next?: NextCommand,
 ): Promise<Outcome<ImageDocument>> {
-  const results = createImageResults(call, request, 'wait')
+  const results = new ImageResults(call, request, 'wait')
   Object.assign(results, { next, requestId: made.request_id, usage: made.usage, total: made.images.length })
   results.remote.push(...made.images)
   const writers = createImageWriters(call, results, plan, undefined)
   const work = async () => {
-    startImages(results)
+    results.start()
     await downloadImages(call.gateway, results, writers, plan, made.expires_at)
-    reportFiles(results)
+    results.reportFiles()
     failMissing(results)
     return await judge(call, results, plan)
   }
   return settle(
     call,
     work,
-    () => imageDocument(results),
+    () => results.document(),
     (error) => error,
   )
 }
@@ -115,11 +98,11 @@ async function judge(
   results: ImageResults,
   { acceptMismatch, strict }: ImagePlan,
 ): Promise<ModelgateError | undefined> {
-  await compareImages(results, context.cwd)
-  if (results.document.failures.length > 0) return someFailed(results)
+  await results.compare(context.cwd)
+  if (results.failures.length > 0) return someFailed(results)
   const mismatch = acceptMismatch
     ? undefined
-    : mismatchError('image', results.document.mismatches, (index) => {
+    : mismatchError('image', results.mismatches, (index) => {
         const image = results.saved.get(index)
         return image?.content === undefined ? image?.path : undefined
       })
@@ -132,11 +115,11 @@ export function takeExistingImages(
   call: Pick<Call, 'context' | 'listener'>,
   request: ImageRequest,
 ): Outcome<ImageDocument> {
-  const results = createImageResults(call, request)
-  startImages(results)
-  reportFiles(results)
-  report(results, { type: 'warning-add', message: 'All files already exist; nothing was sent.' }, false)
-  return { kind: 'ended', document: imageDocument(results) }
+  const results = new ImageResults(call, request)
+  results.start()
+  results.reportFiles()
+  results.report({ type: 'warning-add', message: 'All files already exist; nothing was sent.' }, false)
+  return { kind: 'ended', document: results.document() }
 }
 
 function wireRequest({ gateway, listener }: Call, request: ImageRequest) {
@@ -161,9 +144,9 @@ async function receive(
 }
 
 function listLinks(results: ImageResults): void {
-  for (const image of results.remote) addLink(results, image, true)
+  for (const image of results.remote) results.addLink(image, true)
   if (results.saved.size > 0) {
-    warn(results, 'The gateway sent the image itself in place of a URL, so it was saved.')
+    results.warn('The gateway sent the image itself in place of a URL, so it was saved.')
   }
 }
 
@@ -171,7 +154,7 @@ function listLinks(results: ImageResults): void {
 async function endRelay(relay: ReplySink, results: ImageResults, broken: ModelgateError | undefined) {
   await relay.commit().catch((error: unknown) => {
     if (broken === undefined || !(error instanceof Error)) throw error
-    warn(results, error.message)
+    results.warn(error.message)
   })
 }
 
@@ -182,24 +165,24 @@ async function endRelay(relay: ReplySink, results: ImageResults, broken: Modelga
  */
 function failMissing(results: ImageResults, broken?: ModelgateError): void {
   const { wanted } = results.request
-  const missing = missingImages(results)
+  const missing = results.missing()
   if (broken !== undefined) {
     const isAnswer = broken.exit === 'contract' || broken.exit === 'failed'
     if (!isAnswer || missing.length === wanted.length) throw broken
   }
   const message = `The gateway sent only ${wanted.length - missing.length} of ${wanted.length} images.`
   const error = broken ?? new GenerationError('nothing_generated', message)
-  for (const index of missing) failImage(results, index, error)
+  for (const index of missing) results.fail(index, error)
 }
 
 /** @throws the first error if no image was saved: it is then the error of the operation */
-function throwRescued({ rescued, saved, document: { links } }: ImageResults): void {
+function throwRescued({ rescued, saved, links }: ImageResults): void {
   const [first] = rescued
   if (first === undefined || saved.size + links.length > 0) return
   throw first.amend({ rescued: rescued.flatMap(({ facts }) => facts.rescued ?? []) })
 }
 
-function someFailed({ document: { failures }, request, hasUnfetched, next }: ImageResults): ModelgateError {
+function someFailed({ failures, request, hasUnfetched, next }: ImageResults): ModelgateError {
   const rescued = failures.flatMap((failure) => failure.rescued ?? [])
   const message = `${failures.length} of ${request.wanted.length} images failed.`
   const error = new ModelgateError('partial', 'some_failed', message, {
@@ -254,9 +237,9 @@ async function writeSidecars(
   inputs: readonly InputDigest[],
   { force = false }: ImagePlan,
 ): Promise<void> {
-  const { requestId = null, request, document } = results
+  const { requestId = null, request } = results
   const { prompt: _, model: __, ...parameters } = request.body
-  for (const { revised_prompt, existing, ...output } of document.files) {
+  for (const { revised_prompt, existing, ...output } of results.document().files) {
     if (existing) continue
     const record = {
       command: request.command,
@@ -272,7 +255,7 @@ async function writeSidecars(
     await writeSidecar(context, record, { force, clean: (json) => redactor.document(json) }).catch(
       (error: unknown) => {
         if (!(error instanceof ModelgateError)) throw error
-        warn(results, `The record of ${output.path} is not kept: ${error.message}`)
+        results.warn(`The record of ${output.path} is not kept: ${error.message}`)
       },
     )
   }
@@ -286,14 +269,14 @@ async function writeSidecars(
 async function downloadImages(
   gateway: Gateway,
   results: ImageResults,
-  { openDownload }: ImageWriters,
+  { openImage }: ImageWriters,
   { allowPrivateUrls: allowPrivate = false }: ImagePlan,
   expiresAt = Infinity,
 ): Promise<void> {
   const failures: { readonly image: RemoteImage; readonly error: ModelgateError }[] = []
   for (const image of results.remote) {
     const { index, url } = image
-    const writer = openDownload(index)
+    const writer = openImage(index)
     try {
       const { isFramed } = await download(gateway, url, writer, { allowPrivate })
       await writer.commit(isFramed)
@@ -302,13 +285,13 @@ async function downloadImages(
         await writer.discard()
         throw withAddresses(error, results)
       }
-      addLink(results, image, false)
+      results.addLink(image, false)
       const kept = await keepDamaged(writer, error)
       const failure = downloadError(gateway, image, kept, expiresAt)
       results.hasUnfetched ||= failure.exit === 'running'
       failures.push({ image, error: failure })
     }
-    reportFiles(results, index)
+    results.reportFiles(index)
   }
   const [first] = failures
   // Nothing was saved: then the first failure is that of the operation.
@@ -329,7 +312,7 @@ async function downloadImages(
     const address = isLeft ? undefined : addressOf(image)
     // One failure of several is reported by its message only.
     const message = address === undefined ? error.message : `${asSentence(error.message)} ${address}`
-    failImage(results, image.index, error.amend({ message }))
+    results.fail(image.index, error.amend({ message }))
   }
 }
 
@@ -340,9 +323,9 @@ async function downloadImages(
 function withAddresses(error: unknown, results: ImageResults): unknown {
   const { remote, saved } = results
   const left = remote.filter(({ index }) => !saved.has(index))
-  const { links, failures } = results.document
+  const { links, failures } = results
   const known = new Set([...links, ...failures].map(({ index }) => index))
-  for (const image of left) if (!known.has(image.index)) addLink(results, image, false)
+  for (const image of left) if (!known.has(image.index)) results.addLink(image, false)
   if (!(error instanceof Interrupted) || (left.length === 0 && saved.size === 0)) return error
   const addresses = left.flatMap((image) => addressOf(image) ?? [])
   const hint = addresses.length === 0 ? undefined : addresses.join('\n')

@@ -235,13 +235,12 @@ function createViewer(context: Context, options: ImageOptions): ImageViewer | un
     return image.count > 1 ? imageLabel(image) : undefined
   }
   return (
-    preview && {
-      async show(image) {
-        const bytes = 'bytes' in image ? image.bytes : await readImage(resolve(context.cwd, image.path))
-        const caption = captionOf(image)
-        if (bytes !== undefined) await preview.show({ bytes, ...(caption === undefined ? {} : { caption }) })
-      },
-    }
+    preview &&
+    (async (image) => {
+      const bytes = 'bytes' in image ? image.bytes : await readImage(resolve(context.cwd, image.path))
+      const caption = captionOf(image)
+      if (bytes !== undefined) await preview.show({ bytes, ...(caption === undefined ? {} : { caption }) })
+    })
   )
 }
 
