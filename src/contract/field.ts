@@ -1,4 +1,3 @@
-import * as v from 'valibot'
 import { sizeProblem, type SizeRule } from './size-rule.ts'
 import { isObject } from '../json.ts'
 
@@ -133,8 +132,6 @@ export interface Violation {
   readonly other?: string
 }
 
-type Schema = v.GenericSchema<unknown>
-
 /**
  * Checks a request body against an endpoint's table and yields all violations. Unknown names are violations at the top
  * level but allowed inside objects, whose shapes the specification leaves open.
@@ -157,21 +154,11 @@ export function checkBody(
       if (asksForIt) violations.push({ path: name, kind: 'family', problem: `is not${forModel}` })
       continue
     }
-    if (value === undefined) {
-      if (wide.required) violations.push({ path: name, kind: 'required', problem: 'is required' })
-      continue
-    }
-    // A value that breaks two rules (0.5 for a whole number from 1) is reported once.
-    const schema = limits === undefined ? schemaOf(wide) : narrowedSchema(wide, limits, forModel)
-    const result = v.safeParse(schema, value, { abortPipeEarly: true })
-    for (const issue of result.issues ?? []) {
-      const inner = v.getDotPath(issue)
-      violations.push({
-        path: inner === null ? name : `${name}.${inner}`,
-        kind: issue.received === 'undefined' ? 'required' : 'value',
-        problem: issue.received === 'undefined' ? 'is required' : issue.message,
-      })
-    }
+    violations.push(
+      ...(limits === undefined
+        ? fieldProblems(wide, value, name)
+        : fieldProblems({ ...wide, ...limits }, value, name, forModel)),
+    )
   }
   for (const name of Object.keys(body)) {
     if (!Object.hasOwn(endpoint.fields, name) && body[name] !== undefined) {
@@ -213,48 +200,37 @@ function isGiven(body: Readonly<Record<string, unknown>>, name: string): boolean
   return body[name] !== undefined && body[name] !== null
 }
 
-/** Of the fields that hold for every model. */
-const schemas = new WeakMap<Field, Schema>()
-
-function schemaOf(field: Field): Schema {
-  const schema = schemas.get(field) ?? newSchema(field, '')
-  schemas.set(field, schema)
-  return schema
-}
-
-type Limits = Exclude<FamilyFields[string], false>
-
-/** Of fields with the limits of a family: that of the model asked for last, as ids have no end. */
-const narrowedSchemas = new WeakMap<
-  Field,
-  WeakMap<Limits, { readonly forModel: string; readonly schema: Schema }>
->()
-
-/** @param forModel is added to what a limit says: ` for MODEL` */
-function narrowedSchema(field: Field, limits: Limits, forModel: string): Schema {
-  const byLimits = narrowedSchemas.get(field) ?? new WeakMap<Limits, { forModel: string; schema: Schema }>()
-  narrowedSchemas.set(field, byLimits)
-  const known = byLimits.get(limits)
-  if (known?.forModel === forModel) return known.schema
-  const schema = newSchema({ ...field, ...limits }, forModel)
-  byLimits.set(limits, { forModel, schema })
-  return schema
-}
-
-function newSchema(field: Field, forModel: string): Schema {
+/**
+ * The violations of one field, inside its value first: what is wrong within an object or an array is told for each place.
+ * @param forModel is added to what a limit says: ` for MODEL`
+ */
+function fieldProblems(field: Field, value: unknown, path: string, forModel = ''): Violation[] {
+  if (value === undefined) return field.required ? [{ path, kind: 'required', problem: 'is required' }] : []
+  if (value === null && field.nullable) return []
+  const inner = innerProblems(field, value, path)
+  if (inner.length > 0) return inner
   const types = typeof field.type === 'string' ? [field.type] : field.type
-  const options = types.map((type) => typedSchema(type, field, forModel))
-  const schema: Schema = options.length === 1 ? options[0]! : v.lazy((value) => pick(types, options, value))
-  return field.nullable ? v.nullable(schema) : schema
+  // Of several allowed types the message is about the one that the value has.
+  const type = types.length === 1 ? types[0] : types.find((one) => one === typeOf(value))
+  const problem =
+    type === undefined
+      ? wanted(types.map((one) => nouns[one]).join(' or '), value)
+      : problemOf(type, field, value, forModel)
+  return problem === undefined ? [] : [{ path, kind: 'value', problem }]
 }
 
-/** Of several allowed types, the one that the value has (else the first), so that the message is about that one. */
-function pick(types: readonly JsonType[], options: readonly Schema[], value: unknown): Schema {
-  const type = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
-  const index = types.indexOf(type as JsonType)
-  return index === -1
-    ? v.custom(() => false, wanted(types.map((t) => nouns[t]).join(' or ')))
-    : options[index]!
+function innerProblems({ items, fields }: Field, value: unknown, path: string): Violation[] {
+  if (Array.isArray(value) && items !== undefined) {
+    return value.flatMap((entry: unknown, index) => fieldProblems(items, entry, `${path}.${index}`))
+  }
+  if (!isObject(value) || fields === undefined) return []
+  return Object.entries(fields).flatMap(([name, inner]) =>
+    fieldProblems(inner, value[name], `${path}.${name}`),
+  )
+}
+
+function typeOf(value: unknown): string {
+  return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
 }
 
 const nouns: Readonly<Record<JsonType, string>> = {
@@ -266,8 +242,9 @@ const nouns: Readonly<Record<JsonType, string>> = {
   array: 'an array',
 }
 
-const wanted = (noun: string) => (issue: v.BaseIssue<unknown>) =>
-  `must be ${noun}, not ${describeValue(issue.input)}`
+function wanted(noun: string, value: unknown): string {
+  return `must be ${noun}, not ${describeValue(value)}`
+}
 
 /** A short rendering of an invalid value; long text is cut, so that a prompt never fills an error message. */
 function describeValue(value: unknown): string {
@@ -275,53 +252,41 @@ function describeValue(value: unknown): string {
   return text.length > 40 ? `${text.slice(0, 37)}…` : text
 }
 
-function typedSchema(type: JsonType, field: Field, forModel: string): Schema {
+/** What is wrong with a value itself; a value that breaks two rules (0.5 for a whole number from 1) is reported once. */
+function problemOf(type: JsonType, field: Field, value: unknown, forModel: string): string | undefined {
   switch (type) {
     case 'string':
-      return textSchema(field, forModel)
+      return textProblem(field, value, forModel)
     case 'integer':
-    case 'number':
-      return v.pipe(
-        v.number(wanted(nouns[type])),
-        v.check((value) => type === 'number' || Number.isSafeInteger(value), wanted(nouns[type])),
-        v.check((value) => inRange(value, field), wanted(rangeText(field) + forModel)),
-      )
+    case 'number': {
+      const isOfType = type === 'number' ? typeof value === 'number' : Number.isSafeInteger(value)
+      if (!isOfType) return wanted(nouns[type], value)
+      const { min = -Infinity, max = Infinity } = field
+      const isInRange = (value as number) >= min && (value as number) <= max
+      return isInRange ? undefined : wanted(rangeText(field) + forModel, value)
+    }
     case 'boolean':
-      return v.boolean(wanted(nouns.boolean))
+      return typeof value === 'boolean' ? undefined : wanted(nouns.boolean, value)
     case 'array':
-      return v.pipe(
-        v.array(field.items === undefined ? v.unknown() : schemaOf(field.items), wanted(nouns.array)),
-        lengthCheck(field, ['entry', 'entries'], forModel),
-      )
+      if (!Array.isArray(value)) return wanted(nouns.array, value)
+      return lengthProblem(value, field, ['entry', 'entries'], forModel)
     case 'object':
-      return objectSchema(field)
+      return isObject(value) ? undefined : wanted(nouns.object, value)
   }
 }
 
-function textSchema(field: Field, forModel: string): Schema {
+function textProblem(field: Field, value: unknown, forModel: string): string | undefined {
   const { values, size } = field
   if (size !== undefined) {
-    const problemOf = (value: unknown) => sizeProblem(size, values ?? [], value)
-    return v.custom<string>(
-      (value) => problemOf(value) === undefined,
-      ({ input }) => `${problemOf(input)}${forModel}, not ${describeValue(input)}`,
-    )
+    const problem = sizeProblem(size, values ?? [], value)
+    return problem && `${problem}${forModel}, not ${describeValue(value)}`
   }
-  return values === undefined
-    ? v.pipe(v.string(wanted(nouns.string)), lengthCheck(field, ['character', 'characters'], forModel))
-    : v.picklist(values, wanted(`one of ${values.join(', ')}${forModel}`))
-}
-
-function objectSchema(field: Field): Schema {
-  const entries = Object.entries(field.fields ?? {}).map(([name, inner]) => {
-    const schema = schemaOf(inner)
-    return [name, inner.required ? schema : v.optional(schema)] as const
-  })
-  return v.pipe(v.custom<object>(isObject, wanted(nouns.object)), v.looseObject(Object.fromEntries(entries)))
-}
-
-function inRange(value: number, { min = -Infinity, max = Infinity }: Field): boolean {
-  return value >= min && value <= max
+  if (values !== undefined) {
+    const isOne = values.some((one) => one === value)
+    return isOne ? undefined : wanted(`one of ${values.join(', ')}${forModel}`, value)
+  }
+  if (typeof value !== 'string') return wanted(nouns.string, value)
+  return lengthProblem(value, field, ['character', 'characters'], forModel)
 }
 
 function rangeText({ min, max }: Field): string {
@@ -331,25 +296,18 @@ function rangeText({ min, max }: Field): string {
 }
 
 /** Length in characters (code points, as the specification counts) or entries. */
-function lengthCheck<Value extends string | unknown[]>(
+function lengthProblem(
+  value: string | readonly unknown[],
   { minLength = 0, maxLength = Infinity }: Field,
   [one, many]: readonly [string, string],
   forModel: string,
-) {
-  return v.check<Value, (issue: v.CheckIssue<Value>) => string>(
-    (value) => {
-      // Cheap check first: counting the code points of a 100 MB prompt would be slow.
-      if (value.length <= maxLength) return value.length >= minLength
-      return lengthOf(value) <= maxLength
-    },
-    ({ input }) => {
-      const length = lengthOf(input)
-      const noun = (bound: number) => `${bound} ${bound === 1 ? one : many}`
-      return length < minLength
-        ? `must have at least ${noun(minLength)}, not ${length}`
-        : `must have at most ${noun(maxLength)}${forModel}, not ${length}`
-    },
-  )
+): string | undefined {
+  // Counting the code points of a 100 MB prompt would be slow.
+  if (value.length >= minLength && value.length <= maxLength) return undefined
+  const length = lengthOf(value)
+  const noun = (bound: number) => `${bound} ${bound === 1 ? one : many}`
+  if (length < minLength) return `must have at least ${noun(minLength)}, not ${length}`
+  return length > maxLength ? `must have at most ${noun(maxLength)}${forModel}, not ${length}` : undefined
 }
 
 /** Counted without an array: the code points of a long prompt would fill the memory. */
