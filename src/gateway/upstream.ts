@@ -4,25 +4,6 @@ import type { ConnectionOptions } from './connection.ts'
 import type { Clock } from '../context.ts'
 import { createUrlPolicy } from './download/url-policy.ts'
 
-/** Passes requests of other programs on to a gateway, for a recorder between the two. */
-export interface Upstream {
-  /** Where the gateway is: an origin, and the path in front of those of its endpoints. */
-  readonly baseUrl: URL
-  /** The key that is sent in place of the callers' own, if there is one. */
-  readonly key: string | undefined
-  /**
-   * Sends a request to the gateway, with the configured key, or else the caller's own.
-   * @param path of the endpoint, with its query
-   * @throws ExchangeError; the signal's reason
-   */
-  send(request: PassedRequest, path: string): Promise<Reply>
-  /**
-   * Fetches a result from the URL that the gateway gave for it, without the key unless the URL is the gateway's own.
-   * @throws ContractError for a URL that is refused; ExchangeError; the signal's reason
-   */
-  fetch(request: PassedRequest, url: string): Promise<Reply>
-}
-
 export interface PassedRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   /** As the caller sent them; those of the connection, and other keys, are left out. */
@@ -32,7 +13,9 @@ export interface PassedRequest {
 }
 
 interface UpstreamOptions extends ConnectionOptions {
+  /** Where the gateway is: an origin, and the path in front of those of its endpoints. */
   readonly baseUrl: URL
+  /** Sent in place of the callers' own, if there is one. */
   readonly key: string | undefined
   /** Headers that every request to the gateway has. */
   readonly headers: Readonly<Record<string, string>>
@@ -41,8 +24,8 @@ interface UpstreamOptions extends ConnectionOptions {
   readonly connectMs: number | undefined
 }
 
-/** The gateway that a recorder passes requests on to, each on a connection of its own and sent once. */
-export function createUpstream(options: UpstreamOptions): Upstream {
+/** The gateway that a recorder passes requests of other programs on to, each on a connection of its own and sent once. */
+export function createUpstream(options: UpstreamOptions) {
   const { baseUrl, key, clock, connectMs, proxies } = options
   const limits = { connect: connectMs, firstByte: undefined, idle: undefined }
   const pass = async (
@@ -58,10 +41,15 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   return {
     baseUrl,
     key,
-    send(request, path) {
+    /**
+     * Sends a request to the gateway, with the configured key, or else the caller's own.
+     * @param path of the endpoint, with its query
+     * @throws ExchangeError; the signal's reason
+     */
+    send(request: PassedRequest, path: string): Promise<Reply> {
       // Set part by part, so that no path leads to another host.
       const url = new URL(baseUrl)
-      const [pathname, query = ''] = cut(path, '?')
+      const [pathname = '', query = ''] = path.split(/\?(.*)/s)
       url.pathname = baseUrl.pathname.replace(/\/+$/, '') + pathname
       url.search = query
       const inQuery = url.searchParams.get('key')
@@ -73,7 +61,11 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         ...options.headers,
       })
     },
-    async fetch(request, address) {
+    /**
+     * Fetches a result from the URL that the gateway gave for it, without the key unless the URL is the gateway's own.
+     * @throws ContractError for a URL that is refused; ExchangeError; the signal's reason
+     */
+    async fetch(request: PassedRequest, address: string): Promise<Reply> {
       const url = new URL(address)
       const policy = createUrlPolicy({ gateway: { baseUrl }, allowPrivate: false, proxied: proxies && clock })
       await policy.check(url)
@@ -86,11 +78,6 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       }
     },
   }
-}
-
-function cut(text: string, mark: string): [string, string?] {
-  const at = text.indexOf(mark)
-  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)]
 }
 
 /** Those of one connection (RFC 9110, section 7.6.1), of its target, with keys, and of browsers. */
