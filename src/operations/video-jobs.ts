@@ -13,7 +13,7 @@ import { rootOf } from '../gateway/url.ts'
 import { videoSources } from '../gateway/videos/fetch-video.ts'
 import type { JobReport } from '../gateway/videos/job-fields.ts'
 import { isUnknownJob, lookUpJob, lookUpOnce } from '../gateway/videos/look-up-job.ts'
-import { createOperation, remixVideo } from '../gateway/videos/start-job.ts'
+import { startJob } from '../gateway/videos/start-job.ts'
 import { waitForJob } from '../gateway/videos/wait-for-job.ts'
 import {
   changeOf,
@@ -78,7 +78,7 @@ export async function startVideo(
       run.warn,
       async ({ stored, onReplyBytes, created }) => {
         run.stored = stored
-        const report = await (isRemix ? remixVideo : createOperation)(gateway, { ...wire, onReplyBytes })
+        const report = await startJob(gateway, { ...wire, onReplyBytes }, kind)
         run.job = report
         await created(report.id, changeOf(report))
         return report
@@ -190,7 +190,7 @@ interface LookUp {
  * about the pace, and it is unknown how much time before the first look-up was spent in a queue.
  * @returns a function that takes the result of each look-up and returns whole seconds; null while the pace is unknown
  */
-export function createTimeLeft(): (found: LookUp) => number | null {
+function createTimeLeft(): (found: LookUp) => number | null {
   let first: { readonly done: number; readonly atMs: number } | undefined
   return ({ state, progress, elapsedMs }) => {
     const done = progress ?? 0

@@ -7,7 +7,7 @@ import type { Gateway } from '../../src/gateway/gateway.ts'
 import { createProgressBudget } from '../../src/gateway/reply-body.ts'
 import { createResponseDecoder } from '../../src/gateway/responses/decoder.ts'
 import { streamText } from '../../src/gateway/stream-text.ts'
-import { createOperation, operationRequest } from '../../src/gateway/videos/start-job.ts'
+import { operationRequest, startJob } from '../../src/gateway/videos/start-job.ts'
 import { lookUpJob } from '../../src/gateway/videos/look-up-job.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { localServer } from '../support/local-server.ts'
@@ -72,7 +72,7 @@ const kinds: readonly {
     limitMs: 300_000,
     problem: '7 timeout',
     ask: (gateway) =>
-      createOperation(gateway, operationRequest(gateway, 'veo', { body: {}, idempotencyKey: 'key' })),
+      startJob(gateway, operationRequest(gateway, 'veo', { body: {}, idempotencyKey: 'key' }), 'operation'),
   },
   {
     name: 'a look-up, which has a limit of its own',

@@ -5,7 +5,6 @@ import { maxEventLines, truncated, malformed, plainFailure, tooLarge, tooManyLin
 import {
   parseMessage,
   createJsonValueSplitter,
-  type JsonValueSplitter,
   type MessageHandlers,
   type TextReader,
 } from './json-reader.ts'
@@ -20,11 +19,10 @@ const maxParserCharacters = 262_144
 /** Reads an event stream whose events are JSON messages, with everything that relays do to it. */
 export function createEventReader(handlers: MessageHandlers, limit: number): TextReader {
   /** JSON that came without `data:`, line by line. */
-  let bare: JsonValueSplitter | undefined
+  let bare: ReturnType<typeof createJsonValueSplitter> | undefined
   /** The beginning of a message that did not parse by itself. */
   let pieces: string[] = []
   let done = false
-  let ending = false
   let overflow = false
 
   const onData = (data: string, name: string | undefined) => {
@@ -35,7 +33,6 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
       return
     }
     if (isComment(data, pieces.length > 0)) return
-    if (data.length > limit) throw tooLarge(limit)
     const text = pieces.length === 0 ? data : pieces.join('') + data
     if (text.length > limit) throw tooLarge(limit)
     let value: unknown
@@ -167,8 +164,6 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
       }
     },
     end() {
-      if (ending) return
-      ending = true
       const inLine = pieces.length === 0
       const isFieldCut = lines.length > 0 && 'data: '.startsWith(lines.toString())
       // A complete last event without its blank line still counts (quirk 7); an incomplete one means a cut.

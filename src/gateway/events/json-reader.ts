@@ -84,14 +84,6 @@ export function positionOf(value: unknown): number {
   )
 }
 
-/** Splits a stream of JSON text into its values. */
-export interface JsonValueSplitter {
-  feed(text: string): void
-  /** The characters of an unfinished value; 0 when there is none. */
-  readonly pendingLength: number
-  pendingText(): string
-}
-
 const QUOTE = 34
 const BACKSLASH = 92
 const OPEN_ARRAY = 91
@@ -107,17 +99,14 @@ const CLOSE_OBJECT = 125
  * @param onValue the text of one object
  * @param onStray text between values that no JSON stream has, up to the next value
  */
-export function createJsonValueSplitter(
-  onValue: (text: string) => void,
-  onStray: (text: string) => void,
-): JsonValueSplitter {
+export function createJsonValueSplitter(onValue: (text: string) => void, onStray: (text: string) => void) {
   /** The beginning of an unfinished value. */
   let kept: GrowingText | undefined
   let depth = 0
   let inString = false
   let escaped = false
 
-  const scan = (text: string) => {
+  const feed = (text: string): void => {
     let start = depth > 0 ? 0 : -1
     let strayFrom = depth > 0 ? -1 : 0
     for (let at = 0; at < text.length; at++) {
@@ -155,7 +144,8 @@ export function createJsonValueSplitter(
   }
 
   return {
-    feed: scan,
+    feed,
+    /** The characters of an unfinished value; 0 when there is none. */
     get pendingLength() {
       return kept?.length ?? 0
     },
@@ -166,4 +156,53 @@ export function createJsonValueSplitter(
 /** The text that the content of a JSON string stands for. */
 export function unescapeJson(characters: string): string {
   return characters.includes('\\') ? (JSON.parse(`"${characters}"`) as string) : characters
+}
+
+/** A cut JSON object or array, closed after the last value that came whole; it alone when more follows. */
+export function closeJson(text: string): string {
+  /** What closes the objects and lists that are open, the innermost first. */
+  let closers = ''
+  let closed = ''
+  let isKey = false
+  const keep = (end: number) => (closed = text.slice(0, end) + closers)
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]!
+    switch (character) {
+      case '"': {
+        const end = endOfString(text, at)
+        if (end === -1) return closed
+        at = end
+        if (!isKey) keep(end + 1)
+        break
+      }
+      case '{':
+      case '[':
+        closers = (character === '{' ? '}' : ']') + closers
+        isKey = character === '{'
+        break
+      case '}':
+      case ']':
+        closers = closers.slice(1)
+        keep(at + 1)
+        if (closers === '') return closed
+        break
+      case ',':
+        // Only here is it certain that a number or a word has ended.
+        keep(at)
+        isKey = closers.startsWith('}')
+        break
+      case ':':
+        isKey = false
+    }
+  }
+  return closed
+}
+
+/** The index of the quote that closes a string; -1 when there is none. @param start of the opening quote */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    if (text[at] === '"') return at
+    if (text[at] === '\\') at++
+  }
+  return -1
 }

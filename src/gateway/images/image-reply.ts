@@ -7,6 +7,7 @@ import {
   isDeeperThan,
   isObject,
   listOf,
+  maxJsonDepth,
   objectOf,
   objectsOf,
   stringOf,
@@ -14,7 +15,7 @@ import {
 } from '../../json.ts'
 import { createMediaDecoder } from '../base64.ts'
 import { isErrorEvent } from '../events/event-reader.ts'
-import { positionOf } from '../events/json-reader.ts'
+import { closeJson, positionOf } from '../events/json-reader.ts'
 import { createMessageReader } from '../events/message-reader.ts'
 import { createMediaFilter, type MediaSink } from '../media-filter.ts'
 import { readErrorValue } from '../error-body.ts'
@@ -23,8 +24,6 @@ import type { FailedImage, ImageReceiver, ImageStart, ImageWriter, ReceivedImage
 
 /** The limit on one message without its images, in characters. */
 const maxMessageCharacters = 32 * 1024 ** 2
-/** The limit on nesting (fault S12). */
-const maxDepth = 512
 /** How much of a message is read to place its images: more than four million characters for each of 16. */
 const maxPlacingCharacters = 64 * 1024 ** 2
 
@@ -130,8 +129,8 @@ export class ImageReply {
   async #readMessage(value: unknown, name: string): Promise<void> {
     this.messages++
     this.#placingCharacters = 0
-    if (isDeeperThan(value, maxDepth)) {
-      throw new ContractError('reply_too_large', `The reply is nested more than ${maxDepth} levels deep.`)
+    if (isDeeperThan(value, maxJsonDepth)) {
+      throw new ContractError('reply_too_large', `The reply is nested more than ${maxJsonDepth} levels deep.`)
     }
     // The array form may come as one message.
     for (const message of Array.isArray(value) ? objectsOf(value) : [objectOf(value)]) {
@@ -294,16 +293,10 @@ async function attempt(
   }
 }
 
-/** JSON up to somewhere in it, closed as if nothing followed; undefined where that is no JSON. */
+/** JSON up to the end of a value in it, closed as if nothing followed; undefined where that is no JSON. */
 function closedJson(text: string): unknown {
-  const ends: string[] = []
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\]]/gs)) {
-    if (token === '{') ends.push('}')
-    else if (token === '[') ends.push(']')
-    else if (token === '}' || token === ']') ends.pop()
-  }
   try {
-    return JSON.parse(text + ends.reverse().join(''))
+    return JSON.parse(closeJson(text))
   } catch {
     return undefined
   }

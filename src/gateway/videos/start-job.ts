@@ -8,6 +8,7 @@ import type { JobKind } from '../../events/video.ts'
 import { jobReplyBeginningBytes } from '../../files/calls/reply-log.ts'
 import { isObject, type JsonObject } from '../../json.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
+import { closeJson } from '../events/json-reader.ts'
 import { requestJson, withRequestId, type Recovered } from '../request-json.ts'
 import { readJob, type AskedJob } from './read-job.ts'
 
@@ -20,11 +21,13 @@ export interface JobRequest {
 }
 
 /**
- * Sends a request that starts a job, and reads which one. What may have been billed is not sent again.
- * @throws ModelgateError; where a job may exist under an unknown id, the message says so, and the hint contains the
+ * Sends a request that starts a job, and reads which one. What may have been billed is not sent again. Most gateways answer
+ * one for an operation with its name and nothing else; a relay may create a Video instead.
+ * @param kind what is asked for
+ * @throws ModelgateError; where a job may exist under an unknown id (exit 7), the message says so, and the hint contains the
  *   idempotency key (fault F9)
  */
-async function startJob(gateway: Gateway, request: GatewayRequest, kind: JobKind): Promise<JobReport> {
+export async function startJob(gateway: Gateway, request: GatewayRequest, kind: JobKind): Promise<JobReport> {
   try {
     return await requestJob(gateway, request, { kind })
   } catch (error) {
@@ -51,15 +54,6 @@ export function operationRequest(gateway: Roots, model: string, request: JobRequ
 }
 
 /**
- * Starts a long-running operation. Most gateways answer with its name and nothing else; a relay may create a Video
- * instead.
- * @throws ModelgateError; exit 7 where a job may exist (fault F9)
- */
-export function createOperation(gateway: Gateway, request: GatewayRequest): Promise<JobReport> {
-  return startJob(gateway, request, 'operation')
-}
-
-/**
  * The request for a remix of a video (endpoint 3).
  * @throws UsageError for an id that cannot stand in a path
  */
@@ -67,14 +61,6 @@ export function remixRequest(gateway: Roots, videoId: string, request: JobReques
   const segment = pathSegment(videoId, 'the id of a video')
   const path = videoRemixEndpoint.path.replace('{video_id}', segment)
   return jsonRequest(gateway, path, { kind: 'create', ...request })
-}
-
-/**
- * Starts a remix.
- * @throws ModelgateError; exit 7 where a job may exist (fault F9)
- */
-export function remixVideo(gateway: Gateway, request: GatewayRequest): Promise<JobReport> {
-  return startJob(gateway, request, 'video')
 }
 
 /** An operation may hold its videos as base64. */
@@ -146,53 +132,4 @@ function withWholeIds(value: unknown, text: string): unknown {
   const keep = (field: string, found: unknown, { source }: { readonly source?: string }) =>
     Number.isInteger(found) && !Number.isSafeInteger(found) && /(^|_)id$|Id$/.test(field) ? source : found
   return JSON.parse(text, keep as (field: string, found: unknown) => unknown)
-}
-
-/** A cut JSON object, closed after the last value that came whole; the object alone when more follows. */
-function closeJson(text: string): string {
-  /** What closes the objects and lists that are open, the innermost first. */
-  let closers = ''
-  let closed = ''
-  let isKey = false
-  const keep = (end: number) => (closed = text.slice(0, end) + closers)
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at]!
-    switch (character) {
-      case '"': {
-        const end = endOfString(text, at)
-        if (end === -1) return closed
-        at = end
-        if (!isKey) keep(end + 1)
-        break
-      }
-      case '{':
-      case '[':
-        closers = (character === '{' ? '}' : ']') + closers
-        isKey = character === '{'
-        break
-      case '}':
-      case ']':
-        closers = closers.slice(1)
-        keep(at + 1)
-        if (closers === '') return closed
-        break
-      case ',':
-        // Only here is it certain that a number or a word has ended.
-        keep(at)
-        isKey = closers.startsWith('}')
-        break
-      case ':':
-        isKey = false
-    }
-  }
-  return closed
-}
-
-/** The index of the quote that closes a string; -1 when there is none. @param start of the opening quote */
-function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    if (text[at] === '"') return at
-    if (text[at] === '\\') at++
-  }
-  return -1
 }

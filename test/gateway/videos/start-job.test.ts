@@ -1,12 +1,7 @@
 import { expect, test } from 'vitest'
 import { Interrupted, ModelgateError, UsageError } from '../../../src/errors.ts'
 import type { Gateway } from '../../../src/gateway/gateway.ts'
-import {
-  createOperation,
-  operationRequest,
-  remixRequest,
-  remixVideo,
-} from '../../../src/gateway/videos/start-job.ts'
+import { operationRequest, remixRequest, startJob } from '../../../src/gateway/videos/start-job.ts'
 import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
 import { localServer } from '../../support/local-server.ts'
 import {
@@ -36,11 +31,15 @@ async function outcome(promise: Promise<JobReport>): Promise<Outcome> {
 }
 
 const create = (gateway: Gateway, model = 'veo') =>
-  outcome(createOperation(gateway, operationRequest(gateway, model, { body, idempotencyKey })))
+  outcome(startJob(gateway, operationRequest(gateway, model, { body, idempotencyKey }), 'operation'))
 
 const remix = (gateway: Gateway, id = 'video_1') =>
   outcome(
-    remixVideo(gateway, remixRequest(gateway, id, { body: { model: 'm', prompt: 'p' }, idempotencyKey })),
+    startJob(
+      gateway,
+      remixRequest(gateway, id, { body: { model: 'm', prompt: 'p' }, idempotencyKey }),
+      'video',
+    ),
   )
 
 test('asks for an operation', async () => {
