@@ -36,7 +36,7 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
     // White space before the reply may come forever: none is kept.
     head = head.replace(/^[\s\uFEFF]+/, '')
     const first = head[0]
-    if (first === undefined) return final ? emptyReader : undefined
+    if (first === undefined) return undefined
     if (first === '<') {
       if (!final && head.length < htmlHeadLength && !/<\/title/i.test(head)) return undefined
       throw htmlReply(head)
@@ -85,14 +85,6 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
 }
 
 const nothing: UnfinishedMessage = { text: '', name: undefined }
-const emptyReader: TextReader = {
-  push() {},
-  end() {},
-  done: false,
-  pending: 0,
-  isEventStream: false,
-  unfinished: () => nothing,
-}
 
 /**
  * Decodes UTF-8 that is cut anywhere; what is not UTF-8 becomes U+FFFD. A byte order mark at the very beginning is
