@@ -83,11 +83,21 @@ export async function streamText(
   decoder: TextDecoder,
   receiver: TextReceiver,
 ): Promise<void> {
-  const reply = await sendRequest(gateway, request)
-  receiver.replied?.(reply.requestId)
-  const { marked } = await readTextReply(gateway, reply, decoder, receiver)
+  const { marked } = await requestText(gateway, request, decoder, receiver)
   const verdict = decoder.verdict(marked)
   if (verdict !== undefined) throw verdict
+}
+
+/** The same, whatever the decoder makes of the reply. @returns as `readTextReply` does */
+export async function requestText(
+  gateway: Gateway,
+  request: GatewayRequest,
+  decoder: TextDecoder,
+  receiver: TextReceiver,
+): Promise<{ readonly marked: boolean }> {
+  const reply = await sendRequest(gateway, request)
+  receiver.replied?.(reply.requestId)
+  return await readTextReply(gateway, reply, decoder, receiver)
 }
 
 /**

@@ -4,8 +4,7 @@ import { ContractError, Interrupted, ModelgateError, OutputClosed } from '../../
 import { countOf, isObject, objectOf, stringOf } from '../../json.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { maxWaitS, pauseBeforeRetry, waitBefore } from '../retry.ts'
-import { sendRequest } from '../send-request.ts'
-import { readTextReply, truncatedError, type TextDecoder, type TextReceiver } from '../stream-text.ts'
+import { requestText, truncatedError, type TextDecoder, type TextReceiver } from '../stream-text.ts'
 import { waitForEnd, type WaitOptions } from '../videos/wait-for-job.ts'
 import { warnOfLostJob } from '../videos/start-job.ts'
 import { lookUpResponse, polledResponse, responseStream, type ResponseReport } from './background.ts'
@@ -64,7 +63,7 @@ export async function followResponse(
     events.begin()
     let failure: unknown
     try {
-      await readStream(request.kind === 'read' ? once : own, request, decoder, events.receiver)
+      await requestText(request.kind === 'read' ? once : own, request, decoder, events.receiver)
     } catch (error) {
       if (place.id === undefined) throw warnOfLostJob(error, request.idempotencyKey, 'response')
       if (!canGoOn(error, decoder)) throw error
@@ -111,17 +110,6 @@ export async function followResponse(
     await receiver.flush()
     finish(decoder)
   }
-}
-
-async function readStream(
-  gateway: Gateway,
-  request: GatewayRequest,
-  decoder: TextDecoder,
-  receiver: TextReceiver,
-): Promise<void> {
-  const reply = await sendRequest(gateway, request)
-  receiver.replied?.(reply.requestId)
-  await readTextReply(gateway, reply, decoder, receiver)
 }
 
 /** Passes on each event once, and learns the id of the response and the place in its stream from them. */
