@@ -20,15 +20,7 @@ export interface DownloadOptions extends Partial<Omit<TransferOptions, 'sink'>> 
   readonly isExpired?: (() => boolean) | undefined
 }
 
-/** A download into one writer. */
-export interface Download {
-  /** Takes the content from a URL. After one that failed, another URL may be given: it begins again. */
-  from(url: string): Promise<Downloaded>
-  /** Takes content from base64. @throws ContractError `damaged_media` */
-  fromBase64(text: string): Promise<void>
-  /** How many bytes have been written. */
-  readonly received: number
-}
+export type Download = ReturnType<typeof createDownload>
 
 export interface Downloaded {
   readonly bytes: number
@@ -63,7 +55,7 @@ export function createDownload(
   gateway: Gateway,
   sink: DownloadSink,
   { maxBytes = maxResultBytes, allowPrivate = false, network, isExpired, ...options }: DownloadOptions = {},
-): Download {
+) {
   const transfer = new Transfer({ sink, maxBytes, ...options })
   const takeInline = async (read: (add: (bytes: Uint8Array) => Promise<void>) => Promise<void>) => {
     try {
@@ -75,10 +67,12 @@ export function createDownload(
     }
   }
   return {
+    /** How many bytes have been written. */
     get received() {
       return transfer.received
     },
-    async from(url) {
+    /** Takes the content from a URL. After one that failed, another URL may be given: it begins again. */
+    async from(url: string): Promise<Downloaded> {
       if (/^\s*data:/i.test(url)) {
         let contentType = ''
         await takeInline(async (add) => {
@@ -86,19 +80,22 @@ export function createDownload(
         })
         return { bytes: transfer.received, contentType, isFramed: true }
       }
+      const address = parseResultUrl(url, gateway)
+      if (address === undefined) throw refused('it is not a valid URL.')
       const { proxies, clock } = gateway
       const resolver = proxies === undefined ? undefined : clock
       const policy = createUrlPolicy({ gateway, allowPrivate, network, proxied: resolver })
       const limit = startTotalLimit(gateway)
       try {
         const guarded = { ...gateway, signal: limit.signal }
-        await fetchAll(guarded, parsed(url, gateway), transfer, policy, isExpired?.() !== true)
+        await fetchAll(guarded, address, transfer, policy, isExpired?.() !== true)
       } finally {
         limit.end?.()
       }
       return { bytes: transfer.received, contentType: transfer.contentType, isFramed: transfer.isFramed }
     },
-    fromBase64: (text) =>
+    /** Takes content from base64. @throws ContractError `damaged_media` */
+    fromBase64: (text: string): Promise<void> =>
       takeInline(async (add) => {
         const decoder = createBase64Decoder(add)
         for (let at = 0; at < text.length; at += sliceLength) {
@@ -107,12 +104,6 @@ export function createDownload(
         await decoder.end()
       }),
   }
-}
-
-function parsed(url: string, gateway: Gateway): URL {
-  const found = parseResultUrl(url, gateway)
-  if (found === undefined) throw refused('it is not a valid URL.')
-  return found
 }
 
 /** Takes the whole content, from its beginning with each attempt. */

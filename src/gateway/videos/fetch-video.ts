@@ -1,4 +1,5 @@
 import { lastSegment } from '../../contract/video-state.ts'
+import { isoTime } from '../../events/format-job.ts'
 import { isObject, stringOf, type JsonObject } from '../../json.ts'
 import { bothCases, jobObject, videoIdIn, type JobReport } from './job-fields.ts'
 import { ModelgateError, ContractError } from '../../errors.ts'
@@ -137,17 +138,11 @@ function keyOf(source: VideoSource): string {
 
 export type FetchVideoOptions = Pick<DownloadOptions, 'allowPrivate' | 'network' | 'onProgress' | 'maxBytes'>
 
-/** The videos of a job, fetched one by one into writers that the caller ends. */
-export interface VideoFetcher {
-  /** The report that the URLs are from: a newer one after a URL had expired. */
-  readonly report: JobReport
-  /** @param index which video of the job, from 0 */
-  fetch(index: number, writer: DownloadSink): Promise<Downloaded>
-}
+export type VideoFetcher = ReturnType<typeof createVideoFetcher>
 
 /**
- * Fetches the videos of a completed job. When a URL has expired, the job is looked up once more for a fresh one
- * (fault F11).
+ * Fetches the videos of a completed job, one by one into writers that the caller ends. When a URL has expired, the job is
+ * looked up once more for a fresh one (fault F11).
  * @param lookUp asks how the job is doing; called once at most
  */
 export function createVideoFetcher(
@@ -155,22 +150,23 @@ export function createVideoFetcher(
   completed: JobReport,
   lookUp: () => Promise<JobReport>,
   options: FetchVideoOptions = {},
-): VideoFetcher {
+) {
   let report = completed
   let isFresh = false
+  const isOver = () => report.expiresAt !== null && report.expiresAt * 1000 <= gateway.clock.now()
   // Some gateways no longer find what has expired.
   const hasGone = (error: unknown): error is ModelgateError =>
-    isExpired(error) ||
-    (error instanceof ModelgateError && error.facts.httpStatus === 404 && isOver(report, gateway.clock.now()))
+    isExpired(error) || (error instanceof ModelgateError && error.facts.httpStatus === 404 && isOver())
   const gone = (error: ModelgateError) =>
-    isGone(error) || isOver(report, gateway.clock.now()) ? expired(error, report, gateway.clock.now()) : error
+    isGone(error) || isOver() ? expired(error, report, isOver()) : error
   return {
+    /** The report that the URLs are from: a newer one after a URL had expired. */
     get report() {
       return report
     },
-    async fetch(index, writer) {
-      const isExpired = () => isOver(report, gateway.clock.now())
-      const fetchFrom = createVideoDownload(gateway, writer, { ...options, isExpired })
+    /** @param index which video of the job, from 0 */
+    async fetch(index: number, writer: DownloadSink): Promise<Downloaded> {
+      const fetchFrom = createVideoDownload(gateway, writer, { ...options, isExpired: isOver })
       const take = () => fetchFrom(videoSources(report)[index] ?? [])
       try {
         return await take()
@@ -261,16 +257,11 @@ function isExpired(error: unknown): error is ModelgateError {
   return error instanceof ModelgateError && error.code === 'url_expired'
 }
 
-function isOver({ expiresAt }: JobReport, now: number): boolean {
-  return expiresAt !== null && expiresAt * 1000 <= now
-}
-
-function expired(error: ModelgateError, report: JobReport, now: number): ModelgateError {
-  const { id, expiresAt } = report
-  const why =
-    expiresAt !== null && expiresAt * 1000 <= now
-      ? `The video has expired: it was available until ${new Date(expiresAt * 1000).toISOString().replace('.000Z', 'Z')}.`
-      : 'The URL of the video has expired, or requires a key of its own.'
+/** @param isOver whether the time until which it was available has passed */
+function expired(error: ModelgateError, { id, expiresAt }: JobReport, isOver: boolean): ModelgateError {
+  const why = isOver
+    ? `The video has expired: it was available until ${isoTime(expiresAt!)}.`
+    : 'The URL of the video has expired, or requires a key of its own.'
   const message = `${why} ${error.message}`
   return error.amend({ exit: 'rejected', code: 'result_expired', message, remoteId: id, billed: 'yes' })
 }

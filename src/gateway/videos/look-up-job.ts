@@ -36,14 +36,16 @@ export async function lookUpJob(gateway: Gateway, job: Job): Promise<JobReport> 
  * the two paths works is remembered.
  */
 export function createJobLookUp({ id, kind }: Job): (gateway: Gateway) => Promise<JobReport> {
-  let paths = kind === 'video' ? [videoPath(id)] : [operationPath(id), videoPath(lastSegment(id))]
+  let known: readonly string[] | undefined
   return async (gateway) => {
+    const paths =
+      known ?? (kind === 'video' ? [videoPath(id)] : [operationPath(id), videoPath(lastSegment(id))])
     let missing: ModelgateError | undefined
     for (const path of paths) {
       try {
         const request = requestFor(gateway, path)
         const report = await asLookUp(gateway, (own) => requestJob(own, request, { id, kind }))
-        paths = [path]
+        known = [path]
         return report
       } catch (error) {
         if (!isMissing(error)) throw error

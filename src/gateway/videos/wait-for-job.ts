@@ -69,11 +69,10 @@ const lastLookUpMs = 10_000
 
 /** Waits for a video or an operation as `waitForEnd` does. */
 export function waitForJob(gateway: Gateway, job: Job, options: WaitOptions = {}): Promise<JobReport> {
-  let ask: ReturnType<typeof createJobLookUp> | undefined
   const polled: PolledJob<JobReport> = {
     id: job.id,
     noun: 'job',
-    lookUp: (one) => (ask ??= createJobLookUp(job))(one),
+    lookUp: createJobLookUp(job),
   }
   return waitForEnd(gateway, polled, options)
 }
