@@ -125,7 +125,7 @@ function base64Start(text: string, final: boolean): number | undefined {
   return comma + 1
 }
 
-/** The same for base64 or a data URL that holds it (quirk 15). @throws ContractError `bad_base64` */
+/** The same for base64 or a data URL that holds it (quirk 15). @throws ContractError `damaged_media` */
 export function createMediaDecoder(write: (bytes: Uint8Array) => Promise<void>) {
   const decoder = createBase64Decoder(write)
   /** What has come while it is unknown where the base64 begins; undefined afterwards. */

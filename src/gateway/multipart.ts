@@ -108,22 +108,15 @@ const chunkBytes = 524_288
  * @throws FileError `source_changed` when the file changes meanwhile; UsageError, FileError when it cannot be read
  */
 export async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {
+  const fail = (error: unknown): never => {
+    throw readError(error, path)
+  }
   // The file may have been replaced by a pipe, which must not block.
-  const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(
-    (error: unknown) => {
-      throw readError(error, path)
-    },
-  )
+  const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(fail)
   try {
-    const stat = () =>
-      handle.stat().catch((error: unknown) => {
-        throw readError(error, path)
-      })
-    const before = await stat()
+    const before = await handle.stat().catch(fail)
     const read = async (block: Buffer) => {
-      const { bytesRead } = await handle.read(block, 0, blockBytes).catch((error: unknown) => {
-        throw readError(error, path)
-      })
+      const { bytesRead } = await handle.read(block, 0, blockBytes).catch(fail)
       return block.subarray(0, bytesRead)
     }
     const blocks = [Buffer.allocUnsafeSlow(blockBytes), Buffer.allocUnsafeSlow(blockBytes)] as const
@@ -136,7 +129,7 @@ export async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {
       next.catch(() => {})
       yield* chunksOf(bytes)
     }
-    const after = await stat()
+    const after = await handle.stat().catch(fail)
     if (after.size !== before.size || after.mtimeMs !== before.mtimeMs) throw sourceChanged(shownPath(path))
   } finally {
     // Only read: what the system says of closing it changes nothing.

@@ -67,15 +67,11 @@ export function createWatchdog(clock: Clock) {
   }
 }
 
-/** The limit on a request with all its retries and its whole body. */
-interface TotalLimit {
-  /** Aborted by the command's own signal, or with a DeadlinePassed. */
-  readonly signal: AbortSignal
-  /** To be called once the reply's body has been read. Undefined where there is no limit. */
-  readonly end?: () => void
-}
-
-/** Starts the clock of `--timeout`; without it there is no total limit. */
+/**
+ * Starts the clock of `--timeout`, the limit on a request with all its retries and its whole body.
+ * @returns a signal that is aborted by the command's own, or with a DeadlinePassed; and what to call once the reply's body has
+ *   been read, undefined where there is no limit
+ */
 export function startTotalLimit({
   clock,
   signal,
@@ -84,7 +80,7 @@ export function startTotalLimit({
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly limits: { readonly total?: number | undefined; readonly deadline?: number | undefined }
-}): TotalLimit {
+}): { readonly signal: AbortSignal; readonly end?: () => void } {
   const left = deadline - clock.monotonic()
   if (total === Infinity && left === Infinity) return { signal }
   const controller = new AbortController()
