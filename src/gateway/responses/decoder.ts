@@ -14,7 +14,7 @@ import {
   type TextDecoder,
   type TextReply,
 } from '../stream-text.ts'
-import { answerText, contentParts, isAnswer, createTranscript, readResponseUsage } from './transcript.ts'
+import { answerText, contentParts, isAnswer, Transcript, readResponseUsage } from './transcript.ts'
 import { characters, count, plainString, type FastPath } from '../events/skimmer.ts'
 import { unescapeJson, maxPositions, positionOf } from '../events/json-reader.ts'
 
@@ -26,8 +26,8 @@ export function createResponseDecoder({
   isRest = false,
 }: DecoderOptions): TextDecoder {
   const keep = keepText ? Infinity : keepReply ? maxReplyCharacters : sampleLength
-  const transcript = createTranscript(emit, { keep, isRest })
-  const { text, addText } = transcript
+  const transcript = new Transcript(emit, keep, isRest)
+  const { text } = transcript
   /** How long the text of earlier responses in the same stream is. */
   let earlier = 0
   /** The newest whole response object, as the gateway sent it. */
@@ -58,7 +58,7 @@ export function createResponseDecoder({
 
   /** Parts are paragraphs, of a summary or of the reasoning itself. */
   const beginReasoning = (item: ReturnType<typeof itemAt>) => {
-    if (item.reasoning > 0) transcript.addReasoning(item, '\n\n')
+    if (item.reasoning > 0) transcript.add('reasoning', item, '\n\n')
   }
 
   /** Events that only repeat or announce others are ignored. */
@@ -67,16 +67,17 @@ export function createResponseDecoder({
     const delta = stringOf(value['delta']) ?? ''
     switch (type) {
       case 'response.output_text.delta':
-        return addText(itemAt(value), delta)
+        return transcript.addText(itemAt(value), delta)
       case 'response.output_text.done':
         // Repeats the deltas, unless there were none.
-        if (text.length === earlier && !isRest) addText(itemAt(value), stringOf(value['text']) ?? '')
+        if (text.length === earlier && !isRest)
+          transcript.addText(itemAt(value), stringOf(value['text']) ?? '')
         return
       case 'response.refusal.delta':
-        return transcript.addRefusal(itemAt(value), delta)
+        return transcript.add('refusal', itemAt(value), delta)
       case 'response.reasoning_text.delta':
       case 'response.reasoning_summary_text.delta':
-        return transcript.addReasoning(itemAt(value), delta)
+        return transcript.add('reasoning', itemAt(value), delta)
       case 'response.reasoning_summary_part.added':
         return beginReasoning(itemAt(value))
       case 'response.content_part.added':
@@ -154,9 +155,9 @@ export function createResponseDecoder({
       .flatMap((entry) => contentParts(entry).map(answerText))
       .join('')
     if (!isRest && full.length > text.length && full.startsWith(text.toString()))
-      addText(itemAt({}), full.slice(text.length))
+      transcript.addText(itemAt({}), full.slice(text.length))
     if (!isRest && output.length === 0 && text.length === 0)
-      addText(itemAt({}), stringOf(whole['output_text']) ?? '')
+      transcript.addText(itemAt({}), stringOf(whole['output_text']) ?? '')
     const error = objectOf(whole['error'])
     // Some send an empty error with every response.
     const hasError = Object.values(error).some(Boolean)
@@ -231,7 +232,7 @@ export function createResponseDecoder({
     joins: (delta, before) => delta[1] === before[1],
     take(text, [, index]) {
       understood = true
-      addText(transcript.itemAt(Number(index)), unescapeJson(text))
+      transcript.addText(transcript.itemAt(Number(index)), unescapeJson(text))
     },
   }
 

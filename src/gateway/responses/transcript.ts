@@ -19,37 +19,60 @@ interface ItemState {
   done: JsonObject | undefined
 }
 
-/**
- * What has come of a response so far; each thing is emitted once, however often the gateway sends it.
- * @param keep how many characters of each text are wanted
- * @param isRest whether the text of an item that was not announced was streamed before
- */
-export function createTranscript(
-  emit: (event: TextEvent) => void,
-  { keep, isRest = false }: { readonly keep: number; readonly isRest?: boolean },
-) {
-  const items = new Map<number, ItemState>()
-  const toolCalls: ToolCall[] = []
-  const citations: Citation[] = []
-  const cited = new Set<string>()
-  const newText = () => createGrowingText(keep)
-  const text = newText()
-  const refusal = newText()
-  const reasoning = newText()
-  let otherOutput = false
+/** What has come of a response so far; each thing is emitted once, however often the gateway sends it. */
+export class Transcript {
+  readonly text: GrowingText
+  readonly refusal: GrowingText
+  readonly reasoning: GrowingText
+  readonly toolCalls: ToolCall[] = []
+  readonly citations: Citation[] = []
+  /** Whether something other than text and reasoning came: a call, an image, another item. */
+  otherOutput = false
+  readonly #emit: (event: TextEvent) => void
+  readonly #isRest: boolean
+  readonly #items = new Map<number, ItemState>()
+  readonly #cited = new Set<string>()
+
+  /**
+   * @param keep how many characters of each text are wanted
+   * @param isRest whether the text of an item that was not announced was streamed before
+   */
+  constructor(emit: (event: TextEvent) => void, keep: number, isRest: boolean) {
+    this.#emit = emit
+    this.#isRest = isRest
+    this.text = createGrowingText(keep)
+    this.refusal = createGrowingText(keep)
+    this.reasoning = createGrowingText(keep)
+  }
+
+  /** Whether any item is complete. */
+  get anyDone(): boolean {
+    return [...this.#items.values()].some(({ done }) => done !== undefined)
+  }
+
+  /** The complete items, by their position. */
+  get items(): readonly unknown[] {
+    const done = [...this.#items].toSorted(([one], [other]) => one - other)
+    return done.flatMap(([, item]) => item.done ?? [])
+  }
+
+  /** Another response begins, whose items are numbered from 0. */
+  forgetItems(): void {
+    this.#items.clear()
+  }
 
   /** Items are joined by their position, since their ids may change on the way (quirk 13). */
-  const itemAt = (index: number): ItemState => {
-    const known = items.get(index)
+  itemAt(index: number): ItemState {
+    const known = this.#items.get(index)
     if (known !== undefined) return known
     const fresh: ItemState = { ...untouched(), done: undefined }
-    items.set(index, fresh)
+    this.#items.set(index, fresh)
     return fresh
   }
 
-  const beginItem = (item: JsonObject, position: number) => {
+  beginItem(item: JsonObject, position: number): void {
     // The arguments of an earlier item at this position are no longer needed.
-    Object.assign(itemAt(position), {
+    Object.assign(this.itemAt(position), {
       name: stringOf(item['name']) ?? '',
       arguments: createGrowingText(),
       begun: item,
@@ -57,122 +80,89 @@ export function createTranscript(
   }
 
   /** Calls that have begun and will not come whole: what has come is all there is. */
-  const endCalls = () => {
-    for (const [position, { begun }] of items) {
-      if (begun !== undefined && readToolCall(begun) !== undefined) addItem(begun, position)
+  endCalls(): void {
+    for (const [position, { begun }] of this.#items) {
+      if (begun !== undefined && readToolCall(begun) !== undefined) this.addItem(begun, position)
     }
   }
 
-  const addText = (item: ItemState, delta: string) => {
+  addText(item: ItemState, delta: string): void {
     if (delta === '') return
     item.text += delta.length
-    text.add(delta)
-    emit({ type: 'text-delta', index: 0, text: delta })
+    this.text.add(delta)
+    this.#emit({ type: 'text-delta', index: 0, text: delta })
   }
-  const adderOf = (kind: 'refusal' | 'reasoning', all: GrowingText) => (item: ItemState, delta: string) => {
+
+  add(kind: 'refusal' | 'reasoning', item: ItemState, delta: string): void {
     if (delta === '') return
     item[kind] += delta.length
-    all.add(delta)
-    emit({ type: `${kind}-delta`, text: delta })
+    this[kind].add(delta)
+    this.#emit({ type: `${kind}-delta`, text: delta })
   }
-  const addRefusal = adderOf('refusal', refusal)
-  const addReasoning = adderOf('reasoning', reasoning)
+
   /** A piece of a tool call's arguments. @throws ContractError when they are larger than a message may be */
-  const addArguments = (item: ItemState, delta: string) => {
+  addArguments(item: ItemState, delta: string): void {
     item.arguments.add(delta)
     if (item.arguments.length > maxMessageCharacters) throw tooLarge(maxMessageCharacters)
   }
+
   /** The complete arguments of a tool call; undefined keeps those received so far. */
-  const setArguments = (item: ItemState, whole: string | undefined) => {
+  setArguments(item: ItemState, whole: string | undefined): void {
     if (whole === undefined) return
     item.arguments = createGrowingText()
     item.arguments.add(whole)
   }
-  const addCitation = (annotation: unknown) => {
+
+  addCitation(annotation: unknown): void {
     const citation = readCitation(annotation)
     if (citation === undefined) return
     const key = JSON.stringify(citation)
-    if (cited.has(key)) return
-    cited.add(key)
-    citations.push(citation)
-    emit({ type: 'citation-add', citation })
+    if (this.#cited.has(key)) return
+    this.#cited.add(key)
+    this.citations.push(citation)
+    this.#emit({ type: 'citation-add', citation })
+  }
+
+  addImage(data: unknown, format: unknown, partial: boolean): void {
+    if (typeof data !== 'string' || data === '') return
+    if (!partial) this.otherOutput = true
+    this.#emit({ type: 'image-data', mime_type: `image/${stringOf(format) ?? 'png'}`, base64: data, partial })
   }
 
   /** A complete output item: emits what its deltas did not contain. */
-  const addItem = (whole: JsonObject, position: number) => {
-    const item = itemAt(position)
+  addItem(whole: JsonObject, position: number): void {
+    const item = this.itemAt(position)
     if (item.done !== undefined && isSameItem(item.done, whole)) return
     // What follows belongs to another item: some gateways give all items the same position.
     const state = { ...item }
     Object.assign(item, untouched(), { done: whole })
     const type = stringOf(whole['type'])
-    const isShown = isRest && state.begun === undefined
-    if (isAnswer(whole)) return messageItem(whole, state, isShown)
-    if (type === 'reasoning') return isShown ? undefined : reasoningItem(whole, state)
-    otherOutput = true
+    const isShown = this.#isRest && state.begun === undefined
+    if (isAnswer(whole)) return this.#addAnswer(whole, state, isShown)
+    if (type === 'reasoning') {
+      if (isShown || state.reasoning > 0) return
+      const parts = [...objectsOf(whole['summary']), ...objectsOf(whole['content'])]
+      return this.add('reasoning', state, parts.map((part) => stringOf(part['text']) ?? '').join('\n\n'))
+    }
+    this.otherOutput = true
     const call = readToolCall(whole, state.arguments.toString())
     if (call !== undefined) {
-      emit({ type: 'tool-call', index: position, call })
-      toolCalls.push(call)
+      this.#emit({ type: 'tool-call', index: position, call })
+      this.toolCalls.push(call)
       return
     }
-    if (type === 'image_generation_call') addImage(whole['result'], whole['output_format'], false)
-    emit({ type: 'item-add', kind: type ?? 'item', summary: summariseItem(whole), item: whole })
+    if (type === 'image_generation_call') this.addImage(whole['result'], whole['output_format'], false)
+    this.#emit({ type: 'item-add', kind: type ?? 'item', summary: summariseItem(whole), item: whole })
   }
 
-  const messageItem = (whole: JsonObject, state: ItemState, isShown: boolean) => {
+  #addAnswer(whole: JsonObject, state: ItemState, isShown: boolean): void {
     const streamed = isShown || state.text + state.refusal > 0
     for (const part of contentParts(whole)) {
-      if (!streamed && part['type'] === 'refusal') addRefusal(state, stringOf(part['refusal']) ?? '')
-      else if (!streamed) addText(state, answerText(part))
-      for (const annotation of objectsOf(part['annotations'])) addCitation(annotation)
+      if (!streamed && part['type'] === 'refusal') {
+        this.add('refusal', state, stringOf(part['refusal']) ?? '')
+      } else if (!streamed) this.addText(state, answerText(part))
+      for (const annotation of objectsOf(part['annotations'])) this.addCitation(annotation)
     }
-  }
-
-  const reasoningItem = (whole: JsonObject, state: ItemState) => {
-    if (state.reasoning > 0) return
-    const parts = [...objectsOf(whole['summary']), ...objectsOf(whole['content'])]
-    addReasoning(state, parts.map((part) => stringOf(part['text']) ?? '').join('\n\n'))
-  }
-
-  const addImage = (data: unknown, format: unknown, partial: boolean) => {
-    if (typeof data !== 'string' || data === '') return
-    if (!partial) otherOutput = true
-    emit({ type: 'image-data', mime_type: `image/${stringOf(format) ?? 'png'}`, base64: data, partial })
-  }
-
-  return {
-    text,
-    citations,
-    toolCalls,
-    refusal,
-    reasoning,
-    /** Whether something other than text and reasoning came: a call, an image, another item. */
-    get otherOutput() {
-      return otherOutput
-    },
-    /** Whether any item is complete. */
-    get anyDone() {
-      return [...items.values()].some(({ done }) => done !== undefined)
-    },
-    /** The complete items, by their position. */
-    get items() {
-      const done = [...items].toSorted(([one], [other]) => one - other)
-      return done.flatMap(([, item]) => item.done ?? [])
-    },
-    itemAt,
-    addText,
-    addRefusal,
-    addReasoning,
-    addArguments,
-    setArguments,
-    addCitation,
-    addImage,
-    beginItem,
-    endCalls,
-    addItem,
-    /** Another response begins, whose items are numbered from 0. */
-    forgetItems: () => items.clear(),
   }
 }
 
