@@ -114,10 +114,11 @@ export function* linesFrom(path: string, start = 0, having?: Buffer): Generator<
   const descriptor = openForReading(path)
   if (descriptor === undefined) return
   try {
-    const size = sizeOf(descriptor, path)
+    const { size } = reading(path, () => fstatSync(descriptor))
     let block = Buffer.allocUnsafe(Math.min(Math.max(size - start, 1), blockBytes))
     for (let position = start, kept = 0; position < size;) {
-      const filled = kept + read(descriptor, block, kept, block.length - kept, position, path)
+      const room = block.length - kept
+      const filled = kept + reading(path, () => readSync(descriptor, block, kept, room, position))
       if (filled === kept) return
       const end = block.lastIndexOf(newline, filled - 1) + 1
       let from = 0
@@ -149,10 +150,10 @@ export function* linesFromEnd(path: string): Generator<Line, void, undefined> {
   try {
     /** The pieces of a line whose beginning has not been read yet, the last one first. */
     let pieces: Buffer[] = []
-    for (let end = sizeOf(descriptor, path); end > 0;) {
+    for (let end = reading(path, () => fstatSync(descriptor)).size; end > 0;) {
       const start = Math.max(0, end - blockBytes)
       const block = Buffer.allocUnsafe(end - start)
-      read(descriptor, block, 0, block.length, start, path)
+      reading(path, () => readSync(descriptor, block, 0, block.length, start))
       for (let to = block.length; ;) {
         const at = to === 0 ? -1 : block.lastIndexOf(newline, to - 1)
         pieces.push(block.subarray(at + 1, to))
@@ -185,24 +186,9 @@ function openForReading(path: string): number | undefined {
   }
 }
 
-function sizeOf(descriptor: number, path: string): number {
+function reading<Value>(path: string, step: () => Value): Value {
   try {
-    return fstatSync(descriptor).size
-  } catch (error) {
-    throw readError(error, path)
-  }
-}
-
-function read(
-  descriptor: number,
-  into: Buffer,
-  offset: number,
-  length: number,
-  from: number,
-  path: string,
-): number {
-  try {
-    return readSync(descriptor, into, offset, length, from)
+    return step()
   } catch (error) {
     throw readError(error, path)
   }
