@@ -93,11 +93,9 @@ function isReference(value: unknown): value is MediaReference {
 function replaced<Value>(value: Value, change: (field: unknown) => unknown): Value {
   if (Array.isArray(value)) return value.map((entry: unknown) => replaced(entry, change)) as Value
   if (!isObject(value)) return value
-  const copy: Record<string, unknown> = {}
-  for (const [name, field] of Object.entries(value as JsonObject)) {
+  const entries = Object.entries(value as JsonObject).map(([name, field]) => {
     const changed = mediaFields.has(name) ? change(field) : undefined
-    const kept = changed === undefined ? replaced(field, change) : changed
-    Object.defineProperty(copy, name, { value: kept, enumerable: true, configurable: true, writable: true })
-  }
-  return copy as Value
+    return [name, changed === undefined ? replaced(field, change) : changed] as const
+  })
+  return Object.fromEntries(entries) as Value
 }

@@ -1,5 +1,4 @@
-/** Deeper values would exhaust the stack when written again, and no gateway accepts them. */
-const maxJsonDepth = 512
+import { isDeeperThan, maxJsonDepth } from '../json.ts'
 
 export type ParsedJson =
   | { readonly value: unknown; readonly problem?: never }
@@ -18,14 +17,9 @@ export function parseJson(text: string): ParsedJson {
     const near = excerpt === '' ? '' : ` near \`${excerpt}\``
     return { problem: `is not valid JSON: line ${line}, column ${column}: ${reason}${near}` }
   }
-  return isDeeper(value, maxJsonDepth)
+  return isDeeperThan(value, maxJsonDepth)
     ? { problem: `is nested more than ${maxJsonDepth} levels deep` }
     : { value }
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((entry) => isDeeper(entry, levels - 1))
 }
 
 /** The position of the first syntax error. */

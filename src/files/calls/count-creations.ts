@@ -39,11 +39,7 @@ export class CreationReader {
   }
 
   /** @returns whether it was read until a call's own line */
-  #readFile(
-    name: string,
-    own: string | undefined,
-    add: (count: Count | undefined, place: string) => void,
-  ): boolean {
+  #readFile(name: string, own: string, add: (count: Count | undefined, place: string) => void): boolean {
     const path = join(this.#folder, name)
     const from = new Date(this.#since).toISOString()
     for (const { start, bytes } of linesFrom(path, this.#read.get(name))) {
@@ -51,7 +47,7 @@ export class CreationReader {
       const found = whole ? counting.exec(bytes.toString('latin1', 0, 400)) : null
       const [, id, at = '', count, amount, was, currency] = found ?? []
       // It stays to be read, since it stands before what this process creates next.
-      if (id === own && id !== undefined) return true
+      if (id === own) return true
       this.#read.set(name, start + bytes.length + 1)
       if (!whole) add(undefined, `the line at byte ${start} of ${shownPath(path)}`)
       if (found === null || at < from) continue
