@@ -1,29 +1,19 @@
 import { ConfigError, ModelgateError, UsageError } from './errors.ts'
 
+export type ProblemList = ReturnType<typeof createProblemList>
+
 /**
  * Collects the problems of a call (flags, files and configuration), so that all are reported at once. A problem is an
  * error whose message begins with its location: a flag, a file with line and key, or a path in the request body.
+ * @param limit how many problems are kept
  */
-export interface ProblemList {
-  add(problem: ModelgateError): void
-  /** Runs a check and collects the problem that it throws; rethrows any other error. */
-  check<Value>(run: () => Value | Promise<Value>): Promise<Value | undefined>
-  readonly any: boolean
-  /** Whether a problem has one of these codes. */
-  has(...codes: readonly string[]): boolean
-  /** Whether there are more problems than the limit. */
-  readonly isFull: boolean
-  /** @throws one error with all problems, if there are any */
-  throwIfAny(): void
-}
-
-/** @param limit how many problems are kept */
-export function createProblemList(limit = Infinity): ProblemList {
+export function createProblemList(limit = Infinity) {
   const problems: ModelgateError[] = []
   const add = (problem: ModelgateError) => void problems.push(...partsOf(problem))
   return {
     add,
-    async check(run) {
+    /** Runs a check and collects the problem that it throws; rethrows any other error. */
+    async check<Value>(run: () => Value | Promise<Value>): Promise<Value | undefined> {
       try {
         return await run()
       } catch (error) {
@@ -35,11 +25,14 @@ export function createProblemList(limit = Infinity): ProblemList {
     get any() {
       return problems.length > 0
     },
-    has: (...codes) => problems.some(({ code }) => codes.includes(code)),
+    /** Whether a problem has one of these codes. */
+    has: (...codes: readonly string[]): boolean => problems.some(({ code }) => codes.includes(code)),
+    /** Whether there are more problems than the limit. */
     get isFull() {
       return problems.length > limit
     },
-    throwIfAny() {
+    /** @throws one error with all problems, if there are any */
+    throwIfAny(): void {
       if (problems.length > limit) problems.splice(limit, Infinity, new ConfigError(moreProblems))
       throwProblems(problems)
     },
