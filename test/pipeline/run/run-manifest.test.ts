@@ -1,8 +1,5 @@
-import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { hostname } from 'node:os'
-import process from 'node:process'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { Interrupted } from '../../../src/errors.ts'
 import { writeLine } from '../../../src/pipeline/journal/journal.ts'
 import { encodePng } from '../../../src/files/codecs.ts'
@@ -418,35 +415,6 @@ test('a run that was killed before it wrote the lock is completed without a requ
   expect(bench.sandbox.created()).toBe(2)
 })
 
-test('a key that the gateway quotes is neither in the lock nor in a journal', async () => {
-  const key = 'sk-quoted-by-the-gateway'
-  const hidden = (text: string) => text.replaceAll(key, '[hidden]')
-  const bench = await runBench(
-    { 'modelgate.yaml': two },
-    {
-      sandbox: {
-        faults: [
-          { endpoint: 'image-generations', action: 'headers', headers: { 'x-request-id': `req-${key}` } },
-          {
-            endpoint: 'responses',
-            action: 'status',
-            status: 400,
-            body: { error: { message: `no ${key} here`, type: 'invalid_request_error' } },
-          },
-        ],
-      },
-    },
-  )
-  const { told, document } = await bench.run({}, { redactor: { text: hidden, document: hidden } })
-  expect(told).toEqual(['hero: fresh (generated)', 'note: new (failed)'])
-  expect(document!.instances[1]!.error!.message).toContain('no ')
-  const [name] = bench.list('.modelgate/runs')
-  const kept = bench.read('modelgate.lock') + bench.read(`.modelgate/runs/${name}`)
-  expect(kept).toContain('req-[hidden]')
-  expect(kept).toContain('no [hidden] here')
-  expect(kept).not.toContain(key)
-})
-
 test('what is cut after the time of grace is skipped or unknown, and the next run goes on', async () => {
   const bench = await runBench(
     {
@@ -484,44 +452,21 @@ jobs:
   ])
 })
 
-describe('what a killed run has left', () => {
-  const leftBy = async (owner: object) => {
-    const bench = await runBench({ 'modelgate.yaml': two })
-    await bench.run()
-    const part = '0123456789abcdef.mgpart'
-    for (const path of [
-      `.modelgate.lock.${part}`,
-      `copy/.note.txt.${part}`,
-      `copy/.other.txt.${part}`,
-      `.modelgate/replaced/.blob.${part}`,
-      `.modelgate/results/${'0'.repeat(64)}/1.png`,
-      `.modelgate/results/${'0'.repeat(64)}/.1.png.${part}`,
-    ]) {
-      bench.write(path, '')
-    }
-    bench.write('.modelgate/runs/modelgate.yaml.0123456789abcdef.owner', JSON.stringify(owner))
-    return bench
+test('what a killed run has left stays while another manifest of the folder is being run', async () => {
+  const bench = await runBench({ 'modelgate.yaml': two })
+  await bench.run()
+  const part = '0123456789abcdef.mgpart'
+  const result = `.modelgate/results/${'0'.repeat(64)}`
+  for (const path of [`copy/.note.txt.${part}`, `${result}/1.png`, `${result}/.1.png.${part}`]) {
+    bench.write(path, '')
   }
-
-  test('goes: temporary files; what is of others stays', async () => {
-    const bench = await leftBy({ process: spawnSync(process.execPath, ['-e', '']).pid, host: hostname() })
-    // Long without a heartbeat, for systems that do not tell of their processes.
-    utimesSync(bench.path('.modelgate/runs/modelgate.yaml.0123456789abcdef.owner'), 1, 1)
-    expect((await bench.run()).exit).toBe('ok')
-    expect(bench.list('copy').toSorted()).toEqual(['.other.txt.0123456789abcdef.mgpart', 'note.txt'])
-    expect(bench.list('.').filter((name) => name.endsWith('.mgpart'))).toEqual([])
-    expect(bench.list('.modelgate/replaced').filter((name) => name.endsWith('.mgpart'))).toEqual([])
-    expect(bench.list(`.modelgate/results/${'0'.repeat(64)}`)).toEqual(['1.png'])
-  })
-
-  test('stays while another manifest of the folder is being run', async () => {
-    const bench = await leftBy({ process: 1, host: 'elsewhere' })
-    utimesSync(bench.path('.modelgate/runs/modelgate.yaml.0123456789abcdef.owner'), 1, 1)
-    bench.write('.modelgate/runs/canon.yaml.0123456789abcdef.owner', '{}')
-    expect((await bench.run()).exit).toBe('ok')
-    expect(bench.list('copy')).toContain('.note.txt.0123456789abcdef.mgpart')
-    expect(bench.list(`.modelgate/results/${'0'.repeat(64)}`)).toHaveLength(2)
-  })
+  const left = JSON.stringify({ process: 1, host: 'elsewhere' })
+  bench.write('.modelgate/runs/modelgate.yaml.0123456789abcdef.owner', left)
+  utimesSync(bench.path('.modelgate/runs/modelgate.yaml.0123456789abcdef.owner'), 1, 1)
+  bench.write('.modelgate/runs/canon.yaml.0123456789abcdef.owner', '{}')
+  expect((await bench.run()).exit).toBe('ok')
+  expect(bench.list('copy')).toContain(`.note.txt.${part}`)
+  expect(bench.list(result)).toHaveLength(2)
 })
 
 test('a run that was killed between the place of an earlier result and the lock is completed', async () => {
