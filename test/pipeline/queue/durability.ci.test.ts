@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/context.ts'
 import { ModelgateError } from '../../../src/errors.ts'
@@ -12,7 +13,6 @@ import {
   startPostgres,
   startRedis,
 } from '../../support/queue-servers.ts'
-import { redisProxy, type Answer } from '../../support/redis-proxy.ts'
 
 const loss = 'so that a crash may lose what has been sent and paid for.'
 
@@ -116,8 +116,10 @@ describe.skipIf(!hasRedis)('Redis (needs redis-server)', () => {
 
   test('one that does not tell its settings is refused', async () => {
     const { url } = await forTest(startRedis())
-    const forbidden: Answer = ([name]) => (/^config$/i.test(name!) ? '-NOPERM no permissions\r\n' : undefined)
-    expect(await refusal(`redis://127.0.0.1:${await redisProxy(url, forbidden)}`)).toEqual({
+    const client = new Redis(url)
+    await client.call('ACL', 'SETUSER', 'limited', 'on', '>pass', '~*', '&*', '+@all', '-config')
+    client.disconnect()
+    expect(await refusal(url.replace('//', '//limited:pass@'))).toEqual({
       exitCode: 2,
       code: 'queue_refused',
       message: 'The queue at redis://127.0.0.1 cannot be used: it does not report its settings.',
