@@ -49,6 +49,8 @@ function leave(
   return path
 }
 
+const refusal = (project: Project) => failureOf(() => takeOwnership(project, testOwner()))
+
 /** The id of a process that has ended. */
 const deadProcess = () => spawnSync(process.execPath, ['-e', '']).pid
 
@@ -80,6 +82,20 @@ test('the owner has a file that says who it is, until it ends', async () => {
   expect(statSync(path).mtimeMs).toBe(noon)
   await ownership.release()
   expect(ownerFiles(project)).toEqual([])
+})
+
+test('a living owner on this machine is named, also one that gives no sign of life', async () => {
+  const project = sampleProject()
+  const { child, say } = startChild(project)
+  expect(await say('take')).toBe('owner')
+  expect(await refusal(project)).toBe(
+    `2 run_owned (input)\n"modelgate.yaml" is already being run by process ${child.pid} on this machine.\nhint: Wait for it to end, or stop it.`,
+  )
+  const [name = ''] = ownerFiles(project)
+  utimesSync(join(runs(project), name), 0, 0)
+  expect(await refusal(project)).toContain('2 run_owned')
+  expect(await say('release')).toBe('free')
+  await (await takeOwnership(project, testOwner())).release()
 })
 
 test('manifests of one folder have an owner each', async () => {
@@ -157,14 +173,14 @@ describe('a dead owner', () => {
     leave(project, { ...record, started: '1' })
     await (await takeOwnership(project, testOwner())).release()
     leave(project, record)
-    expect(await failureOf(() => takeOwnership(project, testOwner()))).toContain('2 run_owned')
+    expect(await refusal(project)).toContain('2 run_owned')
   })
 
   test('of another machine is taken over after a minute of silence, not before', async () => {
     const project = sampleProject()
     const record = { ...(await recordOf(project)), process: deadProcess(), host: 'build-7' }
     leave(project, record, { agoS: 59.9 })
-    expect(await failureOf(() => takeOwnership(project, testOwner()))).toBe(
+    expect(await refusal(project)).toBe(
       `2 run_owned (input)\n"modelgate.yaml" is already being run by process ${record.process} on build-7, last seen 60 s ago.\nhint: Wait until it has ended; if it was killed, it is taken over after 60 s of silence.`,
     )
     leave(project, record, { agoS: 60 })
