@@ -1,22 +1,10 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { systemClock } from '../../src/context.ts'
 
-interface RelayedRequest {
-  readonly method: string
-  readonly path: string
-  /** When it came, on the monotonic clock. */
-  readonly at: number
-  /** When the beginning of a 429 came back. */
-  refusedAt?: number
-}
-
-/** A way to a gateway that can be cut; each connection on it has one request. */
+/** A way to a gateway that can be cut. */
 export interface Relay {
   readonly url: string
-  /** In the order in which they came. */
-  readonly requests: readonly RelayedRequest[]
   /** Breaks off every connection, and refuses new ones. */
   cut(): Promise<void>
   /** Is there again, at the same address. */
@@ -24,20 +12,10 @@ export interface Relay {
 }
 
 export async function startRelay(url: string): Promise<Relay> {
-  const requests: RelayedRequest[] = []
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     const upstream = connect(Number(new URL(url).port), '127.0.0.1')
     sockets.add(socket).add(upstream)
-    socket.once('data', (chunk: Buffer) => {
-      const [method = '', path = ''] = chunk.toString('latin1').split(' ')
-      const request: RelayedRequest = { method, path, at: systemClock.monotonic() }
-      requests.push(request)
-      // Before it is passed on.
-      upstream.prependOnceListener('data', (reply: Buffer) => {
-        if (reply.toString('latin1').startsWith('HTTP/1.1 429')) request.refusedAt = systemClock.monotonic()
-      })
-    })
     for (const [one, other] of [
       [socket, upstream],
       [upstream, socket],
@@ -62,5 +40,5 @@ export async function startRelay(url: string): Promise<Relay> {
   onTestFinished(async () => {
     if (server.listening) await cut()
   })
-  return { url: `http://127.0.0.1:${port}`, requests, cut, restore: () => listen(port) }
+  return { url: `http://127.0.0.1:${port}`, cut, restore: () => listen(port) }
 }

@@ -51,5 +51,5 @@ test('an outage costs some retries and probes, and nothing is created twice', as
   expect(document!.instances.filter(({ state }) => state === 'fresh')).toHaveLength(jobs)
   expect(bench.sandbox.created()).toBe(jobs)
   // What was under way may be asked for again, and a fifth of the jobs, and ten.
-  expect(relay!.requests.length).toBeLessThanOrEqual(jobs + jobs / 5 + 10)
+  expect(bench.sandbox.requests().length).toBeLessThanOrEqual(jobs + jobs / 5 + 10)
 })
