@@ -120,6 +120,7 @@ describe('is refused:', () => {
     ['"key":"a', '"key":"A', 'key is not a SHA-256 in hexadecimal'],
     [`"key":"${digest('a')}"`, `"key":["${digest('a')}"]`, 'key is not a SHA-256 in hexadecimal'],
     ['"key"', '"other"', 'key is missing'],
+    ['"sha256":"b', '"sha256":"../b', 'outputs[0].sha256 is not a SHA-256 in hexadecimal'],
     ['"bytes":1234', '"bytes":-1', 'outputs[0].bytes is not a whole number'],
     ['"width":1536', '"width":"x"', 'outputs[0].width is not a whole number'],
     ['"picked":2', '"picked":0', 'picked is not a whole number from 1'],
