@@ -1,5 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { forTest, hasRedis, startRedis } from '../support/queue-servers.ts'
 import { runningSandbox } from '../support/running-sandbox.ts'
@@ -30,23 +29,17 @@ async function scene() {
   }
   const start = (words: string, shell?: string) =>
     spawnProgram(words.split(' '), { env, cwd: folder, ...(shell !== undefined && { shell }) })
-  return { folder, created, start }
+  return { created, start }
 }
 
 test.skipIf(!hasRedis || !existsSync('/dev/full'))(
   'a worker with a full standard output does its work, and ends with 10',
   async () => {
-    const { folder, created, start } = await scene()
+    const { created, start } = await scene()
     expect((await start('run --detach').ended).exit).toBe(11)
     const { exit, stderr } = await start('run worker --until-empty --jsonl', 'modelgate "$@" >/dev/full')
       .ended
     expect([exit, stderr]).toEqual([10, expect.stringContaining('Standard output cannot be written')])
-    expect(created()).toBe(2)
-    expect((await start('run').ended).exit).toBe(0)
-    expect(['one.txt', 'two.txt'].map((name) => readFileSync(join(folder, name), 'utf8') === '')).toEqual([
-      false,
-      false,
-    ])
     expect(created()).toBe(2)
   },
 )
