@@ -170,44 +170,6 @@ quiet: true
 `)
 })
 
-test('prices, and several settings at once', async () => {
-  const place = configPlace({ user: 'quiet: true\n' })
-  const set = async (...words: string[]) => {
-    const { code, err } = await runMain(['config', 'set', ...words], { home: place.home, cwd: place.project })
-    return { code, err: place.scrub(err) }
-  }
-  expect(
-    await set('prices.gpt-4.1.input', '1.25', 'prices.gpt-4.1.output', '10', 'prices.currency', 'EUR'),
-  ).toEqual({
-    code: 0,
-    err: ['gpt-4.1.input', 'gpt-4.1.output', 'currency']
-      .map((name) => `prices.${name} is set in ~/.config/modelgate/config.yaml.\n`)
-      .join(''),
-  })
-  expect((await set('prices.img', '{ image: { 1024x1024: { low: 0.01 }, default: 0.04 } }')).code).toBe(0)
-  expect(readFileSync(place.userFile, 'utf8')).toBe(`quiet: true
-prices:
-  gpt-4.1:
-    input: 1.25
-    output: 10
-  currency: EUR
-  img:
-    image:
-      1024x1024:
-        low: 0.01
-      default: 0.04
-`)
-  const alone = await set('prices.other.input', '3')
-  expect(alone).toEqual({
-    code: 2,
-    err: expect.stringContaining('prices.other must have output, too') as string,
-  })
-  expect(await set('timeout', '5', 'retry')).toEqual({
-    code: 2,
-    err: 'modelgate: retry has no value: give NAME and VALUE in pairs.\n',
-  })
-})
-
 test('what hides a setting is told', async () => {
   const place = configPlace({ user, project: 'timeout: 3\n' })
   expect((await run(place, 'set timeout 4')).err).toBe(

@@ -46,11 +46,3 @@ test.each(['-x + 3 = ?', '--is this an option?'])(
     expect(JSON.parse(out)).toMatchObject({ body: { input: text } })
   },
 )
-
-test.each([
-  [['-5'], "unknown command '-5'"],
-  [['completion', '-5'], 'The shell must be one of bash, zsh, fish, powershell, not "-5".'],
-])('%j is told as it was given', async (argv, message) => {
-  const { code, err } = await runMain(argv)
-  expect([code, err]).toEqual([2, expect.stringContaining(message)])
-})

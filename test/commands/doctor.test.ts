@@ -2,7 +2,6 @@ import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ChecksDocument } from '../../src/events/checks.ts'
-import { canMakeCertificates, makeCertificate } from '../support/certificate.ts'
 import { configPlace, type ConfigPlace } from '../support/config-place.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { closedPort, localServer } from '../support/local-server.ts'
@@ -172,20 +171,6 @@ test('a proxy: which one, and never its password', async () => {
   })
   const local = await findings(at(`http://127.0.0.1:${port}`, { HTTP_PROXY: 'http://127.0.0.1:1' }))
   expect(local['proxy']).toBe('ok: not used: the gateway is on this machine')
-})
-
-test('a certificate that is not trusted (needs openssl)', { skip: !canMakeCertificates }, async () => {
-  const own = makeCertificate()
-  const place = configPlace({ files: { 'own.pem': own.cert } })
-  const server = await localServer(() => json({}, { status: 401 }), { tls: own })
-  const gatewayWith = async (more?: Readonly<Record<string, string>>) =>
-    (await findings(at(server.url, more), place))['gateway']
-  expect(await gatewayWith()).toMatch(
-    /^failed: The certificate of 127\.0\.0\.1:\d+ is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)\. → .*--ca-file/,
-  )
-  const file = (name: string) => ({ MODELGATE_CA_FILE: join(place.home, name) })
-  expect(await gatewayWith(file('own.pem'))).toBe('ok: it answers and requires a key')
-  expect(await gatewayWith(file('gone.pem'))).toMatch(/^failed: .*gone\.pem/)
 })
 
 test.each<[string, string, readonly string[], RegExp]>([

@@ -174,13 +174,3 @@ test('a curl line for the sandbox names one that is running', async () => {
   expect(later.out).toContain("'http://127.0.0.1:8080/v1beta/")
   expect(later.err).toBe('modelgate: No sandbox is running. Start one first: modelgate sandbox --port 8080\n')
 })
-
-test('an address that another program answers at is not taken for a sandbox', async () => {
-  const folder = temporaryFolder()
-  const other = await localServer([json({ error: 'not found' }, { status: 404 })])
-  writeFiles(folder, { 'sandbox-address': other.url })
-  const { err } = await runMain(['generate', '--sandbox', '--curl', '--no-stdin', 'hi'], {
-    env: { MODELGATE_STATE_DIR: folder },
-  })
-  expect(err).toContain('No sandbox is running.')
-})

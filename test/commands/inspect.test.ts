@@ -64,15 +64,6 @@ describe('what is said of a file', () => {
     )
   })
 
-  test('on a terminal: columns', async () => {
-    const cwd = folderWith({ 'boat.png': png })
-    const { out } = await runMain(['inspect', 'boat.png'], { cwd, terminal: true, columns: 60 })
-    expect(out.split('\n').slice(0, 2)).toEqual([
-      'file         boat.png',
-      'type         image/png, 3x2, with alpha channel',
-    ])
-  })
-
   test('that is no media, is cut, or has another extension', async () => {
     const cwd = folderWith({
       'note.txt': 'hello',
@@ -165,18 +156,6 @@ describe('what made a file', () => {
     ])
   })
 
-  test('is not found in a log that cannot be read, which is told', async () => {
-    const cwd = folderWith({ 'boat.png': png, 'state/calls': '' })
-    const { code, err } = await runMain(['inspect', 'boat.png'], {
-      cwd,
-      env: { MODELGATE_STATE_DIR: 'state' },
-    })
-    expect({ code, err }).toEqual({
-      code: 0,
-      err: expect.stringMatching(/^warning: The log was not searched: .*not a folder\.\n$/) as string,
-    })
-  })
-
   test.each([
     ['is no JSON', '{'],
     ['is of another program', JSON.stringify({ output: { sha256: sha256(png) } })],
@@ -200,15 +179,6 @@ describe('several files and those that cannot be read', () => {
       err: 'modelgate: "gone.png" cannot be read: it does not exist.\n',
     })
     expect(out).toMatch(/^file\ta\.png\n/)
-  })
-
-  test('--json lists them', async () => {
-    const { code, out } = await run(['--json', 'gone.png', 'a.png'])
-    expect(code).toBe(12)
-    expect(JSON.parse(out)).toMatchObject({
-      files: [{ path: 'a.png' }],
-      failures: [{ path: 'gone.png', code: 'not_found' }],
-    })
   })
 
   test('standard input is a file, once', async () => {

@@ -1,7 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { appendFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { JobListDocument } from '../../src/events/video.ts'
 import { digestOfKey, type JobProgress, type NewJob } from '../../src/files/calls/job-record.ts'
@@ -118,19 +116,6 @@ test('--prune keeps a job of which a video is still to be fetched', async () => 
   )
   await list(['--prune'])
   expect(await ids([])).toEqual(['video_half'])
-})
-
-test('a damaged record is a warning', async () => {
-  const { add, list, folder } = machine()
-  await add({ id: 'video_1', state: 'pending' })
-  const month = join(folder, 'calls/2026-01.jsonl')
-  const line = `{"id":"${'0'.repeat(16)}","at":"2026-01-01T00:00:00.000Z","type":"job","job":{}}`
-  appendFileSync(month, `${line}\n`)
-  const { code, out, err } = await list()
-  expect({ code, lines: out.split('\n').length }).toEqual({ code: 0, lines: 2 })
-  expect(err).toMatch(/^warning: Skipped the line at byte \d+ of ".*2026-01\.jsonl": it is damaged\.\n$/)
-  const document = JSON.parse((await list(['--json'])).out) as JobListDocument
-  expect(document.warnings).toEqual([expect.stringContaining('Skipped the line')])
 })
 
 /** A gateway that answers once four have come, or all: whoever asks one by one gets nothing. */

@@ -104,13 +104,6 @@ describe('on a terminal', () => {
     expect(lines.every((line) => line.length <= columns)).toBe(true)
     expect(lines.length).toBeGreaterThan(11)
   })
-
-  test('the table is followed by the way to all limits of a model, unless it is to be quiet', async () => {
-    const { err } = await runMain(['models', '--known'], { terminal: true })
-    expect(err).toBe('All limits of one: modelgate models ID\n')
-    expect((await runMain(['models', '--known', '-q'], { terminal: true })).err).toBe('')
-    expect((await runMain(['models', 'gpt-image-2'], { terminal: true })).err).toBe('')
-  })
 })
 
 test('--json has the limits as numbers and words', async () => {

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { commandEntries, type CommandEntry } from '../../src/command-entries.ts'
 import { runMain } from '../support/run-main.ts'
 
 test.each<[call: string, message: string, next?: string[]]>([
@@ -22,15 +21,4 @@ test.each<[call: string, message: string, next?: string[]]>([
   const { code, out, err } = await runMain(call.split(' '))
   const { error } = JSON.parse(err) as { error: { message: string; next: string[] | null } }
   expect([code, out, error.message, error.next]).toEqual([2, '', message, next ?? null])
-})
-
-/** The words of every command, without groups. */
-const callsOf = (entries: readonly CommandEntry[], before: readonly string[] = []): string[] =>
-  entries.flatMap(({ name, commands }) =>
-    commands === undefined ? [[...before, name].join(' ')] : callsOf(commands, [...before, name]),
-  )
-
-test.each(callsOf(commandEntries))('%s knows what to be quiet about, and whom not to ask', async (call) => {
-  const { out } = await runMain([...call.split(' '), '--help', '--all'])
-  for (const flag of ['--quiet', '--debug']) expect(out).toContain(flag)
 })

@@ -71,14 +71,6 @@ describe('what excludes each other is refused, both flags named', () => {
     expect(await refusal(argv)).toMatchObject({ exit: 2, lines: [line] })
   })
 
-  test.each([
-    ['--json', '--jsonl'],
-    ['--json', '--raw'],
-    ['--jsonl', '--raw'],
-  ])('%s and %s', async (...argv) => {
-    await expect(call(argv)).rejects.toThrow(/cannot be used with option/)
-  })
-
   test('an image and a terminal', async () => {
     expect(await refusal(['-o', '-'], { terminal: true })).toMatchObject({
       exit: 2,
@@ -145,14 +137,6 @@ describe('the extension of -o', () => {
     expect(await format('-m', 'my-own', '-o', name)).toBe(undefined)
     // PNG is the default of the field: it need not decide which model is chosen.
     expect(await format('-o', name)).toBe(expected === 'png' ? undefined : expected)
-  })
-
-  test('satisfies what depends on the format', async () => {
-    expect(await format('-m', 'gpt-image-1', '-o', 'a.webp', '--output-compression', '40')).toBe('webp')
-    const argv = ['create', '-m', 'gpt-image-1', '-o', 'a.jpg', '--background', 'transparent', 'A kite']
-    expect((await imageRefusal(argv, { cwd })).lines).toEqual([
-      expect.stringContaining('a transparent background needs the output format png or webp'),
-    ])
   })
 
   test.each([

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { main } from '../../../src/main.ts'
@@ -216,23 +216,6 @@ test('a stored key takes the place of a file and of a command', async () => {
   expect(err).not.toContain('warning')
 })
 
-test('what goes before the answers is told', async () => {
-  const sandbox = await runningSandbox()
-  const argv = answers(sandbox.url, '--text-model', 'mine')
-  const env = {
-    MODELGATE_BASE_URL: 'https://other.example',
-    MODELGATE_API_KEY: 'other-key',
-    MODELGATE_TEXT_MODEL: 'other',
-  }
-  const { code, err } = await init(argv, { stdin: 'some-key', env })
-  expect(code).toBe(0)
-  expect(err.match(/^warning: .*/gm)).toEqual([
-    'warning: environment MODELGATE_BASE_URL goes before base_url of the configuration.',
-    'warning: environment MODELGATE_API_KEY goes before the key that was given.',
-    'warning: environment MODELGATE_TEXT_MODEL goes before text_model of the configuration.',
-  ])
-})
-
 test('a project file is neither changed nor taken for the answers', async () => {
   const sandbox = await runningSandbox()
   const project = 'base_url: https://theirs.example\n'
@@ -241,14 +224,4 @@ test('a project file is neither changed nor taken for the answers', async () => 
   expect({ code, config }).toEqual({ code: 0, config: `${comment}base_url: ${sandbox.url}\n` })
   expect(readFileSync(place.projectFile, 'utf8')).toBe(project)
   expect(err).toContain('warning: In this folder calls do not work yet. The base URL (project file')
-})
-
-test.runIf(process.getuid?.() !== 0)('a folder that cannot be written ends with 10', async () => {
-  const sandbox = await runningSandbox()
-  const place = configPlace({ user: 'timeout: 60\n' })
-  const folder = join(place.home, '.config/modelgate')
-  chmodSync(folder, 0o500)
-  const code = await main(['init', '--yes', '--base-url', sandbox.url], place.context)
-  chmodSync(folder, 0o700)
-  expect(code).toBe(10)
 })
