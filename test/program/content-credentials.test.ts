@@ -35,14 +35,6 @@ describe('content credentials are saved as they came', () => {
     await expectKept(workspace.read('boat.png'), signed['png']!)
   })
 
-  test('of an image that is downloaded', async () => {
-    const host = await localServer([film(signed['jpg']!, { 'content-type': 'image/jpeg' })])
-    const workspace = workspaceAt(await localServer([images({ url: `${host.url}/boat.jpg` })]))
-    const { code } = await workspace.run(['create', '-m', 'any', '-o', 'boat.jpg', 'A boat'])
-    expect(code).toBe(0)
-    await expectKept(workspace.read('boat.jpg'), signed['jpg']!)
-  })
-
   test('of an edited image, and of the one that it is made from', async () => {
     const server = await localServer([images(signed['png']!)])
     const workspace = workspaceAt(server)

@@ -91,14 +91,6 @@ export const ownCalls: readonly Call[] = [
   { ...program, name: 'log', before: [hello], provides: generated, argv: ['log'], exchanges: [] },
   {
     ...program,
-    name: 'log show',
-    before: [hello],
-    provides: generated,
-    argv: ['log', 'show'],
-    exchanges: [],
-  },
-  {
-    ...program,
     name: 'log clear',
     before: [hello],
     provides: generated,

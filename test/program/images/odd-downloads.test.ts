@@ -34,12 +34,6 @@ interface Case {
 // What a download meets on its way is in test/gateway/download.test.ts and in test/faults; here is what a user gets.
 const cases: readonly Case[] = [
   {
-    name: 'a picture called text',
-    downloads: [picture(red, { 'content-type': 'text/plain' })],
-    exit: 0,
-    files: { 'x.png': red },
-  },
-  {
     name: 'a picture that was still being written',
     downloads: [picture(damaged), picture(blue)],
     exit: 0,
@@ -52,7 +46,6 @@ const cases: readonly Case[] = [
     says: /a damaged image: the PNG data ends too early\. The received data is kept as "x\.damaged\.png"\.$/,
     files: { 'x.damaged.png': damaged },
   },
-  { name: 'a picture that has expired', downloads: [text('', { status: 403 })], exit: 11, says: /HTTP 403/ },
   { name: 'a picture that is gone', downloads: [gone], exit: 4, says: /HTTP 410/ },
   {
     name: 'a private address',

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { noisyPng } from '../../support/image-bytes.ts'
 import { memorySink } from '../../support/memory-sink.ts'
-import { openPipe } from '../../support/open-pipe.ts'
 import { given } from './image-run.ts'
 import { completed, images, partial, red, stream } from './replies.ts'
 
@@ -41,18 +40,6 @@ test.each([
   expect(err.match(/x\.png\n/g)?.join('') ?? '').toBe(caption)
 })
 
-test('of several pictures on one terminal each has its number below it', async () => {
-  const { run } = await given(images(red, long))
-  const words = ['create', '-m', 'm', '-n', '2', '--preview', 'kitty', '-o', 'x.png', 'A kite']
-  const { code, err } = await run(words, { terminal: true })
-  expect(code).toBe(0)
-  const captions = err
-    .split('\x1b_Ga=T')
-    .slice(1)
-    .map((text) => /^image \d of 2$/m.exec(text)?.[0])
-  expect(captions).toEqual(['image 1 of 2', 'image 2 of 2'])
-})
-
 test.each<[string, readonly string[], boolean]>([
   ['in a pipe', ['--preview', 'kitty'], false],
   ['with --preview off', ['--preview', 'off'], true],
@@ -65,12 +52,4 @@ test.each<[string, readonly string[], boolean]>([
   const { code, out, err } = await run(argv, { terminal })
   expect(code).toBe(0)
   expect(out + err).not.toContain('\x1b_G')
-})
-
-test('what went into a pipe is not read back for its picture', async () => {
-  const { run } = await given(images(red))
-  const { path, read } = openPipe()
-  const words = ['create', '-m', 'm', '--preview', 'kitty', '-o', path, 'A kite']
-  const { code, err } = await run(words, { terminal: true })
-  expect([code, read(red.length).equals(red), err.includes('\x1b_G')]).toEqual([0, true, false])
 })

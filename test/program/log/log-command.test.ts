@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { callsFolder } from '../../../src/files/calls/call-book.ts'
@@ -63,13 +63,6 @@ test('filters choose by what was said, command, model and time', async () => {
   expect(await numbers('--since', '2d')).toEqual([5, 4, 3, 2])
   expect(await numbers('--since', 'today')).toEqual([5, 4])
   expect(await numbers('--since', 'yesterday', '--command', 'image')).toEqual([3])
-})
-
-test('damaged lines are told once', async () => {
-  const { run, folder } = await place([{}])
-  appendFileSync(join(folder, '2026-11.jsonl'), 'garbage\ngarbage\n')
-  const { code, err } = await run('log')
-  expect([code, err]).toEqual([0, 'warning: 2 lines of the log are damaged, and left out.\n'])
 })
 
 test.each<[string[], string]>([
@@ -157,16 +150,4 @@ test('calls are forgotten, and nothing else', async () => {
   expect(readFileSync(join(folder, '2026-11.jsonl'), 'utf8').trim()).toBe('')
   expect(readdirSync(join(folder, 'words'))).toEqual([])
   expect((await run('log', 'clear')).err).toBe('Nothing to forget.\n')
-})
-
-test('on a terminal it is told that the log is empty, or that there is more', async () => {
-  const home = temporaryFolder()
-  const lookAt = async (env: Record<string, string>, ...words: string[]) =>
-    await runMain(['log', ...words], { home, env: { HOME: home, ...env }, terminal: true })
-  expect((await lookAt({})).err).toBe('The log is empty.\n')
-  expect((await lookAt({}, '--grep', 'x')).err).toBe('No call in the log matches.\n')
-  const { state } = await place(Array.from({ length: 21 }, () => ({})))
-  const { out, err } = await lookAt({ MODELGATE_STATE_DIR: state })
-  expect(out.split('\n')).toHaveLength(22)
-  expect(err).toBe('There are more: modelgate log -n 40\n')
 })

@@ -1,7 +1,6 @@
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { localServer } from '../../support/local-server.ts'
 import { json, text, type ServerReply, type Step } from '../../support/server-replies.ts'
 import {
   clip,
@@ -15,7 +14,7 @@ import {
   runGiven,
   savingX,
 } from './video-replies.ts'
-import { videoWorkspace, type VideoWorkspace } from './video-run.ts'
+import type { VideoWorkspace } from './video-run.ts'
 
 /** Another video of the same size. */
 const sameSize = Buffer.from(clip).fill(9, 100, 200)
@@ -70,17 +69,6 @@ describe('a wait for videos that are there', () => {
     const lines = (await workspace.run(['wait', operation, '--jsonl'])).out.trim().split('\n')
     const events = lines.map((line) => JSON.parse(line) as { type: string })
     expect(events.map(({ type }) => type)).toEqual(['start', 'video-save', 'video-save', 'end'])
-  })
-
-  test('tells again that fewer came than were asked for', async () => {
-    const { run } = await given(started, finished(['/a.mp4']), film())
-    const first = JSON.parse((await run([...several, '--json'])).out) as object
-    const failures = [
-      { index: 2, code: 'nothing_generated', message: 'The gateway sent only 1 of 2 videos.' },
-    ]
-    expect(first).toMatchObject({ failures, warnings: [] })
-    const again = await run(['wait', '--last', '--json'])
-    expect([again.code, JSON.parse(again.out)]).toEqual([12, { ...first, command: 'wait' }])
   })
 
   test('keeps pictures and the key out of the record', async () => {
@@ -173,8 +161,6 @@ describe('a wait asks the gateway again', () => {
 
 describe('status of a job that the gateway has forgotten', () => {
   // It was started or running a moment ago, and is looked up three times more.
-  const fourTimes = [...forgotten, ...forgotten, ...forgotten, ...forgotten]
-  const lost = (...before: ServerReply[]) => localServer([started, ...before, ...fourTimes])
 
   test('tells the last known state, and fails all the same', async () => {
     const { workspace } = await savedOne(...forgotten)
@@ -184,18 +170,5 @@ describe('status of a job that the gateway has forgotten', () => {
     expect(out).toContain('state     completed\n')
     expect(err).toContain('has no status of the operation')
     expect(err).toContain(`is still there: ${join(workspace.cwd, 'x.mp4')}.`)
-  })
-
-  test('is a part of the error with --json', async () => {
-    const running = json({ name: operation, metadata: { state: 'RENDERING', progressPercent: 40 } })
-    const workspace = videoWorkspace(await lost(running))
-    await workspace.run(generate)
-    await workspace.run(['status', '--last'])
-    const { code, out, err } = await workspace.run(['status', '--last', '--json'])
-    expect([code, out]).toEqual([4, ''])
-    expect(JSON.parse(err)).toMatchObject({
-      error: { exit_code: 4, message: expect.stringContaining('it was in_progress (40%') as string },
-      partial: { id: operation, state: 'in_progress', status: 'RENDERING', progress: 40, operation: null },
-    })
   })
 })
