@@ -60,7 +60,3 @@ test('each output that the sources or the program write is declared, and the oth
     Object.keys(actionFile.outputs).toSorted(),
   )
 })
-
-test('no file of it is too long to be read at once', () => {
-  expect(sources.filter((text) => text.split('\n').length > 250)).toEqual([])
-})
