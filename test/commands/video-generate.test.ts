@@ -52,19 +52,6 @@ test.each(fields)('parameters.%s has a flag', async (name, field) => {
   expect(body).toEqual({ instances: [{ prompt: 'A boat' }], parameters: { [name]: value } })
 })
 
-describe('the prompt', () => {
-  test.each<[string, readonly string[], TestOverrides, string]>([
-    ['is the words of the call', ['A', 'boat'], {}, 'A boat'],
-    ['is the words alone beside a pipe', ['In', 'blue'], { stdin: 'A boat' }, 'In blue'],
-    ['is of --body', ['--body', '{"instances":[{"prompt":"body"}]}'], {}, 'body'],
-    ['of words fills the instance of --body', ['--body', '{"instances":[{"seed":1}]}', 'words'], {}, 'words'],
-    ['of --set outranks all', ['--set', 'instances=[{"prompt":"set"}]', 'words'], {}, 'set'],
-  ])('%s', async (_, argv, more, prompt) => {
-    const { instances } = (await bodyOf(argv, more)) as { instances: { prompt: string }[] }
-    expect(instances.map((instance) => instance.prompt)).toEqual([prompt])
-  })
-})
-
 describe('pictures', () => {
   test('become base64 with the type that their bytes tell', async () => {
     const words = ['--image', 'a.png', '--last-frame', 'b.png', '--reference', 'a.png']

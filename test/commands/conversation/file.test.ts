@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/context.ts'
@@ -79,12 +79,6 @@ describe.each(['generate', 'respond'] as const)('%s --conversation-file', (comma
       code: 10,
       err: expect.stringMatching(/a\.txt.*has changed since/) as string,
     })
-  })
-
-  test('a dry run writes nothing', async () => {
-    const machine = await conversationMachine()
-    await machine.bodyOf([command, ...talk, 'First'])
-    expect(existsSync(file(machine).path)).toBe(false)
   })
 })
 
@@ -195,15 +189,4 @@ describe('a conversation file', () => {
     expect(texts.map((text) => /content: (?:Left|Right)/.test(text))).toEqual([true, true])
     expect(readdirSync(machine.folder).filter((name) => name.startsWith('.'))).toEqual([])
   })
-
-  test.runIf(process.getuid?.() !== 0)(
-    'a folder that cannot be written is told before anything is sent',
-    async () => {
-      const machine = await conversationMachine()
-      writeFiles(machine.folder, { 'sub/x': '' })
-      chmodSync(join(machine.folder, 'sub'), 0o500)
-      const { code } = await machine.run(['respond', '--conversation-file', 'sub/talk.yaml', 'First'])
-      expect(code).toBe(10)
-    },
-  )
 })

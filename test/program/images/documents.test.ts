@@ -8,8 +8,7 @@ import { problemsBySchema } from '../../support/output-validator.ts'
 import { runningSandbox, type Json } from '../../support/running-sandbox.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
 import { paddedPng, testImages } from '../../support/test-images.ts'
-import { quick, quickUrl, workspaceAt, given } from './image-run.ts'
-import { images, red } from './replies.ts'
+import { quick, quickUrl, workspaceAt } from './image-run.ts'
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
@@ -145,18 +144,6 @@ test('--sidecar writes how each image was made', async () => {
     usage: response.usage,
     inputs: [{ field: 'image', path: 'in.png', bytes: png.length, sha256: sha256(png) }],
     output,
-  })
-})
-
-test('--sidecar of an edit in place tells what the picture was before', async () => {
-  const { cwd, run, read } = await given(images(red))
-  const { png } = await testImages(64)
-  writeFiles(cwd, { 'x.png': png })
-  const words = ['edit', '-m', 'm', '--image', 'x.png', '-o', 'x.png', '--force', '--sidecar', 'A kite']
-  expect((await run(words)).code).toBe(0)
-  expect(JSON.parse(read('x.png.json').toString())).toMatchObject({
-    inputs: [{ path: 'x.png', bytes: png.length, sha256: sha256(png) }],
-    output: { path: 'x.png', bytes: red.length, sha256: sha256(red) },
   })
 })
 
