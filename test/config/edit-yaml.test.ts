@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { parse } from 'yaml'
 import { expect, test } from 'vitest'
-import { changedData, editJson, type Change } from '../../src/config/edit/edit-json.ts'
+import { changedData, type Change } from '../../src/config/edit/edit-json.ts'
 import { editYaml } from '../../src/config/edit/edit-yaml.ts'
 import { runs } from '../support/sample.ts'
 
@@ -130,25 +130,4 @@ test('any sequence of changes leaves every other value and comment', async () =>
     expect(all).toHaveLength(new Set(all).size)
   }
   await fc.assert(fc.asyncProperty(file, fc.array(change, { minLength: 1, maxLength: 4 }), run), runs(200))
-})
-
-test('any JSON keeps its other values and its indentation', () => {
-  const indent = fc.constantFrom(1, 2, 4, '\t')
-  const document = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.jsonValue({ maxDepth: 2 }), {
-    minKeys: 1,
-  })
-  const changed = fc.record({
-    path: fc.constantFrom(['a'], ['b', 'c'], ['d']),
-    value: fc.oneof(value, fc.constant(undefined)),
-  })
-  fc.assert(
-    fc.property(document, indent, changed, (data, width, edit) => {
-      const text = `${JSON.stringify(data, undefined, width)}\n`
-      const expected = changedData(JSON.parse(text), edit as Change)
-      const emptied = JSON.stringify(expected) === '{}'
-      expect(editJson(text, [edit as Change])).toBe(
-        emptied ? '{}\n' : `${JSON.stringify(expected, undefined, width)}\n`,
-      )
-    }),
-  )
 })

@@ -15,7 +15,6 @@ test.each<[string, TestOverrides, string | undefined]>([
     { home: '/home/ada', cwd: '/project', env: { MODELGATE_CONFIG_DIR: 'mine', XDG_CONFIG_HOME: '/c' } },
     '/project/mine',
   ],
-  ['the same on macOS', { home: '/Users/ada', platform: 'darwin' }, '/Users/ada/.config/modelgate'],
   [
     'the folder of Windows',
     { home: 'C:\\Users\\ada', platform: 'win32', env: { APPDATA: 'D:\\Roaming' } },
@@ -25,11 +24,6 @@ test.each<[string, TestOverrides, string | undefined]>([
     'Windows without variables',
     { home: 'C:\\Users\\ada', platform: 'win32' },
     'C:\\Users\\ada\\AppData\\Roaming\\modelgate',
-  ],
-  [
-    'an empty XDG variable too',
-    { home: '/home/ada', env: { XDG_CONFIG_HOME: '' } },
-    '/home/ada/.config/modelgate',
   ],
   ['no home at all', { home: '' }, undefined],
 ])('%s', (_, overrides, expected) => {
@@ -70,7 +64,6 @@ test.each<[string, TestOverrides, string | undefined]>([
     'C:\\Users\\ada\\AppData\\Local\\modelgate\\State',
   ],
   ['no home at all', { home: '' }, undefined],
-  ['no home on Windows', { home: '', platform: 'win32' }, undefined],
 ])('the state folder: %s', (_, overrides, expected) => {
   expect(stateFolder(testContext(overrides))).toBe(expected)
 })

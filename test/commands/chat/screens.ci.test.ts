@@ -109,25 +109,6 @@ test('a whole talk at 80 columns', async () => {
   ])
 })
 
-test.each([
-  { words: [], shown: ['Rivers', '', 'name    │ km', '────────┼────────', 'Rhine   │ 1,233'] },
-  {
-    words: ['--render', 'never'],
-    shown: ['## Rivers', '', '| name | km |', '| --- | --- |', '| Rhine | 1,233 |'],
-  },
-])('an answer as Markdown with $words', async ({ words, shown }) => {
-  const { lines } = await chat({
-    words,
-    env: { NO_COLOR: '', FORCE_COLOR: '1' },
-    replies: [says('## Rivers\n\n| name | km |\n| --- | --- |\n| Rhine | 1,233 |\n')],
-    type: [
-      { when: '/help', keys: 'Hello\r' },
-      { when: /1,233[^]*> /, keys: '/exit\r' },
-    ],
-  })
-  expect(lines.slice(2, -2)).toEqual(shown)
-})
-
 test('what goes wrong with one message does not end the chat', async () => {
   const { lines, bodies, exitCode } = await chat({
     replies: [

@@ -45,25 +45,6 @@ describe.each(['generate', 'respond'] as const)('%s --conversation-file', (comma
     expect(out).not.toContain('Ada”, then')
   })
 
-  test('a file that ends with a question is answered without another', async () => {
-    const machine = await conversationMachine()
-    const [own, name] = command === 'respond' ? ['assistant', 'content'] : ['model', 'parts']
-    const say = (role: string, text: string) => {
-      return `- role: ${role}\n  ${name}: ${name === 'parts' ? `[{text: "${text}"}]` : text}\n`
-    }
-    const asked = [say('user', 'My name is Ada'), say(own!, 'Hi'), say('user', 'sandbox:recall me')].join('')
-    writeFiles(machine.folder, { 'talk.yaml': `style: ${command}\nmessages:\n${asked}` })
-    const { code, out } = await machine.run([command, ...talk])
-    expect(code).toBe(0)
-    expect(out).toContain('Before that you said “My name is Ada”.')
-    expect(file(machine).text.match(/role: \w+/g)).toEqual([
-      'role: user',
-      `role: ${own}`,
-      'role: user',
-      `role: ${own}`,
-    ])
-  })
-
   test('attachments are named by path, and read again', async () => {
     const machine = await conversationMachine()
     const { run, bodyOf, folder } = machine
