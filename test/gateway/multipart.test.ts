@@ -137,7 +137,7 @@ test('reads back whatever goes in', async () => {
     fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 6 }), async (parts) => {
       expect(await readBack(parts)).toEqual(parts.map(asFound))
     }),
-    runs(500),
+    runs(200),
   )
 })
 
@@ -174,7 +174,7 @@ test('files are opened one at a time, and only when it is their turn', async () 
 /** Sends a picture whose file is changed while the server does not read on. */
 async function sendWhile(change: (path: string) => Promise<void>) {
   const path = join(await temporaryFolder(), 'picture.png')
-  const bytes = 48 * 1_048_576
+  const bytes = 24 * 1_048_576
   await writeFile(path, Buffer.alloc(bytes, 'x'))
   const changed = Promise.withResolvers<void>()
   const reply: ServerReply = [readHead, deaf, hold(changed.promise), hear, { step: 'stall' }]
@@ -204,7 +204,7 @@ async function sendWhile(change: (path: string) => Promise<void>) {
 test.for<[string, (path: string) => Promise<void>]>([
   ['grows', (path) => appendFile(path, 'more')],
   ['shrinks', (path) => writeFile(path, 'less')],
-  ['is written anew', (path) => writeFile(path, Buffer.alloc(48 * 1_048_576, 'y'))],
+  ['is written anew', (path) => writeFile(path, Buffer.alloc(24 * 1_048_576, 'y'))],
 ])('a file that %s while it is sent: nothing whole is sent, and not again', async ([, change]) => {
   const { outcome, retries, received, length } = await sendWhile(change)
   expect(outcome).toMatchObject({ exitCode: 10, code: 'source_changed', facts: { billed: 'no' } })

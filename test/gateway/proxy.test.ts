@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
 import { proxiesFrom } from '../../src/commands/shared/gateway/open-gateway.ts'
-import { closedPort, localServer } from '../support/local-server.ts'
-import { end, json, readHead, stall, text, write } from '../support/server-replies.ts'
+import { localServer } from '../support/local-server.ts'
+import { json, readHead, stall, text } from '../support/server-replies.ts'
 import { outcomeOf, testGateway, until } from './test-gateway.ts'
-import { tunnelProxy } from './tunnel-proxy.ts'
 
 const proxies = (url: string, except = '') => ({ http: url, https: url, except })
 const secret = 'http://user:pass%20word@'
@@ -23,17 +22,6 @@ test('asks a plain proxy for the whole address, the key going through it', async
     },
     complete: true,
   })
-})
-
-test('opens a tunnel for https, and gives up when it leads nowhere', async () => {
-  const proxy = await tunnelProxy()
-  // What is at the other end does not speak TLS.
-  const server = await localServer([[write('HTTP/1.1 400 Bad Request\r\n\r\n'), end]])
-  const gateway = testGateway(`https://gateway.test:${server.port}`, { proxies: proxies(proxy.url) })
-  const outcome = await outcomeOf(gateway)
-  expect(outcome).toMatchObject({ exitCode: 6, code: 'not_sent_tls' })
-  expect(proxy.asked).toEqual([`CONNECT gateway.test:${server.port} HTTP/1.1`])
-  await until(() => proxy.openSockets() === 0)
 })
 
 test.for([
@@ -65,20 +53,6 @@ test.for(['127.0.0.1', 'localhost', 'a.localhost'])(
     expect(await outcomeOf(gateway)).toBe('direct')
   },
 )
-
-test.for(['http', 'https'])('a proxy that does not answer is named as the trouble: %s', async (scheme) => {
-  const port = await closedPort()
-  const gateway = testGateway(`${scheme}://gateway.test`, { proxies: proxies(`${secret}127.0.0.1:${port}`) })
-  const outcome = await outcomeOf(gateway)
-  expect(outcome).toMatchObject({
-    exitCode: 6,
-    facts: { billed: 'no', hint: expect.stringContaining('HTTPS_PROXY') as string },
-  })
-  expect((outcome as Error).message).toContain(`The proxy 127.0.0.1:${port} cannot be reached`)
-  expect(
-    JSON.stringify([outcome, gateway.retries, gateway.traced, (outcome as Error).message]),
-  ).not.toContain('pass')
-})
 
 test('a plain proxy that wants a password: nothing was sent on', async () => {
   const proxy = await localServer([text('', { status: 407 })])

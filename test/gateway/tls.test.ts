@@ -8,12 +8,6 @@ import { tunnelProxy } from './tunnel-proxy.ts'
 /** Without `openssl` there is no certificate to test with. */
 const withCertificates = { skip: !canMakeCertificates }
 
-test('an authority of our own is trusted (needs openssl)', withCertificates, async () => {
-  const tls = makeCertificate()
-  const server = await localServer([text('ok')], { tls })
-  expect(await outcomeOf(testGateway(server.url, { ca: tls.cert }))).toBe('ok')
-})
-
 test(
   'TLS goes through the tunnel of a proxy, and nobody reads along (needs openssl)',
   withCertificates,
@@ -28,14 +22,6 @@ test(
     expect(server.requests[0]!.headers['authorization']).toBe('Bearer test-key-0123456789')
   },
 )
-
-test('an unknown authority is refused through a proxy, too (needs openssl)', withCertificates, async () => {
-  const server = await localServer([[]], { tls: makeCertificate(), verify: false })
-  const proxy = await tunnelProxy()
-  const proxies = { http: undefined, https: proxy.url, except: '' }
-  const gateway = testGateway(`https://gateway.test:${server.port}`, { proxies })
-  expect(await outcomeOf(gateway)).toMatchObject({ exitCode: 6, code: 'not_sent_certificate' })
-})
 
 test('no variable of the environment turns the checks off (needs openssl)', withCertificates, async () => {
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')

@@ -235,11 +235,9 @@ describe('an address of the service behind a relay, which wants that service’s
 describe('what is no video', () => {
   const page = '<!DOCTYPE html><html><title>Sign in</title></html>'
   test.for<[string, ServerReply, string]>([
-    ['a page', text(page), 'an HTML page, "Sign in"'],
     ['a page after blanks', text(`\r\n  ${page}`), 'an HTML page, "Sign in"'],
     ['an error', json({ error: { message: 'The video is not ready.' } }), 'The video is not ready.'],
     ['an error declared as a video', text('{"error":"too early"}', mp4), 'too early'],
-    ['other JSON', json([1, 2]), 'JSON'],
     [
       'an error in pieces',
       [readAll, write(head(200)), write(' \n'), write('{"mess'), write('age":"no"}'), { step: 'end' }],
@@ -275,21 +273,10 @@ test('what breaks off begins again, and how far it has come is told', async () =
   expect(progress.at(-1)).toEqual({ received: clip.length, total: clip.length })
 })
 
-test('right after the completion a result is asked for again', async () => {
-  const missing = json({}, { status: 404 })
-  const server = await localServer([missing, missing, missing, video])
-  const gateway = testGateway(server.url)
-  expect(await fetchInto(gateway, sample(content))).toMatchObject(whole)
-  const waits = gateway.retries.map(({ wait_s }) => wait_s)
-  expect(waits.reduce((sum, wait) => sum + wait)).toBeCloseTo(5, 2)
-})
-
 describe('a video with several sources', () => {
   const failures: readonly [string, readonly ServerReply[]][] = [
-    ['does not find it', Array<ServerReply>(4).fill(json({}, { status: 404 }))],
     ['has let it expire', [text('', { status: 403 })]],
     ['fails', Array<ServerReply>(3).fill(json({}, { status: 502 }))],
-    ['has a page', [text('<html>')]],
     ['wants to have it asked otherwise', [json({ error: { message: 'not yet' } }, { status: 400 })]],
     ['breaks off', Array<ServerReply>(3).fill(broken(clip.slice(0, 10)))],
   ]
@@ -394,18 +381,6 @@ describe('an address that has expired', () => {
     expect(first.error!.message).toContain('it was available until 2025-12-31T23:59:00Z')
     // The next one is not looked up again.
     expect(await fetched((writer) => fetcher.fetch(0, writer))).toMatchObject({ outcome: '4 result_expired' })
-  })
-
-  test('that may only want another key is not gone, one that says so is', async () => {
-    for (const [status, outcome] of [
-      [403, '4 url_expired'],
-      [410, '4 result_expired'],
-    ] as const) {
-      const reply = text('', { status })
-      const server = await localServer([reply, reply])
-      const fetcher = createVideoFetcher(testGateway(server.url), report({}), async () => report({}))
-      expect(await fetched((writer) => fetcher.fetch(0, writer))).toMatchObject({ outcome })
-    }
   })
 
   test('may be not found any more', async () => {
