@@ -3,13 +3,13 @@ import { rm, stat } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import type { RunCleanDocument } from '../../events/run-document.ts'
 import { writeError } from '../../files/file-error.ts'
-import { listRuns, readLines, runsFolder, type JournalEvent } from '../journal/journal.ts'
+import { readJournals, readLines, type JournalEvent } from '../journal/journal.ts'
 import { writeLock } from '../lock/project-lock.ts'
 import { isOfWaiting } from '../manifest/manifest.ts'
 import { planRun, type Plan } from '../plan/plan-run.ts'
 import type { Assessment } from '../plan/project-state.ts'
 import type { ManifestCall } from '../run/project.ts'
-import { namesIn, readStateFile } from '../state-folder.ts'
+import { namesIn } from '../state-folder.ts'
 import { blobPath } from '../store/blob-store.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { isInOutputFolder } from '../store/place-output.ts'
@@ -135,14 +135,11 @@ async function unneededBlobs({ project }: ChangeScope): Promise<Garbage[]> {
  */
 async function endedJournals({ project }: ChangeScope, needs: Needs): Promise<Garbage[]> {
   const { project: places } = project.manifest
-  const folder = runsFolder(places)
   const garbage: Garbage[] = []
   const isNeeded = (event: JournalEvent) =>
     'key' in event &&
     (needs.isKeyNeeded(event.key) || ('instance' in event && needs.isUnknown(event.instance)))
-  for (const run of await listRuns(folder)) {
-    const path = join(folder, `${run}.jsonl`)
-    const bytes = (await readStateFile(path)) ?? Buffer.alloc(0)
+  for await (const { run, path, bytes } of readJournals(places)) {
     const events = [...readLines(bytes)].map(({ event }) => event)
     const [first] = events
     if (first?.type === 'begin' && first.manifest !== basename(places.manifestPath)) continue

@@ -1,10 +1,9 @@
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import { amountOf, type Amount } from '../../cost/amount.ts'
 import { shownPath } from '../../files/file-error.ts'
 import type { MadeImages } from '../../files/calls/job-record.ts'
 import type { Project } from '../project.ts'
-import { readStateFile } from '../state-folder.ts'
-import { damagedLine, listRuns, readLines, runsFolder, type JournalEvent } from './journal.ts'
+import { damagedLine, readJournals, readLines, type JournalEvent } from './journal.ts'
 
 type EventOf<Type> = Extract<JournalEvent, { type: Type }>
 
@@ -165,11 +164,7 @@ export async function readHistory(project: Project, whole?: Project): Promise<Hi
   const history = new History()
   const manifest = basename(project.manifestPath)
   for (const place of whole === undefined ? [project] : [whole, project]) {
-    for (const run of await listRuns(runsFolder(place))) {
-      const path = join(runsFolder(place), `${run}.jsonl`)
-      const bytes = await readStateFile(path)
-      if (bytes !== undefined) readRun(bytes, path, run, manifest, history)
-    }
+    for await (const { bytes, path, run } of readJournals(place)) readRun(bytes, path, run, manifest, history)
     if (place === whole) history.note({ type: 'end', run: '' })
   }
   return history
@@ -211,10 +206,8 @@ function readRun(bytes: Buffer, path: string, run: string, manifest: string, his
 
 /** All events of the journals of a project that can be read, the oldest first. @throws FileError */
 export async function readEvents(project: Project): Promise<readonly JournalEvent[]> {
-  const folder = runsFolder(project)
   const events: JournalEvent[] = []
-  for (const run of await listRuns(folder)) {
-    const bytes = (await readStateFile(join(folder, `${run}.jsonl`))) ?? Buffer.alloc(0)
+  for await (const { bytes } of readJournals(project)) {
     for (const { event } of readLines(bytes)) if (event !== undefined) events.push(event)
   }
   return events

@@ -137,6 +137,16 @@ export async function listRuns(folder: string): Promise<string[]> {
   return (await namesIn(folder)).flatMap((name) => journalName.exec(name)?.[1] ?? []).toSorted()
 }
 
+/** The journals of a project, the oldest first. @throws FileError */
+export async function* readJournals(project: Project) {
+  const folder = runsFolder(project)
+  for (const run of await listRuns(folder)) {
+    const path = join(folder, `${run}.jsonl`)
+    const bytes = await readStateFile(path)
+    if (bytes !== undefined) yield { run, path, bytes }
+  }
+}
+
 /** Later than the newest run, also by a clock that was put back. */
 function newRun(newest: string | undefined, clock: Clock): string {
   const time = Math.max(clock.now(), newest === undefined ? 0 : timeOf(newest) + 1)

@@ -204,14 +204,13 @@ async function assessVariants(subject: Subject, known: InstanceKeys): Promise<As
   const obstacles = project.forced.force ? [] : await obstaclesOf(instance, outputs, project)
   if (obstacles.length > 0) return inTheWay(subject, obstacles)
   const base = { ...subject.base, key: keys[0]! }
-  const elsewhere = variants.flatMap(({ found }) => (found.kind === 'elsewhere' ? found : []))[0]
-  if (elsewhere !== undefined) {
-    return { ...base, state: 'unknown', reasons: [givenTo(elsewhere.queueAt)], isElsewhere: true }
+  for (const kind of ['elsewhere', 'unknown', 'lost'] as const) {
+    const reasons = variants.flatMap(({ found }) => (found.kind === kind ? found.reason : []))
+    if (reasons.length === 0) continue
+    const isElsewhere = kind === 'elsewhere'
+    const state = isElsewhere ? 'unknown' : kind
+    return { ...base, state, reasons: [...new Set(reasons)], ...(isElsewhere && { isElsewhere }) }
   }
-  const unknown = variants.flatMap(({ found }) => (found.kind === 'unknown' ? found.reason : []))
-  if (unknown.length > 0) return { ...base, state: 'unknown', reasons: [...new Set(unknown)] }
-  const lost = variants.flatMap(({ found }) => (found.kind === 'lost' ? found.reason : []))
-  if (lost.length > 0) return { ...base, state: 'lost', reasons: lost }
   if (result !== null && outputs !== null) {
     const wasRejected = Boolean(project.history.of(keys[0]!)?.result?.rejected)
     const reason = wasRejected ? 'It was rejected, and is accepted now.' : 'Its result was made before.'
@@ -220,11 +219,6 @@ async function assessVariants(subject: Subject, known: InstanceKeys): Promise<As
   }
   return await assessMissing({ ...subject, base }, known, variants)
 }
-
-const givenTo = (queueAt: string | null) =>
-  queueAt === null
-    ? 'A request was sent to another queue: run it with that --queue to learn its outcome.'
-    : `A request was sent to the queue at ${queueAt}: run it with that --queue to learn its outcome.`
 
 /** At least one of the wanted variants is missing, or none can be the output as it is. */
 async function assessMissing(
@@ -284,7 +278,7 @@ export type VariantState =
   | { readonly kind: 'rejected'; readonly reasons: readonly string[] }
   | { readonly kind: 'unknown'; readonly reason: string }
   /** A request was given to a queue that is not the one asked: workers may be at it, or have made it. */
-  | { readonly kind: 'elsewhere'; readonly queueAt: string | null }
+  | { readonly kind: 'elsewhere'; readonly reason: string }
   /** It was made and billed, and could not be fetched before its address expired. */
   | { readonly kind: 'lost'; readonly reason: string }
   /** To be generated, or gone on with: `isMade` where only its files are to be fetched. */
@@ -320,8 +314,11 @@ export async function examineVariant(
     if (open.job !== null) return { kind: 'missing', reasons: [`Its job ${open.job.id} was started before.`] }
     if (inQueue.has(key)) return { kind: 'missing', reasons: ['It is with the queue.'] }
     if (isSentAgain) return { kind: 'missing', reasons: [] }
-    if (open.queue !== null && open.queue !== project.queue)
-      return { kind: 'elsewhere', queueAt: open.queueAt }
+    if (open.queue !== null && open.queue !== project.queue) {
+      const where = open.queueAt === null ? 'another queue' : `the queue at ${open.queueAt}`
+      const reason = `A request was sent to ${where}: run it with that --queue to learn its outcome.`
+      return { kind: 'elsewhere', reason }
+    }
     return instance.onUnknown === 'retry'
       ? { kind: 'missing', reasons: [] }
       : { kind: 'unknown', reason: sent }
