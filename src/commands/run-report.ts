@@ -16,7 +16,6 @@ interface ReportFlags extends ManifestOptions {
   since?: string
 }
 
-/** The formats, with how their files are called. */
 const extensions = { html: 'html', markdown: 'md', json: 'json' } as const
 type Format = keyof typeof extensions
 const formats = Object.keys(extensions) as readonly Format[]

@@ -13,7 +13,6 @@ import { manifestCall, type ManifestOptions } from './manifest-command.ts'
 interface Work<Document> {
   run(call: ManifestCall): Promise<Document>
   result(document: Document, columns: Columns): string
-  /** What is told besides, on standard error, each a line. */
   notes?(document: Document): readonly string[]
   /** What it ends with although it has been shown, if it does not end well. */
   failure?(document: Document, call: ManifestCall): ModelgateError | undefined

@@ -14,7 +14,6 @@ interface Lane {
   readonly total: number
   done: number
   concurrency: number
-  /** Until when nothing is sent. */
   pausedUntil: number
   /** Of the instances that were generated in it, in seconds. */
   took: number
@@ -43,14 +42,12 @@ const stepTime = 200
  */
 export class RunBoard {
   readonly #lanes = new Map<LaneName, Lane>()
-  /** The longest-running first. */
   readonly #running = new Map<string, Running>()
   #failed = 0
   #rejected = 0
   /** How much was created, those of earlier processes of the run included, and how much may be. */
   #created: { readonly made: number; readonly limit: number | null } = { made: 0, limit: null }
   #cost: { readonly amount: number; readonly currency: string } | undefined
-  /** What the whole was expected to cost when it began. */
   #estimate: number | undefined
   #outage: string | undefined
 

@@ -10,7 +10,6 @@ export interface RunLine {
   readonly tone: Tone
 }
 
-/** What was done about an instance, in one line; undefined where nothing was. */
 export function instanceLine(instance: RunInstance): RunLine | undefined {
   const { instance: id, action, files, took_s: took, error } = instance
   const sentences = instance.reasons.join(' ')
@@ -47,7 +46,6 @@ export function instanceLine(instance: RunInstance): RunLine | undefined {
   }
 }
 
-/** What follows the message of an error in a line of its request. */
 export function billedText(billed: 'no' | 'maybe' | 'yes'): string {
   if (billed === 'no') return ''
   return billed === 'yes' ? ' It was billed.' : ' It may have been billed.'

@@ -160,7 +160,6 @@ const maxBytes = 20_000_000
 interface ResultPictures {
   /** Shows a picture above the board, unless an earlier one is still being drawn: then the newest matters more. */
   show(files: readonly RunFile[]): void
-  /** Ends when the last picture has been written. Never throws. */
   settle(): Promise<void>
 }
 

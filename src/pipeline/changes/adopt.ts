@@ -118,13 +118,11 @@ async function adoptedBlock(
   }
 }
 
-/** The first of the paths that has a file; without one the first. */
 async function firstFile(folder: string, paths: readonly string[]): Promise<string> {
   for (const path of paths) if ((await digestOfFile(join(folder, path), false)) !== undefined) return path
   return paths[0]!
 }
 
-/** @param context its working directory is the output folder */
 async function readOutput(context: FileContext, instance: Instance, path: string): Promise<OutputFacts> {
   if (instance.lane === 'text') {
     const content = await readInputFile(context, path, { pipes: false })

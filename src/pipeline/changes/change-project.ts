@@ -21,7 +21,6 @@ export interface ChangeScope extends Pick<ManifestCall, 'next'> {
 export interface ChangedInstance {
   readonly id: string
   readonly block: LockBlock
-  /** The name under which its block stood before; null where there was none. */
   readonly lockedAs: string | null
 }
 

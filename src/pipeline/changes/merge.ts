@@ -159,7 +159,6 @@ async function replaceOutdated(
   return problems
 }
 
-/** The absolute path of the bytes of an output; undefined where they are found nowhere. */
 async function outdatedSource(
   project: OpenProject,
   key: string,
@@ -173,7 +172,6 @@ async function outdatedSource(
 
 const sides = { ours: 'this branch', theirs: 'the other branch' } as const
 
-/** Decides by what the manifest asks for, and by the files that are there. */
 function judgeOf({ project, instances, gateway }: Manifest): Parameters<typeof resolveLock>[2] {
   const inputDigest = createInputDigests(project.folder)
   return {

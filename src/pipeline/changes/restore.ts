@@ -16,9 +16,7 @@ interface Version {
   readonly at: number
   readonly sha256: string
   readonly bytes: number
-  /** Where it belongs: relative to the output folder. */
   readonly path: string
-  /** Where its bytes are: absolute. */
   readonly source: string
 }
 

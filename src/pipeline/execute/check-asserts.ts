@@ -75,7 +75,6 @@ export function openAsserts(context: CheckContext) {
       })
       return (await Promise.all(reasons)).flat()
     },
-    /** Ends the threads that check texts. */
     close,
   }
 }
@@ -167,7 +166,6 @@ async function bytesOf(path: string): Promise<Buffer> {
 const maxOpen = 4
 
 function createTextChecks(context: CheckContext): { readonly checkText: TextCheck; close(): void } {
-  /** By their JSON; the one used last comes last. */
   const open = new Map<string, Awaited<ReturnType<typeof openSchemaChecker>>>()
   let turn: Promise<unknown> = Promise.resolve()
   const end = (key: string) => {

@@ -109,7 +109,6 @@ export function recordResult(task: Task, result: TaskResult, redactor: Redactor)
   }
 }
 
-/** Each kind is loaded by the first task of it. */
 async function runTask(run: TaskRun): Promise<Made> {
   const { command, lane } = run.task.instance
   if (command === 'generate' || command === 'respond') return (await import('./text-task.ts')).makeText(run)

@@ -56,7 +56,6 @@ export async function makeImage({ task, call, shared }: TaskRun): Promise<Made> 
   }
 }
 
-/** The pictures that an image is made from. @throws UsageError, FileError with every file that cannot be read */
 async function readSources(
   context: FileContext,
   paths: Pick<TaskRequest, 'images' | 'mask'>,

@@ -112,7 +112,6 @@ export async function recordRescue(
   }
 }
 
-/** The time that a rescued file has in front of its own name. */
 const timePrefix = /^\d{8}T\d{6}-/
 
 /**

@@ -34,7 +34,6 @@ export interface ExecuteCall {
 }
 
 export interface Made {
-  /** Its files, by their names in the task's folder, in order. */
   readonly outputs: readonly OutputFacts[]
   readonly provenance: Omit<Provenance, 'origin' | 'took_s'>
   readonly document: OutputDocument
@@ -43,7 +42,6 @@ export interface Made {
   readonly text?: string
 }
 
-/** One task, as the modules for each kind get it. */
 export interface TaskRun {
   readonly shared: ExecuteCall
   readonly task: Task

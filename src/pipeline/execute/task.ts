@@ -8,7 +8,6 @@ export interface Task {
   readonly instance: Pick<Instance, 'id' | 'command' | 'lane' | 'model' | 'count' | 'fields'>
   readonly key: string
   readonly variant: number
-  /** The same each time this request is sent. */
   readonly idempotencyKey: string
   /** What it is expected to create, for its price. */
   readonly creation: Creation

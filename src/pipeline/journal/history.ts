@@ -14,7 +14,6 @@ export type RecordedFailure = Omit<EventOf<'failure'>, 'type'>
 /** A request that is under way, or of which nobody knows what became. */
 export interface OpenIntent extends Pick<EventOf<'intent'>, 'instance' | 'key' | 'variant' | 'creates'> {
   readonly run: string
-  /** To be sent again with the request, where the gateway honours it. */
   readonly idempotencyKey: string
   readonly cost: Amount | null
   /** The identity of the queue that it was given to; null for a request of this machine alone. */
@@ -50,7 +49,6 @@ export class History {
   readonly intents = new Map<string, OpenIntent>()
   /** Remote jobs to go on with, also where the line of the intent was damaged. */
   readonly jobs = new Map<string, RemoteJob>()
-  /** Results that are made, and not fetched yet. */
   readonly made = new Map<string, MadeImages>()
   readonly failures = new Map<string, RecordedFailure>()
   /** The idempotency keys of requests of which nothing is to be fetched any more. */
@@ -58,7 +56,6 @@ export class History {
   readonly costs = new Map<string, number>()
   /** Keys that the newest run has discarded and made again. */
   readonly remade = new Set<string>()
-  /** Lines that could not be read, each a sentence. */
   readonly problems: string[] = []
   /** Damaged lines of runs that have not ended, each a clause: any of them could be the intent of a request. */
   readonly damaged: string[] = []
@@ -204,7 +201,6 @@ function readRun(bytes: Buffer, path: string, run: string, manifest: string, his
   if (number > 0 && !isWhole) history.note({ type: 'end', run })
 }
 
-/** All events of the journals of a project that can be read, the oldest first. @throws FileError */
 export async function readEvents(project: Project): Promise<readonly JournalEvent[]> {
   const events: JournalEvent[] = []
   for await (const { bytes } of readJournals(project)) {

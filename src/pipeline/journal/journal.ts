@@ -38,9 +38,7 @@ const journalEvent = v.variant('type', [
   v.object({
     type: v.literal('intent'),
     ...request,
-    /** The same each time the request of this intent is sent. */
     idempotency_key: v.string(),
-    /** How much it creates, and what that is estimated to cost. */
     creates: count,
     cost: v.nullable(v.pipe(v.number(), v.finite())),
     /** The identity of the queue that it is given to; left out for a request that this process makes itself. */
@@ -245,7 +243,6 @@ export class Journal {
     this.#syncedBytes += bytes.length
   }
 
-  /** @returns what is to be written before the first event */
   async #open(): Promise<string> {
     if (this.#isUnfinished) return await this.#openUnfinished()
     const { stateFolder, outputFolder, manifestPath } = this.#project

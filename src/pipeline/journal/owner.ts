@@ -74,7 +74,6 @@ export async function takeOwnership(project: Project, context: OwnerContext): Pr
   }
 }
 
-/** What follows the name of the manifest in that of an owner's file. */
 const ownerEnding = /^\.[0-9a-f]{16}\.owner(?:\.new)?$/
 
 function hold(path: string, clock: Clock, followsDeath: boolean) {
@@ -154,7 +153,6 @@ export async function ownRecord(processes: Processes): Promise<OwnerRecord> {
 
 export interface FoundOwner extends OwnerRecord {
   readonly path: string
-  /** Milliseconds since 1970. */
   readonly heartbeat: number
 }
 

@@ -63,7 +63,6 @@ const outputFacts = v.object(
 )
 
 const provenance = v.object({
-  /** As the gateway names it. */
   model: v.nullish(text, null),
   origin: v.nullish(text, null),
   request_id: v.nullish(text, null),

@@ -18,7 +18,6 @@ export interface ResolvedLock {
   readonly taken: ReadonlyMap<string, 'ours' | 'theirs'>
   /** Those that the manifest matches neither side of: they are not in the lock any more. */
   readonly dropped: readonly string[]
-  /** The blocks of the sides that lost, by the ids that they were under. */
   readonly lost: ReadonlyMap<string, readonly LockBlock[]>
 }
 

@@ -172,7 +172,6 @@ function parseMembers(text: string, file: string): JsonObject {
   return value
 }
 
-/** The lines on which each member begins, as far as the lock has the form in which it is written. */
 function findLines(text: string): ReadonlyMap<string, readonly number[]> {
   const lines = new Map<string, number[]>()
   for (const [at, line] of text.split('\n').entries()) {

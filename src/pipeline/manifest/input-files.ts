@@ -54,7 +54,6 @@ export function createInputFiles(
   return {
     /** A path as the user knows it: relative to the working directory. */
     shown,
-    /** The text of a file with rows, which is not sent itself: UTF-8, without byte-order mark, with LF. */
     rows,
     text: async (path: string): Promise<Found<string>> => (await secretProblem(path)) ?? rows(path),
     json: once(async (path): Promise<Found<unknown>> => {
@@ -64,7 +63,6 @@ export function createInputFiles(
       if (problem !== undefined) return { problem: `${shownPath(path)} ${problem}.` }
       return (await secretProblem(path)) ?? { value }
     }),
-    /** The media type that the first bytes show; null for an unknown one. */
     mediaType: once(async (path): Promise<Found<string | null>> => {
       const refusal = refusalOf(path)
       if (refusal !== undefined) return { problem: refusal }

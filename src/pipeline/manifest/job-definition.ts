@@ -31,7 +31,6 @@ export interface JobDefinition {
   readonly node: YamlNode
   readonly command: CreatingCommand
   readonly commandAt: number
-  /** By their names, with those of `defaults`. */
   readonly fields: ReadonlyMap<string, WrittenField>
   /** The values of `jobFields` that are right. */
   readonly own: JsonObject
@@ -120,7 +119,6 @@ function readJob(
   return { name, at, node, command, commandAt: first.at, fields, own, settings }
 }
 
-/** What a job makes: of `generate` the pictures of the answer, where its output is one. */
 function laneOf(command: CreatingCommand, out: unknown): Lane {
   const isPicture = typeof out === 'string' && mediaTypeOfName(extname(out))?.startsWith('image/') === true
   return command === 'generate' && isPicture ? 'image' : creatingCommands[command].creates
@@ -172,7 +170,6 @@ function problemOfName(command: CreatingCommand, name: string): string {
   return unknownName(name, [...fieldsOf(command).keys()], command)
 }
 
-/** The members of a part of a mapping; none where it is not there, or no mapping. */
 function entriesOf(node: YamlNode, name: string): readonly YamlEntry[] {
   const part = memberOf(node, name)?.node
   return part?.kind === 'mapping' ? part.entries : []

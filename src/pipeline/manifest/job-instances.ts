@@ -113,7 +113,6 @@ function oncePerJob<Value>(
   return found as Promise<Value>
 }
 
-/** A text of the job itself; undefined where there is none, or a mistake in it. */
 function readOwn(place: Place, name: string, escape?: (value: string) => string): string | undefined {
   const { own, node } = place.job
   const entry = own[name] === undefined ? undefined : memberOf(node, name)
@@ -237,7 +236,6 @@ function sentenceOf(job: JobDefinition, { path, kind, problem, other = '' }: Vio
   return kind === 'requires' ? `${name} needs ${otherName}: ${problem}.` : `${name} ${problem}.`
 }
 
-/** The field that sets a path of the body, as it is written, and where the value is. */
 function fieldOfPath(
   job: JobDefinition,
   path: string,

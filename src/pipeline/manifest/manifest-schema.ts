@@ -123,7 +123,6 @@ function fieldSchema(field: CommandField): JsonObject {
   }
 }
 
-/** Takes a text with columns and variables in it, too. */
 function templated(field: Field): JsonObject {
   const { description, default: usual, deprecated, ...schema } = schemaOf(field)
   const isOpen = field.type === 'object' || field.type === 'array' || isText(field)

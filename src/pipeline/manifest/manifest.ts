@@ -51,7 +51,6 @@ export interface FanOut {
 
 export interface Job {
   readonly name: string
-  /** The ids of its instances, in the order of its rows; its own name for a job without `each`. */
   readonly instances: readonly string[]
 }
 
@@ -106,7 +105,6 @@ export interface InputFile {
 
 /** `@job`, `@job#2`, `@job[id]`. */
 export interface Reference {
-  /** As it is written. */
   readonly text: string
   readonly instance: string
   /** From 1; null for the output. */

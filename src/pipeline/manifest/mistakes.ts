@@ -8,7 +8,6 @@ export interface TextPosition {
 }
 
 export interface Position extends TextPosition {
-  /** As the user knows it: relative to the working directory. */
   readonly file: string
 }
 
@@ -125,7 +124,6 @@ function oneLine(text: string): string {
 
 const placeKey = ({ file, line, column }: Position) => `${file}\0${line}\0${column}`
 
-/** Finds lines and columns of offsets in a text, which are in UTF-16 units. */
 export function createLocator(text: string): (offset: number) => TextPosition {
   let starts: number[] | undefined
   return (offset) => {

@@ -4,7 +4,6 @@ import { parseTemplate, templateTokens } from '../../files/output-plan.ts'
 import { outputExtensions, promptOf, type Instance } from './manifest.ts'
 
 export interface TakenPath {
-  /** Relative to the manifest's folder, with `/`. */
   readonly path: string
   /** What it is, for the message: `the manifest`, `an input of banner`. */
   readonly what: string
@@ -61,7 +60,6 @@ interface Place {
   readonly owner: Instance | null
 }
 
-/** Reports files that lie in what is a file itself, each folder once. */
 function reportFolders(places: ReadonlyMap<string, Place>, report: Report): void {
   const known = new Set<string>()
   for (const [key, { path, what, owner }] of places) {
@@ -107,7 +105,6 @@ function templateProblems({ output, count }: Instance, { tokens, unknown }: Outp
   return clauses
 }
 
-/** The paths that the outputs may get, in the order of their numbers. */
 function pathsOf(
   { lane, model, command, fields, count }: Instance,
   template: OutputTemplate,
@@ -132,7 +129,6 @@ function pathsOf(
 const maxNameBytes = 240
 const maxPathBytes = 1024
 
-/** What is wrong with a path in itself, on any system: a clause that follows it. */
 function pathProblem(path: string): string | undefined {
   if (path === '' || path === '-') return 'is not the name of a file.'
   if (/\p{Cc}/u.test(path) || !path.isWellFormed()) return 'has a control character in it.'

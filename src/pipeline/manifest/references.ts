@@ -101,7 +101,6 @@ export function orderInstances(
   const order: string[] = []
   const cycles = new Map<string, readonly string[]>()
   const done = new Set<string>()
-  /** The ids that led to the current one, in order, and what is left to look at of each. */
   const path = new Map<string, Iterator<string>>()
   const visit = (id: string) => path.set(id, needsOf(id)[Symbol.iterator]())
 

@@ -173,7 +173,6 @@ export async function buildRequest(
 }
 
 interface GivenFile {
-  /** Relative to the manifest's folder, or absolute: what another instance made. */
   readonly path: string
   readonly role: string | null
 }
@@ -246,7 +245,6 @@ async function readMedia(
   return Object.assign({}, ...(await allInputs(parts))) as InstanceMedia
 }
 
-/** The remote job of a video to remix: by its id, or of the instance that made it. */
 function sourceOf(field: FieldValue | undefined, { upstream }: RequestInputs): string | null {
   if (field?.kind === 'value') return typeof field.value === 'string' ? field.value : null
   const [file] = field?.kind === 'files' ? field.files : []

@@ -17,7 +17,6 @@ export interface Reading {
   readonly targets: Targets
   readonly variables: Omit<Scope, 'columns'>
   readonly families: ModelFamilies
-  /** Milliseconds since 1970, for models that retire. */
   readonly now: number
 }
 
@@ -86,7 +85,6 @@ export function checkWords(place: Place, name: string, node: YamlNode): void {
   else if (typeof node.value === 'string') resolveString(place, name, node)
 }
 
-/** What `@job` stands for; undefined for a mistake. */
 function referenceAt(place: Place, node: YamlNode, text: string, wanted: Lane | null): Reference | undefined {
   const reference = resolveReference(text, place.targets, place.job, wanted)
   return typeof reference === 'string' ? report(place, node, reference) : reference
@@ -239,7 +237,6 @@ function resolveSource(place: Place, node: YamlNode): FieldValue | undefined {
   return text === undefined ? undefined : { kind: 'value', value: text }
 }
 
-/** The JSON Schema that a path leads to; undefined for a mistake. */
 export async function readSchema(place: Place, name: string, node: YamlNode): Promise<unknown> {
   if (node.kind !== 'scalar') {
     return report(place, node, `${name} takes the path of a JSON Schema, not the schema itself.`)

@@ -32,7 +32,6 @@ interface TextProblem extends TextPosition {
   readonly message: string
 }
 
-/** The values of a row, and the line that it begins in; in a list its number. */
 interface SourceRow {
   readonly values: Readonly<Record<string, Column>>
   readonly line: number
@@ -131,7 +130,6 @@ export function rowsOfJson(text: string, ids: IdRule = rowIds, subject = 'The fi
   return { rows, problems: problems.map((one) => ({ ...one, ...positionOf(offsets[one.line - 1]!) })) }
 }
 
-/** The array that a JSON value is, or that is the only one in an object. */
 function arrayIn(value: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value
   const arrays = isObject(value) ? Object.values(value).filter(Array.isArray) : []
@@ -190,7 +188,6 @@ export function rowsOfList(list: readonly unknown[]): Rows {
   return rowsOfObjects(objects, [], 'item')
 }
 
-/** @param objects each with its line, or its number in a list */
 function rowsOfObjects(
   objects: readonly (readonly [line: number, value: JsonObject])[],
   problems: TextProblem[],
@@ -219,7 +216,6 @@ function valuesOf(row: JsonObject): Record<string, Column> | string {
   return values
 }
 
-/** @param unit what a row is in its source, for messages */
 function identified(
   source: readonly SourceRow[],
   problems: readonly TextProblem[],
@@ -294,7 +290,6 @@ export function rowsOfCsv(text: string): Rows {
   let header: readonly string[] | undefined
   let isNamed = false
   let count = 0
-  /** Where the next row begins, but for empty lines. */
   let line = 1
   let emptyLines = 0
   const add = (message: string) => void problems.push({ line: line + emptyLines, column: 1, message })

@@ -72,7 +72,6 @@ interface Placed {
   readonly size: number
 }
 
-/** Walks through events and the values that were made of them side by side. */
 function placeValues(
   yaml: typeof Yaml,
   events: readonly Yaml.Event[],
@@ -80,7 +79,6 @@ function placeValues(
   mistakes: Mistakes,
 ): Placed {
   const { DOCUMENT, SEQUENCE, MAPPING, ALIAS } = yaml.EVENT_ID
-  /** What aliases may stand for, by its value. */
   const anchored = new Map<unknown, Placed>()
   let next = 0
   let size = 0
@@ -132,7 +130,6 @@ function placeValues(
   return { node: visit(root), size }
 }
 
-/** Where a scalar begins: with its quote, if it has one. */
 function startOf(event: Yaml.Event | undefined): number {
   if (event === undefined || !('valueStart' in event)) return 0
   const isQuoted = event.style === 2 || event.style === 3

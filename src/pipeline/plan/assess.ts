@@ -254,7 +254,6 @@ async function assessMissing(
   return { ...base, state: found === null ? 'new' : 'stale', reasons: [...why, ...details], toMake }
 }
 
-/** Why nothing can be generated although the upstreams are known. */
 async function firstHold({ upstreams }: Subject): Promise<string | null> {
   for (const upstream of upstreams) {
     const hold = upstream.state === 'known' ? await upstream.hold() : upstream.reason
@@ -391,7 +390,6 @@ export interface Subject {
   /** Undefined while an upstream is not known. */
   readonly known: InstanceKeys | undefined
   readonly found: FoundBlock | null
-  /** The assessment, as far as it is the same for all states. */
   readonly base: Omit<Assessment, 'state'>
 }
 

@@ -20,7 +20,6 @@ export interface KeyInputs {
 }
 
 export interface InstanceKeys {
-  /** The key of each variant, beginning with the first. */
   readonly keys: readonly string[]
   /**
    * A short digest of each field, for comparison with the lock: by the manifest's names, and `$command`, `$distinct` and
@@ -92,7 +91,6 @@ export async function keysByLock(
   return (await keysOf(instance, gateway, { fileDigest, upstream }))?.keys
 }
 
-/** What a field contributes to the key; undefined while it is not known. */
 async function partOf(field: FieldValue, inputs: KeyInputs): Promise<unknown> {
   if (field.kind === 'value') return field.value
   if (field.kind === 'text') return { text: textDigest(field.text) }

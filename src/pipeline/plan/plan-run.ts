@@ -66,7 +66,6 @@ function creationsOf(
   { history }: ProjectState,
   estimate: EstimateRequest,
 ): Pick<Plan, 'creates' | 'cost' | 'shared'> {
-  /** Who makes a request first. */
   const makers = new Map<string, string>()
   const shared = new Map<string, string>()
   const costs: Cost[] = []

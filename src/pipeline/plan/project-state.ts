@@ -34,7 +34,6 @@ export interface Assessment {
   readonly isElsewhere?: boolean
   /** What to generate; empty in every state but `new`, `stale`, and `awaiting` with candidates that are missing. */
   readonly toMake: readonly Variant[]
-  /** The locked block that belongs to it, by its key or its name. */
   readonly block: LockBlock | null
   /**
    * The name under which that block stands in the lock. Another one than its own that the manifest does not have is its

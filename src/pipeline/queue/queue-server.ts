@@ -26,7 +26,6 @@ export type Handled =
 
 export interface ReceiveOptions {
   readonly concurrency: number
-  /** At most so many deliveries in each window, for all workers. */
   readonly rate: RequestRate | null
   /** In milliseconds: how long a lock lasts, and how often locks are looked at. */
   readonly locks: { readonly durationMs: number; readonly lookMs: number }
@@ -107,7 +106,6 @@ export class QueueServer {
     return (await this.lane(lane).getJob(id)) ?? undefined
   }
 
-  /** How many tasks of these lanes are waiting, delayed, or in the hands of a worker. */
   async countOpen(lanes: readonly Lane[]): Promise<number> {
     const states = ['waiting', 'prioritized', 'delayed', 'active'] as const
     const counts = lanes.map((lane) => this.lane(lane).getJobCountByTypes(...states))
@@ -181,7 +179,6 @@ export class QueueServer {
     await this.#queue('marks').clean(keptS * 1000, 1_000, 'wait')
   }
 
-  /** @returns the value that stands under the name */
   async #setOnce(queue: string, name: string, value: string): Promise<string | undefined> {
     await this.#queue(queue).add('mark', { value }, { jobId: name })
     const found: unknown = (await this.#queue(queue).getJob(name))?.data

@@ -3,7 +3,6 @@ import { ModelgateError, UsageError } from '../../errors.ts'
 /** Where the queue is. What it holds besides `kind` and `shown` may be secret. */
 export interface QueueUrl {
   readonly kind: 'postgres' | 'redis'
-  /** As the clients of the server take it. */
   readonly href: string
   /** Without user, password and options: for messages. */
   readonly shown: string

@@ -53,7 +53,6 @@ const stateSchema = v.strictObject({
 })
 
 export type TaskState = v.InferOutput<typeof stateSchema>
-/** How an attempt has ended, as a worker tells the run. */
 export type Outcome = NonNullable<TaskState['outcome']>
 
 /**

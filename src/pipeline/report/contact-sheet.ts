@@ -224,11 +224,9 @@ function commandLine(words: readonly string[] | null): Markup {
 /** In bytes, of all thumbnails of one asset: 100 assets stay under 6 MB with base64 and their texts. */
 const maxAssetBytes = 40_000
 
-/** The files of one asset as far as a page can show them. */
 class Figures {
   readonly #asset: Pick<ReportAsset, 'id' | 'alt' | 'kind'>
   readonly #place: SheetPlace
-  /** By the digests of their pictures. */
   readonly #thumbnails = new Map<string, string>()
 
   constructor(asset: Pick<ReportAsset, 'id' | 'alt' | 'kind'>, place: SheetPlace) {
@@ -236,7 +234,6 @@ class Figures {
     this.#place = place
   }
 
-  /** Makes them small; called once, with all that will be shown. */
   async makeThumbnails(files: readonly ReportFile[]): Promise<void> {
     // The first is also what the tile shows while it is closed.
     const room = maxAssetBytes / (1 + files.filter((file) => shownAs(file) === 'img').length)
@@ -258,7 +255,6 @@ class Figures {
       : markup`<span class="start" dir="auto">${text.text.slice(0, 300)}</span>`
   }
 
-  /** A file as far as the page can show it, and the link to it. */
   async figure(file: ReportFile, label: string): Promise<Markup> {
     const link = linkTo(this.#place, file)
     // Where a result is kept says nothing to people.

@@ -175,7 +175,6 @@ function commandText(words: readonly string[]): string {
   return literal(nextCommand(words).toString())
 }
 
-/** As many names as fit into a line. */
 function namesText(names: readonly string[]): string {
   const shown = names.slice(0, 20).map(literal).join(' ')
   return names.length > 20 ? `${shown} and ${names.length - 20} more` : shown
@@ -197,7 +196,6 @@ class MarkdownPage {
     if (this.#add(text)) this.#add('')
   }
 
-  /** Rows as long as there is room; then how many more there are. Without rows there is no table. */
   table(head: readonly string[], rows: readonly (readonly string[])[]): void {
     if (rows.length === 0) return
     if (!this.#add(rowOf(head)) || !this.#add(rowOf(head.map(() => '---')))) return

@@ -110,7 +110,6 @@ function sumsOf(
 /** States in which there is nothing to do but, perhaps, to put the locked file back. */
 const settled: ReadonlySet<Assessment['state']> = new Set(['fresh', 'restorable'])
 
-/** Whether another result is locked than at that time. */
 function changeOf(since: Since, assessment: Assessment): 'changed' | 'added' | 'unchanged' {
   const then = foundThen(since, assessment)?.block
   const outputs = outputsOf(assessment)
@@ -199,7 +198,6 @@ async function describeAsset(
   }
 }
 
-/** The output as it is: in its place, else where its bytes are kept. */
 async function filesNow(sources: ReportSources, assessment: Assessment): Promise<ReportFile[]> {
   const { project } = sources
   const { instance, block, state, key, moves } = assessment
@@ -318,7 +316,6 @@ function reportFile(project: ProjectState, facts: OutputFacts, stored: string | 
   return { ...facts, stored: stored === undefined ? null : relative(folder, stored).replaceAll(sep, '/') }
 }
 
-/** The files that are at these paths, whatever they are. */
 async function inspectFiles(
   { context, project }: ReportSources,
   paths: readonly string[],

@@ -10,7 +10,6 @@ export function fileFacts(file: Pick<ReportFile, 'width' | 'height' | 'seconds' 
   return factLine([size, seconds === null ? null : tookText(seconds), byteText(bytes)])
 }
 
-/** Facts with dots between them; null for one that is not known. */
 export function factLine(facts: readonly (string | null)[]): string {
   return facts.filter((fact) => fact !== null).join(' · ')
 }
@@ -54,7 +53,6 @@ export function sinceFacts({ since }: AssetReport, nameOf = (text: string) => te
   return `${told.join(', ')} since ${nameOf(`${name} (${commit.slice(0, 12)})`)}`
 }
 
-/** `1 asset`, `12 assets`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

@@ -24,7 +24,6 @@ const shownTypes: ReadonlyMap<string, 'img' | 'video'> = new Map([
   ['video/quicktime', 'video'],
 ])
 
-/** The element that shows a file of this type; undefined for what browsers do not show. */
 export function shownAs({ media_type }: ReportFile): 'img' | 'video' | undefined {
   return shownTypes.get(media_type)
 }

@@ -96,7 +96,6 @@ function gitFailed(name: string, message: string): UsageError {
   })
 }
 
-/** What was locked of an instance at that time: by its key, else by its name. */
 export function foundThen({ project }: Since, { instance, block, keys }: Assessment): FoundBlock | null {
   return findBlock(instance, block === null ? keys : [block.key, ...keys], project)
 }

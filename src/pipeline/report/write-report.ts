@@ -15,12 +15,10 @@ import { readSince, type Since } from './since.ts'
 type Format = RunReportDocument['files'][number]['format']
 
 export interface ReportOptions {
-  /** Names of jobs or ids of instances, with wildcards; none for all. */
   readonly jobs: readonly string[]
   /** Paths relative to the working directory; those of the sandbox to its folder, unless the user has named a place. */
   readonly files: readonly { readonly path: string; readonly format: Format }[]
   readonly isPlaced: boolean
-  /** Files that are there are replaced. */
   readonly isForced: boolean
   readonly embeds: boolean
   readonly currency: string | null

@@ -313,7 +313,6 @@ function remainder(
   }
 }
 
-/** A locked output as documents and events show it. @param cwd the working directory */
 export function runFile(
   cwd: string,
   { outputFolder }: Project,
@@ -330,7 +329,6 @@ export function runFile(
   }
 }
 
-/** The path of an output as it is shown: from the working directory. */
 export function pathFrom(cwd: string, outputFolder: string, path: string): string {
   return cwd === outputFolder ? normalize(path) : relative(cwd, join(outputFolder, path))
 }

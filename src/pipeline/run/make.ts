@@ -211,7 +211,6 @@ function realError(error: ModelgateError): ModelgateError {
   return cause instanceof ModelgateError && cause.exit === 'unknown' ? cause : error
 }
 
-/** @throws UsageError for what was made on another gateway */
 function madeBefore({ project, executor }: Run, key: string): Task['made'] {
   const made = project.history.made.get(key) ?? null
   const { origin } = executor
@@ -374,7 +373,6 @@ export async function takeUpReplies(
   }
 }
 
-/** Makes the attempts of a run in this process. */
 export class LocalExecutor implements Executor {
   readonly queue = null
   #execute!: ExecuteCall

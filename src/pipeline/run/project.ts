@@ -52,7 +52,6 @@ export class OpenProject extends ProjectState {
   declare readonly shownManifest: string
   /** The manifest without the elements of its fan-outs. */
   declare readonly written: Manifest
-  /** The lock as it is on the disk. */
   declare readonly committed: Lock
   /** For its own files: after a signal, too, what has come is stored, placed and locked. */
   declare readonly files: FileContext
@@ -137,7 +136,8 @@ export async function openProject(
         await ownership?.release()
       },
     })
-    const known = manifest.fanOuts.length === 0 ? opened : opened.with({ manifest: await withElements(opened) })
+    const known =
+      manifest.fanOuts.length === 0 ? opened : opened.with({ manifest: await withElements(opened) })
     return known.with({ lock: await lockWithUnfinished(known) })
   } catch (error) {
     await ownership?.release()

@@ -22,7 +22,6 @@ import type { SharedStore } from '../store/blob-store.ts'
 import type { TaskResult } from '../store/results.ts'
 import type { LockKeeper, ManifestCall, OpenProject } from './project.ts'
 
-/** What a run gets from its caller besides the manifest. */
 export interface RunCall extends ManifestCall {
   readonly listener: Pick<Listener, 'event' | 'flush'>
   readonly prices: Prices
@@ -44,7 +43,6 @@ export interface OpenQueue {
 }
 
 export interface QueueCall {
-  /** The words of the command that starts a worker. */
   readonly worker: readonly string[]
   /** Called once, and only where something may be made. @throws UsageError; ModelgateError (exit 3, 5, 6); FileError */
   open(): Promise<OpenQueue>
@@ -54,16 +52,13 @@ export interface RunOptions {
   /** Names of jobs and instances, with wildcards; none for all. */
   readonly jobs: readonly string[]
   readonly mode: RunMode
-  /** The jobs and instances whose results no longer count, with wildcards. */
   readonly regenerate: readonly string[]
-  /** Whether files that are not as locked are put aside. */
   readonly force: boolean
   /** Whether an unfinished run is left as it is. */
   readonly newRun: boolean
   /** `--max-creates`, which goes before the budget of the manifest. */
   readonly maxCreates: number | undefined
   readonly maxCost: Amount | undefined
-  /** How long what is in flight may go on after a signal. */
   readonly graceS: number
   readonly timeoutS: number | undefined
   /** Whether requests are left to the workers of the queue, and not waited for. */

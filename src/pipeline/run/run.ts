@@ -266,7 +266,6 @@ function outcomeOf({ assessment: { state }, action, error }: InstanceEnd): PartI
   return state === 'fresh' ? 'done' : 'outdated'
 }
 
-/** Whether there is nothing that another process of the same run would do about it. */
 function isOver({ assessment, error }: InstanceEnd): boolean {
   return error === null && requestsLeft(assessment) === 0 && assessment.state !== 'unknown'
 }
@@ -333,8 +332,7 @@ async function beginRun(
   const keeper = keepLock(opened.files, opened.manifest.project, lock, options.shard === null)
   if (isChanging) await takeUpReplies({ project: resumed, lock: keeper, record }, call)
   // Of a text that is to be made again the elements are not known; of one that was left by a killed process they are now.
-  const manifest =
-    opened.written.fanOuts.length === 0 ? opened.manifest : await withElements(resumed)
+  const manifest = opened.written.fanOuts.length === 0 ? opened.manifest : await withElements(resumed)
   const project = resumed.with({ manifest })
   const costs = costsBy(call)
   const estimate = (instance: Instance) => ({ creates: creationOf(instance).count, cost: costs(instance) })
@@ -482,7 +480,6 @@ async function idsOfShard(
   return new Set([...chosen].filter((id) => shards.get(writtenId(id)) === index))
 }
 
-/** How many results may be created: of two limits the lower one is reached. */
 function limitOf({ maxCreates }: RunOptions, { manifest: { budget } }: OpenProject) {
   const limits = [
     ...(maxCreates === undefined ? [] : [{ value: maxCreates, name: '--max-creates' }]),

@@ -65,7 +65,6 @@ function settle(run: Run, now: Assessment): InstanceEnd | Promise<InstanceEnd> {
   }
 }
 
-/** A model has written more elements than are paid for. */
 function tooManyElements({ instance: { waiting } }: Assessment): ModelgateError | null {
   if (waiting === undefined || waiting.problem === null) return null
   return new ModelgateError('limit', 'creations_limit', waiting.problem, {
@@ -108,7 +107,6 @@ async function putInPlace(
   return ended(freshAs(now, block), wasRejected ? 'accepted' : isMoved ? 'moved' : 'restored')
 }
 
-/** The instance, now that the block is locked and its files are in place. */
 function freshAs(now: Assessment, block: LockBlock): Assessment {
   return {
     ...now,
@@ -239,7 +237,6 @@ async function placeResult(
   return block
 }
 
-/** Locks a block, in place of the one under the former name of its instance. */
 function lockBlock({ lock, project }: Run, id: string, block: LockBlock, before: string | null): void {
   const isFormer = before !== null && before !== id && !project.manifest.instances.has(before)
   lock.set(id, block, isFormer ? before : undefined)

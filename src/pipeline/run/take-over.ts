@@ -51,7 +51,6 @@ export async function takeOverState(
   }
 }
 
-/** Results that a journal has, and the store. */
 async function takeStored(store: BlobStore, history: History, results: Results): Promise<void> {
   for (const { instance, key, variant, result } of history.results.values()) {
     if (result === undefined) continue
@@ -62,7 +61,6 @@ async function takeStored(store: BlobStore, history: History, results: Results):
   }
 }
 
-/** As the folder of a key has them. */
 function named(result: Result): Result {
   const outputs = result.outputs.map((output, at) => ({
     ...output,

@@ -28,9 +28,7 @@ export interface QueueOrder {
 
 interface Task {
   readonly lane: Lane
-  /** Read again whenever it is queued. */
   readonly order: QueueOrder
-  /** Its place among equals. */
   readonly number: number
   attempts: number
   /** Failures that were not a 429. */
@@ -217,7 +215,6 @@ class Lane {
   readonly #clock: Pick<Clock, 'monotonic' | 'random'>
   readonly #configured: number
   readonly #onChange: (event: LaneEvent) => void
-  /** The next one last. */
   readonly #queue: Entry[] = []
   #sent = 0
   /** Requests up to it were sent before the lane slowed down: their 429s are of the same burst. */

@@ -42,7 +42,6 @@ const partSchema = v.object({
     v.object({ index: ordinal, total: ordinal }),
     v.check(({ index, total }) => index <= total, 'is not a part of a whole'),
   ),
-  /** The jobs that the call named; empty for all. */
   jobs: v.array(v.string()),
   exit: v.picklist(runExits),
   instances: v.array(
@@ -67,7 +66,6 @@ export type PartInstance = Readonly<PartReport['instances'][number]>
 
 /** A part that has been read. Its results and journals lie where a run has them. */
 export interface Part {
-  /** As it was named. */
   readonly folder: string
   /** Its folder is the state folder. */
   readonly project: Project
@@ -85,7 +83,6 @@ function inPart(project: Project, stateFolder: string): Project {
   return { ...project, stateFolder, lockPath: join(stateFolder, lockName) }
 }
 
-/** A digest of what a lock says, whatever its line breaks. */
 function digestOfLock(lock: Lock): string {
   return hash('sha256', formatLock(lock))
 }
@@ -167,7 +164,6 @@ function otherVersion(folder: string, found: number): UsageError {
   })
 }
 
-/** A part of which something is missing, or not what it was. */
 export function partDamaged(message: string): UsageError {
   return new UsageError(message, {
     code: 'lock_invalid',

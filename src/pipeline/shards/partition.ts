@@ -41,7 +41,6 @@ export function partition(
   return shards
 }
 
-/** The instances that have to stay together, in the order of their first members. */
 function groupsOf(
   instances: readonly ShardedInstance[],
   keysOf: (id: string) => readonly string[],

@@ -160,7 +160,6 @@ export class BlobStore {
     return blobs
   }
 
-  /** Makes the folder once; after a failure, which may be over, whoever comes next makes it. */
   async #prepare(): Promise<void> {
     this.#prepared ??= this.#makeRoot().then(() => removeLeftovers(this.#root, this.#context.clock.now()))
     await this.#prepared.catch((error: unknown) => {

@@ -134,7 +134,6 @@ async function digestIfAllowed(
 }
 
 interface Place {
-  /** The real path, so that no link on the way leads elsewhere later. */
   readonly folder: string
   readonly name: string
 }

@@ -32,7 +32,6 @@ export interface ResultRecord extends TaskResult {
 
 /** A result that is there, and whole. The paths of its outputs are where they lie, which is where no output belongs. */
 export interface StoredResult extends ResultRecord {
-  /** Absolute paths, in the order of the outputs. */
   readonly files: readonly string[]
 }
 
@@ -88,7 +87,6 @@ export class Results {
     return { ...record, result: this.located(key, record.result), files }
   }
 
-  /** A result of which the paths of the outputs are where they lie. */
   located(key: string, result: Result): Result {
     const place = relative(this.#project.outputFolder, this.folder(key)).replaceAll(sep, '/')
     const outputs = result.outputs.map((output) => ({ ...output, path: `${place}/${output.path}` }))

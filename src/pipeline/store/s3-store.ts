@@ -30,7 +30,6 @@ const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b785
 interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT'
   readonly sha256: string
-  /** Names in lower case; all are signed. */
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: RequestBody
   /** Statuses above 299 that say something to the caller; all others are errors. */
@@ -156,7 +155,6 @@ async function bodyOf(path: string, sha256: string): Promise<RequestBody> {
 interface Bucket {
   /** For people: `s3://bucket/prefix`. */
   readonly shown: string
-  /** The address of the bucket, with no slash at its end. */
   readonly url: string
   /** Goes before each key: empty, or with a slash at its end. */
   readonly prefix: string

@@ -14,7 +14,6 @@ import { defaultSeconds } from '../../limits.ts'
 export type StoreContext = Pick<Context, 'cwd' | 'platform' | 'clock' | 'signal' | 'env' | 'home'>
 
 export interface StoreNetwork {
-  /** Proxies and certificates. */
   readonly connection: ConnectionOptions
   /** Whether clear text may go to another machine (`--allow-http`). */
   readonly allowHttp: boolean
@@ -24,7 +23,6 @@ export interface StoreNetwork {
 
 interface Place {
   readonly shown: string
-  /** What to check when it cannot be reached, as a sentence. */
   readonly hint: string
 }
 

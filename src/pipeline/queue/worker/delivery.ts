@@ -80,7 +80,6 @@ export class Delivery {
   #state: TaskState
   #isUnwritten = false
 
-  /** @throws ModelgateError `queue_damaged`, `other_version` */
   constructor(worker: Worker, lane: Lane, job: TaskJob) {
     this.#worker = worker
     this.#lane = lane
@@ -334,7 +333,6 @@ export class Delivery {
     await this.#write({ job: { id, kind, since: this.#worker.context.clock.now() }, failures: 0 })
   }
 
-  /** How the request is executed: its folder is the project's. */
   #call(folder: string): ExecuteCall {
     const { context, shared, redactor, jobs, isSandbox, ownFolder, inFlight: signal } = this.#worker
     return {
@@ -366,7 +364,6 @@ export class Delivery {
   }
 }
 
-/** Where an attempt puts what it makes; beside it is what the request needs. */
 const madeIn = (folder: string) => join(folder, 'made')
 
 function makeWorkFolder(path: string): void {

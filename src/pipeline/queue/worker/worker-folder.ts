@@ -28,7 +28,6 @@ export async function* deadFolders({ folder: place, context }: WorkerCall) {
   }
 }
 
-/** @returns undefined when its process lives. @throws FileError */
 async function takeFolder(path: string, context: WorkerCall['context']) {
   const ownership = await takeOwnership(projectIn(path, false), context).catch((error: unknown) => {
     if (!(error instanceof ModelgateError) || error.code !== 'run_owned') throw error

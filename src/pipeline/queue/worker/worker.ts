@@ -89,7 +89,6 @@ async function recoverLeftovers(worker: Worker): Promise<void> {
   }
 }
 
-/** @returns whether nothing in it is for the next worker */
 async function recoverFolder(worker: Worker, path: string): Promise<boolean> {
   const { context, redactor, server, ask } = worker
   const jobs = await startedJobs(context, projectIn(path, false), redactor)
@@ -127,7 +126,6 @@ function aborted(signal: AbortSignal): Promise<void> {
 const repeatedMs = 60_000
 const maxRemembered = 50
 
-/** Every caller reports an outage; it is said once. */
 function seldom(clock: Clock, say: (message: string) => void): (message: string) => void {
   const said = new Map<string, number>()
   return (message) => {
