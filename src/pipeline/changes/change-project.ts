@@ -7,7 +7,6 @@ import { writeLock } from '../lock/project-lock.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { assess } from '../plan/assess.ts'
 import { matchInstances, withNeeds } from '../plan/plan-run.ts'
-import { upstreamOf } from '../plan/result-files.ts'
 import type { Assessment, ProjectState } from '../plan/project-state.ts'
 import { runFile } from '../run/describe.ts'
 import { openProject, type ManifestCall, type OpenProject } from '../run/project.ts'
@@ -94,7 +93,7 @@ export async function changeInstances(
   for (const id of withNeeds(manifest, ids)) {
     context.signal.throwIfAborted()
     const instance = manifest.instances.get(id)!
-    const found = await assess(instance, project, (one) => upstreamOf(one, assessments, project))
+    const found = await assess(instance, project, assessments)
     assessments.set(id, found)
     const block = ids.has(id) ? await change(found) : undefined
     if (block === undefined) continue

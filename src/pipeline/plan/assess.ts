@@ -5,22 +5,29 @@ import type { FieldValue, Instance } from '../manifest/manifest.ts'
 import { foldedPath } from '../manifest/output-paths.ts'
 import { keysOf, type InstanceKeys } from './instance-key.ts'
 import { placeOutputs } from './output-places.ts'
-import { checkOutputs, findResult, obstaclesOf, type OutputCheck } from './result-files.ts'
-import type { Assessment, Upstream, UpstreamOf, ProjectState } from './project-state.ts'
+import {
+  checkOutputs,
+  findResult,
+  obstaclesOf,
+  type OutputCheck,
+  upstreamOf,
+  type Assessments,
+} from './result-files.ts'
+import type { Assessment, Upstream, ProjectState } from './project-state.ts'
 
 /**
  * Compares an instance with lock, files, results and journals. The first of these decides: a file that was changed by hand
  * or is in the way, whatever the key; what is locked with this key, or frozen; an upstream that is not known; what
  * journals and results know of the key.
- * @param upstreamOf what its references stand for
+ * @param assessments of the instances that it refers to
  * @throws FileError for a file that cannot be read
  */
 export async function assess(
   instance: Instance,
   project: ProjectState,
-  upstreamOf: UpstreamOf,
+  assessments: Assessments,
 ): Promise<Assessment> {
-  const subject = await createSubject(instance, project, upstreamOf)
+  const subject = await createSubject(instance, project, assessments)
   const { found, known, base } = subject
   const checks = found === null ? [] : await checkOutputs(instance, found.block, project)
   if (!project.forced.force) {
@@ -397,11 +404,12 @@ export interface Subject {
 async function createSubject(
   instance: Instance,
   project: ProjectState,
-  upstreamOf: UpstreamOf,
+  assessments: Assessments,
 ): Promise<Subject> {
   const byText = new Map<string, Upstream>()
   for (const reference of instance.references) {
-    if (!byText.has(reference.text)) byText.set(reference.text, await upstreamOf(reference))
+    if (byText.has(reference.text)) continue
+    byText.set(reference.text, await upstreamOf(reference, assessments, project))
   }
   const upstreams = [...byText.values()]
   const isKnown = instance.waiting === undefined && upstreams.every(({ state }) => state === 'known')

@@ -7,7 +7,6 @@ import { createProblemList } from '../../problems.ts'
 import { isOfWaiting, type Instance, type Manifest } from '../manifest/manifest.ts'
 import { creationOf } from '../manifest/request-body.ts'
 import { assess } from './assess.ts'
-import { upstreamOf } from './result-files.ts'
 import { requestsLeft, type Assessment, type ProjectState } from './project-state.ts'
 
 export interface Plan {
@@ -46,7 +45,7 @@ export async function planRun(
   // One after another: most time goes into reading files, and small ones are fastest read at once.
   for (const [id, instance] of project.manifest.instances) {
     if (!selected.has(id)) continue
-    const assessment = await assess(instance, project, (one) => upstreamOf(one, assessments, project))
+    const assessment = await assess(instance, project, assessments)
     assessments.set(id, assessment)
     if (assessments.size % stride === 0) await yieldToEventLoop()
     signal.throwIfAborted()

@@ -1,12 +1,10 @@
-import { join } from 'node:path'
 import type { RunState } from '../../events/run-document.ts'
 import type { openAsserts } from '../execute/check-asserts.ts'
 import type { History } from '../journal/history.ts'
 import type { Lock, LockBlock, OutputFacts, Result } from '../lock/lock-block.ts'
-import type { Instance, Manifest, Reference } from '../manifest/manifest.ts'
+import type { Instance, Manifest } from '../manifest/manifest.ts'
 import { foldedPath } from '../manifest/output-paths.ts'
 import type { Replaced } from '../store/replaced.ts'
-import { digestOfFile } from '../store/file-digest.ts'
 import type { Results } from '../store/results.ts'
 import { placeOutputs, possiblePaths } from './output-places.ts'
 
@@ -108,14 +106,6 @@ export class ProjectState {
     return this.#indexed.byDigest
   }
 
-  /**
-   * SHA-256 of an output as it is now, of a text with LF; undefined where there is no file.
-   * @param path relative to the output folder
-   */
-  async outputDigest(path: string, isText: boolean): Promise<string | undefined> {
-    return (await digestOfFile(join(this.manifest.project.outputFolder, path), isText))?.sha256
-  }
-
   /** Whether an output of an instance belongs to this path, or to one that some systems take for the same. */
   isOutput(path: string): boolean {
     this.#outputs ??= outputsOf(this)
@@ -127,10 +117,7 @@ export class ProjectState {
   }
 }
 
-export type ProjectParts = Omit<
-  ProjectState,
-  'lockedByKey' | 'lockedByPath' | 'lockedByDigest' | 'outputDigest' | 'isOutput'
->
+export type ProjectParts = Omit<ProjectState, 'lockedByKey' | 'lockedByPath' | 'lockedByDigest' | 'isOutput'>
 
 interface LockIndex {
   readonly byKey: ProjectState['lockedByKey']
@@ -178,5 +165,3 @@ export type Upstream =
     }
   /** `pending`: it is to be made first; `blocked`: it stands still. Why, as a sentence. */
   | { readonly state: 'pending' | 'blocked'; readonly reason: string }
-
-export type UpstreamOf = (reference: Reference) => Promise<Upstream>

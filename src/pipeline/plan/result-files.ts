@@ -86,7 +86,7 @@ function isLocked(path: string, sha256: string, project: ProjectState): boolean 
 /** Something that is not a file, such as a folder, has a digest that no output has. */
 async function digestAt(path: string, isText: boolean, project: ProjectState): Promise<string | undefined> {
   try {
-    return await project.outputDigest(path, isText)
+    return (await digestOfFile(join(project.manifest.project.outputFolder, path), isText))?.sha256
   } catch (error) {
     const isOther = error instanceof FileError && error.code === 'not_a_file'
     if (isOther) return 'no file'
@@ -159,7 +159,7 @@ export async function placeOutputFiles(
   }
 }
 
-type Assessments = ReadonlyMap<string, Assessment>
+export type Assessments = ReadonlyMap<string, Assessment>
 
 /**
  * What a reference stands for while its upstream is as it was assessed: the bytes that are locked, whatever has become of

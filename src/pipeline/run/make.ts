@@ -63,6 +63,7 @@ async function make(
   let created = 0
   // By an attempt whose outcome is unknown, of this process or an earlier one.
   let mayBeBilled = history.intents.has(key) && !isStarted() && !isKnown(run, key)
+  let isMade = false
   try {
     const task = await run.lanes.run(instance.lane, order, async (attempt) => {
       const upstream = await filesOfReferences(run, instance)
@@ -104,6 +105,7 @@ async function make(
         order.isFollowUp = isStarted()
       }
     })
+    isMade = true
     const first = firstPictures(run, instance, task)
     const idempotencyKey = history.intents.get(key)?.idempotencyKey
     const made = await keepResult(run, request, first)
@@ -114,7 +116,7 @@ async function make(
   } catch (thrown) {
     const error = realError(asModelgateError(thrown, false))
     // The look-up that failed bills nothing; what it looked for is made, or being made.
-    const earlier = isStarted() ? 'yes' : mayBeBilled ? 'maybe' : 'no'
+    const earlier = isMade || isStarted() ? 'yes' : mayBeBilled ? 'maybe' : 'no'
     const told = billedOf(error) === 'no' ? error.amend({ billed: earlier }) : error
     return { ...nothing, error: told, created }
   }

@@ -5,7 +5,7 @@ import { provenanceOf, type LockBlock, type Result } from '../lock/lock-block.ts
 import { promptOf } from '../manifest/manifest.ts'
 import { assess } from '../plan/assess.ts'
 import { placeOutputs } from '../plan/output-places.ts'
-import { findResult, placeOutputFiles, upstreamOf } from '../plan/result-files.ts'
+import { findResult, placeOutputFiles } from '../plan/result-files.ts'
 import type { Assessment } from '../plan/project-state.ts'
 import { isTextType } from '../store/file-digest.ts'
 import { moveOutput, removeOutput } from '../store/place-output.ts'
@@ -35,7 +35,7 @@ export async function settleInstance(run: Run, planned: Assessment): Promise<Ins
 
 async function assessAgain(run: Run, { instance }: Assessment): Promise<Assessment> {
   const { assessments, project } = run
-  const again = await assess(instance, project, (reference) => upstreamOf(reference, assessments, project))
+  const again = await assess(instance, project, assessments)
   assessments.set(instance.id, again)
   return again
 }
