@@ -18,21 +18,6 @@ test('a stored response can be looked up; one that is not stored cannot', async 
   expect(sandbox.created()).toBe(2)
 })
 
-test('a background response moves from queued over in_progress to completed with the clock', async () => {
-  const clock = fakeClock()
-  const sandbox = await runningSandbox({ clock })
-  const { json } = await respond(sandbox, 'hi', { background: true })
-  const look = async () => (await call(sandbox, `/v1/responses/${json.id}`)).json
-  expect([json.status, json.output]).toEqual(['queued', []])
-  expect((await look()).status).toBe('queued')
-  await clock.advance(100)
-  expect((await look()).status).toBe('in_progress')
-  await clock.advance(400)
-  const ended = await look()
-  expect(ended.status).toBe('completed')
-  expect(ended.output[0].content[0].text).toContain('[sandbox]')
-})
-
 test('a background response can be cancelled, once; a synchronous one cannot', async () => {
   const clock = fakeClock()
   const sandbox = await runningSandbox({ clock })

@@ -40,14 +40,6 @@ test.for([
   expect(refusalOf(() => assertNoKey(text))).toBe(what && `it holds ${what}`)
 })
 
-test('notices a key that is split over the events of a stream', () => {
-  const pieces = ['Use AIzaSyA1b2C3', 'd4E5f6G7h8I9', 'j0K1l2M3n4O5p6Q', '.']
-  const events = pieces.map(
-    (text) => `data: ${JSON.stringify({ candidates: [{ content: { parts: [{ text }] } }] })}\r\n\r\n`,
-  )
-  expect(refusalOf(() => createSecretFilter([]).events(events))).toBe('it holds a key (AIza…)')
-})
-
 const anyKey = fc.string({
   minLength: 12,
   maxLength: 60,

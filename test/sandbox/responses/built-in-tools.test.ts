@@ -243,16 +243,6 @@ test('require_approval may name the tools that need it', async () => {
   expect(await typesWith('always')).toEqual(asks)
 })
 
-test('a server whose list fails is not called', async () => {
-  const response = await create({
-    input: 'Use files sandbox:mcp_list_tools:failed',
-    tools: [server],
-    tool_choice: 'required',
-  })
-  expect(typesOf(response)).toEqual(['mcp_list_tools', 'message'])
-  expect(itemOf(response, 'mcp_list_tools').error).toContain('does not answer')
-})
-
 const screenshot = { type: 'computer_screenshot', image_url: 'data:image/png;base64,iVBORw0KGgo=' } as const
 
 test.for([
