@@ -34,7 +34,8 @@ export function checkOutputs(
   for (const [number, output] of outputs.entries()) {
     const template = parseTemplate(output.output)
     const clauses = templateProblems(output, template)
-    const paths = clauses.length > 0 ? [] : pathsOf(output, template, number)
+    // What is not known yet differs between instances; the day does not.
+    const paths = clauses.length > 0 ? [] : pathsOf(output, template, 0, `${number}`).flat()
     // The paths of one output differ in what cannot be wrong.
     const clause = paths[0] === undefined ? undefined : pathProblem(paths[0])
     if (clause !== undefined) clauses.push(clause)
@@ -105,25 +106,27 @@ function templateProblems({ output, count }: Instance, { tokens, unknown }: Outp
   return clauses
 }
 
-function pathsOf(
+/**
+ * The paths that each output may get, in the order of their numbers.
+ * @param unknown stands for a prompt or an id that is not known yet
+ */
+export function pathsOf(
   { lane, model, command, fields, count }: Instance,
   template: OutputTemplate,
-  number: number,
-): readonly string[] {
+  now: number,
+  unknown: string,
+): readonly (readonly string[])[] {
   const endings = template.tokens.has('ext') ? outputExtensions[lane] : ['']
+  const known = {
+    model: model ?? '',
+    prompt: promptOf({ command, fields }) ?? unknown,
+    kind: lane === 'video' ? 'video' : 'image',
+    id: unknown,
+    now,
+  } as const
   return Array.from({ length: count }, (_, at) =>
-    endings.map((extension) =>
-      template.expand({
-        index: at + 1,
-        extension,
-        model: model ?? '',
-        // What is not known yet differs between instances; the day does not.
-        prompt: promptOf({ command, fields }) ?? `${number}`,
-        id: `${number}`,
-        now: 0,
-      }),
-    ),
-  ).flat()
+    endings.map((extension) => template.expand({ ...known, index: at + 1, extension })),
+  )
 }
 
 const maxNameBytes = 240
