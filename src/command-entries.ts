@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { CommandTools } from './commands/shared/options/command-tools.ts'
+import type { CommandTools } from './commands/shared/options/common-options.ts'
 import type { Example } from './commands/shared/help/help-layout.ts'
 import type { Context } from './context.ts'
 

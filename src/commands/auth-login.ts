@@ -9,16 +9,10 @@ import { maxKeyBytes } from '../limits.ts'
 import { ownSettings } from './shared/options/own-settings.ts'
 import { checkKeyAt } from './shared/gateway/check-gateway.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { homePath, tell } from './shared/call/print-document.ts'
 import { askSecret, canAsk } from './shared/input/questions.ts'
 import { readStandardInputBytes } from './shared/input/standard-input.ts'
-
-const loginExamples: readonly Example[] = [
-  ['modelgate auth login', 'asks for the key, and does not show it'],
-  ['pass show gateway | modelgate auth login', 'from a password manager'],
-  ['modelgate auth login --profile work --api-key-file key.txt'],
-]
 
 const meanings = {
   apiKeyFile: 'file that holds the key; "-" is standard input',
@@ -31,7 +25,11 @@ interface LoginOptions extends CommonOptions {
 
 /** `modelgate auth login`: stores the key of a profile in the private credentials file. */
 export function registerAuthLogin(command: Command, context: Context): void {
-  addExamples(command, loginExamples)
+  addExamples(command, [
+    ['modelgate auth login', 'asks for the key, and does not show it'],
+    ['pass show gateway | modelgate auth login', 'from a password manager'],
+    ['modelgate auth login --profile work --api-key-file key.txt'],
+  ])
   command.option('--no-check', 'do not check the key with the gateway')
   addShared(command, 'profile apiKeyFile caFile header allowHttp connectTimeout timeout messages', meanings)
   command.action(async (_: unknown, self: Command) => logIn(context, self.optsWithGlobals<LoginOptions>()))

@@ -4,14 +4,8 @@ import type { Context } from '../context.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 import { ownSettings } from './shared/options/own-settings.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { homePath, tell } from './shared/call/print-document.ts'
-
-const logoutExamples: readonly Example[] = [
-  ['modelgate auth logout'],
-  ['modelgate auth logout --profile work'],
-  ['modelgate auth logout --all', 'every stored key'],
-]
 
 interface LogoutOptions extends CommonOptions {
   readonly all?: true
@@ -19,7 +13,11 @@ interface LogoutOptions extends CommonOptions {
 
 /** `modelgate auth logout`: removes what `auth login` has stored, and nothing else. */
 export function registerAuthLogout(command: Command, context: Context): void {
-  addExamples(command, logoutExamples)
+  addExamples(command, [
+    ['modelgate auth logout'],
+    ['modelgate auth logout --profile work'],
+    ['modelgate auth logout --all', 'every stored key'],
+  ])
   command.addOption(new Option('--all', 'of every profile'))
   addShared(command, 'profile messages', { profile: 'profile whose key is removed (default)' })
   command.action(async (_: unknown, self: Command) => logOut(context, self.optsWithGlobals<LogoutOptions>()))

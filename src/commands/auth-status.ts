@@ -12,16 +12,10 @@ import { createGate } from '../output/gate.ts'
 import { keyReport } from '../output/key-report.ts'
 import { checkKeyAt } from './shared/gateway/check-gateway.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
 import { homePath, printDocument } from './shared/call/print-document.ts'
 import { hasPermissions } from '../platform.ts'
-
-const statusExamples: readonly Example[] = [
-  ['modelgate auth status', 'which key is used, and where it is from'],
-  ['modelgate auth status --check', 'asks the gateway whether it accepts it'],
-  ['modelgate auth status --json | jq -r ".profiles[0].source"'],
-]
 
 interface StatusOptions extends CommonOptions {
   readonly check?: true
@@ -29,7 +23,11 @@ interface StatusOptions extends CommonOptions {
 
 /** `modelgate auth status`: the key of each profile: which source wins, its last four characters, what is wrong. */
 export function registerAuthStatus(command: Command, context: Context): void {
-  addExamples(command, statusExamples)
+  addExamples(command, [
+    ['modelgate auth status', 'which key is used, and where it is from'],
+    ['modelgate auth status --check', 'asks the gateway whether it accepts it'],
+    ['modelgate auth status --json | jq -r ".profiles[0].source"'],
+  ])
   command.addOption(new Option('--check', 'check the keys with the gateway, at no cost'))
   addShared(
     command,

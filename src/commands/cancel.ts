@@ -1,18 +1,13 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { addJobOptions, findNamedJob, lastOption } from './shared/jobs/named-job.ts'
 import { addShared } from './shared/options/common-options.ts'
 import { followUp, optionsOfResponses, type ResponseOptions } from './shared/text/response-command.ts'
 
-const cancelExamples: readonly Example[] = [
-  ['modelgate cancel resp_123'],
-  ['modelgate cancel --last --json | jq -r .state'],
-]
-
 /** `modelgate cancel`: stops a background response; the specification has no request that stops another job. */
 export function registerCancel(command: Command, context: Context): void {
-  addExamples(command, cancelExamples)
+  addExamples(command, [['modelgate cancel resp_123'], ['modelgate cancel --last --json | jq -r .state']])
   addShared(command, optionsOfResponses)
   command
     .argument('[id]', 'response id, or the beginning of one')

@@ -4,19 +4,17 @@ import { UsageError } from '../errors.ts'
 import type { ChatOptions } from './chat/run-chat.ts'
 import { addShared, suggestWords } from './shared/options/common-options.ts'
 import { continueOption, conversationFileOption } from './shared/text/conversation.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { renderOption } from './shared/text/text-command.ts'
-
-const chatExamples: readonly Example[] = [
-  ['modelgate chat --sandbox', 'try it, nothing configured'],
-  ['modelgate chat -m MODEL "Explain monads"'],
-  ['modelgate chat -c', 'continue the last exchange of this terminal'],
-  ['modelgate chat --conversation-file talk.yaml', 'keep it in a file'],
-]
 
 /** `modelgate chat`: a conversation on a terminal. */
 export function registerChat(command: Command, context: Context): void {
-  addExamples(command, chatExamples)
+  addExamples(command, [
+    ['modelgate chat --sandbox', 'try it, nothing configured'],
+    ['modelgate chat -m MODEL "Explain monads"'],
+    ['modelgate chat -c', 'continue the last exchange of this terminal'],
+    ['modelgate chat --conversation-file talk.yaml', 'keep it in a file'],
+  ])
   addShared(command, 'model body set validate usage strict money gateway quiet debug noInput')
   command
     .argument('[prompt...]', 'the first message')

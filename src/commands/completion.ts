@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { readCompletionScript } from '../files/program-files.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { addShared } from './shared/options/common-options.ts'
 
 /** The script of each shell in completions/, named as the shell looks for it. */
@@ -19,16 +19,14 @@ PowerShell:
   > modelgate completion powershell |
       Out-String | Invoke-Expression`
 
-const examples: readonly Example[] = [
-  ['modelgate completion bash > ~/.local/share/bash-completion/completions/modelgate'],
-  ['modelgate completion zsh > ~/.zfunc/_modelgate', 'a folder of $fpath, before compinit'],
-  ['modelgate completion fish > ~/.config/fish/completions/modelgate.fish'],
-]
-
 /** `modelgate completion <shell>`: prints the completion script of a shell, which asks `modelgate __complete`. */
 export function registerCompletion(command: Command, context: Context): void {
   const shell = command.createArgument('<shell>', 'the shell to complete in')
-  addExamples(command, examples)
+  addExamples(command, [
+    ['modelgate completion bash > ~/.local/share/bash-completion/completions/modelgate'],
+    ['modelgate completion zsh > ~/.zfunc/_modelgate', 'a folder of $fpath, before compinit'],
+    ['modelgate completion fish > ~/.config/fish/completions/modelgate.fish'],
+  ])
   addShared(command, 'messages')
   command
     .addArgument(shell.choices(Object.keys(scripts)))

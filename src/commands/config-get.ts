@@ -10,19 +10,17 @@ import { outputVersion } from '../events/version.ts'
 import type { SettingsDocument } from '../events/setting.ts'
 import { isObject } from '../json.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { settingArgument } from './shared/options/setting-argument.ts'
 import { printDocument } from './shared/call/print-document.ts'
 
-const getExamples: readonly Example[] = [
-  ['modelgate config get text_model', 'the value alone; exit 2 if there is none'],
-  ['modelgate config get --json timeout', 'with its source'],
-  ['modelgate config get families.my-model'],
-]
-
 /** `modelgate config get`: the value of one setting, as a call would use it. */
 export function registerConfigGet(command: Command, context: Context): void {
-  addExamples(command, getExamples)
+  addExamples(command, [
+    ['modelgate config get text_model', 'the value alone; exit 2 if there is none'],
+    ['modelgate config get --json timeout', 'with its source'],
+    ['modelgate config get families.my-model'],
+  ])
   command.addArgument(settingArgument(command))
   addShared(command, 'json profile messages')
   command.action(async (name: string, _: unknown, self: Command) =>

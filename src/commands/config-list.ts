@@ -6,18 +6,16 @@ import type { SettingsDocument } from '../events/setting.ts'
 import { outputVersion } from '../events/version.ts'
 import { settingList } from '../output/setting-list.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { homePath, printDocument, tell } from './shared/call/print-document.ts'
-
-const listExamples: readonly Example[] = [
-  ['modelgate config list', 'what is set, and where'],
-  ['modelgate config list --all', 'the defaults, too'],
-  ['modelgate config list --json | jq -r ".settings[].name"'],
-]
 
 /** `modelgate config list`: the settings in use, each with its source. */
 export function registerConfigList(command: Command, context: Context): void {
-  addExamples(command, listExamples)
+  addExamples(command, [
+    ['modelgate config list', 'what is set, and where'],
+    ['modelgate config list --all', 'the defaults, too'],
+    ['modelgate config list --json | jq -r ".settings[].name"'],
+  ])
   command.addOption(new Option('-a, --all', 'include settings at their default'))
   addShared(command, 'json profile messages')
   command.action(async (_: unknown, self: Command) =>

@@ -10,20 +10,18 @@ import type { PlacesDocument } from '../events/setting.ts'
 import { callsFolder } from '../files/calls/call-book.ts'
 import { gap, padded } from '../output/table-cells.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { homePath, printDocument, printLine } from './shared/call/print-document.ts'
-
-const pathExamples: readonly Example[] = [
-  ['modelgate config path', 'all places'],
-  ['cat "$(modelgate config path user)"', 'one of them'],
-]
 
 /** The names that the argument takes. */
 const placeNames = ['user', 'project', 'credentials', 'state', 'log', 'rescued'] as const
 
 /** `modelgate config path`: where files are. */
 export function registerConfigPath(command: Command, context: Context): void {
-  addExamples(command, pathExamples)
+  addExamples(command, [
+    ['modelgate config path', 'all places'],
+    ['cat "$(modelgate config path user)"', 'one of them'],
+  ])
   const name = command.createArgument('[name]', 'print only the path of this place').choices(placeNames)
   command.addArgument(name)
   addShared(command, 'json messages')

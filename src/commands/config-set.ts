@@ -16,17 +16,15 @@ import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { settingArgument } from './shared/options/setting-argument.ts'
 import { homePath, tell } from './shared/call/print-document.ts'
 
-const setExamples: readonly Example[] = [
-  ['modelgate config set base_url https://gateway.example'],
-  ['modelgate config set --profile work text_model gpt-5'],
-  ['modelgate config set trusted_origins "https://a.example https://b.example"'],
-  ['modelgate config set families.my-model image-model-a', 'a part of a mapping'],
-  ['modelgate config set prices.gpt-5.input 1.25 prices.gpt-5.output 10', 'several at once'],
-]
-
 /** `modelgate config set`: changes one setting in the user's own file. */
 export function registerConfigSet(command: Command, context: Context): void {
-  addExamples(command, setExamples)
+  addExamples(command, [
+    ['modelgate config set base_url https://gateway.example'],
+    ['modelgate config set --profile work text_model gpt-5'],
+    ['modelgate config set trusted_origins "https://a.example https://b.example"'],
+    ['modelgate config set families.my-model image-model-a', 'a part of a mapping'],
+    ['modelgate config set prices.gpt-5.input 1.25 prices.gpt-5.output 10', 'several at once'],
+  ])
   command
     .addArgument(settingArgument(command))
     .argument(

@@ -22,15 +22,9 @@ import { checkConfiguration, checkNode, checkTerminal } from './doctor/local-che
 import { checkLine, summaryLine } from '../output/check-line.ts'
 import { checkState } from './doctor/state-check.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { readSettings, sandboxKey } from './shared/gateway/open-gateway.ts'
 import { homePath, printReport, tell } from './shared/call/print-document.ts'
-
-const doctorExamples: readonly Example[] = [
-  ['modelgate doctor', 'what is wrong, and how to fix it'],
-  ['modelgate doctor --sandbox', 'without a gateway'],
-  ['modelgate doctor --json > report.json', 'for a bug report: no key, no prompt'],
-]
 
 const taken =
   'json jsonl sandbox profile baseUrl apiKeyFile caFile header allowHttp connectTimeout timeout messages'
@@ -45,7 +39,11 @@ const requestSeconds = 10
 
 /** `modelgate doctor`: looks at everything that a call depends on. Costs nothing, and never fails to end. */
 export function registerDoctor(command: Command, context: Context): void {
-  addExamples(command, doctorExamples)
+  addExamples(command, [
+    ['modelgate doctor', 'what is wrong, and how to fix it'],
+    ['modelgate doctor --sandbox', 'without a gateway'],
+    ['modelgate doctor --json > report.json', 'for a bug report: no key, no prompt'],
+  ])
   addShared(command, taken, meanings)
   command.action(async (_: unknown, self: Command) => examine(context, self.optsWithGlobals<CommonOptions>()))
 }

@@ -3,24 +3,21 @@ import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { nearestName } from '../nearest-name.ts'
 import { formatTopic, topics } from './help/topics.ts'
-import type { LoadCommand } from './shared/options/command-tools.ts'
-import { addShared, suggestWords } from './shared/options/common-options.ts'
-import { addExamples, allFlag, type Example } from './shared/help/help-layout.ts'
+import { type LoadCommand, addShared, suggestWords } from './shared/options/common-options.ts'
+import { addExamples, allFlag } from './shared/help/help-layout.ts'
 import { docsPlace } from '../files/program-files.ts'
 import { writeHelp } from '../output/help-page.ts'
 import { wrap } from '../output/line-breaks.ts'
-
-const examples: readonly Example[] = [
-  ['modelgate help video status', 'a command'],
-  ['modelgate help money', 'a topic'],
-  ['modelgate help --json image create', 'as data, limits of each model family included'],
-]
 
 /** `modelgate help [command|topic]`, also for subcommands: `modelgate help video status`. */
 export function registerHelp(command: Command, context: Context, load: LoadCommand): void {
   const names = [...new Set(namesIn(command.parent!))]
   const topic = command.createArgument('[topic]', `a command, or ${Object.keys(topics).join(', ')}`)
-  addExamples(command, examples)
+  addExamples(command, [
+    ['modelgate help video status', 'a command'],
+    ['modelgate help money', 'a topic'],
+    ['modelgate help --json image create', 'as data, limits of each model family included'],
+  ])
   command.addArgument(suggestWords(topic, names))
   command.argument('[command]', 'a command of that command')
   command.addOption(new Option(allFlag, 'every example and every option'))

@@ -16,7 +16,7 @@ import {
 import type { Body } from '../operations/operation.ts'
 import { addContractFlags, inputOption } from './shared/request/contract-flags.ts'
 import { fetchSource } from './shared/request/fetch-source.ts'
-import { addExamples, showFirst, type Example } from './shared/help/help-layout.ts'
+import { addExamples, showFirst } from './shared/help/help-layout.ts'
 import {
   addImageOptions,
   finishImageRequest,
@@ -35,15 +35,13 @@ interface EditOptions extends ImageOptions {
 /** Model and prompt have the common flag -m and the arguments. */
 const flags = flagsOf(endpoint.fields).filter(({ name }) => name !== 'model' && name !== 'prompt')
 
-const imageEditExamples: readonly Example[] = [
-  ['modelgate image edit -m MODEL --image room.png "Add a window"'],
-  ['modelgate image edit -m MODEL --image room.png --mask wall.png "Paint it blue"'],
-  ['modelgate image edit -m MODEL --image a.png --image b.jpg -o both.png "Put both in one"'],
-]
-
 /** `modelgate image edit`: new images from pictures and a prompt (specification, endpoint 6). */
 export function registerImageEdit(command: Command, context: Context, send = sendImages): void {
-  addExamples(command, imageEditExamples)
+  addExamples(command, [
+    ['modelgate image edit -m MODEL --image room.png "Add a window"'],
+    ['modelgate image edit -m MODEL --image room.png --mask wall.png "Paint it blue"'],
+    ['modelgate image edit -m MODEL --image a.png --image b.jpg -o both.png "Put both in one"'],
+  ])
   command
     .argument('[prompt...]', 'what to change; "-" or no prompt reads standard input, @file a file')
     .addOption(inputOption(commandInputs['image edit'].image))

@@ -8,29 +8,19 @@ import type { InitDocument } from '../events/set-up.ts'
 import { collectingSink } from '../output/collecting-sink.ts'
 import { reportError } from '../output/create-output.ts'
 import { createGate } from '../output/gate.ts'
-import { writeHelp } from '../output/help-page.ts'
+import { writeHelp, formatRows, headingLine, type HelpRow } from '../output/help-page.ts'
 import { overridden, planChanges, writeAnswers, type Answers } from './init/apply-answers.ts'
 import { answerBaseUrl } from './init/ask-gateway.ts'
 import { answerKey, type KeyAnswer } from './init/ask-key.ts'
 import { answerModel } from './init/choose-models.ts'
-import { report } from './init/report.ts'
 import { openSession, type InitOptions, type Session } from './init/session.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { askYesNo } from './shared/input/questions.ts'
-import type { RunCommand } from './shared/options/command-tools.ts'
-import { addShared } from './shared/options/common-options.ts'
+import { type RunCommand, addShared } from './shared/options/common-options.ts'
 import { ownSettings } from './shared/options/own-settings.ts'
-import { printDocument } from './shared/call/print-document.ts'
-
-const examples: readonly Example[] = [
-  ['modelgate init', 'asks for all that is needed'],
-  [
-    'modelgate init --base-url https://HOST --api-key-file key.txt --text-model MODEL',
-    'asks for what is left',
-  ],
-  ['pass show gateway | modelgate init --yes --base-url https://HOST --api-key-file -', 'in a script'],
-  ['modelgate init --profile work', 'one gateway among several'],
-]
+import { printDocument, homePath } from './shared/call/print-document.ts'
+import { shellWord } from '../files/file-error.ts'
+import { wrap } from '../output/line-breaks.ts'
 
 const taken = 'profile baseUrl apiKeyFile caFile header allowHttp connectTimeout timeout json dryRun messages'
 
@@ -49,7 +39,15 @@ const meanings = {
  * @param run runs another command of the program
  */
 export function registerInit(command: Command, context: Context, run: RunCommand): void {
-  addExamples(command, examples)
+  addExamples(command, [
+    ['modelgate init', 'asks for all that is needed'],
+    [
+      'modelgate init --base-url https://HOST --api-key-file key.txt --text-model MODEL',
+      'asks for what is left',
+    ],
+    ['pass show gateway | modelgate init --yes --base-url https://HOST --api-key-file -', 'in a script'],
+    ['modelgate init --profile work', 'one gateway among several'],
+  ])
   command
     .option('--text-model <id>', 'default model for text; "-" for none')
     .option('--image-model <id>', 'default model for images; "-" for none')
@@ -214,4 +212,40 @@ async function keyFacts({ context, settings }: Session, key: KeyAnswer): Promise
     case 'later':
       return null
   }
+}
+
+/** The last screen: what has been written where, and what to do next. */
+export function report(context: Context, document: InitDocument, isPlan: boolean): string {
+  const { stdout } = context
+  const columns = stdout.isTerminal ? stdout.columns : 80
+  const { written, changed, models, profile } = document
+  const about = (path: string) =>
+    path === credentialsPath(context) ? 'the key, readable only by you' : changed.join(', ')
+  const files = written.map((path) => [homePath(context, path), about(path)] as const)
+  const heading = isPlan ? 'Would be written:' : 'Written:'
+  const blocks = [
+    files.length === 0
+      ? wrap('Nothing to write: everything was set already.', columns)
+      : `${headingLine(heading, columns)}\n${formatRows(files, columns)}`,
+    `${headingLine('Try next:', columns)}\n${formatRows(nextCommands(models, profile), columns)}`,
+  ]
+  return `${blocks.join('\n\n')}\n`
+}
+
+/** Three commands that work with what is configured. */
+function nextCommands({ text, image, video }: InitDocument['models'], profile: string): HelpRow[] {
+  const program = profile === 'default' ? 'modelgate' : `modelgate --profile ${shellWord(profile)}`
+  const model = text === null ? ' -m MODEL' : ''
+  const rows: readonly (HelpRow | undefined)[] = [
+    [`${program} generate${model} "Name three rivers"`, 'words as they arrive'],
+    image === null
+      ? undefined
+      : [`${program} image create -o boat.png "A paper boat"`, 'an image, into a file'],
+    video === null
+      ? undefined
+      : [`${program} video generate -o boat.mp4 "A paper boat"`, 'a video, when it is done'],
+    [`git diff | ${program} respond${model} "Review this"`, 'piped text, then the prompt'],
+    [`${program} chat${model}`, 'a conversation'],
+  ]
+  return rows.filter((row) => row !== undefined).slice(0, 3)
 }

@@ -9,19 +9,17 @@ import { createGate } from '../output/gate.ts'
 import { inspectionReport } from '../output/inspection-report.ts'
 import type { Columns } from '../output/table-cells.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { showOperation } from './shared/call/run-operation.ts'
 import { claimStandardInput } from './shared/input/standard-input.ts'
 
-const inspectExamples: readonly Example[] = [
-  ['modelgate inspect boat.png', 'what it is, and what made it'],
-  ['modelgate inspect --json *.png | jq ".files[].credentials"'],
-  ['curl -s https://HOST/a.jpg | modelgate inspect -'],
-]
-
 /** `modelgate inspect`: what files are, whether they have content credentials, and which calls made them. */
 export function registerInspect(command: Command, context: Context): void {
-  addExamples(command, inspectExamples)
+  addExamples(command, [
+    ['modelgate inspect boat.png', 'what it is, and what made it'],
+    ['modelgate inspect --json *.png | jq ".files[].credentials"'],
+    ['curl -s https://HOST/a.jpg | modelgate inspect -'],
+  ])
   command.argument('<file...>', 'images, videos or other files; - is standard input')
   addShared(command, 'json jsonl messages')
   command.action(async (paths: readonly string[], _: unknown, self: Command) =>

@@ -9,7 +9,7 @@ import type { JobSummary } from '../events/video.ts'
 import { summaryOf } from '../files/calls/job-record.ts'
 import type { StoredJob } from '../files/calls/job-store.ts'
 import { isPrunable, jobsToRefresh, openJobs, refreshJobs } from '../operations/jobs.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { createGate, type Gate } from '../output/gate.ts'
 import { roundedDuration } from '../quantities.ts'
 import { jobTable } from '../output/job-table.ts'
@@ -28,15 +28,13 @@ interface ListOptions extends CommonOptions {
 
 const states: readonly string[] = [...jobStates, 'unknown']
 
-const jobsExamples: readonly Example[] = [
-  ['modelgate jobs'],
-  ['modelgate jobs --refresh --state in_progress'],
-  ['modelgate jobs --json | jq -r ".jobs[].id"'],
-]
-
 /** `modelgate jobs`: what this machine has started, and the images that are not fetched. */
 export function registerJobs(command: Command, context: Context): void {
-  addExamples(command, jobsExamples)
+  addExamples(command, [
+    ['modelgate jobs'],
+    ['modelgate jobs --refresh --state in_progress'],
+    ['modelgate jobs --json | jq -r ".jobs[].id"'],
+  ])
   addJobOptions(command, [
     new Option('--limit <number>', 'show only this many, the newest first'),
     suggestWords(new Option('--state <state>', `show only jobs in this state: ${states.join(', ')}`), states),

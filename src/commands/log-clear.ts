@@ -8,7 +8,7 @@ import { isPrunable, openJobs } from '../operations/jobs.ts'
 import { endedAt } from '../operations/read-log.ts'
 import { createGate } from '../output/gate.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { printDocument } from './shared/call/print-document.ts'
 import { askYesNo, canAsk } from './shared/input/questions.ts'
 import { parseSince } from './shared/options/since.ts'
@@ -17,14 +17,9 @@ interface ClearOptions extends CommonOptions {
   before?: string
 }
 
-const logClearExamples: readonly Example[] = [
-  ['modelgate log clear', 'asks first'],
-  ['modelgate log clear --before 30d --force'],
-]
-
 /** `modelgate log clear`: forgets calls. The files that they made, and records of jobs, stay. */
 export function registerLogClear(command: Command, context: Context): void {
-  addExamples(command, logClearExamples)
+  addExamples(command, [['modelgate log clear', 'asks first'], ['modelgate log clear --before 30d --force']])
   command.option('--before <when>', 'only calls that ended before: 30d, yesterday, 2026-11-01')
   addShared(command, 'json jsonl force messages', { force: 'do not ask' })
   command.action(async (_: unknown, self: Command) => clear(context, self.optsWithGlobals<ClearOptions>()))

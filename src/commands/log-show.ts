@@ -9,17 +9,15 @@ import { openCalls } from '../files/calls/read-calls.ts'
 import { stateFolder } from '../config/paths.ts'
 import { printDocument } from './shared/call/print-document.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
-
-const logShowExamples: readonly Example[] = [
-  ['modelgate log show', 'the last call'],
-  ['modelgate log show 3fa9c2d1'],
-  ['modelgate log show --json | jq -r .call.reply.text'],
-]
+import { addExamples } from './shared/help/help-layout.ts'
 
 /** `modelgate log show`: all of one call. */
 export function registerLogShow(command: Command, context: Context): void {
-  addExamples(command, logShowExamples)
+  addExamples(command, [
+    ['modelgate log show', 'the last call'],
+    ['modelgate log show 3fa9c2d1'],
+    ['modelgate log show --json | jq -r .call.reply.text'],
+  ])
   command.argument('[id]', 'id of the call, or the beginning of it; the last call without')
   addShared(command, 'json jsonl messages')
   command.action(async (id: string | undefined, _: unknown, self: Command) =>

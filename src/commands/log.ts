@@ -8,7 +8,7 @@ import { listCalls } from '../operations/read-log.ts'
 import { logTable } from '../output/log-table.ts'
 import { createProblemList } from '../problems.ts'
 import { addShared, type CommonOptions, suggestWords } from './shared/options/common-options.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
 import { printDocument } from './shared/call/print-document.ts'
 import { parseSince } from './shared/options/since.ts'
@@ -19,15 +19,6 @@ interface LogOptions extends CommonOptions {
   command?: string
   limit?: string
 }
-
-const logExamples: readonly Example[] = [
-  ['modelgate log', 'the newest calls'],
-  ['modelgate log --since yesterday --command image'],
-  ['modelgate log --grep "paper boat" -n 5'],
-  ['modelgate log show', 'all of the last call'],
-  ['modelgate log -n 0 --json | jq ".calls[].files[].path"'],
-  ['modelgate log clear --before 30d'],
-]
 
 const defaultLimit = 20
 
@@ -42,7 +33,14 @@ export function registerLog(command: Command, context: Context): void {
       ['generate', 'respond', 'chat', 'image', 'video', 'wait'],
     ),
   ]
-  addExamples(command, logExamples)
+  addExamples(command, [
+    ['modelgate log', 'the newest calls'],
+    ['modelgate log --since yesterday --command image'],
+    ['modelgate log --grep "paper boat" -n 5'],
+    ['modelgate log show', 'all of the last call'],
+    ['modelgate log -n 0 --json | jq ".calls[].files[].path"'],
+    ['modelgate log clear --before 30d'],
+  ])
   for (const option of own) command.addOption(option)
   addShared(command, 'json jsonl model messages', { model: 'only calls of this model' })
   command.action(async (_: unknown, self: Command) => {

@@ -9,7 +9,7 @@ import { modelReport, modelTable } from '../output/model-table.ts'
 import type { Columns } from '../output/table-cells.ts'
 import { createProblemList } from '../problems.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
 import { printDocument } from './shared/call/print-document.ts'
 import { runOperation } from './shared/call/run-operation.ts'
@@ -18,16 +18,14 @@ interface ModelsOptions extends CommonOptions {
   known?: true
 }
 
-const modelsExamples: readonly Example[] = [
-  ['modelgate models', 'what the gateway lists'],
-  ['modelgate models gpt-image-2', 'all limits of one model'],
-  ['modelgate models --known', 'what is known without a gateway'],
-  ['modelgate models --json | jq -r ".models[].id"'],
-]
-
 /** `modelgate models`: the models that the gateway lists, or that are known, with their limits. */
 export function registerModels(command: Command, context: Context): void {
-  addExamples(command, modelsExamples)
+  addExamples(command, [
+    ['modelgate models', 'what the gateway lists'],
+    ['modelgate models gpt-image-2', 'all limits of one model'],
+    ['modelgate models --known', 'what is known without a gateway'],
+    ['modelgate models --json | jq -r ".models[].id"'],
+  ])
   command
     .argument('[id]', 'a model: show everything known about it')
     .addOption(new Option('--known', 'show the built-in table, without contacting a gateway'))

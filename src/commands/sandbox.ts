@@ -5,7 +5,7 @@ import type { Context } from '../context.ts'
 import type { LatencyProfile } from '../sandbox/start-sandbox.ts'
 import type { Gate } from '../output/gate.ts'
 import { addShared, suggestWords } from './shared/options/common-options.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import {
   checkStart,
   openRecordings,
@@ -42,14 +42,6 @@ export interface SandboxSettings {
   readonly recording?: RecordingSettings | undefined
 }
 
-const examples: readonly Example[] = [
-  ['modelgate sandbox', 'on any free port, until Ctrl-C'],
-  ['modelgate sandbox --port 8080', 'on a fixed port'],
-  ['modelgate sandbox --faults faults.yaml', 'with faults, to test a script'],
-  ['modelgate sandbox --record calls --upstream URL', 'record a gateway'],
-  ['modelgate sandbox --replay calls --strict', 'answer from recordings'],
-]
-
 /** Characters of a printed line. */
 const maxLineLength = 2000
 
@@ -76,7 +68,13 @@ A fault file lists rules (YAML or JSON):
 
 /** `modelgate sandbox`: the local gateway as a server, until a signal ends it. */
 export function registerSandbox(command: Command, context: Context, run = runSandbox): void {
-  addExamples(command, examples)
+  addExamples(command, [
+    ['modelgate sandbox', 'on any free port, until Ctrl-C'],
+    ['modelgate sandbox --port 8080', 'on a fixed port'],
+    ['modelgate sandbox --faults faults.yaml', 'with faults, to test a script'],
+    ['modelgate sandbox --record calls --upstream URL', 'record a gateway'],
+    ['modelgate sandbox --replay calls --strict', 'answer from recordings'],
+  ])
   addShared(command, taken, meanings)
   command
     .option('--port <number>', 'port on 127.0.0.1 (any free one)')

@@ -13,7 +13,7 @@ import { damagedLines } from './log.ts'
 import { createProblemList } from '../problems.ts'
 import { addShared, type CommonOptions, suggestWords } from './shared/options/common-options.ts'
 import { wrap } from '../output/line-breaks.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { printDocument, tell } from './shared/call/print-document.ts'
 import { parseSince } from './shared/options/since.ts'
 
@@ -22,15 +22,13 @@ interface UsageOptions extends CommonOptions {
   by: string
 }
 
-const usageExamples: readonly Example[] = [
-  ['modelgate usage --since today'],
-  ['modelgate usage --since 30d --by day'],
-  ['modelgate usage --json | jq .total.costs'],
-]
-
 /** `modelgate usage`: what the calls of the log add up to, and what they cost by the user's prices. */
 export function registerUsage(command: Command, context: Context): void {
-  addExamples(command, usageExamples)
+  addExamples(command, [
+    ['modelgate usage --since today'],
+    ['modelgate usage --since 30d --by day'],
+    ['modelgate usage --json | jq .total.costs'],
+  ])
   addShared(command, 'json profile messages')
   command.option('--since <when>', 'only calls since: 2026-11-22, today, 24h, 7d')
   const by = new Option('--by <what>', `a row for each ${usageGroupings.join(', ')}`).default('model')

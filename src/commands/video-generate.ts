@@ -17,7 +17,7 @@ import { mediaTypeOfName } from '../files/media-type.ts'
 import { isUrl } from '../operations/image-sources.ts'
 import { addContractFlags, inputOption } from './shared/request/contract-flags.ts'
 import { fetchSource } from './shared/request/fetch-source.ts'
-import { addExamples, showFirst, type Example } from './shared/help/help-layout.ts'
+import { addExamples, showFirst } from './shared/help/help-layout.ts'
 import { allInputs } from '../problems.ts'
 import { isSet } from './shared/request/request-body.ts'
 import { readTextPrompt } from './shared/request/text-prompt.ts'
@@ -40,18 +40,16 @@ interface GenerateOptions extends VideoOptions {
 const flags = flagsOf(endpoint.fields)
 const inputs = commandInputs['video generate']
 
-const videoGenerateExamples: readonly Example[] = [
-  ['modelgate video generate -m MODEL --wait -o clip.mp4 "A paper boat"'],
-  ['modelgate video generate -m MODEL --aspect-ratio 9:16 --duration-seconds 8 "Rain"'],
-  ['modelgate video generate -m MODEL --image first.png --last-frame last.png "It opens"'],
-  ['modelgate video generate -m MODEL --image https://example.com/first.png'],
-  ['modelgate video generate -m MODEL --no-wait --json "A storm" > job.json'],
-  ['modelgate video generate --sandbox --wait -o clip.mp4 "A paper boat"'],
-]
-
 /** `modelgate video generate`: a long-running operation (specification, endpoint 7). */
 export function registerVideoGenerate(command: Command, context: Context, start = startJob): void {
-  addExamples(command, videoGenerateExamples)
+  addExamples(command, [
+    ['modelgate video generate -m MODEL --wait -o clip.mp4 "A paper boat"'],
+    ['modelgate video generate -m MODEL --aspect-ratio 9:16 --duration-seconds 8 "Rain"'],
+    ['modelgate video generate -m MODEL --image first.png --last-frame last.png "It opens"'],
+    ['modelgate video generate -m MODEL --image https://example.com/first.png'],
+    ['modelgate video generate -m MODEL --no-wait --json "A storm" > job.json'],
+    ['modelgate video generate --sandbox --wait -o clip.mp4 "A paper boat"'],
+  ])
   command
     .argument('[prompt...]', 'what to show; "-" or no prompt reads standard input, @file a file')
     .addOption(inputOption(inputs.image))

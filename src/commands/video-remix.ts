@@ -5,7 +5,7 @@ import { flagsOf } from '../contract/field-flags.ts'
 import { videoRemixEndpoint as endpoint } from '../contract/videos.ts'
 import { UsageError } from '../errors.ts'
 import { readPromptField } from './shared/request/text-prompt.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { addJobOptions, lastOption } from './shared/jobs/named-job.ts'
 import {
   addStartOptions,
@@ -21,16 +21,14 @@ const flags = flagsOf(endpoint.fields).filter(({ name }) => name !== 'model' && 
 
 const { source } = commandInputs['video remix']
 
-const videoRemixExamples: readonly Example[] = [
-  ['modelgate video remix -m MODEL video_123 "Make it night"'],
-  ['modelgate video remix -m MODEL --last "Add falling snow"'],
-  ['modelgate video remix -m MODEL --no-check video_123 "In the style of a woodcut"'],
-  ['modelgate video remix --sandbox --wait video_sandbox_source "Turn it upside down"'],
-]
-
 /** `modelgate video remix`: a video from a completed one (specification, endpoint 3). */
 export function registerVideoRemix(command: Command, context: Context, start = startJob): void {
-  addExamples(command, videoRemixExamples)
+  addExamples(command, [
+    ['modelgate video remix -m MODEL video_123 "Make it night"'],
+    ['modelgate video remix -m MODEL --last "Add falling snow"'],
+    ['modelgate video remix -m MODEL --no-check video_123 "In the style of a woodcut"'],
+    ['modelgate video remix --sandbox --wait video_sandbox_source "Turn it upside down"'],
+  ])
   command
     .argument('[id]', `${source.about}${source.forms}`)
     .argument('[prompt...]', 'what to change; "-" or no prompt reads standard input, @file a file')

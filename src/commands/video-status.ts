@@ -2,21 +2,19 @@ import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
 import { videoKinds } from '../files/calls/job-record.ts'
 import { addShared, strictMeanings } from './shared/options/common-options.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { addJobOptions, findNamedJob, lastOption } from './shared/jobs/named-job.ts'
 import { waitOptions, type VideoOptions } from './shared/media/video-command.ts'
 import { lookUpJob, optionsOfLookUps } from './shared/media/video-look-up.ts'
 
-const videoStatusExamples: readonly Example[] = [
-  ['modelgate video status video_123'],
-  ['modelgate video status --last --json'],
-  ['modelgate video status models/MODEL/operations/123 --wait'],
-  ['modelgate video status video_123 --exit-status && echo done'],
-]
-
 /** `modelgate video status`: looks up a job (specification, endpoint 5; operations: wire notes, section 7). */
 export function registerVideoStatus(command: Command, context: Context): void {
-  addExamples(command, videoStatusExamples)
+  addExamples(command, [
+    ['modelgate video status video_123'],
+    ['modelgate video status --last --json'],
+    ['modelgate video status models/MODEL/operations/123 --wait'],
+    ['modelgate video status video_123 --exit-status && echo done'],
+  ])
   addShared(command, optionsOfLookUps, strictMeanings.videosIfWaiting)
   command
     .argument('[id]', 'video id or operation name, or the beginning of one')

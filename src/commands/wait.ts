@@ -8,26 +8,30 @@ import { recordKinds, videoKinds, type RecordKind } from '../files/calls/job-rec
 import { isLeftToFetch, openJobs } from '../operations/jobs.ts'
 import { createGate, type Gate } from '../output/gate.ts'
 import { createProblemList } from '../problems.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { addJobOptions, findNamedJob, lastOption, type FoundJob } from './shared/jobs/named-job.ts'
-import { fetchRecordedImages } from './shared/media/recorded-images.ts'
 import { waitOptions, type VideoOptions } from './shared/media/video-command.ts'
 import { lookUpJob, optionsOfLookUps, waitForSeveral } from './shared/media/video-look-up.ts'
-import { addShared, strictMeanings } from './shared/options/common-options.ts'
+import { addShared, strictMeanings, isDryRun } from './shared/options/common-options.ts'
 import { addAnswerOptions, followUp, type ResponseOptions } from './shared/text/response-command.ts'
 import { addTextOutputOptions, takeLanguage } from './shared/text/text-command.ts'
+import { settleImages } from '../operations/image-records.ts'
+import { objectOf } from '../json.ts'
+import { imageRequest, type ImageRequest } from '../operations/image-request.ts'
+import { fetchImages } from '../operations/make-images.ts'
+import { runOperation } from './shared/call/run-operation.ts'
+import { resumeCommand } from './shared/jobs/resume-command.ts'
+import { checkCombination, imagePlan } from './shared/media/image-command.ts'
 
 type WaitOptions = VideoOptions & ResponseOptions & { all?: true }
 
-const waitExamples: readonly Example[] = [
-  ['modelgate wait --last'],
-  ['modelgate wait video_123 -o clip.mp4'],
-  ['modelgate wait --all -o results/'],
-]
-
 /** `modelgate wait`: takes what is not here yet: videos, background responses, images at an address. */
 export function registerWait(command: Command, context: Context): void {
-  addExamples(command, waitExamples)
+  addExamples(command, [
+    ['modelgate wait --last'],
+    ['modelgate wait video_123 -o clip.mp4'],
+    ['modelgate wait --all -o results/'],
+  ])
   addShared(command, optionsOfLookUps, strictMeanings.videos)
   command
     .argument('[id...]', 'ids, or the beginnings of them')
@@ -154,4 +158,62 @@ function refuseForSeveral({ cwd }: Context, { output, json }: WaitOptions, docum
       hint: 'Name a folder (-o DIR/), or use {id} in the name.',
     })
   }
+}
+
+/**
+ * Fetches images that are on record, into this command's `-o`, otherwise into that of the command that made them.
+ * @throws AlreadyReported for a failure; UsageError, FileError before anything is asked for
+ */
+export async function fetchRecordedImages(
+  context: Context,
+  { named, given, options, settings, gate, store }: FoundJob<VideoOptions, 'image'>,
+): Promise<void> {
+  if (isDryRun(options) || options.raw) {
+    throw new UsageError(
+      '--dry-run, --curl and --raw show requests to the gateway; an image is only downloaded from its URL.',
+    )
+  }
+  checkCombination(context, { ...options, download: true })
+  const { id } = named
+  const stored = named.stored!
+  const { record } = stored
+  const made = record.made!
+  const { cwd, output, folder, force } = record.output
+  const inFolder = (path: string) =>
+    cwd === context.cwd ? path : `${resolve(cwd, path)}${/\/$/.exec(path) ?? ''}`
+  const plan = {
+    ...imagePlan({ ...options, download: true }, settings),
+    output: options.output ?? (output === null || output === '-' ? undefined : inFolder(output)),
+    folder: folder === null ? undefined : inFolder(folder),
+    force: options.force === true || force,
+  }
+  const problems = createProblemList()
+  const request = await imageRequest(
+    context,
+    {
+      command: record.command as ImageRequest['command'],
+      model: record.model,
+      family: undefined,
+      body: { ...objectOf(record.request), prompt: stored.prompt() },
+      images: [],
+      mask: undefined,
+      warnings: [],
+      validate: false,
+    },
+    plan,
+    problems,
+  )
+  problems.throwIfAny()
+  const resume = resumeCommand(context, given, new Map([[id, id]]))
+  await runOperation(context, options, settings, {
+    gate,
+    logged: { command: 'wait', model: record.model, jobs: [id] },
+    output: () => ({ result: 'files' }),
+    async operation(call) {
+      const wanted = made.images.map(({ index }) => index)
+      const outcome = await fetchImages(call, { ...request, wanted }, plan, made, resume(id))
+      await settleImages(store, stored, outcome)
+      return outcome
+    },
+  })
 }

@@ -8,10 +8,9 @@ import { exitCodes } from '../../errors.ts'
 import type { HelpCommand, HelpDocument, HelpOption, valueTypes } from '../../events/help-document.ts'
 import { outputVersion } from '../../events/version.ts'
 import { limitOf } from '../../operations/list-models.ts'
-import { groupCommands } from '../shared/help/command-groups.ts'
+import { groupCommands, examplesOf } from '../shared/help/help-layout.ts'
 import { collect, isShared } from '../shared/options/common-options.ts'
 import { contractFlagsOf, type ContractFlag } from '../shared/request/contract-flags.ts'
-import { examplesOf } from '../shared/help/help-layout.ts'
 import { environmentRows, terminalVariables, topics } from './topics.ts'
 
 /**

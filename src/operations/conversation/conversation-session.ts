@@ -1,8 +1,13 @@
 import { resolve } from 'node:path'
 import type { FileContext } from '../../context.ts'
-import { UsageError, type ModelgateError } from '../../errors.ts'
+import { UsageError, ModelgateError, FileError } from '../../errors.ts'
 import type { TextDocument } from '../../events/text.ts'
-import { referencesIn, referToMedia } from '../../files/media-references.ts'
+import {
+  referencesIn,
+  referToMedia,
+  restoreMedia,
+  type MediaReference,
+} from '../../files/media-references.ts'
 import { listOf, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
 import type { TextReply } from '../../gateway/stream-text.ts'
 import type { Body, Outcome, Redactor } from '../operation.ts'
@@ -20,7 +25,9 @@ import {
   type Conversation,
   type Style,
 } from './conversation.ts'
-import { withMedia } from './media.ts'
+import { createHash } from 'node:crypto'
+import { shownPath } from '../../files/file-error.ts'
+import { readInputFile } from '../../files/input-file.ts'
 
 /** A conversation that continues, request by request. */
 export interface Session {
@@ -248,4 +255,36 @@ function isRefused({ exit, facts }: ModelgateError): boolean {
 /** Whether a gateway says that it does not have the response that a request continues. */
 function isUnknownResponse({ code, message }: ModelgateError): boolean {
   return code === 'previous_response_not_found' || /previous[_ ]response/i.test(message)
+}
+
+/**
+ * Reads the media that kept messages refer to, and puts it back where it was.
+ * @throws FileError (exit 10) for a file that is gone or has changed, which is named
+ */
+export async function withMedia<Value>(context: FileContext, value: Value): Promise<Value> {
+  const references = referencesIn(value)
+  if (references.length === 0) return value
+  const contents = new Map<string, Buffer>()
+  for (const reference of references) {
+    if (!contents.has(reference.sha256)) contents.set(reference.sha256, await contentOf(context, reference))
+  }
+  return restoreMedia(value, ({ sha256 }) => contents.get(sha256)!)
+}
+
+const hint = 'Put it back, or start again without the exchange that has it: a conversation keeps no copies.'
+
+async function contentOf(context: FileContext, { path, sha256, bytes }: MediaReference): Promise<Buffer> {
+  if (path === undefined || path === '-') {
+    const message = `The conversation contains ${bytes} bytes that came from standard input, of which there is no copy.`
+    throw new FileError('not_found', message, { phase: 'input', billed: 'no', hint })
+  }
+  // A pipe is not what was read then.
+  const content = await readInputFile(context, path, { pipes: false })
+  if (content instanceof ModelgateError) {
+    const message = `The conversation contains ${shownPath(path)}: ${content.message}`
+    throw new FileError(content.code, message, { phase: 'input', billed: 'no', hint })
+  }
+  if (createHash('sha256').update(content).digest('hex') === sha256) return content
+  const message = `The conversation contains ${shownPath(path)}, which has changed since.`
+  throw new FileError('source_changed', message, { phase: 'input', billed: 'no', hint })
 }
