@@ -11,7 +11,7 @@ import type { StoredJob } from '../files/calls/job-store.ts'
 import { isPrunable, jobsToRefresh, openJobs, refreshJobs } from '../operations/jobs.ts'
 import { addExamples } from './shared/help/help-layout.ts'
 import { createGate, type Gate } from '../output/gate.ts'
-import { roundedDuration } from '../quantities.ts'
+import { counted, roundedDuration } from '../quantities.ts'
 import { jobTable } from '../output/job-table.ts'
 import { addShared, type CommonOptions, suggestWords } from './shared/options/common-options.ts'
 import { openGateway, readSettings } from './shared/gateway/open-gateway.ts'
@@ -95,7 +95,8 @@ async function refresh(
   for (const [first, ...others] of jobsToRefresh(ours)) {
     const jobs = [first, ...others]
     const { record } = first
-    const skip = (reason: string) => warnings.push(`${counted(jobs)} ${reason}`)
+    const skip = (reason: string) =>
+      warnings.push(`${counted(jobs.length, 'job')} ${others.length === 0 ? 'is' : 'are'} ${reason}`)
     if (options.sandbox && !record.is_sandbox) {
       skip('not in the sandbox, and not looked up with --sandbox.')
       continue
@@ -116,10 +117,6 @@ async function refresh(
     warnings.push(...(await refreshJobs(opened.gateway, jobs).finally(opened.close)))
   }
   return warnings
-}
-
-function counted({ length }: readonly unknown[]): string {
-  return length === 1 ? '1 job is' : `${length} jobs are`
 }
 
 interface Listing {
@@ -152,7 +149,7 @@ async function show(
 
 /** Prints what the rows do not show: that jobs were forgotten, or that there are none. */
 function reportCount({ stderr }: Context, { prune, dryRun }: ListOptions, count: number): void {
-  const jobs = count === 1 ? '1 job' : `${count} jobs`
+  const jobs = counted(count, 'job')
   if (prune) stderr.write(dryRun ? `${jobs} would be forgotten.\n` : `${jobs} forgotten.\n`)
   else if (count === 0) stderr.write('No jobs are on record.\n')
 }

@@ -9,6 +9,7 @@ import { endedAt } from '../operations/read-log.ts'
 import { createGate } from '../output/gate.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples } from './shared/help/help-layout.ts'
+import { counted } from '../quantities.ts'
 import { printDocument } from './shared/call/print-document.ts'
 import { askYesNo, canAsk } from './shared/input/questions.ts'
 import { parseSince } from './shared/options/since.ts'
@@ -32,7 +33,7 @@ async function clear(context: Context, options: ClearOptions): Promise<void> {
   const log = await openCalls(stateFolder(context))
   let count = 0
   for (const { facts } of log.calls()) if (facts.exit_code !== null && endedAt(facts) < time) count++
-  const calls = count === 1 ? '1 call' : `${count} calls`
+  const calls = counted(count, 'call')
   if (count > 0 && !force && !(await isConfirmed(context, options, `Forget ${calls}?`))) {
     return void context.stderr.write('Nothing was forgotten.\n')
   }

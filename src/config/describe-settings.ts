@@ -5,24 +5,6 @@ import { lineOf, type Setting } from './layers.ts'
 import type { Settings } from './settings.ts'
 import { flagName, settingNames, settingTable, type SettingName } from './setting-table.ts'
 
-/** A setting as `config list` shows it. */
-export interface DescribedSetting {
-  /** As files have it. */
-  readonly name: string
-  /** JSON data; null when it is not set and has no default, or is hidden. */
-  readonly value: unknown
-  /** Whether the value may hold a secret, and is left out. */
-  readonly hidden: boolean
-  readonly level: Setting<unknown>['level']
-  readonly source: string
-  /** The file that the value is from, and the line, counted from 1. */
-  readonly file: string | null
-  readonly line: number | null
-  readonly env: string | null
-  readonly flag: string | null
-  readonly about: string
-}
-
 /** A command may have a key in its words, an address a password. */
 const secretSettings: ReadonlySet<SettingName> = new Set([
   'apiKeyCommand',
@@ -31,11 +13,8 @@ const secretSettings: ReadonlySet<SettingName> = new Set([
   'downloadHeaders',
 ])
 
-/** Every setting with its value and where that comes from. @throws what finding the files throws */
-export async function describeSettings(
-  context: Context,
-  settings: Settings,
-): Promise<readonly DescribedSetting[]> {
+/** Every setting with its value and where that comes from, as `config list` shows it. @throws what finding the files throws */
+export async function describeSettings(context: Context, settings: Settings) {
   const files = { project: await findProjectFile(context), user: await findUserFile(context) }
   return settingNames.map((name) => {
     const { file: ownName, env, flag, about, onlyInFiles } = settingTable[name]

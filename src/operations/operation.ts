@@ -4,6 +4,7 @@ import type { OutputDocument, OutputEvent } from '../events/documents.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { TextReply } from '../gateway/stream-text.ts'
 import { isObject, listOf, objectOf, stringOf } from '../json.ts'
+import { counted } from '../quantities.ts'
 import type { Spending } from './spending.ts'
 
 /** A request body in the contract's own names. */
@@ -114,7 +115,7 @@ export function countMismatch(
   noun: 'image' | 'video',
   kept = received,
 ): string {
-  const counts = `${received} ${noun}${received === 1 ? '' : 's'} received`
+  const counts = `${counted(received, noun)} received`
   const all = requested === undefined ? counts : `${counts}, ${requested} requested`
   return kept === received ? `${all}.` : `${all}; the first ${kept} are kept.`
 }

@@ -4,6 +4,7 @@ import type { KnownCost } from '../cost/estimate.ts'
 import { ModelgateError, UsageError, type ErrorFacts, type ErrorCode } from '../errors.ts'
 import type { Count } from '../files/calls/call-book.ts'
 import { leadTo, nextCommand } from '../files/next-command.ts'
+import { counted } from '../quantities.ts'
 
 export interface SpendingLimits {
   /** How much one command may create. */
@@ -146,8 +147,4 @@ function reached(code: ErrorCode, message: string, facts: Pick<ErrorFacts, 'hint
 /** The command that shows what the log has of the same time. */
 function usageSince(sinceText: string) {
   return nextCommand(['modelgate', 'usage', '--since', sinceText.replace(' ', 'T')])
-}
-
-function counted(count: number, of: Creation['of']): string {
-  return `${count} ${of}${count === 1 ? '' : 's'}`
 }

@@ -8,7 +8,7 @@ import { isFinal } from '../../contract/video-state.ts'
 import { JobStore } from '../../files/calls/job-store.ts'
 import { callsFolder } from '../../files/calls/call-book.ts'
 import { hasPermissions } from '../../platform.ts'
-import { byteText } from '../../quantities.ts'
+import { byteText, counted } from '../../quantities.ts'
 import { failed, failedBy, ok, warning, type Finding } from './finding.ts'
 
 const lowBytes = 200_000_000
@@ -87,5 +87,5 @@ async function nearestThatExists(path: string): Promise<string> {
 }
 
 function count(number: number, noun: string): string {
-  return `${number === 0 ? 'no' : number} ${noun}${number === 1 ? '' : 's'}`
+  return counted(number, noun).replace(/^0/, 'no')
 }

@@ -7,6 +7,7 @@ import type { Gateway } from '../../../gateway/gateway.ts'
 import { listModels } from '../../../operations/list-models.ts'
 import { createGate, type Gate } from '../../../output/gate.ts'
 import type { CommonOptions } from '../options/common-options.ts'
+import { counted } from '../../../quantities.ts'
 import { openGateway } from './open-gateway.ts'
 
 /** What became of asking an address for its models, which costs nothing anywhere. */
@@ -91,10 +92,8 @@ function settingsFor(settings: Settings, baseUrl: URL, key: string): Settings {
 /** A check in a few words, for the line after an address. */
 export function describeCheck(check: GatewayCheck, hasKey: boolean): string {
   switch (check.verdict) {
-    case 'lists': {
-      const { length } = check.models
-      return `it lists ${length} model${length === 1 ? '' : 's'}`
-    }
+    case 'lists':
+      return `it lists ${counted(check.models.length, 'model')}`
     case 'refuses':
       return hasKey ? check.error.message : 'it answers and requires a key'
     case 'lists none':

@@ -6,6 +6,7 @@ import { shownPath } from '../../../files/file-error.ts'
 import type { Gate } from '../../../output/gate.ts'
 import { isLoopback } from '../../../loopback.ts'
 import type { ProblemList } from '../../../problems.ts'
+import { counted } from '../../../quantities.ts'
 import type { Sandbox, SandboxOptions } from '../../../sandbox/start-sandbox.ts'
 import type { CommonOptions } from '../options/common-options.ts'
 
@@ -209,8 +210,4 @@ export function summary(
   if (!isFailed) return { line: [line, ...problems].join(' ') }
   const facts = { billed: 'no' } as const
   return { line, failure: new ModelgateError('partial', 'not_recorded', problems.join(' '), facts) }
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`
 }
