@@ -82,27 +82,21 @@ export const logEvents = {
 
 /** The document of `log`. */
 export type LogDocument = f.Infer<typeof logDocument>
-export const logDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['log'], 'the command that ran'),
+export const logDocument = f.document(['log'], {
   calls: f.list(call, 'the calls, the newest first'),
   warnings,
 })
 
 /** The document of `log show`. */
 export type CallDocument = f.Infer<typeof callDocument>
-export const callDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['log show'], 'the command that ran'),
+export const callDocument = f.document(['log show'], {
   call: wholeCall,
   warnings,
 })
 
 /** The document of `log clear`. */
 export type LogClearDocument = f.Infer<typeof logClearDocument>
-export const logClearDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['log clear'], 'the command that ran'),
+export const logClearDocument = f.document(['log clear'], {
   removed: f.count('how many calls were forgotten'),
   warnings,
 })

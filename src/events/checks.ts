@@ -47,9 +47,7 @@ export const checkEvents = {
 
 /** The document of `doctor`. */
 export type ChecksDocument = f.Infer<typeof checksDocument>
-export const checksDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['doctor'], 'the command that ran'),
+export const checksDocument = f.document(['doctor'], {
   verdict: f.oneOf(['ok', 'warning', 'failed'], 'the worst of all checks'),
   program: f.text('version of modelgate'),
   platform: f.text('operating system and processor'),
@@ -58,8 +56,6 @@ export const checksDocument = f.object({
 
 /** The document of `auth status`. */
 export type KeysDocument = f.Infer<typeof keysDocument>
-export const keysDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['auth status'], 'the command that ran'),
+export const keysDocument = f.document(['auth status'], {
   profiles: f.list(profileKey, 'the profiles, the one in use first'),
 })

@@ -109,3 +109,11 @@ export type EventsOf<Table extends Readonly<Record<string, Properties>>> = {
 
 /** The field that every document begins with. */
 export const version: Schema<number> = described(v.literal(outputVersion), 'version of this description')
+
+/** A document, which says first of which command it is. */
+export function document<const Command extends string, const Fields extends Properties>(
+  commands: readonly Command[],
+  fields: Fields,
+) {
+  return object({ version, command: oneOf(commands, 'the command that ran'), ...fields })
+}

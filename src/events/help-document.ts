@@ -93,9 +93,7 @@ const topic = f.object({ name: f.text('what modelgate help takes'), about: f.tex
 
 /** The document of `help --json`. */
 export type HelpDocument = f.Infer<typeof helpDocument>
-export const helpDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['help'], 'the command that ran'),
+export const helpDocument = f.document(['help'], {
   program: f.text('name of the program'),
   program_version: f.text('its version'),
   commands: f.list(command, 'the command that was asked for and all below it; by default all'),

@@ -63,9 +63,7 @@ export const imageEvents = {
 
 /** The document of the image commands. */
 export type ImageDocument = f.Infer<typeof imageDocument>
-export const imageDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['image create', 'image edit', 'wait'], 'the command that ran'),
+export const imageDocument = f.document(['image create', 'image edit', 'wait'], {
   model: f.textOrNull('the requested model; null when the gateway chooses'),
   files: f.list(image, 'images that were saved'),
   usage: f.orNull(imageUsage, 'tokens, where the gateway reports them'),

@@ -51,9 +51,7 @@ export const inspectionEvents = {
 
 /** The document of `inspect`. */
 export type InspectionDocument = f.Infer<typeof inspectionDocument>
-export const inspectionDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['inspect'], 'the command that ran'),
+export const inspectionDocument = f.document(['inspect'], {
   files: f.list(inspection, 'the files, in the order that was given'),
   failures: f.list(failure, 'files that could not be read'),
   warnings,

@@ -70,9 +70,7 @@ export const modelEvents = {
 
 /** The document of `models`. */
 export type ModelsDocument = f.Infer<typeof modelsDocument>
-export const modelsDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['models'], 'the command that ran'),
+export const modelsDocument = f.document(['models'], {
   gateway: f.textOrNull('address of the gateway that was asked; null where none was'),
   models: f.list(model, 'the models'),
   request_id: f.textOrNull('id of the request'),

@@ -14,9 +14,7 @@ const key = f.object({
 
 /** The document of `init`. */
 export type InitDocument = f.Infer<typeof initDocument>
-export const initDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['init'], 'the command that ran'),
+export const initDocument = f.document(['init'], {
   profile: f.text('the profile that was set up'),
   base_url: f.text('address of the gateway'),
   gateway: f.textOrNull('what the gateway answered to a request for its models; null when it was not asked'),

@@ -20,18 +20,14 @@ const setting = f.define(
 
 /** The document of `config list` and `config get`. */
 export type SettingsDocument = f.Infer<typeof settingsDocument>
-export const settingsDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['config list', 'config get'], 'the command that ran'),
+export const settingsDocument = f.document(['config list', 'config get'], {
   profile: f.text('the profile that is in use'),
   settings: f.list(setting, 'the settings'),
 })
 
 /** The document of `config path`. */
 export type PlacesDocument = f.Infer<typeof placesDocument>
-export const placesDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['config path'], 'the command that ran'),
+export const placesDocument = f.document(['config path'], {
   places: f.list(
     f.object({
       name: f.text('what is kept there'),

@@ -37,9 +37,7 @@ const usageSums = f.define('usage_sums', f.object(sums))
 
 /** The document of `usage`. */
 export type UsageDocument = f.Infer<typeof usageReportDocument>
-export const usageReportDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['usage'], 'the command that ran'),
+export const usageReportDocument = f.document(['usage'], {
   since: f.textOrNull(
     'the beginning of the time that was asked for, as an ISO date; null for all of the log',
   ),

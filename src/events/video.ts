@@ -131,9 +131,7 @@ const outcomeFields = {
 
 /** The document of `video generate`, `remix` and `status`, and of `wait` for one of them. */
 export type VideoDocument = f.Infer<typeof videoDocument>
-export const videoDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['video generate', 'video remix', 'video status', 'wait'], 'the command that ran'),
+export const videoDocument = f.document(['video generate', 'video remix', 'video status', 'wait'], {
   ...outcomeFields,
   cost,
   state,
@@ -152,18 +150,14 @@ const awaitedVideo = f.define(
 
 /** The document of `wait` for several video jobs. */
 export type VideosDocument = f.Infer<typeof videosDocument>
-export const videosDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['wait'], 'the command that ran'),
+export const videosDocument = f.document(['wait'], {
   videos: f.list(awaitedVideo, 'the jobs, in the order in which they were given'),
   warnings,
 })
 
 /** The document of `jobs`. */
 export type JobListDocument = f.Infer<typeof jobListDocument>
-export const jobListDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['jobs'], 'the command that ran'),
+export const jobListDocument = f.document(['jobs'], {
   jobs: f.list(job, 'jobs that this machine has started'),
   warnings,
 })

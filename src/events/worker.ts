@@ -56,9 +56,7 @@ export const workerEvents = {
 
 /** The document of `run worker`. */
 export type WorkerDocument = f.Infer<typeof workerDocument>
-export const workerDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['run worker'], 'the command that ran'),
+export const workerDocument = f.document(['run worker'], {
   ...places,
   done: f.count('requests whose results it has put into the store'),
   failed: f.count('requests that have failed'),
