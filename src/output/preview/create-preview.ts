@@ -33,7 +33,7 @@ export function createPreview(
   return {
     async show({ bytes, caption }) {
       try {
-        const { drawPicture } = await import('./drawing.ts')
+        const { drawPicture } = await import('./protocols.ts')
         const picture = await drawPicture(context, mode, bytes, skip)
         if (picture === undefined) return
         const { sanitise } = await import('../gate.ts')

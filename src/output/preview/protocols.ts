@@ -1,8 +1,40 @@
 import type { Context } from '../../context.ts'
-import { scalePicture, type Pixels } from '../../files/codecs.ts'
+import { decodeImage, encodePng, scalePicture, type Pixels } from '../../files/codecs.ts'
+import { readImageInfo } from '../../files/image-info.ts'
+import { detectProtocol, hasTrueColour, type PreviewMode } from './detect-protocol.ts'
+
+/** Decoding takes four bytes per pixel, on this thread. */
+const maxPixels = 40_000_000
+
+/**
+ * The text that shows an image on the terminal.
+ * @param skip receives the reason why it is not shown; then the result is undefined
+ * @throws whatever a decoder throws for broken bytes
+ */
+export async function drawPicture(
+  context: Context,
+  mode: Exclude<PreviewMode, 'off'>,
+  bytes: Uint8Array,
+  skip: (message: string) => void,
+): Promise<string | undefined> {
+  const protocol = mode === 'auto' ? detectProtocol(context.env) : mode
+  // Half blocks need colour; without it they are used only if requested by name.
+  if (mode === 'auto' && protocol === 'blocks' && context.env.NO_COLOR) return undefined
+  const info = readImageInfo(bytes)
+  if (info === undefined) return void skip('no preview: the image cannot be read')
+  const { width, height, format, mediaType } = info
+  const size = fitPicture(width, height, previewRoom(context))
+  if (protocol === 'iterm') return itermPicture(bytes, size)
+  if (width * height > maxPixels) return void skip(`no preview: ${width} × ${height} pixels are too large`)
+  if (format === 'gif') return void skip('no preview: GIF images are not supported')
+  if (protocol === 'kitty') {
+    return kittyPicture(format === 'png' ? bytes : await encodePng(await decodeImage(bytes, mediaType)), size)
+  }
+  return halfBlocks(await decodeImage(bytes, mediaType), size, hasTrueColour(context) ? 'true' : 256)
+}
 
 /** A size in characters of the terminal. */
-export interface CellSize {
+interface CellSize {
   readonly columns: number
   readonly rows: number
 }
@@ -14,20 +46,20 @@ const cellAspect = 2
 const minRows = 12
 
 /** The space for a picture: all columns and a third of the rows, or 12 rows if the terminal has that many. */
-export function previewRoom({ stderr }: Pick<Context, 'stderr'>): CellSize {
+function previewRoom({ stderr }: Pick<Context, 'stderr'>): CellSize {
   const rows = stderr.stream?.rows || 24
   const room = Math.max(Math.floor(rows / 3), Math.min(minRows, rows - 4), 1)
   return { columns: Math.max(1, stderr.columns), rows: room }
 }
 
 /** The space that a picture takes. */
-export interface FittedSize extends CellSize {
+interface FittedSize extends CellSize {
   /** The limiting dimension; a terminal that knows its cell size needs only that. */
   readonly limit: keyof CellSize
 }
 
 /** The largest size within the available space that keeps the aspect ratio. At least one character, however thin. */
-export function fitPicture(width: number, height: number, room: CellSize): FittedSize {
+function fitPicture(width: number, height: number, room: CellSize): FittedSize {
   const columnsPerRow = (width / height) * cellAspect
   const columns = Math.min(room.columns, room.rows * columnsPerRow)
   return {
@@ -37,22 +69,6 @@ export function fitPicture(width: number, height: number, room: CellSize): Fitte
   }
 }
 
-/**
- * Scales the picture down to the pixels that fit, keeping its aspect ratio.
- * @param cell pixels of one character of the terminal
- */
-function scaleToCells(picture: Pixels, size: FittedSize, cell: PixelSize): Pixels {
-  const { width, height } = picture
-  const scale =
-    size.limit === 'columns' ? (size.columns * cell.width) / width : (size.rows * cell.height) / height
-  return scalePicture(picture, width * scale, height * scale)
-}
-
-interface PixelSize {
-  readonly width: number
-  readonly height: number
-}
-
 /** Maximum length of base64 in one command. */
 const pieceLength = 4096
 
@@ -60,26 +76,19 @@ const pieceLength = 4096
  * The commands of kitty's graphics protocol that send a PNG and show it at the cursor, which moves below it. Replies
  * are suppressed (`q=2`): they would be read as input by the next program.
  */
-export function kittyPicture(png: Uint8Array, size: FittedSize): string {
-  const extent = size.limit === 'columns' ? { c: size.columns } : { r: size.rows }
-  return `${transfer(png, { a: 'T', f: 100, q: 2, ...extent }).join('')}\n`
-}
-
-function transfer(png: Uint8Array, keys: Readonly<Record<string, string | number>>): string[] {
+function kittyPicture(png: Uint8Array, { limit, columns, rows }: FittedSize): string {
   const data = Buffer.from(png.buffer, png.byteOffset, png.byteLength).toString('base64')
-  const control = Object.entries(keys).map(([key, value]) => `${key}=${value},`)
-  const commands: string[] = []
+  let text = ''
   for (let at = 0; at < data.length; at += pieceLength) {
-    const isLast = at + pieceLength >= data.length
-    const first = at === 0 ? control.join('') : ''
-    commands.push(`\x1b_G${first}m=${isLast ? 0 : 1};${data.slice(at, at + pieceLength)}\x1b\\`)
+    const first = at > 0 ? '' : `a=T,f=100,q=2,${limit === 'columns' ? `c=${columns}` : `r=${rows}`},`
+    const hasMore = at + pieceLength < data.length ? 1 : 0
+    text += `\x1b_G${first}m=${hasMore};${data.slice(at, at + pieceLength)}\x1b\\`
   }
-  return commands
+  return `${text}\n`
 }
 
 /** iTerm2's sequence that shows a file at the cursor, which moves below it; keeps the aspect ratio. */
-export function itermPicture(file: Uint8Array, size: CellSize): string {
-  const { columns, rows } = size
+function itermPicture(file: Uint8Array, { columns, rows }: CellSize): string {
   const data = Buffer.from(file.buffer, file.byteOffset, file.byteLength)
   const keys = `inline=1;size=${file.length};width=${columns};height=${rows};preserveAspectRatio=1`
   return `\x1b]1337;File=${keys}:${data.toString('base64')}\x07\n`
@@ -88,17 +97,22 @@ export function itermPicture(file: Uint8Array, size: CellSize): string {
 type ColourDepth = 256 | 'true'
 
 const reset = '\x1b[0m'
+/** One above the other. */
+const pixelsPerCell = 2
 
 /**
- * Draws a picture with the character ▀: its foreground is the upper pixel, its background the lower one. Ends with a
- * line feed.
+ * Draws a picture, scaled down to the pixels that fit, with the character ▀: its foreground is the upper pixel, its background
+ * the lower one. Ends with a line feed.
  * @param size in characters; a picture with fewer pixels takes less space
  */
-export function halfBlocks(picture: Pixels, size: FittedSize, depth: ColourDepth): string {
-  const { data, width, height } = onCheckerboard(scaleToCells(picture, size, { width: 1, height: 2 }), 2)
+function halfBlocks(picture: Pixels, size: FittedSize, depth: ColourDepth): string {
+  const { limit, columns, rows } = size
+  const scale = limit === 'columns' ? columns / picture.width : (rows * pixelsPerCell) / picture.height
+  const scaled = scalePicture(picture, picture.width * scale, picture.height * scale)
+  const { data, width, height } = onCheckerboard(scaled)
   const colour = depth === 'true' ? trueColour : colourOf256
   let text = ''
-  for (let y = 0; y < height; y += 2) {
+  for (let y = 0; y < height; y += pixelsPerCell) {
     let lastForeground = ''
     let lastBackground = ''
     for (let x = 0; x < width; x++) {
@@ -161,9 +175,11 @@ function tintOf(red: number, green: number, blue: number): Tint {
 
 const light = 0x99
 const dark = 0x66
+/** Pixels of a square's edge. */
+const square = 2
 
 /** Draws the picture on a checkerboard, as image editors show transparency. */
-function onCheckerboard({ data, width, height }: Pixels, square: number): Pixels {
+function onCheckerboard({ data, width, height }: Pixels): Pixels {
   const opaque = new Uint8ClampedArray(data.length)
   for (let y = 0; y < height; y++) {
     for (let x = 0; x < width; x++) {

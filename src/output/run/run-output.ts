@@ -172,7 +172,7 @@ function createResultPictures(context: Context, screen: Screen): ResultPictures 
   if (!screen.isLive || inCi(env) || detectProtocol(env) === 'blocks') return undefined
   let drawing: Promise<void> | undefined
   const draw = async (path: string) => {
-    const { drawPicture } = await import('../preview/drawing.ts')
+    const { drawPicture } = await import('../preview/protocols.ts')
     // A picture that cannot be shown is told by its path alone.
     const drawn = await drawPicture(context, 'auto', await readFile(resolve(cwd, path)), () => {})
     if (drawn !== undefined) screen.command(drawn.replace(/\n$/, ''))
