@@ -51,19 +51,14 @@ export async function openConnection(
     signal: controller.signal,
     // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 would otherwise send the key to an unverified server.
     rejectUnauthorized: true,
-    ...(options.ca === undefined ? {} : { ca: options.ca }),
-  }
-  const direct = {
-    ...connect,
-    onread: memory,
-    ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
+    ca: options.ca,
   }
   const common = {
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: 0,
     bodyTimeout: 0,
     allowH2: false,
-    connect: direct,
+    connect: { ...connect, onread: memory, lookup: options.lookup },
   }
   const dispatcher =
     options.proxies === undefined || isLoopback(new URL(origin).hostname)

@@ -9,7 +9,6 @@ import {
   mayRepeatAnswered,
   mayRepeatBroken,
   withRetries,
-  type RequestKind,
   type RetryPolicy,
 } from './retry.ts'
 import { endpointUrl, isOwnOrigin, maxRedirects, sameOriginTarget, type Roots } from './url.ts'
@@ -18,12 +17,7 @@ import { readErrorText } from './reply-body.ts'
 import { startTotalLimit } from './time-limits.ts'
 
 /** The `--debug` trace of an exchange. */
-export interface Trace {
-  request(request: ExchangeRequest): void
-  reply(reply: Pick<Reply, 'status' | 'headers'>): void
-  failure(error: ExchangeError): void
-  errorBody(text: string): void
-}
+export type Trace = ReturnType<typeof createTrace>
 
 const secretHeader = /authorization|cookie|key|token|secret|signature/i
 /** Not a secret although its name contains `key`; needed to look up a lost request. */
@@ -38,25 +32,24 @@ export function createTrace({
   clock,
   headers: ownHeaders,
   downloadHeaders,
-}: Pick<Gateway, 'trace' | 'clock' | 'headers' | 'downloadHeaders'>): Trace {
-  if (trace === undefined) return { request() {}, reply() {}, failure() {}, errorBody() {} }
+}: Pick<Gateway, 'trace' | 'clock' | 'headers' | 'downloadHeaders'>) {
   const started = clock.monotonic()
   const hiddenNames = new Set(
     [ownHeaders, ...Object.values(downloadHeaders ?? {})].flatMap((headers) => Object.keys(headers ?? {})),
   )
-  const line = (text: string) => trace(`${((clock.monotonic() - started) / 1000).toFixed(3)}s ${text}`)
+  const line = (text: string) => trace?.(`${((clock.monotonic() - started) / 1000).toFixed(3)}s ${text}`)
   return {
-    request({ method, url, headers, body }) {
+    request({ method, url, headers, body }: ExchangeRequest): void {
       line(`> ${method} ${hideQuery(url)}`)
       for (const header of headerLines(headers, hiddenNames)) line(`> ${header}`)
       if (body !== undefined) line(`> (${body.length} bytes)`)
     },
-    reply({ status, headers }) {
+    reply({ status, headers }: Pick<Reply, 'status' | 'headers'>): void {
       line(`< HTTP ${status}`)
       for (const header of headerLines(headers)) line(`< ${header}`)
     },
-    failure: (error) => line(`! ${error.stage}: ${error.fault}: ${error.message}`),
-    errorBody: (text) => line(`< ${text.slice(0, 4096).replaceAll(/\s+/g, ' ')}`),
+    failure: (error: ExchangeError): void => line(`! ${error.stage}: ${error.fault}: ${error.message}`),
+    errorBody: (text: string): void => line(`< ${text.slice(0, 4096).replaceAll(/\s+/g, ' ')}`),
   }
 }
 
@@ -224,37 +217,32 @@ export function wireRequest(
       ...(request.idempotencyKey === undefined ? {} : { 'idempotency-key': request.idempotencyKey }),
       ...(mayHaveKey ? gateway.headers : gateway.downloadHeaders?.[request.url.origin]),
     },
-    ...(request.body === undefined ? {} : { body: request.body }),
+    body: request.body,
     onReplyBytes: request.onReplyBytes,
   }
 }
 
-interface JsonPost {
-  readonly kind: RequestKind
-  readonly creation?: Creation
+interface JsonPost extends Pick<GatewayRequest, 'kind' | 'creation' | 'idempotencyKey'> {
   readonly body: unknown
   /** Values for the query of the URL. */
   readonly query?: Readonly<Record<string, string>> | undefined
   /** Whether an event stream is requested. */
   readonly streamed?: boolean
-  readonly idempotencyKey?: string
 }
 
 /** A POST of a JSON value to the path of an endpoint. */
 export function jsonRequest(
   roots: Roots,
   path: string,
-  { kind, creation, body, query, streamed = false, idempotencyKey }: JsonPost,
+  { body, query, streamed = false, ...request }: JsonPost,
 ): GatewayRequest {
   return {
+    ...request,
     method: 'POST',
     url: endpointUrl(roots, path, query),
-    kind,
-    ...(creation === undefined ? {} : { creation }),
     accept: streamed ? 'text/event-stream' : 'application/json',
     contentType: 'application/json',
     body: jsonBody(body),
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   }
 }
 
