@@ -170,26 +170,15 @@ function drawing(text: string): string {
   return `\r${lines.join('\u001b[K\r\n')}\u001b[J\r${back}`
 }
 
-/** Shows activity on standard error while nothing else is written. */
-interface Progress {
-  /**
-   * Shows a spinner with the text and how long that has been waited for, if nothing stops it within 300 ms, or a live
-   * line at once.
-   */
-  start(text: string | LiveLine): void
-  /** Takes it off the screen. */
-  stop(): void
-}
-
 const spinnerDelay = 300
 
 /**
- * Undefined unless standard error is a terminal with cursor control. The cursor is left at the start of a live line:
+ * Shows activity on standard error while nothing else is written. Undefined unless standard error is a terminal with cursor control. The cursor is left at the start of a live line:
  * there the `^C` of a terminal is drawn over as well, and a line that a narrower window has wrapped is below the cursor,
  * where it can be erased.
  * @param styles loaded when the first live line is shown
  */
-function createProgress(context: Context, styles: StyleLoader): Progress | undefined {
+function createProgress(context: Context, styles: StyleLoader) {
   const { stderr, clock, env } = context
   const { stream, isTerminal } = stderr
   // With a width of 0 the spinner would clear lines forever.
@@ -248,7 +237,11 @@ function createProgress(context: Context, styles: StyleLoader): Progress | undef
   }
   context.signal.addEventListener('abort', stop, { once: true })
   return {
-    start(text) {
+    /**
+     * Shows a spinner with the text and how long that has been waited for, if nothing stops it within 300 ms, or a live
+     * line at once.
+     */
+    start(text: string | LiveLine): void {
       if (context.signal.aborted) return
       if (typeof text !== 'string') {
         const isNew = text !== line
@@ -262,6 +255,7 @@ function createProgress(context: Context, styles: StyleLoader): Progress | undef
       const ownTurn = turn
       timer = clock.timer(spinnerDelay, () => void spin(text, ownTurn))
     },
+    /** Takes it off the screen. */
     stop,
   }
 }
