@@ -59,8 +59,8 @@ export interface WriteOptions extends TargetOptions, Partial<Rescue> {
  * a folder that cannot be written. Pipes and devices (`/dev/null`, `>(gzip)`) are written directly.
  * @param options with a `rescueFolder`, what the system refuses later goes there, with all that has been written;
  *   not from a pipe or a device, which takes back nothing
- * @throws FileError `folder_missing`, where it cannot be made
- * @throws FileError `file_exists`, `is_folder`, `permission_denied`, `read_only`, `no_space`, `name_too_long`, …
+ * @throws FileError `not_found` for a folder that cannot be made; `file_exists`, `not_a_file`, `permission_denied`, `no_space`,
+ *   `bad_file_name`, …
  */
 export async function openAtomicFile(
   context: FileContext,

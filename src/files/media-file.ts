@@ -40,7 +40,7 @@ export class MediaInspector<Facts> {
   /**
    * Takes the next bytes, in pieces of any size. Gives the media type once the first bytes have shown it;
    * `application/octet-stream` for a format that is not known, which may be a valid one all the same.
-   * @throws ContractError `not_an_image`, `not_a_video` for what is known to be something else
+   * @throws ContractError `damaged_media` for what is known to be something else
    */
   add(bytes: Uint8Array): string | undefined {
     if (this.#known !== undefined) this.#known.container.add(bytes)
@@ -57,7 +57,7 @@ export class MediaInspector<Facts> {
 
   /**
    * What has arrived so far; more may be added afterwards.
-   * @throws ContractError the same; `damaged_media`
+   * @throws ContractError the same, also for nothing
    */
   inspect(): Inspected<Facts> {
     const { noun } = this.#kind
@@ -116,7 +116,7 @@ export interface MediaWriter<Saved> {
   /**
    * Checks what has arrived, and gives it its name.
    * @param isFramed whether the transport showed where the content ends; true unless given
-   * @throws ContractError `damaged_media`; `damaged_media` for what is kept as `NAME.damaged.EXT`
+   * @throws ContractError `damaged_media`; where it can be, it is kept as `NAME.damaged.EXT`
    * @throws FileError
    */
   commit(isFramed?: boolean): Promise<Saved>

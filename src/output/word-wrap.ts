@@ -4,8 +4,8 @@ import { LineWriter } from './line-writer.ts'
 export type WordWrap = ReturnType<typeof createWordWrap>
 
 /**
- * Wraps streamed text at words where a terminal would wrap it in the middle of one. Nothing is inserted where the text has no space. Left to the terminal are words longer than a row, code (fenced or
- * indented), tables and answers in JSON.
+ * Wraps streamed text at words where a terminal would wrap it in the middle of one. Nothing is inserted where the text has no
+ * space. Left to the terminal are words longer than a row, code (fenced or indented), tables and answers in JSON.
  * @param columns the width at present; 0 when it is unknown, and nothing is wrapped
  */
 export function createWordWrap(columns: () => number) {
