@@ -3,24 +3,20 @@ import { expect, test } from 'vitest'
 import { Interrupted } from '../../../src/errors.ts'
 import { writeLine } from '../../../src/pipeline/journal/journal.ts'
 import { encodePng } from '../../../src/files/codecs.ts'
+import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
 import { images } from '../../program/images/replies.ts'
 import { localServer } from '../../support/local-server.ts'
 import { testPicture } from '../../support/test-images.ts'
 import { until } from '../../support/until.ts'
 import { runBench } from './run-bench.ts'
 
-const two = `version: 1
-jobs:
-  hero:
-    image create: { model: image-model-a, prompt: A harbour }
-    out: assets/hero.png
-  note:
-    respond: { model: sandbox-text, input: What is this?, attach: "@hero" }
-    out: copy/note.txt
-`
-
 const manifestOf = (...jobs: readonly string[]) =>
   `version: 1\njobs:\n${jobs.map((job) => `  ${job}\n`).join('')}`
+
+const two = manifestOf(
+  'hero: { image create: { model: image-model-a, prompt: A harbour }, out: assets/hero.png }',
+  'note: { respond: { model: sandbox-text, input: What is this?, attach: "@hero" }, out: copy/note.txt }',
+)
 
 test('a run makes what is new, each behind what it needs, and the next one has nothing to do', async () => {
   const bench = await runBench({ 'modelgate.yaml': two })
@@ -206,15 +202,10 @@ test('equal requests are sent once, and that is told', async () => {
 })
 
 test('the budget ends a run in good order, and counts over its processes', async () => {
-  const bench = await runBench({
-    'modelgate.yaml': `version: 1
-budget: { creates: 2 }
-jobs:
-  a: { respond: { model: m, input: One }, out: one.txt }
-  b: { respond: { model: m, input: Two }, out: two.txt }
-  c: { respond: { model: m, input: Three }, out: three.txt }
-`,
-  })
+  const jobs = ['one', 'two', 'three'].map(
+    (id) => `${id}: { respond: { model: m, input: ${id} }, out: ${id}.txt }`,
+  )
+  const bench = await runBench({ 'modelgate.yaml': `${manifestOf(...jobs)}budget: { creates: 2 }\n` })
   const first = await bench.run()
   expect(first.exit).toBe('limit')
   expect(first.document!.creates).toEqual({ planned: 3, made: 2, limit: 2 })
@@ -226,18 +217,12 @@ jobs:
 })
 
 test('what a damaged line of the journal may have been is not sent again by itself', async () => {
-  const bench = await runBench({
-    'modelgate.yaml':
-      'version: 1\njobs:\n  hero: { image create: { model: m, prompt: A boat }, out: a.png }\n',
-  })
-  const begin = {
-    type: 'begin',
-    run: '20261122T120000000-00000001',
-    manifest: 'modelgate.yaml',
-    version: '1',
-  } as const
-  const noise = `${'x'.repeat(200)}\n`
-  bench.write(`.modelgate/runs/${begin.run}.jsonl`, writeLine(begin, 0) + noise)
+  const bench = await faultyBench(
+    manifestOf('hero: { image create: { model: m, prompt: A boat }, out: a.png }'),
+  )
+  const run = '20261122T120000000-00000001'
+  const begin = { type: 'begin', run, manifest: 'modelgate.yaml', version: '1' } as const
+  bench.write(`.modelgate/runs/${run}.jsonl`, `${writeLine(begin, 0)}${'x'.repeat(200)}\n`)
   for (const _ of [1, 2]) {
     const { exit, told } = await bench.run()
     expect([exit, told, bench.sandbox.created()]).toEqual(['unknown', ['hero: unknown'], 0])
@@ -247,47 +232,42 @@ test('what a damaged line of the journal may have been is not sent again by itse
   expect(bench.sandbox.created()).toBe(1)
 })
 
+const faultyBench = (manifest: string, faults: readonly FaultRule[] = [], idempotencyHonoured = false) =>
+  runBench({ 'modelgate.yaml': manifest }, { sandbox: { faults }, idempotencyHonoured })
+
+const both = ['hero: fresh (generated)', 'note: fresh (generated)']
+/** A picture or a text that is made, and whose reply is lost. */
+const lost = { times: 1, action: 'reset', at: 'after-headers' } as const
+const lostImage: FaultRule = { endpoint: 'image-generations', ...lost }
+const lostText: FaultRule = { endpoint: 'responses', ...lost }
+const refusedText: FaultRule = { endpoint: 'responses', times: 1, action: 'status', status: 400 }
+const oneText = (own = '') => manifestOf(`a: { respond: { model: m, input: One }, ${own}out: one.txt }`)
+
 test('a request of unknown outcome stops its job until it is regenerated', async () => {
-  const bench = await runBench(
-    { 'modelgate.yaml': two },
-    { sandbox: { faults: [{ endpoint: 'image-generations', times: 1, action: 'reset' }] } },
-  )
+  const bench = await faultyBench(two, [{ endpoint: 'image-generations', times: 1, action: 'reset' }])
   const first = await bench.run()
-  expect(first.told).toEqual(['hero: unknown (unknown)', 'note: blocked (skipped)'])
-  expect(first.exit).toBe('unknown')
+  expect([first.told, first.exit]).toEqual([
+    ['hero: unknown (unknown)', 'note: blocked (skipped)'],
+    'unknown',
+  ])
   expect((await bench.run({ mode: 'check' })).exit).toBe('outdated')
   const second = await bench.run()
   expect([second.told, second.exit]).toEqual([['hero: unknown', 'note: blocked (skipped)'], 'unknown'])
   const third = await bench.run({ regenerate: ['hero'] })
-  expect([third.told, third.exit]).toEqual([['hero: fresh (generated)', 'note: fresh (generated)'], 'ok'])
+  expect([third.told, third.exit]).toEqual([both, 'ok'])
 })
 
 test('with a gateway that honours idempotency keys the same request is sent again, and creates nothing twice', async () => {
-  const bench = await runBench(
-    { 'modelgate.yaml': two },
-    {
-      sandbox: {
-        faults: [{ endpoint: 'image-generations', times: 2, action: 'reset', at: 'after-headers' }],
-      },
-      idempotencyHonoured: true,
-    },
-  )
+  const bench = await faultyBench(two, [{ ...lostImage, times: 2 }], true)
   const { told, exit, document } = await bench.run()
-  expect([told, exit]).toEqual([['hero: fresh (generated)', 'note: fresh (generated)'], 'ok'])
-  expect(bench.sandbox.created()).toBe(2)
-  expect(document!.creates.made).toBe(2)
+  expect([told, exit]).toEqual([both, 'ok'])
+  expect([bench.sandbox.created(), document!.creates.made]).toEqual([2, 2])
 })
 
 test('a request that was lost is not taken for one that was never sent when it is refused the next time', async () => {
-  const lost = { endpoint: 'image-generations', times: 1, action: 'reset', at: 'after-headers' } as const
   const headers = { 'retry-after': '0' }
-  const bench = await runBench(
-    { 'modelgate.yaml': two },
-    {
-      sandbox: { faults: [lost, { ...lost, action: 'status', status: 429, headers }] },
-      idempotencyHonoured: true,
-    },
-  )
+  const refused: FaultRule = { ...lostImage, action: 'status', status: 429, headers }
+  const bench = await faultyBench(two, [lostImage, refused], true)
   const { exit, document } = await bench.run({ jobs: ['hero'] })
   const keys = bench.sandbox.requests().map(({ idempotencyKey }) => idempotencyKey)
   expect([exit, keys.length, new Set(keys).size]).toEqual(['ok', 3, 1])
@@ -295,56 +275,33 @@ test('a request that was lost is not taken for one that was never sent when it i
 })
 
 test('a job that cannot be looked up for want of a key is gone on with when there is one', async () => {
-  const bench = await runBench(
-    {
-      'modelgate.yaml': manifestOf(
-        'a: { video generate: { model: veo-3.1, prompt: A harbour }, out: a.mp4 }',
-      ),
-    },
-    { sandbox: { faults: [{ endpoint: 'operation-lookup', times: 1, action: 'status', status: 401 }] } },
-  )
+  const manifest = manifestOf('a: { video generate: { model: veo-3.1, prompt: A harbour }, out: a.mp4 }')
+  const faults = [{ endpoint: 'operation-lookup', times: 1, action: 'status', status: 401 }] as const
+  const bench = await faultyBench(manifest, faults)
   expect((await bench.run()).exit).toBe('key')
   expect((await bench.run()).told).toEqual(['a: fresh (generated)'])
   expect(bench.sandbox.created()).toBe(1)
 })
 
 test('a text of unknown outcome is asked for again, and counted again', async () => {
-  const bench = await runBench(
-    { 'modelgate.yaml': 'version: 1\njobs:\n  a: { respond: { model: m, input: One }, out: one.txt }\n' },
-    { sandbox: { faults: [{ endpoint: 'responses', times: 1, action: 'reset', at: 'after-headers' }] } },
-  )
+  const bench = await faultyBench(oneText(), [lostText])
   const { told, exit, document } = await bench.run()
   expect([told, exit, document!.creates.made]).toEqual([['a: fresh (generated)'], 'ok', 2])
 })
 
 test('a text that a former run has lost counts again when it is asked for again', async () => {
-  const manifest = (onUnknown: string) =>
-    `version: 1\njobs:\n  a: { respond: { model: m, input: One }, on_unknown: ${onUnknown}, out: one.txt }\n`
-  const bench = await runBench(
-    { 'modelgate.yaml': manifest('stop') },
-    { sandbox: { faults: [{ endpoint: 'responses', times: 1, action: 'reset', at: 'after-headers' }] } },
-  )
+  const bench = await faultyBench(oneText('on_unknown: stop, '), [lostText])
   expect((await bench.run()).told).toEqual(['a: unknown (unknown)'])
-  bench.write('modelgate.yaml', manifest('retry'))
+  bench.write('modelgate.yaml', oneText('on_unknown: retry, '))
   const { told, document } = await bench.run()
   expect([told, document!.creates.made]).toEqual([['a: fresh (generated)'], 2])
 })
 
 test.each([
   ['reaches the limit', [], { maxCreates: 1 }, 'limit'],
-  ['is refused', [{ endpoint: 'responses', times: 1, action: 'status', status: 400 }], {}, 'partial'],
+  ['is refused', [refusedText], {}, 'partial'],
 ] as const)('a lost text whose repetition %s may have been billed', async (_, faults, options, exit) => {
-  const bench = await runBench(
-    {
-      'modelgate.yaml':
-        'version: 1\njobs:\n  a: { respond: { model: m, input: One }, on_unknown: retry, out: one.txt }\n',
-    },
-    {
-      sandbox: {
-        faults: [{ endpoint: 'responses', times: 1, action: 'reset', at: 'after-headers' }, ...faults],
-      },
-    },
-  )
+  const bench = await faultyBench(oneText('on_unknown: retry, '), [lostText, ...faults])
   const { error, document } = await bench.run(options)
   expect([error?.exit, error?.facts.billed]).toEqual([exit, 'maybe'])
   expect(document!.instances[0]!.error).toMatchObject({ billed: 'maybe' })
@@ -352,23 +309,9 @@ test.each([
 })
 
 test('requests that the gateway refuses for a while are sent again, and those that failed are not', async () => {
-  const bench = await runBench(
-    { 'modelgate.yaml': two },
-    {
-      sandbox: {
-        faults: [
-          {
-            endpoint: 'image-generations',
-            times: 3,
-            action: 'status',
-            status: 429,
-            headers: { 'retry-after': '1' },
-          },
-          { endpoint: 'responses', times: 1, action: 'status', status: 400 },
-        ],
-      },
-    },
-  )
+  const headers = { 'retry-after': '1' }
+  const busy: FaultRule = { ...lostImage, times: 3, action: 'status', status: 429, headers }
+  const bench = await faultyBench(two, [busy, refusedText])
   const { told, exit, events } = await bench.run()
   expect([told, exit]).toEqual([['hero: fresh (generated)', 'note: new (failed)'], 'partial'])
   expect(events.filter(({ type }) => type === 'lane-change').length).toBeGreaterThan(0)
@@ -377,22 +320,6 @@ test('requests that the gateway refuses for a while are sent again, and those th
   const [journal] = bench.list('.modelgate/runs')
   expect(bench.read(`.modelgate/runs/${journal}`).match(/"type":"release"/g)).toHaveLength(4)
   expect((await bench.run()).exit).toBe('ok')
-})
-
-test('shards leave parts that cover everything, and touch neither lock nor outputs', async () => {
-  const jobs = ['a', 'b', 'c', 'd', 'e'].map(
-    (name) => `  ${name}: { respond: { model: m, input: ${name} }, out: ${name}.txt }`,
-  )
-  const bench = await runBench({ 'modelgate.yaml': `version: 1\njobs:\n${jobs.join('\n')}\n` })
-  const first = await bench.run({ shard: { index: 1, total: 2 } })
-  const second = await bench.run({ shard: { index: 2, total: 2 } })
-  expect([...first.told, ...second.told].toSorted()).toEqual(
-    ['a', 'b', 'c', 'd', 'e'].map((name) => `${name}: fresh (generated)`),
-  )
-  expect([first.exit, second.exit]).toEqual(['ok', 'ok'])
-  expect(first.document!.instances.filter(({ placed }) => placed)).toEqual([])
-  expect(bench.exists('modelgate.lock') || bench.exists('a.txt')).toBe(false)
-  expect(bench.list('.modelgate/parts')).toEqual(['1-of-2', '2-of-2'])
 })
 
 /** Takes the last line off the newest journal, as if the process had been killed before it. */
@@ -416,24 +343,16 @@ test('a run that was killed before it wrote the lock is completed without a requ
 })
 
 test('what is cut after the time of grace is skipped or unknown, and the next run goes on', async () => {
-  const bench = await runBench(
-    {
-      'modelgate.yaml': `version: 1
-lanes: { text: 1, image: 1 }
-jobs:
-  a: { image create: { model: image-model-a, prompt: One }, out: a.png }
-  b: { respond: { model: m, input: Two }, out: b.txt }
-  c: { respond: { model: m, input: Three }, out: c.txt }
-`,
-    },
-    {
-      sandbox: {
-        faults: [
-          { endpoint: 'image-generations', times: 1, action: 'stall', at: 'before-body' },
-          { endpoint: 'responses', times: 1, action: 'stall', at: 'before-headers' },
-        ],
-      },
-    },
+  const bench = await faultyBench(
+    `${manifestOf(
+      'a: { image create: { model: image-model-a, prompt: One }, out: a.png }',
+      'b: { respond: { model: m, input: Two }, out: b.txt }',
+      'c: { respond: { model: m, input: Three }, out: c.txt }',
+    )}lanes: { text: 1, image: 1 }\n`,
+    [
+      { endpoint: 'image-generations', times: 1, action: 'stall', at: 'before-body' },
+      { endpoint: 'responses', times: 1, action: 'stall', at: 'before-headers' },
+    ],
   )
   const stopping = new AbortController()
   const running = bench.run({ graceS: 0.01 }, { context: { ...bench.context, signal: stopping.signal } })
