@@ -1,11 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { SandboxOptions } from '../../src/sandbox/start-sandbox.ts'
-import { fastClock } from '../support/fast-clock.ts'
-import { namedPoints } from '../support/run-to-point.ts'
 import { runningSandbox } from '../support/running-sandbox.ts'
 import { crashProject } from './crash-project.ts'
-import { atEach, atPoints } from './kill-points.ts'
-import { amount, sample } from '../support/sample.ts'
+import { atPoints } from './kill-points.ts'
+import { amount } from '../support/sample.ts'
 
 /** Every command once, one after the other, so that of no more than one it can be unknown what became of it. */
 const everyCommand = (creates: number) => ({
@@ -45,25 +42,6 @@ const allOutputs = {
   'night.mp4': true,
 }
 
-/** A text, a picture and a video, so that each kind of step is there, and the run is short. */
-const oneOfEach = {
-  'modelgate.yaml': `
-version: 1
-budget: { creates: 3 }
-jobs:
-  caption:
-    respond: { model: some-text-model, input: A caption }
-    out: caption.txt
-  hero:
-    image create: { model: gpt-image-2, prompt: { file: "@caption" } }
-    out: pictures/hero.png
-  teaser:
-    video generate: { model: veo-3.1, prompt: The harbour wakes up, image: "@hero" }
-    out: teaser.mp4
-`,
-}
-const theirOutputs = { 'caption.txt': true, 'pictures/hero.png': true, 'teaser.mp4': true }
-
 /** Frames and clips of the elements of a text. */
 const fanOut = {
   'modelgate.yaml': `
@@ -93,23 +71,16 @@ const fanOutOutputs = {
   'clips/noon.mp4': true,
 }
 
-async function pointsOf(
-  files: Readonly<Record<string, string>>,
-  options: Partial<SandboxOptions> = {},
-): Promise<readonly string[]> {
-  return crashProject(await runningSandbox(options), files).runTo(0)
-}
-
-const countPoints = async (files: Readonly<Record<string, string>>) => (await pointsOf(files)).length
+const countPoints = async (files: Readonly<Record<string, string>>) =>
+  (await crashProject(await runningSandbox(), files).runTo(0)).length
 
 /** Kills a run at a point, and expects the next one to finish it. */
 async function expectFinished(
   files: Readonly<Record<string, string>>,
   outputs: Readonly<Record<string, boolean>>,
   point: number,
-  options: Partial<SandboxOptions> = {},
 ): Promise<void> {
-  const sandbox = await runningSandbox(options)
+  const sandbox = await runningSandbox()
   const project = crashProject(sandbox, files)
   const at = (await project.runTo(point)).at(-1)
   // The budget is that of the jobs: what was counted twice would end the run.
@@ -133,14 +104,6 @@ describe('a run of every command that is killed anywhere', () => {
     const count = await countPoints(files)
     expect(count).toBeGreaterThan(300)
     await atPoints(count, 'every command', (point) => expectFinished(files, allOutputs, point))
-  }, 3_600_000)
-
-  test('also at every step that has a name of its own', async () => {
-    const options = { clock: fastClock }
-    const { first } = namedPoints(await pointsOf(oneOfEach, options))
-    expect(first.length).toBeGreaterThan(60)
-    const some = sample(first, { quick: 0, ci: 8 })
-    await atEach(some, (point) => expectFinished(oneOfEach, theirOutputs, point, options))
   }, 3_600_000)
 
   test('also before and after the elements of a fan-out are known', async () => {
