@@ -79,15 +79,6 @@ describe.each([2, 8])('%i processes at once', (count) => {
     expect([machine.leftovers(), machine.brokenRecords()]).toEqual([[], []])
   })
 
-  test('start jobs: each is on record', async () => {
-    const machine = await crashMachine()
-    await callAll(machine, times(['video', 'generate', '-m', 'veo-3.1', '-o', 'boat.mp4', 'A boat']))
-    const { stdout } = await machine.finish(['jobs', '--json'])
-    const { jobs } = JSON.parse(stdout.toString()) as { jobs: { id: string | null }[] }
-    expect(new Set(jobs.map(({ id }) => id)).size).toBe(count)
-    expect([machine.sandbox.created(), machine.brokenRecords()]).toEqual([count, []])
-  })
-
   test('with room for one creation less: one is refused', async () => {
     const machine = await crashMachine()
     const words = times(['generate', '-m', 'sandbox-text', 'A word'])

@@ -95,16 +95,6 @@ describe.skipIf(!canMount)('a disk that is full (needs the right to mount a tmpf
     expect(machine.brokenRecords()).toEqual([])
   })
 
-  test('the log can be cleared', async () => {
-    const { machine, free, disk } = await fullMachine('state', 0)
-    free()
-    await machine.finish(['generate', '-m', 'sandbox-text', 'A note'])
-    fillDisk(disk)
-    const { stderr } = await machine.finish(['log', 'clear', '--force'])
-    expect(stderr).toBe('1 call forgotten.\n')
-    expect((await machine.finish(['log', '--json'])).stdout.toString()).toContain('"calls":[]')
-  })
-
   test('a configuration file stays as it is', async () => {
     const { machine, disk, free } = await fullMachine('', 0)
     free()

@@ -83,15 +83,6 @@ describe.skipIf(library === undefined)('a clock that is moved by a day (needs fa
     expect(workspace.read('x.mp4').equals(clip)).toBe(true)
   })
 
-  test.each(moves)('%s between the start of a job and its end: it is fetched', async (to) => {
-    const machine = await crashMachine()
-    await machine.finish(['video', 'generate', '-m', 'sora-2', '-o', 'boat.mp4', 'A boat'])
-    const { env } = movableClock(to)
-    const { exit, stderr } = await machine.start(['wait', '--last'], env).ended
-    expect([exit, exit === 0 ? '' : stderr]).toEqual([0, ''])
-    expect([...machine.files().keys()]).toEqual(['boat.mp4'])
-  })
-
   test.each(moves)(
     '%s away from the gateway, whose refusal names a time: it waits as long as is meant',
     async (to) => {

@@ -80,19 +80,6 @@ describe.skipIf(process.platform === 'win32')('suspended for longer than its lim
     expect(stderr).toContain('2 s')
   })
 
-  test('a reply that came meanwhile is read', async () => {
-    const { promise: isStopped, resolve: goOn } = Promise.withResolvers<void>()
-    const [readAll, ...rest] = reply.sse([delta('Hello.'), end])
-    const server = await localServer([[readAll!, reply.hold(isStopped), ...rest]])
-    const program = spawnProgram(generate(server.url), { env: limits })
-    await until(() => server.requests[0]?.complete === true)
-    const { exit, stdout } = await suspend(program, async () => {
-      goOn()
-      await until(() => server.played === 1)
-    })
-    expect([exit, stdout.toString()]).toEqual([0, 'Hello.\n'])
-  })
-
   test('an upload goes on', async () => {
     const { promise: isStopped, resolve: goOn } = Promise.withResolvers<void>()
     const small = pngBytes({ width: 2 })
