@@ -56,6 +56,11 @@ async function failureOf(
   return { code: error.code, exitCode: error.exitCode, message: error.message }
 }
 
+async function endOf(work: Promise<unknown>): Promise<string> {
+  const { exitCode, code } = await failureOf(work)
+  return `${exitCode} ${code}`
+}
+
 test('the checker computes a signature of the documentation', () => {
   const headers = {
     host: 'examplebucket.s3.amazonaws.com',
@@ -107,10 +112,7 @@ test('the keys of a session are used, and those of a profile where no others are
   for (const env of ways)
     expect(await fetched(await open(server.url, { env, home }), twoLines)).toBeUndefined()
   expect(await failureOf(open(server.url, { env: region, home }))).toMatchObject({ code: 'store_refused' })
-  expect(await failureOf(open(server.url, { env: { ...variables, ...region } }))).toMatchObject({
-    code: 'store_refused',
-    exitCode: 3,
-  })
+  expect(await endOf(open(server.url, { env: { ...variables, ...region } }))).toBe('3 store_refused')
 })
 
 test.each([
@@ -165,11 +167,8 @@ test('a wrong secret is refused before anything else, and a wrong region is name
     message: 'The store s3://shelf refused the request (403 SignatureDoesNotMatch).',
   })
   expect(server.requests).toHaveLength(1)
-  expect(await failureOf(open(server.url, { env: { ...variables, AWS_REGION: 'eu-west-3' } }))).toMatchObject(
-    {
-      code: 'store_missing',
-      exitCode: 2,
-    },
+  expect(await endOf(open(server.url, { env: { ...variables, AWS_REGION: 'eu-west-3' } }))).toBe(
+    '2 store_missing',
   )
   server.fail('GET', {
     kind: 'status',
@@ -190,7 +189,7 @@ test('a bucket that does not exist and a server that is not there are told at on
   })
   const waits: number[] = []
   const closed = `http://127.0.0.1:${await closedPort()}`
-  expect(await failureOf(open(closed, { waits }))).toMatchObject({ code: 'not_sent', exitCode: 6 })
+  expect(await endOf(open(closed, { waits }))).toBe('6 not_sent')
   expect(waits).toEqual([500, 1000, 2000, 4000, 8000])
 })
 
@@ -210,7 +209,7 @@ test('a server that fails for the moment is asked again, for as long as it says,
   expect(server.objects.get(twoLinesPath)?.toString()).toBe('One\nTwo\n')
   waits.length = 0
   server.fail('GET', ...Array.from({ length: 6 }, () => ({ kind: 'status', status: 500 }) as const))
-  expect(await failureOf(fetched(store, twoLines))).toMatchObject({ code: 'store_unavailable', exitCode: 5 })
+  expect(await endOf(fetched(store, twoLines))).toBe('5 store_unavailable')
   expect(waits).toHaveLength(5)
   server.fail('GET', { kind: 'status', status: 503, headers: { 'retry-after': '3600' } })
   expect(await failureOf(fetched(store, twoLines))).toMatchObject({ exitCode: 5 })
@@ -277,15 +276,9 @@ test('a file that has changed is not stored, whatever its length', async () => {
   const server = await checker()
   const store = await open(server.url)
   for (const content of ['One\nSix\n', 'One\nTwo\nTen\n', 'One\n', '']) {
-    expect(await failureOf(store.put(fileOf(content), twoLines))).toMatchObject({
-      code: 'source_changed',
-      exitCode: 10,
-    })
+    expect(await endOf(store.put(fileOf(content), twoLines))).toBe('10 source_changed')
   }
-  expect(await failureOf(store.put('/nowhere/at/all', twoLines))).toMatchObject({
-    code: 'not_found',
-    exitCode: 10,
-  })
+  expect(await endOf(store.put('/nowhere/at/all', twoLines))).toBe('10 not_found')
   expect([...server.objects]).toEqual([])
   const path = fileOf('One\n')
   await store.put(path, digestOf('One\n'))
