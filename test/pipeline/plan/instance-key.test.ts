@@ -3,32 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { canonicalJson } from '../../../src/pipeline/lock/canonical-form.ts'
 import { keysOf, type KeyInputs } from '../../../src/pipeline/plan/instance-key.ts'
 import type { FieldValue, Instance, Reference } from '../../../src/pipeline/manifest/manifest.ts'
+import { instanceOf, textField, valueField } from '../../support/pipeline-task.ts'
 
 const digest = (digit: string) => digit.repeat(64)
 
-const base: Instance = {
-  id: 'hero',
-  job: 'hero',
-  command: 'image create',
-  lane: 'image',
-  model: 'gpt-image-2',
-  fields: {},
-  references: [],
-  output: 'assets/hero.webp',
-  count: 1,
-  variants: 1,
-  pick: null,
-  alt: null,
-  asserts: {},
-  acceptsMismatch: false,
-  isFrozen: false,
-  isDistinct: false,
-  onUnknown: 'stop',
-  at: { file: 'modelgate.yaml', line: 1, column: 1 },
-}
+const base = instanceOf({ id: 'hero', job: 'hero', command: 'image create' })
 
-const value = (json: unknown): FieldValue => ({ kind: 'value', value: json })
-const text = (content: string): FieldValue => ({ kind: 'text', text: content, path: null })
 const file = (path: string, role: string | null = null) => ({ source: { path }, role })
 const files = (...list: Extract<FieldValue, { kind: 'files' }>['files']): FieldValue => ({
   kind: 'files',
@@ -58,7 +38,7 @@ async function keyOf(
 }
 
 test('the id of a distinct instance enters its key, and that of another does not', async () => {
-  const fields = { prompt: text('A dog'), model: value('gpt-image-2') }
+  const fields = { prompt: textField('A dog'), model: valueField('gpt-image-2') }
   expect(await keyOf(fields, { id: 'photos[a]', isDistinct: true })).toBe(
     'ced50ddef53ce8f816b6ff1a5ed9a90c8c50e6f6a342ba4a62971c7b4789e9ed',
   )
@@ -71,9 +51,9 @@ describe('golden keys', () => {
     [
       'generate',
       {
-        prompt: text('Say hello'),
-        model: value('gemini-3-flash'),
-        temperature: value(0.5),
+        prompt: textField('Say hello'),
+        model: valueField('gemini-3-flash'),
+        temperature: valueField(0.5),
         attach: files(file('a.png')),
       },
       null,
@@ -82,32 +62,37 @@ describe('golden keys', () => {
     [
       'respond',
       {
-        schema: value({ type: 'object', properties: { b: {}, a: {} } }),
-        instructions: text('In German'),
-        input: text('Say hello'),
-        model: value('gpt-5.4'),
+        schema: valueField({ type: 'object', properties: { b: {}, a: {} } }),
+        instructions: textField('In German'),
+        input: textField('Say hello'),
+        model: valueField('gpt-5.4'),
       },
       null,
       '80a41df0437ac0c5a978a3d442e442b8d6fed2cebba6ce1769d45268a01cf75c',
     ],
     [
       'image create',
-      { prompt: text('A dog'), model: value('gpt-image-2'), size: value('1536x1024'), n: value(2) },
+      {
+        prompt: textField('A dog'),
+        model: valueField('gpt-image-2'),
+        size: valueField('1536x1024'),
+        n: valueField(2),
+      },
       null,
       'c84909d01ccf5c3d2ec01cc2217c4a761f7d3b8250f120edfc637675fcc26406',
     ],
     [
       'image edit',
-      { prompt: text('A dog'), image: files(file('a.png'), file('b.png')), mask: files(file('c.png')) },
+      { prompt: textField('A dog'), image: files(file('a.png'), file('b.png')), mask: files(file('c.png')) },
       null,
       '28ac839e9aa05907b100c8cbb847fc44a66f588967efb073e96082b985953842',
     ],
     [
       'video generate',
       {
-        prompt: text('A dog'),
-        model: value('veo-3.1'),
-        seconds: value(8),
+        prompt: textField('A dog'),
+        model: valueField('veo-3.1'),
+        seconds: valueField(8),
         reference: files(file('a.png', 'style')),
       },
       null,
@@ -115,7 +100,7 @@ describe('golden keys', () => {
     ],
     [
       'video remix',
-      { prompt: text('A dog'), source: value('video_123') },
+      { prompt: textField('A dog'), source: valueField('video_123') },
       'studio',
       '72d3118f723cd48317eeb8f5b889be8a6a06e56a58830f486da38b2ebacba03c',
     ],
@@ -124,7 +109,7 @@ describe('golden keys', () => {
   })
 
   test('short digests of the fields', async () => {
-    const fields = { prompt: text('A dog'), source: value('video_123') }
+    const fields = { prompt: textField('A dog'), source: valueField('video_123') }
     const found = await keysOf({ ...base, command: 'video remix', fields }, 'studio', inputs())
     expect(found!.fields).toEqual({
       $command: '136f33ad50b3',
@@ -136,9 +121,9 @@ describe('golden keys', () => {
 })
 
 const fields: Instance['fields'] = {
-  prompt: text('A dog'),
-  model: value('gpt-image-2'),
-  size: value('1024x1024'),
+  prompt: textField('A dog'),
+  model: valueField('gpt-image-2'),
+  size: valueField('1024x1024'),
   image: files(file('a.png'), file('b.png', 'style')),
 }
 
@@ -162,15 +147,15 @@ test('the key depends on nothing but what determines the result', async () => {
 })
 
 test.each<[string, Instance['fields']]>([
-  ['a text', { prompt: text('A cat') }],
-  ['a value', { size: value('1024x1025') }],
-  ['the type of a value', { size: value(1) }],
+  ['a text', { prompt: textField('A cat') }],
+  ['a value', { size: valueField('1024x1025') }],
+  ['the type of a value', { size: valueField(1) }],
   ['the bytes of a file', { image: files(file('c.png'), file('b.png', 'style')) }],
   ['the order of files', { image: files(file('b.png', 'style'), file('a.png')) }],
   ['the role of a file', { image: files(file('a.png'), file('b.png')) }],
   ['another file', { image: files(file('a.png'), file('b.png', 'style'), file('c.png')) }],
-  ['another field', { quality: value('high') }],
-  ['a value like a text', { prompt: value('A dog') }],
+  ['another field', { quality: valueField('high') }],
+  ['a value like a text', { prompt: valueField('A dog') }],
 ])('%s changes the key, and the digest of its field alone', async (_, change) => {
   const before = await keysOf({ ...base, fields }, null, inputs())
   const after = await keysOf({ ...base, fields: { ...fields, ...change } }, null, inputs())
@@ -188,8 +173,8 @@ test('each variant has a key; more of them keep those that are there', async () 
 
 test('a text has one digest, wherever it comes from and however its lines end', async () => {
   const upstream = '2fcfb7830c3bb1c40b0a64f0549acc4c661f7f9f8c39d3b8ecaaf51313670f68'
-  const written = await keyOf({ prompt: text('One\nTwo\n') })
-  expect(await keyOf({ prompt: text('\ufeffOne\r\nTwo\r\n') })).toBe(written)
+  const written = await keyOf({ prompt: textField('One\nTwo\n') })
+  expect(await keyOf({ prompt: textField('\ufeffOne\r\nTwo\r\n') })).toBe(written)
   expect(await keyOf({ prompt: { kind: 'text', text: 'One\nTwo\n', path: 'prompts/a.md' } })).toBe(written)
   const made = await keysOf(
     { ...base, fields: { prompt: { kind: 'text of', reference: reference('copy') } } },
@@ -197,7 +182,9 @@ test('a text has one digest, wherever it comes from and however its lines end', 
     inputs({ '@copy': [upstream] }),
   )
   expect(made!.keys[0]).toBe(written)
-  expect(await keyOf({ prompt: text('One\rTwo\n') })).not.toBe(await keyOf({ prompt: text('One\nTwo\n') }))
+  expect(await keyOf({ prompt: textField('One\rTwo\n') })).not.toBe(
+    await keyOf({ prompt: textField('One\nTwo\n') }),
+  )
 })
 
 describe('references', () => {
@@ -217,7 +204,7 @@ describe('references', () => {
 })
 
 test('a text without a form in UTF-8 is refused', async () => {
-  await expect(keyOf({ prompt: text('A \ud83d') })).rejects.toMatchObject({
+  await expect(keyOf({ prompt: textField('A \ud83d') })).rejects.toMatchObject({
     code: 'wrong_type',
     exit: 'usage',
     message: 'A text is not valid Unicode: behind "A " there is half of a surrogate pair.',
@@ -226,8 +213,8 @@ test('a text without a form in UTF-8 is refused', async () => {
 
 test('different values never share a key', async () => {
   const field = fc.oneof(
-    fc.jsonValue().map(value),
-    fc.string().map(text),
+    fc.jsonValue().map(valueField),
+    fc.string().map(textField),
     fc
       .array(fc.constantFrom('a', 'b', 'c'), { minLength: 1 })
       .map((names) => files(...names.map((name) => file(name)))),

@@ -11,6 +11,7 @@ import { Replaced } from '../../../src/pipeline/store/replaced.ts'
 import { Results } from '../../../src/pipeline/store/results.ts'
 import { digestOfInput } from '../../../src/pipeline/store/file-digest.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
+import { instanceOf } from '../../support/pipeline-task.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 
 const nothing: Result = {
@@ -58,27 +59,15 @@ export function createSampleWorld() {
   /** Adds an instance, or puts another one in its place, in the same order. */
   function define(id: string, changes: Partial<Instance> = {}): void {
     const job = id.replace(/\[.*/, '')
-    const instance: Instance = {
+    const instance = instanceOf({
       id,
       job,
       command: 'image create',
-      lane: 'image',
       model: 'gpt-image-2',
       fields: textFields({ prompt: `A picture of ${job}` }),
-      references: [],
       output: `assets/${job}.png`,
-      count: 1,
-      variants: 1,
-      pick: null,
-      alt: null,
-      asserts: {},
-      acceptsMismatch: false,
-      isFrozen: false,
-      isDistinct: false,
-      onUnknown: 'stop',
-      at: { file: 'modelgate.yaml', line: 1, column: 1 },
       ...changes,
-    }
+    })
     instances.set(id, { ...instance, references: changes.references ?? referencesOf(instance) })
   }
   const world = (changes: Partial<ProjectParts> = {}) => {
