@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -15,8 +14,8 @@ import { runningSandbox, until } from '../../support/running-sandbox.ts'
 import type { ServerReply } from '../../support/server-replies.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { maskPng, testImages } from '../../support/test-images.ts'
+import { digestOf } from '../store/store-samples.ts'
 
-const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const hero = (overrides: Partial<Instance> = {}) =>
   instanceOf({
     command: 'image create',
@@ -46,7 +45,7 @@ test('an image is a file with its facts', async () => {
       outputs: [
         {
           path: '1.webp',
-          sha256: sha256(content),
+          sha256: digestOf(content),
           bytes: content.length,
           media_type: 'image/webp',
           width: 1024,
@@ -88,8 +87,8 @@ test('a file that has changed since its key was computed is refused', async () =
   const { png } = await testImages(64)
   writeFiles(folder, { 'a.png': png, 'b.png': png })
   const before = new Map([
-    ['a.png', sha256(png)],
-    ['b.png', sha256(Buffer.from('before'))],
+    ['a.png', digestOf(png)],
+    ['b.png', digestOf(Buffer.from('before'))],
   ])
   const edit = instanceOf({
     command: 'image edit',
@@ -99,7 +98,7 @@ test('a file that has changed since its key was computed is refused', async () =
   const inputDigest = async (path: string) => before.get(path)!
   const error = await refuseChanged(edit, folder, inputDigest).catch((thrown: unknown) => thrown)
   expect(String(error)).toBe('UsageError: b.png has changed since the run began.')
-  before.set('b.png', sha256(png))
+  before.set('b.png', digestOf(png))
   await refuseChanged(edit, folder, inputDigest)
 })
 
@@ -120,7 +119,7 @@ test('fewer images than asked are an error that keeps what came', async () => {
 test('of more images than asked the first are the result, and the others stay', async () => {
   const { outcome, task } = await answered(images(red, blue), hero())
   expect(outcome).toMatchObject({
-    result: { outputs: [{ path: '1.png', sha256: sha256(red) }] },
+    result: { outputs: [{ path: '1.png', sha256: digestOf(red) }] },
     warnings: ['2 images received, 1 requested.'],
   })
   expect(readdirSync(task.folder).toSorted()).toEqual(['1.png', '2.png', 'result.json'])

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import * as fc from 'fast-check'
@@ -20,9 +19,8 @@ import { testContext } from '../../support/test-context.ts'
 import { maskPng } from '../../support/test-images.ts'
 import { mp4Bytes } from '../../support/video-bytes.ts'
 import { read } from '../manifest/manifest-files.ts'
+import { digestOf } from '../store/store-samples.ts'
 import { runs } from '../../support/sample.ts'
-
-const digestOf = (content: string | Uint8Array) => createHash('sha256').update(content).digest('hex')
 
 const logo = pngBytes({ width: 3 })
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { unknownProvenance, type Lock, type LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
@@ -13,14 +12,13 @@ import {
 } from '../../../src/pipeline/shards/part.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { factsOf } from '../plan/sample-world.ts'
-
-const sha256Of = (text: string) => createHash('sha256').update(text).digest('hex')
+import { digestOf } from '../store/store-samples.ts'
 
 /** The block of an instance whose one output holds `content`. */
 export function block(path: string, content: string, more: Partial<LockBlock> = {}): LockBlock {
   return {
     ...unknownProvenance,
-    key: sha256Of(`key of ${content}`),
+    key: digestOf(`key of ${content}`),
     outputs: [factsOf(path, content)],
     fields: {},
     picked: null,
@@ -30,7 +28,7 @@ export function block(path: string, content: string, more: Partial<LockBlock> = 
   }
 }
 
-export const manifestDigest = sha256Of('the manifest')
+export const manifestDigest = digestOf('the manifest')
 
 export interface SamplePart {
   readonly index: number

@@ -12,7 +12,6 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { projectOf } from '../../../src/pipeline/project.ts'
 import { Replaced } from '../../../src/pipeline/store/replaced.ts'
@@ -99,19 +98,5 @@ describe('a blob that is not what its name says counts as absent, and is replace
     writeFiles(root, { [`ab/${planted}`]: 'x', 'ab/notes.txt': 'x' })
     expect(await has(planted)).toBe(false)
     expect((await store.list()).map(({ sha256 }) => sha256)).toEqual([digestOf('x'), planted])
-  })
-
-  test('whatever one change of its bytes', async () => {
-    const { store, has, pathOf } = setUp()
-    const content = Buffer.from('some bytes of a picture')
-    const { sha256 } = await store.putAside(fileOf(content))
-    await fc.assert(
-      fc.asyncProperty(fc.nat(content.length - 1), fc.integer({ min: 1, max: 255 }), async (at, mask) => {
-        const changed = Buffer.from(content)
-        changed[at]! ^= mask
-        writeFileSync(pathOf(sha256), changed)
-        expect(await has(sha256)).toBe(false)
-      }),
-    )
   })
 })
