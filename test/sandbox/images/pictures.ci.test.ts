@@ -21,16 +21,13 @@ async function firstOf(body: Json, seed = 1) {
 }
 
 describe('the size asked for', () => {
-  // Specification, endpoints 4 and 6, and two of the sizes that gpt-image-2 takes.
-  const ofBoth = ['256x256', '512x512', '1024x1024', '1536x1024', '1024x1536', '1536x864', '480x1440']
-
-  test.each([...ofBoth, '1792x1024', '1024x1792', 'auto'])('%s when created', async (size) => {
+  test.each(['256x256', '1024x1792', '480x1440', 'auto'])('%s when created', async (size) => {
     const { json } = await create(await runningSandbox(), { ...plain, size, quality: 'low' })
     const { width, height } = await pixelsOf(json.data[0])
     expect(`${width}x${height}`).toBe(size === 'auto' ? '1024x1024' : size)
   })
 
-  test.each(ofBoth)('%s when edited', async (size) => {
+  test.each(['256x256', '1536x864'])('%s when edited', async (size) => {
     const sandbox = await runningSandbox()
     const { json } = await edit(sandbox, { ...plain, size }, [part((await testImages(40, 30)).png)])
     const { width, height } = await pixelsOf(json.data[0])

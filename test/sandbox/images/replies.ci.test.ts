@@ -98,9 +98,10 @@ test.each([
   }
 })
 
+const small = { model: 'my-own', prompt: 'a quiet lake', size: '256x256', response_format: 'b64_json' }
 const drawings: readonly (readonly [string, (sandbox: Sandbox) => Promise<Answer>])[] = [
-  ['a creation', (sandbox) => create(sandbox, modelA)],
-  ['an edit', (sandbox) => edit(sandbox, modelA, [part(png)])],
+  ['a creation', (sandbox) => create(sandbox, small)],
+  ['an edit', (sandbox) => edit(sandbox, small, [part(png)])],
 ]
 test.each(drawings)('every repetition of %s is another picture, the same ones for a seed', async (_, ask) => {
   const three = async (seed: number) => {
