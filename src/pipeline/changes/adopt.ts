@@ -141,7 +141,7 @@ async function discardRequests(
   { context, project: { manifest, history } }: ChangeScope,
   keys: readonly string[],
 ): Promise<void> {
-  const open = keys.filter((key) => history.of(key)?.open != null)
+  const open = keys.filter((key) => history.isOpen(key))
   if (open.length === 0) return
   const { unfinished } = history
   const journal = await openJournal(manifest.project, context.clock, unfinished)

@@ -94,7 +94,7 @@ function needsOf({ project }: ChangeScope, { assessments }: Plan): Needs {
     }
   }
   return {
-    isKeyNeeded: (key) => keys.has(key) || project.history.of(key)?.open != null,
+    isKeyNeeded: (key) => keys.has(key) || project.history.isOpen(key),
     isUnknown: (instance) => unknown.has(instance) || isOfWaiting(project.manifest, instance),
   }
 }

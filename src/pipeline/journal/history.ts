@@ -29,19 +29,6 @@ export interface Spent {
   readonly cost: Amount
 }
 
-/** What the journals say of a key. What came before it was discarded does not count. */
-interface KeyHistory {
-  readonly result: RecordedResult | null
-  /** A request that may have been sent, and of which nothing more is known than its job. */
-  readonly open:
-    | ({ readonly job: RemoteJob | null; readonly made: MadeImages | null } & Pick<
-        OpenIntent,
-        'queue' | 'queueAt'
-      >)
-    | null
-  readonly isDiscarded: boolean
-}
-
 /** What the journals of a manifest know. Keys are those of requests. */
 export class History {
   /** The newest result of each key that was not discarded. */
@@ -59,21 +46,21 @@ export class History {
   readonly problems: string[] = []
   /** Damaged lines of runs that have not ended, each a clause: any of them could be the intent of a request. */
   readonly damaged: string[] = []
-  readonly #discarded = new Set<string>()
+  /** Keys that were discarded, and have no result since. */
+  readonly discarded = new Set<string>()
   /** What the newest run has spent, by idempotency key: an intent that is sent again creates nothing more. */
   readonly #spent = new Map<string, Spent>()
   #run = ''
   #hasEnded = true
 
-  of(key: string): KeyHistory | undefined {
-    const result = this.results.get(key) ?? null
-    const job = this.jobs.get(key) ?? null
-    const made = this.made.get(key) ?? null
-    const intent = this.intents.get(key)
-    const isOpen = intent !== undefined || job !== null || made !== null
-    const open = isOpen ? { job, made, queue: intent?.queue ?? null, queueAt: intent?.queueAt ?? null } : null
-    const isDiscarded = this.#discarded.has(key)
-    return result === null && open === null && !isDiscarded ? undefined : { result, open, isDiscarded }
+  /** Whether the gateway has accepted a request that has not come to its end: what is left is free. */
+  isStarted(key: string): boolean {
+    return this.jobs.has(key) || this.made.has(key)
+  }
+
+  /** Whether a request may have been sent that has not come to its end. */
+  isOpen(key: string): boolean {
+    return this.intents.has(key) || this.isStarted(key)
   }
 
   /** The newest run, if it has not ended: the next one goes on with it. */
@@ -116,7 +103,7 @@ export class History {
         const { type: _, ...result } = event
         this.results.set(event.key, result)
         this.failures.delete(event.key)
-        if (this.#discarded.delete(event.key)) this.remade.add(event.key)
+        if (this.discarded.delete(event.key)) this.remade.add(event.key)
         this.#close(event.key)
         return
       }
@@ -133,7 +120,7 @@ export class History {
       case 'discard':
         this.results.delete(event.key)
         this.failures.delete(event.key)
-        this.#discarded.add(event.key)
+        this.discarded.add(event.key)
         this.#close(event.key)
         return
       case 'end':

@@ -68,8 +68,7 @@ function isWanted({ instance, project }: Subject, { block, variant }: FoundBlock
   if (instance.isFrozen) return true
   if (variant === null || project.forced.regenerate.has(instance.id)) return false
   // A regeneration that is under way.
-  const recorded = project.history.of(block.key)
-  if (recorded?.isDiscarded && recorded.open !== null) return false
+  if (project.history.discarded.has(block.key) && project.history.isOpen(block.key)) return false
   if (instance.pick !== null) return instance.pick === variant
   // Of what was the only result, the others are to be candidates as well.
   return instance.variants === 1 || block.picked !== null
@@ -117,9 +116,9 @@ function mayLeave(from: string, to: string, project: ProjectState): boolean {
 /** Whether a person has adopted what is locked, for another request, and nobody has asked for a new one since. */
 function isAdopted({ instance, project, known, base }: Subject, { block, variant }: FoundBlock): boolean {
   if (block.adopted === null || variant !== null || known === undefined || base.key === null) return false
-  const isAskedFor = project.forced.regenerate.has(instance.id) || project.history.remade.has(base.key)
-  const { open = null, isDiscarded = false } = project.history.of(base.key) ?? {}
-  return !isAskedFor && open === null && !isDiscarded
+  const { history, forced } = project
+  const isAskedFor = forced.regenerate.has(instance.id) || history.remade.has(base.key)
+  return !isAskedFor && !history.isOpen(base.key) && !history.discarded.has(base.key)
 }
 
 /** The request has changed since a person adopted the file: it is kept, and put back where it is gone. */
@@ -219,7 +218,7 @@ async function assessVariants(subject: Subject, known: InstanceKeys): Promise<As
     return { ...base, state, reasons: [...new Set(reasons)], ...(isElsewhere && { isElsewhere }) }
   }
   if (result !== null && outputs !== null) {
-    const wasRejected = Boolean(project.history.of(keys[0]!)?.result?.rejected)
+    const wasRejected = Boolean(project.history.results.get(keys[0]!)?.rejected)
     const reason = wasRejected ? 'It was rejected, and is accepted now.' : 'Its result was made before.'
     const restore = { result: { ...result, outputs }, picked }
     return { ...base, state: 'restorable', reasons: [reason], restore }
@@ -305,11 +304,11 @@ export async function examineVariant(
 ): Promise<VariantState> {
   const { history, forced, isSentAgain, inQueue } = project
   if (forced.regenerate.has(instance.id)) return { kind: 'missing', reasons: [] }
-  const { result: recorded = null, open = null } = history.of(key) ?? {}
-  if (open !== null) {
-    if (open.made !== null) {
-      const until = new Date(open.made.expires_at * 1000).toISOString().replace('.000Z', 'Z')
-      if (open.made.expires_at * 1000 <= project.now)
+  if (history.isOpen(key)) {
+    const made = history.made.get(key)
+    if (made !== undefined) {
+      const until = new Date(made.expires_at * 1000).toISOString().replace('.000Z', 'Z')
+      if (made.expires_at * 1000 <= project.now)
         return { kind: 'lost', reason: `${madeNotFetched} Its address was valid until ${until}.` }
       return {
         kind: 'missing',
@@ -317,11 +316,13 @@ export async function examineVariant(
         isMade: true,
       }
     }
-    if (open.job !== null) return { kind: 'missing', reasons: [`Its job ${open.job.id} was started before.`] }
+    const job = history.jobs.get(key)
+    if (job !== undefined) return { kind: 'missing', reasons: [`Its job ${job.id} was started before.`] }
     if (inQueue.has(key)) return { kind: 'missing', reasons: ['It is with the queue.'] }
     if (isSentAgain) return { kind: 'missing', reasons: [] }
-    if (open.queue !== null && open.queue !== project.queue) {
-      const where = open.queueAt === null ? 'another queue' : `the queue at ${open.queueAt}`
+    const { queue, queueAt } = history.intents.get(key)!
+    if (queue !== null && queue !== project.queue) {
+      const where = queueAt === null ? 'another queue' : `the queue at ${queueAt}`
       const reason = `A request was sent to ${where}: run it with that --queue to learn its outcome.`
       return { kind: 'elsewhere', reason }
     }
@@ -339,16 +340,15 @@ export async function examineVariant(
     ]
     return reasons.length === 0 ? { kind: 'there', result } : { kind: 'rejected', reasons }
   }
-  if (recorded !== null && recorded.rejected !== null) {
-    return { kind: 'rejected', reasons: [...recorded.rejected, 'Its files are gone.'] }
-  }
+  const rejected = history.results.get(key)?.rejected ?? null
+  if (rejected !== null) return { kind: 'rejected', reasons: [...rejected, 'Its files are gone.'] }
   const failure = history.failures.get(key)
   // What came in the reply itself, and is damaged, cannot be asked for again either.
   const isLost =
     failure?.code === 'result_expired' || (failure?.billed === 'yes' && failure.exit_code === damagedExit)
   if (isLost) return { kind: 'lost', reason: `It was made and billed. ${failure!.message}` }
   const [line] = history.damaged
-  const mayBeSent = line !== undefined && failure === undefined && !history.of(key)?.isDiscarded
+  const mayBeSent = line !== undefined && failure === undefined && !history.discarded.has(key)
   if (mayBeSent && instance.onUnknown === 'stop') {
     return { kind: 'unknown', reason: `Its request may have been sent: ${line}, and could be its record.` }
   }
@@ -360,7 +360,7 @@ async function knownResults(
   key: string,
   { results, history, lockedByKey, lock }: ProjectState,
 ): Promise<readonly Result[]> {
-  if (history.of(key)?.isDiscarded) return []
+  if (history.discarded.has(key)) return []
   const own = (await results.get(key))?.result
   const locked = (lockedByKey.get(key) ?? []).map((id) => lock.get(id))
   return [own, ...locked].filter((result) => result !== undefined)

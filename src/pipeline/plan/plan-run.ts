@@ -72,8 +72,7 @@ function creationsOf(
   for (const assessment of assessments) {
     const { instance, state, toMake } = assessment
     // What was started before is only waited for.
-    const isStarted = (key: string) => Boolean(history.of(key)?.open?.job ?? history.of(key)?.open?.made)
-    const requests = toMake.filter(({ key }) => !makers.has(key) && !isStarted(key))
+    const requests = toMake.filter(({ key }) => !makers.has(key) && !history.isStarted(key))
     for (const { key } of toMake) {
       const maker = makers.get(key)
       if (maker === undefined) makers.set(key, instance.id)

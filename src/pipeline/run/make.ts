@@ -56,8 +56,7 @@ async function make(
   const request = { instance, key, variant }
   const { manifest, history } = run.project
   for (const path of possiblePaths(instance, run.project.now).flat()) checkPlace(manifest.project, path)
-  /** Whether the gateway has accepted it: what is left is free. */
-  const isStarted = () => history.jobs.has(key) || history.made.has(key)
+  const isStarted = () => history.isStarted(key)
   // What has been started already goes first: its result may expire.
   const order = { priority: run.priorities.get(instance.id) ?? 0, isFollowUp: isStarted() }
   let created = 0
@@ -252,7 +251,7 @@ async function recordEnd(
   const intent = history.intents.get(key)
   if (intent === undefined) return 0
   const billed = billedOf(error)
-  const mayBeThere = resumed || history.jobs.has(key) || history.made.has(key)
+  const mayBeThere = resumed || history.isStarted(key)
   const isOver = isAnswered(error) || (billed === 'no' && !mayBeThere)
   // Still under way, or unknown: the next run looks at what is left, and goes on with it.
   if (!isOver) return 0
@@ -355,9 +354,7 @@ export async function takeUpReplies(
   { context, redactor, rescueFolder }: Pick<RunCall, 'context' | 'redactor' | 'rescueFolder'>,
 ): Promise<void> {
   const { history, manifest } = keeping.project
-  const open = [...history.intents.values()].filter(
-    ({ key }) => !history.jobs.has(key) && !history.made.has(key),
-  )
+  const open = [...history.intents.values()].filter(({ key }) => !history.isStarted(key))
   if (open.length === 0) return
   const started = await startedJobs(context, manifest.project, redactor)
   for (const { key, variant, instance: id, idempotencyKey } of open) {

@@ -166,7 +166,7 @@ async function lockWithUnfinished(project: OpenProject): Promise<Lock> {
   }
   const current = new Map(lock)
   for (const [id, block] of lock) {
-    const isRemade = history.remade.has(block.key) || history.of(block.key)?.isDiscarded === true
+    const isRemade = history.remade.has(block.key) || history.discarded.has(block.key)
     if (block.picked !== null && isRemade) current.set(id, { ...block, picked: null })
   }
   for (const [id, key] of newest) {

@@ -84,8 +84,7 @@ async function takeCandidates(
     const bytes = await readStateFile(join(folder, 'record.json')).catch(unlessUnreadable)
     const record = objectOf(parseJson(bytes?.toString() ?? '').value)
     const result = readResult(record['result'])
-    const past = history.of(name)
-    const isCurrent = past === undefined || (past.open === null && !past.isDiscarded)
+    const isCurrent = !history.isOpen(name) && !history.discarded.has(name)
     const isWhole = record['key'] === name && result?.outputs.length === paths.length
     let isTaken = false
     if (isCurrent && isWhole && digestPattern.test(name)) {

@@ -81,7 +81,6 @@ test.each<[string, readonly JournalEvent[], object]>([
 })
 
 test('of a request it is known what was sent, where, and what came of it', () => {
-  const open = { job: null, made: null, queue: null, queueAt: null }
   const queued = after(intent('a', { cost: 0.25, creates: 2, queue: 'q1', queue_at: 'redis://one' }))
   expect(queued.intents.get('a')).toEqual({
     run: first,
@@ -94,10 +93,11 @@ test('of a request it is known what was sent, where, and what came of it', () =>
     queue: 'q1',
     queueAt: 'redis://one',
   })
-  expect(queued.of('a')?.open).toEqual({ ...open, queue: 'q1', queueAt: 'redis://one' })
-  expect(after(intent('a')).of('a')).toEqual({ result: null, open, isDiscarded: false })
-  expect(after(remoteJob('a')).of('a')?.open).toEqual({ ...open, job })
-  expect(after().of('a')).toBeUndefined()
+  expect([after(intent('a')), after(remoteJob('a')), after()].map((one) => one.isOpen('a'))).toEqual([
+    true,
+    true,
+    false,
+  ])
   const rejected = after(intent('a'), result('a', { rejected: ['too large'] })).results.get('a')
   expect(rejected).toMatchObject({ instance: 'hero', result: sampleResult, rejected: ['too large'] })
   expect(after(failure('a')).failures.get('a')).toMatchObject({ code: 'blocked' })
@@ -105,11 +105,15 @@ test('of a request it is known what was sent, where, and what came of it', () =>
 
 test('made again is what this run has discarded and then has a result of', () => {
   const history = after(result('a'), result('b'), discard)
-  expect(history.of('a')).toEqual({ result: null, open: null, isDiscarded: true })
+  expect([history.discarded.has('a'), history.isOpen('a'), history.results.has('a')]).toEqual([
+    true,
+    false,
+    false,
+  ])
   expect([...history.remade]).toEqual([])
   history.note(result('a'))
   history.note(result('b'))
-  expect(history.of('a')).toMatchObject({ isDiscarded: false, result: { rejected: null } })
+  expect([history.discarded.has('a'), history.results.get('a')?.rejected]).toEqual([false, null])
   expect([...history.remade]).toEqual(['a'])
   history.note(begin(second))
   expect([...history.remade]).toEqual([])
