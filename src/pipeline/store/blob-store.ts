@@ -111,20 +111,14 @@ export class BlobStore {
    * @throws FileError
    */
   async add(source: string, isText: boolean): Promise<FileDigest> {
-    const temporary = temporaryPath(this.#root, 'blob')
-    try {
-      await this.#prepare()
+    return await this.#withTemporary(async (temporary) => {
       await copyTo(temporary, source, isText)
       if (this.#sharing !== undefined) await allow(temporary, this.#sharing.file, this.#sharing.group)
       const digest = await digestOfBytes(temporary)
       if (digest === undefined) throw new Error('it is gone')
       if ((await this.open(digest.sha256)) === undefined) await this.#place(temporary, digest.sha256)
       return digest
-    } catch (error) {
-      throw error instanceof ModelgateError ? error : writeError(error, this.#root)
-    } finally {
-      await unlink(temporary).catch(() => {})
-    }
+    })
   }
 
   /**
@@ -133,12 +127,18 @@ export class BlobStore {
    * @throws what `write` throws; FileError
    */
   async receive(sha256: string, write: (path: string) => Promise<boolean>): Promise<boolean> {
-    const temporary = temporaryPath(this.#root, 'blob')
-    try {
-      await this.#prepare()
+    return await this.#withTemporary(async (temporary) => {
       if (!(await write(temporary))) return false
       await this.#place(temporary, sha256)
       return true
+    })
+  }
+
+  async #withTemporary<Value>(work: (temporary: string) => Promise<Value>): Promise<Value> {
+    const temporary = temporaryPath(this.#root, 'blob')
+    try {
+      await this.#prepare()
+      return await work(temporary)
     } catch (error) {
       throw error instanceof ModelgateError ? error : writeError(error, this.#root)
     } finally {
