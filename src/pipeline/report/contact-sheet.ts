@@ -16,6 +16,7 @@ import {
   timeText,
   toneOf,
   tookText,
+  type Tone,
 } from './report-words.ts'
 import { embedded, linkTo, shownAs, textStart, thumbnail, type SheetPlace } from './sheet-files.ts'
 
@@ -28,19 +29,22 @@ export async function* contactSheet(report: AssetReport, place: SheetPlace): Asy
   const { currency } = report.sums
   yield pageStart(report).html
   for (const { title, tone, assets } of sectionsOf(report.assets)) {
-    const count = markup`<span class="quiet">${assets.length}</span>`
-    yield markup`<section data-tone="${tone}"><h2>${title} ${count}</h2>\n<div class="grid">\n`.html
+    yield sectionStart(tone, title, assets.length)
     for (const asset of assets) yield (await assetTile(asset, place, anchors, currency)).html
     yield '</div></section>\n'
   }
   const removed = report.since?.removed ?? []
   if (removed.length > 0) {
-    const count = markup`<span class="quiet">${removed.length}</span>`
-    yield markup`<section data-tone="done"><h2>Removed ${count}</h2>\n<div class="grid">\n`.html
+    yield sectionStart('done', 'Removed', removed.length)
     for (const asset of removed) yield (await removedTile(asset, place)).html
     yield '</div></section>\n'
   }
   yield '</main>\n</body>\n</html>\n'
+}
+
+function sectionStart(tone: Tone, title: string, count: number): string {
+  const shown = markup`<span class="quiet">${count}</span>`
+  return markup`<section data-tone="${tone}"><h2>${title} ${shown}</h2>\n<div class="grid">\n`.html
 }
 
 /** Whatever might be in the page, nothing runs, and nothing is loaded but the linked videos. */
