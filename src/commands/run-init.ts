@@ -62,7 +62,6 @@ interface InitOptions {
   readonly quiet?: true
 }
 
-/** @throws FileError `file_exists` where there is one; other FileErrors */
 async function writeManifest(
   context: Context,
   { file = manifestName, force, quiet }: InitOptions,

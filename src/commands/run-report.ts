@@ -77,7 +77,6 @@ async function showReports(
   })
 }
 
-/** @throws UsageError for a format that there is not, and for several formats in one file */
 function reportFiles({ format = 'html', output }: ReportFlags): { path: string; format: Format }[] {
   const wanted = [...new Set(format.split(',').map((word) => word.trim()))].map(formatOf)
   const isFolder = output === undefined || /[/\\]$/.test(output)

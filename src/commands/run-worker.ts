@@ -57,7 +57,6 @@ export function registerRunWorker(command: Command, context: Context): void {
   command.action(async (_: unknown, self: Command) => workOn(context, self.optsWithGlobals<WorkerFlags>()))
 }
 
-/** @throws AlreadyReported for a failure; UsageError before anything is done */
 async function workOn(context: Context, flags: WorkerFlags): Promise<void> {
   const { check, throwIfAny } = createProblemList()
   const settings = await check(() => readSettings(context, flags))

@@ -73,7 +73,6 @@ export function registerRun(command: Command, context: Context, run = runManifes
   )
 }
 
-/** @throws AlreadyReported for a failure; UsageError before anything is done */
 async function runJobs(
   context: Context,
   flags: RunFlags,

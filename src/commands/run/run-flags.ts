@@ -62,10 +62,7 @@ export async function readRunFlags(
   }
 }
 
-/**
- * Where `CI` is set, a run generates nothing, unless it is told to: a wrong checkout must not cost money.
- * @throws UsageError for flags that exclude each other
- */
+/** Where `CI` is set, a run generates nothing, unless it is told to: a wrong checkout must not cost money. */
 function modeOf(env: Context['env'], flags: RunFlags): RunMode {
   const { plan, check, frozen, generate, regenerate, newRun, force } = flags
   const modes = named({ '--plan': plan, '--check': check, '--frozen': frozen, '--generate': generate })

@@ -79,10 +79,7 @@ export async function resolveRun(call: ManifestCall): Promise<Outcome<RunDocumen
   }
 }
 
-/**
- * @returns what was decided, each a sentence
- * @throws UsageError for a lock without conflict markers, or whose sides cannot be read; FileError
- */
+/** @returns what was decided, each a sentence */
 async function resolveConflicts(
   call: ManifestCall,
 ): Promise<{ readonly warnings: string[]; readonly resolved: ResolvedLock }> {
@@ -121,7 +118,6 @@ async function resolveConflicts(
  * lock names, from the results or from version control's own objects. What is replaced is put aside. A file that was changed
  * by hand stays.
  * @returns how to get what was found nowhere, each a sentence
- * @throws FileError
  */
 async function replaceOutdated(
   project: OpenProject,
@@ -259,7 +255,6 @@ function resultsOf({ replaced }: OpenProject, part: Part): Results {
   return new Results(part.project, replaced)
 }
 
-/** @throws UsageError `lock_invalid` unless the bytes of all that its lock names are there */
 async function checkResults(project: OpenProject, part: Part): Promise<void> {
   const withPart = project.with({ results: resultsOf(project, part) })
   for (const [id, block] of part.lock) {

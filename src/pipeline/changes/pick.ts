@@ -46,7 +46,6 @@ export async function pick(scope: ChangeScope, name: string, variant: number): P
   return changed[0]!
 }
 
-/** @throws UsageError for a number that the manifest does not leave to choose */
 function checkChoice({ id, variants, pick, isFrozen }: Instance, variant: number): void {
   const refuse = (message: string, hint?: string) => {
     throw new UsageError(message, { hint })
@@ -84,7 +83,6 @@ async function placeCandidate(
   return { ...provenanceOf(result), outputs, key, fields, picked: variant, adopted: null, prompt }
 }
 
-/** @throws UsageError unless the candidate is there and not rejected */
 async function findCandidate(
   { project, next }: ChangeScope,
   instance: Instance,

@@ -83,10 +83,7 @@ function noPicture(text: string, facts: ErrorFacts): GenerationError {
   return new GenerationError('reply_not_understood', message, facts)
 }
 
-/**
- * Writes the text. It need not survive a power failure here: the store sees to that.
- * @throws FileError with where it has been rescued
- */
+/** Writes the text. It need not survive a power failure here: the store sees to that. */
 async function saveText({ task: { instance, folder }, call }: TaskRun, text: string): Promise<OutputFacts> {
   const name = textName(instance)
   // A text compares the same on every system, whatever a checkout makes of the ends of its lines.

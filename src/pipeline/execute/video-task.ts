@@ -95,7 +95,6 @@ export async function startVideoJob(run: TaskRun): Promise<StartedJob> {
   return { id: document.id, kind: document.kind }
 }
 
-/** @throws UsageError where it is not known which video that is */
 function remixed({ instance }: Task, id: string | null): NamedJob {
   if (id !== null) return unrecordedJob(id, videoKinds)
   throw new UsageError(`The video that ${instance.id} starts from has no id at the gateway.`, {

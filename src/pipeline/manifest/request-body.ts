@@ -190,10 +190,7 @@ function filesOf(field: FieldValue | undefined, { folder, upstream }: RequestInp
   })
 }
 
-/**
- * The text of a field: as it is written, or what another instance has made; undefined for what is no text.
- * @throws UsageError for a result that is no text; FileError for one that cannot be read
- */
+/** The text of a field: as it is written, or what another instance has made; undefined for what is no text. */
 async function textOf(
   context: FileContext,
   name: string,

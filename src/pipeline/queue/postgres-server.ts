@@ -72,10 +72,7 @@ class PoolConnection extends PostgresConnection {
   }
 }
 
-/**
- * How to connect, for `pg` itself. Its variables (PGPASSWORD, PGSSLMODE, PGSSLROOTCERT) count where the URL says nothing.
- * @throws UsageError
- */
+/** How to connect, for `pg` itself. Its variables (PGPASSWORD, PGSSLMODE, PGSSLROOTCERT) count where the URL says nothing. */
 function postgresConfig(url: QueueUrl, schema: string): PoolConfig {
   const address = new URL(url.href)
   // To `pg` these three mean `verify-full`; it says so at each start.
@@ -102,7 +99,6 @@ function postgresConfig(url: QueueUrl, schema: string): PoolConfig {
   }
 }
 
-/** @throws UsageError `queue_refused` for a server that may lose what it has answered, or cannot be written */
 async function checkSettings(client: PoolClient, url: QueueUrl): Promise<void> {
   const { rows } = await client.query<
     Record<'version' | 'fsync' | 'commit' | 'is_standby' | 'read_only', string>

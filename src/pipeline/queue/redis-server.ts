@@ -83,7 +83,6 @@ const neededSettings = {
   'maxmemory-policy': 'noeviction',
 } as const
 
-/** @throws UsageError `queue_refused`: the server may lose what it has answered, or will not say so */
 async function checkSettings(client: Redis, url: QueueUrl): Promise<void> {
   const facts = new Map((await linesOf(client.info())).map((line) => line.split(':', 2) as [string, string]))
   const [major = 0, minor = 0] = (facts.get('redis_version') ?? '').split('.').map(Number)

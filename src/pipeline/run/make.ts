@@ -147,7 +147,6 @@ function isOfOther({ executor, project }: Run, key: string): boolean {
 /**
  * Counts the request, and has its intent on disk before it is sent.
  * @returns how much it creates
- * @throws ModelgateError (exit 15) when the budget is reached; FileError
  */
 async function beginRequest(run: Run, request: Request): Promise<number> {
   const { instance } = request
@@ -264,10 +263,7 @@ async function recordEnd(
   return 0
 }
 
-/**
- * What the references of an instance stand for, by their texts.
- * @throws FileError when the bytes of another instance's result are gone
- */
+/** What the references of an instance stand for, by their texts. */
 async function filesOfReferences(
   { assessments, project }: Run,
   { references }: Instance,
@@ -289,7 +285,6 @@ async function filesOfReferences(
 /**
  * Builds the request of an instance. What is to be sent is of files that still are what its key was computed of.
  * @param upstream what its references stand for
- * @throws UsageError, FileError with everything that is wrong with its files
  */
 async function requestOf(
   { project: { manifest, files, inputDigest }, stop }: Run,
@@ -304,10 +299,7 @@ async function requestOf(
 
 type Keeping = Pick<Run, 'project' | 'lock' | 'record'>
 
-/**
- * Records a result that lies in the folder of its key: when this resolves, a process that is killed loses nothing.
- * @throws FileError
- */
+/** Records a result that lies in the folder of its key: when this resolves, a process that is killed loses nothing. */
 async function keepResult(
   run: Keeping,
   { instance, key, variant }: Request,

@@ -17,6 +17,7 @@ import type { Assessment } from '../plan/project-state.ts'
 import type { QueueServer } from '../queue/queue-server.ts'
 import type { Lanes } from '../schedule/lanes.ts'
 import type { RunBudget } from '../schedule/run-budget.ts'
+import type { Shard } from '../shards/partition.ts'
 import type { Stop } from '../stop.ts'
 import type { SharedStore } from '../store/blob-store.ts'
 import type { TaskResult } from '../store/results.ts'
@@ -63,7 +64,7 @@ export interface RunOptions {
   readonly timeoutS: number | undefined
   /** Whether requests are left to the workers of the queue, and not waited for. */
   readonly detach: boolean
-  readonly shard: { readonly index: number; readonly total: number } | null
+  readonly shard: Shard | null
   /** Whether somebody can be asked, or has agreed beforehand. */
   readonly isAttended: boolean
   /** Called before the first request, and again when the elements of fan-outs are known; with false nothing more is sent. */

@@ -20,7 +20,7 @@ import { estimateSeconds, longestPaths } from '../schedule/expected-time.ts'
 import { Lanes } from '../schedule/lanes.ts'
 import { RunBudget } from '../schedule/run-budget.ts'
 import { reopenPart, writePart, type PartInstance } from '../shards/part.ts'
-import { partition } from '../shards/partition.ts'
+import { partition, type Shard } from '../shards/partition.ts'
 import { stopWithGrace } from '../stop.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { describeEnd, exitsOf, runDocument, runFailure, type RunFacts } from './describe.ts'
@@ -104,7 +104,6 @@ function reportPlan(run: Run): void {
  * Asks whether what is planned may be made.
  * @param known what has come to its end already
  * @returns whether anything is to be sent
- * @throws UsageError `not_confirmed`
  */
 async function prepare(run: Run, known: Ends): Promise<boolean> {
   const { options, plan, project, assessments } = run
@@ -225,7 +224,7 @@ async function endRun(run: Run, ends: readonly InstanceEnd[]): Promise<void> {
 /** Writes down what a shard has made, for `run merge`. @throws FileError */
 async function leavePart(
   { call, project, lock, options, reason }: Run,
-  shard: NonNullable<RunOptions['shard']>,
+  shard: Shard,
   ends: readonly InstanceEnd[],
 ): Promise<void> {
   const ids = ends.map(({ assessment }) => assessment.instance.id)
@@ -290,7 +289,6 @@ function factsOf({ call, project, options, journal, plan, budget, maxCreates, wa
  * Readies a run: takes up what an earlier process has left of it, and makes the plan. Nothing is sent.
  * @param isChanging whether anything may be written; otherwise the run only tells how things stand
  * @param queue what has the requests made; without it this process makes them
- * @throws UsageError for jobs that there are not, ModelgateError (exit 15) for a shard of a plan beyond the budget; FileError
  */
 async function beginRun(
   call: RunCall,
@@ -465,7 +463,7 @@ function costsBy({ prices }: RunCall): (instance: Instance) => Cost | null {
 async function idsOfShard(
   { manifest, written, committed: lock, inputDigest }: OpenProject,
   chosen: ReadonlySet<string>,
-  { index, total }: NonNullable<RunOptions['shard']>,
+  { index, total }: Shard,
 ): Promise<ReadonlySet<string>> {
   const writtenId = (id: string) => (written.instances.has(id) ? id : manifest.instances.get(id)!.job)
   const keys = new Map<string, readonly string[]>()
@@ -480,24 +478,24 @@ async function idsOfShard(
   return new Set([...chosen].filter((id) => shards.get(writtenId(id)) === index))
 }
 
-function limitOf({ maxCreates }: RunOptions, { manifest: { budget } }: OpenProject) {
-  const limits = [
-    ...(maxCreates === undefined ? [] : [{ value: maxCreates, name: '--max-creates' }]),
-    ...(budget.creates === null ? [] : [{ value: budget.creates, name: 'budget.creates' }]),
-  ]
-  return limits.toSorted((one, other) => one.value - other.value)[0] ?? null
+/** The lower one of the limits that are set. */
+function lowest<Value extends number | bigint>(limits: Readonly<Record<string, Value | null | undefined>>) {
+  const given = Object.entries(limits).flatMap(([name, value]) => (value == null ? [] : [{ value, name }]))
+  const [one, other] = given
+  return other !== undefined && other.value < one!.value ? other : (one ?? null)
 }
 
-/** The lower one of the limits on costs; null where there is none. The sandbox costs nothing. */
+/** How many results may be created. */
+function limitOf({ maxCreates }: RunOptions, { manifest: { budget } }: OpenProject) {
+  return lowest({ '--max-creates': maxCreates, 'budget.creates': budget.creates })
+}
+
+/** The limit on costs; null where there is none. The sandbox costs nothing. */
 function costLimitOf({ prices }: RunCall, { maxCost }: RunOptions, { manifest }: OpenProject) {
   const { budget, project } = manifest
-  if (project.isSandbox) return null
-  const limits = [
-    ...(maxCost === undefined ? [] : [{ value: maxCost, name: '--max-cost' }]),
-    ...(budget.cost === null ? [] : [{ value: amountOf(budget.cost), name: 'budget.cost' }]),
-  ].toSorted((one, other) => (one.value < other.value ? -1 : 1))
-  const currency = Object.values(prices)[0]?.currency ?? ''
-  return limits[0] === undefined ? null : { ...limits[0], currency }
+  const own = budget.cost === null ? null : amountOf(budget.cost)
+  const limit = project.isSandbox ? null : lowest({ '--max-cost': maxCost, 'budget.cost': own })
+  return limit && { ...limit, currency: Object.values(prices)[0]?.currency ?? '' }
 }
 
 /** What the run may create and spend, those of its earlier processes included. */
@@ -516,10 +514,7 @@ function budgetOf(
 
 const nothing = { creates: 0, cost: 0n }
 
-/**
- * A limit on costs that cannot be checked is told before anything is sent.
- * @throws UsageError `price_unknown`
- */
+/** A limit on costs that cannot be checked is told before anything is sent. */
 function checkPrices(
   budget: RunBudget,
   { assessments }: Plan,

@@ -197,7 +197,6 @@ function longest(variants: readonly MadeVariant[]): number | null {
  * Makes a result the output of its instance: puts its files in place and locks them. What lies there is put aside
  * first. A shard only locks: the files are put in place by whoever merges the parts.
  * @param picked which candidate it is; null where there is only one
- * @throws FileError
  */
 async function placeResult(
   run: Run,
