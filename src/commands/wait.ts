@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
 import { stateFolder } from '../config/paths.ts'
 import type { Context } from '../context.ts'
-import { AlreadyReported, type ModelgateError, UsageError } from '../errors.ts'
+import { AlreadyReported, commonExit, type ModelgateError, UsageError } from '../errors.ts'
 import { recordKinds, videoKinds, type RecordKind } from '../files/calls/job-record.ts'
 import { isLeftToFetch, openJobs } from '../operations/jobs.ts'
 import { createGate, type Gate } from '../output/gate.ts'
@@ -84,13 +84,7 @@ async function waitFor(context: Context, given: WaitOptions, ids: readonly strin
   }
   const [first] = failures
   if (first === undefined) return
-  const isOneReason = failures.length === waits.length && failures.every(({ exit }) => exit === first.exit)
-  const exit = failures.some(({ exit: one }) => one === 'running')
-    ? 'running'
-    : isOneReason
-      ? first.exit
-      : 'partial'
-  throw new AlreadyReported(first.amend({ exit }))
+  throw new AlreadyReported(first.amend({ exit: commonExit(failures, waits.length) }))
 }
 
 function isOf<Kind extends RecordKind>(

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { type Endpoint, flagName } from '../contract/field.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
-import { asModelgateError, ModelgateError } from '../errors.ts'
+import { asModelgateError, commonExit, ModelgateError } from '../errors.ts'
 import type { Inspection, InspectionDocument } from '../events/inspection.ts'
 import { outputVersion } from '../events/version.ts'
 import { shellWord } from '../files/file-error.ts'
@@ -98,9 +98,10 @@ function failureOf(errors: readonly ModelgateError[], count: number): ModelgateE
   const [first] = errors
   if (first === undefined || count === 1) return first
   const message = errors.map((error) => error.message).join('\n')
-  const exit =
-    errors.length === count && errors.every((error) => error.exit === first.exit) ? first.exit : 'partial'
-  return new ModelgateError(exit, 'some_failed', message, { phase: 'input', billed: 'no' })
+  return new ModelgateError(commonExit(errors, count), 'some_failed', message, {
+    phase: 'input',
+    billed: 'no',
+  })
 }
 
 function inspectionOf(

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { videoOperationEndpoint, videoRemixEndpoint } from '../contract/videos.ts'
 import { isFinal, lastSegment, videoStateOf, type VideoState } from '../contract/video-state.ts'
-import { Interrupted, ModelgateError, UsageError, type Billed } from '../errors.ts'
+import { commonExit, Interrupted, ModelgateError, UsageError, type Billed } from '../errors.ts'
 import type { OutputEvent } from '../events/documents.ts'
 import { formatState, isoTime } from '../events/format-job.ts'
 import { outputVersion } from '../events/version.ts'
@@ -406,26 +406,18 @@ function failureOf(
   outcomes: readonly AwaitedOutcome[],
   resume: (ids: readonly string[]) => NextCommand,
 ): ModelgateError | undefined {
-  const failed = outcomes.filter(({ error }) => error !== undefined && error.exit !== 'running')
+  const errors = outcomes.flatMap(({ error }) => error ?? [])
+  if (errors.length === 0) return undefined
   const running = outcomes.filter(({ error }) => error?.exit === 'running')
-  const first = failed[0]?.error
+  const failed = errors.length - running.length
   const of = `of ${outcomes.length} jobs`
   const facts = { phase: 'wait', billed: billedOf(outcomes) } as const
-  if (running.length > 0) {
-    const also = failed.length === 0 ? '' : `, and ${failed.length} failed`
-    const message = `${running.length} ${of} ${running.length === 1 ? 'is' : 'are'} still running${also}.`
-    const next = leadTo('To continue waiting: ', resume(running.map(({ job }) => job.named.id)))
-    return new ModelgateError('running', 'still_running', message, { ...facts, ...next })
-  }
-  if (first === undefined) return undefined
-  const isOneReason =
-    failed.length === outcomes.length && failed.every(({ error }) => error!.exit === first.exit)
-  return new ModelgateError(
-    isOneReason ? first.exit : 'partial',
-    'some_failed',
-    `${failed.length} ${of} failed.`,
-    facts,
-  )
+  const exit = commonExit(errors, outcomes.length)
+  if (running.length === 0) return new ModelgateError(exit, 'some_failed', `${failed} ${of} failed.`, facts)
+  const also = failed === 0 ? '' : `, and ${failed} failed`
+  const message = `${running.length} ${of} ${running.length === 1 ? 'is' : 'are'} still running${also}.`
+  const next = leadTo('To continue waiting: ', resume(running.map(({ job }) => job.named.id)))
+  return new ModelgateError(exit, 'still_running', message, { ...facts, ...next })
 }
 
 /** The most that any of them may have cost. */

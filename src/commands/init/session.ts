@@ -3,7 +3,6 @@ import type { Settings } from '../../config/settings.ts'
 import type { Gate } from '../../output/gate.ts'
 import { wrap } from '../../output/line-breaks.ts'
 import { createScreen, type Tone } from '../../output/screen.ts'
-import type { CheckParts } from '../shared/gateway/check-gateway.ts'
 import { canAsk } from '../shared/input/questions.ts'
 import type { CommonOptions } from '../shared/options/common-options.ts'
 
@@ -16,24 +15,13 @@ export interface InitOptions extends CommonOptions {
   yes?: true
 }
 
-export interface Session extends CheckParts {
-  readonly options: InitOptions
-  /** As they are configured now, without the flags of the answers and without the project file. */
-  readonly settings: Settings
-  /** Whether questions may be asked. */
-  readonly asks: boolean
-  /** Whether the gateway may be asked. */
-  readonly checks: boolean
-  /** Writes a line for the user on standard error, broken between words. Resolves when it has been written. */
-  say(text: string, tone?: Tone): Promise<void>
-  /** Shows what is waited for until it is there, where questions are asked. */
-  waitFor<Value>(what: string, work: Promise<Value>): Promise<Value>
-}
+export type Session = ReturnType<typeof openSession>
 
 /** Large, because a line may hold a command to paste. */
 const maxLength = 4000
 
-export function openSession(context: Context, options: InitOptions, settings: Settings, gate: Gate): Session {
+/** @param settings as they are configured now, without the flags of the answers and without the project file */
+export function openSession(context: Context, options: InitOptions, settings: Settings, gate: Gate) {
   const { stderr } = context
   const asks = !options.yes && context.env['TERM'] !== 'dumb' && canAsk(context, options.noInput)
   const screen = createScreen(context, gate, !asks)
@@ -42,9 +30,12 @@ export function openSession(context: Context, options: InitOptions, settings: Se
     options,
     settings,
     gate,
+    /** Whether questions may be asked. */
     asks,
+    /** Whether the gateway may be asked. */
     checks: options.check && options.dryRun !== true,
-    async say(text, tone = 'plain') {
+    /** Writes a line for the user on standard error, broken between words. Resolves when it has been written. */
+    async say(text: string, tone: Tone = 'plain'): Promise<void> {
       if (!asks && settings.quiet.value) return
       const indent = /^ */.exec(text)![0]
       // What is to be pasted stays one line.
@@ -53,7 +44,8 @@ export function openSession(context: Context, options: InitOptions, settings: Se
       for (const line of lines) screen.line(line, tone, maxLength)
       await screen.settle()
     },
-    async waitFor(what, work) {
+    /** Shows what is waited for until it is there, where questions are asked. */
+    async waitFor<Value>(what: string, work: Promise<Value>): Promise<Value> {
       screen.wait(what)
       try {
         return await work

@@ -16,20 +16,7 @@ import { claimStandardInput, isStandardInputClaimed } from '../input/standard-in
 import { isDryRun, type CommonOptions } from '../options/common-options.ts'
 
 /** The gateway for a command's requests, and what must be closed afterwards. */
-export interface OpenGateway {
-  readonly gateway: Gateway
-  /** Redacts all output except results; it knows the key. */
-  readonly gate: Gate
-  /** The records of all calls. */
-  readonly book: CallBook
-  /** What the gateway's requests create, and what they cost. */
-  readonly spending: Spending
-  /** The same for each of several tasks, within the same limits. */
-  newSpending(): Spending
-  /** Whether a request that may cost money has been sent. */
-  hasSent(): boolean
-  close(): Promise<void>
-}
+export type OpenGateway = Awaited<ReturnType<typeof openGateway>>
 
 /** The sandbox accepts any key; this one is recognizable wherever it appears. */
 export const sandboxKey = 'sandbox-key'
@@ -60,7 +47,7 @@ export async function openGateway(
   streamed: boolean,
   currentOutput: () => Pick<Output, 'event'> | undefined,
   gate: Gate = createGate(context),
-): Promise<OpenGateway> {
+) {
   const milliseconds = (seconds: number | undefined) => (seconds ? seconds * 1000 : undefined)
   const network = await networkOptions(context, settings, options.sandbox === true)
   const { env } = context
@@ -121,7 +108,20 @@ export async function openGateway(
     ...(options.debug ? { trace: createTraceSink(context, gate) } : {}),
     ...network,
   }
-  return { gateway, gate, book, spending, newSpending, hasSent: () => hasSent, close: destination.close }
+  return {
+    gateway,
+    /** Redacts all output except results; it knows the key. */
+    gate,
+    /** The records of all calls. */
+    book,
+    /** What the gateway's requests create, and what they cost. */
+    spending,
+    /** The same for each of several tasks, within the same limits. */
+    newSpending,
+    /** Whether a request that may cost money has been sent. */
+    hasSent: () => hasSent,
+    close: destination.close,
+  }
 }
 
 /**

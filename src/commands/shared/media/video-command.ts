@@ -4,7 +4,6 @@ import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import { ModelgateError, UsageError } from '../../../errors.ts'
 import { videoKinds } from '../../../files/calls/job-record.ts'
-import type { OutputPlan } from '../../../files/output-plan.ts'
 import { modelSegment } from '../../../gateway/url.ts'
 import { openJobs } from '../../../operations/jobs.ts'
 import { startVideo, type WaitPlan } from '../../../operations/video-jobs.ts'
@@ -102,11 +101,7 @@ function isWaitedFor(context: Context, { wait, output }: VideoOptions): boolean 
 }
 
 /** A request for a job, and where its videos go. */
-export interface VideoStart {
-  readonly settings: Settings
-  readonly request: VideoRequest
-  readonly output: OutputPlan
-}
+export type VideoStart = Awaited<ReturnType<typeof finishVideoRequest>>
 
 /** Starts a request for a job, and checks the flags that its commands have. */
 export async function startVideoRequest(
@@ -127,7 +122,7 @@ export async function finishVideoRequest(
   draft: Draft<VideoOptions>,
   kind: VideoRequest['kind'],
   prompt: string | undefined,
-): Promise<VideoStart> {
+) {
   const { call, body, settings, problems } = draft
   const { context, options } = call
   const model = await nameModel(draft)
