@@ -120,13 +120,13 @@ async function checkedValue(context: Context, path: SettingPath, text: string): 
 
 /** As the file has it. A path is meant from here, but a file's are read from its folder. */
 async function valueOf(context: Context, { name, inner }: SettingPath, text: string): Promise<unknown> {
-  const { kind, onlyInFiles, isMapping } = settingTable[name]
+  const { onlyInFiles, isMapping } = settingTable[name]
   if (inner.length > 0 || onlyInFiles || isMapping) {
     // Braces and numbers are YAML; any other text is a name.
     return /^\s*[{[]/.test(text) ? await parseYaml('the value', text) : numberOrText(text)
   }
-  const { locate } = kind as Kind<string>
-  if (text.trim() === '' || locate === undefined) return kind.fromText(text)
+  const { locate, fromText } = settingTable[name].kind as Kind<string>
+  if (text.trim() === '' || locate === undefined) return fromText?.(text) ?? text
   return locate(text, (path) => pathToWrite(context, path))
 }
 

@@ -53,7 +53,8 @@ async function textLayer(
   for (const name of settingNames) {
     const { given, location } = read(name) ?? {}
     if (given === undefined || location === undefined) continue
-    const value = typeof given === 'string' ? settingTable[name].kind.fromText(given) : given
+    const { kind }: { readonly kind: Kind<unknown> } = settingTable[name]
+    const value = typeof given === 'string' ? (kind.fromText?.(given) ?? given) : given
     const origin = { source: `${level} ${location}`, level, location: () => location, folder: context.cwd }
     await addValue(context, layer, name, value, origin, problems)
   }

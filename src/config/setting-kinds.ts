@@ -7,26 +7,24 @@ import { quoted } from './quoted.ts'
 /** The type of a setting, and how it is parsed from text (environment, command line). */
 export interface Kind<Value> {
   readonly schema: v.GenericSchema<unknown, Value> | (() => Promise<v.GenericSchema<unknown, Value>>)
-  readonly fromText: (text: string) => unknown
+  /** By default a text is taken as it is. */
+  fromText?(text: string): unknown
   /** Makes the paths in a value absolute, which are relative to the folder of the file that names it. */
   locate?(value: Value, absolute: (path: string) => string): Value
 }
 
 export const text: Kind<string> = {
   schema: oneLine('must be text'),
-  fromText: (value) => value,
 }
 
 export const path: Kind<string> = {
   schema: oneLine('must be the path of a file or folder'),
-  fromText: (value) => value,
   locate: (value, absolute) => absolute(value),
 }
 
 /** A folder, or the address of something else. */
 export const place: Kind<string> = {
   schema: oneLine('must be a folder or an address'),
-  fromText: (value) => value,
   locate: (value, absolute) => (/^[a-z][a-z\d+.-]+:/i.test(value) ? value : absolute(value)),
 }
 
@@ -76,25 +74,19 @@ export const origins: Kind<readonly string[]> = {
   fromText: (value) => value.split(/[\s,]+/).filter((part) => part !== ''),
 }
 
-/** From fewest to most retries. */
-export const retryModes = ['never', 'safe', 'always'] as const
-export const retryMode: Kind<(typeof retryModes)[number]> = {
-  schema: v.picklist(retryModes, `must be one of ${retryModes.join(', ')}`),
-  fromText: (value) => value,
+function oneOf<const Word extends string>(words: readonly Word[]): Kind<Word> {
+  return { schema: v.picklist(words, `must be one of ${words.join(', ')}`) }
 }
 
-const renderModes = ['auto', 'always', 'never'] as const
-export const renderMode: Kind<(typeof renderModes)[number]> = {
-  schema: v.picklist(renderModes, `must be one of ${renderModes.join(', ')}`),
-  fromText: (value) => value,
-}
+/** From fewest to most retries. */
+export const retryModes = ['never', 'safe', 'always'] as const
+export const retryMode = oneOf(retryModes)
+
+export const renderMode = oneOf(['auto', 'always', 'never'])
 
 /** From least to most that is recorded of a call; `metadata`, of earlier versions, is the same as `off`. */
 export const historyModes = ['off', 'metadata', 'full'] as const
-export const historyMode: Kind<(typeof historyModes)[number]> = {
-  schema: v.picklist(historyModes, `must be one of ${historyModes.join(', ')}`),
-  fromText: (value) => value,
-}
+export const historyMode = oneOf(historyModes)
 
 /** The roots of the two styles, where they differ. */
 export interface BaseUrls<Address = string> {
@@ -107,7 +99,6 @@ export const baseUrls: Kind<BaseUrls> = {
     { v1: oneLine('must be an address'), v1beta: oneLine('must be an address') },
     'must have the addresses v1 and v1beta',
   ),
-  fromText: (value) => value,
 }
 
 export const headers: Kind<HeaderSources> = {
@@ -119,7 +110,6 @@ export const headers: Kind<HeaderSources> = {
 
 export const downloadHeaders: Kind<DownloadHeaders> = {
   schema: async () => (await import('./headers.ts')).downloadHeaders,
-  fromText: (value) => value,
   locate: (value, absolute) => mapped(value, (inner) => located(inner, absolute)),
 }
 
@@ -137,13 +127,11 @@ function mapped<Value>(
 export const prices: Kind<Prices> = {
   // Loaded only when a file has the setting.
   schema: async () => (await import('./model-prices.ts')).modelPrices,
-  fromText: (value) => value,
 }
 
 export const families: Kind<ModelFamilies> = {
   // Loaded only when a file has the setting: it needs the limits of every endpoint.
   schema: async () => (await import('./model-families.ts')).modelFamilies,
-  fromText: (value) => value,
 }
 /** A problem of a value: the keys inside the setting that lead to it, and a clause that follows its name. */
 interface WrongValue {

@@ -73,20 +73,10 @@ export async function findSavedVideos(
 ): Promise<readonly SavedVideo[] | undefined> {
   const result = stored?.record.result
   if (result === undefined || output.toStandardOutput) return undefined
-  const saved: SavedVideo[] = []
-  for (const [at, video] of result.videos.entries()) {
-    const found = await describeVideoFile({ cwd }, video.path)
-    if (found?.sha256 !== video.sha256) return undefined
-    const planned = output.pathFor({
-      index: at + 1,
-      extension: extensionOf(video.mime_type),
-      id: redactor.text(lastSegment(id)),
-    })
-    const path = resolve(cwd, planned) === video.path ? planned : video.path
-    // Records of earlier versions do not say whether the video was verified.
-    saved.push({ ...video, path, verified: video.verified ?? found.verified })
-  }
-  return saved
+  const count = result.videos.length
+  const record = { ...stored!.record, files: result.videos.map(({ path }) => path) }
+  const saved = await savedBefore({ cwd }, record, output, { id: redactor.text(lastSegment(id)), count })
+  return saved.size < count ? undefined : [...saved.values()]
 }
 
 /** Reports videos like the operation that saved them, including missing ones, with the same outcome. */
