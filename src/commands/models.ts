@@ -68,7 +68,7 @@ async function showKnown(
   id: string | undefined,
 ): Promise<void> {
   const warnings = options.known || id !== undefined ? [] : [noGateway]
-  const document = describeModels({ id, configured: settings.families.value }, context.clock.now(), warnings)
+  const document = describeModels(id, settings.families.value, context.clock.now(), warnings)
   const { models } = document
   await printDocument(context, options, document, (_, columns) => text(id, models, columns), {
     quiet: settings.quiet.value,
@@ -89,7 +89,7 @@ async function showListed(context: Context, options: ModelsOptions, settings: Se
     async operation(call) {
       const outcome = await listModels(call, configured)
       if (outcome.kind !== 'failed' || !isMissing(outcome.error) || options.raw) return outcome
-      const known = describeModels({ id: undefined, configured }, context.clock.now(), [noList])
+      const known = describeModels(undefined, configured, context.clock.now(), [noList])
       for (const model of known.models) call.listener.event({ type: 'model-list', model })
       call.listener.event({ type: 'warning-add', message: noList })
       return { kind: 'ended', document: known }

@@ -13,20 +13,16 @@ import { outputVersion } from '../events/version.ts'
 import { fetchModels, type ListedModel } from '../gateway/model-list.ts'
 import { settle, type Call, type Outcome } from './operation.ts'
 
-export interface ModelsRequest {
-  /** Undefined for all. */
-  readonly id: string | undefined
-  /** The families that the configuration gives to models. */
-  readonly configured: ModelFamilies
-}
-
 /**
  * What is known of models without asking a gateway.
+ * @param id undefined for all
+ * @param configured the families that the configuration gives to models
  * @param now milliseconds since 1970
  * @param warnings why they are not those of the gateway
  */
 export function describeModels(
-  { id, configured }: ModelsRequest,
+  id: string | undefined,
+  configured: ModelFamilies,
   now: number,
   warnings: readonly string[] = [],
 ): ModelsDocument {

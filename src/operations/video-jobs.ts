@@ -176,14 +176,8 @@ async function waitAndSave(
   return missing ?? fewer ?? run.doubtful(plan)
 }
 
-/** The result of one look-up. */
-interface LookUp {
-  readonly state: VideoState
-  /** 0 to 100; null when the gateway does not say. */
-  readonly progress: number | null
-  /** Since the wait began. */
-  readonly elapsedMs: number
-}
+/** The result of one look-up; `elapsedMs` is since the wait began. */
+type LookUp = Pick<JobReport, 'state' | 'progress'> & { readonly elapsedMs: number }
 
 /**
  * Estimates the remaining time of a job from its pace since it was first seen running: time in a queue says nothing

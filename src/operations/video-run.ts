@@ -15,20 +15,9 @@ import { settle, type Call, type Listener, type Outcome } from './operation.ts'
 import { videoCount } from './video-request.ts'
 
 /** What is known of a job, from the gateway or from the record, which may lack the gateway's own object. */
-type KnownJob = Pick<
-  JobReport,
-  | 'id'
-  | 'kind'
-  | 'model'
-  | 'state'
-  | 'status'
-  | 'progress'
-  | 'createdAt'
-  | 'completedAt'
-  | 'expiresAt'
-  | 'requestId'
-  | 'text'
-> & { readonly value: JobReport['value'] | null }
+type KnownJob = Omit<JobReport, 'value' | 'isKnown' | 'failure' | 'note' | 'isCut' | 'nextLookUpMs'> & {
+  readonly value: JobReport['value'] | null
+}
 
 /** What is a failure although the videos have come. */
 export interface Judgement {

@@ -12,9 +12,13 @@ import {
 } from '../../../gateway/responses/background.ts'
 import type { Gateway, GatewayRequest } from '../../../gateway/gateway.ts'
 import { objectOf } from '../../../json.ts'
-import { compileAnswerSchema, type AnswerSchema } from '../../../operations/answer-schema.ts'
+import { compileAnswerSchema } from '../../../operations/answer-schema.ts'
 import type { NamedJob } from '../../../operations/jobs.ts'
-import { cancelBackground, waitForResponse } from '../../../operations/background-response.ts'
+import {
+  cancelBackground,
+  waitForResponse,
+  type WaitForResponsePlan,
+} from '../../../operations/background-response.ts'
 import { createProblemList } from '../../../problems.ts'
 import type { CommonOptions } from '../options/common-options.ts'
 import { addJobOptions, type FoundJob } from '../jobs/named-job.ts'
@@ -80,11 +84,7 @@ export async function followUp(
   })
 }
 
-interface WaitPlan {
-  readonly streamed: boolean
-  readonly after: number
-  readonly answerSchema: AnswerSchema | undefined
-}
+type WaitPlan = Pick<WaitForResponsePlan, 'streamed' | 'after' | 'answerSchema'>
 
 /** @throws UsageError with everything that is wrong with the options */
 async function planWait(
