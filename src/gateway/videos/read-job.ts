@@ -216,14 +216,14 @@ function decoded(text: string): string {
 /**
  * The path of an operation: its name below `/v1beta`, the slashes kept, each segment checked and encoded.
  * The name is never used as a URL (fault F10).
- * @throws UsageError `reply_not_understood`
+ * @throws UsageError `invalid_request`
  */
 export function operationPath(name: string): string {
   const segments = name.split('/')
   const isAddress = /[\\?#]|:\/\//.test(name) || (segments.length > 1 && isHost(segments[0]!))
   if (isAddress || segments.includes('')) {
     throw new UsageError(`${JSON.stringify(name.slice(0, 200))} is not the name of an operation.`, {
-      code: 'reply_not_understood',
+      code: 'invalid_request',
     })
   }
   return `/v1beta/${segments.map((segment) => pathSegment(segment, 'a part of the name of an operation')).join('/')}`
