@@ -1,17 +1,12 @@
 import { pollSeconds } from '../../limits.ts'
 import { maxWaitS } from '../retry.ts'
 
-interface PollWait {
-  /** The usual wait, in seconds. */
-  readonly usualS: number
-  /** What the gateway asks for, in milliseconds; only a positive number counts. */
-  readonly askedMs: number | undefined
-  /** In [0, 1). */
-  readonly random: number
-}
-
-/** In milliseconds: what the gateway asks for, else the usual, give or take a tenth, so that many do not poll at once. */
-function waitFor({ usualS, askedMs, random }: PollWait): number {
+/**
+ * In milliseconds: what the gateway asks for, else the usual, give or take a tenth, so that many do not poll at once.
+ * @param askedMs only a positive number counts
+ * @param random in [0, 1)
+ */
+function waitFor(usualS: number, askedMs: number | undefined, random: number): number {
   if (askedMs === undefined || !(askedMs > 0)) {
     return Math.max(pollSeconds.min, usualS * (0.9 + random / 5)) * 1000
   }
@@ -28,7 +23,7 @@ export function createPollWaits(firstS: number = pollSeconds.first) {
   return {
     /** Longer each time, up to the longest. @param askedMs what the gateway asks for; only a positive number counts */
     next(askedMs: number | undefined, random: number): number {
-      const waitMs = waitFor({ usualS, askedMs, random })
+      const waitMs = waitFor(usualS, askedMs, random)
       usualS = Math.min(maxS, usualS * pollSeconds.growth)
       return waitMs
     },
@@ -42,13 +37,12 @@ export function createPollWaits(firstS: number = pollSeconds.first) {
  */
 export function pollWaitAfter(
   elapsedMs: number,
-  {
-    firstS = pollSeconds.first,
-    ...wait
-  }: { readonly firstS?: number | undefined } & Omit<PollWait, 'usualS'>,
+  askedMs: number | undefined,
+  random: number,
+  firstS: number = pollSeconds.first,
 ): number {
   const first = Math.max(pollSeconds.min, firstS)
   // Of waits that grow by a factor each is the first one, and so much of all that were before.
   const grown = first + (Math.max(0, elapsedMs) / 1000) * (pollSeconds.growth - 1)
-  return waitFor({ ...wait, usualS: Math.min(Math.max(first, pollSeconds.max), grown) })
+  return waitFor(Math.min(Math.max(first, pollSeconds.max), grown), askedMs, random)
 }

@@ -225,7 +225,7 @@ export class Delivery {
     const { context, shared } = this.#worker
     const elapsedMs = context.clock.now() - (this.#state.job?.since ?? Infinity)
     const random = context.clock.random()
-    return pollWaitAfter(elapsedMs, { firstS: shared.pollIntervalS, askedMs, random })
+    return pollWaitAfter(elapsedMs, askedMs, random, shared.pollIntervalS)
   }
 
   /** What an error makes of the task. @param folder undefined where no file has come */
