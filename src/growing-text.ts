@@ -1,10 +1,4 @@
-/** A text that grows by small pieces. */
-export interface GrowingText {
-  add(piece: string): void
-  /** How many characters have been added, kept or not. */
-  readonly length: number
-  toString(): string
-}
+export type GrowingText = ReturnType<typeof createGrowingText>
 
 /** Pieces are joined in blocks of about this many characters. */
 const blockLength = 16_384
@@ -16,12 +10,12 @@ export const sampleLength = 65_536
 export const maxReplyCharacters = 2 * 1024 * 1024
 
 /**
- * Collects pieces of larger texts. A piece is a slice that keeps its original string in memory, and concatenation
+ * A text that grows by small pieces of larger ones. A piece is a slice that keeps its original string in memory, and concatenation
  * keeps the slices; so the pieces are copied from time to time, or a long answer would keep everything received from
  * the network.
  * @param keep about how many characters are kept; the rest is only counted
  */
-export function createGrowingText(keep = Infinity): GrowingText {
+export function createGrowingText(keep = Infinity) {
   let blocks: string[] = []
   let recent = ''
   let length = 0
@@ -32,7 +26,7 @@ export function createGrowingText(keep = Infinity): GrowingText {
     recent = ''
   }
   return {
-    add(piece) {
+    add(piece: string): void {
       const isKept = length < keep
       length += piece.length
       if (!isKept) return
@@ -41,10 +35,11 @@ export function createGrowingText(keep = Infinity): GrowingText {
       recent += piece
       if (recent.length >= blockLength) closeBlock()
     },
+    /** How many characters have been added, kept or not. */
     get length() {
       return length
     },
-    toString() {
+    toString(): string {
       if (recent !== '') closeBlock()
       if (blocks.length > 1) blocks = [blocks.join('')]
       return blocks[0] ?? ''

@@ -42,25 +42,20 @@ const tokenValues = {
 type TemplateToken = keyof typeof tokenValues
 export const templateTokens = Object.keys(tokenValues) as readonly TemplateToken[]
 
-/** A parsed file name with placeholders. */
-interface OutputTemplate {
-  readonly tokens: ReadonlySet<TemplateToken>
-  /** Unknown placeholders, as written. */
-  readonly unknown: readonly string[]
-  /** Fills in the values, whatever they contain, without creating a folder, a hidden file or a reserved name. */
-  expand(values: TemplateValues): string
-}
+type OutputTemplate = ReturnType<typeof parseTemplate>
 
 /** `{{` and `}}` are literal braces. */
 const braces = /\{\{|\}\}|\{([^{}]*)\}/g
 
-/** Reads a name such as `out/{slug}-{index}.{ext}`. */
-export function parseTemplate(text: string): OutputTemplate {
+/** Reads a file name with placeholders such as `out/{slug}-{index}.{ext}`. */
+export function parseTemplate(text: string) {
   const words = [...text.matchAll(braces)].flatMap(([, word]) => (word === undefined ? [] : [word]))
   return {
     tokens: new Set(words.filter(isToken)),
+    /** Unknown placeholders, as written. */
     unknown: words.filter((word) => !isToken(word)).map((word) => `{${word}}`),
-    expand(values) {
+    /** Fills in the values, whatever they contain, without creating a folder, a hidden file or a reserved name. */
+    expand(values: TemplateValues): string {
       const name = text.replace(braces, (whole: string, word: string | undefined) => {
         if (word === undefined) return whole[0]!
         return isToken(word) ? tokenValues[word](values) : whole

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { appendFileSync } from 'node:fs'
-import type { Context, Sink } from '../context.ts'
+import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import type { OutputEvent } from '../events/documents.ts'
 import { filesInPlace } from '../events/run-document.ts'
@@ -10,13 +10,7 @@ import { collectingSink } from './collecting-sink.ts'
 import type { Output } from './output.ts'
 import { pathsOf } from '../platform.ts'
 
-/** An output of a step of GitHub Actions (`$GITHUB_OUTPUT`) that takes the place of standard output. */
-export interface StepOutput {
-  /** Standard output for the renderer. */
-  readonly sink: Sink
-  /** Writes the output of the step when the command has ended. */
-  outputTo(other: Output, parts: StepParts): Output
-}
+export type StepOutput = ReturnType<typeof openStepOutput>
 
 interface StepParts {
   readonly result: 'text' | 'files' | 'job' | 'job-id'
@@ -30,12 +24,13 @@ interface StepParts {
 const maxValueBytes = 1024 * 1024
 
 /**
- * Checks, before anything is sent, that the output can be written. Its value is what standard output would have had;
+ * An output of a step of GitHub Actions (`$GITHUB_OUTPUT`) that takes the place of standard output. Checks, before anything is
+ * sent, that it can be written. Its value is what standard output would have had;
  * paths are absolute, since other steps may work in another folder. A text that broke off, or that cannot be written,
  * goes to standard output after all: it has been paid for.
  * @throws UsageError without the variable, and for a name that is none; FileError
  */
-export function openStepOutput(context: Context, name: string): StepOutput {
+export function openStepOutput(context: Context, name: string) {
   const path = context.env['GITHUB_OUTPUT']
   if (!/^[A-Za-z_][\w-]{0,99}$/.test(name)) {
     throw new UsageError(
@@ -51,6 +46,7 @@ export function openStepOutput(context: Context, name: string): StepOutput {
   const absolute = (given: string) => absolutePath(context, given)
   appendTo(absolute(path), '')
   const { sink, text } = collectingSink()
+  /** Writes the output of the step when the command has ended. */
   const outputTo = (other: Output, { result, isDocument, file }: StepParts): Output => {
     const listsFiles = result === 'files' && !isDocument
     const files: string[] = []

@@ -10,20 +10,14 @@ export function replyFile(folder: string, key: string): string {
 /** As much of the reply to a new job is kept as holds its id behind an echoed prompt of the greatest length. */
 export const jobReplyBeginningBytes = 160 * 1024
 
-/** The beginning of a reply, on disk as it arrives: a process killed before reading it has not lost the job's id. */
-export interface ReplyLog {
-  /** The bytes are on the disk when it returns. Never throws: a disk that fails must not fail the job. */
-  add(bytes: Uint8Array): void
-  /** Never throws. */
-  close(): void
-}
+export type ReplyLog = ReturnType<typeof openReplyLog>
 
 /**
- * Creates the file, which only the user may read.
+ * The beginning of a reply, on disk as it arrives: a process killed before reading it has not lost the job's id. Creates the file, which only the user may read.
  * @param clean takes secrets out of what is written
  * @throws FileError
  */
-export function openReplyLog(path: string, clean: (text: string) => string): ReplyLog {
+export function openReplyLog(path: string, clean: (text: string) => string) {
   let descriptor: number
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -34,7 +28,8 @@ export function openReplyLog(path: string, clean: (text: string) => string): Rep
   let beginning = Buffer.alloc(0)
   let nextSync = 1
   let isOpen = true
-  const close = () => {
+  /** Never throws. */
+  const close = (): void => {
     if (!isOpen) return
     isOpen = false
     try {
@@ -44,7 +39,8 @@ export function openReplyLog(path: string, clean: (text: string) => string): Rep
     }
   }
   return {
-    add(bytes) {
+    /** The bytes are on the disk when it returns. Never throws: a disk that fails must not fail the job. */
+    add(bytes: Uint8Array): void {
       if (!isOpen || beginning.length >= jobReplyBeginningBytes) return
       beginning = Buffer.concat([beginning, bytes.subarray(0, jobReplyBeginningBytes - beginning.length)])
       try {
