@@ -26,7 +26,7 @@ export interface ExchangeRequest {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE'
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: RequestBody | undefined
+  readonly body?: RequestBody
   /** Receives the body of a reply of 200 to 299 as it comes, before anything else does. */
   readonly onReplyBytes?: ((bytes: Uint8Array) => void) | undefined
 }

@@ -217,7 +217,7 @@ export function wireRequest(
       ...(request.idempotencyKey === undefined ? {} : { 'idempotency-key': request.idempotencyKey }),
       ...(mayHaveKey ? gateway.headers : gateway.downloadHeaders?.[request.url.origin]),
     },
-    body: request.body,
+    ...(request.body === undefined ? {} : { body: request.body }),
     onReplyBytes: request.onReplyBytes,
   }
 }
