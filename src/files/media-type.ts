@@ -1,34 +1,30 @@
-/** The fixed bytes of a format. `.` in a pattern matches any byte. */
-interface Signature {
-  readonly mediaType: string
-  readonly offset: number
-  readonly pattern: string
-}
-
-// Written as latin-1 text, one character a byte. The first match wins, so longer ones are first.
-const signatures: readonly Signature[] = [
-  { mediaType: 'image/png', offset: 0, pattern: '\x89PNG\r\n\x1a\n' },
-  { mediaType: 'image/jpeg', offset: 0, pattern: '\xff\xd8\xff' },
-  { mediaType: 'image/gif', offset: 0, pattern: 'GIF87a' },
-  { mediaType: 'image/gif', offset: 0, pattern: 'GIF89a' },
-  { mediaType: 'image/webp', offset: 0, pattern: 'RIFF....WEBP' },
-  { mediaType: 'image/bmp', offset: 0, pattern: 'BM....\0\0\0\0' },
-  { mediaType: 'image/tiff', offset: 0, pattern: 'II*\0' },
-  { mediaType: 'image/tiff', offset: 0, pattern: 'MM\0*' },
-  { mediaType: 'image/jxl', offset: 0, pattern: '\xff\x0a' },
-  { mediaType: 'image/jxl', offset: 0, pattern: '\0\0\0\x0cJXL \r\n\x87\n' },
-  { mediaType: 'audio/wav', offset: 0, pattern: 'RIFF....WAVE' },
-  { mediaType: 'video/x-msvideo', offset: 0, pattern: 'RIFF....AVI ' },
-  { mediaType: 'video/mpeg', offset: 0, pattern: '\0\0\x01\xba' },
-  { mediaType: 'video/mpeg', offset: 0, pattern: '\0\0\x01\xb3' },
-  { mediaType: 'video/ogg', offset: 0, pattern: `OggS${'.'.repeat(24)}\x80theora` },
-  { mediaType: 'audio/ogg', offset: 0, pattern: 'OggS' },
-  { mediaType: 'audio/flac', offset: 0, pattern: 'fLaC' },
-  { mediaType: 'audio/mpeg', offset: 0, pattern: 'ID3' },
-  { mediaType: 'application/pdf', offset: 0, pattern: '%PDF-' },
-  { mediaType: 'application/zip', offset: 0, pattern: 'PK\x03\x04' },
-  { mediaType: 'application/zip', offset: 0, pattern: 'PK\x05\x06' },
-  { mediaType: 'application/gzip', offset: 0, pattern: '\x1f\x8b\x08' },
+/**
+ * The bytes that formats begin with, as latin-1 text, one character a byte; `.` matches any. The first match wins, so longer
+ * ones are first.
+ */
+const signatures: readonly (readonly [mediaType: string, pattern: string])[] = [
+  ['image/png', '\x89PNG\r\n\x1a\n'],
+  ['image/jpeg', '\xff\xd8\xff'],
+  ['image/gif', 'GIF87a'],
+  ['image/gif', 'GIF89a'],
+  ['image/webp', 'RIFF....WEBP'],
+  ['image/bmp', 'BM....\0\0\0\0'],
+  ['image/tiff', 'II*\0'],
+  ['image/tiff', 'MM\0*'],
+  ['image/jxl', '\xff\x0a'],
+  ['image/jxl', '\0\0\0\x0cJXL \r\n\x87\n'],
+  ['audio/wav', 'RIFF....WAVE'],
+  ['video/x-msvideo', 'RIFF....AVI '],
+  ['video/mpeg', '\0\0\x01\xba'],
+  ['video/mpeg', '\0\0\x01\xb3'],
+  ['video/ogg', `OggS${'.'.repeat(24)}\x80theora`],
+  ['audio/ogg', 'OggS'],
+  ['audio/flac', 'fLaC'],
+  ['audio/mpeg', 'ID3'],
+  ['application/pdf', '%PDF-'],
+  ['application/zip', 'PK\x03\x04'],
+  ['application/zip', 'PK\x05\x06'],
+  ['application/gzip', '\x1f\x8b\x08'],
 ]
 
 /** Brands of the ISO base media container (`ftyp` box). A brand not listed here is some kind of MP4. */
@@ -54,9 +50,9 @@ const brands: Readonly<Record<string, string>> = {
  */
 export function sniffMediaType(head: Uint8Array): string | undefined {
   const start = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, 4096)).toString('latin1')
-  const signature = signatures.find(({ offset, pattern }) => fits(start, offset, pattern))
+  const [mediaType] = signatures.find(([, pattern]) => fits(start, 0, pattern)) ?? []
   return (
-    signature?.mediaType ??
+    mediaType ??
     isoMedia(start) ??
     oldQuickTime(start) ??
     matroska(start) ??
