@@ -59,3 +59,22 @@ function isContainer(value: unknown): value is object {
  * name.
  */
 export const dangerousNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
+
+/** The quotation mark that ends the string at `start`; the end of the text where there is none. */
+export function closingQuote(json: string, start: number): number {
+  for (let at = json.indexOf('"', start + 1); at !== -1; at = json.indexOf('"', at + 1)) {
+    let escapes = 0
+    while (json[at - 1 - escapes] === '\\') escapes++
+    if (escapes % 2 === 0) return at
+  }
+  return json.length
+}
+
+/** The value of a text; undefined for one that is not JSON. */
+export function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,4 +1,4 @@
-import { isDeeperThan, maxJsonDepth } from '../json.ts'
+import { closingQuote, isDeeperThan, maxJsonDepth } from '../json.ts'
 
 export type ParsedJson =
   | { readonly value: unknown; readonly problem?: never }
@@ -49,8 +49,9 @@ export function describeJsonError(text: string, { message }: SyntaxError): JsonE
   const lineStart = text.lastIndexOf('\n', offset - 1) + 1
   return {
     offset,
-    line: countLines(text, offset),
-    column: countCharacters(text, lineStart, offset) + 1,
+    line: text.slice(0, offset).replaceAll(/[^\n]+/g, '').length + 1,
+    // A surrogate pair is one character.
+    column: text.slice(lineStart, offset).replaceAll(/[\udc00-\udfff]/g, '').length + 1,
     reason: reason.replace(/^./, (letter) => letter.toLowerCase()).replaceAll("'", '"'),
     excerpt: /^.*/
       .exec(text.slice(Math.max(lineStart, offset - 12), offset + 16))![0]
@@ -72,7 +73,7 @@ function findUnexpectedToken(text: string): number {
     if (word !== undefined) {
       for (const letter of word) if (text[at++] !== letter) return at - 1
       at--
-    } else if (character === '"') at = endOfString(text, at)
+    } else if (character === '"') at = closingQuote(text, at)
     else if (/[-\d]/.test(character)) while (/[-+.\dEe]/.test(text[at + 1] ?? '')) at++
     else {
       const isEmptyList = before === '[' && character === ']'
@@ -82,23 +83,4 @@ function findUnexpectedToken(text: string): number {
     before = character
   }
   return text.length
-}
-
-function endOfString(text: string, start: number): number {
-  let at = start + 1
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1
-  return at
-}
-
-function countLines(text: string, end: number): number {
-  let line = 1
-  for (let at = text.indexOf('\n'); at !== -1 && at < end; at = text.indexOf('\n', at + 1)) line++
-  return line
-}
-
-/** A surrogate pair is one character; do not count its second half. */
-function countCharacters(text: string, start: number, end: number): number {
-  let count = 0
-  for (let at = start; at < end; at++) if ((text.charCodeAt(at) & 0xfc00) !== 0xdc00) count++
-  return count
 }

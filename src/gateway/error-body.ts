@@ -1,5 +1,5 @@
 import { asErrorCode, type ErrorCode } from '../errors.ts'
-import { isObject, listOf, objectOf, type JsonObject } from '../json.ts'
+import { isObject, listOf, objectOf, tryJson, type JsonObject } from '../json.ts'
 
 /** An error in a reply, whatever its envelope. */
 export interface ErrorBody {
@@ -24,13 +24,9 @@ const shownCharacters = 4096
 export function readErrorBody(text: string): ErrorBody {
   const trimmed = text.trim()
   if (trimmed.startsWith('<')) return plain(htmlPage(trimmed))
-  let value: unknown
-  try {
-    value = JSON.parse(trimmed)
-  } catch {
-    return plain(trimmed === '' ? undefined : firstLine(trimmed))
-  }
-  return readErrorValue(value)
+  const value = tryJson(trimmed)
+  if (value !== undefined) return readErrorValue(value)
+  return plain(trimmed === '' ? undefined : firstLine(trimmed))
 }
 
 /** The same for a value that is already parsed, such as an event in a stream. */

@@ -1,3 +1,5 @@
+import { closingQuote } from '../json.ts'
+
 /** The longest escape in JSON is `\u0000`. */
 const maxEscape = 6
 
@@ -106,14 +108,4 @@ export function stringsIn(json: string): StringRange[] {
   }
   const mark = marks.join(' ')
   return found.map(({ start, end, path }) => ({ start, end, channel: `${path} ${mark}` }))
-}
-
-/** The quotation mark that ends the string at `start`; the end of the text where there is none. */
-export function closingQuote(json: string, start: number): number {
-  for (let at = json.indexOf('"', start + 1); at !== -1; at = json.indexOf('"', at + 1)) {
-    let escapes = 0
-    while (json[at - 1 - escapes] === '\\') escapes++
-    if (escapes % 2 === 0) return at
-  }
-  return json.length
 }

@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser'
 import { createGrowingText, type GrowingText } from '../../growing-text.ts'
-import { isObject } from '../../json.ts'
+import { isObject, tryJson } from '../../json.ts'
 import { maxEventLines, truncated, malformed, plainFailure, tooLarge, tooManyLines } from '../reply-errors.ts'
 import {
   parseMessage,
@@ -35,12 +35,8 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     if (isComment(data, pieces.length > 0)) return
     const text = pieces.length === 0 ? data : pieces.join('') + data
     if (text.length > limit) throw tooLarge(limit)
-    let value: unknown
-    try {
-      value = JSON.parse(text)
-    } catch {
-      return keepPiece(data)
-    }
+    const value = tryJson(text)
+    if (value === undefined) return keepPiece(data)
     pieces = []
     if (isErrorEvent(name)) return handlers.onMessage(asFailure(value), text)
     handlers.onMessage(value, text, name)
@@ -49,7 +45,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
   /** What does not parse may be the first part of a message that was split over several events. */
   const keepPiece = (data: string) => {
     if (pieces.length === 0 && !/^\s*["[{]/.test(data)) throw plainFailure(data)
-    if (pieces.length > 0 && tryParse(data) !== undefined) throw malformed()
+    if (pieces.length > 0 && tryJson(data) !== undefined) throw malformed()
     pieces.push(data)
     if (pieces.length >= maxPieces) throw malformed()
   }
@@ -215,14 +211,6 @@ function isUnclosed(text: string): boolean {
 }
 
 function ignore(): void {}
-
-function tryParse(text: string): { value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) }
-  } catch {
-    return undefined
-  }
-}
 
 /** Where the event at a position ends, and the next begins; the length of the text when it does not. */
 function endOfEvent(text: string, from: number): number {

@@ -1,5 +1,6 @@
 import { ContractError } from '../../errors.ts'
 import { malformed, tooLarge, truncated } from '../reply-errors.ts'
+import { closingQuote, tryJson } from '../../json.ts'
 import { createGrowingText, type GrowingText } from '../../growing-text.ts'
 import type { FastPath } from './skimmer.ts'
 
@@ -62,11 +63,9 @@ export function createJsonReader(handlers: MessageHandlers, limit: number): Text
 /** A message as a value. @throws ContractError when it is not JSON, or longer than the limit */
 export function parseMessage(text: string, limit: number): unknown {
   if (text.length > limit) throw tooLarge(limit)
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw malformed()
-  }
+  const value = tryJson(text)
+  if (value === undefined) throw malformed()
+  return value
 }
 
 /** Candidates, output items and images of a reply are numbered below this. */
@@ -169,8 +168,8 @@ export function closeJson(text: string): string {
     const character = text[at]!
     switch (character) {
       case '"': {
-        const end = endOfString(text, at)
-        if (end === -1) return closed
+        const end = closingQuote(text, at)
+        if (end === text.length) return closed
         at = end
         if (!isKey) keep(end + 1)
         break
@@ -196,13 +195,4 @@ export function closeJson(text: string): string {
     }
   }
   return closed
-}
-
-/** The index of the quote that closes a string; -1 when there is none. @param start of the opening quote */
-function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    if (text[at] === '"') return at
-    if (text[at] === '\\') at++
-  }
-  return -1
 }

@@ -11,6 +11,7 @@ import {
   objectOf,
   objectsOf,
   stringOf,
+  tryJson,
   type JsonObject,
 } from '../../json.ts'
 import { createMediaDecoder } from '../base64.ts'
@@ -176,7 +177,7 @@ export class ImageReply {
     this.#placingCharacters += text.length
     if (this.#placingCharacters > maxPlacingCharacters) return undefined
     const here = `${this.#mark} begins`
-    const head = closedJson(`${text}${here}"`)
+    const head = tryJson(closeJson(`${text}${here}"`))
     const message = objectOf(Array.isArray(head) && head.length === 1 ? head[0] : head)
     const isHere = (value: JsonObject) => value['b64_json'] === here || value['url'] === here
     const data = listOf(message['data'])
@@ -290,15 +291,6 @@ async function attempt(
     if (!concernsOne) throw error
     const opened = writer()
     return opened === undefined ? error : ((await keepDamaged(opened, error)) as ModelgateError)
-  }
-}
-
-/** JSON up to the end of a value in it, closed as if nothing followed; undefined where that is no JSON. */
-function closedJson(text: string): unknown {
-  try {
-    return JSON.parse(closeJson(text))
-  } catch {
-    return undefined
   }
 }
 

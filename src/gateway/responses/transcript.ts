@@ -2,7 +2,7 @@ import type { Citation, TextEvent, ToolCall, Usage } from '../../events/text.ts'
 import { maxMessageCharacters } from '../events/message-reader.ts'
 import { createGrowingText, type GrowingText } from '../../growing-text.ts'
 import { tooLarge } from '../reply-errors.ts'
-import { objectsOf, stringOf, type JsonObject, countOf, isObject, objectOf } from '../../json.ts'
+import { objectsOf, stringOf, type JsonObject, countOf, isObject, objectOf, tryJson } from '../../json.ts'
 import { outputItemKinds } from '../../contract/response-object.ts'
 
 /** What has already been emitted of one output item: characters of each kind. */
@@ -272,11 +272,8 @@ function readToolCall(item: JsonObject, streamed = ''): ToolCall | undefined {
 }
 
 function parseArguments(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  const value = tryJson(text)
+  return value === undefined ? text : value
 }
 
 /** Whether an output item is a message of the assistant: some leave the type out, and some repeat the question. */

@@ -6,7 +6,7 @@ import type { Creation } from '../../cost/creation.ts'
 import { ModelgateError } from '../../errors.ts'
 import type { JobKind } from '../../events/video.ts'
 import { jobReplyBeginningBytes } from '../../files/calls/reply-log.ts'
-import { isObject, type JsonObject } from '../../json.ts'
+import { isObject, tryJson, type JsonObject } from '../../json.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { closeJson } from '../events/json-reader.ts'
 import { requestJson, withRequestId, type Recovered } from '../request-json.ts'
@@ -118,12 +118,8 @@ function readBeginning(beginning: string): Recovered | undefined {
 export function beginningObject(beginning: string): (Recovered & { readonly value: JsonObject }) | undefined {
   const start = beginning.indexOf('{')
   const text = start === -1 ? '' : closeJson(beginning.slice(start))
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? { value, text, isCut: !beginning.includes(text) } : undefined
-  } catch {
-    return undefined
-  }
+  const value = tryJson(text)
+  return isObject(value) ? { value, text, isCut: !beginning.includes(text) } : undefined
 }
 
 /** The same value, with ids that are too large for a JavaScript number as texts. */
