@@ -51,7 +51,6 @@ test('of many lines that cannot be read the first five are named', async () => {
   expect(problems.at(-1)).toBe(`995 more lines of "${path}" cannot be read.`)
 })
 
-const job = { id: 'job-a', kind: 'video' }
 const discard = { type: 'discard', key: 'a' } as const
 const release = { type: 'release', key: 'a', reason: 'refused' } as const
 const again = intent('a', { idempotency_key: 'another' })
