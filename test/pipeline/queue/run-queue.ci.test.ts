@@ -102,8 +102,8 @@ const scenarios: readonly Scenario[] = [
     ['hero: fresh (generated)', 'note: new (failed)'],
     1,
   ],
-  ['a request that is refused for a while', [{ ...text, ...busy, times: 3, status: 429 }], heroAndNote, 2],
-  ['a gateway that fails for a while', [{ ...text, ...busy, times: 3, status: 503 }], heroAndNote, 2],
+  ['a request that is refused for a while', [{ ...text, ...busy, times: 2, status: 429 }], heroAndNote, 2],
+  ['a gateway that fails for a while', [{ ...text, ...busy, times: 2, status: 503 }], heroAndNote, 2],
   [keptKey, [{ ...image, times: 2, action: 'reset', at: 'after-headers' }], heroAndNote, 2],
 ]
 
