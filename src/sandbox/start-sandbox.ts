@@ -18,7 +18,8 @@ import { createRequestLog, type RequestRecord } from './request-log.ts'
 import { createResponseStore } from './responses/response-store.ts'
 import { ownRouter } from './routes.ts'
 import type { Sandbox } from './sandbox.ts'
-import { isJobOver, parseJob } from './videos/video-job.ts'
+import { isJobOver } from './videos/job-state.ts'
+import { parseJob } from './videos/video-job.ts'
 
 export type { FaultRule, LatencyProfile, RequestRecord, Sandbox }
 

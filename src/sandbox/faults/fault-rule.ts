@@ -3,7 +3,6 @@ import { UsageError } from '../../errors.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { type FaultAction, type Parameters, faultActionNames, faultPoints } from './actions.ts'
 import { isObject, objectOf } from '../json-value.ts'
-import type { RequestRecord } from '../request-log.ts'
 import { seededRandom } from '../seeded-random.ts'
 
 /** The names of the sandbox's endpoints in fault rules and counts. */
@@ -119,7 +118,11 @@ function problemsOf(rule: unknown): string[] {
 const keptKeys = 10_000
 
 /** The properties of a request that a rule can match. */
-type FaultTarget = Pick<RequestRecord, 'endpoint' | 'model' | 'idempotencyKey'>
+interface FaultTarget {
+  readonly endpoint: EndpointName | undefined
+  readonly model: string | undefined
+  readonly idempotencyKey: string | undefined
+}
 
 export type NamedRule = FaultRule & { readonly id: string }
 

@@ -5,12 +5,8 @@ import { checkImageObject } from '../images/check-images.ts'
 import { numberOf, objectOf, objectsOf, textOf, type JsonObject } from '../json-value.ts'
 import type { Exchange } from '../sandbox.ts'
 import { drawFilm } from './film.ts'
+import { filmSeed, jobStateAt, lookUpFacts, pollHint, startJob } from './job-state.ts'
 import {
-  filmSeed,
-  jobStateAt,
-  lookUpFacts,
-  pollHint,
-  startJob,
   availableFilms,
   filmSeconds,
   filmText,

@@ -8,13 +8,8 @@ import { textOf } from '../json-value.ts'
 import type { Exchange } from '../sandbox.ts'
 import { assertServed, videoModel } from '../sandbox-models.ts'
 import { drawFilm, drawThumbnail } from './film.ts'
+import { filmSeed, jobStateAt, lookUpFacts, pollHint, startJob, videoObject } from './job-state.ts'
 import {
-  filmSeed,
-  jobStateAt,
-  lookUpFacts,
-  pollHint,
-  startJob,
-  videoObject,
   availableFilms,
   filmSeconds,
   filmText,
