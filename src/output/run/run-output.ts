@@ -4,15 +4,22 @@ import { detectProtocol } from '../preview/detect-protocol.ts'
 import { inCi, type Context } from '../../context.ts'
 import { OutputClosed } from '../../errors.ts'
 import type { OutputDocument, OutputEvent } from '../../events/documents.ts'
-import { filesInPlace, type RunDocument, type RunEvent, type RunFile } from '../../events/run-document.ts'
+import {
+  filesInPlace,
+  type RunDocument,
+  type RunEvent,
+  type RunFile,
+  type RunInstance,
+} from '../../events/run-document.ts'
 import type { OwnParts, OwnRenderer } from '../create-output.ts'
+import { breakLine } from '../line-breaks.ts'
 import type { Notices } from '../notices.ts'
 import type { Result } from '../output.ts'
-import { loadResultStyles, type LiveLine, type Screen } from '../screen.ts'
+import { loadResultStyles, type LiveLine, type Screen, type Styles, type Tone } from '../screen.ts'
 import type { Annotate } from '../step-log.ts'
+import { gap, oneLine, tabbedText, tableText, type Column, type Columns } from '../table-cells.ts'
 import { RunBoard } from './board.ts'
-import { planTable } from './plan-table.ts'
-import { instanceLine, rateLine, summaryLines, type RunLine } from './run-lines.ts'
+import { instanceLine, rateLine, summaryLines, words, type RunLine } from './run-lines.ts'
 
 /** How many annotations GitHub shows of a step; the last is for the error of the command. */
 const maxAnnotations = 9
@@ -157,17 +164,13 @@ function isRunEvent(event: OutputEvent): event is RunEvent {
 /** Larger files are not looked at while a run is under way. */
 const maxBytes = 20_000_000
 
-interface ResultPictures {
-  /** Shows a picture above the board, unless an earlier one is still being drawn: then the newest matters more. */
-  show(files: readonly RunFile[]): void
-  settle(): Promise<void>
-}
+type ResultPictures = NonNullable<ReturnType<typeof createResultPictures>>
 
 /**
  * The newest results as pictures above the board; undefined where the terminal shows none. Half blocks, which every
  * terminal can show, would push the lines of a run off the screen.
  */
-function createResultPictures(context: Context, screen: Screen): ResultPictures | undefined {
+function createResultPictures(context: Context, screen: Screen) {
   const { env, cwd } = context
   if (!screen.isLive || inCi(env) || detectProtocol(env) === 'blocks') return undefined
   let drawing: Promise<void> | undefined
@@ -178,7 +181,8 @@ function createResultPictures(context: Context, screen: Screen): ResultPictures 
     if (drawn !== undefined) screen.command(drawn.replace(/\n$/, ''))
   }
   return {
-    show(files) {
+    /** Shows a picture above the board, unless an earlier one is still being drawn: then the newest matters more. */
+    show(files: readonly RunFile[]): void {
       const picture = files.find(
         ({ mime_type: type, bytes }) => type.startsWith('image/') && bytes <= maxBytes,
       )
@@ -187,6 +191,51 @@ function createResultPictures(context: Context, screen: Screen): ResultPictures 
         .catch(() => {})
         .finally(() => (drawing = undefined))
     },
+    /** Ends when the last picture has been written. Never throws. */
     settle: async () => await drawing,
   }
+}
+
+/** An instance name longer than this is cut on a terminal. */
+const maxName = 40
+
+const columnsOfPlan: readonly Column<RunInstance>[] = [
+  { heading: 'STATE', cell: ({ state }) => words(state), tone: toneOf },
+  { heading: 'INSTANCE', cell: ({ instance }) => instance, tone: toneOf, widest: maxName },
+  {
+    heading: 'CREATES',
+    cell: ({ creates }) => (creates === 0 ? '' : String(creates)),
+    tone: toneOf,
+    align: 'right',
+  },
+  { heading: 'OUTPUT', cell: ({ output }) => output, tone: toneOf },
+]
+
+/**
+ * What is not fresh, and why: a line for each instance, and on a terminal its reasons below it. For scripts: state,
+ * instance, creates, output and reasons, separated by tabs. Safe for a terminal; empty if everything is fresh.
+ */
+function planTable(instances: readonly RunInstance[], columns: Columns, styles: Styles): string {
+  const rows = instances.filter(({ state }) => state !== 'fresh')
+  if (columns === undefined) {
+    return tabbedText(rows, ({ state, instance, creates, output, reasons }) => {
+      return [state, instance, creates, output, reasons.join(' ')]
+    })
+  }
+  const below = ({ reasons }: RunInstance, indent: string) => {
+    const start = indent.slice(0, Math.max(gap.length, columns - 20))
+    const room = Math.max(8, columns - start.length)
+    return reasons.flatMap((reason) =>
+      breakLine(oneLine(reason), room).map((part) => styles.dim(start + part)),
+    )
+  }
+  return tableText(rows, columnsOfPlan, { columns, styles, below })
+}
+
+/** What costs, what stands still, and what is free. */
+function toneOf({ state }: RunInstance): Tone {
+  if (state === 'restorable') return 'plain'
+  return state === 'new' || state === 'stale' || state === 'unfetched' || state === 'pending'
+    ? 'accent'
+    : 'warning'
 }
