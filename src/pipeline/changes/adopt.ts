@@ -11,7 +11,7 @@ import { provenanceOf, unknownProvenance, type LockBlock, type OutputFacts } fro
 import { nouns } from '../manifest/manifest-fields.ts'
 import { promptOf, type Instance } from '../manifest/manifest.ts'
 import { failedAsserts } from '../plan/assess.ts'
-import { placeOutputs, possiblePaths } from '../plan/output-places.ts'
+import { placeOutputs, possiblePaths } from '../manifest/output-paths.ts'
 import { matchInstances } from '../plan/plan-run.ts'
 import type { Assessment } from '../plan/project-state.ts'
 import type { ManifestCall } from '../run/project.ts'

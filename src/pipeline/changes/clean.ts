@@ -70,13 +70,10 @@ export async function clean(
   return { items, bytes: items.reduce((sum, { bytes }) => sum + bytes, 0), warnings }
 }
 
-interface Needs {
-  isKeyNeeded(key: string): boolean
-  /** Whether it is an instance whose keys are not known. */
-  isUnknown(instance: string): boolean
-}
+type Needs = ReturnType<typeof needsOf>
 
-function needsOf({ project }: ChangeScope, { assessments }: Plan): Needs {
+/** What a later run may need. */
+function needsOf({ project }: ChangeScope, { assessments }: Plan) {
   const keys = new Set<string>()
   const unknown = new Set<string>()
   for (const { instance, state, keys: own } of assessments.values()) {
@@ -94,8 +91,9 @@ function needsOf({ project }: ChangeScope, { assessments }: Plan): Needs {
     }
   }
   return {
-    isKeyNeeded: (key) => keys.has(key) || project.history.isOpen(key),
-    isUnknown: (instance) => unknown.has(instance) || isOfWaiting(project.manifest, instance),
+    isKeyNeeded: (key: string) => keys.has(key) || project.history.isOpen(key),
+    /** Whether it is an instance whose keys are not known. */
+    isUnknown: (instance: string) => unknown.has(instance) || isOfWaiting(project.manifest, instance),
   }
 }
 

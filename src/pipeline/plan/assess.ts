@@ -2,9 +2,8 @@ import { join } from 'node:path'
 import { mismatchReasons } from '../execute/check-asserts.ts'
 import type { LockBlock, OutputFacts, Result } from '../lock/lock-block.ts'
 import type { FieldValue, Instance } from '../manifest/manifest.ts'
-import { foldedPath } from '../manifest/output-paths.ts'
+import { foldedPath, placeOutputs } from '../manifest/output-paths.ts'
 import { keysOf, type InstanceKeys } from './instance-key.ts'
-import { placeOutputs } from './output-places.ts'
 import {
   checkOutputs,
   findResult,

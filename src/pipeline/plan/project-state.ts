@@ -3,10 +3,9 @@ import type { openAsserts } from '../execute/check-asserts.ts'
 import type { History } from '../journal/history.ts'
 import type { Lock, LockBlock, OutputFacts, Result } from '../lock/lock-block.ts'
 import type { Instance, Manifest } from '../manifest/manifest.ts'
-import { foldedPath } from '../manifest/output-paths.ts'
+import { foldedPath, placeOutputs, possiblePaths } from '../manifest/output-paths.ts'
 import type { Replaced } from '../store/replaced.ts'
 import type { Results } from '../store/results.ts'
-import { placeOutputs, possiblePaths } from './output-places.ts'
 
 /** What an instance is in comparison with lock, files, store and journals. */
 export type State = RunState

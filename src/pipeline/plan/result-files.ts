@@ -7,7 +7,7 @@ import type { OutputFacts, Result } from '../lock/lock-block.ts'
 import type { Instance, Reference } from '../manifest/manifest.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { placeOutput } from '../store/place-output.ts'
-import { placeOutputs, possiblePaths } from './output-places.ts'
+import { placeOutputs, possiblePaths } from '../manifest/output-paths.ts'
 import type { Assessment, State, Upstream, ProjectState } from './project-state.ts'
 
 export interface OutputCheck {

@@ -20,7 +20,7 @@ import {
   type TaskRequest,
   type UpstreamResult,
 } from '../manifest/request-body.ts'
-import { possiblePaths } from '../plan/output-places.ts'
+import { possiblePaths } from '../manifest/output-paths.ts'
 import { upstreamFiles } from '../plan/result-files.ts'
 import type { Assessment, Variant } from '../plan/project-state.ts'
 import { isAnswered } from '../schedule/circuit.ts'
