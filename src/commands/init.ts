@@ -215,7 +215,7 @@ async function keyFacts({ context, settings }: Session, key: KeyAnswer): Promise
 }
 
 /** The last screen: what has been written where, and what to do next. */
-export function report(context: Context, document: InitDocument, isPlan: boolean): string {
+function report(context: Context, document: InitDocument, isPlan: boolean): string {
   const { stdout } = context
   const columns = stdout.isTerminal ? stdout.columns : 80
   const { written, changed, models, profile } = document

@@ -1,9 +1,12 @@
+import { mkdirSync, readFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { resolve, dirname, join } from 'node:path'
+import { stateFolder } from '../../config/paths.ts'
 import type { Context } from '../../context.ts'
 import { AlreadyReported, billedOf, Interrupted, ModelgateError, UsageError } from '../../errors.ts'
 import type { Style } from '../../operations/conversation/conversation.ts'
 import { announce, dropAnswer } from '../../operations/conversation/conversation-session.ts'
+import { openTextFile } from '../../files/text-file.ts'
 import { generateText } from '../../operations/generate-text.ts'
 import { reportError } from '../../output/create-output.ts'
 import type { Output } from '../../output/output.ts'
@@ -21,9 +24,6 @@ import { textOutput } from '../shared/text/text-command.ts'
 import { currentModel, expandHome, runChatCommand, type Chat } from './chat-commands.ts'
 import { openMessageReader } from './message-reader.ts'
 import { readMessage } from './message.ts'
-import { mkdirSync, readFileSync } from 'node:fs'
-import { stateFolder } from '../../config/paths.ts'
-import { openTextFile } from '../../files/text-file.ts'
 
 export interface ChatOptions extends ConversationOptions {
   system?: string
@@ -253,7 +253,7 @@ const kept = 1_000
 const maxCharacters = 10_000
 
 /** Earlier messages, the newest first; none where there are none. */
-export function readChatHistory(context: Context): string[] {
+function readChatHistory(context: Context): string[] {
   const path = pathOf(context)
   if (path === undefined) return []
   try {
@@ -270,7 +270,7 @@ export function readChatHistory(context: Context): string[] {
  * @param added the newest first
  * @param clean takes secrets out
  */
-export async function saveChatHistory(
+async function saveChatHistory(
   context: Context,
   added: readonly string[],
   clean: (text: string) => string,

@@ -261,7 +261,7 @@ function isUnknownResponse({ code, message }: ModelgateError): boolean {
  * Reads the media that kept messages refer to, and puts it back where it was.
  * @throws FileError (exit 10) for a file that is gone or has changed, which is named
  */
-export async function withMedia<Value>(context: FileContext, value: Value): Promise<Value> {
+async function withMedia<Value>(context: FileContext, value: Value): Promise<Value> {
   const references = referencesIn(value)
   if (references.length === 0) return value
   const contents = new Map<string, Buffer>()
