@@ -8,12 +8,10 @@ export interface CommandEntry {
   readonly name: string
   readonly about: string
   /** Loads the module that adds arguments, options and action; undefined for a group of commands. */
-  load?(tools: CommandTools): Promise<Register>
+  load?(tools: CommandTools): Promise<(command: Command, context: Context) => void>
   readonly examples?: readonly Example[]
   readonly commands?: readonly CommandEntry[]
 }
-
-type Register = (command: Command, context: Context) => void
 
 /** All commands, in the order of `--help`. The module of each is loaded when the command is called. */
 export const commandEntries: readonly CommandEntry[] = [

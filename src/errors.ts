@@ -407,19 +407,6 @@ export function asModelgateError(error: unknown, debug: boolean): ModelgateError
   })
 }
 
-/**
- * How a command ends that does several things, some of which have failed: what can still be had outranks what came, and
- * a reason that all have in common is told.
- * @param errors at least one
- * @param count of all things
- */
-export function commonExit(errors: readonly ModelgateError[], count: number): ExitName {
-  const exits = new Set(errors.map(({ exit }) => exit))
-  if (exits.has('running')) return 'running'
-  const [exit = 'partial'] = exits
-  return errors.length === count && exits.size === 1 ? exit : 'partial'
-}
-
 /** Ends the text with a full stop, so that another sentence can follow: messages of gateways often have none. */
 export function asSentence(text: string): string {
   return text.replace(/[.!?]?$/, '.')

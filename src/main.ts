@@ -11,7 +11,10 @@ export { systemContext }
  */
 export async function main(argv: readonly string[], context: Context): Promise<number> {
   try {
-    if (context.stdout.isClosed) throw closedOutput()
+    if (context.stdout.isClosed) {
+      const hint = 'To discard it, write >/dev/null.'
+      throw new FileError('write_failed', 'Standard output is closed: the result would be lost.', { hint })
+    }
     const help = helpPage(argv)
     if (help === undefined) await (await import('./program.ts')).runProgram(argv, context)
     else writeHelp(context, formatPage(help, context.stdout.columns))
@@ -42,10 +45,4 @@ function helpPage([word, ...others]: readonly string[]): HelpPage | undefined {
   const isHelp = (word === '--help' || word === '-h') && others.length === 0
   if (!isHelp || typeof __HELP_PAGE__ === 'undefined') return undefined
   return JSON.parse(__HELP_PAGE__) as HelpPage
-}
-
-function closedOutput(): FileError {
-  return new FileError('write_failed', 'Standard output is closed: the result would be lost.', {
-    hint: 'To discard it, write >/dev/null.',
-  })
 }

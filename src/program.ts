@@ -6,18 +6,9 @@ import {
   refuseMisplaced,
   rememberCommandLine,
 } from './commands/shared/options/common-options.ts'
-import { addExamples, type Example, helpLayout } from './commands/shared/help/help-layout.ts'
+import { addExamples, helpLayout } from './commands/shared/help/help-layout.ts'
 import { hasHelpColours, writeHelp } from './output/help-page.ts'
 import { commandEntries, type CommandEntry } from './command-entries.ts'
-
-const examples: readonly Example[] = [
-  ['modelgate respond --sandbox "hello"', 'try it, nothing configured'],
-  ['modelgate respond -m MODEL "Hello"', 'words as they arrive'],
-  ['git diff | modelgate respond "Review this"', 'piped text, then the prompt'],
-  ['modelgate respond --json "Hi" | jq .usage', 'one JSON document'],
-  ['modelgate image create -o boat.png "A boat"', 'an image, into a file'],
-  ['modelgate video generate -o boat.mp4 "A boat"', 'a video, when it is done'],
-]
 
 /**
  * Parses the words of one call and runs the command they name.
@@ -68,7 +59,14 @@ export function createProgram(context: Context): Command {
     .helpCommand(false)
     .showSuggestionAfterError()
     .enablePositionalOptions()
-  addExamples(program, examples)
+  addExamples(program, [
+    ['modelgate respond --sandbox "hello"', 'try it, nothing configured'],
+    ['modelgate respond -m MODEL "Hello"', 'words as they arrive'],
+    ['git diff | modelgate respond "Review this"', 'piped text, then the prompt'],
+    ['modelgate respond --json "Hi" | jq .usage', 'one JSON document'],
+    ['modelgate image create -o boat.png "A boat"', 'an image, into a file'],
+    ['modelgate video generate -o boat.mp4 "A boat"', 'a video, when it is done'],
+  ])
   addProgramOptions(program)
   addCommands(program, context, commandEntries)
   program.hook('preAction', (_, command) => {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { type Endpoint, flagName } from '../contract/field.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
-import { asModelgateError, commonExit, ModelgateError } from '../errors.ts'
+import { asModelgateError, ModelgateError } from '../errors.ts'
 import type { Inspection, InspectionDocument } from '../events/inspection.ts'
 import { outputVersion } from '../events/version.ts'
 import { shellWord } from '../files/file-error.ts'
@@ -9,7 +9,7 @@ import type { FileFacts } from '../files/inspect-file.ts'
 import { lineOf, type CallFacts, type CallWords } from '../files/calls/call-record.ts'
 import { openCalls } from '../files/calls/read-calls.ts'
 import { readSidecar, type StoredSidecar } from '../files/sidecar.ts'
-import type { Listener, OperationContext } from './operation.ts'
+import { commonExit, type Listener, type OperationContext } from './operation.ts'
 
 export interface InspectRequest {
   readonly paths: readonly string[]

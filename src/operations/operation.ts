@@ -1,5 +1,5 @@
 import type { StreamContext } from '../files/stream-media.ts'
-import { asModelgateError, type ModelgateError } from '../errors.ts'
+import { asModelgateError, type ExitName, type ModelgateError } from '../errors.ts'
 import type { OutputDocument, OutputEvent } from '../events/documents.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { TextReply } from '../gateway/stream-text.ts'
@@ -91,6 +91,19 @@ export async function settle<Document extends OutputDocument>(
     const id = amended.exit === 'usage' || partial === undefined ? undefined : requestIdOf(partial)
     return { kind: 'failed', error: amended.amend({ requestId: id, ...amended.facts }), document: partial }
   }
+}
+
+/**
+ * How a command ends that does several things, some of which have failed: what can still be had outranks what came, and
+ * a reason that all have in common is told.
+ * @param errors at least one
+ * @param count of all things
+ */
+export function commonExit(errors: readonly ModelgateError[], count: number): ExitName {
+  const exits = new Set(errors.map(({ exit }) => exit))
+  if (exits.has('running')) return 'running'
+  const [exit = 'partial'] = exits
+  return errors.length === count && exits.size === 1 ? exit : 'partial'
 }
 
 /** The id of the request that a document came from. */

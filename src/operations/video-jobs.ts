@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { videoOperationEndpoint, videoRemixEndpoint } from '../contract/videos.ts'
 import { isFinal, lastSegment, videoStateOf, type VideoState } from '../contract/video-state.ts'
-import { commonExit, Interrupted, ModelgateError, UsageError, type Billed } from '../errors.ts'
+import { Interrupted, ModelgateError, UsageError, type Billed } from '../errors.ts'
 import type { OutputEvent } from '../events/documents.ts'
 import { formatState, isoTime } from '../events/format-job.ts'
 import { outputVersion } from '../events/version.ts'
@@ -25,7 +25,7 @@ import {
   type NamedJob,
   type WaitLimits,
 } from './jobs.ts'
-import type { Call, Listener, Outcome } from './operation.ts'
+import { commonExit, type Call, type Listener, type Outcome } from './operation.ts'
 import { reportSavedVideos, saveVideos, type SavePlan } from './save-videos.ts'
 import { videoGatewayRequest, type VideoRequest } from './video-request.ts'
 import { VideoRun, jobFailed, recordedJob, type Judgement } from './video-run.ts'
