@@ -45,16 +45,17 @@ export class ImageReply {
   messages = 0
   /** How many bytes of images have come. */
   imageBytes = 0
+  /** Of its messages, without their images. */
+  readonly reader = createMessageReader(
+    { onMessage: (value, _, name = '') => void this.#waiting.push({ value, name }) },
+    maxMessageCharacters,
+  )
 
   readonly #receiver: ImageReceiver
   /** In place of an image, in the text of its message. */
   readonly #mark = randomUUID()
-  readonly #reader = createMessageReader(
-    { onMessage: (value, _, name = '') => void this.#waiting.push({ value, name }) },
-    maxMessageCharacters,
-  )
   readonly #filter = createMediaFilter(Buffer.from(this.#mark), {
-    text: (bytes) => this.#read(() => this.#reader.push(bytes)),
+    text: (bytes) => this.#read(() => this.reader.push(bytes)),
     open: () => this.#openImage(),
   })
   /** Messages that have been parsed and not read. */
@@ -83,26 +84,12 @@ export class ImageReply {
   /** The bytes have ended. @throws ModelgateError `connection_lost` inside a message */
   async end(): Promise<void> {
     await this.#filter.end()
-    await this.#read(() => this.#reader.end())
-  }
-
-  /** Nothing more is expected: `[DONE]` was received. */
-  get done(): boolean {
-    return this.#reader.done
-  }
-
-  get isEventStream(): boolean {
-    return this.#reader.isEventStream
-  }
-
-  /** The characters of an unfinished message, without its images. */
-  get pending(): number {
-    return this.#reader.pending
+    await this.#read(() => this.reader.end())
   }
 
   /** Whether all has come: what may still follow is not waited for long. */
   get complete(): boolean {
-    return this.done || this.#isList || this.images.length >= (this.#receiver.count ?? Infinity)
+    return this.reader.done || this.#isList || this.images.length >= (this.#receiver.count ?? Infinity)
   }
 
   /** The reply broke off: what has come of an image is not whole. @returns the error, with where that is kept */
@@ -172,8 +159,8 @@ export class ImageReply {
 
   /** A string begins. @returns where it goes when it is an image, by its place in the message */
   #openImage(): MediaSink | undefined {
-    if (this.#reader.done) return undefined
-    const { text, name = '' } = this.#reader.unfinished()
+    if (this.reader.done) return undefined
+    const { text, name = '' } = this.reader.unfinished()
     this.#placingCharacters += text.length
     if (this.#placingCharacters > maxPlacingCharacters) return undefined
     const here = `${this.#mark} begins`

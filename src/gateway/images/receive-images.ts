@@ -34,7 +34,8 @@ export async function receiveImages(
     ...(pass === undefined && {
       progress() {
         const before = known
-        const { messages, imageBytes, pending } = album
+        const { messages, imageBytes, reader } = album
+        const { pending } = reader
         known = { messages, imageBytes, pending }
         const text = Math.max(0, pending - before.pending)
         return { completed: messages > before.messages, bytes: imageBytes - before.imageBytes + text }
@@ -55,7 +56,7 @@ export async function receiveImages(
         unreadable = error
       }
       await receiver.flush?.()
-      if (album.done && pass === undefined) break
+      if (album.reader.done && pass === undefined) break
     }
     if (unreadable !== undefined) throw unreadable
     if (!album.complete) await album.end()
@@ -94,7 +95,7 @@ function breaksNothing(error: unknown): boolean {
 
 /** The error for a reply that ended in order without an image. */
 function missing(
-  { images, results, done, isEventStream, messages }: ImageReply,
+  { images, results, messages, reader: { done, isEventStream } }: ImageReply,
   contentType = '',
 ): ModelgateError | undefined {
   if (images.length > 0) return undefined

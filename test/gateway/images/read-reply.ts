@@ -39,7 +39,7 @@ export async function readReply(pieces: Iterable<Uint8Array>, count?: number): P
     images: reader.images,
     results: reader.results,
     usage: album.reported.usage,
-    done: reader.done,
+    done: reader.reader.done,
     error,
   }
 }
