@@ -8,8 +8,8 @@ import { randomHex, type Clock } from '../context.ts'
  * a part between slashes, for a server that decodes the slashes before it resolves the path.
  * @throws UsageError naming what the segment is (`the id of a video`)
  */
-export function pathSegment(text: string, what: string): string {
-  if (!canBeSegment(text)) throw badSegment(JSON.stringify(text), what)
+export function pathSegment(text: string, what: string, shown = JSON.stringify(text)): string {
+  if (!canBeSegment(text)) throw new UsageError(`${shown} cannot be ${what}.`, { code: 'invalid_request' })
   return encodeURIComponent(text)
 }
 
@@ -18,9 +18,7 @@ export function pathSegment(text: string, what: string): string {
  * @throws UsageError naming the flag
  */
 export function modelSegment(model: string): string {
-  const bare = bareModel(model)
-  if (!canBeSegment(bare)) throw badSegment(`-m ${JSON.stringify(model)}`, 'the model')
-  return encodeURIComponent(bare)
+  return pathSegment(bareModel(model), 'the model', `-m ${JSON.stringify(model)}`)
 }
 
 /** The model as used in paths; the gateway's own lists prefix it with `models/`. */
@@ -31,10 +29,6 @@ export function bareModel(model: string): string {
 function canBeSegment(text: string): boolean {
   if (text === '' || /[\u0000-\u001f\u007f]/.test(text) || !text.isWellFormed()) return false
   return !text.split(/[\\/]/).some((part) => /^(\.|%2e){1,2}$/i.test(part))
-}
-
-function badSegment(text: string, what: string): UsageError {
-  return new UsageError(`${text} cannot be ${what}.`, { code: 'invalid_request' })
 }
 
 /** Where a gateway is; the content-generation style may have a root of its own. */

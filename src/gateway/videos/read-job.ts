@@ -77,7 +77,7 @@ function identify(value: JsonObject, job: JsonObject, asked: AskedJob): Pick<Job
   const id = videoIdIn(job)
   const isVideo = id !== undefined && (asked.kind === 'video' || job['object'] === 'video')
   if (name !== undefined && name.trim() !== '' && !isVideo) {
-    checkOperationName(name)
+    checkSent('operation name', () => operationPath(name))
     return { id: name, kind: 'operation' }
   }
   if (id !== undefined) return newVideo(id)
@@ -92,21 +92,20 @@ function identify(value: JsonObject, job: JsonObject, asked: AskedJob): Pick<Job
   })
 }
 
-/** @throws ContractError for an id that cannot be asked for: the job is paid for all the same */
 function newVideo(id: string): Pick<JobReport, 'id' | 'kind'> {
+  checkSent('video id', () => pathSegment(id, 'the id of a video'))
+  return { id, kind: 'video' }
+}
+
+/** @throws ContractError for what the gateway sent and cannot be asked for: the job is paid for all the same */
+function checkSent(what: string, check: () => unknown): void {
   try {
-    pathSegment(id, 'the id of a video')
+    check()
   } catch (cause) {
     if (!(cause instanceof UsageError)) throw cause
-    throw new ContractError(
-      'reply_not_understood',
-      `The gateway sent an invalid video id: ${cause.message}`,
-      {
-        cause,
-      },
-    )
+    const message = `The gateway sent an invalid ${what}: ${cause.message}`
+    throw new ContractError('reply_not_understood', message, { cause })
   }
-  return { id, kind: 'video' }
 }
 
 /** An object without an id may be an error, or not a job at all. @throws GenerationError, ContractError */
@@ -227,20 +226,6 @@ export function operationPath(name: string): string {
     })
   }
   return `/v1beta/${segments.map((segment) => pathSegment(segment, 'a part of the name of an operation')).join('/')}`
-}
-
-/**
- * The same check for a name that the gateway sent.
- * @throws ContractError `reply_not_understood`
- */
-function checkOperationName(name: string): void {
-  try {
-    operationPath(name)
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error
-    const message = `The gateway sent an invalid operation name: ${error.message}`
-    throw new ContractError('reply_not_understood', message, { cause: error })
-  }
 }
 
 /** The model in a name such as `models/<model>/operations/<id>`. */
