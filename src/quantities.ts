@@ -32,3 +32,8 @@ export function firstFew(names: readonly string[], most: number): string {
   const shown = names.slice(0, most).join(', ')
   return names.length > most ? `${shown} and ${names.length - most} more` : shown
 }
+
+/** `1,234,567`; fractions as they are. */
+export function grouped(value: number): string {
+  return String(value).replace(/\B(?=(?:\d{3})+(?!\d)(?<!\.\d*))/g, ',')
+}

@@ -1,3 +1,5 @@
+import { grouped } from '../quantities.ts'
+
 /** The sizes that a model takes, where it takes more than a list of them. All lengths are in pixels. */
 export interface SizeRule {
   /** Both edges are multiples of it. */
@@ -46,9 +48,4 @@ const clauses = {
 
 function formText(words: readonly string[]): string {
   return [...words, 'WIDTHxHEIGHT'].join(' or ')
-}
-
-/** 8294400 is `8,294,400`. */
-function grouped(count: number): string {
-  return String(count).replace(/\B(?=(\d{3})+$)/g, ',')
 }

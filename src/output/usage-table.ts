@@ -1,5 +1,6 @@
 import { amountOf, shownAmount } from '../cost/amount.ts'
 import type { UsageDocument, UsageSums } from '../events/usage-sums.ts'
+import { grouped } from '../quantities.ts'
 import { tabbedText, tableText, type Column } from './table-cells.ts'
 
 const headings = { model: 'MODEL', command: 'COMMAND', day: 'DAY' } as const
@@ -106,9 +107,4 @@ function reasonsText(reasons: readonly string[]): string {
 
 function calls(count: number): string {
   return count === 1 ? '1 call' : `${grouped(count)} calls`
-}
-
-/** `1,234,567`; fractions as they are. */
-function grouped(value: number): string {
-  return String(value).replace(/\B(?=(?:\d{3})+(?!\d)(?<!\.\d*))/g, ',')
 }
