@@ -2,30 +2,16 @@ import type { FileContext } from '../context.ts'
 import type { SavedFile } from '../events/text.ts'
 import { openAtomicFile, type WriteOptions, type WrittenFile } from './atomic-file.ts'
 
-/** A text file that appears complete or not at all. */
-export interface TextFile {
-  /** The path as given. */
-  readonly path: string
-  /** Buffers the text; there is no need to await `flush` after each call. */
-  write(text: string): void
-  /** Writes the buffer once there is enough text, to a pipe at once, and waits for a slow disk. */
-  flush(): Promise<void>
-  commit(): Promise<SavedFile & Pick<WrittenFile, 'rescued'>>
-  discard(): Promise<void>
-}
+export type TextFile = Awaited<ReturnType<typeof openTextFile>>
 
 // The file is invisible until it is complete, so small writes would only cost time.
 const flushLength = 65_536
 
 /**
- * Opens a file for text, encoded as UTF-8.
+ * Opens a file for text, encoded as UTF-8, that appears complete or not at all.
  * @throws as `openAtomicFile` does
  */
-export async function openTextFile(
-  context: FileContext,
-  path: string,
-  options: WriteOptions,
-): Promise<TextFile> {
+export async function openTextFile(context: FileContext, path: string, options: WriteOptions) {
   const file = await openAtomicFile(context, path, options)
   let gathered = ''
 
@@ -38,14 +24,17 @@ export async function openTextFile(
   }
 
   return {
+    /** As given. */
     path,
-    write(text) {
+    /** Buffers the text; there is no need to await `flush` after each call. */
+    write(text: string): void {
       gathered += text
     },
-    async flush() {
+    /** Writes the buffer once there is enough text, to a pipe at once, and waits for a slow disk. */
+    async flush(): Promise<void> {
       if (file.isDirect || gathered.length >= flushLength) await writeGathered(false)
     },
-    async commit() {
+    async commit(): Promise<SavedFile & Pick<WrittenFile, 'rescued'>> {
       await writeGathered(true)
       return { ...(await file.commit()), mime_type: 'text/plain' }
     },

@@ -20,17 +20,15 @@ export interface FilePart {
   open(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 }
 
-/** A body of known length, its file parts read while it is sent. */
-interface MultipartBody {
-  readonly body: RequestBody
-  readonly contentType: string
-}
-
 /**
- * A `multipart/form-data` body (RFC 7578) with its parts in the given order. Every attempt sends the same bytes.
+ * A `multipart/form-data` body (RFC 7578) of known length with its parts in the given order, of which files are read while it is
+ * sent. Every attempt sends the same bytes.
  * @returns a body whose chunks throw FileError `source_changed` when a file does not have the given size
  */
-export function multipartBody(parts: readonly (FieldPart | FilePart)[]): MultipartBody {
+export function multipartBody(parts: readonly (FieldPart | FilePart)[]): {
+  readonly body: RequestBody
+  readonly contentType: string
+} {
   const boundary = `modelgate-${randomBytes(18).toString('hex')}`
   const end = Buffer.from(`--${boundary}--\r\n`)
   const heads = parts.map((part) => Buffer.from(`--${boundary}\r\n${headOf(part)}\r\n\r\n`))

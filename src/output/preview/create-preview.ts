@@ -1,18 +1,6 @@
 import { inCi, type Context } from '../../context.ts'
 import type { PreviewMode } from './detect-protocol.ts'
 
-/** Shows pictures on the terminal. */
-export interface Preview {
-  /** Never throws. A picture that cannot be shown is skipped; the first one is reported. */
-  show(image: PreviewImage): Promise<void>
-}
-
-interface PreviewImage {
-  readonly bytes: Uint8Array
-  /** One line below the picture. */
-  readonly caption?: string
-}
-
 /**
  * Shows pictures on standard error, if that is a terminal and not a CI runner's log; undefined otherwise. `auto` also
  * needs cursor control, which `TERM=dumb` lacks.
@@ -22,7 +10,7 @@ export function createPreview(
   context: Context,
   mode: PreviewMode,
   notice = (message: string): void => void context.stderr.write(`${message}\n`),
-): Preview | undefined {
+) {
   if (mode === 'off' || !context.stderr.isTerminal || inCi(context.env)) return undefined
   if (mode === 'auto' && context.env.TERM === 'dumb') return undefined
   let isReported = false
@@ -31,7 +19,11 @@ export function createPreview(
     isReported = true
   }
   return {
-    async show({ bytes, caption }) {
+    /**
+     * Never throws. A picture that cannot be shown is skipped; the first one is reported.
+     * @param caption one line below the picture
+     */
+    async show({ bytes, caption }: { readonly bytes: Uint8Array; readonly caption?: string }): Promise<void> {
       try {
         const { drawPicture } = await import('./protocols.ts')
         const picture = await drawPicture(context, mode, bytes, skip)
