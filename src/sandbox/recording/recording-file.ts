@@ -7,7 +7,7 @@ import type { FileContext } from '../../context.ts'
 import { extensionOf } from '../../files/media-type.ts'
 import { openAtomicFile } from '../../files/atomic-file.ts'
 import { makeFolder } from '../../files/write-target.ts'
-import { isDeeperThan, maxJsonDepth } from '../../json.ts'
+import { isDeeperThan, maxJsonDepth, objectOf } from '../../json.ts'
 import { requestSchema } from './recorded-request.ts'
 
 /** The folder beside the recordings for bodies that are binary or large, each named by its SHA-256. */
@@ -111,7 +111,9 @@ export async function readRecording(folder: string, name: string): Promise<Recor
   if (found.size > maxRecordingBytes) throw damaged(`is larger than ${maxRecordingBytes} bytes.`)
   let value: unknown
   try {
-    value = JSON.parse((await readFile(path, 'utf8')).replace(/^\ufeff/, ''))
+    const text = (await readFile(path, 'utf8')).replace(/^\ufeff/, '')
+    // Numbers of a reply come back as they were written; a request is compared.
+    value = { ...objectOf(parseExactly(text)), request: objectOf(JSON.parse(text))['request'] }
   } catch {
     throw damaged('is not valid JSON.')
   }
@@ -121,6 +123,18 @@ export async function readRecording(folder: string, name: string): Promise<Recor
   const [issue] = issues
   throw damaged(
     `is not a recording: ${v.getDotPath(issue) ?? 'it'}: ${issue.message.replace(/ but received .*/s, '')}.`,
+  )
+}
+
+/** Newer than TypeScript's library: numbers as they were written. */
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): object }
+type Reviver = (name: string, value: unknown, context: { readonly source?: string }) => unknown
+const parseWith = JSON.parse as (text: string, reviver: Reviver) => unknown
+
+/** Parses JSON; a number that JavaScript would write differently (`1.0`) stays as it is. */
+function parseExactly(text: string): unknown {
+  return parseWith(text, (_, value, { source }) =>
+    typeof value === 'number' && source !== undefined && String(value) !== source ? rawJSON(source) : value,
   )
 }
 

@@ -164,6 +164,12 @@ const itemKinds: Kinds = {
   mcp_call: remoteCall,
   mcp_list_tools: ['server_label', 'tools'],
   mcp_approval_request: ['id', ...remoteCall],
+  // What the sandbox never calls, and other gateways do.
+  shell_call: ['call_id', 'action'],
+  shell_call_output: ['call_id', 'output'],
+  apply_patch_call: ['call_id'],
+  apply_patch_call_output: ['call_id', 'status'],
+  compaction: ['encrypted_content'],
 }
 
 /** The kinds of tools, without the date that some of their names end with. */
@@ -180,6 +186,12 @@ const toolKinds: Kinds = {
   computer_use_preview: ['display_width', 'display_height', 'environment'],
   local_shell: [],
   mcp: ['server_label'],
+  // Accepted, and never called by the sandbox.
+  shell: [],
+  apply_patch: [],
+  namespace: ['name'],
+  tool_search: [],
+  programmatic_tool_calling: [],
 }
 
 /** The kinds of formats of the answer. */

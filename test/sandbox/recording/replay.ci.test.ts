@@ -102,6 +102,12 @@ test('what a person writes by hand is enough', async () => {
   expect(text).toBe('data: {"a":1.5}\n\nevent: x\ndata: {}\n\ndata: [DONE]\n\n')
 })
 
+test('numbers of a reply are what the gateway wrote', async () => {
+  const written = JSON.stringify(recording()).replace('{"n":1}', '{"n":1.0,"id":9007199254740993}')
+  const { text } = await call(await replayer(folderOf(written)), responses, { input: 'Hi', model: 'm' })
+  expect(text).toBe('{"n":1.0,"id":9007199254740993}')
+})
+
 test('the example of the documentation is a recording', async () => {
   const document = readFileSync(new URL('../../../docs/recordings.md', import.meta.url), 'utf8')
   const [, example = ''] = /```json\n([^]*?)```/.exec(document) ?? []

@@ -38,6 +38,7 @@ const accepted: readonly (readonly [what: string, input: Json])[] = [
   ],
   ['an earlier refusal', [{ role: 'assistant', content: [{ type: 'refusal', refusal: 'no' }] }]],
   ['a call with its output', [call, { type: 'function_call_output', call_id: 'call_1', output: '1' }]],
+  ['what another gateway has compacted', [{ type: 'compaction', encrypted_content: 'AAAA' }]],
   ['fields that are not known', [{ role: 'user', content: 'hi', phase: 'final_answer' }]],
 ]
 
@@ -83,6 +84,12 @@ const refused: readonly (readonly [param: string, code: string | null, input: Js
   ['input', null, [call, { type: 'custom_tool_call_output', call_id: 'call_1', output: '1' }]],
   ['input', null, [call, { role: 'user', content: 'and?' }]],
 ]
+
+test('tools that the sandbox never calls are accepted', async () => {
+  const tools = [{ type: 'shell' }, { type: 'apply_patch' }]
+  const { status, json } = await respond(await runningSandbox(), 'hi', { tools })
+  expect([status, json.output.map(({ type }: Json) => type)]).toEqual([200, ['message']])
+})
 
 test.for(refused)('%s is %s in %j', async ([param, code, input]) => {
   const sandbox = await runningSandbox()
