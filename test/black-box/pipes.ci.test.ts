@@ -50,7 +50,7 @@ test('3 MB arrive whole through a slow pipe', async () => {
   expect(bytes.equals(Buffer.from(line.repeat(30_000)))).toBe(true)
 })
 
-const megabytes = amount({ quick: 10, ci: 10, full: 100 })
+const megabytes = amount(10, 100)
 
 test(`${megabytes} MB of standard input reach a gateway that takes them`, async () => {
   let received = 0

@@ -6,9 +6,9 @@ import { killAt, rehearse, scenes } from './kill-scenes.ts'
 import { amount, sample, seedOf } from '../support/sample.ts'
 
 /** How many kills at random each scene gets, besides those at every named step. */
-const kills = amount({ quick: 0, ci: 2, full: 20 })
+const kills = amount(2, 20)
 
-const some = sample(scenes, { quick: 0, ci: 2 }, ({ name }) => name)
+const some = sample(scenes, 2, ({ name }) => name)
 
 test.each(some)(
   '$name: killed at every step and at random, no harm is done, and the next call completes it',

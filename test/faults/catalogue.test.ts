@@ -1,21 +1,16 @@
 import { expect, test } from 'vitest'
 import { calls, isReport, type Call } from './calls.ts'
 import { canMakeCertificates } from '../support/certificate.ts'
-import { depth, sample } from '../support/sample.ts'
+import { sample } from '../support/sample.ts'
 import { performCall, type CallEnd, type Trouble } from './perform-call.ts'
 import { casesOf, exitOf, onePerRole, type FaultCase } from './row.ts'
 import { faultRows } from './rows.ts'
 
 const single = triedHere(calls.filter((call) => !isReport(call)))
-/** Each row once in quick, each of its variants in CI. */
-const cases = sample(
-  single,
-  { quick: 1, ci: 1 },
-  nameOf,
-  depth === 'quick' ? ({ row }) => row : ({ variant }) => variant,
-)
+/** Each row once. */
+const cases = sample(single, 1, nameOf, ({ row }) => row)
 /** Of those that see the same in another way. */
-const some = { quick: 0.03, ci: 0.1 }
+const some = 0.03
 
 const perform = ({ variant, call, exchange }: FaultCase, more: readonly string[] = []) => {
   const trouble: Trouble = {

@@ -73,7 +73,7 @@ describe('broken bytes', () => {
 
   test('any number of broken PNGs leaves the decoder whole', async () => {
     const bytes = await encodePng(slope(8, 8))
-    for (let count = amount({ quick: 500, ci: 5_000, full: 5_000 }); count > 0; count--) {
+    for (let count = amount(500, 5_000); count > 0; count--) {
       await decodeImage(bytes.subarray(0, 50), 'image/png').catch(() => {})
     }
     expect((await decodeImage(bytes, 'image/png')).width).toBe(8)

@@ -5,7 +5,7 @@ import { fuzz, replayCorpus } from './target.ts'
 
 /** Of each target so many at full depth. */
 const runs = { trivial: 100_000, cheap: 20_000, moderate: 2_000, dear: 500 }
-const share = amount({ quick: 0.03, ci: 0.1, full: 1 })
+const share = amount(0.03, 1)
 
 test.for(allTargets)('$name: $promises', { timeout: 600_000 }, async (target) => {
   await expect(replayCorpus(target)).resolves.toBeUndefined()

@@ -8,7 +8,7 @@ export async function atPoints(
 ): Promise<void> {
   const all = Array.from({ length: count }, (_, at) => at + 1)
   await atEach(
-    sample(all, { quick: 0, ci: 4 }, (point) => `${name}, ${point}`),
+    sample(all, 4, (point) => `${name}, ${point}`),
     killAt,
   )
 }

@@ -5,7 +5,7 @@ import { runningSandbox } from '../support/running-sandbox.ts'
 import { crashProject, signalAfter, type CrashProject } from './crash-project.ts'
 import { amount } from '../support/sample.ts'
 
-const kills = amount({ quick: 0, ci: 6, full: 300 })
+const kills = amount(6, 300)
 
 const pictures = 60
 const videos = 4

@@ -122,7 +122,7 @@ const spelt = cases.flatMap((one) =>
 const nameOf = ({ commands, mode, failure, spelling }: (typeof spelt)[number]) =>
   [...commands, mode, failure, spelling].join()
 
-test.each(sample(spelt, { quick: 0.02, ci: 0.05 }, nameOf))(
+test.each(sample(spelt, 0.02, nameOf))(
   '$commands $mode of a gateway that gives back the key: $failure, $spelling',
   async ({ commands, mode, failure, at, spelling, index }) => {
     const key = canaryKey()

@@ -12,7 +12,7 @@ import { longChat } from './long-chat.ts'
 import { mixedCalls, mixedFaults } from './mixed-calls.ts'
 import { textStyles, type StyleName } from './text-styles.ts'
 
-const calls = amount({ quick: 0, ci: 1_500, full: 10_000 })
+const calls = amount(1_500, 10_000)
 
 /** Of this process: handles that stay open, by kind, and files. */
 function held() {

@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto'
 
-/** How much of what is exhaustive is tried: by `npm test`, by `.ci/run`, by `npm run test:long`. */
-type Depth = 'quick' | 'ci' | 'full'
-
 // `vitest.config.ts` sets both for its projects.
-const { TEST_DEPTH = 'quick', TEST_SEED } = process.env
-export const depth = TEST_DEPTH as Depth
+const { TEST_DEPTH = 'sample', TEST_SEED } = process.env
+/** Whether all of what is exhaustive is tried, as by `npm run test:long`, or a sample of it. */
+export const isWhole = TEST_DEPTH === 'full'
 /** The same for a month: what fails for one fails for all, and the next month tries something else. */
 export const seed = TEST_SEED ?? new Date().toISOString().slice(0, 7)
 
@@ -15,22 +13,21 @@ export function seedOf(name: string): number {
 }
 
 /** How many at this depth. */
-export const amount = (of: Readonly<Record<Depth, number>>): number => of[depth]
+export const amount = (some: number, all: number): number => (isWhole ? all : some)
 
 /**
  * Some of the items, in their order; at full depth all of them. A hash of the seed and the name of each decides, so that one
  * more does not move the others.
- * @param of a share, below 1, or how many
+ * @param wanted a share, below 1, or how many
  * @param groupOf so many of each group, rather than of all
  */
 export function sample<Item>(
   items: readonly Item[],
-  of: { readonly quick: number; readonly ci: number },
+  wanted: number,
   nameOf: (item: Item) => string = String,
   groupOf: (item: Item) => unknown = () => '',
 ): readonly Item[] {
-  if (depth === 'full') return items
-  const wanted = of[depth]
+  if (isWhole) return items
   const ranked = items.map((item) => ({ item, rank: seedOf(nameOf(item)) }))
   if (wanted < 1) return ranked.filter(({ rank }) => rank < wanted * 2 ** 32).map(({ item }) => item)
   const groups = Map.groupBy(ranked, ({ item }) => groupOf(item))
@@ -41,8 +38,8 @@ export function sample<Item>(
   return ranked.filter((one) => isChosen.has(one)).map(({ item }) => item)
 }
 
-/** Of a property, for `fc.assert`: a tenth of its runs in quick, a third in CI, but not fewer than five. */
+/** Of a property, for `fc.assert`: a tenth of its runs, but not fewer than five, or all. */
 export function runs(all: number): { readonly numRuns: number; readonly seed: number } {
-  const share = Math.ceil(all * amount({ quick: 0.1, ci: 0.3, full: 1 }))
+  const share = Math.ceil(all * amount(0.1, 1))
   return { numRuns: Math.min(all, Math.max(5, share)), seed: seedOf('properties') | 0 }
 }

@@ -8,7 +8,7 @@ const budget = { all: 1_400, file: 65 }
 /**
  * Says at what depth and with which seed tests run, and repeats it with each failure. In CI it says when the quick tests
  * take more processor time than their budget, and fails them when they take twice as much.
- * @param variablesOf of a project: `TEST_DEPTH=quick TEST_SEED=2026-11`
+ * @param variablesOf of a project: `TEST_DEPTH=sample TEST_SEED=2026-11`
  */
 export function suiteReporter(variablesOf: (project: string) => string): Reporter {
   const isCi = process.env['CI'] !== undefined

@@ -5,7 +5,7 @@ import { testTorture, type ChooseFaults } from './torture.ts'
 import { testWorkerTorture } from './worker-torture.ts'
 
 const someOfEach: ChooseFaults = (faults, call) =>
-  sample(faults, { quick: 0, ci: 4 }, (fault) => `${call}, ${JSON.stringify(fault)}`)
+  sample(faults, 4, (fault) => `${call}, ${JSON.stringify(fault)}`)
 
 testTorture([...calls, ...ownCalls], someOfEach)
 // What the steps of these have in common is tried above.

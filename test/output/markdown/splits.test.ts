@@ -7,7 +7,7 @@ import { sample } from '../../support/sample.ts'
 /** Whether a text gives the same bytes, wherever it is cut. */
 async function isSameCut(text: string, options: RenderOptions): Promise<boolean> {
   const whole = await rendered([text], options)
-  const splits = sample([...everySplit(text)], { quick: 0.1, ci: 0.3 }, (pieces) => pieces.join('|'))
+  const splits = sample([...everySplit(text)], 0.1, (pieces) => pieces.join('|'))
   for (const pieces of [text.split(''), ...splits]) {
     if ((await rendered(pieces, options)) !== whole) return false
   }
@@ -16,7 +16,7 @@ async function isSameCut(text: string, options: RenderOptions): Promise<boolean>
 
 test('examples of CommonMark give the same bytes, wherever they are cut', async () => {
   const others: string[] = []
-  const some = sample(commonmark, { quick: 0.2, ci: 0.5 }, ({ markdown }) => markdown)
+  const some = sample(commonmark, 0.2, ({ markdown }) => markdown)
   for (const { markdown } of some) {
     if (!(await isSameCut(markdown, { columns: 30 }))) others.push(markdown)
   }

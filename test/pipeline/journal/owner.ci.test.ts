@@ -208,7 +208,7 @@ test.each(['/proc/sys/kernel/random/boot_id', '/proc/self/ns/pid'])(
 )
 
 /** How often they race. */
-const rounds = amount({ quick: 0, ci: 8, full: 25 })
+const rounds = amount(8, 25)
 
 test('of those that race for what a dead one has left, exactly one becomes the owner', async () => {
   const project = sampleProject()

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { queueServers, type QueueServer } from '../../support/queue-servers.ts'
-import { depth, sample } from '../../support/sample.ts'
+import { isWhole, sample } from '../../support/sample.ts'
 import { haltAt, manifests, type Halted, type Kind } from './frozen-worker.ts'
 
 /** The steps before which a killed worker leaves an unknown outcome. */
@@ -27,8 +27,8 @@ describe.each(queueServers)('on $name', ({ name, isThere, needs, start }) => {
 
   const haltEverywhere = async (kind: Kind, isKilled: boolean) => {
     const nameOf = (step: number) => `${name}, ${kind}, ${isKilled}, ${step}`
-    const some = sample(allSteps.slice(0, least), { quick: 0, ci: 1 }, nameOf)
-    const steps = depth === 'full' ? [...allSteps] : [...some]
+    const some = sample(allSteps.slice(0, least), 1, nameOf)
+    const steps = isWhole ? [...allSteps] : [...some]
     const all: Halted[] = []
     while (steps.length > 0) {
       const next = steps.splice(0, 4)
@@ -36,7 +36,7 @@ describe.each(queueServers)('on $name', ({ name, isThere, needs, start }) => {
       all.push(...halted.filter((one) => one !== undefined))
       if (halted.includes(undefined)) break
     }
-    expect(all.length).toBeGreaterThanOrEqual(depth === 'full' ? least : some.length)
+    expect(all.length).toBeGreaterThanOrEqual(isWhole ? least : some.length)
     return all
   }
 
@@ -55,7 +55,7 @@ describe.each(queueServers)('on $name', ({ name, isThere, needs, start }) => {
       expect(all.filter(({ created }) => created > 1)).toEqual([])
       // Between the intent and what the gateway has answered nobody knows.
       const unknown = all.flatMap(({ step, exits }) => (exits[1] === 'ok' ? [] : step))
-      const expected = depth === 'full' ? unknownAt[kind] : unknown
+      const expected = isWhole ? unknownAt[kind] : unknown
       expect(unknown).toEqual(expected)
       expect(unknownAt[kind]).toEqual(expect.arrayContaining(unknown))
     },

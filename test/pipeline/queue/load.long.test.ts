@@ -5,17 +5,17 @@ import { queueServers } from '../../support/queue-servers.ts'
 import { amount } from '../../support/sample.ts'
 import { expectAllDone, loadScene, runWithKill } from './load-scene.ts'
 
-const jobs = amount({ quick: 0, ci: 20, full: 2_000 })
-const workers = amount({ quick: 0, ci: 3, full: 8 })
-const killEveryS = amount({ quick: 0, ci: 1, full: 10 })
+const jobs = amount(20, 2_000)
+const workers = amount(3, 8)
+const killEveryS = amount(1, 10)
 /** In CI one, with few jobs at once: else all would be done before. */
-const mostKills = amount({ quick: 0, ci: 1, full: Infinity })
-const concurrency = amount({ quick: 0, ci: 3, full: 64 })
+const mostKills = amount(1, Infinity)
+const concurrency = amount(3, 64)
 /** Between two events of a stream, in milliseconds: a text takes about seventy of them. */
 const latency = 100
 /** `--rate` of each lane, in requests a second: fewer than the workers could send. */
 const rate = 10
-const ratedJobs = amount({ quick: 0, ci: 20, full: 200 })
+const ratedJobs = amount(20, 200)
 const hour = 3_600_000
 
 const textEndpoints = ['generate-content', 'responses'] as const

@@ -22,7 +22,7 @@ const failures: readonly Failure[] = ['none', 'failed', 'refused', 'urls']
 
 const cases = sample(
   Object.keys(spellings).flatMap((spelling) => failures.map((failure) => [spelling, failure] as const)),
-  { quick: 1, ci: 1 },
+  1,
   String,
   ([spelling]) => spelling,
 )
