@@ -38,6 +38,6 @@ test('a text request loads few files, since each takes time', () => {
 })
 
 test('the code of previews is loaded only to show one on a terminal', () => {
-  expect([...needs.keys()]).toContainEqual(expect.stringMatching(/^drawing-/))
-  expect([...needs.values()].flat().filter((name) => name.startsWith('drawing-'))).toEqual([])
+  expect([...needs.keys()]).toContainEqual(expect.stringMatching(/^protocols-/))
+  expect([...needs.values()].flat().filter((name) => name.startsWith('protocols-'))).toEqual([])
 })

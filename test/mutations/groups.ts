@@ -121,7 +121,7 @@ export const groups: readonly Group[] = [
     name: 'budget',
     units: [
       unit(['operations/spending'], ['operations/spending']),
-      unit(['operations/spending-limits'], ['operations/spending-limits']),
+      unit(['operations/spending-limits'], ['program/spending']),
       unit(['files/calls/call-book', 'files/calls/count-creations'], ['files/calls/call-book']),
       unit(['cost/amount', 'cost/estimate', 'cost/prices'], ['cost/amount', 'cost/estimate']),
     ],

@@ -217,7 +217,7 @@ export const localSide: readonly FaultRow[] = [
     fault: 'two processes with the same output',
     happens: 'one wins wholly, the other says that the file exists',
     tried: [],
-    note: 'test/files/save-new-file.test.ts; test/crashes/at-once.long.test.ts',
+    note: 'test/crashes/at-once.long.test.ts',
   },
   {
     id: 'G16',
