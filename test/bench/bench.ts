@@ -47,9 +47,11 @@ await withWorkbench(async (workbench) => {
     const measurements: Measurement[] = []
     for (const measure of group) measurements.push(...(await measure(workbench)))
     sections.push([name, measurements])
+    // A whole run takes more than half an hour: what has been measured is shown.
+    console.log(tableOf(measurements))
   }
   const all = sections.flatMap(([, measurements]) => measurements)
-  console.log([tableOf(all), ...workbench.skipped].join('\n'))
+  console.log(workbench.skipped.join('\n'))
   if (values.json !== undefined) {
     const { skipped } = workbench
     writeFileSync(values.json, `${JSON.stringify({ ...facts, skipped, measurements: all }, undefined, 2)}\n`)
