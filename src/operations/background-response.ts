@@ -92,7 +92,7 @@ export async function startBackground(
 export interface WaitForResponsePlan extends TextPlan, WaitLimits {
   /** Whether the answer is streamed; else it is fetched when it is complete. */
   readonly streamed: boolean
-  /** The stream goes on behind the event with this number; -1 for all of it. */
+  /** The stream continues after the event with this number; -1 for all of it. */
   readonly after: number
   readonly warnings: readonly string[]
   /** The schema that the answer must match. */

@@ -232,7 +232,7 @@ function planTable(instances: readonly RunInstance[], columns: Columns, styles: 
   return tableText(rows, columnsOfPlan, { columns, styles, below })
 }
 
-/** What costs, what stands still, and what is free. */
+/** What a change costs, what is blocked, and what is free. */
 function toneOf({ state }: RunInstance): Tone {
   if (state === 'restorable') return 'plain'
   return state === 'new' || state === 'stale' || state === 'unfetched' || state === 'pending'

@@ -28,7 +28,7 @@ import { checkPlace } from '../store/place-output.ts'
 import type { TaskResult } from '../store/results.ts'
 import type { Executor, MadeResult, MadeVariant, Request, Run, RunCall } from './run-call.ts'
 
-/** Makes a candidate, or goes on with it. Never throws: each instance tells its own failure. */
+/** Makes a candidate, or resumes it. Never throws: each instance tells its own failure. */
 export function makeVariant(run: Run, assessment: Assessment, variant: Variant): Promise<MadeVariant> {
   const { variants } = run
   const known = variants.get(variant.key)
@@ -45,7 +45,7 @@ export function makeVariant(run: Run, assessment: Assessment, variant: Variant):
 const nothing: MadeVariant = { made: null, error: null, created: 0, cost: null, took_s: null }
 
 /**
- * Makes a request, or goes on with it, here or by a worker, and stores the result and its record: its intent is in the journal
+ * Makes a request, or resumes it, here or by a worker, and stores the result and its record: its intent is in the journal
  * before it is sent. Thousands may wait here for their turn: what is needed only then is made only then.
  */
 async function make(

@@ -62,7 +62,7 @@ const placeFlags = ({ output, force }: CommonOptions) => [
 ]
 
 /**
- * The command that goes on waiting for jobs, ready to paste, with the flags that it needs to do the same. A job on
+ * The command that continues to wait for jobs, ready to paste, with the flags that it needs to do the same. A job on
  * record knows where its result goes, if this command started it.
  * @param names of those on record
  * @param isStart whether this command starts the job
@@ -76,7 +76,7 @@ export function resumeCommand(
   const { json, output, allowPrivateUrls, acceptMismatch } = options
   // A text that has been printed is not printed again, unless it is only useful whole: in a file, or as one document.
   const isWhole = json === true || (output !== undefined && output !== '-')
-  /** @param after the number of the event behind which the stream of a response goes on */
+  /** @param after the number of the event after which the stream of a response continues */
   return (given: string | readonly string[], after?: number): NextCommand => {
     const ids = [given].flat()
     const isRecorded = ids.every((id) => names.has(id))
