@@ -55,7 +55,9 @@ describe.each(queueServers)('on $name', ({ name, isThere, needs, start }) => {
       expect(all.filter(({ created }) => created > 1)).toEqual([])
       // Between the intent and what the gateway has answered nobody knows.
       const unknown = all.flatMap(({ step, exits }) => (exits[1] === 'ok' ? [] : step))
-      expect(unknownAt[kind]).toEqual(isWhole ? unknown : expect.arrayContaining(unknown))
+      // The sample tries one step.
+      const one = [[], ...unknownAt[kind].map((step) => [step])]
+      expect(isWhole ? [unknownAt[kind]] : one).toContainEqual(unknown)
     },
   )
 })
