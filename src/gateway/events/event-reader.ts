@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser'
-import { createGrowingText, type GrowingText } from '../../growing-text.ts'
+import { createGrowingText } from '../../growing-text.ts'
 import { isObject, tryJson } from '../../json.ts'
 import { maxEventLines, truncated, malformed, plainFailure, tooLarge, tooManyLines } from '../reply-errors.ts'
 import {
@@ -13,9 +13,6 @@ import { createSkimmer } from './skimmer.ts'
 /** How many events one message may be split over (quirk 5 was seen with two). */
 const maxPieces = 8
 
-/** More characters of one event are taken from the parser, which keeps each line as an object of its own. */
-const maxParserCharacters = 262_144
-
 /** Reads an event stream whose events are JSON messages, with everything that relays do to it. */
 export function createEventReader(handlers: MessageHandlers, limit: number): TextReader {
   /** JSON that came without `data:`, line by line. */
@@ -23,7 +20,6 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
   /** The beginning of a message that did not parse by itself. */
   let pieces: string[] = []
   let done = false
-  let overflow = false
 
   const onData = (data: string, name: string | undefined) => {
     if (done) return
@@ -66,122 +62,81 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     if (bare !== undefined && bare.pendingLength > limit) throw tooLarge(limit)
   }
 
-  /** The data of a long event so far, and its name. */
-  let long: { readonly data: GrowingText; name: string | undefined; lines: number } | undefined
-  /** The data that `takeData` got from the parser. */
-  let taken: { readonly data: string; readonly name: string | undefined } | undefined
-  let isTaking = false
-  /** Characters in the parser, since an event ended or its data was taken. */
-  let inParser = 0
-  /** How many of them are data. */
-  let dataInParser = 0
-  /** Whether the parser got a CR last: a line feed that follows belongs to it. */
-  let afterReturn = false
-  let skipsLineFeed = false
-
-  const onEvent = (data: string, name: string | undefined) => {
-    if (isTaking) return void (taken = { data, name })
-    if (long === undefined) return onData(data, name)
-    long.data.add(data)
-    const whole = long.data.toString()
-    const known = name ?? long.name
-    long = undefined
-    onData(whole, known)
-  }
-
-  /** Takes the data of an unfinished event out of the parser, by ending the event there with an empty line of data. */
-  const takeData = (): string | undefined => {
-    inParser = dataInParser = 0
-    // The parser would take a line feed that follows for the second half of a CRLF.
-    skipsLineFeed = afterReturn
-    isTaking = true
-    parser.feed('data:\n\n')
-    isTaking = false
-    const { data, name } = taken!
-    if (data === '' && long === undefined) {
-      // There was none; the name of the event must not be lost.
-      if (name !== undefined) parser.feed(`event: ${name}\n`)
-      return name
-    }
-    long ??= { data: createGrowingText(), name: undefined, lines: 0 }
-    long.name = name ?? long.name
-    long.data.add(data.slice(0, -1))
-    for (let at = data.indexOf('\n'); at !== -1; at = data.indexOf('\n', at + 1)) long.lines++
-    if (long.lines > maxEventLines) throw tooManyLines()
-    if (long.data.length > limit) throw tooLarge(limit)
-    // An empty line again, so that the parser puts a line feed before the next one.
-    parser.feed('data:\n')
-    return long.name
-  }
-
-  const feedLines = (text: string) => {
-    parser.feed(skipsLineFeed && text.startsWith('\n') ? text.slice(1) : text)
-    skipsLineFeed = false
-    afterReturn = text.endsWith('\r')
-    if (endsEvent(text)) return void (inParser = dataInParser = 0)
-    inParser += text.length
-    if (/(?:^|\n|\r)data:/.test(text)) dataInParser += text.length
-    if (inParser >= maxParserCharacters && !overflow) takeData()
-  }
-
   const parser = createParser({
-    maxBufferSize: limit,
-    onEvent: ({ data, event }) => onEvent(data, event),
-    onError(error) {
-      if (error.type === 'max-buffer-size-exceeded') overflow = true
-      else if (error.type === 'unknown-field') onBareLine(error.line ?? '')
+    onEvent: ({ data, event }) => onData(data, event),
+    onError({ type, line = '' }) {
+      if (type === 'unknown-field') onBareLine(line)
     },
   })
 
-  // The parser drops an unknown line that is split over two feeds; JSON without `data:` consists of such lines.
-  const lines = createLineBuffer(feedLines)
+  /** The beginning of an event, or of a line of bare JSON. The parser gets it whole: it would keep each line as an object. */
+  let held = createGrowingText()
+  /** The line end behind it, which may be the first half of a blank line. */
+  let lineEnd = ''
+  let isBareLine = false
+  /** Whether what is held back is more than comments. */
+  let hasContent = false
+
+  const hold = (text: string) => {
+    lineEnd = /(?:\r\n|\n|\r)$/.exec(text.slice(-2))?.[0] ?? ''
+    hasContent ||= (held.length === 0 && !text.startsWith(':')) || /[\r\n]data:/.test(text)
+    held.add(text.slice(0, text.length - lineEnd.length))
+    if (held.length > limit) throw tooLarge(limit)
+  }
+  /** What was held back, and what follows it. */
+  const release = (rest: string): string => {
+    if (held.length === 0) return rest
+    const text = held.toString() + rest
+    held = createGrowingText()
+    hasContent = false
+    if (text.length > maxEventLines && countLines(text) > maxEventLines) throw tooManyLines()
+    return text
+  }
 
   const skim = handlers.fastPath && createSkimmer(handlers.fastPath)
-  let betweenEvents = true
-
-  const parse = (text: string) => {
-    if (text === '') return
-    lines.push(text)
-    if (overflow || lines.length > limit) throw tooLarge(limit)
-    betweenEvents = endsEvent(text)
-  }
   /** Whether the next event is independent of everything before it. */
-  const canSkim = () =>
-    betweenEvents && pieces.length === 0 && bare === undefined && long === undefined && !done
+  const canSkim = () => held.length === 0 && pieces.length === 0 && bare === undefined && !done
 
   return {
-    push(text) {
-      if (skim === undefined) return parse(text)
-      for (let at = 0; at < text.length;) {
-        if (canSkim()) at = skim(text, at)
-        const end = endOfEvent(text, at)
-        parse(text.slice(at, end))
-        at = end
+    push(added) {
+      let text = lineEnd + added
+      lineEnd = ''
+      while (text !== '') {
+        if (held.length === 0) {
+          if (bare === undefined) text = text.replace(/^[\r\n]+/, '')
+          if (skim !== undefined && canSkim()) text = text.slice(skim(text))
+          isBareLine = bare !== undefined || text.startsWith('{') || text.startsWith('[')
+        }
+        const end = isBareLine ? endOfLine(text) : skim === undefined ? endOfEvents(text) : endOfEvent(text)
+        if (end === 0) return hold(text)
+        parser.feed(release(text.slice(0, end)))
+        text = text.slice(end)
       }
     },
     end() {
-      const inLine = pieces.length === 0
-      const isFieldCut = lines.length > 0 && 'data: '.startsWith(lines.toString())
+      const isWhole = pieces.length > 0
+      const isFieldCut =
+        /(?:^|[\r\n])d(?:a(?:t(?:a(?:: ?)?)?)?)?$/.test(held.toString().slice(-7)) && lineEnd === ''
       // A complete last event without its blank line still counts (quirk 7); an incomplete one means a cut.
-      lines.push('\n\n')
+      parser.feed(release('') + '\n\n')
       if (done) return
       if (isFieldCut || (bare !== undefined && bare.pendingLength > 0)) throw truncated()
-      if (pieces.length > 0) throw inLine || isUnclosed(pieces.join('')) ? truncated() : malformed()
+      if (pieces.length > 0) throw !isWhole || isUnclosed(pieces.join('')) ? truncated() : malformed()
     },
     get done() {
       return done
     },
     get pending() {
-      const inLine = lines.inComment ? 0 : lines.length
-      return inLine + dataInParser + (long?.data.length ?? 0) + (bare?.pendingLength ?? 0)
+      return (hasContent ? held.length : 0) + (bare?.pendingLength ?? 0)
     },
     isEventStream: true,
     unfinished() {
-      const line = lines.toString()
-      if (bare !== undefined) return { text: bare.pendingText() + line, name: undefined }
-      const name = takeData()
-      const before = long === undefined ? '' : `${long.data.toString()}\n`
-      return { text: pieces.join('') + before + line.replace(/^data: ?/, ''), name }
+      const text = held.toString()
+      if (bare !== undefined) return { text: bare.pendingText() + text, name: undefined }
+      const lines = text.split(/\r\n|\n|\r/)
+      const valuesOf = (field: RegExp) => lines.flatMap((line) => field.exec(line)?.[1] ?? [])
+      const data = isBareLine ? text : valuesOf(/^data: ?(.*)$/s).join('\n')
+      return { text: pieces.join('') + data, name: valuesOf(/^event: ?(.*)$/s).at(-1) }
     },
   }
 }
@@ -212,52 +167,35 @@ function isUnclosed(text: string): boolean {
 
 function ignore(): void {}
 
-/** Where the event at a position ends, and the next begins; the length of the text when it does not. */
-function endOfEvent(text: string, from: number): number {
-  const end = /\n\n|\r\n\r\n/g
-  end.lastIndex = from
-  return end.test(text) ? end.lastIndex : text.length
+const blankLine = /\n\n|[\r\n]\r\n?/g
+
+/** Where the first event of a text ends, and the next begins; 0 when it does not. */
+function endOfEvent(text: string, from = 0): number {
+  blankLine.lastIndex = from
+  return blankLine.test(text) ? blankLine.lastIndex : 0
 }
 
-/** Whether a text ends between two events. */
-function endsEvent(text: string): boolean {
-  return text.endsWith('\n\n') || text.endsWith('\r\n\r\n')
+/** Where the last whole event ends. Most streams have nothing but line feeds between their lines. */
+function endOfEvents(text: string): number {
+  const last = text.lastIndexOf('\n\n')
+  if (last !== -1) return last + 2
+  let end = 0
+  for (let next = endOfEvent(text); next > 0; next = endOfEvent(text, next)) end = next
+  return end
 }
 
-/** Passes text on in whole lines, holding back an unfinished last one; linear however small the pieces are. */
-export function createLineBuffer(onLines: (text: string) => void) {
-  let held = createGrowingText()
-  let inComment = false
-  return {
-    push(text: string) {
-      const end = endOfLastLine(text)
-      if (end > 0) {
-        const whole = end === text.length ? text : text.slice(0, end)
-        onLines(held.length === 0 ? whole : held.toString() + whole)
-        if (held.length > 0) held = createGrowingText()
-      }
-      if (end < text.length) {
-        if (held.length === 0) inComment = text[end] === ':'
-        held.add(end === 0 ? text : text.slice(end))
-      }
-    },
-    /** Characters that are held back. */
-    get length() {
-      return held.length
-    },
-    toString: () => held.toString(),
-    /** Whether the line that is held back is a comment. */
-    get inComment() {
-      return inComment && held.length > 0
-    },
+function endOfLine(text: string): number {
+  const found = /\r\n?|\n/.exec(text)
+  return found === null ? 0 : found.index + found[0].length
+}
+
+function countLines(text: string): number {
+  let lines = 0
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charCodeAt(at)
+    if (character === 10 || (character === 13 && text.charCodeAt(at + 1) !== 10)) lines++
   }
-}
-
-/** Where the last unfinished line begins. Only what follows the last LF is searched for a CR: most streams have none. */
-function endOfLastLine(text: string): number {
-  const lineFeed = text.lastIndexOf('\n')
-  const carriageReturn = text.indexOf('\r', lineFeed + 1) === -1 ? -1 : text.lastIndexOf('\r')
-  return Math.max(lineFeed, carriageReturn) + 1
+  return lines
 }
 
 /** Whether an event of this type reports a failure (wire notes, section 2, and quirk 17). */

@@ -24,16 +24,16 @@ export const plainString = String.raw`"[^"\\\u0000-\u001f]*"`
 
 /**
  * Takes the usual events of a stream. An event that is named an error is never one of them.
- * @returns takes events from a position on, and returns where the first unusual one begins
+ * @returns takes events from the beginning of a text, and returns where the first unusual one begins
  */
 export function createSkimmer({ pattern, textGroup, joins, take }: FastPath) {
   const name = String.raw`(?:event: ?(?!error|upstream_error)[\w.]*\r?\n)?`
   const event = new RegExp(String.raw`${name}data: ?${pattern}(?:\n\n|\r\n\r\n)`, 'y')
-  return (text: string, from: number): number => {
+  return (text: string): number => {
     let texts = ''
     let last: RegExpExecArray | undefined
-    let at = from
-    event.lastIndex = from
+    let at = 0
+    event.lastIndex = 0
     for (let match = event.exec(text); match !== null; match = event.exec(text)) {
       at = event.lastIndex
       if (last !== undefined && !joins(match, last)) {

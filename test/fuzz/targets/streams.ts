@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import * as fc from 'fast-check'
-import { createLineBuffer } from '../../../src/gateway/events/event-reader.ts'
 import { createJsonValueSplitter, unescapeJson } from '../../../src/gateway/events/json-reader.ts'
 import { createMessageReader } from '../../../src/gateway/events/message-reader.ts'
 import { characters, type FastPath } from '../../../src/gateway/events/skimmer.ts'
@@ -112,25 +111,6 @@ const skimmedStream = target({
   },
 })
 
-const lines = target({
-  name: 'lines',
-  promises: 'every character is passed on once, in order, and only in whole lines',
-  cost: 'cheap',
-  input: fc.array(fc.string({ unit: fc.constantFrom('a', '\n', '\r', '😀') })),
-  check(pieces) {
-    let passed = ''
-    const buffer = createLineBuffer((text) => {
-      assert.ok(/[\r\n]$/.test(text))
-      passed += text
-    })
-    for (const text of pieces) buffer.push(text)
-    const all = pieces.join('')
-    assert.ok(all.startsWith(passed))
-    assert.ok(!/[\r\n]/.test(all.slice(passed.length)))
-    assert.equal(buffer.length, all.length - passed.length)
-  },
-})
-
 const jsonValues = target({
   name: 'json-values',
   promises: 'the objects of any JSON values are found, in any arrangement and however cut',
@@ -183,7 +163,6 @@ export const streamTargets = [
   eventStream,
   cutCorpus,
   skimmedStream,
-  lines,
   jsonValues,
   responseEvents,
   contentChunks,
