@@ -10,6 +10,7 @@ import {
 } from '../../json.ts'
 import type { Usage } from '../../events/text.ts'
 import type { TextReply } from '../stream-text.ts'
+import { positionOf } from '../events/json-reader.ts'
 import { characters, count, plainString } from '../events/skimmer.ts'
 
 type Mutable = Record<string, unknown>
@@ -20,43 +21,107 @@ interface OpenPart {
   readonly text: GrowingText
 }
 
+/** How much media of an answer is kept to go on from, in characters of base64. */
+const maxReplyMedia = 32 * 1024 * 1024
+
 /**
  * Joins the chunks of a stream into the one object that a reply without streaming would have been: candidates by index,
  * their parts appended; of every other field the last value stays.
+ * @param keepResponse whether all of it is wanted
+ * @param keepReply whether the content of the first candidate is wanted, with all that a later request needs of it:
+ *   thought signatures, calls and other parts as they were sent
  */
-export function createChunkMerger() {
-  const merged: Mutable = {}
-  const candidates = new Map<unknown, Mutable>()
+export function createChunkMerger(keepResponse: boolean, keepReply: boolean) {
+  const fields: Mutable = {}
+  const candidates = new Map<number, Mutable>()
   /** The last part of a candidate, by its list of parts, where that is a text. */
   const open = new Map<unknown[], OpenPart>()
+  /** Of the content of the first candidate, in characters. */
+  let length = 0
+  let mediaLength = 0
+  let skimmed: RegExpExecArray | undefined
+
+  const mayKeep = (part: JsonObject) => {
+    length += lengthOf(part['text']) + lengthOf(part['thoughtSignature'])
+    mediaLength += lengthOf(objectOf(part['inlineData'] ?? part['inline_data'])['data'])
+    return length <= maxReplyCharacters && mediaLength <= maxReplyMedia
+  }
+  const addCandidate = (candidate: JsonObject) => {
+    const index = positionOf(candidate['index'])
+    const parts = index === 0 ? objectsOf(objectOf(candidate['content'])['parts']).filter(mayKeep) : []
+    if (keepResponse) mergeCandidate(candidates, index, candidate, open)
+    else if (keepReply && index === 0) mergeCandidate(candidates, 0, { content: { parts } }, open)
+  }
+  const addFields = (chunk: JsonObject) => {
+    for (const [name, value] of Object.entries(chunk)) {
+      if (name !== 'candidates' && (value !== null || !Object.hasOwn(fields, name)))
+        define(fields, name, value)
+    }
+  }
+  const allFields = () => {
+    if (skimmed !== undefined) {
+      const [event] = skimmed
+      skimmed = undefined
+      addFields(JSON.parse(event.slice(event.indexOf('{'))) as JsonObject)
+    }
+    return fields
+  }
   return {
     add(chunk: JsonObject) {
-      for (const [name, value] of Object.entries(chunk)) {
-        if (name === 'candidates') mergeCandidates(candidates, value, open)
-        else define(merged, name, value)
-      }
+      objectsOf(chunk['candidates']).forEach(addCandidate)
+      allFields()
+      addFields(chunk)
     },
-    get value(): unknown {
+    /** Takes usual chunks with the same fields: only the newest of them is ever parsed. */
+    skim(text: string, newest: RegExpExecArray) {
+      if (keepReply) addCandidate({ content: { parts: [{ text }] } })
+      if (skimmed !== undefined && !hasSameFields(newest, skimmed)) allFields()
+      skimmed = newest
+    },
+    get usage(): Usage | null {
+      return readContentUsage(allFields()['usageMetadata'])
+    },
+    get model() {
+      return stringOf(allFields()['modelVersion']) ?? null
+    },
+    get responseId() {
+      return stringOf(allFields()['responseId']) ?? null
+    },
+    /** All of it; null where it is not wanted. */
+    get response(): unknown {
+      if (!keepResponse) return null
       closeParts(open)
-      return candidates.size === 0 ? merged : { candidates: [...candidates.values()], ...merged }
+      return candidates.size === 0 ? fields : { candidates: [...candidates.values()], ...fields }
+    },
+    reply(isWhole: boolean): TextReply | undefined {
+      if (!keepReply) return undefined
+      closeParts(open)
+      const parts: unknown[] = []
+      const joined = new Map<unknown[], OpenPart>()
+      for (const part of objectsOf(objectOf(candidates.get(0)?.['content'])['parts'])) {
+        appendPart(parts, part, joined)
+      }
+      closeParts(joined)
+      const text = objectsOf(parts)
+        .map((part) => (part['thought'] === true ? '' : (stringOf(part['text']) ?? '')))
+        .join('')
+      const isCut = length > maxReplyCharacters || mediaLength > maxReplyMedia
+      return { text, content: { role: 'model', parts }, ...(isWhole && !isCut ? {} : { is_partial: true }) }
     },
   }
 }
 
-function mergeCandidates(
-  candidates: Map<unknown, Mutable>,
-  value: unknown,
+function mergeCandidate(
+  candidates: Map<number, Mutable>,
+  index: number,
+  candidate: JsonObject,
   open: Map<unknown[], OpenPart>,
 ): void {
-  for (const candidate of objectsOf(value)) {
-    const index = candidate['index'] ?? 0
-    const known = candidates.get(index) ?? {}
-    candidates.set(index, known)
-    for (const [name, field] of Object.entries(candidate)) {
-      if (name === 'content' && isObject(field))
-        define(known, name, mergeContent(known['content'], field, open))
-      else define(known, name, field)
-    }
+  const known = candidates.get(index) ?? {}
+  candidates.set(index, known)
+  for (const [name, field] of Object.entries(candidate)) {
+    const isContent = name === 'content' && isObject(field)
+    define(known, name, isContent ? mergeContent(known['content'], field, open) : field)
   }
 }
 
@@ -66,56 +131,6 @@ function mergeContent(before: unknown, content: JsonObject, open: Map<unknown[],
   const known = Array.isArray(before['parts']) ? (before['parts'] as unknown[]) : []
   for (const part of parts ?? []) appendPart(known, part, open)
   return { ...before, ...content, parts: known }
-}
-
-/** How much media of an answer is kept to go on from, in characters of base64. */
-const maxReplyMedia = 32 * 1024 * 1024
-
-/**
- * Keeps the content of the first candidate, with all that a later request needs of it: thought signatures, calls and
- * other parts as they were sent; texts that follow each other are joined.
- */
-export function createContentKeeper() {
-  const parts: unknown[] = []
-  const open = new Map<unknown[], OpenPart>()
-  let length = 0
-  let mediaLength = 0
-  let isCut = false
-  /** The last part, where that is a text of the answer. */
-  let last: GrowingText | undefined
-
-  const take = (part: JsonObject) => {
-    last = undefined
-    length += lengthOf(part['text']) + lengthOf(part['thoughtSignature'])
-    mediaLength += lengthOf(objectOf(part['inlineData'] ?? part['inline_data'])['data'])
-    if (length > maxReplyCharacters || mediaLength > maxReplyMedia) isCut = true
-    else appendPart(parts, part, open)
-  }
-  return {
-    /** The content of a chunk. */
-    add(content: JsonObject) {
-      for (const part of objectsOf(content['parts'])) take(part)
-    },
-    /** The text of a chunk that holds nothing else. */
-    addText(text: string) {
-      if (last === undefined) {
-        take({ text })
-        const begun = open.get(parts)
-        last = begun?.part['thought'] === undefined ? begun?.text : undefined
-        return
-      }
-      length += text.length
-      if (length > maxReplyCharacters) isCut = true
-      else last.add(text)
-    },
-    reply(isWhole: boolean): TextReply {
-      closeParts(open)
-      const text = objectsOf(parts)
-        .map((part) => (part['thought'] === true ? '' : (stringOf(part['text']) ?? '')))
-        .join('')
-      return { text, content: { role: 'model', parts }, ...(isWhole && !isCut ? {} : { is_partial: true }) }
-    },
-  }
 }
 
 function lengthOf(value: unknown): number {
@@ -153,49 +168,6 @@ function isPlainText(part: unknown): part is JsonObject {
 /** Assignment that cannot reach the prototype, whatever the name. */
 function define(target: Mutable, name: string, value: unknown): void {
   Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true })
-}
-
-/** Fields of every chunk of a reply; the latest wins. */
-export function createReplyFacts() {
-  let usage: unknown
-  let model: string | null = null
-  let responseId: string | null = null
-  let skimmed: RegExpExecArray | undefined
-
-  const takeFrom = (chunk: JsonObject) => {
-    if (chunk['usageMetadata']) usage = chunk['usageMetadata']
-    model = stringOf(chunk['modelVersion']) ?? model
-    responseId = stringOf(chunk['responseId']) ?? responseId
-  }
-  const catchUp = () => {
-    if (skimmed === undefined) return
-    const [event] = skimmed
-    skimmed = undefined
-    takeFrom(JSON.parse(event.slice(event.indexOf('{'))) as JsonObject)
-  }
-  return {
-    take(chunk: JsonObject) {
-      catchUp()
-      takeFrom(chunk)
-    },
-    /** Takes a usual chunk: only the newest with the same fields is ever parsed. */
-    skim(chunk: RegExpExecArray) {
-      if (skimmed !== undefined && !hasSameFields(chunk, skimmed)) catchUp()
-      skimmed = chunk
-    },
-    get usage(): Usage | null {
-      catchUp()
-      return readContentUsage(usage)
-    },
-    get model() {
-      catchUp()
-      return model
-    },
-    get responseId() {
-      catchUp()
-      return responseId
-    },
-  }
 }
 
 /** `usageMetadata` in the program's own names; null if the gateway sent none. */

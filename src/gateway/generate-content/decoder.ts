@@ -15,9 +15,7 @@ import {
 import { citationsOf, itemOfPart, jsonOf, lookUpsOf } from './metadata.ts'
 import {
   createChunkMerger,
-  createContentKeeper,
   createPartialArguments,
-  createReplyFacts,
   hasSameFields,
   notableRatings,
   usualChunk,
@@ -50,8 +48,7 @@ export function createContentDecoder({
   const answered = new Set<number>()
   const citations: Citation[] = []
   const cited = new Set<string>()
-  const merger = keepResponse ? createChunkMerger() : undefined
-  const kept = keepReply ? createContentKeeper() : undefined
+  const merger = createChunkMerger(keepResponse, keepReply)
   let open:
     | { name: string; id: string | null; arguments: ReturnType<typeof createPartialArguments> }
     | undefined
@@ -60,7 +57,6 @@ export function createContentDecoder({
   let block: Block | undefined
   /** With the reason that is the format's default: a block only where nothing else comes. */
   let unspecifiedBlock: Block | undefined
-  const facts = createReplyFacts()
   let otherOutput = false
   let understood = false
   /** Text came after its end: a finish reason in this reply means nothing. */
@@ -77,10 +73,9 @@ export function createContentDecoder({
     if (!isObject(value)) return
     // Relays send the other style's error event here, too (quirk 12).
     if (value['error'] || isErrorEvent(value['type'])) throw replyError(value)
-    merger?.add(value)
     if (value['promptFeedback']) readFeedback(objectOf(value['promptFeedback']))
-    for (const candidate of listOf(value['candidates'])) if (isObject(candidate)) readCandidate(candidate)
-    facts.take(value)
+    for (const candidate of objectsOf(value['candidates'])) readCandidate(candidate)
+    merger.add(value)
   }
 
   const readFeedback = (feedback: JsonObject) => {
@@ -118,7 +113,6 @@ export function createContentDecoder({
     const state = candidateAt(index)
     const parts = objectOf(candidate['content'])['parts']
     if (Array.isArray(parts)) understood = true
-    if (index === 0) kept?.add(objectOf(candidate['content']))
     for (const part of listOf(parts)) if (isObject(part)) readPart(part, index, state)
     const finish = stringOf(candidate['finishReason'])
     // The unspecified reason is the format's default: an end only if the stream ends in order after it.
@@ -260,11 +254,11 @@ export function createContentDecoder({
       finish_message: block === undefined ? (end?.message ?? null) : block.message,
       tool_calls: asked,
       citations,
-      usage: facts.usage,
-      response_id: facts.responseId,
+      usage: merger.usage,
+      response_id: merger.responseId,
       state: null,
-      model: facts.model,
-      response: merger?.value ?? null,
+      model: merger.model,
+      response: merger.response,
     }
   }
 
@@ -277,23 +271,22 @@ export function createContentDecoder({
       const state = candidateAt(0)
       state.isUnspecified = false
       understood = true
-      kept?.addText(text)
       addText(state, 0, text)
-      facts.skim(chunk)
+      merger.skim(text, chunk)
     },
   }
 
   return {
     message,
     // A merged reply needs every chunk as it is.
-    fastPath: merger === undefined ? fastPath : undefined,
+    fastPath: keepResponse ? undefined : fastPath,
     // Some send a finish reason with every chunk (recorded).
     endIsCertain: false,
     get state() {
       return !repeatsEnd && (block !== undefined || allFinished()) ? 'settled' : 'open'
     },
     result,
-    reply: () => kept?.reply(block === undefined && (isMarked || allEnded())),
+    reply: () => merger.reply(block === undefined && (isMarked || allEnded())),
     verdict(marked) {
       isMarked = marked
       endToolCall()
