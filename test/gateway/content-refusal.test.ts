@@ -2,33 +2,6 @@ import { expect, test } from 'vitest'
 import { refusalHint } from '../../src/gateway/gateway-errors.ts'
 
 test.each([
-  'blocklist',
-  'content_blocked',
-  'content_filter',
-  'content_filtered',
-  'content_moderation',
-  'content_policy',
-  'content_policy_violation',
-  'data_inspection_failed',
-  'DataInspectionFailed',
-  'image_content_policy_violation',
-  'IMAGE_PROHIBITED_CONTENT',
-  'IMAGE_SAFETY',
-  'jailbreak',
-  'MODEL_ARMOR',
-  'moderation_blocked',
-  'policy_violation',
-  'PROHIBITED_CONTENT',
-  'prompt_blocked',
-  'ResponsibleAIPolicyViolation',
-  'SAFETY',
-  'sensitive_words_detected',
-  'SPII',
-])('the code %s refuses the content', (word) => {
-  expect(refusalHint({ words: ['400', word] })).toMatch(/^Change the prompt/)
-})
-
-test.each([
   'It was rejected by our safety system.',
   'Stopped for safety reasons.',
   'This violates our content policy.',

@@ -1,15 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ModelgateError } from '../../src/errors.ts'
 import { errorCode, readErrorBody, type ErrorBody } from '../../src/gateway/error-body.ts'
-import {
-  htmlReply,
-  malformed,
-  plainFailure,
-  stalledError,
-  tooLarge,
-  tooManyLines,
-  truncated,
-} from '../../src/gateway/reply-errors.ts'
 import { replyError } from '../../src/gateway/gateway-errors.ts'
 import { prototypes } from './hostile-values.ts'
 
@@ -254,71 +244,4 @@ test.each([
     message,
     facts: { phase: 'stream', billed: 'maybe' },
   })
-})
-
-test.each<[string, ModelgateError, object]>([
-  [
-    'plain text in a stream',
-    plainFailure(`upstream died ${'x'.repeat(400)}`),
-    {
-      exitCode: 9,
-      code: 'generation_failed',
-      message: `The gateway aborted the reply: upstream died ${'x'.repeat(386)}`,
-    },
-  ],
-  [
-    'a page of a proxy',
-    htmlReply('<title>Log in</title>'),
-    {
-      exitCode: 8,
-      code: 'reply_not_understood',
-      message: 'The gateway answered with an HTML page, "Log in".',
-      facts: { hint: 'Check the base URL (--base-url): a proxy or a web site answers there.' },
-    },
-  ],
-  [
-    'a message above the limit',
-    tooLarge(64 * 1024 * 1024),
-    {
-      exitCode: 8,
-      code: 'reply_too_large',
-      message: 'A single message of the reply is larger than 64 MiB.',
-    },
-  ],
-  [
-    'an event of too many lines',
-    tooManyLines(),
-    {
-      exitCode: 8,
-      code: 'reply_too_large',
-      message: 'A single event of the reply has more than 4194304 lines of data.',
-    },
-  ],
-  [
-    'a message that is no JSON',
-    malformed(),
-    { exitCode: 8, code: 'reply_not_understood', message: 'A message of the reply is not valid JSON.' },
-  ],
-  [
-    'an end that is too early',
-    truncated(),
-    {
-      exitCode: 7,
-      code: 'connection_lost',
-      message: 'The reply was cut off in the middle.',
-      facts: { phase: 'stream', billed: 'maybe', hint: 'Check your usage before you run it again.' },
-    },
-  ],
-  [
-    'a reply without progress',
-    stalledError(300),
-    {
-      exitCode: 7,
-      code: 'timeout',
-      message: 'The reply made no progress for 300 s.',
-      facts: { phase: 'stream', billed: 'maybe', hint: 'Allow more time with --progress-timeout.' },
-    },
-  ],
-])('%s has its own error', (_, error, expected) => {
-  expect(error).toMatchObject(expected)
 })

@@ -1,8 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { ModelgateError } from '../../src/errors.ts'
 import { ExchangeError, type ExchangeFault, type Stage } from '../../src/gateway/exchange-error.ts'
 import {
-  judgeFailure,
   mayRepeatAnswered,
   mayRepeatBroken,
   waitBefore,
@@ -119,28 +118,6 @@ test('does not repeat a refused key or refused content, whose statuses are those
 test('an error without a status is not repeated', () => {
   const error = new ModelgateError('later', 'timeout', 'No.')
   for (const kind of kinds) expect(mayRepeatAnswered(error, kind, always)).toBe(false)
-})
-
-describe('the hint at --retry always', () => {
-  const unknown = new ModelgateError('unknown', 'timeout', 'No.', { hint: 'Wait.' })
-  const onlyAlways = ({ mode }: RetryPolicy) => mode === 'always'
-  const hinted = 'Check your usage before you run it again; --retry always repeats such requests.'
-
-  test('is given where only that mode would repeat a request whose outcome is unknown', () => {
-    const { error, repeatable } = judgeFailure(unknown, safe, onlyAlways)
-    expect([error.facts.hint, repeatable]).toEqual([hinted, false])
-  })
-
-  test.for([
-    ['the request is repeated anyway', unknown, safe, () => true, true],
-    ['no mode would repeat it', unknown, safe, () => false, false],
-    ['no retries are allowed', unknown, { ...safe, maxRetries: 0 }, onlyAlways, false],
-    ['the outcome is known', new ModelgateError('later', 'timeout', 'No.'), safe, onlyAlways, false],
-  ] as const)('is not given where %s', ([, error, policy, mayRepeat, repeatable]) => {
-    const failure = judgeFailure(error, policy, mayRepeat)
-    expect(failure.error).toBe(error)
-    expect(failure.repeatable).toBe(repeatable)
-  })
 })
 
 test.for([

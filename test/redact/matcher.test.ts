@@ -1,60 +1,10 @@
-import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createMatcher } from '../../src/redact/matcher.ts'
-import { runs } from '../support/sample.ts'
 
 const long = 'Key-0123456789-abcdefghij-KLMNOPQRST'
 const short = 'sHort+88'
 const middle = 'twelve-and-6'
 const forms = [long, short, middle]
-
-/** The rule of `find`, letter by letter: a whole form, or its first 16 characters or more. */
-function ruleOf(forms: readonly string[], text: string): number[] {
-  const folded = text.toLowerCase()
-  const hidden = Array<boolean>(text.length).fill(false)
-  const mark = (part: string) => {
-    for (let at = folded.indexOf(part); at !== -1; at = folded.indexOf(part, at + 1)) {
-      hidden.fill(true, at, at + part.length)
-    }
-  }
-  for (const form of forms.map((one) => one.toLowerCase())) {
-    mark(form)
-    for (let length = 16; length < form.length; length++) mark(form.slice(0, length))
-  }
-  return hidden.flatMap((isHidden, at) => [
-    ...(isHidden && hidden[at - 1] !== true ? [at] : []),
-    ...(isHidden && hidden[at + 1] !== true ? [at + 1] : []),
-  ])
-}
-
-/** Pieces of the forms of any length, in either case, between other characters. */
-function textsWith(forms: readonly string[]) {
-  const piece = fc
-    .tuple(fc.constantFrom(...forms), fc.nat(40), fc.nat(40), fc.boolean())
-    .map(([form, start, length, isUpper]) => {
-      const part = form.slice(start % form.length, (start % form.length) + length)
-      return isUpper ? part.toUpperCase() : part
-    })
-  const other = fc.constantFrom('', ' ', '-', '0', 'key', 'k', '/')
-  return fc
-    .array(fc.oneof(piece, fc.constantFrom(...forms), other), { maxLength: 8 })
-    .map((parts) => parts.join(''))
-}
-
-test.each([
-  [forms],
-  [[long]],
-  [[short]],
-  [[middle, long.slice(5)]],
-  [['aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'aaaaaaab']],
-])('finds what the rule says, and not a character more: %j', (forms) => {
-  fc.assert(
-    fc.property(textsWith(forms), (text) => {
-      expect(createMatcher(forms).find(text)).toEqual(ruleOf(forms, text))
-    }),
-    runs(400),
-  )
-})
 
 test.each([
   ['', []],
@@ -71,7 +21,6 @@ test.each([
   [middle.slice(0, 11), []],
 ])('in %j the spans are %j', (text, spans) => {
   expect(createMatcher(forms).find(text)).toEqual(spans)
-  expect(ruleOf(forms, text)).toEqual(spans)
 })
 
 test.each([

@@ -8,7 +8,16 @@ import { waitForJob, type FailedLookUp, type WaitOptions } from '../../../src/ga
 import { canMakeCertificates, makeCertificate } from '../../support/certificate.ts'
 import { fakeClock, type FakeClock } from '../../support/fake-clock.ts'
 import { localServer, type LocalServer } from '../../support/local-server.ts'
-import { json, readAll, stall, type ServerReply } from '../../support/server-replies.ts'
+import {
+  end,
+  json,
+  readAll,
+  reset,
+  stall,
+  text,
+  write,
+  type ServerReply,
+} from '../../support/server-replies.ts'
 import { advanceUntilSettled, testGateway, until } from '../test-gateway.ts'
 import { operationName, read } from './job-facts.ts'
 import { pollingTime } from './polling-time.ts'
@@ -129,8 +138,26 @@ describe('how long is waited', () => {
   })
 })
 
-// What else a look-up may come to is in poll-sequences.test.ts.
+const cutReply = [readAll, write('HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\n{"id": "'), end]
+
 describe('a look-up that fails does not fail the job', () => {
+  test.for<[string, ServerReply]>([
+    ...[408, 425, 429, 500, 502, 504, 520, 529].map((code): [string, ServerReply] => [
+      `HTTP ${code}`,
+      json({ error: { message: 'busy' } }, { status: code }),
+    ]),
+    ['a lost connection', [readAll, reset]],
+    ['a reply that is cut', cutReply],
+    ['the page of a proxy', text('<html><title>Just a moment</title></html>')],
+    ['nothing', text('')],
+    ['an error without a job', json({ error: { message: 'try again' } })],
+  ])('after %s it is looked up again', async ([, reply]) => {
+    const { outcome, failed, waits } = await waited([reply, running(), reply, completed])
+    expect(outcome).toMatchObject({ state: 'completed' })
+    expect(failed.map(({ attempt }) => attempt)).toEqual([1, 1])
+    expect(waits).toEqual([2, 3, 4.5])
+  })
+
   test('but ten in a row end the wait', async () => {
     const { outcome, failed } = await waited(Array<ServerReply>(10).fill(busy))
     expect(outcome).toMatchObject({
@@ -143,6 +170,19 @@ describe('a look-up that fails does not fail the job', () => {
     const own = await waited(Array<ServerReply>(10).fill(busy), { isOwn: true })
     expect(own.outcome).toMatchObject({ exitCode: 11, code: 'http_503', facts: { billed: 'yes' } })
   })
+})
+
+test.for<[string, ServerReply, object]>([
+  ['a refused key', json({}, { status: 403 }), { exitCode: 3 }],
+  ['an unknown job', json({}, { status: 404 }), { exitCode: 4, code: 'no_such_job' }],
+  ['another job', json({ id: 'video_2', status: 'completed' }), { exitCode: 8, code: 'other_job' }],
+  [
+    'a redirect to another host',
+    text('', { status: 302, headers: { location: 'https://elsewhere.test' } }),
+    { exitCode: 8 },
+  ],
+])('%s ends the wait at once', async ([, reply, error]) => {
+  expect((await waited([running(), reply])).outcome).toMatchObject(error)
 })
 
 const withCertificates = { skip: !canMakeCertificates }
