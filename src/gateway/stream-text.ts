@@ -111,20 +111,11 @@ export async function readTextReply(
   decoder: TextDecoder,
   receiver: TextReceiver,
 ): Promise<{ readonly marked: boolean }> {
-  let meaningful = false
-  let pending = 0
+  let known = { messages: 0, pending: 0 }
   const isParsed = receiver.raw !== undefined || receiver.accepts !== undefined
-  const fastPath = isParsed ? undefined : decoder.fastPath
   const reader = createMessageReader({
-    fastPath: fastPath && {
-      ...fastPath,
-      take(text, last) {
-        meaningful = true
-        fastPath.take(text, last)
-      },
-    },
+    fastPath: isParsed ? undefined : decoder.fastPath,
     onMessage(value, text) {
-      meaningful = true
       if (receiver.accepts?.(value) === false) return
       receiver.raw?.(text)
       decoder.message(value)
@@ -133,12 +124,11 @@ export async function readTextReply(
   const body = readBody(gateway, reply, {
     stalled: stalledError,
     progress() {
-      const known = pending
-      const completed = meaningful
-      pending = reader.pending
-      meaningful = false
+      const before = known
+      known = { messages: reader.messages, pending: reader.pending }
       // What is only pending when all has come is not waited for.
-      return { completed, bytes: decoder.state === 'open' ? Math.max(0, pending - known) : 0 }
+      const bytes = decoder.state === 'open' ? Math.max(0, known.pending - before.pending) : 0
+      return { completed: known.messages > before.messages, bytes }
     },
     graceMs: () => (decoder.state === 'open' ? undefined : decoder.endIsCertain ? 1_000 : 5_000),
   })

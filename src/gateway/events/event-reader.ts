@@ -20,6 +20,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
   /** The beginning of a message that did not parse by itself. */
   let pieces: string[] = []
   let done = false
+  let messages = 0
 
   const onData = (data: string, name: string | undefined) => {
     if (done) return
@@ -34,6 +35,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     const value = tryJson(text)
     if (value === undefined) return keepPiece(data)
     pieces = []
+    messages++
     if (isErrorEvent(name)) return handlers.onMessage(asFailure(value), text)
     handlers.onMessage(value, text, name)
   }
@@ -53,6 +55,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
       bare = createJsonValueSplitter(
         (text) => {
           bare = undefined
+          messages++
           handlers.onMessage(parseMessage(text, limit), text)
         },
         () => {},
@@ -104,7 +107,11 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
       while (text !== '') {
         if (held.length === 0) {
           if (bare === undefined) text = text.replace(/^[\r\n]+/, '')
-          if (skim !== undefined && canSkim()) text = text.slice(skim(text))
+          const skimmed = skim !== undefined && canSkim() ? skim(text) : 0
+          if (skimmed > 0) {
+            messages++
+            text = text.slice(skimmed)
+          }
           isBareLine = bare !== undefined || text.startsWith('{') || text.startsWith('[')
         }
         const end = isBareLine ? endOfLine(text) : skim === undefined ? endOfEvents(text) : endOfEvent(text)
@@ -128,6 +135,9 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     },
     get pending() {
       return (hasContent ? held.length : 0) + (bare?.pendingLength ?? 0)
+    },
+    get messages() {
+      return messages
     },
     isEventStream: true,
     unfinished() {

@@ -24,6 +24,8 @@ export interface TextReader {
   readonly done: boolean
   /** The characters of an unfinished message. */
   readonly pending: number
+  /** How many messages have come, those that were taken together counted once. */
+  readonly messages: number
   readonly isEventStream: boolean
   /** The beginning of a message of which the rest has not come. */
   unfinished(): UnfinishedMessage
@@ -37,8 +39,12 @@ export interface UnfinishedMessage {
 
 /** Reads a reply that is JSON from its first character: one object, several, or an array of them. */
 export function createJsonReader(handlers: MessageHandlers, limit: number): TextReader {
+  let messages = 0
   const splitter = createJsonValueSplitter(
-    (text) => handlers.onMessage(parseMessage(text, limit), text),
+    (text) => {
+      messages++
+      handlers.onMessage(parseMessage(text, limit), text)
+    },
     () => {
       throw malformed()
     },
@@ -52,6 +58,9 @@ export function createJsonReader(handlers: MessageHandlers, limit: number): Text
       if (splitter.pendingLength > 0) throw truncated()
     },
     done: false,
+    get messages() {
+      return messages
+    },
     isEventStream: false,
     get pending() {
       return splitter.pendingLength

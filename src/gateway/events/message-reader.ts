@@ -32,26 +32,18 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
   let reader: TextReader | undefined
   let head = ''
 
-  const choose = (final: boolean): TextReader | undefined => {
+  /** Chooses the reader once the first character is known, and gives it what has come. */
+  const begin = (final: boolean): void => {
     // White space before the reply may come forever: none is kept.
     head = head.replace(/^[\s\uFEFF]+/, '')
     const first = head[0]
-    if (first === undefined) return undefined
+    if (first === undefined) return
     if (first === '<') {
-      if (!final && head.length < htmlHeadLength && !/<\/title/i.test(head)) return undefined
+      if (!final && head.length < htmlHeadLength && !/<\/title/i.test(head)) return
       throw htmlReply(head)
     }
-    return first === '{' || first === '['
-      ? createJsonReader(handlers, limit)
-      : createEventReader(handlers, limit)
-  }
-  const feed = (text: string, final: boolean) => {
-    if (text !== '') {
-      if (reader !== undefined) return reader.push(text)
-      head += text
-    }
-    reader ??= choose(final)
-    if (reader === undefined || head === '') return
+    const isJson = first === '{' || first === '['
+    reader = isJson ? createJsonReader(handlers, limit) : createEventReader(handlers, limit)
     const begun = head
     head = ''
     reader.push(begun)
@@ -60,13 +52,18 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
     /** Takes bytes, split anywhere. */
     push(bytes: Uint8Array) {
       for (let at = 0; at < bytes.length; at += sliceBytes) {
-        feed(decoder.decode(bytes.subarray(at, at + sliceBytes)), false)
+        const text = decoder.decode(bytes.subarray(at, at + sliceBytes))
+        if (reader !== undefined) reader.push(text)
+        else {
+          head += text
+          begin(false)
+        }
       }
     },
     /** The body has ended: delivers a last message that was not closed by a blank line. */
     end() {
       // The tail of a cut character is dropped, not shown as U+FFFD: the stream is truncated anyway (fault E6).
-      feed('', true)
+      if (reader === undefined) begin(true)
       reader?.end()
     },
     /** Nothing more is expected: `[DONE]` was received. */
@@ -76,6 +73,10 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
     /** The characters of an unfinished message. */
     get pending() {
       return head.length + (reader?.pending ?? 0)
+    },
+    /** How many messages have come, those that were taken together counted once. */
+    get messages() {
+      return reader?.messages ?? 0
     },
     get isEventStream() {
       return reader?.isEventStream ?? false

@@ -41,8 +41,6 @@ export class ImageReply {
   readonly results: unknown[] = []
   /** Why images are missing, in the order of the reply. */
   readonly failures: FailedImage[] = []
-  /** How many messages of any kind have come whole. */
-  messages = 0
   /** How many bytes of images have come. */
   imageBytes = 0
   /** Of its messages, without their images. */
@@ -115,7 +113,6 @@ export class ImageReply {
   }
 
   async #readMessage(value: unknown, name: string): Promise<void> {
-    this.messages++
     this.#placingCharacters = 0
     if (isDeeperThan(value, maxJsonDepth)) {
       throw new ContractError('reply_too_large', `The reply is nested more than ${maxJsonDepth} levels deep.`)

@@ -34,8 +34,8 @@ export async function receiveImages(
     ...(pass === undefined && {
       progress() {
         const before = known
-        const { messages, imageBytes, reader } = album
-        const { pending } = reader
+        const { imageBytes, reader } = album
+        const { messages, pending } = reader
         known = { messages, imageBytes, pending }
         const text = Math.max(0, pending - before.pending)
         return { completed: messages > before.messages, bytes: imageBytes - before.imageBytes + text }
@@ -95,7 +95,7 @@ function breaksNothing(error: unknown): boolean {
 
 /** The error for a reply that ended in order without an image. */
 function missing(
-  { images, results, messages, reader: { done, isEventStream } }: ImageReply,
+  { images, results, reader: { done, isEventStream, messages } }: ImageReply,
   contentType = '',
 ): ModelgateError | undefined {
   if (images.length > 0) return undefined
