@@ -250,22 +250,6 @@ test.for(['http://', 'https://[::g]/', `https://cdn.test/${'x'.repeat(70_000)}`]
   },
 )
 
-test('an abort ends the wait for another attempt', async () => {
-  const server = await localServer([busy({ 'retry-after': '60' })])
-  const gateway = testGateway('http://gateway.test', { skipWaits: false })
-  const fetched = download(
-    gateway,
-    at('cdn.test', server),
-    { write: async () => {}, restart: async () => {} },
-    { network },
-  )
-  const failed = fetched.catch((error: unknown) => error)
-  await until(() => gateway.retries.length === 1)
-  gateway.abort(new Error('stop'))
-  expect(await failed).toMatchObject({ message: 'stop' })
-  expect(gateway.clock.pendingTimers).toBe(0)
-})
-
 test('through a proxy on this machine, the host is the proxy’s to find', async () => {
   const proxy = await localServer([picture])
   const gateway = testGateway('http://gateway.test', {

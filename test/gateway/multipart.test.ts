@@ -1,5 +1,4 @@
 import { Busboy } from '@fastify/busboy'
-import * as fc from 'fast-check'
 import { appendFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -10,7 +9,6 @@ import { localServer } from '../support/local-server.ts'
 import { deaf, hear, hold, json, readHead, text, type ServerReply } from '../support/server-replies.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { outcomeOf, testGateway, textRequest, until } from './test-gateway.ts'
-import { runs } from '../support/sample.ts'
 
 type Part = FieldPart | FilePart
 
@@ -121,25 +119,6 @@ test.for(['image/png\r\nX-Evil: 1', 'text', '', 'image/png; name="x"', 'a b/c'])
     expect(bytes.toString()).toContain('\r\nContent-Type: application/octet-stream\r\n\r\n')
   },
 )
-
-test('reads back whatever goes in', async () => {
-  const content = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes))
-  const name = fc
-    .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
-    .filter((text) => !/["\\%\p{Cc}]/u.test(text) && text.trim() === text)
-  const part = fc.oneof(
-    fc.record({ name, value: fc.string({ unit: 'grapheme' }) }),
-    fc
-      .record({ name, fileName: name, content })
-      .map(({ name: field, fileName, content: bytes }) => file(field, fileName, bytes)),
-  )
-  await fc.assert(
-    fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 6 }), async (parts) => {
-      expect(await readBack(parts)).toEqual(parts.map(asFound))
-    }),
-    runs(200),
-  )
-})
 
 test('no two bodies have the same boundary, and every attempt sends the same bytes', async () => {
   const parts = [{ name: 'a', value: 'b' }]

@@ -192,16 +192,6 @@ test('what was shown of a trace holds no key', async () => {
     expect(trace).not.toContain(secret)
 })
 
-test('a trace tells why an attempt failed, with the words of the gateway', async () => {
-  const server = await localServer([[readAll, reset], busy({}, 400)])
-  const gateway = testGateway(server.url, { policy: { mode: 'always' } })
-  await outcomeOf(gateway)
-  expect(gateway.traced.filter((line) => line.includes('! '))).toEqual([
-    expect.stringMatching(/^0\.000s ! wait: reset: .*closed the connection/) as string,
-  ])
-  expect(gateway.traced.at(-1)).toMatch(/s < \{"error":\{"message":"Busy\."\}\}$/)
-})
-
 test('a reply names its request', async () => {
   const server = await localServer([text('', { headers: { 'x-request-id': 'req-1' } }), ok])
   const gateway = testGateway(server.url)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Interrupted, ModelgateError, UsageError } from '../../../src/errors.ts'
+import { Interrupted, ModelgateError } from '../../../src/errors.ts'
 import type { Gateway } from '../../../src/gateway/gateway.ts'
 import { operationRequest, remixRequest, startJob } from '../../../src/gateway/videos/start-job.ts'
 import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
@@ -78,12 +78,6 @@ test('asks for a remix', async () => {
     progress: 0,
   })
   expect(server.requests[0]!.line).toBe('POST /v1/videos/video_a%2Bb%2Fc%3D/remix HTTP/1.1')
-})
-
-test.for(['', '.', '..', '%2e%2E', 'a\nb'])('sends nothing for the id %j', async (id) => {
-  const gateway = testGateway('http://gateway.test')
-  expect(() => remixRequest(gateway, id, { body, idempotencyKey })).toThrow(UsageError)
-  expect(() => operationRequest(gateway, id, { body, idempotencyKey })).toThrow(UsageError)
 })
 
 /** The beginning of a reply that says how long it is. */
