@@ -107,7 +107,7 @@ interface ReplyParser {
 }
 
 /** The channel of every request, also through a proxy (undici's documentation, "Diagnostics Channel Support"). */
-export const requestSent = 'undici:client:sendHeaders'
+const requestSent = 'undici:client:sendHeaders'
 
 /** Sockets that have been prepared. Others in this process may use undici, and theirs for many requests. */
 const prepared = new WeakSet<Socket>()

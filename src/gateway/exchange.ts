@@ -1,18 +1,15 @@
 import type { Dispatcher } from 'undici'
 import { tuneForLongWork, type Clock } from '../context.ts'
 import { Interrupted, ModelgateError } from '../errors.ts'
-import { openConnection, type ConnectionOptions, createReadMemory, requestSent } from './connection.ts'
+import { openConnection, type ConnectionOptions, createReadMemory } from './connection.ts'
 import { DeadlinePassed, ExchangeError, classifyFault, phaseOf, type Stage } from './exchange-error.ts'
 import { createWatchdog } from './time-limits.ts'
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import type { Socket } from 'node:net'
-import { isObject, numberOf, objectOf } from '../json.ts'
 
 /** The limits of one exchange in milliseconds; undefined means no limit. */
 export interface TimeLimits {
   readonly connect: number | undefined
   readonly firstByte: number | undefined
-  /** Between two chunks of the reply; while the request is sent, between bytes of it that the system takes. */
+  /** Between two chunks of the reply, or two slices of the request that the system takes. */
   readonly idle: number | undefined
 }
 
@@ -49,6 +46,8 @@ interface ExchangeOptions extends ConnectionOptions {
   readonly signal: AbortSignal
 }
 
+/** How much of a request is handed over at a time: little enough for any line to send it within the idle limit. */
+const sliceBytes = 131_072
 /** Chunks in memory before the sender is asked to pause. */
 const pauseAbove = 16
 /** An exchange of more bytes, in either direction, is a long one; by then the young generation of the heap is large enough. */
@@ -88,10 +87,8 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
 
   return new Promise<Reply>((resolve, reject) => {
     const sent = request.body === undefined ? null : sendBody(request.body)
-    const upload = sent === null ? undefined : watchUpload(sent)
     const finish = () => {
       watchdog.stop()
-      upload?.end()
       signal.removeEventListener('abort', onAbort)
       connection.destroy()
     }
@@ -103,26 +100,23 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
       wakeReader()
     }
     const onAbort = () => fail(abortError(signal, stage, request))
-    const expireAfter = (
-      limit: number | undefined,
-      message: (time: string) => string,
-      hasMoved?: () => boolean,
-    ) => {
+    const expireAfter = (limit: number | undefined, message: (time: string) => string) => {
       const text = message(`${(limit ?? 0) / 1000} s`)
-      watchdog.watch(limit, () => fail(new ExchangeError(stage, 'timeout', text)), hasMoved)
+      watchdog.watch(limit, () => fail(new ExchangeError(stage, 'timeout', text)))
     }
     const expireIdle = () => expireAfter(limits.idle, (time) => `${host} sent no more data for ${time}.`)
     signal.addEventListener('abort', onAbort, { once: true })
     expireAfter(limits.connect, (time) => `No connection to ${host} within ${time}.`)
 
     async function* sendBody(body: RequestBody): AsyncGenerator<Uint8Array> {
-      const message = (time: string) => `Sending the request to ${host} made no progress for ${time}.`
-      expireAfter(limits.idle, message, upload?.hasMoved)
+      expireAfter(limits.idle, (time) => `Sending the request to ${host} made no progress for ${time}.`)
       try {
         for await (const chunk of body.chunks()) {
           count(chunk)
-          yield chunk
-          watchdog.touch()
+          for (let at = 0; at < chunk.length; at += sliceBytes) {
+            yield chunk.subarray(at, at + sliceBytes)
+            watchdog.touch()
+          }
         }
       } catch (error) {
         if (stage === 'send') fail(sourceError(error))
@@ -241,41 +235,6 @@ function plainHeaders(headers: Readonly<Record<string, string | string[] | undef
     if (value !== undefined) plain[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value
   }
   return plain
-}
-
-/**
- * Follows the sending of one request below its chunks: a slow line takes minutes for a single one.
- * @param body what was given to undici as the body, which identifies the request
- */
-function watchUpload(body: unknown) {
-  let socket: Socket | undefined
-  let before: number | null = null
-  const onHeaders = (message: unknown) => {
-    const sent = message as { readonly request: { readonly body: unknown }; readonly socket: Socket }
-    if (sent.request.body === body) socket = sent.socket
-  }
-  subscribe(requestSent, onHeaders)
-  return {
-    /** Whether the system has taken bytes since the last call. */
-    hasMoved() {
-      const now = unsentBytes(socket)
-      const moved = before !== null && now !== before
-      before = now
-      return moved
-    },
-    end: () => void unsubscribe(requestSent, onHeaders),
-  }
-}
-
-/**
- * Bytes that the system has not accepted yet. A socket counts only whole chunks; its handle (the lowest of several
- * with TLS or a tunnel) counts bytes, which Node's own `socket.setTimeout` uses, too. Null if a Node version does not
- * expose it: then only whole chunks count.
- */
-function unsentBytes(socket: Socket | undefined): number | null {
-  let handle = objectOf(objectOf(socket)['_handle'])
-  while (isObject(handle['_parent'])) handle = handle['_parent']
-  return numberOf(handle['writeQueueSize'])
 }
 
 /** The request id in the headers, under any of the usual names. */

@@ -95,14 +95,14 @@ function sourceChanged(what: string): FileError {
 
 /** Few and large reads: each is handed to another thread, which takes longer than the read itself. */
 const blockBytes = 1_048_576
-/** What the connection gets at once; small enough for a slow line to send within the idle limit. */
+/** What the connection gets at once, a multiple of what it hands over at a time. */
 const chunkBytes = 524_288
 
 /**
  * The bytes of a file for a request's body. The file is opened when the first chunk is requested, and while a block of
  * it is sent the next is read. Whole chunks are parts of two blocks that are reused: a chunk is valid only until the next
- * one is requested. The connection respects that, since it requests the next one only when a chunk of this size has left
- * the process; the last, shorter one is a copy.
+ * one is requested. The connection respects that, since it requests the next one only when all slices of a chunk of this
+ * size have left the process; the last, shorter one is a copy.
  * @throws FileError `source_changed` when the file changes meanwhile; UsageError, FileError when it cannot be read
  */
 export async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {

@@ -1,9 +1,6 @@
 import type { Clock, Timer } from '../context.ts'
 import { DeadlinePassed } from './exchange-error.ts'
 
-/** How often within a limit a watchdog polls `hasMoved`; silence is noticed later by at most this fraction of the limit. */
-const pollsPerLimit = 12
-
 /** A timer that fires so much too late was not waiting: the process was suspended, or busy. */
 const lateMs = 1_000
 /** How long it may then take to catch up with what came, or could have been sent, meanwhile. */
@@ -20,19 +17,16 @@ export function createWatchdog(clock: Clock) {
   let limit = 0
   let touched = 0
   let expire = () => {}
-  let moved: (() => boolean) | undefined
   let due = 0
   let hasLooked = false
 
   const arm = (left: number) => {
-    const wait = moved === undefined ? left : Math.min(left, Math.ceil(limit / pollsPerLimit))
-    due = clock.monotonic() + wait
-    timer = clock.timer(wait, check)
+    due = clock.monotonic() + left
+    timer = clock.timer(left, check)
   }
   const check = () => {
     const now = clock.monotonic()
-    if (moved?.()) touched = now
-    else if (now - due > lateMs) touched = Math.max(touched, now - limit + Math.min(limit, catchUpMs))
+    if (now - due > lateMs) touched = Math.max(touched, now - limit + Math.min(limit, catchUpMs))
     const left = touched + limit - now
     const isOver = left <= 0
     if (isOver && hasLooked) return expire()
@@ -45,17 +39,13 @@ export function createWatchdog(clock: Clock) {
     touch() {
       touched = clock.monotonic()
     },
-    /**
-     * Starts again with another limit (milliseconds) and another callback.
-     * @param hasMoved polled for activity that nobody reports through `touch`
-     */
-    watch(limitMs: number | undefined, onExpire: () => void, hasMoved?: () => boolean) {
+    /** Starts again with another limit (milliseconds) and another callback. */
+    watch(limitMs: number | undefined, onExpire: () => void) {
       timer?.cancel()
       timer = undefined
       if (limitMs === undefined) return
       limit = limitMs
       expire = onExpire
-      moved = hasMoved
       touched = clock.monotonic()
       hasLooked = false
       arm(limit)

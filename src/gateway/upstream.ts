@@ -119,21 +119,19 @@ async function decoded(reply: Reply): Promise<Reply> {
   return { ...reply, headers, body }
 }
 
+const decoders: Readonly<
+  Record<string, 'createGunzip' | 'createInflate' | 'createBrotliDecompress' | 'createZstdDecompress'>
+> = {
+  gzip: 'createGunzip',
+  'x-gzip': 'createGunzip',
+  deflate: 'createInflate',
+  br: 'createBrotliDecompress',
+  zstd: 'createZstdDecompress',
+}
+
 async function decoderOf(encoding: string): Promise<Transform | undefined> {
-  const zlib = await import('node:zlib')
-  switch (encoding) {
-    case 'gzip':
-    case 'x-gzip':
-      return zlib.createGunzip()
-    case 'deflate':
-      return zlib.createInflate()
-    case 'br':
-      return zlib.createBrotliDecompress()
-    case 'zstd':
-      return zlib.createZstdDecompress()
-    default:
-      return undefined
-  }
+  const create = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined
+  return create === undefined ? undefined : (await import('node:zlib'))[create]()
 }
 
 /** The memory of a chunk is reused, and whoever writes it to another connection needs it for longer. */
