@@ -81,7 +81,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
   let hasContent = false
 
   const hold = (text: string) => {
-    lineEnd = /(?:\r\n|\n|\r)$/.exec(text.slice(-2))?.[0] ?? ''
+    lineEnd = isLineEnd(text.slice(-1)) ? /\r?\n$|\r$/.exec(text.slice(-2))![0] : ''
     hasContent ||= (held.length === 0 && !text.startsWith(':')) || /[\r\n]data:/.test(text)
     held.add(text.slice(0, text.length - lineEnd.length))
     if (held.length > limit) throw tooLarge(limit)
@@ -106,7 +106,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
       lineEnd = ''
       while (text !== '') {
         if (held.length === 0) {
-          if (bare === undefined) text = text.replace(/^[\r\n]+/, '')
+          if (bare === undefined && isLineEnd(text)) text = text.replace(/^[\r\n]+/, '')
           const skimmed = skim !== undefined && canSkim() ? skim(text) : 0
           if (skimmed > 0) {
             messages++
@@ -192,6 +192,11 @@ function endOfEvents(text: string): number {
   let end = 0
   for (let next = endOfEvent(text); next > 0; next = endOfEvent(text, next)) end = next
   return end
+}
+
+/** Whether a text begins with the end of a line. */
+function isLineEnd(text: string): boolean {
+  return text.startsWith('\n') || text.startsWith('\r')
 }
 
 function endOfLine(text: string): number {
