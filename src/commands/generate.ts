@@ -5,7 +5,6 @@ import { flagsOf } from '../contract/field-flags.ts'
 import { generateContentEndpoint as endpoint } from '../contract/generate-content.ts'
 import { UsageError } from '../errors.ts'
 import { listOf } from '../json.ts'
-import { readContents } from '../operations/chat-history.ts'
 import { addMessage, addSafety, contentRequest, type SafetySetting } from '../operations/content-request.ts'
 import type { Session } from '../operations/conversation/conversation-session.ts'
 import { appendEntries } from '../operations/operation.ts'
@@ -195,7 +194,7 @@ async function applyShortFlags(draft: Draft<GenerateOptions>): Promise<void> {
     await check(async () => {
       const flag = system === undefined ? '--system-instruction' : '--system'
       const given = isGiven(body['systemInstruction'] ?? undefined) ? flag : undefined
-      const text = await applyHistory(draft, history, readContents, 'contents', given)
+      const text = await applyHistory(draft, history, 'generate', given)
       if (text !== undefined) body['systemInstruction'] = { parts: [{ text }] }
     })
   }

@@ -3,7 +3,6 @@ import type { Context } from '../context.ts'
 import { commandInputs, conflictingInputs } from '../contract/command-inputs.ts'
 import { flagsOf } from '../contract/field-flags.ts'
 import { responsesEndpoint as endpoint } from '../contract/responses.ts'
-import { readInputItems } from '../operations/chat-history.ts'
 import type { Session } from '../operations/conversation/conversation-session.ts'
 import { appendEntries, type Body } from '../operations/operation.ts'
 import { addInput, responseRequest, schemaFormat } from '../operations/response-request.ts'
@@ -192,7 +191,7 @@ async function applyShortFlags(draft: Draft<RespondOptions>): Promise<void> {
   if (history !== undefined) {
     await check(async () => {
       const given = isGiven(body['instructions'] ?? undefined) ? flag : undefined
-      const system = await applyHistory(draft, history, readInputItems, 'input', given)
+      const system = await applyHistory(draft, history, 'respond', given)
       if (system !== undefined) body['instructions'] = system
     })
   }

@@ -107,7 +107,7 @@ interface FunctionCall {
 const callName = ({ id, name }: FunctionCall) => (id === undefined ? name : `${name} (${id})`)
 
 /** A `functionResponse` part. Its `response` has to be an object: what is none is put under `output`, as is text. */
-export function functionResponse({ id, name }: FunctionCall, text: string): JsonObject {
+function functionResponse({ id, name }: FunctionCall, text: string): JsonObject {
   const { value, problem } = parseJson(text)
   const output = problem === undefined ? value : text
   const response = isObject(output) ? output : { output }

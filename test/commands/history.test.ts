@@ -36,82 +36,6 @@ test('chat messages become input items, and the system message the instructions'
   }
 })
 
-test('pictures and files keep their place', async () => {
-  const history = [
-    {
-      role: 'user',
-      content: [
-        { type: 'text', text: 'Look' },
-        { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA', detail: 'low' } },
-        { type: 'image_url', image_url: { url: 'https://a.test/b.jpg' } },
-        { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,BBBB' } },
-      ],
-    },
-    { role: 'assistant', content: [{ type: 'text', text: 'A cat' }] },
-  ]
-  expect(await bodyWith('generate', history)).toEqual({
-    contents: [
-      {
-        role: 'user',
-        parts: [
-          { text: 'Look' },
-          { inlineData: { mimeType: 'image/png', data: 'AAAA' } },
-          { fileData: { mimeType: 'image/jpeg', fileUri: 'https://a.test/b.jpg' } },
-          { inlineData: { mimeType: 'application/pdf', data: 'BBBB' } },
-        ],
-      },
-      { role: 'model', parts: [{ text: 'A cat' }] },
-    ],
-  })
-  expect(await bodyWith('respond', history)).toMatchObject({
-    input: [
-      {
-        role: 'user',
-        content: [
-          { type: 'input_text', text: 'Look' },
-          { type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'low' },
-          { type: 'input_image', image_url: 'https://a.test/b.jpg' },
-          { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,BBBB' },
-        ],
-      },
-      { role: 'assistant', content: [{ type: 'output_text', text: 'A cat' }] },
-    ],
-  })
-})
-
-const called = (id: string, city: string) => ({
-  id,
-  type: 'function',
-  function: { name: 'weather', arguments: JSON.stringify({ city }) },
-})
-
-test('calls of tools and what they returned stay together', async () => {
-  const history = [
-    { role: 'user', content: 'Warm?' },
-    { role: 'assistant', content: null, tool_calls: [called('c1', 'Oslo'), called('c2', 'Rome')] },
-    { role: 'tool', tool_call_id: 'c1', content: '{"celsius":4}' },
-    { role: 'tool', tool_call_id: 'c2', content: 'hot' },
-  ]
-  const call = (id: string, city: string) => ({ functionCall: { id, name: 'weather', args: { city } } })
-  const response = (id: string, value: unknown) => ({
-    functionResponse: { id, name: 'weather', response: value },
-  })
-  expect((await bodyWith('generate', history))['contents']).toEqual([
-    { role: 'user', parts: [{ text: 'Warm?' }] },
-    { role: 'model', parts: [call('c1', 'Oslo'), call('c2', 'Rome')] },
-    { role: 'user', parts: [response('c1', { celsius: 4 }), response('c2', { output: 'hot' })] },
-  ])
-  expect((await bodyWith('respond', history))['input']).toEqual([
-    { role: 'user', content: 'Warm?' },
-    { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{"city":"Oslo"}' },
-    { type: 'function_call', call_id: 'c2', name: 'weather', arguments: '{"city":"Rome"}' },
-    { type: 'function_call_output', call_id: 'c1', output: '{"celsius":4}' },
-    { type: 'function_call_output', call_id: 'c2', output: 'hot' },
-  ])
-})
-
-const customCall = { id: 'c1', type: 'custom', custom: { name: 'note', input: 'Buy milk' } }
-
 test('messages of the style itself pass as they are, also among chat messages', async () => {
   const content = { role: 'model', parts: [{ text: 'a', thoughtSignature: 's' }], own: 1 }
   expect((await bodyWith('generate', [{ role: 'user', content: 'x' }, content]))['contents']).toEqual([
@@ -129,8 +53,6 @@ test('messages of the style itself pass as they are, also among chat messages', 
   ])
 })
 
-const ofUser = (content: unknown) => [{ role: 'user', content }]
-const calls = (call: object) => [{ role: 'assistant', tool_calls: [call] }]
 const twice = (flag: string) =>
   `--history has a system message and ${flag} gives another: use only one of them.`
 
@@ -146,37 +68,19 @@ test.each<[string, TextCommand, history: unknown, line: string, more?: readonly 
     'an unknown role',
     'generate',
     [{ role: 'bot', content: 'x' }],
-    '--history: message 1 has the role "bot"; it must be one of user, assistant, system, tool.',
+    '--history: message 1 has to be a text of the user or the assistant, or {"role", "parts"}.',
   ],
   [
-    'content that is none',
+    'content that is no text',
+    'generate',
+    [{ role: 'user', content: [{ type: 'text', text: 'x' }] }],
+    '--history: message 1 has to be a text of the user or the assistant, or {"role", "parts"}.',
+  ],
+  [
+    'calls of tools',
     'respond',
-    ofUser(5),
-    '--history: message 1: its content must be text or an array of parts.',
-  ],
-  [
-    'a part of another kind',
-    'generate',
-    ofUser([{ type: 'x' }]),
-    '--history: message 1: a part of the type "x" has no counterpart in this style.',
-  ],
-  [
-    'a call of a custom tool',
-    'generate',
-    calls(customCall),
-    '--history: message 1: a call of a custom tool has no counterpart in this style.',
-  ],
-  [
-    'an answer to no call',
-    'generate',
-    [{ role: 'tool', tool_call_id: 'c', content: 'x' }],
-    '--history: message 1 answers no call of a message before it.',
-  ],
-  [
-    'an answer to no call',
-    'respond',
-    [{ role: 'tool', content: 'x' }],
-    '--history: message 1 answers no call: it has no tool_call_id.',
+    [{ role: 'assistant', tool_calls: [] }],
+    '--history: message 1 has to be written as items: {"type": "function_call"} and {"type": "function_call_output"}.',
   ],
   ['a second system message', 'generate', chat, twice('--system'), ['--system', 'No.', 'x']],
   ['a second system message', 'respond', chat, twice('--instructions'), ['--instructions', 'No.', 'x']],

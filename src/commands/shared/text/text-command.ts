@@ -5,7 +5,8 @@ import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
 import type { TextFile } from '../../../files/text-file.ts'
 import { compileAnswerSchema, type AnswerSchema } from '../../../operations/answer-schema.ts'
-import type { History } from '../../../operations/chat-history.ts'
+import { readHistory } from '../../../operations/chat-history.ts'
+import { messageField, type Style } from '../../../operations/conversation/conversation.ts'
 import { attachBytes, readAttachment, type Attachment } from '../../../operations/attachments.ts'
 import { generateText, textGatewayRequest, type TextRequest } from '../../../operations/generate-text.ts'
 import type { Draft } from '../request/build-request.ts'
@@ -49,7 +50,6 @@ export async function readAttachments(
 
 /**
  * Puts the earlier messages of `--history` (JSON, `@file`, `@-` or a bare file name) into the body.
- * @param field takes the messages
  * @param system the flag that has said what the system says; undefined where none has
  * @returns what the system says in them
  * @throws UsageError, naming the flag; UsageError and FileError as `parseJsonFileFlag` does
@@ -57,13 +57,12 @@ export async function readAttachments(
 export async function applyHistory(
   { call: { context }, body }: Draft,
   text: string,
-  read: (value: unknown) => History,
-  field: string,
+  style: Style,
   system: string | undefined,
 ): Promise<string | undefined> {
   const value = await parseJsonFileFlag(context, '--history', text)
-  const history = underFlag('--history', () => read(value))
-  body[field] = history.messages
+  const history = underFlag('--history', () => readHistory(value, style))
+  body[messageField[style]] = history.messages
   if (history.system === undefined || system === undefined) return history.system
   throw new UsageError(`--history has a system message and ${system} gives another: use only one of them.`)
 }
