@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { FileContext } from '../context.ts'
 import type { SavedFile } from '../events/text.ts'
-import { objectOf, objectsOf, stringOf } from '../json.ts'
+import { objectOf, stringOf } from '../json.ts'
 import { openAtomicFile } from './atomic-file.ts'
 import type { ImageFacts } from './image-info.ts'
 import { readInputFile } from './input-file.ts'
@@ -76,9 +76,7 @@ export interface StoredSidecar {
   readonly model: string | null
   readonly prompt: string | null
   readonly revisedPrompt: string | null
-  readonly parameters: Readonly<Record<string, unknown>>
   readonly requestId: string | null
-  readonly inputs: readonly { readonly field: string; readonly path: string }[]
   /** Of the file that it describes. */
   readonly sha256: string
 }
@@ -105,12 +103,7 @@ export async function readSidecar(
     model: text('model'),
     prompt: text('prompt'),
     revisedPrompt: text('revised_prompt'),
-    parameters: objectOf(record['parameters']),
     requestId: text('request_id'),
-    inputs: objectsOf(record['inputs']).flatMap((input) => {
-      const [field, inputPath] = [stringOf(input['field']), stringOf(input['path'])]
-      return field === undefined || inputPath === undefined ? [] : [{ field, path: inputPath }]
-    }),
     sha256,
   }
 }

@@ -1,10 +1,7 @@
 import { resolve } from 'node:path'
-import { type Endpoint, flagName } from '../contract/field.ts'
-import { imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
 import { asModelgateError, ModelgateError } from '../errors.ts'
 import type { Inspection, InspectionDocument } from '../events/inspection.ts'
 import { outputVersion } from '../events/version.ts'
-import { shellWord } from '../files/file-error.ts'
 import type { FileFacts } from '../files/inspect-file.ts'
 import { lineOf, type CallFacts, type CallWords } from '../files/calls/call-record.ts'
 import { openCalls } from '../files/calls/read-calls.ts'
@@ -146,39 +143,6 @@ function originOf(
     prompt: words?.prompt ?? sidecar?.prompt ?? null,
     revised_prompt: sidecar?.revisedPrompt ?? null,
     request_id: facts?.request_id ?? sidecar?.requestId ?? null,
-    again: (facts && words && lineOf(facts, words, cwd)) ?? commandOf(sidecar),
+    again: (facts && words && lineOf(facts, words, cwd)) ?? null,
   }
-}
-
-/** The commands that write sidecars. */
-const endpoints: Readonly<Record<string, Endpoint>> = {
-  'image create': imageCreateEndpoint,
-  'image edit': imageEditEndpoint,
-}
-
-/** The command line that a sidecar amounts to, for one image; null where there is none, or it lacks something. */
-function commandOf(sidecar: StoredSidecar | undefined): string | null {
-  if (sidecar === undefined) return null
-  const { command, model, prompt, parameters, inputs } = sidecar
-  const endpoint = command !== null && Object.hasOwn(endpoints, command) ? endpoints[command]! : undefined
-  if (command === null || endpoint === undefined || prompt === null) return null
-  const flags = Object.entries(parameters).flatMap(([field, value]) => {
-    if (field === 'n') return []
-    if (!Object.hasOwn(endpoint.fields, field)) return ['--set', `${field}=${JSON.stringify(value)}`]
-    const flag = `--${endpoint.fields[field]!.flag || flagName(field)}`
-    if (typeof value === 'boolean') return [value ? flag : flag.replace('--', '--no-')]
-    return [flag, typeof value === 'string' ? value : JSON.stringify(value)]
-  })
-  return [
-    'modelgate',
-    ...command.split(' '),
-    ...(model === null ? [] : ['--model', model]),
-    ...flags,
-    ...inputs.flatMap(({ field, path }) => [`--${flagName(field)}`, path]),
-    // No prompt is taken for an option or a file.
-    '--',
-    prompt.startsWith('@') ? `\\${prompt}` : prompt,
-  ]
-    .map(shellWord)
-    .join(' ')
 }
