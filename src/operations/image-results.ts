@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Clock } from '../context.ts'
 import { maxImages, urlLifetimeMinutes, maxPartialImages } from '../contract/images.ts'
-import { type FileError, ModelgateError } from '../errors.ts'
+import { FileError, ModelgateError } from '../errors.ts'
 import type { OutputEvent } from '../events/documents.ts'
 import type { ImageDocument, ImageUsage, SavedImage } from '../events/image.ts'
 import { outputVersion } from '../events/version.ts'
@@ -300,56 +300,40 @@ export function createImageWriters(
     }
   }
 
-  /**
-   * Saves a preview beside the image, as NAME-partial-1. One that the disk does not take keeps no image from coming;
-   * what is wrong with its content is an error all the same.
-   */
-  const openPartial = (index: number, partial: number): ImageWriter => {
+  /** Saves a preview beside the image, as NAME-partial-1. */
+  const savePreview = async (index: number, partial: number, bytes: Uint8Array) => {
     const file = openMediaFile(context, imageKind, { pathFor: pathFor(index, partial), force })
-    let isGivenUp = false
-    const giveUp = async (reason: string) => {
-      isGivenUp = true
+    try {
+      await file.write(bytes)
+      const { damage } = file.integrity()
+      if (damage !== undefined) throw new FileError('damaged_media', `${damage}.`)
+      const { path, bytes: size, sha256, mime_type } = await file.commit()
+      return { path, bytes: size, sha256, mime_type }
+    } catch (error) {
       await file.discard()
-      results.warn(`Preview ${partial + 1} is not kept: ${reason}`)
-    }
-    const attempt = async (step: () => Promise<void>) => {
-      if (isGivenUp) return
-      try {
-        await step()
-      } catch (error) {
-        const isLocal = error instanceof ModelgateError && (error.exit === 'io' || error.exit === 'usage')
-        if (!isLocal) throw error
-        await giveUp(error.message)
-      }
-    }
-    return {
-      write: (bytes) => attempt(() => file.write(bytes)),
-      commit: () =>
-        attempt(async () => {
-          const { damage } = file.integrity()
-          if (damage !== undefined) return giveUp(`${damage}.`)
-          const { path, bytes, sha256, mime_type } = await file.commit()
-          const saved = { path, bytes, sha256, mime_type }
-          results.report({ type: 'image-partial', index, partial, ...counts, file: saved })
-          await viewer?.({ index, partial, ...counts, path })
-        }),
-      async commitDamaged() {
-        await file.discard()
-        return undefined
-      },
-      discard: () => file.discard(),
+      // One that the disk does not take keeps no image from coming; what is no image is an error all the same.
+      const isLocal = error instanceof ModelgateError && (error.exit === 'io' || error.exit === 'usage')
+      if (!isLocal) throw error
+      results.warn(`Preview ${partial + 1} is not kept: ${error.message}`)
+      return undefined
     }
   }
 
-  /** Shows a preview without saving it. */
-  const showPartial = (index: number, partial: number): ImageWriter => {
+  /** Takes a preview to be shown, and saved where it is to be kept. */
+  const openPreview = (index: number, partial: number): ImageWriter => {
+    const isKept = savePartials === true && ++partialCount <= kept * maxPartialImages
     const chunks: Uint8Array[] = []
     return {
       ...discardingWriter,
-      write: async (bytes) => void (viewer === undefined || chunks.push(Buffer.from(bytes))),
+      async write(bytes) {
+        if (isKept || viewer !== undefined) chunks.push(Buffer.from(bytes))
+      },
       async commit() {
-        results.report({ type: 'image-partial', index, partial, ...counts, file: null })
-        await viewer?.({ index, partial, ...counts, bytes: Buffer.concat(chunks) })
+        const bytes = Buffer.concat(chunks)
+        const file = isKept ? await savePreview(index, partial, bytes) : null
+        if (file === undefined) return
+        results.report({ type: 'image-partial', index, partial, ...counts, file })
+        await viewer?.({ index, partial, ...counts, bytes })
       },
     }
   }
@@ -372,9 +356,8 @@ export function createImageWriters(
     async open({ index: position, partial }) {
       if (relay !== undefined) return discardingWriter
       const index = results.numberAt(position)
-      if (partial === null) return isLeftOut(position) ? discardingWriter : openImage(index)
-      const isKept = savePartials && ++partialCount <= kept * maxPartialImages
-      return isKept ? openPartial(index, partial) : showPartial(index, partial)
+      if (partial !== null) return openPreview(index, partial)
+      return isLeftOut(position) ? discardingWriter : openImage(index)
     },
     async flush() {
       // With -o - and --raw what writes the bytes already waits for standard output.
