@@ -73,7 +73,7 @@ export async function settle<Document extends OutputDocument>(
   { gateway, hasSent, spending }: Call,
   work: () => Promise<ModelgateError | undefined>,
   document: () => Document | undefined,
-  amend: (error: ModelgateError) => ModelgateError | Promise<ModelgateError>,
+  amend: (error: ModelgateError) => ModelgateError,
 ): Promise<Outcome<Document>> {
   try {
     const failure = await work()
@@ -84,7 +84,7 @@ export async function settle<Document extends OutputDocument>(
     // A bug before a request was sent cost nothing. Other errors have that fact themselves.
     const known =
       error.exit === 'bug' ? error.amend({ billed: hasSent() ? 'maybe' : 'no', ...error.facts }) : error
-    const amended = await amend(known)
+    const amended = amend(known)
     const left = document()
     const partial = left && ((await spending?.withCost(left)) ?? left)
     // A problem of the input has nothing to do with a request.

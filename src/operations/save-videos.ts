@@ -83,15 +83,14 @@ export async function findSavedVideos(
 export function reportSavedVideos(
   listener: Listener,
   command: VideoDocument['command'],
-  { id, kind, stored }: NamedJob,
+  named: NamedJob,
   videos: readonly SavedVideo[],
   judgement: Judgement,
 ): Outcome<VideoDocument> {
-  const { record } = stored!
-  const run = new VideoRun(listener, command, stored)
-  run.job = { ...recordedJob(kind, record), id, state: 'completed' }
+  const run = new VideoRun(listener, command, named.stored)
+  run.job = recordedJob(named)
   for (const [at, video] of videos.entries()) run.saved(at + 1, video)
-  const known = { id, value: objectOf(record.result?.reply) }
+  const known = { id: named.id, value: objectOf(run.job.value) }
   const filtered = run.reportFiltered(known, videos.length)
   const missing = run.checkCount(known, videos.length)
   const failure = filtered ?? missing ?? run.doubtful(judgement)

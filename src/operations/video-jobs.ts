@@ -1,14 +1,11 @@
-import { stat } from 'node:fs/promises'
 import { videoOperationEndpoint, videoRemixEndpoint } from '../contract/videos.ts'
-import { isFinal, lastSegment, videoStateOf, type VideoState } from '../contract/video-state.ts'
-import { Interrupted, ModelgateError, UsageError, type Billed } from '../errors.ts'
+import { isFinal, lastSegment, videoStateOf } from '../contract/video-state.ts'
+import { ModelgateError, UsageError, type Billed } from '../errors.ts'
 import type { OutputEvent } from '../events/documents.ts'
-import { formatState, isoTime } from '../events/format-job.ts'
+import { formatState } from '../events/format-job.ts'
 import { outputVersion } from '../events/version.ts'
 import type { AwaitedVideo, SavedVideo, VideoDocument, VideosDocument } from '../events/video.ts'
-import type { JobRecord } from '../files/calls/job-record.ts'
 import { leadTo, type NextCommand } from '../files/next-command.ts'
-import { describeVideoFile } from '../files/video-info.ts'
 import { rootOf } from '../gateway/url.ts'
 import { videoSources } from '../gateway/videos/fetch-video.ts'
 import type { JobReport } from '../gateway/videos/job-fields.ts'
@@ -28,7 +25,7 @@ import {
 import { commonExit, type Call, type Listener, type Outcome } from './operation.ts'
 import { reportSavedVideos, saveVideos, type SavePlan } from './save-videos.ts'
 import { videoGatewayRequest, type VideoRequest } from './video-request.ts'
-import { VideoRun, jobFailed, recordedJob, type Judgement } from './video-run.ts'
+import { VideoRun, jobFailed, recordedDocument, recordedJob, type Judgement } from './video-run.ts'
 
 export interface WaitPlan extends SavePlan, Judgement, WaitLimits {
   /** Whether an error is to say that the job is paid for; by default if this call has started it. */
@@ -130,7 +127,7 @@ export async function waitForVideo(
   return run.settle(
     call,
     () => waitAndSave(call, run, plan, named, first),
-    (error) => withRecordedFacts(error, named, run),
+    (error) => withRecord(error, named, run),
   )
 }
 
@@ -231,49 +228,21 @@ export async function lookUpVideo(
       ...leadTo('To wait for it: ', resume(id)),
     })
   }
-  return run.settle(call, work, (error) => withRecordedFacts(error, named, run))
+  return run.settle(call, work, (error) => withRecord(error, named, run))
 }
 
 /**
- * The error for a job that the gateway no longer has, or whose videos have expired, with what this machine knows about
- * it. The last known state is reported if there is nothing else.
+ * The error for a job that the gateway no longer has, or whose videos have expired, with where they were saved. Of a job
+ * that is unknown there, the record is reported.
  */
-async function withRecordedFacts(
-  error: ModelgateError,
-  { id, kind, stored }: NamedJob,
-  run: VideoRun,
-): Promise<ModelgateError> {
-  const record = stored?.record
-  if (record === undefined || error instanceof Interrupted) return error
+function withRecord(error: ModelgateError, named: NamedJob, run: VideoRun): ModelgateError {
+  if (named.stored === undefined) return error
   const isUnknown = isUnknownJob(error)
-  const hasExpired = error.code === 'result_expired' || error.facts.httpStatus === 404
-  const state = videoStateOf(record.state)
-  const sentences = [
-    ...(isUnknown && state !== undefined ? [lastState(state, record)] : []),
-    ...(isUnknown || hasExpired ? await savedFilesOf(record) : []),
-  ]
-  if (sentences.length === 0) return error
-  if (isUnknown && state !== undefined) run.job ??= { ...recordedJob(kind, record), id, state }
-  return error.amend({ message: [error.message, ...sentences].join(' ') })
-}
-
-function lastState(state: VideoState, record: JobRecord): string {
-  const { status, progress, checked_at, expires_at } = record
-  const when = checked_at === null ? '' : `, at ${isoTime(checked_at)}`
-  const until = expires_at === null ? '' : `; it was to be kept until ${isoTime(expires_at)}`
-  return `When it was last looked up${when}, it was ${formatState({ state, status, progress })}${until}.`
-}
-
-/** Sentences that say where the videos were saved. */
-function savedFilesOf({ files }: JobRecord): Promise<string[]> {
-  return Promise.all(
-    files.map(async (path) => {
-      const isThere = (await stat(path).catch(() => undefined))?.isFile() === true
-      if (!isThere) return `A video of it was saved, and is no longer there: ${path}.`
-      const isWhole = (await describeVideoFile({ cwd: '' }, path)) !== undefined
-      return `A video of it was saved, and is still there${isWhole ? '' : ', but is damaged'}: ${path}.`
-    }),
-  )
+  if (isUnknown) run.job ??= recordedJob(named)
+  const { files } = named.stored.record
+  const isGone = isUnknown || error.code === 'result_expired' || error.facts.httpStatus === 404
+  if (!isGone || files.length === 0) return error
+  return error.amend({ message: `${error.message} What was saved of it: ${files.join(', ')}.` })
 }
 
 /** One of several jobs that are waited for. */
@@ -360,39 +329,16 @@ function createTurns(most: number) {
 }
 
 function awaitedVideo({ job: { named }, document, error }: AwaitedOutcome): AwaitedVideo {
-  const record = named.stored?.record
   const {
     version: _,
-    cost: ___,
-    command: __,
+    cost: __,
+    command: ___,
     ...known
   } = document ?? {
-    version: outputVersion,
-    command: 'wait',
-    model: record?.model ?? null,
-    id: named.id,
-    kind: named.kind,
-    state: videoStateOf(record?.state ?? '') ?? 'unknown',
-    status: record?.status ?? null,
-    progress: record?.progress ?? null,
-    seconds: null,
-    size: null,
-    remixed_from_video_id: null,
-    created_at: record?.created_at ?? null,
-    completed_at: record?.completed_at ?? null,
-    expires_at: record?.expires_at ?? null,
-    video: null,
-    operation: null,
-    files: [],
-    failures: [],
-    mismatches: [],
-    request_id: null,
-    warnings: [],
+    ...recordedDocument(named),
+    state: videoStateOf(named.stored?.record.state ?? '') ?? 'unknown',
   }
-  return {
-    ...known,
-    error: error === undefined ? null : { code: error.code, message: error.message },
-  }
+  return { ...known, error: error === undefined ? null : { code: error.code, message: error.message } }
 }
 
 /** 11 if any job is still running, else the exit code that all have in common, else 12. */

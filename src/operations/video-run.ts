@@ -1,15 +1,15 @@
-import { isFinal } from '../contract/video-state.ts'
+import { isFinal, videoStateOf } from '../contract/video-state.ts'
 import { GenerationError, ModelgateError, type ErrorFacts } from '../errors.ts'
 import { outputVersion } from '../events/version.ts'
 import type { Mismatch } from '../events/text.ts'
-import type { JobKind, SavedVideo, VideoDocument, VideoFailure } from '../events/video.ts'
-import type { JobProgress, JobRecord } from '../files/calls/job-record.ts'
+import type { SavedVideo, VideoDocument, VideoFailure } from '../events/video.ts'
+import type { JobProgress } from '../files/calls/job-record.ts'
 import type { StoredJob } from '../files/calls/job-store.ts'
 import { refusalHint } from '../gateway/gateway-errors.ts'
 import { filteredOf, filteredSentence, jobObject, type JobReport } from '../gateway/videos/job-fields.ts'
 import { modelInName } from '../gateway/videos/read-job.ts'
 import { isObject, objectOf, stringOf, type JsonObject } from '../json.ts'
-import { keepRecord } from './jobs.ts'
+import { keepRecord, type NamedJob } from './jobs.ts'
 import { mismatchError, videoDifferences } from './mismatch.ts'
 import { settle, type Call, type Listener, type Outcome } from './operation.ts'
 import { videoCount } from './video-request.ts'
@@ -60,10 +60,10 @@ export class VideoRun {
   async settle(
     call: Call,
     work: () => Promise<ModelgateError | undefined>,
-    amend: (error: ModelgateError) => Promise<ModelgateError> = async (error) => error,
+    amend: (error: ModelgateError) => ModelgateError = (error) => error,
   ): Promise<Outcome<VideoDocument>> {
-    const amendAll = async (error: ModelgateError) => {
-      const known = await amend(error)
+    const amendAll = (error: ModelgateError) => {
+      const known = amend(error)
       const billed = !call.hasSent() ? 'no' : this.job === undefined ? 'maybe' : 'yes'
       if (known.exit === 'bug') return known.amend({ billed })
       return known.exit === 'io' ? known.amend({ billed, ...known.facts }) : known
@@ -230,21 +230,29 @@ export function jobFailed({ id, failure, requestId }: JobReport): GenerationErro
   })
 }
 
-/** Converts a record to a report. */
-export function recordedJob(kind: JobKind, record: JobRecord): Omit<KnownJob, 'id' | 'state'> {
-  const { status, progress, created_at, completed_at, expires_at, request_id, result } = record
-  const value = isObject(result?.reply) ? result.reply : null
-  const model =
-    kind === 'operation' ? modelInName(record.id ?? '') : stringOf(jobObject(objectOf(value))['model'])
+/** What the record tells of a job, in place of a report. */
+export function recordedJob({ id, kind, stored }: NamedJob): KnownJob {
+  const record = stored?.record
+  const value = isObject(record?.result?.reply) ? record.result.reply : null
+  const model = kind === 'operation' ? modelInName(id) : stringOf(jobObject(objectOf(value))['model'])
   return {
+    id,
     kind,
     model: model ?? null,
-    status,
-    progress,
-    createdAt: created_at,
-    completedAt: completed_at ?? null,
-    expiresAt: expires_at,
-    requestId: request_id,
+    state: videoStateOf(record?.state ?? '') ?? 'pending',
+    status: record?.status ?? null,
+    progress: record?.progress ?? null,
+    createdAt: record?.created_at ?? null,
+    completedAt: record?.completed_at ?? null,
+    expiresAt: record?.expires_at ?? null,
+    requestId: record?.request_id ?? null,
     value,
   }
+}
+
+/** The document of a job of which the gateway has told nothing. */
+export function recordedDocument(named: NamedJob): VideoDocument {
+  const run = new VideoRun({ event() {}, flush: async () => {} }, 'wait', named.stored)
+  run.job = recordedJob(named)
+  return run.document()!
 }
