@@ -110,11 +110,8 @@ async function save({ context, session, opened, say }: Chat, rest: string): Prom
   const { openTextFile } = await import('../../files/text-file.ts')
   const file = await openTextFile(context, path, { force: false, rescueFolder: rescueFolder(context) })
   if (isConversation) {
-    const [{ formatConversation }, { isJsonFile }] = await Promise.all([
-      import('../../operations/conversation/file-text.ts'),
-      import('../../operations/conversation/conversation-file.ts'),
-    ])
-    file.write(formatConversation(withoutSecrets(session.conversation, opened.gate), isJsonFile(path)))
+    const { formatConversation } = await import('../../operations/conversation/conversation-file.ts')
+    file.write(formatConversation(withoutSecrets(session.conversation, opened.gate), path))
   } else file.write(answer.map(textOf).join('').replace(/\n?$/, '\n'))
   const { rescued, bytes } = await file.commit()
   if (rescued !== undefined) throw rescued

@@ -1,21 +1,22 @@
+import { createHash } from 'node:crypto'
 import { basename, dirname, join, resolve } from 'node:path'
+import { Document, isNode, Lexer, LineCounter, parseDocument } from 'yaml'
 import type { FileContext } from '../../context.ts'
 import { FileError, ModelgateError, UsageError } from '../../errors.ts'
+import { openAtomicFile } from '../../files/atomic-file.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { decodeText, invalidTextClause, readInputFile } from '../../files/input-file.ts'
 import { takeLock } from '../../files/lock-file.ts'
-import { openAtomicFile } from '../../files/atomic-file.ts'
+import { isDeeperThan, isObject, objectOf, type JsonObject } from '../../json.ts'
+import { nearestName } from '../../nearest-name.ts'
 import { withoutSecrets, type Redactor } from '../operation.ts'
 import type { Conversation, Style } from './conversation.ts'
-import { formatConversation, readConversation } from './file-text.ts'
 
 /** A conversation that is kept in a file. */
 export type ConversationFile = Awaited<ReturnType<typeof openConversationFile>>
 
 /** More than a person reads; media is not in it. */
 const maxBytes = 64 * 1024 * 1024
-
-export const isJsonFile = (path: string) => /\.json$/i.test(path)
 
 /**
  * Reads a conversation file, or prepares to create it.
@@ -58,7 +59,7 @@ export async function openConversationFile(
      *   in the rescue folder
      */
     async save(next: Conversation, redactor: Redactor): Promise<void> {
-      const content = formatConversation(withoutSecrets(next, redactor), isJsonFile(path))
+      const content = formatConversation(withoutSecrets(next, redactor), path)
       const release = await lock(context, current)
       try {
         // What cannot be read any more cannot be written either, which is told there.
@@ -123,4 +124,171 @@ async function lock({ cwd, platform, clock }: FileContext, path: string) {
   const name = join(dirname(location), `.${basename(location)}.lock`)
   // A folder that cannot be written is told by the write itself.
   return await takeLock(name, { platform, clock, waitMs: lockWaitMs }).catch(() => async () => {})
+}
+
+/** Incremented when the meaning of a field changes. Version 1, of modelgate 0.1.0, had turns. */
+const version = 2
+
+/** A text that is small and means much is none of ours. */
+const maxAliasCount = 20
+
+/** Deeper than any request. */
+const maxDepth = 128
+
+/** A parsed token takes hundreds of bytes: these are thousands of turns. A text has no more tokens than characters. */
+const maxTokens = 1_000_000
+
+/** The text of a conversation file: JSON if its name says so, else YAML. */
+export function formatConversation(conversation: Conversation, path: string): string {
+  const { style, gateway, model, system, settings, messages, response } = conversation
+  const file = {
+    version,
+    style,
+    gateway,
+    model,
+    system,
+    settings: Object.keys(settings).length === 0 ? undefined : settings,
+    messages,
+    response: response && {
+      id: response.id,
+      messages: response.count,
+      digest: digestOf(gateway, messages.slice(0, response.count)),
+    },
+  }
+  const json = JSON.stringify(file, null, 2)
+  return /\.json$/i.test(path) ? `${json}\n` : new Document(JSON.parse(json)).toString({ lineWidth: 0 })
+}
+
+/** Of the messages that a response stands for, and of where it is kept: it finds edits, and keeps nothing secret. */
+function digestOf(gateway: string | undefined, messages: readonly unknown[]): string {
+  const text = JSON.stringify([gateway, ...messages])
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
+}
+
+const isText = (value: unknown) => value === undefined || typeof value === 'string'
+
+/** The fields of a file, and what each has to be. */
+const fields: Readonly<Record<string, readonly [isRight: (value: unknown) => boolean, problem: string]>> = {
+  version: [(value) => value === undefined || value === version, `only version ${version} is known here`],
+  style: [
+    (value) => [undefined, 'generate', 'respond'].includes(value as string),
+    '"style" is generate or respond',
+  ],
+  gateway: [isText, '"gateway" has to be a text'],
+  model: [isText, '"model" has to be a text'],
+  system: [isText, '"system" has to be a text'],
+  settings: [(value) => value === undefined || isObject(value), '"settings" is an object'],
+  messages: [Array.isArray, '"messages" has to be a list'],
+  response: [() => true, ''],
+}
+
+/** The fields of a file that have been checked. */
+type FileFields = Partial<Pick<Conversation, 'style' | 'gateway' | 'model' | 'system' | 'settings'>> & {
+  readonly messages: readonly JsonObject[]
+  readonly response?: unknown
+}
+
+function unknownField(name: string): string {
+  const near = nearestName(name, Object.keys(fields))
+  const other = near === undefined ? `known are ${Object.keys(fields).join(', ')}` : `did you mean "${near}"?`
+  return `"${name.slice(0, 40)}" is not known here (${other})`
+}
+
+/**
+ * Reads the text of a conversation file: YAML, of which JSON is a part.
+ * @param file its name, for messages
+ * @param usual the style of one that says none
+ * @throws UsageError `invalid_conversation`, with line and column
+ */
+export function readConversation(file: string, text: string, usual: Style): Conversation {
+  if (text.length > maxTokens) checkSize(file, text)
+  const lineCounter = new LineCounter()
+  const document = parseDocument(text, {
+    lineCounter,
+    prettyErrors: false,
+    schema: 'core',
+    logLevel: 'error',
+  })
+  const invalid = (offset: number | undefined, reason: string) => {
+    const { line, col } = lineCounter.linePos(offset ?? 0)
+    const place = offset === undefined ? file : `${file}:${line}:${col}`
+    return new UsageError(`${place}: ${reason}.`, { code: 'invalid_conversation' })
+  }
+  const problem = (path: readonly unknown[], reason: string) => {
+    const node = document.getIn(path, true)
+    return invalid((isNode(node) ? node : document.contents)?.range?.[0], reason)
+  }
+  const [error] = document.errors
+  if (error !== undefined) {
+    // The rest of a message may quote the file.
+    const reason = (error.message.split('\n')[0] ?? '').slice(0, 200)
+    throw invalid(error.pos[0], reason.includes('call stack') ? tooDeep : `not valid YAML: ${reason}`)
+  }
+  let value: unknown
+  try {
+    value = document.toJS({ maxAliasCount })
+  } catch {
+    throw invalid(undefined, 'it has too many aliases, or one that leads nowhere')
+  }
+  if (isDeeperThan(value, maxDepth)) throw invalid(undefined, tooDeep)
+  if (!isObject(value)) throw problem([], 'a conversation is an object with a list of "messages"')
+  const unknown = Object.keys(value).find((name) => !Object.hasOwn(fields, name))
+  if (unknown !== undefined) throw problem([unknown], unknownField(unknown))
+  for (const [name, [isRight, reason]] of Object.entries(fields)) {
+    if (!isRight(value[name])) throw problem([name], reason)
+  }
+  const {
+    style = usual,
+    gateway,
+    model,
+    system,
+    settings = {},
+    messages,
+    response,
+  } = value as unknown as FileFields
+  const odd = messages.findIndex((message) => !isMessage(style, message))
+  if (odd !== -1) throw problem(['messages', odd], `a message is an object: ${written[style]}`)
+  return {
+    style,
+    gateway,
+    model,
+    system: system || undefined,
+    settings,
+    messages,
+    response: keptResponse(gateway, messages, objectOf(response)),
+  }
+}
+
+/** Only so far as a mistake of hand is likely: the rest is the contract's. A number needs quotes to be a text. */
+function isMessage(style: Style, message: unknown): boolean {
+  const { parts, content } = objectOf(message)
+  if (style === 'generate') return Array.isArray(parts)
+  return isObject(message) && typeof content !== 'number' && typeof content !== 'boolean'
+}
+
+/** What the gateway has kept, unless an edit has made another conversation of it. */
+function keptResponse(
+  gateway: string | undefined,
+  messages: readonly unknown[],
+  { id, messages: count, digest }: JsonObject,
+): Conversation['response'] {
+  if (typeof id !== 'string' || typeof count !== 'number' || count > messages.length) return undefined
+  return digest === digestOf(gateway, messages.slice(0, count)) ? { id, count } : undefined
+}
+
+const tooDeep = `nested more than ${maxDepth} levels deep`
+
+/** A message as it is written by hand. */
+const written = {
+  respond: '{role: user, content: TEXT}, of the model {role: assistant, content: TEXT}',
+  generate: '{role: user, parts: [{text: TEXT}]}, of the model {role: model, parts: [{text: TEXT}]}',
+} as const
+
+/** Before it is parsed, which takes much more memory. */
+function checkSize(file: string, text: string): void {
+  let count = 0
+  for (const _ of new Lexer().lex(text)) {
+    if (++count > maxTokens)
+      throw new UsageError(`${file}: more than a conversation can have.`, { code: 'invalid_conversation' })
+  }
 }

@@ -8,7 +8,7 @@ import {
   restoreMedia,
   type MediaReference,
 } from '../../files/media-references.ts'
-import { listOf, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
+import { listOf, objectOf, objectsOf, type JsonObject } from '../../json.ts'
 import type { TextReply } from '../../gateway/stream-text.ts'
 import type { Body, Outcome, Redactor } from '../operation.ts'
 import type { ConversationFile } from './conversation-file.ts'
@@ -79,12 +79,10 @@ export async function prepareRequest(context: FileContext, session: Session, sty
     /**
      * Puts the earlier messages before the new ones.
      * @param paths the files of attachments, by the SHA-256 of their content
-     * @throws UsageError when a call of a tool stays without an answer
      */
     complete(paths: ReadonlyMap<string, string>) {
       own = messagesOf(style, body)
       added = referToMedia(objectsOf(own), paths)
-      refuseUnanswered(messages, added)
       if (sent.length > 0) body[messageField[style]] = [...sent, ...own]
     },
     /**
@@ -205,47 +203,6 @@ function refuseOther({ style, gateway }: Conversation, next: Style, here: string
 function endsWhole({ exit, code }: Pick<ModelgateError, 'exit' | 'code'>): boolean {
   return ['schema', 'io', 'partial'].includes(exit) || code === 'finish_length'
 }
-
-/** The kinds of calls in the response style, with the flags that answer them. */
-const answerFlags: Readonly<Record<string, string>> = {
-  function_call: '--tool-output',
-  custom_tool_call: '--custom-tool-output',
-  mcp_approval_request: '--approve',
-}
-
-/** @throws UsageError that names each call of the last answer that stays without an answer: a gateway refuses that */
-function refuseUnanswered(messages: readonly JsonObject[], added: readonly JsonObject[]): void {
-  const answer = lastAnswer(messages)
-  const partsOf = (list: readonly JsonObject[]) => list.flatMap(({ parts }) => objectsOf(parts))
-  const responses = partsOf([...answer, ...added]).map((part) => objectOf(part['functionResponse']))
-  const answered = new Set<unknown>([
-    ...added.flatMap((item) => [item['call_id'], item['approval_request_id']]),
-    ...responses.flatMap(({ id, name }) => [id, name]),
-  ])
-  const calls = [
-    ...partsOf(answer).flatMap(({ functionCall }) => {
-      const { id, name } = objectOf(functionCall)
-      return isText(name) ? [{ id: stringOf(id) ?? name, name, flag: '--tool-output' }] : []
-    }),
-    ...answer.flatMap(({ type, id, call_id: call, name }) => {
-      const flag = isText(type) && Object.hasOwn(answerFlags, type) ? answerFlags[type]! : undefined
-      const own = type === 'mcp_approval_request' ? id : call
-      return flag !== undefined && isText(own) ? [{ id: own, name: stringOf(name), flag }] : []
-    }),
-  ]
-  const open = calls.filter(
-    ({ id, name }) => !answered.has(id) && !(name !== undefined && answered.has(name)),
-  )
-  if (open.length === 0) return
-  const ways = open.map(({ id, flag }) => `${flag} ${id}${flag === '--approve' ? '' : '=TEXT'}`)
-  const names = open.map(({ name, id }) => name || id).join(', ')
-  throw new UsageError(`The last answer waits for what ${names} gives.`, {
-    code: 'invalid_request',
-    hint: `Answer with ${ways.join(' ')}; or start a new conversation.`,
-  })
-}
-
-const isText = (value: unknown) => typeof value === 'string'
 
 /** Whether a gateway has refused a request, at no cost. */
 function isRefused({ exit, facts }: ModelgateError): boolean {
