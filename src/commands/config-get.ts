@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
-import { describeSettings } from '../config/describe-settings.ts'
+import { describeSettings, keysOf, parseSettingPath } from '../config/describe-settings.ts'
 import { findUserFile } from '../config/find-config-file.ts'
-import { keysOf, parseSettingPath } from '../config/setting-path.ts'
 import { settingTable } from '../config/setting-table.ts'
 import { resolveSettings } from '../config/settings.ts'
 import type { Context } from '../context.ts'

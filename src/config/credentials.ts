@@ -1,10 +1,10 @@
 import type { Context } from '../context.ts'
 import { ConfigError } from '../errors.ts'
 import { dangerousNames, objectOf } from '../json.ts'
-import { editJson } from './edit/edit-json.ts'
-import { readIfThere, rewriteFile, type RewrittenFile } from './edit/rewrite-file.ts'
+import { editJson } from './edit-config.ts'
+import { readIfThere, rewriteFile, type RewrittenFile } from './rewrite-file.ts'
 import { checkKey, credentialsPath, parseCredentials } from './key.ts'
-import { quoted } from './quoted.ts'
+import { quoted } from './parse-config.ts'
 
 /**
  * Stores the key of a profile in the credentials file, which becomes private (0600) if it was not.

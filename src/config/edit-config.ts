@@ -1,15 +1,14 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Node, YAMLMap } from 'yaml'
 import type { Context } from '../context.ts'
 import { ConfigError } from '../errors.ts'
+import { isObject } from '../json.ts'
 import { createProblemList } from '../problems.ts'
 import { normaliseBaseUrl } from './base-url.ts'
-import { editJson, type Change } from './edit/edit-json.ts'
-import { editYaml } from './edit/edit-yaml.ts'
-import { rewriteFile, type RewrittenFile } from './edit/rewrite-file.ts'
 import { findUserFile, parseUserFile, userFilePath } from './find-config-file.ts'
 import { userLayer, type FileLayer, type Layer } from './layers.ts'
 import { configFolder } from './paths.ts'
-
-export type { Change } from './edit/edit-json.ts'
+import { rewriteFile, type RewrittenFile } from './rewrite-file.ts'
 
 /**
  * Changes settings in the user's own configuration file: the one that is read, wherever it is; else
@@ -97,4 +96,93 @@ function checkBaseUrls({ settings, profiles }: FileLayer): void {
   }
   check(settings, 'base_url')
   for (const [name, profile] of profiles) check(profile, `profiles.${name}.base_url`)
+}
+
+/** One change of a configuration file. */
+export interface Change {
+  /** The keys that lead to the value: `['timeout']`, `['profiles', 'work', 'base_url']`. */
+  readonly path: readonly string[]
+  /** JSON data; undefined removes the key. */
+  readonly value: unknown
+}
+
+/**
+ * The data of a file after a change; mappings on the way are created, and stay when they become empty.
+ * @returns a copy; the document itself if there is nothing to change
+ */
+export function changedData(document: unknown, { path, value }: Change): unknown {
+  const [key, ...rest] = path
+  if (key === undefined) return value
+  const mapping = isObject(document) ? document : {}
+  const isThere = Object.hasOwn(mapping, key)
+  const inner = isThere ? mapping[key] : undefined
+  if (value === undefined && (!isThere || (rest.length > 0 && !isObject(inner)))) return document
+  const next = changedData(inner, { path: rest, value })
+  const entries = Object.entries(mapping)
+  if (!isThere) return Object.fromEntries([...entries, [key, next]])
+  return Object.fromEntries(
+    entries.flatMap(([name, old]) =>
+      name !== key ? [[name, old]] : next === undefined ? [] : [[name, next]],
+    ),
+  )
+}
+
+/** A JSON text after the changes, with its indentation. */
+export function editJson(text: string, changes: readonly Change[]): string {
+  const document = changes.reduce<unknown>(changedData, text.trim() === '' ? {} : JSON.parse(text))
+  // A file in one line stays in one line.
+  const [, indent] = /^[ \t]*[{[][ \t]*\r?\n([ \t]+)/.exec(text) ?? []
+  const isOneLine = indent === undefined && /^\s*[{[]./.test(text) && !/^\s*\{\s*\}\s*$/.test(text)
+  const edited = JSON.stringify(document, undefined, isOneLine ? undefined : (indent ?? 2))
+  const [end] = /\s*$/.exec(text)!
+  return edited + (text.trim() === '' ? '\n' : end)
+}
+
+/**
+ * A YAML text after a change. Comments, order and quotes of the rest stay; white space, and comments within a list that
+ * is changed, may not. A comment indented under a setting belongs to it.
+ * @param text valid, one document
+ * @returns undefined where a value cannot be changed without changing others (anchors and aliases)
+ */
+export async function editYaml(text: string, given: Change): Promise<string | undefined> {
+  const { isCollection, isScalar, parse, parseDocument } = await import('yaml')
+  // More aliases than that, counted as they unfold, are an attack.
+  const read = (source: string): unknown => parse(source, { maxAliasCount: 100 }) ?? {}
+  // Data that was read as YAML has mappings without a prototype, which would be another value.
+  const { path, value } = given
+  const change: Change = { path, value: value === undefined ? undefined : JSON.parse(JSON.stringify(value)) }
+  try {
+    const before = read(text)
+    const expected = changedData(before, change)
+    if (isDeepStrictEqual(before, expected)) return text
+    // Not `{}`, which would make a JSON file of it.
+    if (isDeepStrictEqual(expected, {})) return text.match(/^\s*#.*\n?/gm)?.join('') ?? ''
+    const document = parseDocument(text)
+    // A key without a value gets a mapping.
+    const empty = path.findIndex((_, at) => document.getIn(path.slice(0, at + 1)) == null)
+    const [within, rest] = empty === -1 ? [path, []] : [path.slice(0, empty + 1), path.slice(empty + 1)]
+    const nested = rest.reduceRight<unknown>((inner, key) => ({ [key]: inner }), change.value)
+    const old = document.getIn(path, true)
+    const node = document.createNode(nested)
+    if (isCollection(old) && isCollection(node) && old.flow) node.flow = true
+    if (change.value === undefined) {
+      const parent = (document.getIn(path.slice(0, -1), true) ?? document.contents) as YAMLMap<Node>
+      const at = parent.items.findIndex((item) => item.value === old)
+      const above = parent.items[at]?.key.commentBefore
+      document.deleteIn(path)
+      // The comment above stays: above the first setting it is that of the file.
+      const after = parent.items[at]?.key ?? parent
+      const place = after === parent ? 'comment' : 'commentBefore'
+      after[place] = [above, after[place]].filter((note) => note != null).join('\n')
+    } else {
+      const replaced = document.getIn(within, true)
+      if (isCollection(node) && isScalar(replaced)) node.comment = replaced.comment ?? null
+      document.setIn(within, isCollection(node) ? node : nested)
+    }
+    const edited = document.toString({ lineWidth: 0, flowCollectionPadding: /[[{] /.test(text) })
+    return isDeepStrictEqual(read(edited), expected) ? edited : undefined
+  } catch {
+    // An alias that would lose its anchor.
+    return undefined
+  }
 }

@@ -1,7 +1,6 @@
 import { ConfigError } from '../errors.ts'
 import { describeJsonError } from '../files/parse-json.ts'
 import { dangerousNames, isDeeperThan, isObject } from '../json.ts'
-import { quoted } from './quoted.ts'
 
 /** Limits for documents that are small on disk and large in memory. */
 const maxAliases = 100
@@ -89,4 +88,13 @@ function dangerousNameIn(value: unknown): string | undefined {
 
 function whole(document: unknown): unknown {
   return document
+}
+
+/** A name from a file, safe to print: quoted, shortened, with control and bidirectional characters escaped. */
+export function quoted(name: string): string {
+  const short = name.length > 60 ? `${name.slice(0, 60)}…` : name
+  return JSON.stringify(short).replace(
+    /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { ModelFamilies } from '../contract/known-models.ts'
 import type { Prices } from '../cost/prices.ts'
 import type { DownloadHeaders, HeaderSources } from './headers.ts'
-import { quoted } from './quoted.ts'
+import { quoted } from './parse-config.ts'
 
 /** The type of a setting, and how it is parsed from text (environment, command line). */
 export interface Kind<Value> {

@@ -14,7 +14,7 @@ import {
   type Setting,
 } from './layers.ts'
 import { homeFolder } from './paths.ts'
-import { quoted } from './quoted.ts'
+import { quoted } from './parse-config.ts'
 import type { BaseUrls } from './setting-kinds.ts'
 import {
   settingNames,

@@ -10,8 +10,8 @@ import { assetReport } from './asset-report.ts'
 import { file, textDocument, textEvents } from './text.ts'
 import { checkEvents, checksDocument, keysDocument } from './checks.ts'
 import { inspectionDocument, inspectionEvents } from './inspection.ts'
-import { callDocument, logClearDocument, logDocument, logEvents } from './call.ts'
-import { initDocument } from './set-up.ts'
+import { callDocument, logClearDocument, logDocument, logEvents, usageReportDocument } from './call.ts'
+import { initDocument, placesDocument, settingsDocument } from './setting.ts'
 import { modelEvents, modelsDocument } from './model.ts'
 import {
   runChangeDocument,
@@ -21,10 +21,9 @@ import {
   runDocument,
   runEvents,
   runReportDocument,
+  workerDocument,
+  workerEvents,
 } from './run-document.ts'
-import { placesDocument, settingsDocument } from './setting.ts'
-import { usageReportDocument } from './usage-sums.ts'
-import { workerDocument, workerEvents } from './worker.ts'
 import { jobListDocument, videoDocument, videoEvents, videosDocument } from './video.ts'
 
 /** Events of every operation and of the request core. */

@@ -1,17 +1,21 @@
+import { randomBytes } from 'node:crypto'
 import { asModelgateError, GenerationError, ModelgateError, asSentence, Interrupted } from '../errors.ts'
 import type { ImageDocument } from '../events/image.ts'
-import { writeSidecar, type InputDigest } from '../files/sidecar.ts'
-import type { ImageReceiver } from '../gateway/images/image-receiver.ts'
-import { receiveImages } from '../gateway/images/receive-images.ts'
-import { imageGatewayRequest, type ImagePlan, type ImageRequest, type ReplySink } from './image-request.ts'
 import type { MadeImages, RemoteImage } from '../files/calls/job-record.ts'
-import { createImageWriters, ImageResults, type ImageViewer, type ImageWriters } from './image-results.ts'
-import { mismatchError } from './mismatch.ts'
-import { countMismatch, settle, type Call, type Outcome } from './operation.ts'
-import { leadTo, type NextCommand } from '../files/next-command.ts'
+import type { JobStore, StoredJob } from '../files/calls/job-store.ts'
 import { keepDamaged } from '../files/media-file.ts'
+import { leadTo, type NextCommand } from '../files/next-command.ts'
+import { writeSidecar, type InputDigest } from '../files/sidecar.ts'
 import { download, hintApplies, notFetched } from '../gateway/download/download.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import type { ImageReceiver } from '../gateway/images/image-receiver.ts'
+import { receiveImages } from '../gateway/images/receive-images.ts'
+import { idempotencyKeyOf } from '../gateway/url.ts'
+import { imageGatewayRequest, type ImagePlan, type ImageRequest, type ReplySink } from './image-request.ts'
+import { createImageWriters, ImageResults, type ImageViewer, type ImageWriters } from './image-results.ts'
+import { recordJob, type RecordPlan } from './jobs.ts'
+import { mismatchError } from './mismatch.ts'
+import { countMismatch, settle, type Call, type Outcome } from './operation.ts'
 
 /** Generates images (specification, endpoints 4 and 6) and saves every image or URL in the reply. */
 export async function makeImages(
@@ -358,4 +362,70 @@ function fetchLater(next: NextCommand | undefined, hint?: string | null) {
 /** A hint with the URL of an image; undefined for a data URL, which has no address to fetch it from. */
 function addressOf({ url }: RemoteImage): string | undefined {
   return url.startsWith('data:') ? undefined : `The image has been made; its address is ${url}`
+}
+
+export interface ImageRecordPlan extends RecordPlan {
+  /** The command that fetches the images later. */
+  readonly resume: (id: string) => NextCommand
+}
+
+/**
+ * Puts images at addresses on record before they are fetched, under an id of this machine.
+ * @returns `onMade` for the plan of a request, and `settle` for its outcome
+ */
+export function recordImages(call: Call, request: ImageRequest, plan: ImageRecordPlan) {
+  const { gateway, listener } = call
+  let stored: StoredJob | undefined
+  return {
+    async onMade(all: MadeImages): Promise<NextCommand | undefined> {
+      // What came in the reply itself cannot be asked for again.
+      const made = { ...all, images: all.images.filter(({ url }) => !url.startsWith('data:')) }
+      if (made.images.length === 0) return undefined
+      const id = `image_${randomBytes(5).toString('hex')}`
+      const { expires_at, request_id } = made
+      stored = await recordJob(
+        call,
+        plan,
+        {
+          kind: 'image',
+          command: request.command,
+          model: made.model ?? '',
+          prompt: request.prompt,
+          base_url: gateway.baseUrl.href,
+          request: request.body,
+          idempotency_key: idempotencyKeyOf(gateway),
+        },
+        (reason) =>
+          listener.event({ type: 'warning-add', message: `The images are not on record: ${reason}` }),
+        { id, state: 'completed', expires_at, request_id, made },
+      )
+      return stored && plan.resume(id)
+    },
+    async settle(outcome: Outcome<ImageDocument>): Promise<void> {
+      if (stored !== undefined) await settleImages(plan.store, stored, outcome)
+    },
+  }
+}
+
+/** Keeps on record what is left to fetch, and forgets the rest. Best effort: the images are as safe as before. */
+export async function settleImages(
+  store: JobStore,
+  stored: StoredJob,
+  outcome: Outcome<ImageDocument>,
+): Promise<void> {
+  const { document } = outcome
+  const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
+  const left = new Set(document?.links.map(({ index }) => index))
+  // It ended before anything was fetched: all of it is left.
+  if (error !== undefined && left.size === 0 && !document?.files.length) return
+  const { made } = stored.record
+  if (made === undefined || left.size === 0) return await store.forget([stored])
+  const isLost = error?.code === 'result_expired'
+  const images = made.images.filter(({ index }) => left.has(index))
+  const change = isLost
+    ? ({ state: 'failed', error: { code: error.code, message: error.message } } as const)
+    : {}
+  await stored.update({ ...change, made: { ...made, images } }).catch((thrown: unknown) => {
+    if (!(thrown instanceof ModelgateError)) throw thrown
+  })
 }

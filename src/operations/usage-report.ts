@@ -2,7 +2,7 @@ import { amountNumber, type Amount } from '../cost/amount.ts'
 import { costOf, type Cost } from '../cost/estimate.ts'
 import type { Prices } from '../cost/prices.ts'
 import { outputVersion } from '../events/version.ts'
-import type { UsageDocument, UsageGrouping, UsageRow, UsageSums } from '../events/usage-sums.ts'
+import type { UsageDocument, UsageGrouping, UsageRow, UsageSums } from '../events/call.ts'
 import type { JsonObject } from '../json.ts'
 import type { CountedCall } from '../files/calls/read-calls.ts'
 

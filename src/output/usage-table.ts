@@ -1,5 +1,5 @@
 import { amountOf, shownAmount } from '../cost/amount.ts'
-import type { UsageDocument, UsageSums } from '../events/usage-sums.ts'
+import type { UsageDocument, UsageSums } from '../events/call.ts'
 import { grouped } from '../quantities.ts'
 import { tabbedText, tableText, type Column } from './table-cells.ts'
 

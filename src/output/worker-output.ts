@@ -1,5 +1,5 @@
 import type { OutputDocument } from '../events/documents.ts'
-import type { WorkerDocument, WorkerEvent } from '../events/worker.ts'
+import type { WorkerDocument, WorkerEvent } from '../events/run-document.ts'
 import { byteText, clockTime } from '../quantities.ts'
 import type { OwnRenderer } from './create-output.ts'
 import type { Notices } from './notices.ts'

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { parse } from 'yaml'
 import { expect, test } from 'vitest'
-import { changedData, type Change } from '../../src/config/edit/edit-json.ts'
-import { editYaml } from '../../src/config/edit/edit-yaml.ts'
+import { changedData, type Change, editYaml } from '../../src/config/edit-config.ts'
 import { runs } from '../support/sample.ts'
 
 /** A comment on a line of its own, or at the end of the line of what it is named after. */

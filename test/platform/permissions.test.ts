@@ -1,7 +1,7 @@
 import { chmodSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { rewriteFile } from '../../src/config/edit/rewrite-file.ts'
+import { rewriteFile } from '../../src/config/rewrite-file.ts'
 import { skipOnWindows } from '../support/skip-on-windows.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'

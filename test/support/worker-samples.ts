@@ -1,4 +1,4 @@
-import type { WorkerDocument, WorkerEvent } from '../../src/events/worker.ts'
+import type { WorkerDocument, WorkerEvent } from '../../src/events/run-document.ts'
 
 const task = {
   instance: 'photos[shoe]',

@@ -1,12 +1,12 @@
 import { readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { Context } from '../../context.ts'
-import { FileError } from '../../errors.ts'
-import { readError, shellWord, shownPath, systemCode, writeError } from '../../files/file-error.ts'
-import { takeLock } from '../../files/lock-file.ts'
-import { openAtomicFile } from '../../files/atomic-file.ts'
-import { makeFolder } from '../../files/write-target.ts'
-import { hasPermissions } from '../../platform.ts'
+import type { Context } from '../context.ts'
+import { FileError } from '../errors.ts'
+import { readError, shellWord, shownPath, systemCode, writeError } from '../files/file-error.ts'
+import { takeLock } from '../files/lock-file.ts'
+import { openAtomicFile } from '../files/atomic-file.ts'
+import { makeFolder } from '../files/write-target.ts'
+import { hasPermissions } from '../platform.ts'
 
 export interface RewrittenFile {
   /** As it was given; a symbolic link is still one. */
