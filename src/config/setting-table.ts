@@ -29,7 +29,8 @@ interface Row {
   /** Its type; times are in seconds. */
   readonly kind: Kind<unknown>
   readonly flag?: string
-  readonly default: unknown
+  /** Undefined where it has none. */
+  readonly default?: unknown
   /** A project file comes with a cloned repository: it cannot set what could leak the key or cost money. */
   readonly project: 'may set' | 'only to a trusted origin' | 'only to lower it' | 'never'
   /** Ranks a value by how much it allows; a project file may only lower it. */
@@ -58,13 +59,11 @@ const rows = {
     about: 'address of the gateway',
     kind: text,
     flag: 'baseUrl',
-    default: undefined,
     project: 'only to a trusted origin',
   },
   baseUrls: {
     about: 'addresses of a gateway that keeps the two styles at different roots: v1 and v1beta',
     kind: baseUrls,
-    default: undefined,
     project: 'only to a trusted origin',
     onlyInFiles: true,
     isMapping: true,
@@ -80,34 +79,29 @@ const rows = {
     about: 'model of generate and respond',
     kind: text,
     flag: 'model',
-    default: undefined,
     project: 'may set',
   },
   imageModel: {
     about: 'model of the image commands',
     kind: text,
     flag: 'model',
-    default: undefined,
     project: 'may set',
   },
   videoModel: {
     about: 'model of the video commands',
     kind: text,
     flag: 'model',
-    default: undefined,
     project: 'may set',
   },
   apiKeyFile: {
     about: 'file that holds the key',
     kind: path,
     flag: 'apiKeyFile',
-    default: undefined,
     project: 'never',
   },
   apiKeyCommand: {
     about: 'command that prints the key',
     kind: text,
-    default: undefined,
     project: 'never',
   },
   trustedOrigins: {
@@ -128,8 +122,7 @@ const rows = {
     about: 'seconds until the first byte of a reply',
     kind: seconds,
     flag: 'firstByteTimeout',
-    // It depends on streaming: `defaultSeconds.firstByte`.
-    default: undefined,
+    // The default depends on streaming: `defaultSeconds.firstByte`.
     project: 'may set',
   },
   idleTimeout: {
@@ -150,7 +143,6 @@ const rows = {
     about: 'seconds for the whole request, or for a wait',
     kind: seconds,
     flag: 'timeout',
-    default: undefined,
     project: 'may set',
   },
   pollInterval: {
@@ -188,7 +180,6 @@ const rows = {
     about: 'certificate authority to trust (PEM file)',
     kind: path,
     flag: 'caFile',
-    default: undefined,
     project: 'never',
   },
   allowHttp: {
@@ -201,7 +192,6 @@ const rows = {
   outputDir: {
     about: 'folder for results without -o',
     kind: path,
-    default: undefined,
     project: 'may set',
   },
   families: {
@@ -266,14 +256,12 @@ const rows = {
     about: 'address of the queue that runs and workers share',
     kind: text,
     flag: 'queue',
-    default: undefined,
     project: 'never',
   },
   store: {
     about: 'folder, or s3://bucket/prefix, that runs and workers share for files',
     kind: place,
     flag: 'store',
-    default: undefined,
     project: 'never',
   },
   history: {
@@ -291,7 +279,7 @@ export type SettingName = keyof Rows
 
 type ValueOf<Own extends Row> =
   | (Own['kind'] extends Kind<infer Value> ? Value : never)
-  | (Own['default'] extends undefined ? undefined : never)
+  | (Own extends { readonly default: unknown } ? never : undefined)
 
 /** What can be configured. Times are in seconds. */
 export type SettingValues = { readonly [Name in SettingName]: ValueOf<Rows[Name]> }
