@@ -110,7 +110,7 @@ export interface Change {
  * The data of a file after a change; mappings on the way are created, and stay when they become empty.
  * @returns a copy; the document itself if there is nothing to change
  */
-export function changedData(document: unknown, { path, value }: Change): unknown {
+function changedData(document: unknown, { path, value }: Change): unknown {
   const [key, ...rest] = path
   if (key === undefined) return value
   const mapping = isObject(document) ? document : {}
@@ -144,7 +144,7 @@ export function editJson(text: string, changes: readonly Change[]): string {
  * @param text valid, one document
  * @returns undefined where a value cannot be changed without changing others (anchors and aliases)
  */
-export async function editYaml(text: string, given: Change): Promise<string | undefined> {
+async function editYaml(text: string, given: Change): Promise<string | undefined> {
   const { isCollection, isScalar, parse, parseDocument } = await import('yaml')
   // More aliases than that, counted as they unfold, are an attack.
   const read = (source: string): unknown => parse(source, { maxAliasCount: 100 }) ?? {}

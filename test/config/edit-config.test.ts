@@ -80,6 +80,13 @@ test.each<[what: string, change: Change, from: string, to: string]>([
   expect(await edited(commented, change)).toBe(commented.replace(from, to))
 })
 
+test('the comment above a setting outlives it, and brackets keep their form', async () => {
+  const list = 'trusted_origins: [ https://a.example, https://b.example ]\n'
+  expect(await edited(`# note\ntext_model: a # mine\n${list}`, unset('text_model'))).toBe(`# note\n${list}`)
+  expect(await edited(`${list}# note\ntext_model: a\n`, unset('text_model'))).toBe(`${list}# note\n`)
+  expect(await edited('text_model: a # mine\n\n# note\n', unset('text_model'))).toBe('\n# note\n')
+})
+
 test('JSON stays JSON, with its indentation', async () => {
   expect(await edited('{"timeout": 1}\n', set('retry', 'never'))).toBe('{"timeout":1,"retry":"never"}\n')
   const place = configPlace({ files: { '.config/modelgate/config.json': '{\n\t"timeout": 1\n}' } })

@@ -2,68 +2,53 @@ import { expect, test } from 'vitest'
 import { configFolder, homeFolder, stateFolder } from '../../src/config/paths.ts'
 import { testContext, type TestOverrides } from '../support/test-context.ts'
 
-test.each<[string, TestOverrides, string | undefined]>([
-  ['the XDG defaults', { home: '/home/ada' }, '/home/ada/.config/modelgate'],
-  ['the XDG variables', { home: '/home/ada', env: { XDG_CONFIG_HOME: '/c' } }, '/c/modelgate'],
+const ada = 'C:\\Users\\ada'
+
+test.each<[string, TestOverrides, config: string | undefined, state: string | undefined]>([
+  ['the XDG defaults', { home: '/h' }, '/h/.config/modelgate', '/h/.local/state/modelgate'],
   [
-    'a relative XDG variable counts for nothing',
-    { home: '/home/ada', env: { XDG_CONFIG_HOME: 'c' } },
-    '/home/ada/.config/modelgate',
+    'the XDG variables',
+    { home: '/h', env: { XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: '/s' } },
+    '/c/modelgate',
+    '/s/modelgate',
   ],
   [
-    'MODELGATE_CONFIG_DIR is the folder itself',
-    { home: '/home/ada', cwd: '/project', env: { MODELGATE_CONFIG_DIR: 'mine', XDG_CONFIG_HOME: '/c' } },
+    'relative XDG variables, which count for nothing',
+    { home: '/h', env: { XDG_CONFIG_HOME: 'c', XDG_STATE_HOME: 's' } },
+    '/h/.config/modelgate',
+    '/h/.local/state/modelgate',
+  ],
+  [
+    'variables that name the folders themselves',
+    {
+      home: '/h',
+      cwd: '/project',
+      env: { MODELGATE_CONFIG_DIR: 'mine', MODELGATE_STATE_DIR: 'state', XDG_CONFIG_HOME: '/c' },
+    },
     '/project/mine',
+    '/project/state',
   ],
   [
-    'the folder of Windows',
-    { home: 'C:\\Users\\ada', platform: 'win32', env: { APPDATA: 'D:\\Roaming' } },
+    'the folders of Windows',
+    { home: ada, platform: 'win32', env: { APPDATA: 'D:\\Roaming', LOCALAPPDATA: 'D:\\Local' } },
     'D:\\Roaming\\modelgate',
-  ],
-  [
-    'Windows without variables',
-    { home: 'C:\\Users\\ada', platform: 'win32' },
-    'C:\\Users\\ada\\AppData\\Roaming\\modelgate',
-  ],
-  ['no home at all', { home: '' }, undefined],
-])('%s', (_, overrides, expected) => {
-  expect(configFolder(testContext(overrides))).toBe(expected)
-})
-
-test('the working directory never replaces a missing home', () => {
-  expect(homeFolder(testContext({ home: '/repository', cwd: '/repository' }))).toBeUndefined()
-  expect(
-    configFolder(testContext({ home: '/repository', cwd: '/repository', env: { HOME: '' } })),
-  ).toBeUndefined()
-  expect(homeFolder(testContext({ home: '/home/ada', cwd: '/home/ada', env: { HOME: '/home/ada' } }))).toBe(
-    '/home/ada',
-  )
-})
-
-test.each<[string, TestOverrides, string | undefined]>([
-  ['the XDG default', { home: '/home/ada' }, '/home/ada/.local/state/modelgate'],
-  ['the XDG variable', { home: '/home/ada', env: { XDG_STATE_HOME: '/s' } }, '/s/modelgate'],
-  [
-    'a relative XDG variable counts for nothing',
-    { home: '/home/ada', env: { XDG_STATE_HOME: 's' } },
-    '/home/ada/.local/state/modelgate',
-  ],
-  [
-    'MODELGATE_STATE_DIR is the folder itself',
-    { home: '/home/ada', cwd: '/project', env: { MODELGATE_STATE_DIR: 'mine', XDG_STATE_HOME: '/s' } },
-    '/project/mine',
-  ],
-  [
-    'Windows',
-    { home: 'C:\\Users\\ada', platform: 'win32', env: { LOCALAPPDATA: 'D:\\Local' } },
     'D:\\Local\\modelgate\\State',
   ],
   [
     'Windows without variables',
-    { home: 'C:\\Users\\ada', platform: 'win32' },
-    'C:\\Users\\ada\\AppData\\Local\\modelgate\\State',
+    { home: ada, platform: 'win32' },
+    `${ada}\\AppData\\Roaming\\modelgate`,
+    `${ada}\\AppData\\Local\\modelgate\\State`,
   ],
-  ['no home at all', { home: '' }, undefined],
-])('the state folder: %s', (_, overrides, expected) => {
-  expect(stateFolder(testContext(overrides))).toBe(expected)
+  ['no home at all', { home: '' }, undefined, undefined],
+])('the folders of configuration and state: %s', (_, overrides, config, state) => {
+  const context = testContext(overrides)
+  expect([configFolder(context), stateFolder(context)]).toEqual([config, state])
+})
+
+test('the working directory never replaces a missing home', () => {
+  const repository = testContext({ home: '/repository', cwd: '/repository', env: { HOME: '' } })
+  expect([homeFolder(repository), configFolder(repository)]).toEqual([undefined, undefined])
+  const ofAda = testContext({ home: '/home/ada', cwd: '/home/ada', env: { HOME: '/home/ada' } })
+  expect(homeFolder(ofAda)).toBe('/home/ada')
 })
