@@ -1,6 +1,6 @@
-import type { ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join, sep } from 'node:path'
+import { promisify } from 'node:util'
 import type { Context } from '../context.ts'
 import { maxKeyBytes, minHiddenLength } from '../limits.ts'
 import { ConfigError, ModelgateError } from '../errors.ts'
@@ -180,7 +180,8 @@ function trimKey(bytes: Uint8Array): string {
 
 const commandLimitMs = 10_000
 
-const notStarted = 'could not be started'
+/** Of both outputs of a command; messages may take more than a key. */
+const maxCommandBytes = 1_048_576
 
 /**
  * Runs the user's own command through the platform's shell and takes what it prints as the key.
@@ -191,62 +192,39 @@ const notStarted = 'could not be started'
  *   the signal's reason when aborted
  */
 export async function runKeyCommand(context: Context, command: string, source: string): Promise<string> {
-  const { spawn } = await import('node:child_process')
+  const { exec } = await import('node:child_process')
+  const { clock, signal, env } = context
   const home = homeFolder(context)
-  const failure = (problem: string, cause?: unknown) =>
-    new ConfigError(`The command that should print the API key (${source}) ${problem}.`, {
-      code: 'key_command_failed',
-      hint: 'Run it by hand in your home directory to see why.',
-      cause,
-    })
-  let child: ChildProcess
+  const tooLong = new AbortController()
+  const timer = clock.timer(commandLimitMs, () => tooLong.abort())
+  let problem = 'printed far more than a key'
   try {
-    child = spawn(command, {
-      shell: true,
+    const running = promisify(exec)(command, {
       cwd: home !== undefined && existsSync(home) ? home : sep,
-      env: { ...context.env },
-      stdio: ['ignore', 'pipe', 'ignore'],
+      env: { ...env },
+      encoding: 'buffer',
+      maxBuffer: maxCommandBytes,
+      killSignal: 'SIGKILL',
+      signal: AbortSignal.any([signal, tooLong.signal]),
       windowsHide: true,
     })
+    running.child.stdin?.end()
+    const { stdout } = await running
+    if (stdout.length <= maxKeyBytes) return trimKey(stdout)
   } catch (error) {
-    // Some failures are thrown instead of reported by the event: a home directory that is a file.
-    throw failure(notStarted, error)
+    signal.throwIfAborted()
+    // Its message has the command and what it printed.
+    const { code, signal: killedBy } = error as { code?: unknown; signal?: string | null }
+    if (tooLong.signal.aborted) problem = `took longer than ${commandLimitMs / 1000} seconds`
+    else if (killedBy) problem = `was killed by ${killedBy}`
+    else if (typeof code === 'number') problem = `ended with exit code ${code}`
+    else if (code !== 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') problem = 'could not be started'
+  } finally {
+    timer.cancel()
   }
-  return finished(context, child, failure)
-}
-
-function finished(
-  { clock, signal }: Context,
-  child: ChildProcess,
-  failure: (problem: string, cause?: unknown) => ConfigError,
-): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let length = 0
-    const end = (settle: () => void) => {
-      timer.cancel()
-      signal.removeEventListener('abort', onAbort)
-      // Children of the shell may survive; do not wait for them.
-      child.kill()
-      child.stdout?.destroy()
-      child.unref()
-      settle()
-    }
-    const fail = (problem: string, cause?: unknown) => end(() => reject(failure(problem, cause)))
-    const onAbort = () => end(() => reject(signal.reason as Error))
-    const timer = clock.timer(commandLimitMs, () => fail(`took longer than ${commandLimitMs / 1000} seconds`))
-    signal.addEventListener('abort', onAbort, { once: true })
-    if (signal.aborted) return onAbort()
-    child.stdout?.on('data', (chunk: Buffer) => {
-      chunks.push(chunk)
-      length += chunk.length
-      if (length > maxKeyBytes) fail('printed far more than a key')
-    })
-    child.on('error', (error) => fail(notStarted, error))
-    child.on('close', (code, killedBy) => {
-      if (code !== 0) fail(killedBy === null ? `ended with exit code ${code}` : `was killed by ${killedBy}`)
-      else end(() => resolve(trimKey(Buffer.concat(chunks))))
-    })
+  throw new ConfigError(`The command that should print the API key (${source}) ${problem}.`, {
+    code: 'key_command_failed',
+    hint: 'Run it by hand in your home directory to see why.',
   })
 }
 
