@@ -78,7 +78,7 @@ const runFile = f.define(
 )
 
 /** What is told of a request that failed, by runs and by workers. */
-export const failureFields = {
+const failureFields = {
   code: f.text('a stable word'),
   exit_code: f.count('the exit code that it leads to alone'),
   billed: f.oneOf(['no', 'maybe', 'yes'], 'whether the request may have cost money'),
