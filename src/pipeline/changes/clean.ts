@@ -138,7 +138,7 @@ async function endedJournals({ project }: ChangeScope, needs: Needs): Promise<Ga
     'key' in event &&
     (needs.isKeyNeeded(event.key) || ('instance' in event && needs.isUnknown(event.instance)))
   for await (const { run, path, bytes } of readJournals(places)) {
-    const events = [...readLines(bytes)].map(({ event }) => event)
+    const events = [...readLines(bytes)]
     const [first] = events
     if (first?.type === 'begin' && first.manifest !== basename(places.manifestPath)) continue
     const isOver =

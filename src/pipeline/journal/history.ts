@@ -2,8 +2,9 @@ import { basename } from 'node:path'
 import { amountOf, type Amount } from '../../cost/amount.ts'
 import { shownPath } from '../../files/file-error.ts'
 import type { MadeImages } from '../../files/calls/job-record.ts'
+import { firstFew } from '../../quantities.ts'
 import type { Project } from '../project.ts'
-import { damagedLine, readJournals, readLines, type JournalEvent } from './journal.ts'
+import { readJournals, readLines, type JournalEvent } from './journal.ts'
 
 type EventOf<Type> = Extract<JournalEvent, { type: Type }>
 
@@ -137,8 +138,6 @@ export class History {
   }
 }
 
-const maxProblems = 5
-
 /**
  * Reads all journals of a manifest. May be called while a run is writing.
  * @param whole of a shard, the project whose journals come before its own: what they leave open is not its run
@@ -156,42 +155,29 @@ export async function readHistory(project: Project, whole?: Project): Promise<Hi
 
 function readRun(bytes: Buffer, path: string, run: string, manifest: string, history: History): void {
   const shown = shownPath(path)
-  let number = 0
-  let isWhole = false
-  let problems = 0
-  /** The numbers of damaged lines, until nothing was left to do. */
-  let damaged: number[] = []
-  for (const { event, problem } of readLines(bytes)) {
-    number++
-    if (event?.type === 'begin' && event.manifest !== manifest) return
-    if (number === 1) {
-      isWhole = event?.type === 'begin'
-      // Whose it is may be lost with its first line. The keys of another manifest do no harm here.
-      history.note({ type: 'begin', run, manifest, version: '' })
-    }
-    if (event?.type === 'end') damaged = []
-    if (event !== undefined) {
-      if (event.type !== 'begin') history.note(event)
-      continue
-    }
-    // The first line is never an intent.
-    if (problem === damagedLine && number > 1) damaged.push(number)
-    if (++problems <= maxProblems) {
-      history.problems.push(`Line ${number} of ${shown} ${problem}; the other lines are used.`)
-    }
+  const events = [...readLines(bytes)]
+  const [first] = events
+  if (events.length === 0 || (first?.type === 'begin' && first.manifest !== manifest)) return
+  // Whose it is may be lost with its first line. The keys of another manifest do no harm here.
+  history.note({ type: 'begin', run, manifest, version: '' })
+  for (const event of events) if (event !== undefined && event.type !== 'begin') history.note(event)
+  const damaged = events.flatMap((event, at) => (event === undefined ? [at + 1] : []))
+  if (damaged.length > 0) {
+    const lines = `${damaged.length === 1 ? 'Line' : 'Lines'} ${firstFew(damaged.map(String), 5)}`
+    history.problems.push(`${lines} of ${shown} cannot be read; the other lines are used.`)
   }
-  history.damaged.push(...damaged.map((line) => `line ${line} of ${shown} is damaged`))
-  if (problems > maxProblems) {
-    history.problems.push(`${problems - maxProblems} more lines of ${shown} cannot be read.`)
-  }
+  // The first line is never an intent; and when nothing was left to do, none was open.
+  const endedAt = events.findLastIndex((event) => event?.type === 'end')
+  const open = damaged.filter((line) => line > Math.max(1, endedAt))
+  history.damaged.push(...open.map((line) => `line ${line} of ${shown} is damaged`))
   // To go on with it could be to go on with the run of another manifest.
-  if (number > 0 && !isWhole) history.note({ type: 'end', run })
+  if (first?.type !== 'begin') history.note({ type: 'end', run })
 }
 
 export async function readEvents(project: Project): Promise<readonly JournalEvent[]> {
   const events: JournalEvent[] = []
   for await (const { bytes } of readJournals(project)) {
-    for (const { event } of readLines(bytes)) if (event !== undefined) events.push(event)
+    for (const event of readLines(bytes)) if (event !== undefined) events.push(event)
   }
   return events
 }

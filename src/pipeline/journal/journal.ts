@@ -91,34 +91,21 @@ export function writeLine(event: JournalEvent, now: number): string {
   return sealedLine(JSON.stringify({ ...event, at: new Date(now).toISOString() }))
 }
 
-export type JournalLine =
-  | { readonly event: JournalEvent; readonly problem?: never }
-  | { readonly problem: string; readonly event?: never }
-
-export const damagedLine = 'is damaged'
-
-function readLine(line: Buffer): JournalLine {
-  const fields = openLine(line)
-  if (fields === undefined) return { problem: damagedLine }
-  const { success, output: event, issues } = v.safeParse(journalEvent, fields)
-  if (success) return { event }
-  const name = issues[0].path?.[0].key ?? 'type'
-  return {
-    problem:
-      name === 'type' ? 'has an event that this version does not know' : `has no valid "${String(name)}"`,
-  }
+function readLine(line: Buffer): JournalEvent | undefined {
+  const { success, output } = v.safeParse(journalEvent, openLine(line))
+  return success ? output : undefined
 }
 
 /**
- * The lines of a journal, in order. What is behind the last newline counts only if it is whole: otherwise the process
- * was killed while it wrote it, nothing had begun to rely on it, and it is left out.
+ * The events of a journal, in order; undefined for a line that is damaged. What is behind the last newline counts only if
+ * it is whole: otherwise the process was killed while it wrote it, nothing had begun to rely on it, and it is left out.
  */
-export function* readLines(bytes: Buffer): Generator<JournalLine> {
+export function* readLines(bytes: Buffer): Generator<JournalEvent | undefined> {
   for (let from = 0; from < bytes.length;) {
     const newline = bytes.indexOf(10, from)
     const to = newline === -1 ? bytes.length : newline
-    const line = readLine(bytes.subarray(from, to))
-    if (newline !== -1 || line.event !== undefined) yield line
+    const event = readLine(bytes.subarray(from, to))
+    if (newline !== -1 || event !== undefined) yield event
     from = to + 1
   }
 }
@@ -259,7 +246,7 @@ export class Journal {
   async #openUnfinished(): Promise<string> {
     const bytes = (await readStateFile(this.#path)) ?? Buffer.alloc(0)
     const lastLine = bytes.lastIndexOf(10) + 1
-    const isWhole = readLine(bytes.subarray(lastLine)).event !== undefined
+    const isWhole = readLine(bytes.subarray(lastLine)) !== undefined
     this.#syncedBytes = isWhole ? bytes.length : lastLine
     this.#handle = await open(this.#path, constants.O_WRONLY | constants.O_APPEND)
     await this.#handle.truncate(this.#syncedBytes)

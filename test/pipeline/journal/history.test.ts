@@ -41,16 +41,6 @@ function told(events: readonly JournalEvent[]): History {
   return history
 }
 
-test('of many lines that cannot be read the first five are named', async () => {
-  const project = sampleProject()
-  const path = writeRun(project, first, Buffer.from('x\n'.repeat(5)))
-  expect((await readHistory(project)).problems).toHaveLength(5)
-  writeRun(project, first, Buffer.from('x\n'.repeat(1000)))
-  const { problems } = await readHistory(project)
-  expect(problems).toHaveLength(6)
-  expect(problems.at(-1)).toBe(`995 more lines of "${path}" cannot be read.`)
-})
-
 const discard = { type: 'discard', key: 'a' } as const
 const release = { type: 'release', key: 'a', reason: 'refused' } as const
 const again = intent('a', { idempotency_key: 'another' })
@@ -118,13 +108,6 @@ test('made again is what this run has discarded and then has a result of', () =>
   expect([...history.remade]).toEqual([])
 })
 
-test('of a request that ended in any way nothing is to be fetched any more', () => {
-  for (const last of [result('a'), failure('a'), release, discard]) {
-    expect([...after(intent('a'), intent('b'), last).settled]).toEqual(['idempotent-a'])
-    expect([...after(last).settled]).toEqual([])
-  }
-})
-
 test('what a request was estimated to cost stays known, and counts unless it was released', () => {
   const events = [intent('b', { cost: 0.2 }), intent('a', { cost: 1 }), release, intent('c'), failure('b')]
   const history = after(...events)
@@ -158,11 +141,15 @@ describe('on disk', () => {
     const path = writeRun(project, first, Buffer.from(bytes))
     const history = await readHistory(project)
     expect(facts(history)).toMatchObject({ results: ['a'], intents: [], run: first })
-    expect(history.problems).toEqual([`Line 3 of "${path}" is damaged; the other lines are used.`])
+    expect(history.problems).toEqual([`Line 3 of "${path}" cannot be read; the other lines are used.`])
     // It could be the intent of any request, until nothing was left to do.
     expect(history.damaged).toEqual([`line 3 of "${path}" is damaged`])
     writeRun(project, first, Buffer.from(bytes + linesOf([end])))
     expect((await readHistory(project)).damaged).toEqual([])
+    writeRun(project, first, Buffer.from('x\n'.repeat(1000)))
+    expect((await readHistory(project)).problems).toEqual([
+      `Lines 1, 2, 3, 4, 5 and 995 more of "${path}" cannot be read; the other lines are used.`,
+    ])
   })
 
   test('a run whose first line is damaged is read, but not gone on with: it may be of another manifest', async () => {
