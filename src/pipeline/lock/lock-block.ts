@@ -1,54 +1,32 @@
 import * as v from 'valibot'
-import { countOf, isDeeperThan, isObject, maxJsonDepth, type JsonObject } from '../../json.ts'
+import { isDeeperThan, isObject, maxJsonDepth, type JsonObject } from '../../json.ts'
 
 export const digestPattern = /^[0-9a-f]{64}$/
 
-/** A value that passes a check; the message about any other is a clause: `is not a text`. */
-function kind<Value>(name: string, is: (value: unknown) => boolean) {
-  return v.custom<Value>(is, ({ input }) => (input == null ? 'is missing' : `is not ${name}`))
-}
+/** Of each mistake, as a clause. */
+const wrong = ({ input }: { readonly input: unknown }) =>
+  input === undefined ? 'is missing' : 'is not what a lock has there'
 
-function notObject({ input }: { readonly input: unknown }): string {
-  return input === undefined ? 'is missing' : 'is not an object'
-}
-
-const text = kind<string>('a text', (value) => typeof value === 'string')
-const flag = kind<boolean>('true or false', (value) => typeof value === 'boolean')
-const count = kind<number>('a whole number', (value) => countOf(value) !== null)
-const ordinal = kind<number>('a whole number from 1', (value) => (countOf(value) ?? 0) > 0)
-const seconds = kind<number>(
-  'a number of seconds',
-  (value) => typeof value === 'number' && Number.isFinite(value) && value >= 0,
-)
-const digest = kind<string>(
-  'a SHA-256 in hexadecimal',
-  (value) => typeof value === 'string' && digestPattern.test(value),
-)
-const innerPath = kind<string>(
-  'a path below the folder of the lock, with /',
-  (value) => typeof value === 'string' && isInnerPath(value),
-)
+const text = v.string(wrong)
+const count = v.pipe(v.number(wrong), v.safeInteger(wrong), v.minValue(0, wrong))
+const seconds = v.pipe(v.number(wrong), v.finite(wrong), v.minValue(0, wrong))
+const digest = v.pipe(text, v.regex(digestPattern, wrong))
 /** Deeper ones could not be written again. */
-const usage = kind<JsonObject>(
-  'an object of usual depth',
-  (value) => isObject(value) && !isDeeperThan(value, maxJsonDepth),
-)
-const fieldDigests = kind<Readonly<Record<string, string>>>(
-  'an object of fields and their digests',
+const usage = v.custom<JsonObject>((value) => isObject(value) && !isDeeperThan(value, maxJsonDepth), wrong)
+const fieldDigests = v.custom<Readonly<Record<string, string>>>(
   (value) =>
     isObject(value) &&
     Object.entries(value).every(
       ([name, short]) =>
         /^\$?[A-Za-z][\w.-]*$/.test(name) && typeof short === 'string' && /^[0-9a-f]{8,64}$/.test(short),
     ),
+  wrong,
 )
-
-const noFile = 'is not a list with at least one file'
 
 const outputFacts = v.object(
   {
     /** Relative to the output folder, with `/`. */
-    path: innerPath,
+    path: v.pipe(text, v.check(isInnerPath, wrong)),
     /** Of its bytes, in hexadecimal; of a text with LF. */
     sha256: digest,
     bytes: count,
@@ -57,9 +35,9 @@ const outputFacts = v.object(
     width: v.nullish(count, null),
     height: v.nullish(count, null),
     seconds: v.nullish(seconds, null),
-    credentials: v.nullish(flag, false),
+    credentials: v.nullish(v.boolean(wrong), false),
   },
-  notObject,
+  wrong,
 )
 
 const provenance = v.object({
@@ -74,14 +52,10 @@ const provenance = v.object({
 /** What one request has made, as the lock, `result.json`, workers and journals of version 0.1.0 tell it. */
 export const resultSchema = v.object(
   {
-    outputs: v.pipe(
-      v.array(outputFacts, ({ input }) => (input == null ? 'is missing' : noFile)),
-      v.nonEmpty(noFile),
-      v.readonly(),
-    ),
+    outputs: v.pipe(v.array(outputFacts, wrong), v.nonEmpty(wrong), v.readonly()),
     ...provenance.entries,
   },
-  notObject,
+  wrong,
 )
 
 /** What the lock holds for one instance; members that are not listed are left out. */
@@ -92,12 +66,12 @@ const lockBlock = v.object(
     /** A short digest of each field of the request, by the manifest's names. */
     fields: fieldDigests,
     /** The number of the candidate that became the output, from 1; null where there was only one. */
-    picked: v.nullish(ordinal, null),
+    picked: v.nullish(v.pipe(count, v.minValue(1, wrong)), null),
     /** Who locked a file that was there already, and on which day: `Ada, 2026-11-26`; of version 0.1.0 only who. */
     adopted: v.nullish(text, null),
     prompt: v.nullish(text, null),
   },
-  notObject,
+  wrong,
 )
 
 export type OutputFacts = Readonly<v.InferOutput<typeof outputFacts>>
@@ -121,15 +95,11 @@ export function provenanceOf({ model, origin, request_id, job_id, usage, took_s 
   return { model, origin, request_id, job_id, usage, took_s }
 }
 
-/** @param complain takes each mistake as a clause: `outputs[0].path is missing` */
-export function readBlock(value: unknown, complain: (mistake: string) => void): LockBlock | undefined {
-  const { success, output, issues } = v.safeParse(lockBlock, value)
+/** @param refuse takes the first mistake as a clause: `outputs[0].path is missing` */
+export function readBlock(value: unknown, refuse: (mistake: string) => never): LockBlock {
+  const { success, output, issues } = v.safeParse(lockBlock, value, { abortEarly: true })
   if (success) return output
-  for (const { path = [], message } of issues) {
-    const place = path.map(({ key }) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
-    complain(`${place.slice(1) || 'it'} ${message}`)
-  }
-  return undefined
+  return refuse(`${v.getDotPath(issues[0]) ?? 'it'} ${issues[0].message}`)
 }
 
 /** @returns undefined unless the value is a result that a lock would take */

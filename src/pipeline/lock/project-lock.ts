@@ -8,7 +8,6 @@ import { openAtomicFile } from '../../files/atomic-file.ts'
 import { describeJsonError } from '../../files/parse-json.ts'
 import { makeFolder } from '../../files/write-target.ts'
 import { isObject, type JsonObject } from '../../json.ts'
-import { createProblemList } from '../../problems.ts'
 import { manifestName, type Project } from '../project.ts'
 import { maxStateText, readStateFile } from '../state-folder.ts'
 import { readBlock, type Lock, type LockBlock } from './lock-block.ts'
@@ -19,8 +18,6 @@ const version = 1
 const about = 'Written by modelgate run: what was generated, by which request. Commit it; do not edit it.'
 
 const instanceId = /^[a-z0-9][a-z0-9_-]{0,63}(?:\[[^]+\])?$/
-
-const maxProblems = 10
 
 /**
  * Reads the lock of a project; an empty one when there is no file.
@@ -133,27 +130,22 @@ export function parseLock(text: string, file: string, same: readonly string[] = 
   const members = parseMembers(text, file)
   const found = members['$version']
   if (typeof found === 'number' && found > version) throw lockNewer(file, found)
-  const problems = createProblemList(maxProblems)
-  const complain = (line: number, problem: string) =>
-    problems.add(lockInvalid(`${file}:${line}: ${problem}.`))
-  if (found !== version) complain(1, `the lock has no "$version" of ${version}`)
+  const refuse = (line: number, problem: string) => {
+    throw lockInvalid(`${file}:${line}: ${problem}.`)
+  }
+  if (found !== version) refuse(1, `the lock has no "$version" of ${version}`)
   const lines = findLines(text)
   const lock = new Map<string, LockBlock>()
   for (const id of Object.keys(members).sort()) {
     const name = JSON.stringify(id)
-    const [line = 1, ...repeated] = lines.get(id) ?? []
+    const [line = 1, repeated] = lines.get(id) ?? []
     // In JSON the last of several members of one name counts: a merge by hand may have left both sides.
-    for (const other of repeated) complain(other, `${name} appears twice in the lock`)
+    if (repeated !== undefined) refuse(repeated, `${name} appears twice in the lock`)
     if (id.startsWith('$')) continue
-    if (instanceId.test(id)) {
-      const block = readBlock(members[id], (mistake) => complain(line, `${name}: ${mistake}`))
-      if (block !== undefined) lock.set(id, block)
-    } else {
-      complain(line, `${name} is not the name of an instance`)
-    }
-    if (problems.isFull) break
+    if (!instanceId.test(id)) refuse(line, `${name} is not the name of an instance`)
+    const block = readBlock(members[id], (mistake) => refuse(line, `${name}: ${mistake}`))
+    lock.set(id, block)
   }
-  problems.throwIfAny()
   return lock
 }
 
@@ -172,17 +164,14 @@ function parseMembers(text: string, file: string): JsonObject {
   return value
 }
 
+/** The numbers of the lines that a name begins. */
 function findLines(text: string): ReadonlyMap<string, readonly number[]> {
-  const lines = new Map<string, number[]>()
-  for (const [at, line] of text.split('\n').entries()) {
+  const named = text.split('\n').flatMap((line, at) => {
     const [, name] = /^ {2}("(?:[^"\\]|\\.)*"):/.exec(line) ?? []
-    if (name === undefined) continue
-    const id = JSON.parse(name) as string
-    const known = lines.get(id)
-    if (known === undefined) lines.set(id, [at + 1])
-    else known.push(at + 1)
-  }
-  return lines
+    return name === undefined ? [] : [{ id: JSON.parse(name) as string, line: at + 1 }]
+  })
+  const groups = Map.groupBy(named, ({ id }) => id)
+  return new Map([...groups].map(([id, all]) => [id, all.map(({ line }) => line)]))
 }
 
 function lockConflict(file: string, line: number, same: readonly string[]): UsageError {
