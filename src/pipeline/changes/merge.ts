@@ -316,7 +316,7 @@ function endOf(
   kept: ReadonlySet<string>,
 ): InstanceEnd {
   const { instance, state } = assessment
-  if (report?.outcome === 'failed' && report.error !== undefined) {
+  if (report?.error !== undefined) {
     const { exit, code, message, billed } = report.error
     return {
       ...ended(assessment, 'failed'),

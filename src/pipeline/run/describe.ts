@@ -145,7 +145,7 @@ function detachedFrom(count: number, next: readonly string[] | undefined): Model
 }
 
 /** How each instance would end the run alone, and the run itself, for `exitOfRun`. */
-export function exitsOf(ends: readonly InstanceEnd[], mode: RunMode, reason?: ModelgateError): ExitName[] {
+function exitsOf(ends: readonly InstanceEnd[], mode: RunMode, reason?: ModelgateError): ExitName[] {
   return [...(reason === undefined ? [] : [reason.exit]), ...ends.map((end) => exitOf(end, mode))]
 }
 

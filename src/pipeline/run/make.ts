@@ -224,43 +224,32 @@ function madeBefore({ project, executor }: Run, key: string): Task['made'] {
   )
 }
 
-/** Writes down how an attempt has failed. @returns how much it has certainly not created, and so is not counted */
-async function giveUp(run: Run, request: Request, error: ModelgateError, resumed: boolean): Promise<number> {
-  const intent = run.project.history.intents.get(request.key)
-  const released = await recordEnd(run, request, error, resumed)
-  if (intent !== undefined && !run.project.history.intents.has(request.key)) {
-    run.executor.forget(intent.idempotencyKey)
-  }
-  if (released > 0 && intent !== undefined) run.budget.giveBack({ creates: released, cost: intent.cost })
-  return released
-}
-
 /**
- * Writes down how a request ended that has no result.
+ * Writes down how an attempt has failed, if it is over.
  * @param resumed whether an earlier attempt may have been accepted: that this one was not says nothing of it
- * @returns how much it has certainly not created
+ * @returns how much it has certainly not created, and so is not counted
  */
-async function recordEnd(
+async function giveUp(
   run: Run,
-  { instance, key }: Pick<Request, 'instance' | 'key'>,
+  { instance, key }: Request,
   error: ModelgateError,
   resumed: boolean,
 ): Promise<number> {
   const { history } = run.project
   const intent = history.intents.get(key)
-  if (intent === undefined) return 0
   const billed = billedOf(error)
-  const mayBeThere = resumed || history.isStarted(key)
-  const isOver = isAnswered(error) || (billed === 'no' && !mayBeThere)
+  const isOver = isAnswered(error) || (billed === 'no' && !resumed && !history.isStarted(key))
   // Still under way, or unknown: the next run looks at what is left, and goes on with it.
-  if (!isOver) return 0
-  if (billed === 'no') {
-    await run.record({ type: 'release', key, reason: error.message })
-    return intent.creates
-  }
+  if (intent === undefined || !isOver) return 0
   const { exitCode: exit_code, code, message } = error
-  await run.record({ type: 'failure', instance: instance.id, key, exit_code, code, message, billed })
-  return 0
+  if (billed === 'no') {
+    await run.record({ type: 'release', key, reason: message })
+    run.budget.giveBack(intent)
+  } else {
+    await run.record({ type: 'failure', instance: instance.id, key, exit_code, code, message, billed })
+  }
+  run.executor.forget(intent.idempotencyKey)
+  return billed === 'no' ? intent.creates : 0
 }
 
 /** What the references of an instance stand for, by their texts. */
@@ -393,7 +382,7 @@ export class LocalExecutor implements Executor {
   }
 
   /** What is under way goes on. */
-  async stop(): Promise<number> {
+  stop(): number {
     return this.#inFlight
   }
 

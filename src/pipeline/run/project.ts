@@ -136,8 +136,7 @@ export async function openProject(
         await ownership?.release()
       },
     })
-    const known =
-      manifest.fanOuts.length === 0 ? opened : opened.with({ manifest: await withElements(opened) })
+    const known = opened.with({ manifest: await withElements(opened) })
     return known.with({ lock: await lockWithUnfinished(known) })
   } catch (error) {
     await ownership?.release()
@@ -210,33 +209,24 @@ async function isThere(
  * @throws FileError for a file that cannot be read
  */
 export async function withElements(project: OpenProject): Promise<Manifest> {
-  const { written } = project
-  const { project: places } = project.manifest
-  const base = { ...written, project: places }
-  const texts = await knownTexts(project.with({ manifest: base }))
-  if (texts.size === 0) return base
-  const together = await written.expand(texts).catch(mistakesIn)
-  const expanded = Array.isArray(together) ? await expandOneByOne(written, texts) : together
-  return { ...expanded, project: places }
-}
-
-async function expandOneByOne(written: Manifest, texts: ReadonlyMap<string, string>): Promise<Manifest> {
+  const { written, manifest } = project
+  if (written.fanOuts.length === 0) return manifest
+  const places = { project: manifest.project }
   const fitting = new Map<string, string>()
   let expanded = written
-  for (const [id, text] of texts) {
+  for (const [id, text] of await knownTexts(project.with({ manifest: { ...written, ...places } }))) {
     const together = await written.expand(new Map([...fitting, [id, text]])).catch(mistakesIn)
     if (Array.isArray(together)) continue
     expanded = together
     fitting.set(id, text)
   }
-  return expanded
+  return { ...expanded, ...places }
 }
 
 async function knownTexts(project: OpenProject): Promise<Map<string, string>> {
   const { manifest, files } = project
   const texts = new Map<string, string>()
   const sources = new Map(manifest.fanOuts.map(({ source }) => [source.instance, source]))
-  if (sources.size === 0) return texts
   const needed = withNeeds(manifest, sources.keys())
   const { assessments } = await planRun(project, needed, files)
   for (const [id, source] of sources) {

@@ -25,8 +25,6 @@ const idleMs = 10_000
 interface Wait {
   readonly task: Task
   wake(): void
-  /** After the run has been stopped: resolves with whether a worker has it. */
-  readonly isUnderWay: Promise<boolean>
 }
 
 export class RemoteExecutor implements Executor {
@@ -132,8 +130,7 @@ export class RemoteExecutor implements Executor {
     const { signal } = this.#run.stop
     let isAskedBack = false
     let news = Promise.withResolvers<void>()
-    const underWay = Promise.withResolvers<boolean>()
-    this.#waits.set(id, { task, wake: () => news.resolve(), isUnderWay: underWay.promise })
+    this.#waits.set(id, { task, wake: () => news.resolve() })
     let { job: known, made: knownMade } = task
     try {
       for (;;) {
@@ -151,7 +148,6 @@ export class RemoteExecutor implements Executor {
           isAskedBack = true
           const reason = this.#stopped?.reason ?? deadlinePassed()
           if (await this.#withdraw(lane, job)) throw withBilled(reason, 'no')
-          underWay.resolve(true)
         }
         // The run ends, and the workers go on.
         if (signal.aborted) throw withBilled(signal.reason, 'maybe')
@@ -163,7 +159,6 @@ export class RemoteExecutor implements Executor {
       }
     } finally {
       this.#waits.delete(id)
-      underWay.resolve(false)
     }
   }
 
@@ -214,11 +209,10 @@ export class RemoteExecutor implements Executor {
     return done
   }
 
-  async stop(reason: unknown): Promise<number> {
+  stop(reason: unknown): number {
     this.#stopped ??= { reason }
     this.#wakeAll()
-    const waits = [...this.#waits.values()].map(({ isUnderWay }) => isUnderWay)
-    return (await Promise.all(waits)).filter(Boolean).length
+    return this.#waits.size
   }
 
   forget(idempotencyKey: string): void {

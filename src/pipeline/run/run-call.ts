@@ -134,8 +134,8 @@ export interface Executor {
    * @throws ModelgateError how it has ended, if not with a result
    */
   attempt(task: Task): Promise<TaskResult>
-  /** Begins nothing more, and takes back what has not begun. @returns how many attempts are under way; never throws */
-  stop(reason: unknown): Promise<number>
+  /** Begins nothing more, and takes back what has not begun. @returns how many attempts have been given to it */
+  stop(reason: unknown): number
   /** The journal has what came of the attempts under this key. */
   forget(idempotencyKey: string): void
   close(): Promise<void>

@@ -23,7 +23,7 @@ import { reopenPart, writePart, type PartInstance } from '../shards/part.ts'
 import { partition, type Shard } from '../shards/partition.ts'
 import { stopWithGrace } from '../stop.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
-import { describeEnd, exitsOf, runDocument, runFailure, type RunFacts } from './describe.ts'
+import { describeEnd, runDocument, runFailure, type RunFacts } from './describe.ts'
 import { LocalExecutor, takeUpReplies } from './make.ts'
 import { keepLock, openProject, withElements, type OpenProject } from './project.ts'
 import type { Executor, InstanceEnd, OpenQueue, Run, RunCall, RunOptions } from './run-call.ts'
@@ -223,7 +223,7 @@ async function endRun(run: Run, ends: readonly InstanceEnd[]): Promise<void> {
 
 /** Writes down what a shard has made, for `run merge`. @throws FileError */
 async function leavePart(
-  { call, project, lock, options, reason }: Run,
+  { call, project, lock, options }: Run,
   shard: Shard,
   ends: readonly InstanceEnd[],
 ): Promise<void> {
@@ -242,27 +242,18 @@ async function leavePart(
     manifest: project.manifest.sha256,
     shard,
     jobs: [...options.jobs],
-    exit: exitOfRun(exitsOf(ends, options.mode, reason())),
     instances: ends.map((end) => reportOf(call, end)),
   }
   await writePart(project.manifest.project, report, { before, changed: new Map(changed) })
 }
 
-function reportOf({ redactor }: RunCall, end: InstanceEnd): PartInstance {
-  const { assessment, error } = end
+function reportOf({ redactor }: RunCall, { assessment, action, error }: InstanceEnd): PartInstance {
   const { id } = assessment.instance
-  const outcome = outcomeOf(end)
-  if (error === null || outcome !== 'failed') return { id, outcome }
+  if (error === null || assessment.state === 'unknown') return { id }
+  if (action === 'skipped') return { id, left: true }
   // A code may be the gateway's own word.
   const told = { code: redactor.text(error.code), message: redactor.text(error.message) }
-  return { id, outcome, error: { exit: exitOfRun([error.exit]), ...told, billed: billedOf(error) } }
-}
-
-function outcomeOf({ assessment: { state }, action, error }: InstanceEnd): PartInstance['outcome'] {
-  if (state === 'unknown') return 'unknown'
-  if (action === 'skipped' && error !== null) return 'left'
-  if (error !== null || state === 'rejected') return 'failed'
-  return state === 'fresh' ? 'done' : 'outdated'
+  return { id, error: { exit: exitOfRun([error.exit]), ...told, billed: billedOf(error) } }
 }
 
 function isOver({ assessment, error }: InstanceEnd): boolean {
@@ -330,7 +321,7 @@ async function beginRun(
   const keeper = keepLock(opened.files, opened.manifest.project, lock, options.shard === null)
   if (isChanging) await takeUpReplies({ project: resumed, lock: keeper, record }, call)
   // Of a text that is to be made again the elements are not known; of one that was left by a killed process they are now.
-  const manifest = opened.written.fanOuts.length === 0 ? opened.manifest : await withElements(resumed)
+  const manifest = await withElements(resumed)
   const project = resumed.with({ manifest })
   const costs = costsBy(call)
   const estimate = (instance: Instance) => ({ creates: creationOf(instance).count, cost: costs(instance) })
@@ -354,9 +345,8 @@ async function beginRun(
   const lanes = lanesOf(call, options, project, jobs)
   const stop = stopWithGrace(context, options.graceS, project.lost, (reason) => {
     lanes.stop(reason)
-    void executor.stop(reason).then((inFlight) => {
-      if (inFlight > 0) warn(stopText(inFlight, options.graceS, executor))
-    })
+    const inFlight = executor.stop(reason)
+    if (inFlight > 0) warn(stopText(inFlight, options.graceS, executor))
   })
   let spent: ModelgateError | undefined
   return {
@@ -412,7 +402,7 @@ function stopText(inFlight: number, graceS: number, { queue }: Executor): string
   const goesOn =
     queue === null
       ? `under way and may continue for ${graceS} s.`
-      : `with workers, which continue; the run waits ${graceS} s for them, and the next run collects what arrives later.`
+      : `with the queue: what no worker has begun is taken back; the run waits ${graceS} s for the others, and the next run collects what arrives later.`
   return `Stopping: ${subject} ${goesOn} Another Ctrl-C ends the run at once.`
 }
 

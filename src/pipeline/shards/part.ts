@@ -19,12 +19,6 @@ import { runExits } from '../run-exit.ts'
 import { maxStateText, readStateFile } from '../state-folder.ts'
 import type { Shard } from './partition.ts'
 
-/**
- * What became of an instance in its part. `outdated`: it stands still, waits for a choice, or was not allowed to be
- * generated. `left`: the run was stopped before its turn.
- */
-const outcomes = ['done', 'failed', 'unknown', 'outdated', 'left'] as const
-
 /** The form of a part. A program refuses one of a higher number. */
 const version = 2
 const partName = 'part.json'
@@ -43,11 +37,12 @@ const partSchema = v.object({
     v.check(({ index, total }) => index <= total, 'is not a part of a whole'),
   ),
   jobs: v.array(v.string()),
-  exit: v.picklist(runExits),
   instances: v.array(
     v.object({
       id: v.string(),
-      outcome: v.picklist(outcomes),
+      /** The run was stopped before its turn. */
+      left: v.optional(v.literal(true)),
+      /** How it has failed; what is unknown its journal tells. */
       error: v.optional(
         v.object({
           exit: v.picklist(runExits),
@@ -228,7 +223,7 @@ function checkParts(parts: readonly Part[], manifest: Manifest, now: number, rep
   for (const part of parts) {
     const { folder, report: own, lock } = part
     const shared = own.instances.filter(({ id }) => found.has(id)).map(({ id }) => id)
-    const left = own.instances.filter(({ outcome }) => outcome === 'left').map(({ id }) => id)
+    const left = own.instances.filter((one) => one.left).map(({ id }) => id)
     if (shared.length > 0) {
       report(`${folder} has ${listed(shared)}, which ${found.get(shared[0]!)!.folder} has as well.`)
     }

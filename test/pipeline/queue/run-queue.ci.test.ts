@@ -202,7 +202,7 @@ describe.each(queueServers)('a run through a queue on $name', ({ isThere, needs,
     stop.abort(new Interrupted('interrupt'))
     const { exit, document } = await running
     expect([exit, document!.states.unknown]).toEqual(['interrupt', 0])
-    expect(document!.warnings[0]).toContain('3 requests are with workers')
+    expect(document!.warnings[0]).toContain('3 requests are with the queue')
     const next = await bench.run({}, { queue: queue.call })
     expect([next.exit, next.told, bench.sandbox.created()]).toEqual(['ok', all, 3])
   })

@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { UsageError } from '../../../src/errors.ts'
 import type { Lock } from '../../../src/pipeline/lock/lock-block.ts'
-import { readPart, uniteLocks, type Part } from '../../../src/pipeline/shards/part.ts'
+import { readPart, uniteLocks, type Part, type PartInstance } from '../../../src/pipeline/shards/part.ts'
 import { runs } from '../../support/sample.ts'
 import { createSampleWorld } from '../plan/sample-world.ts'
 import { block, leavePart, manifestDigest, part, type SamplePart } from './sample-parts.ts'
@@ -13,12 +13,12 @@ const sample: SamplePart = {
   index: 2,
   total: 5,
   instances: [
-    { id: 'hero', outcome: 'done' },
-    { id: 'note', outcome: 'failed', error: { exit: 'partial', code: 'x', message: 'No.', billed: 'no' } },
+    { id: 'hero' },
+    { id: 'note', error: { exit: 'partial', code: 'x', message: 'No.', billed: 'no' } },
   ],
   lock: new Map([['hero', block('assets/hero.png', 'hero')]]),
   began: new Map([['old', block('old.png', 'old')]]),
-  report: { exit: 'unknown', jobs: ['hero', 'note'] },
+  report: { jobs: ['hero', 'note'] },
 }
 
 const edit = (name: string, from: string, to: string) => (folder: string) => {
@@ -105,23 +105,15 @@ const first: SamplePart = {
   index: 1,
   total: 2,
   began,
-  instances: [
-    { id: 'hero', outcome: 'done' },
-    { id: 'banner', outcome: 'failed' },
-  ],
+  instances: [{ id: 'hero' }, { id: 'banner' }],
   lock: new Map([['hero', block('hero.png', 'hero')]]),
-  report: { exit: 'partial' },
 }
 const second: SamplePart = {
   index: 2,
   total: 2,
   began,
-  instances: [
-    { id: 'copy', outcome: 'done' },
-    { id: 'teaser', outcome: 'unknown' },
-  ],
+  instances: [{ id: 'copy' }, { id: 'teaser' }],
   lock: new Map([['copy', block('copy.png', 'copy')]]),
-  report: { exit: 'unknown' },
 }
 
 test('has the lock of the whole run', async () => {
@@ -135,9 +127,7 @@ test('has the lock of the whole run', async () => {
   )
 })
 
-const also = (id: string, outcome: 'done' | 'left' = 'done'): SamplePart => {
-  return { ...second, instances: [...second.instances, { id, outcome }] }
-}
+const also = (one: PartInstance): SamplePart => ({ ...second, instances: [...second.instances, one] })
 const locking = (id: string, path: string): SamplePart => ({
   ...second,
   lock: new Map([[id, block(path, 'x')]]),
@@ -156,8 +146,16 @@ test.each<[string, readonly SamplePart[], string]>([
   ],
   ['a part twice', [first, first, second], '1-of-2 has hero, banner, which 1-of-2 has as well.'],
   ['a missing part', [second], 'No part has hero, banner; not given: 1/2.'],
-  ['an instance in two parts', [first, also('banner')], '2-of-2 has banner, which 1-of-2 has as well.'],
-  ['a part that was stopped', [first, also('x', 'left')], '2-of-2 was stopped early: x did not run.'],
+  [
+    'an instance in two parts',
+    [first, also({ id: 'banner' })],
+    '2-of-2 has banner, which 1-of-2 has as well.',
+  ],
+  [
+    'a part that was stopped',
+    [first, also({ id: 'x', left: true })],
+    '2-of-2 was stopped early: x did not run.',
+  ],
   ['a lock of others', [first, locking('hero', 'hero.png')], '2-of-2 locks hero.png, which is no output of'],
   [
     'another place of an output',

@@ -52,7 +52,6 @@ export async function leavePart(sample: SamplePart, root = temporaryFolder()): P
       manifest: manifestDigest,
       shard: { index, total },
       jobs: [],
-      exit: 'ok',
       instances: [...instances],
       ...sample.report,
     },
