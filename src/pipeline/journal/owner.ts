@@ -112,12 +112,9 @@ function owned(name: string, owner: FoundOwner, own: OwnerRecord, now: number): 
     ? 'on this machine'
     : `on ${owner.host || 'another machine'}, last seen ${silentS} s ago`
   const message = `${shownPath(name)} is already being run by process ${owner.process} ${where}.`
-  const isAhead = owner.heartbeat - now > silenceMs
   const hint = isHere
     ? 'Wait for it to end, or stop it.'
-    : isAhead
-      ? `Its clock is ahead, so that its silence does not show. When it has ended, remove ${shownPath(owner.path)}.`
-      : `Wait until it has ended; if it was killed, it is taken over after ${silenceMs / 1000} s of silence.`
+    : `Wait until it has ended; if it was killed, it is taken over after ${silenceMs / 1000} s of silence. If it has ended and its clock is ahead, remove ${shownPath(owner.path)}.`
   return new UsageError(message, { code: 'run_owned', hint })
 }
 
@@ -133,7 +130,7 @@ const heartbeatMs = 10_000
 const silenceMs = 60_000
 
 /** What an owner file says; its modification time is the last heartbeat. */
-export interface OwnerRecord {
+interface OwnerRecord {
   readonly process: number
   /** When it started, in ticks since the system did: ids of processes are used again. Null where nobody tells. */
   readonly started: string | null
@@ -142,7 +139,7 @@ export interface OwnerRecord {
   readonly machine: string | null
 }
 
-export async function ownRecord(processes: Processes): Promise<OwnerRecord> {
+async function ownRecord(processes: Processes): Promise<OwnerRecord> {
   return {
     process: processes.own,
     started: await startOf(processes.own),
@@ -151,12 +148,12 @@ export async function ownRecord(processes: Processes): Promise<OwnerRecord> {
   }
 }
 
-export interface FoundOwner extends OwnerRecord {
+interface FoundOwner extends OwnerRecord {
   readonly path: string
   readonly heartbeat: number
 }
 
-export async function isLiving(
+async function isLiving(
   owner: FoundOwner,
   own: OwnerRecord,
   { clock, processes }: Pick<Context, 'clock' | 'processes'>,

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { History, readHistory } from '../../../src/pipeline/journal/history.ts'
 import { writeLine, type JournalEvent } from '../../../src/pipeline/journal/journal.ts'
 import type { Project } from '../../../src/pipeline/project.ts'
-import { failure, intent, remoteJob, result, sampleProject, sampleResult } from './journal-samples.ts'
+import { failure, intent, remoteJob, result, sampleProject } from './journal-samples.ts'
 import { runs } from '../../support/sample.ts'
 
 const noon = Date.UTC(2026, 10, 22, 12)
@@ -69,29 +69,6 @@ test.each<[string, readonly JournalEvent[], object]>([
   expect(facts(after(...events))).toEqual({ ...sent, ...changes })
 })
 
-test('of a request it is known what was sent, where, and what came of it', () => {
-  const queued = after(intent('a', { cost: 0.25, creates: 2, queue: 'q1', queue_at: 'redis://one' }))
-  expect(queued.intents.get('a')).toEqual({
-    run: first,
-    instance: 'hero',
-    key: 'a',
-    variant: 1,
-    idempotencyKey: 'idempotent-a',
-    creates: 2,
-    cost: 250_000_000_000_000_000n,
-    queue: 'q1',
-    queueAt: 'redis://one',
-  })
-  expect([after(intent('a')), after(remoteJob('a')), after()].map((one) => one.isOpen('a'))).toEqual([
-    true,
-    true,
-    false,
-  ])
-  const rejected = after(intent('a'), result('a', { rejected: ['too large'] })).results.get('a')
-  expect(rejected).toMatchObject({ instance: 'hero', result: sampleResult, rejected: ['too large'] })
-  expect(after(failure('a')).failures.get('a')).toMatchObject({ code: 'blocked' })
-})
-
 test('made again is what this run has discarded and then has a result of', () => {
   const history = after(result('a'), result('b'), discard)
   expect([history.discarded.has('a'), history.isOpen('a'), history.results.has('a')]).toEqual([
@@ -106,18 +83,6 @@ test('made again is what this run has discarded and then has a result of', () =>
   expect([...history.remade]).toEqual(['a'])
   history.note(begin(second))
   expect([...history.remade]).toEqual([])
-})
-
-test('what a request was estimated to cost stays known, and counts unless it was released', () => {
-  const events = [intent('b', { cost: 0.2 }), intent('a', { cost: 1 }), release, intent('c'), failure('b')]
-  const history = after(...events)
-  expect(history.unfinished?.used).toEqual({ creates: 2, cost: 200_000_000_000_000_000n })
-  history.note(intent('a'))
-  history.note(intent('b', { cost: 0.5 }))
-  expect([...history.costs]).toEqual([
-    ['b', 0.5],
-    ['a', 1],
-  ])
 })
 
 describe('on disk', () => {

@@ -1,12 +1,4 @@
-import {
-  appendFileSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -183,22 +175,6 @@ describe('an unfinished run', () => {
   })
 
   const linesIn = (bytes: Buffer, end: number) => bytes.subarray(0, end).filter((byte) => byte === 10).length
-
-  test('that cannot be cut fails, and stays as it is', async () => {
-    const project = sampleProject()
-    await wrote(project, intent('a'))
-    appendFileSync(pathOf(project, first), '{"type":"int')
-    const whole = textOf(project)
-    const hook = (name: string, call: () => Promise<unknown>) =>
-      name === 'handle.truncate'
-        ? Promise.reject(Object.assign(new Error('EIO: injected'), { code: 'EIO' }))
-        : call()
-    const journal = await opened(project)
-    const failed = await withFsHook(hook, () => failureOf(() => journal.append(intent('b'))))
-    expect(failed).toContain('10 write_failed')
-    await journal.close()
-    expect(textOf(project)).toBe(whole)
-  })
 })
 
 describe('appending', () => {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import * as fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Lock, LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
 import { formatLock, parseLock } from '../../../src/pipeline/lock/project-lock.ts'
 import { resolveLock, type MergeJudge } from '../../../src/pipeline/lock/merge-lock.ts'
@@ -57,9 +57,14 @@ const changed = (lock: Lock, changes: Readonly<Record<string, LockBlock | null>>
 const disputed = (style?: string) =>
   gitMerge(base, changed(base, { d: block(20) }), changed(base, { d: block(21) }), style).text
 
-describe.each(['', '--diff3', '--zdiff3'])('conflicts in the style %j', (style) => {
-  test('of one instance: the side of the manifest is taken, and told', async () => {
-    const text = disputed(style)
+test.each([
+  ['', '\n'],
+  ['--diff3', '\r\n'],
+  ['--zdiff3', '\n'],
+])(
+  'of a conflict in the style %j, with lines that end in %j, the side of the manifest is taken, and told',
+  async (style, lineEnd) => {
+    const text = disputed(style).replaceAll('\n', lineEnd)
     expect(() => parseLock(text, file)).toThrow('conflict markers')
     for (const [number, side] of [
       [20, 'ours'],
@@ -78,8 +83,8 @@ describe.each(['', '--diff3', '--zdiff3'])('conflicts in the style %j', (style) 
       dropped: ['d'],
       lost: new Map([['d', [block(20), block(21)]]]),
     })
-  })
-})
+  },
+)
 
 test('of two results of one request, the one whose files are there is taken, else ours', async () => {
   const [one, other] = [block(20), block(20, { request_id: 'req_other' })]
@@ -99,20 +104,6 @@ test('a block is kept for an instance that was renamed since, but given to no ot
   expect(await resolveLock(text, file, judge({ d: 99, renamed: 20 }))).toMatchObject({ dropped: ['d'] })
 })
 
-test('keys are asked for in order, with what has been decided before', async () => {
-  const ours = changed(base, { d: block(20), e: block(22) })
-  const theirs = changed(base, { d: block(21), e: block(23) })
-  const { text } = gitMerge(base, ours, theirs)
-  const resolved = await resolveLock(text, file, {
-    ids: ['d', 'e'],
-    // The key of e depends on which d there is.
-    keysOf: (id, lock) =>
-      Promise.resolve([digest(id === 'd' ? 21 : lock.get('d')?.key === digest(21) ? 23 : 22)]),
-    isInPlace: () => Promise.resolve(false),
-  })
-  expect(resolved.lock).toEqual(changed(base, { d: block(21), e: block(23) }))
-})
-
 test('what depends on a dropped instance is dropped as well', async () => {
   const ours = changed(base, { d: block(20), e: block(22) })
   const theirs = changed(base, { d: block(21), e: block(23) })
@@ -124,11 +115,6 @@ test('what depends on a dropped instance is dropped as well', async () => {
     isInPlace: () => Promise.resolve(true),
   })
   expect(resolved.dropped).toEqual(['d', 'e'])
-})
-
-test('line breaks of Windows', async () => {
-  const resolved = await resolveLock(disputed('--diff3').replaceAll('\n', '\r\n'), file, judge({ d: 21 }))
-  expect(resolved.lock).toEqual(changed(base, { d: block(21) }))
 })
 
 test.each<[string, string, number]>([

@@ -1,9 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
-import * as fc from 'fast-check'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/context.ts'
-import { UsageError } from '../../../src/errors.ts'
 import { executeTask } from '../../../src/pipeline/execute/execute-task.ts'
 import type { Task } from '../../../src/pipeline/execute/task.ts'
 import type { Manifest } from '../../../src/pipeline/manifest/manifest.ts'
@@ -20,7 +18,6 @@ import { maskPng } from '../../support/test-images.ts'
 import { mp4Bytes } from '../../support/video-bytes.ts'
 import { read } from '../manifest/manifest-files.ts'
 import { digestOf } from '../store/store-samples.ts'
-import { runs } from '../../support/sample.ts'
 
 const logo = pngBytes({ width: 3 })
 
@@ -271,32 +268,4 @@ test('what no run has written is refused', async () => {
   }
   // Another version is for another worker.
   expect(() => decodeTask('{"version":4}')).toThrow(expect.objectContaining({ code: 'other_version' }))
-})
-
-test('whatever the server holds, reading it gives a request with plain files or is refused', async () => {
-  const { message } = await encode(await project(), 'banner')
-  let taken = 0
-  const check = (value: unknown): boolean => {
-    try {
-      const { images, mask, key } = decodeTask(JSON.stringify(value))
-      taken++
-      const files = mask === null ? images : [...images, mask]
-      const isPlain = files.every(
-        ({ name, sha256 }) => basename(name) === name && /^[0-9a-f]{64}$/.test(sha256),
-      )
-      return isPlain && /^[0-9a-f]{64}$/.test(key)
-    } catch (error) {
-      return error instanceof UsageError && /^(?:queue_damaged|other_version)$/.test(error.code)
-    }
-  }
-  const name = fc.oneof(fc.constantFrom(...Object.keys(message)), fc.string())
-  const file = fc.record({ name: fc.string({ unit: 'binary' }), sha256: fc.constant('a'.repeat(64)) })
-  const change = fc.dictionary(name, fc.oneof(fc.jsonValue(), file, fc.array(file)), { maxKeys: 2 })
-  fc.assert(fc.property(fc.jsonValue(), check), runs(100))
-  fc.assert(
-    fc.property(change, (changes) => check({ ...message, ...changes })),
-    runs(500),
-  )
-  // Else nothing was tried.
-  expect(taken).toBeGreaterThan(0)
 })

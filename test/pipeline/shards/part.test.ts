@@ -1,11 +1,8 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { UsageError } from '../../../src/errors.ts'
 import type { Lock } from '../../../src/pipeline/lock/lock-block.ts'
 import { readPart, uniteLocks, type Part, type PartInstance } from '../../../src/pipeline/shards/part.ts'
-import { runs } from '../../support/sample.ts'
 import { createSampleWorld } from '../plan/sample-world.ts'
 import { block, leavePart, manifestDigest, part, type SamplePart } from './sample-parts.ts'
 
@@ -47,6 +44,13 @@ test.each<[string, (folder: string) => void, string, string]>([
     'other_version',
     ' was left by a newer version of modelgate.',
   ],
+  ['no text', edit('part.json', '"version": 2', '"version": ['), 'lock_invalid', ' is not valid JSON'],
+  [
+    'an error that is none',
+    edit('part.json', '"billed": "no"', '"billed": 1'),
+    'lock_invalid',
+    ' is not the report of a part: instances.1.error.billed: ',
+  ],
   [
     'a changed lock',
     edit('lock.json', 'hero.png', 'hera.png'),
@@ -60,32 +64,6 @@ test.each<[string, (folder: string) => void, string, string]>([
   await expect(reading).rejects.toMatchObject({ exit: 'usage', code })
   await expect(reading).rejects.toThrow(message)
   await expect(reading).rejects.toThrow(project.stateFolder)
-})
-
-test('whatever a file holds, it is a report or refused', async () => {
-  const project = await leavePart(sample)
-  const path = join(project.stateFolder, 'part.json')
-  const text = readFileSync(path, 'utf8')
-  const edited = fc
-    .tuple(
-      fc.nat(text.length),
-      fc.nat(20),
-      fc.string({ unit: fc.constantFrom('{', '}', '"', ',', '1', 'a', '[', ']') }),
-    )
-    .map(([at, length, put]) => text.slice(0, at) + put + text.slice(at + length))
-  await fc.assert(
-    fc.asyncProperty(fc.oneof(edited, fc.json(), fc.string()), async (source) => {
-      writeFileSync(path, source)
-      const error: unknown = await readPart('/', project.stateFolder, project).then(
-        () => undefined,
-        (reason: unknown) => reason,
-      )
-      if (error === undefined) return
-      expect(error).toBeInstanceOf(UsageError)
-      expect(['lock_invalid', 'other_version']).toContain((error as UsageError).code)
-    }),
-    runs(500),
-  )
 })
 
 const began = new Map([
