@@ -8,7 +8,7 @@ import type { Confirmation, RunCall, RunOptions } from '../pipeline/run/run-call
 import { runManifest } from '../pipeline/run/run.ts'
 import { createProblemList } from '../problems.ts'
 import { fileOption } from './run/manifest-command.ts'
-import type { RunQueue } from './run/run-queue.ts'
+import type { RunQueue } from './run/shared-places.ts'
 import { defaultGrace, readRunFlags, type RunFlags } from './run/run-flags.ts'
 import { showRun } from './run/show-run.ts'
 import { addShared, collect } from './shared/options/common-options.ts'
@@ -125,7 +125,7 @@ async function queueOf(
   if (settings === undefined || options === undefined) return undefined
   const { detach, store } = flags
   if (settings.queue.value === undefined && detach === undefined && store === undefined) return undefined
-  const { readQueue } = await import('./run/run-queue.ts')
+  const { readQueue } = await import('./run/shared-places.ts')
   return await readQueue(context, flags, settings, options)
 }
 

@@ -20,8 +20,7 @@ import type { TaskResult } from '../../store/results.ts'
 import { decodeTask, placeRequest, taskOf, type TaskMessage } from '../message.ts'
 import { isGone, patiently, withdrawn, type Handled } from '../queue-server.ts'
 import { errorOutcome, resultOutcome, stateOf, type TaskJob, type TaskState } from '../task-state.ts'
-import type { Worker } from './worker-call.ts'
-import { keepFiles, projectIn, removeFolder, workIn } from './worker-folder.ts'
+import { keepFiles, projectIn, removeFolder, workIn, type Worker } from './worker-call.ts'
 
 type TaskEnd = Extract<OutputEvent, { readonly type: 'task-end' }>
 

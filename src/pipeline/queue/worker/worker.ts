@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { randomHex, sleep, type Clock } from '../../../context.ts'
@@ -7,9 +8,15 @@ import { lanes } from '../../manifest/manifest.ts'
 import { namesIn } from '../../state-folder.ts'
 import { stopWithGrace } from '../../stop.ts'
 import { createDeliveryHandler, Delivery } from './delivery.ts'
-import type { Worker, WorkerCall } from './worker-call.ts'
 import { openJobs } from '../../../operations/jobs.ts'
-import { deadFolders, openWorkerFolder, projectIn, workIn } from './worker-folder.ts'
+import {
+  deadFolders,
+  openWorkerFolder,
+  projectIn,
+  workIn,
+  type Worker,
+  type WorkerCall,
+} from './worker-call.ts'
 
 /** A worker that does not renew its locks for so long is taken for dead, at the next look. */
 const usualLocks = { durationMs: 20_000, lookMs: 8_000 }
@@ -65,7 +72,7 @@ export async function runWorker(call: WorkerCall): Promise<unknown> {
       }),
     )
     if (options.untilEmpty) void endWhenEmpty(worker, () => server.countOpen(taken))
-    await aborted(closing.signal)
+    if (!closing.signal.aborted) await once(closing.signal, 'abort')
     await Promise.all(stops.map((stopReceiving) => stopReceiving()))
     isEmpty = (await namesIn(workIn(folder.path))).length === 0
     // A signal goes before any other reason.
@@ -115,11 +122,6 @@ async function endWhenEmpty(worker: Worker, countOpen: () => Promise<number>): P
   } catch (error) {
     if (!closing.aborted) end(asModelgateError(error, false))
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
 /** So long the same is not said again, in milliseconds. */
