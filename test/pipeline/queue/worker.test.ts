@@ -1,13 +1,10 @@
-import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { systemClock, type Clock } from '../../../src/context.ts'
 import { Interrupted } from '../../../src/errors.ts'
 import { decodeTask } from '../../../src/pipeline/queue/message.ts'
-import { stateOf, type TaskJob } from '../../../src/pipeline/queue/task-state.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { filesField, instanceOf, textField } from '../../support/pipeline-task.ts'
 import { runningSandbox, until } from '../../support/running-sandbox.ts'
-import { runs } from '../../support/sample.ts'
 import { memoryWorkers } from './memory-workers.ts'
 
 /** Real time, but for waits, which take a hundredth of it. */
@@ -123,14 +120,6 @@ test('what nobody has written who is of this version is not read: it could name 
   bench.work(url)
   await until(() => ids.every((id) => bench.isOver(id)))
   expect(requests()).toEqual([])
-  fc.assert(
-    fc.property(fc.json(), (state) => {
-      const id = `task-${'0'.repeat(32)}`
-      const read = () => stateOf({ id, data: { message: '', state } } as TaskJob)
-      expect(read).toThrow(expect.objectContaining({ exit: 'unknown', code: 'queue_damaged' }))
-    }),
-    runs(200),
-  )
 })
 
 test('a signal lets what is in flight end, and gives back what waits', async () => {

@@ -28,32 +28,29 @@ test('what is fresh is not left, and the worst comes first', () => {
   ])
 })
 
-test.each<[RunInstance['state'], string[]]>([
-  ['unknown', ['--regenerate hero']],
-  ['lost', ['--regenerate hero']],
-  ['rejected', ['--regenerate hero']],
-  ['changed', ['adopt hero', '--force hero']],
-  ['in_the_way', ['adopt hero', '--force hero']],
-  ['awaiting', ['report', 'pick hero 2']],
-  ['stale', ['hero']],
-  ['restorable', ['hero']],
-  ['blocked', []],
-])('what is %s has commands of its own', (state, commands) => {
-  expect(commandsFor(state)).toEqual(commands)
-})
+const generating = ['--generate']
 
-test('where a run does not generate by itself, the command says so, if it has to', () => {
-  const generating = ['--generate']
-  expect(commandsFor('new', { generating })).toEqual(['--generate hero'])
-  expect(commandsFor('lost', { generating })).toEqual(['--generate --regenerate hero'])
-  expect(commandsFor('changed', { generating })).toEqual(['adopt hero', '--force hero'])
-  expect(commandsFor('restorable', { generating })).toEqual(['hero'])
-})
-
-test('what a run makes needs no names, where the same run does it', () => {
-  expect(commandsFor('new', { again: [] })).toEqual([''])
-  expect(commandsFor('pending', { again: ['--shard', '2/5'] })).toEqual(['--shard 2/5'])
-  expect(commandsFor('lost', { again: [] })).toEqual(['--regenerate hero'])
+test.each<[RunInstance['state'], Parameters<typeof commandsFor>[1], string[]]>([
+  ['unknown', {}, ['--regenerate hero']],
+  ['lost', {}, ['--regenerate hero']],
+  ['rejected', {}, ['--regenerate hero']],
+  ['changed', {}, ['adopt hero', '--force hero']],
+  ['in_the_way', {}, ['adopt hero', '--force hero']],
+  ['awaiting', {}, ['report', 'pick hero 2']],
+  ['stale', {}, ['hero']],
+  ['restorable', {}, ['hero']],
+  ['blocked', {}, []],
+  // Where a run does not generate by itself, the command says so, if it has to.
+  ['new', { generating }, ['--generate hero']],
+  ['lost', { generating }, ['--generate --regenerate hero']],
+  ['changed', { generating }, ['adopt hero', '--force hero']],
+  ['restorable', { generating }, ['hero']],
+  // What a run makes needs no names, where the same run does it.
+  ['new', { again: [] }, ['']],
+  ['pending', { again: ['--shard', '2/5'] }, ['--shard 2/5']],
+  ['lost', { again: [] }, ['--regenerate hero']],
+])('what is %s has commands of its own, with %j', (state, changes, commands) => {
+  expect(commandsFor(state, changes)).toEqual(commands)
 })
 
 test.each([
