@@ -17,7 +17,7 @@ export function intent(key: string, more: Partial<EventOf<'intent'>> = {}): Jour
   return { type: 'intent', idempotency_key: `idempotent-${key}`, ...fields }
 }
 
-export const sampleResult: Result = { ...provenanceOf(sampleBlock), outputs: sampleBlock.outputs }
+const sampleResult: Result = { ...provenanceOf(sampleBlock), outputs: sampleBlock.outputs }
 
 export function result(key: string, more: Partial<EventOf<'result'>> = {}): JournalEvent {
   return { type: 'result', instance: 'hero', key, variant: 1, result: sampleResult, rejected: null, ...more }
