@@ -27,7 +27,7 @@ const places: readonly RegExp[] = [
 ]
 
 /** What `history: full` adds. */
-const logged = [/\/calls\/words\/\w+\.json$/, /^chat .* > \.local\/state\/modelgate\/chat-history$/]
+const logged = [/\/calls\/words\/\w+\.json$/]
 
 const text = 'generate -m some'
 const image = 'image create -m gpt-image-2'

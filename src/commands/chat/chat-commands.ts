@@ -4,7 +4,7 @@ import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
-import { fetchModels } from '../../gateway/model-list.ts'
+import { nearestName } from '../../nearest-name.ts'
 import { lastAnswer, textOf } from '../../operations/conversation/conversation.ts'
 import type { Session } from '../../operations/conversation/conversation-session.ts'
 import { withoutSecrets } from '../../operations/operation.ts'
@@ -12,7 +12,68 @@ import { reportText } from '../../output/table-cells.ts'
 import type { OpenGateway } from '../shared/gateway/open-gateway.ts'
 import { parseTextFlag } from '../shared/request/request-body.ts'
 import type { ConversationOptions } from '../shared/text/conversation.ts'
-import { chatCommands, type ChatCommand } from './message.ts'
+
+/** The commands of a chat, with what they take. */
+export const chatCommands = {
+  help: { takes: '', about: 'this list' },
+  model: { takes: '[ID]', about: 'the model, or another one from now on' },
+  system: { takes: '[TEXT]', about: 'the instructions, or others from now on; "-" for none' },
+  retry: { takes: '', about: 'ask the last message again' },
+  save: { takes: 'FILE', about: 'the conversation (.yaml, .json), or the last answer (any other)' },
+  exit: { takes: '', about: 'leave, as Ctrl-D does' },
+} as const
+
+export type ChatCommand = keyof typeof chatCommands
+
+/** A message of the user: words for the model, or a command. */
+export type Message =
+  | { readonly kind: 'text'; readonly text: string; readonly attach: readonly string[] }
+  | { readonly kind: 'command'; readonly name: ChatCommand; readonly rest: string }
+  | { readonly kind: 'unknown'; readonly name: string; readonly near: string | undefined }
+  | { readonly kind: 'empty' }
+
+/**
+ * Reads a message. `/name` is a command, `//` begins a text with a slash, and `@path` attaches a file; so does
+ * `@"a path"`. A path like `/etc/hosts` is no command.
+ * @param isFile whether there is such a file
+ */
+export async function readMessage(
+  text: string,
+  isFile: (path: string) => Promise<boolean>,
+): Promise<Message> {
+  const line = text.trim()
+  if (line === '') return { kind: 'empty' }
+  const [, word, rest = ''] = /^\/([^\s/]*)(?:\s+([^]*))?$/.exec(line) ?? []
+  if (word !== undefined) {
+    const name = word === 'quit' ? 'exit' : word
+    return Object.hasOwn(chatCommands, name)
+      ? { kind: 'command', name: name as ChatCommand, rest: rest.trim() }
+      : { kind: 'unknown', name, near: nearestName(name, Object.keys(chatCommands)) }
+  }
+  const plain = line.startsWith('//') ? text.replace('//', '/') : text
+  const attach: string[] = []
+  let kept = ''
+  let at = 0
+  for (const { 0: mention, 1: quoted, 2: word = '', index } of plain.matchAll(mentions)) {
+    const trimmed = word.replace(/[.,;:!?)]+$/, '')
+    const path = quoted ?? ((await isFile(word)) ? word : trimmed)
+    if (!looksLikeFile(path) && !(await isFile(path))) continue
+    attach.push(path)
+    // The text names the file, without the sign.
+    kept += plain.slice(at, index) + path
+    at = index + mention.length - (quoted === undefined ? word.length - path.length : 0)
+  }
+  return { kind: 'text', text: (kept + plain.slice(at)).replaceAll(escapedSign, '@'), attach }
+}
+
+/** At the beginning of a word; `\@` is a literal @. */
+const mentions = /(?<=^|[\s([{])@(?:"([^"\n]+)"|([^\s"@][^\s]*))/g
+const escapedSign = /(?<=^|\s)\\@/g
+
+/** An address, or what is meant for a file, so that a misspelt one is told and not sent as a word. */
+function looksLikeFile(path: string): boolean {
+  return /^(?:(?:https?|gs):\/\/|(?:~|\.{1,2})?\/)/i.test(path) || /[\w-]\.[A-Za-z]\w{0,4}$/.test(path)
+}
 
 /** A chat, as its commands see it. */
 export interface Chat {
@@ -55,7 +116,7 @@ export async function runChatCommand(
     case 'help':
       return help(chat)
     case 'model':
-      if (rest === '') return await showModels(chat)
+      if (rest === '') return say(currentModel(chat) ?? 'the model of the gateway')
       options.model = rest
       return say(`From now on: ${rest}.`)
     case 'system':
@@ -85,18 +146,6 @@ function help({ say, context: { stderr } }: Chat): void {
   say('@FILE, @"A FILE" or @URL in a message attaches it; \\@ is a literal @.')
   say('A message of several lines is pasted, or stands between """ and """.')
   say('Ctrl-C stops an answer and keeps what has arrived.')
-}
-
-/** The longest list of models that is shown. */
-const shownModels = 60
-
-async function showModels(chat: Chat): Promise<void> {
-  const { opened, say } = chat
-  say(currentModel(chat) ?? 'the model of the gateway')
-  const { models } = await fetchModels(opened.gateway)
-  const ids = models.slice(0, shownModels).map(({ id }) => id)
-  const more = models.length > ids.length ? `, and ${models.length - ids.length} more` : ''
-  if (ids.length > 0) say(`The gateway lists ${ids.join(', ')}${more}.`)
 }
 
 /** A conversation in a file that can go on, or the last answer as it came. */

@@ -10,8 +10,6 @@ interface ReaderOptions {
   readonly output: NodeJS.WritableStream
   /** What stands before the first line of a message, and before the others of a block. */
   readonly prompts: readonly [first: string, next: string]
-  /** Earlier messages, the newest first. */
-  readonly history: readonly string[]
   /** Ctrl-C where nothing is typed: at an empty prompt, or while no message is read. */
   onInterrupt(): void
 }
@@ -26,8 +24,6 @@ const interruptKey = '\u0003'
 /** Stands in a line for an end of line, so that a paste is one line that can be edited and recalled. */
 const lineEnd = '↵'
 const fence = '"""'
-/** How many earlier messages Up and Down go through. */
-const historySize = 1_000
 
 const toLine = (text: string) => sanitise(text.replaceAll(/\r\n|\r|\n/g, lineEnd))
 
@@ -37,14 +33,11 @@ const toLine = (text: string) => sanitise(text.replaceAll(/\r\n|\r|\n/g, lineEnd
  */
 export function openMessageReader(options: ReaderOptions) {
   const { input, output, prompts, onInterrupt } = options
-  /** The messages so far, the newest first. */
-  const added: string[] = []
   const keys = Object.assign(new PassThrough(), {
     isTTY: true,
     setRawMode: (mode: boolean) => void input.setRawMode?.(mode),
   })
-  const history = options.history.slice(0, historySize).map(toLine)
-  const lines = createInterface({ input: keys, output, terminal: true, history, historySize })
+  const lines = createInterface({ input: keys, output, terminal: true })
   /** Aborted when nobody waits for the line any more. */
   let question = new AbortController()
   let isAsking = false
@@ -127,15 +120,11 @@ export function openMessageReader(options: ReaderOptions) {
   if (options.marksPastes) output.write(bracketed.on)
 
   return {
-    added,
     /** The next message, also one that was typed meanwhile; undefined when the user leaves, or the terminal is gone. */
     async read(): Promise<string | undefined> {
       while (!hasLeft) {
         try {
-          const line = await readMessage()
-          const message = line.replaceAll(lineEnd, '\n')
-          if (message.trim() !== '' && added[0] !== message) added.unshift(message)
-          return message
+          return (await readMessage()).replaceAll(lineEnd, '\n')
         } catch (error) {
           if (!question.signal.aborted) throw error
         }

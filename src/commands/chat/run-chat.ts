@@ -1,12 +1,9 @@
-import { mkdirSync, readFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { resolve, dirname, join } from 'node:path'
-import { stateFolder } from '../../config/paths.ts'
+import { resolve } from 'node:path'
 import type { Context } from '../../context.ts'
 import { AlreadyReported, billedOf, Interrupted, ModelgateError, UsageError } from '../../errors.ts'
 import type { Style } from '../../operations/conversation/conversation.ts'
 import { announce, dropAnswer } from '../../operations/conversation/conversation-session.ts'
-import { openTextFile } from '../../files/text-file.ts'
 import { generateText } from '../../operations/generate-text.ts'
 import { reportError } from '../../output/create-output.ts'
 import type { Output } from '../../output/output.ts'
@@ -21,9 +18,8 @@ import { commandLineOf, rememberCommandLine } from '../shared/options/common-opt
 import { parseTextFlag } from '../shared/request/request-body.ts'
 import { openSession, type ConversationOptions } from '../shared/text/conversation.ts'
 import { textOutput } from '../shared/text/text-command.ts'
-import { currentModel, expandHome, runChatCommand, type Chat } from './chat-commands.ts'
+import { currentModel, expandHome, readMessage, runChatCommand, type Chat } from './chat-commands.ts'
 import { openMessageReader } from './message-reader.ts'
-import { readMessage } from './message.ts'
 
 export interface ChatOptions extends ConversationOptions {
   system?: string
@@ -81,7 +77,7 @@ async function converse(
   first: string,
   onOutput: (output: Output) => void,
 ): Promise<void> {
-  const { context, settings, session, opened } = talk
+  const { context, session, opened } = talk
   const { stdin, stderr, signal } = context
   const say = (line: string) => {
     const wrap = createWordWrap(() => stderr.columns)
@@ -90,7 +86,6 @@ async function converse(
   const styles = loadStyles(context)
   await styles.ready
   const accent = styles.current?.accent ?? ((text: string) => text)
-  const isKept = settings.history.value === 'full'
   let isLeaving = false
   /** Stops the answer that is coming. */
   let stop: AbortController | undefined
@@ -99,7 +94,6 @@ async function converse(
     input: stdin.stream!,
     output: stderr.stream!,
     prompts: [accent('> '), accent('… ')],
-    history: isKept ? readChatHistory(context) : [],
     onInterrupt() {
       if (stop !== undefined) return stop.abort(new Interrupted('interrupt'))
       if (isLeaving) return reader.leave()
@@ -169,7 +163,6 @@ async function converse(
     reader.close()
     if (!signal.aborted && stderr.stream !== undefined) stderr.write('\n')
   }
-  if (isKept) await saveChatHistory(context, reader.added, (text) => opened.gate.text(text))
 }
 
 /** The one line at the top. */
@@ -246,50 +239,4 @@ async function answer(
     if (context.signal.aborted) throw error
     return failure
   }
-}
-
-/** How many messages are kept for the next chat. */
-const kept = 1_000
-const maxCharacters = 10_000
-
-/** Earlier messages, the newest first; none where there are none. */
-function readChatHistory(context: Context): string[] {
-  const path = pathOf(context)
-  if (path === undefined) return []
-  try {
-    const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean)
-    return lines.map((line) => String(JSON.parse(line))).toReversed()
-  } catch {
-    return []
-  }
-}
-
-/**
- * Keeps messages for the next chat, for the user alone to read, with those of other chats. A failure is none of the
- * chat's.
- * @param added the newest first
- * @param clean takes secrets out
- */
-async function saveChatHistory(
-  context: Context,
-  added: readonly string[],
-  clean: (text: string) => string,
-): Promise<void> {
-  const path = pathOf(context)
-  if (path === undefined || added.length === 0) return
-  const own = added.filter((message) => message.length <= maxCharacters).map(clean)
-  const messages = [...own, ...readChatHistory(context)].slice(0, kept).toReversed()
-  try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    const file = await openTextFile(context, path, { force: true, mode: 0o600 })
-    for (const message of messages) file.write(`${JSON.stringify(message)}\n`)
-    await file.commit()
-  } catch {
-    // It is a convenience.
-  }
-}
-
-function pathOf(context: Context): string | undefined {
-  const folder = stateFolder(context)
-  return folder === undefined ? undefined : join(folder, 'chat-history')
 }

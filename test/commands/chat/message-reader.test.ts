@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openMessageReader } from '../../../src/commands/chat/message-reader.ts'
 
 /** A reader on a terminal that is a pair of streams. */
-function reader(history: readonly string[] = []) {
+function reader() {
   const modes: boolean[] = []
   const input = Object.assign(new EventEmitter(), {
     resume() {},
@@ -20,7 +20,6 @@ function reader(history: readonly string[] = []) {
     input: input as unknown as NodeJS.ReadStream,
     output,
     prompts: ['> ', '… '],
-    history,
     onInterrupt: () => void interrupts++,
   })
   onTestFinished(() => messages.close())
@@ -108,23 +107,24 @@ test('the end of the terminal, and of the chat, end the reading', async () => {
 })
 
 test('a message of several lines is recalled in one, and sent as it was', async () => {
-  const { type, read, added } = reader(['old\none'])
+  const { type, read } = reader()
   const first = read()
+  type(`${paste('old\none')}\r`)
+  expect(await first).toBe('old\none')
+  const again = read()
   type('\u001b[A!\r')
-  expect(await first).toBe('old\none!')
-  expect(added).toEqual(['old\none!'])
+  expect(await again).toBe('old\none!')
 })
 
 /** What the reader itself may send to a terminal: positions, and what pastes are marked by. */
 const ownSequences = /\u001b\[(?:\d*[GJK]|\?2004[hl])/g
 const attack = 'a\u001b]52;c;aGk=\u0007\u001b[2J\u009b31m\u202eb\u0008'
 
-test('neither earlier messages nor pastes act on the terminal', async () => {
-  const { type, read, shown } = reader([attack])
+test('a paste does not act on the terminal', async () => {
+  const { type, read, shown } = reader()
   void read()
-  type('\u001b[A')
-  type(`\u0015${paste(attack)}`)
-  expect(shown().match(/a␛\]52/g)?.length).toBeGreaterThanOrEqual(2)
+  type(paste(attack))
+  expect(shown()).toContain('a␛]52')
   expect(shown().replaceAll(ownSequences, '')).not.toMatch(
     /[\0-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202e]/,
   )

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readMessage, type Message } from '../../../src/commands/chat/message.ts'
+import { readMessage, type Message } from '../../../src/commands/chat/chat-commands.ts'
 
 const files = new Set(['notes.txt', 'my notes.txt', 'photo', '~/a.png', 'odd.txt.'])
 const read = (text: string) => readMessage(text, async (path) => files.has(path))
