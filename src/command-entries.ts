@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { CommandTools } from './commands/shared/options/common-options.ts'
+import type { LoadCommand } from './commands/shared/options/common-options.ts'
 import type { Example } from './commands/shared/help/help-layout.ts'
 import type { Context } from './context.ts'
 
@@ -7,8 +7,11 @@ import type { Context } from './context.ts'
 export interface CommandEntry {
   readonly name: string
   readonly about: string
-  /** Loads the module that adds arguments, options and action; undefined for a group of commands. */
-  load?(tools: CommandTools): Promise<(command: Command, context: Context) => void>
+  /**
+   * Loads the module that adds arguments, options and action; undefined for a group of commands.
+   * @param loadOther for a command that describes others
+   */
+  load?(loadOther: LoadCommand): Promise<(command: Command, context: Context) => void>
   readonly examples?: readonly Example[]
   readonly commands?: readonly CommandEntry[]
 }
@@ -168,10 +171,7 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'init',
     about: 'Set up the gateway, the key and the models',
-    load: async ({ run }) => {
-      const { registerInit } = await import('./commands/init.ts')
-      return (command, context) => registerInit(command, context, run)
-    },
+    load: async () => (await import('./commands/init.ts')).registerInit,
   },
   {
     name: 'log',
@@ -276,9 +276,9 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'help',
     about: 'Show help for a command or a topic; with --json, as data',
-    load: async ({ load }) => {
+    load: async (loadOther) => {
       const { registerHelp } = await import('./commands/help.ts')
-      return (command, context) => registerHelp(command, context, load)
+      return (command, context) => registerHelp(command, context, loadOther)
     },
   },
 ]

@@ -2,7 +2,6 @@ import { Command, CommanderError } from 'commander'
 import type { Context } from './context.ts'
 import {
   addProgramOptions,
-  commandLineOf,
   refuseMisplaced,
   rememberCommandLine,
 } from './commands/shared/options/common-options.ts'
@@ -16,8 +15,7 @@ import { commandEntries, type CommandEntry } from './command-entries.ts'
  */
 export async function runProgram(argv: readonly string[], context: Context): Promise<void> {
   const program = createProgram(context)
-  // A command that runs others is what was typed.
-  if (commandLineOf(context).length === 0) rememberCommandLine(context, argv)
+  rememberCommandLine(context, argv)
   try {
     await program.parseAsync(markDashedText(separateContinue(argv)), { from: 'user' })
   } catch (error) {
@@ -105,8 +103,8 @@ const loaded = new WeakSet<Command>()
 async function loadOwn(command: Command, context: Context, entries: readonly CommandEntry[]): Promise<void> {
   if (loaded.has(command)) return
   loaded.add(command)
-  const tools = { load: (other: Command) => loadCommand(other, context), run: runProgram }
-  const register = await entries.find(({ name }) => name === command.name())?.load?.(tools)
+  const loadOther = (other: Command) => loadCommand(other, context)
+  const register = await entries.find(({ name }) => name === command.name())?.load?.(loadOther)
   register?.(command, context)
   // The parser sets such defaults before a command is loaded.
   for (const option of command.options) {

@@ -2,21 +2,18 @@ import type { Command } from 'commander'
 import { editUserFile } from '../config/edit-config.ts'
 import { credentialsPath, lastFour } from '../config/key.ts'
 import type { Context } from '../context.ts'
-import { AlreadyReported, asModelgateError, exitCodes, Interrupted, UsageError } from '../errors.ts'
+import { Interrupted, UsageError } from '../errors.ts'
 import { outputVersion } from '../events/version.ts'
 import type { InitDocument } from '../events/setting.ts'
-import { collectingSink } from '../output/collecting-sink.ts'
-import { reportError } from '../output/create-output.ts'
-import { createGate } from '../output/gate.ts'
+import { createGate, type Gate } from '../output/gate.ts'
+import { createScreen } from '../output/screen.ts'
 import { writeHelp, formatRows, headingLine, type HelpRow } from '../output/help-page.ts'
 import { overridden, planChanges, writeAnswers, type Answers } from './init/apply-answers.ts'
-import { answerBaseUrl } from './init/ask-gateway.ts'
-import { answerKey, type KeyAnswer } from './init/ask-key.ts'
+import { answerBaseUrl, answerKey, type InitOptions, type KeyAnswer, type Session } from './init/answers.ts'
 import { answerModel } from './init/choose-models.ts'
-import { openSession, type InitOptions, type Session } from './init/session.ts'
 import { addExamples } from './shared/help/help-layout.ts'
-import { askYesNo } from './shared/input/questions.ts'
-import { type RunCommand, addShared } from './shared/options/common-options.ts'
+import { canAsk } from './shared/input/questions.ts'
+import { addShared } from './shared/options/common-options.ts'
 import { ownSettings } from './shared/options/own-settings.ts'
 import { printDocument, homePath } from './shared/call/print-document.ts'
 import { shellWord } from '../files/file-error.ts'
@@ -34,11 +31,8 @@ const meanings = {
   timeout: 'limit for each request to the gateway (15)',
 }
 
-/**
- * `modelgate init`: sets up gateway, key and models; run again, it changes them.
- * @param run runs another command of the program
- */
-export function registerInit(command: Command, context: Context, run: RunCommand): void {
+/** `modelgate init`: sets up gateway, key and models; run again, it changes them. */
+export function registerInit(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate init', 'asks for all that is needed'],
     [
@@ -52,43 +46,34 @@ export function registerInit(command: Command, context: Context, run: RunCommand
     .option('--text-model <id>', 'default model for text; "-" for none')
     .option('--image-model <id>', 'default model for images; "-" for none')
     .option('--video-model <id>', 'default model for videos; "-" for none')
-    .option('--test', 'make a test call, which may be billed')
-    .option('--no-test', 'make none')
     .option('--no-check', 'do not check that the gateway answers and accepts the key')
     .option('-y, --yes', 'ask nothing: keep every setting that has no flag')
   addShared(command, taken, meanings)
-  command.action(async (_: unknown, self: Command) => {
-    await setUp(context, self.optsWithGlobals<InitOptions>(), run)
-  })
+  command.action(async (_: unknown, self: Command) => setUp(context, self.optsWithGlobals<InitOptions>()))
 }
 
-async function setUp(context: Context, options: InitOptions, run: RunCommand): Promise<void> {
+async function setUp(context: Context, options: InitOptions): Promise<void> {
   const gate = createGate(context)
   const settings = await ownSettings(context, options)
-  const session = openSession(context, options, settings, gate)
-  const { asks, say } = session
+  const asks = !options.yes && context.env['TERM'] !== 'dumb' && canAsk(context, options.noInput)
+  const isPlan = options.dryRun === true
+  const checks = options.check && !isPlan
+  const say = speaker(context, gate, asks || !settings.quiet.value)
+  const session: Session = { context, options, settings, gate, asks, checks, say }
   if (!asks) await refuseMissing(session)
   // Nobody should answer questions for a file that cannot be written.
-  if (!options.dryRun) await editUserFile(context, [])
-  const { answers, plan } = await underSignal('Nothing was written.', async () => {
-    if (asks) await say(greeting, 'dim')
-    const gateway = await answerBaseUrl(session)
-    const { key, check } = await answerKey(session, gateway)
-    const listed = check?.verdict === 'lists' ? check.models : []
-    const text = await answerModel(session, 'text', listed)
-    const image = await answerModel(session, 'image', listed)
-    const video = await answerModel(session, 'video', listed)
-    const answers: Answers = { gateway, key, check, models: { text, image, video } }
-    return { answers, plan: await planChanges(session, answers) }
+  if (!isPlan) await editUserFile(context, [])
+  if (asks) await say(greeting, 'dim')
+  const answers = await answerAll(session).catch((error: unknown) => {
+    throw error instanceof Interrupted
+      ? error.amend({ message: `${error.message} Nothing was written.` })
+      : error
   })
   const { gateway, key, check, models } = answers
-  const isPlan = options.dryRun === true
+  const plan = await planChanges(session, answers)
   const written = isPlan ? plan.files : await writeAnswers(session, plan, key)
-  const { warnings, testExit } = await underSignal('The answers are written.', async () => {
-    const warnings = isPlan ? [] : await overridden(session, answers)
-    for (const warning of warnings) await say(`warning: ${warning}`, 'warning')
-    return { warnings, testExit: isPlan ? null : await offerTest(session, run, models.text) }
-  })
+  const warnings = isPlan ? [] : await overridden(session, answers)
+  for (const warning of warnings) await say(`warning: ${warning}`, 'warning')
   const document: InitDocument = {
     version: outputVersion,
     command: 'init',
@@ -99,25 +84,38 @@ async function setUp(context: Context, options: InitOptions, run: RunCommand): P
     models: { text: models.text ?? null, image: models.image ?? null, video: models.video ?? null },
     changed: Object.keys(plan.values),
     written: [...written],
-    test_exit_code: testExit?.exitCode ?? null,
+    test_exit_code: null,
     completion: null,
     warnings,
   }
   if (options.json) {
-    await printDocument(context, options, document, () => '', { quiet: settings.quiet.value, gate })
-  } else {
-    if (asks) await say('')
-    writeHelp(context, gate.text(report(context, document, isPlan)))
+    return await printDocument(context, options, document, () => '', { quiet: settings.quiet.value, gate })
   }
-  if (testExit?.failure !== undefined) throw testExit.failure
+  if (asks) await say('')
+  writeHelp(context, gate.text(report(context, document, isPlan)))
 }
 
-/** Runs a part of the whole. @throws what it throws; an Interrupted says how far it had come */
-async function underSignal<Value>(state: string, part: () => Promise<Value>): Promise<Value> {
-  try {
-    return await part()
-  } catch (error) {
-    throw error instanceof Interrupted ? error.amend({ message: `${error.message} ${state}` }) : error
+/** Asks for all that has no flag, in this order. */
+async function answerAll(session: Session): Promise<Answers> {
+  const gateway = await answerBaseUrl(session)
+  const { key, check } = await answerKey(session, gateway)
+  const listed = check?.verdict === 'lists' ? check.models : []
+  const text = await answerModel(session, 'text', listed)
+  const image = await answerModel(session, 'image', listed)
+  const video = await answerModel(session, 'video', listed)
+  return { gateway, key, check, models: { text, image, video } }
+}
+
+/** Writes lines on standard error, broken between words where it is a terminal. */
+function speaker(context: Context, gate: Gate, isHeard: boolean): Session['say'] {
+  const { stderr } = context
+  const screen = createScreen(context, gate, true)
+  return async (text, tone = 'plain') => {
+    if (!isHeard) return
+    const indent = /^ */.exec(text)![0]
+    const lines = stderr.isTerminal ? wrap(text, stderr.columns - 1, indent).split('\n') : [text]
+    for (const line of lines) screen.line(line, tone)
+    await screen.settle()
   }
 }
 
@@ -146,56 +144,6 @@ async function refuseMissing({ options, settings }: Session): Promise<void> {
       ? 'On a terminal, modelgate init asks for it.'
       : 'On a terminal, modelgate init asks for it. With --yes the key may be left to MODELGATE_API_KEY.',
   })
-}
-
-/** As few words as an answer can have. */
-const prompt = 'Answer with one word: hello'
-/** Characters of the answer that are shown. */
-const shownLength = 100
-
-interface TestCall {
-  readonly exitCode: number
-  /** Reported already; undefined when the call went well. */
-  readonly failure: AlreadyReported | undefined
-}
-
-/** Makes one call with the new configuration, as it would be typed, and tells how it ended; null for no call. */
-async function offerTest(
-  session: Session,
-  run: RunCommand,
-  model: string | undefined,
-): Promise<TestCall | null> {
-  const { context, options, settings, gate, asks, say } = session
-  if (options.test === false || (model === undefined && options.test !== true)) return null
-  if (model === undefined) {
-    await say('No test call: there is no model for text.', 'warning')
-    return null
-  }
-  const question = `Make a test call to ${model}? It may be billed, for a few tokens.`
-  if (options.test !== true && !(asks && (await askYesNo(context, question, true)))) return null
-  const { value: profile } = settings.profile
-  const argv = ['generate', '--profile', profile, '-m', model, '--no-stdin', '--no-input', prompt]
-  await say(`$ modelgate generate -m ${model} "${prompt}"`, 'accent')
-  // Standard output belongs to the report.
-  const answer = collectingSink()
-  let failure: AlreadyReported | undefined
-  try {
-    await run(argv, { ...context, stdout: answer.sink })
-  } catch (error) {
-    failure = error instanceof AlreadyReported ? error : await reported(context, error)
-  }
-  const exitCode = failure?.exitCode ?? 0
-  const { meaning, advice } = Object.values(exitCodes).find(({ code }) => code === exitCode) ?? exitCodes.bug
-  if (exitCode === 0) await say(`  ${gate.line(answer.text().trim(), shownLength)}`)
-  const next = advice === '' ? '' : `: ${advice}`
-  await say(`  exit code ${exitCode}: ${meaning}${next}`, exitCode === 0 ? 'success' : 'warning')
-  return { exitCode, failure }
-}
-
-async function reported(context: Context, error: unknown): Promise<AlreadyReported> {
-  const failure = asModelgateError(error, false)
-  await reportError(context, failure, { quiet: false })
-  return new AlreadyReported(failure)
 }
 
 /** Where the key is from now on, without reading it again. */

@@ -62,7 +62,7 @@ export const initDocument = f.document(['init'], {
   models,
   changed: f.texts('the settings that were changed, by their names in the file'),
   written: f.texts('paths of the files that were changed'),
-  test_exit_code: f.orNull(f.count('exit code of the test call'), 'null: no call was made'),
+  test_exit_code: f.orNull(f.count('exit code of a test call'), 'null: no call is made'),
   completion: f.textOrNull('null: modelgate completion SHELL prints it'),
   warnings,
 })

@@ -8,10 +8,8 @@ import { settingTable, type SettingName } from '../../config/setting-table.ts'
 import { objectOf } from '../../json.ts'
 import { isProblem } from '../../problems.ts'
 import type { GatewayCheck } from '../shared/gateway/check-gateway.ts'
-import type { GatewayAnswer } from './ask-gateway.ts'
-import type { KeyAnswer } from './ask-key.ts'
+import type { GatewayAnswer, KeyAnswer, Session } from './answers.ts'
 import { modelKinds, type Models } from './choose-models.ts'
-import type { Session } from './session.ts'
 
 export interface Answers {
   readonly gateway: GatewayAnswer

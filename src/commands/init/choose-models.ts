@@ -1,6 +1,6 @@
 import type { ModelEntry } from '../../events/model.ts'
 import { askSearch, type Choice } from '../shared/input/questions.ts'
-import type { Session } from './session.ts'
+import type { Session } from './answers.ts'
 
 /** The kinds that have a default model each. */
 export const modelKinds = ['text', 'image', 'video'] as const

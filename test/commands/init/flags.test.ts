@@ -6,7 +6,7 @@ import { canaryKey, expectNoKey } from '../../support/canary-key.ts'
 import { configPlace, type ConfigPlaceContent } from '../../support/config-place.ts'
 import { closedPort, localServer } from '../../support/local-server.ts'
 import { problemsBySchema } from '../../support/output-validator.ts'
-import { call, runningSandbox } from '../../support/running-sandbox.ts'
+import { runningSandbox } from '../../support/running-sandbox.ts'
 import { readAll, stall, text } from '../../support/server-replies.ts'
 
 /** `modelgate init` without a terminal, in a home of its own. */
@@ -132,7 +132,7 @@ test('--no-check writes what nobody has tried', async () => {
 
 test('the document is described by its schema', async () => {
   const sandbox = await runningSandbox()
-  const argv = answers(sandbox.url, '--json', '--image-model', 'gpt-image-2', '--test')
+  const argv = answers(sandbox.url, '--json', '--image-model', 'gpt-image-2')
   const { code, out } = await init(argv, { stdin: 'key-with-1234' })
   expect(code).toBe(0)
   const document: unknown = JSON.parse(out)
@@ -149,25 +149,6 @@ test('the document is described by its schema', async () => {
     completion: null,
     warnings: [],
   })
-})
-
-test('a test call is made only when it is asked for, and its exit code is that of init', async () => {
-  const sandbox = await runningSandbox()
-  const argv = answers(sandbox.url, '--text-model', 'sandbox-text')
-  await init(argv, { stdin: 'some-key' })
-  const stats = (await call(sandbox, '/sandbox/stats')).json
-  expect(stats.creations.total).toBe(0)
-  const good = await init([...argv, '--test'], { stdin: 'some-key' })
-  expect(good.code).toBe(0)
-  expect(good.err).toContain('[sandbox] You asked: “Answer with one word: hello”.')
-  expect(good.err).toContain('exit code 0: done, everything verified\n')
-  expect(good.out).not.toContain('[sandbox]')
-  const bad = await init([...argv, '--test', '--text-model', 'sandbox-gone/../x'], { stdin: 'some-key' })
-  expect(bad.code).toBe(2)
-  expect(bad.err).toContain(
-    'exit code 2: usage, invalid input or configuration; nothing was sent: fix the call',
-  )
-  expect(bad.config).toContain('text_model')
 })
 
 const written = `# mine

@@ -7,7 +7,7 @@ import { json, readAll, stall } from '../../support/server-replies.ts'
 import { testContext } from '../../support/test-context.ts'
 import { until as untilSome } from '../../support/until.ts'
 
-const argv = ['init', '--no-test', '--image-model', '-', '--video-model', '-']
+const argv = ['init', '--image-model', '-', '--video-model', '-']
 const title = '\u001b]0;owned\u0007'
 
 function start(env: Readonly<Record<string, string>> = {}, ...more: readonly string[]) {

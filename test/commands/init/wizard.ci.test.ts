@@ -45,7 +45,6 @@ const allAnswers = (url: string, key: string) => [
   { when: 'Model for images', keys: 'gpt-image-1-m' },
   { when: '(as typed)', keys: '\r' },
   { when: 'Model for videos', keys: '\r' },
-  { when: 'test call', keys: '\r' },
 ]
 
 test('the whole way, on the screen', async () => {
@@ -85,7 +84,6 @@ profiles:
     { when: /for images[^]*for images[^]*\(none\)/, keys: '\r' },
     { when: 'Model for videos', keys: '-' },
     { when: /for videos[^]*for videos[^]*\(none\)/, keys: '\r' },
-    { when: 'test call', keys: 'n\r' },
   ]
   const env = { NO_COLOR: '1', MODELGATE_API_KEY: 'some-key' }
   const result = await wizard(again, { cwd: home, env })

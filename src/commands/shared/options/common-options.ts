@@ -1,7 +1,6 @@
 import { type Argument, type Command, Option } from 'commander'
 import { defaultMaxRetries, defaultSeconds } from '../../../limits.ts'
 import { UsageError } from '../../../errors.ts'
-import type { Context } from '../../../context.ts'
 
 /** The options that several commands have. Numbers are still text: they are checked with all other settings. */
 export interface CommonOptions {
@@ -262,13 +261,5 @@ export function suggestWords<T extends Argument | Option>(
   return target
 }
 
-/** Runs another command of the program. @throws whatever it throws, as `main` gets it */
-export type RunCommand = (argv: readonly string[], context: Context) => Promise<void>
-
 /** Loads what another command of the tree consists of, and all commands below it. */
 export type LoadCommand = (command: Command) => Promise<void>
-
-export interface CommandTools {
-  readonly load: LoadCommand
-  readonly run: RunCommand
-}
