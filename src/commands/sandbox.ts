@@ -14,7 +14,6 @@ import {
   type RecordingFlags,
   type RecordingSettings,
 } from './shared/gateway/sandbox-recordings.ts'
-import { noteSandbox } from './shared/gateway/running-sandbox.ts'
 import { createProblemList } from '../problems.ts'
 import { badPorts } from '../config/base-url.ts'
 import { Interrupted, UsageError, ModelgateError } from '../errors.ts'
@@ -87,7 +86,6 @@ export function registerSandbox(command: Command, context: Context, run = runSan
     .addOption(
       suggestWords(new Option('--pace <pace>', 'fast, or real: as recorded (fast)'), ['fast', 'real']),
     )
-    .option('--max-age <days>', 'refuse recordings older than this, such as 30d')
     .addHelpText('after', faultFile)
     .action(async (_: unknown, self: Command) => {
       const flags: SandboxFlags = self.optsWithGlobals()
@@ -96,7 +94,7 @@ export function registerSandbox(command: Command, context: Context, run = runSan
       const seed = await problems.check(() => parseSeed(flags.seed))
       const usual = flags.record === undefined && flags.replay === undefined ? 'natural' : 'none'
       const latency = await problems.check(() => parseLatency(flags.latency ?? usual))
-      const recording = await parseRecording(flags, problems)
+      const recording = parseRecording(flags, problems)
       problems.throwIfAny()
       await run(context, {
         port: port ?? 0,
@@ -141,10 +139,8 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
     recordings,
     onRequest: print,
   })
-  // A recorder costs money, and recordings answer only what was recorded.
-  const removeNote = recording === undefined ? await noteSandbox(context, sandbox.url) : async () => {}
   try {
-    if (opened !== undefined) checkStart(context, opened, sandbox)
+    if (opened !== undefined) checkStart(opened, sandbox)
     stdout.write(`${sandbox.url}\n`)
     await stdout.drain()
     const key = opened?.needsKey ? {} : { MODELGATE_API_KEY: 'sandbox-key' }
@@ -161,7 +157,6 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
     if (failure !== undefined && signal.reason instanceof Interrupted) signal.reason.isExpected = true
     throw failure ?? signal.reason
   } finally {
-    await removeNote()
     await sandbox.close()
   }
 }

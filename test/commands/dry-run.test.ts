@@ -3,14 +3,10 @@ import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { Interrupted } from '../../src/errors.ts'
-import { main } from '../../src/main.ts'
 import { localServer } from '../support/local-server.ts'
 import { runMain } from '../support/run-main.ts'
 import { json } from '../support/server-replies.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
-import { testContext } from '../support/test-context.ts'
-import { until } from '../support/until.ts'
 
 const key = 'sk-very-secret-0123456789'
 const env = { MODELGATE_BASE_URL: 'https://gateway.example.com/prefix', MODELGATE_TEXT_MODEL: 'vendor/m' }
@@ -157,20 +153,9 @@ test.skipIf(!canPaste).each<[string, (folder: string) => Record<string, string>]
   expect(server.requests[0]!.headers).toMatchObject({ authorization: `Bearer ${key}` })
 })
 
-test('a curl line for the sandbox names one that is running', async () => {
-  const state = { MODELGATE_STATE_DIR: temporaryFolder() }
-  const server = testContext({ env: state })
-  const ended = main(['sandbox', '--port', '0'], server)
-  await until(() => server.stdout.text !== '')
-  const url = server.stdout.text.trim()
-  const call = () => runMain(['generate', '--sandbox', '--curl', '--no-stdin', 'hi'], { env: state })
-  const { out, err } = await call()
-  expect(err).toBe('')
-  expect(out).toContain(`curl --no-buffer --fail-with-body -sS '${url}/v1beta/models/sandbox-text:`)
+test('a curl line for the sandbox says how to start one', async () => {
+  const { out, err } = await runMain(['generate', '--sandbox', '--curl', '--no-stdin', 'hi'])
+  expect(out).toContain("'http://127.0.0.1:8080/v1beta/models/sandbox-text:")
   expect(out).toContain('"authorization: Bearer sandbox-key"')
-  server.abort(new Interrupted('interrupt'))
-  expect(await ended).toBe(130)
-  const later = await call()
-  expect(later.out).toContain("'http://127.0.0.1:8080/v1beta/")
-  expect(later.err).toBe('modelgate: No sandbox is running. Start one first: modelgate sandbox --port 8080\n')
+  expect(err).toBe('modelgate: Start the sandbox first: modelgate sandbox --port 8080\n')
 })

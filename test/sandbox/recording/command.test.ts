@@ -107,18 +107,6 @@ test.for([
   expect(err.split(message)).toHaveLength(2)
 })
 
-test('recordings that are too old are refused at the start', async () => {
-  const cwd = temporaryFolder()
-  writeFiles(cwd, { 'calls/a.json': old })
-  const refused = await runMain(['sandbox', '--replay', 'calls', '--max-age', '30d'], { cwd })
-  expect(refused.code).toBe(2)
-  expect(refused.out).toBe('')
-  expect(refused.err).toContain('is from 1969-11-20, more than 30 days ago')
-  const replaying = await serving(cwd, ['--replay', 'calls', '--max-age', '99999'])
-  expect((await replaying.ask('/v1/responses', { input: 'x' })).text).toBe('old')
-  await replaying.end()
-})
-
 test.for([
   [['--record', 'a', '--replay', 'b'], /--record and --replay cannot be used together/],
   [['--record', 'a'], /--record needs the gateway to record/],
@@ -129,7 +117,6 @@ test.for([
   [['--strict'], /--strict only means something with --replay/],
   [['--replay', 'calls', '--pace', 'slow'], /--pace must be fast or real/],
   [['--replay', 'calls', '--pace', 'real', '--latency', '5'], /cannot be used together/],
-  [['--replay', 'calls', '--max-age', 'old'], /--max-age must be a number of days/],
   [['--replay', 'calls', '--api-key-file', 'k'], /--api-key-file only means something with --record/],
   [['--json'], /unknown option '--json'/],
 ] as const)('%j is refused', async ([flags, message]) => {

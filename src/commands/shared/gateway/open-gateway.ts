@@ -198,21 +198,13 @@ async function sandboxDestination(
   return { baseUrl: new URL(sandbox.url), key: sandboxKey, close: () => sandbox.close() }
 }
 
-/** For a dry run: a sandbox that goes on running afterwards, or one that is still to be started. */
-async function sandboxToName(context: Context, { curl, quiet }: CommonOptions): Promise<Destination> {
-  const { runningSandbox } = await import('./running-sandbox.ts')
-  const running = await runningSandbox(context)
-  if (running === undefined && curl && !quiet) {
-    context.stderr.write(
-      `modelgate: No sandbox is running. Start one first: modelgate sandbox --port ${examplePort}\n`,
-    )
+/** For a dry run: where a sandbox may be started, as the documents have it. */
+function sandboxToName(context: Context, { curl, quiet }: CommonOptions): Destination {
+  if (curl && !quiet) {
+    context.stderr.write('modelgate: Start the sandbox first: modelgate sandbox --port 8080\n')
   }
-  const baseUrl = new URL(running ?? `http://127.0.0.1:${examplePort}`)
-  return { baseUrl, key: sandboxKey, close: async () => {} }
+  return { baseUrl: new URL('http://127.0.0.1:8080'), key: sandboxKey, close: async () => {} }
 }
-
-/** Where a sandbox may be started, as the documents have it. */
-const examplePort = 8080
 
 async function configuredDestination(options: CommonOptions, settings: Settings): Promise<Destination> {
   const problems = createProblemList()

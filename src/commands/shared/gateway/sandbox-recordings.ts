@@ -16,7 +16,6 @@ export interface RecordingFlags extends CommonOptions {
   upstream?: string
   replay?: string
   pace?: string
-  maxAge?: string
   latency?: string
 }
 
@@ -26,7 +25,6 @@ export type RecordingSettings =
   | {
       readonly replay: string
       readonly pace: 'fast' | 'real'
-      readonly maxAgeDays: number | undefined
       /** Whether a recording that was not used, and a request without one, are failures. */
       readonly isStrict: boolean
     }
@@ -41,13 +39,10 @@ const recordFlags = {
   allowHttp: '--allow-http',
   connectTimeout: '--connect-timeout',
 } as const
-const replayFlags = { pace: '--pace', maxAge: '--max-age', strict: '--strict' } as const
+const replayFlags = { pace: '--pace', strict: '--strict' } as const
 
 /** Reads the flags, and adds what is wrong with them to the problems. Undefined without `--record` and `--replay`. */
-export async function parseRecording(
-  flags: RecordingFlags,
-  problems: ProblemList,
-): Promise<RecordingSettings | undefined> {
+export function parseRecording(flags: RecordingFlags, problems: ProblemList): RecordingSettings | undefined {
   const { record, replay, upstream, pace = 'fast' } = flags
   const refuse = (message: string) => problems.add(new UsageError(message))
   if (record !== undefined && replay !== undefined) refuse('--record and --replay cannot be used together.')
@@ -60,26 +55,16 @@ export async function parseRecording(
   }
   if (record === undefined) refuseAll(recordFlags, '--record')
   if (replay === undefined) refuseAll(replayFlags, '--replay')
-  const maxAgeDays = await problems.check(() => parseMaxAge(flags.maxAge))
   if (pace !== 'fast' && pace !== 'real') return void refuse(`--pace must be fast or real, not "${pace}".`)
   if (pace === 'real' && flags.latency !== undefined) {
     refuse('--latency and --pace real cannot be used together: the recorded times are the latency.')
   }
   if (record !== undefined) return { record, upstream, options: flags }
   if (replay === undefined) return undefined
-  return { replay, pace, maxAgeDays, isStrict: flags.strict === true }
-}
-
-function parseMaxAge(value: string | undefined): number | undefined {
-  if (value === undefined) return undefined
-  const [, days] = /^(\d{1,5})d?$/.exec(value) ?? []
-  if (days === undefined)
-    throw new UsageError(`--max-age must be a number of days such as 30d, not "${value}".`)
-  return Number(days)
+  return { replay, pace, isStrict: flags.strict === true }
 }
 
 interface OpenRecordings {
-  readonly settings: RecordingSettings
   /** The gateway that is recorded. */
   readonly upstream?: URL
   readonly options: NonNullable<SandboxOptions['recordings']>
@@ -108,7 +93,6 @@ export async function openRecordings(
     const folder = resolve(context.cwd, replay)
     const about = `Answers come from the recordings in ${shownPath(replay)} and from nothing else. Any key is accepted.`
     return {
-      settings,
       options: { replay: { folder, pace, report: print } },
       gate: createGate(context),
       about,
@@ -145,7 +129,6 @@ export async function openRecordings(
     key === undefined ? 'the key that each caller sends' : 'the configured key, whatever callers send'
   const about = `Calls go to ${baseUrl.href} with ${whose}, and cost what they cost. Recordings: ${shownPath(record)}.`
   return {
-    settings,
     upstream: baseUrl,
     options: { record: { folder, files: context, upstream, secrets, report: print } },
     gate: createGate(context, secrets),
@@ -154,26 +137,12 @@ export async function openRecordings(
   }
 }
 
-const dayMs = 24 * 60 * 60 * 1000
-
-/**
- * Checks what is known once the sandbox has started, before anything is answered: the age of the recordings, and that
- * a recorder does not record itself.
- * @throws UsageError
- */
-export function checkStart(context: Context, { settings, upstream }: OpenRecordings, sandbox: Sandbox): void {
+/** @throws UsageError for a recorder that would record itself, which is known once the sandbox has started */
+export function checkStart({ upstream }: OpenRecordings, sandbox: Sandbox): void {
   const { port } = new URL(sandbox.url)
   if (upstream !== undefined && isLoopback(upstream.hostname) && upstream.port === port) {
     throw new UsageError('--upstream is the address of this sandbox itself.')
   }
-  const stats = sandbox.recordings()
-  if (!('replay' in settings) || settings.maxAgeDays === undefined || stats?.mode !== 'replay') return
-  const { maxAgeDays, replay } = settings
-  if (context.clock.now() - Date.parse(stats.oldest) <= maxAgeDays * dayMs) return
-  throw new UsageError(
-    `The oldest recording in ${shownPath(replay)} is from ${stats.oldest.slice(0, 10)}, more than ${maxAgeDays} days ago.`,
-    { code: 'other_version', hint: 'Record again into an empty folder, or raise --max-age.' },
-  )
 }
 
 /** File names that are listed at the end. */

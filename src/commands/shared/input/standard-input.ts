@@ -14,8 +14,6 @@ export interface PromptSource {
   readonly stdinTimeout?: number
   /** Takes a line for standard error. */
   notice(line: string): void
-  /** Whether to say that text was joined: a person is told once, a log each time. */
-  readonly saysJoined?: () => boolean
 }
 
 const noticeAfterMs = 1000
@@ -51,7 +49,7 @@ export async function readPrompt(context: Context, source: PromptSource): Promis
   const steps = kind === 'pipe' ? silenceSteps(source) : []
   const piped = await readStandardInputText(context, 'the piped prompt', steps)
   if (!/\S/.test(piped)) return argument
-  if (source.saysJoined?.() !== false) notice(joinedNote(kind, piped))
+  notice(joinedNote(kind, piped))
   return joined(piped, argument)
 }
 

@@ -1,6 +1,3 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { stateFolder } from '../../../config/paths.ts'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
 import { isDryRun, type CommonOptions } from '../options/common-options.ts'
@@ -65,7 +62,6 @@ async function askedPrompt(
     noStdin: !options.stdin ? 'flag' : settings?.noStdin.value === true && 'setting',
     joins,
     ...(options.stdinTimeout === undefined ? {} : { stdinTimeout: secondsOf(options.stdinTimeout) }),
-    saysJoined: () => !context.stderr.isTerminal || isFirstToday(context),
     notice: (line) => {
       if (!options.quiet && settings?.quiet.value !== true) context.stderr.write(`modelgate: ${line}\n`)
     },
@@ -83,29 +79,6 @@ async function unaskedPrompt(
   if (given === undefined && (!options.stdin || context.stdin.kind === 'empty')) throw missingPrompt()
   const isInput = given === undefined || given === '-' || given === '@-'
   return isInput ? undefined : await parseTextFlag(context, 'The prompt', given)
-}
-
-const dayMs = 24 * 60 * 60 * 1000
-
-/** Whether this terminal was not told within a day that text is joined; from now on it was. Best effort. */
-function isFirstToday(context: Context): boolean {
-  const folder = stateFolder(context)
-  const { terminalId, clock } = context
-  if (folder === undefined || terminalId === undefined) return true
-  const marker = join(folder, 'told-joined')
-  try {
-    if (readFileSync(marker, 'utf8') === terminalId && clock.now() - statSync(marker).mtimeMs < dayMs)
-      return false
-  } catch {
-    // There is none.
-  }
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    writeFileSync(marker, terminalId, { mode: 0o600 })
-  } catch {
-    // Then it is told again.
-  }
-  return true
 }
 
 /**

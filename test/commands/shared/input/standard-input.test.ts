@@ -9,10 +9,6 @@ import {
 import type { Input, InputKind } from '../../../../src/context.ts'
 import { Interrupted } from '../../../../src/errors.ts'
 import { anyText } from '../../../support/any-text.ts'
-import { fakeClock } from '../../../support/fake-clock.ts'
-import { memorySink } from '../../../support/memory-sink.ts'
-import { runMain } from '../../../support/run-main.ts'
-import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { pipedInput } from '../../../support/piped-input.ts'
 import { testContext } from '../../../support/test-context.ts'
 import { runs } from '../../../support/sample.ts'
@@ -292,25 +288,4 @@ test('a prompt does not join an input that a flag has taken', async () => {
   const source = { noStdin: false, joins: true, notice: () => {} } as const
   expect(await readPrompt(context, { ...source, argument: 'asked' })).toBe('asked')
   expect(await readPrompt(context, { ...source, argument: undefined })).toBeUndefined()
-})
-
-test('a person is told once a day and terminal that text was joined, a log each time', async () => {
-  const home = temporaryFolder()
-  const toldAt = async (terminalId: string | undefined, terminal: boolean, start: number) => {
-    const { err } = await runMain(['respond', '--sandbox', '--dry-run', '-m', 'm', 'x'], {
-      stdin: 'piped',
-      home,
-      terminalId,
-      stderr: memorySink({ isTerminal: terminal, columns: 80 }),
-      clock: fakeClock({ start }),
-    })
-    return err.includes('Joined 5 bytes')
-  }
-  const now = Date.now()
-  expect(await toldAt('tty1', true, now)).toBe(true)
-  expect(await toldAt('tty1', true, now)).toBe(false)
-  expect(await toldAt('tty1', false, now)).toBe(true)
-  expect(await toldAt('tty2', true, now)).toBe(true)
-  expect(await toldAt('tty2', true, now + 25 * 60 * 60 * 1000)).toBe(true)
-  expect(await toldAt(undefined, true, now)).toBe(true)
 })
