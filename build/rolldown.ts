@@ -191,12 +191,7 @@ const bundle: BuildOptions = {
         },
         {
           name: 'video',
-          test: modules(
-            'commands/shared/media/video-command',
-            'commands/shared/media/video-look-up',
-            'contract/videos',
-            'operations/jobs',
-          ),
+          test: modules('commands/video', 'commands/wait', 'contract/videos', 'operations/jobs'),
         },
       ],
     },

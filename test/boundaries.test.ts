@@ -66,7 +66,7 @@ test.each(Object.entries(ceilings))('no folder of %s has more lines than its cei
   expect(above).toEqual([])
 })
 
-// A helper with one user lives in its user's file. A command has a file of its own, however short.
+// A helper with one user lives in its user's file.
 test('no file is a few lines for a single other one', () => {
   const isCommand = (path: string) => /^commands\/(?!shared\/)/.test(path)
   const users = (path: string) => [...needs.values()].filter((names) => names.includes(path)).length
@@ -86,7 +86,6 @@ test('only these write to a standard stream themselves: media, the gate, and wor
     'commands/completion.ts',
     'commands/help.ts',
     'commands/jobs.ts',
-    'commands/log-clear.ts',
     'commands/log.ts',
     'commands/models.ts',
     'commands/sandbox.ts',
@@ -95,10 +94,10 @@ test('only these write to a standard stream themselves: media, the gate, and wor
     'commands/shared/call/print-document.ts',
     'commands/shared/call/run-operation.ts',
     'commands/shared/gateway/open-gateway.ts',
-    'commands/shared/media/video-look-up.ts',
     'commands/shared/request/text-prompt.ts',
     'commands/shared/text/conversation.ts',
-    'commands/video-generate.ts',
+    'commands/video.ts',
+    'commands/wait.ts',
     'files/stream-media.ts',
     'program.ts',
   ])

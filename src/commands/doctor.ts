@@ -9,18 +9,21 @@ import { outputVersion } from '../events/version.ts'
 import { createOutput } from '../output/create-output.ts'
 import { createGate, type Gate } from '../output/gate.ts'
 import { isProblem } from '../problems.ts'
-import { skipped, type Finding } from './doctor/finding.ts'
 import {
+  skipped,
+  type Finding,
   checkAnswer,
   checkBaseUrl,
   checkClock,
   checkKey,
   checkProxy,
   lookAtGateway,
-} from './doctor/gateway-checks.ts'
-import { checkConfiguration, checkNode, checkTerminal } from './doctor/local-checks.ts'
+  checkConfiguration,
+  checkNode,
+  checkTerminal,
+  checkState,
+} from './doctor/checks.ts'
 import { checkLine, summaryLine } from '../output/check-line.ts'
-import { checkState } from './doctor/state-check.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples } from './shared/help/help-layout.ts'
 import { readSettings, sandboxKey } from './shared/gateway/open-gateway.ts'

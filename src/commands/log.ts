@@ -4,7 +4,7 @@ import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { outputVersion } from '../events/version.ts'
 import { openCalls, type CallReader } from '../files/calls/read-calls.ts'
-import { listCalls } from '../operations/read-log.ts'
+import { listCalls, describeCall, findCall, endedAt } from '../operations/read-log.ts'
 import { logTable } from '../output/log-table.ts'
 import { createProblemList } from '../problems.ts'
 import { addShared, type CommonOptions, suggestWords } from './shared/options/common-options.ts'
@@ -12,6 +12,12 @@ import { addExamples } from './shared/help/help-layout.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
 import { printDocument } from './shared/call/print-document.ts'
 import { parseSince } from './shared/options/since.ts'
+import { callReport } from '../output/call-report.ts'
+import type { Columns } from '../output/table-cells.ts'
+import { isPrunable, openJobs } from '../operations/jobs.ts'
+import { createGate } from '../output/gate.ts'
+import { counted } from '../quantities.ts'
+import { askYesNo, canAsk } from './shared/input/questions.ts'
 
 interface LogOptions extends CommonOptions {
   since?: string
@@ -115,4 +121,81 @@ function parseLimit(text: string | undefined): number {
   if (text === undefined) return defaultLimit
   if (/^\d{1,9}$/.test(text)) return Number(text) || Number.MAX_SAFE_INTEGER - 1
   throw new UsageError(`--limit must be a whole number from 0, not ${JSON.stringify(text)}.`)
+}
+
+/** `modelgate log show`: all of one call. */
+export function registerLogShow(command: Command, context: Context): void {
+  addExamples(command, [
+    ['modelgate log show', 'the last call'],
+    ['modelgate log show 3fa9c2d1'],
+    ['modelgate log show --json | jq -r .call.reply.text'],
+  ])
+  command.argument('[id]', 'id of the call, or the beginning of it; the last call without')
+  addShared(command, 'json jsonl messages')
+  command.action(async (id: string | undefined, _: unknown, self: Command) =>
+    showCall(context, self.optsWithGlobals<CommonOptions>(), id),
+  )
+}
+
+/** @throws UsageError, FileError */
+async function showCall(
+  context: Context,
+  { json, jsonl, quiet }: CommonOptions,
+  id: string | undefined,
+): Promise<void> {
+  const log = await openCalls(stateFolder(context))
+  const call = await describeCall(findCall(log, id), context.cwd)
+  const warnings = damagedLines(log)
+  const document = { version: outputVersion, command: 'log show', call, warnings } as const
+  const describe = (_: unknown, columns: Columns) => callReport(call, columns)
+  await printDocument(context, { json, jsonl }, document, describe, { quiet: quiet === true })
+}
+
+interface ClearOptions extends CommonOptions {
+  before?: string
+}
+
+/** `modelgate log clear`: forgets calls. The files that they made, and records of jobs, stay. */
+export function registerLogClear(command: Command, context: Context): void {
+  addExamples(command, [['modelgate log clear', 'asks first'], ['modelgate log clear --before 30d --force']])
+  command.option('--before <when>', 'only calls that ended before: 30d, yesterday, 2026-11-01')
+  addShared(command, 'json jsonl force messages', { force: 'do not ask' })
+  command.action(async (_: unknown, self: Command) => clear(context, self.optsWithGlobals<ClearOptions>()))
+}
+
+/** @throws UsageError without `--force` where nobody can be asked; FileError */
+async function clear(context: Context, options: ClearOptions): Promise<void> {
+  const { before, json, jsonl, force, quiet } = options
+  const time = before === undefined ? Infinity : parseSince('--before', before, context.clock.now())
+  const log = await openCalls(stateFolder(context))
+  let count = 0
+  for (const { facts } of log.calls()) if (facts.exit_code !== null && endedAt(facts) < time) count++
+  const calls = counted(count, 'call')
+  if (count > 0 && !force && !(await isConfirmed(context, options, `Forget ${calls}?`))) {
+    return void context.stderr.write('Nothing was forgotten.\n')
+  }
+  const { jobs } = await openJobs(context, stateFolder(context), createGate(context)).list()
+  const now = context.clock.now() / 1000
+  const kept = new Set(jobs.flatMap(({ key, record }) => (isPrunable(record, now) ? [] : [key])))
+  const removed = log.forget(time, kept)
+  const document = { version: outputVersion, command: 'log clear', removed, warnings: [] } as const
+  await printDocument(context, options, document, () => '')
+  if (!json && !jsonl && !quiet) {
+    context.stderr.write(
+      removed === 0
+        ? 'Nothing to forget.\n'
+        : `${removed === count ? calls : `${removed} calls`} forgotten.\n`,
+    )
+  }
+}
+
+async function isConfirmed(context: Context, { noInput }: ClearOptions, question: string): Promise<boolean> {
+  if (canAsk(context, noInput)) return await askYesNo(context, question, false)
+  throw new UsageError(
+    'modelgate log clear asks before it forgets anything, and there is no terminal to ask on.',
+    {
+      code: 'not_confirmed',
+      hint: 'Add --force.',
+    },
+  )
 }

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { appendFileSync } from 'node:fs'
-import type { Context } from '../context.ts'
+import type { Context, Sink } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import type { OutputEvent } from '../events/documents.ts'
 import { filesInPlace } from '../events/run-document.ts'
 import { writeError } from '../files/file-error.ts'
 import type { TextFile } from '../files/text-file.ts'
-import { collectingSink } from './collecting-sink.ts'
 import type { Output } from './output.ts'
 import { pathsOf } from '../platform.ts'
 
@@ -120,4 +119,20 @@ function resultsOf(event: OutputEvent): string[] {
   if (event.type === 'image-save' || event.type === 'video-save') return [event.file.path]
   if (event.type === 'instance-end') return filesInPlace(event).map(({ path }) => path)
   return event.type === 'image-link' ? [event.link.url] : []
+}
+
+/** An output that keeps what is written. */
+function collectingSink(): { readonly sink: Sink; text(): string } {
+  const chunks: Buffer[] = []
+  const sink: Sink = {
+    isTerminal: false,
+    columns: 80,
+    isClosed: false,
+    write: (chunk) => void chunks.push(Buffer.from(chunk as string)),
+    needsDrain: false,
+    isIdle: true,
+    async drain() {},
+    stream: undefined,
+  }
+  return { sink, text: () => Buffer.concat(chunks).toString('utf8') }
 }

@@ -1,7 +1,5 @@
 import { Command } from 'commander'
-import { registerImageCreate } from '../../src/commands/image-create.ts'
-import { registerImageEdit } from '../../src/commands/image-edit.ts'
-import type { ImageOptions } from '../../src/commands/shared/media/image-command.ts'
+import { registerImageCreate, registerImageEdit, type ImageOptions } from '../../src/commands/image.ts'
 import type { ImageRequest } from '../../src/operations/image-request.ts'
 import type { Settings } from '../../src/config/settings.ts'
 import { asModelgateError, ModelgateError } from '../../src/errors.ts'

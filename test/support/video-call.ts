@@ -1,9 +1,13 @@
 import { Command } from 'commander'
-import type { VideoOptions, VideoStart } from '../../src/commands/shared/media/video-command.ts'
-import { registerVideoGenerate } from '../../src/commands/video-generate.ts'
-import { registerVideoRemix } from '../../src/commands/video-remix.ts'
+import {
+  type VideoOptions,
+  type VideoStart,
+  registerVideoGenerate,
+  registerVideoRemix,
+} from '../../src/commands/video.ts'
 import { asModelgateError, ModelgateError } from '../../src/errors.ts'
 import type { VideoRequest } from '../../src/operations/video-request.ts'
+import { gatewayOnly } from './image-call.ts'
 import { testContext, type TestOverrides } from './test-context.ts'
 
 /** What a command would have sent. */
@@ -20,9 +24,6 @@ export interface VideoRefusal {
   readonly code: string
   readonly lines: readonly string[]
 }
-
-/** A gateway and no model, for calls that are about something else. */
-const gatewayOnly = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080' }
 
 /** Parses all words of a call of `video generate` or `video remix`. Throws what the command throws. */
 export async function videoCall(argv: readonly string[], overrides: TestOverrides = {}): Promise<VideoCall> {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { previewModes } from '../../../src/commands/shared/media/image-command.ts'
+import { previewModes } from '../../../src/commands/image.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { imageCall, imageRefusal } from '../../support/image-call.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { resumeCommand } from '../../../../src/commands/shared/jobs/resume-command.ts'
-import type { VideoOptions } from '../../../../src/commands/shared/media/video-command.ts'
+import type { VideoOptions } from '../../../../src/commands/video.ts'
 
 const common = { validate: true, stdin: true } as const
 

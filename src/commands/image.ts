@@ -1,13 +1,29 @@
+import { type Command, Option } from 'commander'
+import type { Context } from '../context.ts'
+import { flagsOf } from '../contract/field-flags.ts'
+import { defaultEditModel, imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
+import { addContractFlags, inputOption, type ContractFlag } from './shared/request/contract-flags.ts'
+import { addExamples, showFirst } from './shared/help/help-layout.ts'
+import type { Settings } from '../config/settings.ts'
+import { commandInputs } from '../contract/command-inputs.ts'
+import { flagName, type Endpoint } from '../contract/field.ts'
+import { UsageError } from '../errors.ts'
+import {
+  imageFromBytes,
+  isUrl,
+  readImageFile,
+  type ImageSource,
+  type SourceInput,
+} from '../operations/image-sources.ts'
+import type { Body, Outcome } from '../operations/operation.ts'
+import { fetchSource } from './shared/request/fetch-source.ts'
+import { allInputs } from '../problems.ts'
+import { readStandardInputBytes } from './shared/input/standard-input.ts'
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { Option, type Command } from 'commander'
-import { rescueFolder } from '../../../config/paths.ts'
-import type { Settings } from '../../../config/settings.ts'
-import type { Context } from '../../../context.ts'
-import type { Endpoint } from '../../../contract/field.ts'
-import { UsageError } from '../../../errors.ts'
-import { imageLabel } from '../../../events/format-image.ts'
-import type { ImageDocument } from '../../../events/image.ts'
+import { rescueFolder } from '../config/paths.ts'
+import { imageLabel } from '../events/format-image.ts'
+import type { ImageDocument } from '../events/image.ts'
 import {
   askForNamedFormat,
   imageCreation,
@@ -15,26 +31,24 @@ import {
   imageRequest,
   type ImagePlan,
   type ImageRequest,
-} from '../../../operations/image-request.ts'
-import type { ImageViewer, ShownImage } from '../../../operations/image-results.ts'
-import { idempotencyKeyOf } from '../../../gateway/url.ts'
-import { makeImages, takeExistingImages, recordImages } from '../../../operations/make-images.ts'
-import type { Body, Outcome } from '../../../operations/operation.ts'
-import { createGate } from '../../../output/gate.ts'
-import { createPreview } from '../../../output/preview/create-preview.ts'
-import type { PreviewMode } from '../../../output/preview/detect-protocol.ts'
-import { createReplyWriter } from '../../../output/raw-output.ts'
+} from '../operations/image-request.ts'
+import type { ImageViewer, ShownImage } from '../operations/image-results.ts'
+import { idempotencyKeyOf } from '../gateway/url.ts'
+import { makeImages, recordImages, takeExistingImages } from '../operations/make-images.ts'
+import { createGate } from '../output/gate.ts'
+import { createPreview } from '../output/preview/create-preview.ts'
+import type { PreviewMode } from '../output/preview/detect-protocol.ts'
+import { createReplyWriter } from '../output/raw-output.ts'
 import {
   checkRequest,
   nameModel,
   startRequest,
   type CommandCall,
   type Draft,
-} from '../request/build-request.ts'
-import type { ContractFlag } from '../request/contract-flags.ts'
-import { readPromptField } from '../request/text-prompt.ts'
-import { recordPlan } from '../jobs/named-job.ts'
-import { resumeCommand } from '../jobs/resume-command.ts'
+} from './shared/request/build-request.ts'
+import { readPromptField } from './shared/request/text-prompt.ts'
+import { recordPlan } from './shared/jobs/named-job.ts'
+import { resumeCommand } from './shared/jobs/resume-command.ts'
 import {
   acceptMismatchOption,
   addShared,
@@ -42,8 +56,104 @@ import {
   type CommonOptions,
   strictMeanings,
   suggestWords,
-} from '../options/common-options.ts'
-import { runOperation, showOperation } from '../call/run-operation.ts'
+} from './shared/options/common-options.ts'
+import { runOperation, showOperation } from './shared/call/run-operation.ts'
+
+/** Model and prompt have the common flag -m and the arguments. */
+const ownFlags = ({ fields }: Endpoint) =>
+  flagsOf(fields).filter(({ name }) => name !== 'model' && name !== 'prompt')
+
+const createFlags = ownFlags(imageCreateEndpoint)
+const editFlags = ownFlags(imageEditEndpoint)
+
+/** `modelgate image create`: images from a prompt (specification, endpoint 4). */
+export function registerImageCreate(command: Command, context: Context, send = sendImages): void {
+  addExamples(command, [
+    ['modelgate image create -m MODEL "A lighthouse at dusk"'],
+    ['modelgate image create -m MODEL -n 3 -o "hero-{index}.{ext}" "A paper boat"'],
+    ['modelgate image create -m MODEL --size 1536x1024 --quality high -o sea.png "The sea"'],
+    ['modelgate image create -m MODEL --background transparent -o logo.png "A red kite"'],
+    ['modelgate image create --sandbox --stream --partial-images 2 "A hill"'],
+  ])
+  command
+    .argument('[prompt...]', 'what to draw; "-" or no prompt reads standard input, @file a file')
+    .action(async (words: string[], _: unknown, self: Command) => {
+      const options = self.optsWithGlobals<ImageOptions>()
+      const call = { context, options, own: self.opts(), words }
+      const draft = await startImageRequest(call, imageCreateEndpoint, createFlags)
+      const { settings, request } = await finishImageRequest(draft, 'image create')
+      await send(context, options, settings, request)
+    })
+  addContractFlags(command, createFlags)
+  showFirst(
+    command,
+    'size quality n background output-format stream partial-images skip-existing no-download preview accept-mismatch',
+  )
+  addImageOptions(command)
+}
+
+interface EditOptions extends ImageOptions {
+  image?: string[]
+  mask?: string
+}
+
+/** `modelgate image edit`: new images from pictures and a prompt (specification, endpoint 6). */
+export function registerImageEdit(command: Command, context: Context, send = sendImages): void {
+  addExamples(command, [
+    ['modelgate image edit -m MODEL --image room.png "Add a window"'],
+    ['modelgate image edit -m MODEL --image room.png --mask wall.png "Paint it blue"'],
+    ['modelgate image edit -m MODEL --image a.png --image b.jpg -o both.png "Put both in one"'],
+  ])
+  command
+    .argument('[prompt...]', 'what to change; "-" or no prompt reads standard input, @file a file')
+    .addOption(inputOption(commandInputs['image edit'].image))
+    .addOption(inputOption(commandInputs['image edit'].mask))
+    .action(async (words: string[], _: unknown, self: Command) => {
+      const options = self.optsWithGlobals<EditOptions>()
+      const call = { context, options, own: self.opts(), words }
+      const draft = await startImageRequest(call, imageEditEndpoint, editFlags)
+      const sources = await draft.problems.check(() => readSources(context, options, draft.settings))
+      const { settings, request } = await finishImageRequest(draft, 'image edit', sources, whenLeftOut)
+      await send(context, options, settings, request)
+    })
+  addContractFlags(command, editFlags)
+  showFirst(
+    command,
+    'image mask size quality n background output-format input-fidelity skip-existing no-download preview accept-mismatch',
+  )
+  addImageOptions(command)
+}
+
+/** Names the model that the specification has for an edit without one (endpoint 6, `model`). */
+function whenLeftOut(body: Body): readonly string[] {
+  const { model, because } = defaultEditModel(body)
+  const reason = because === undefined ? 'the default of an edit' : `because of --${flagName(because)}`
+  return [`No model was given: the gateway is expected to take ${model}, ${reason}. Give one with -m.`]
+}
+
+/** @param settings undefined when they could not be read */
+async function readSources(context: Context, options: EditOptions, settings: Settings | undefined) {
+  const { image: locations = [], mask: maskLocation, curl } = options
+  if (locations.length === 0) throw new UsageError('--image is missing: an edit starts from an image.')
+  // A pasted command can read only files and standard input.
+  if (curl && [...locations, ...(maskLocation === undefined ? [] : [maskLocation])].some(isUrl)) {
+    throw new UsageError('--curl cannot show a request with images from URLs.', {
+      hint: 'Download them first, and pass the files.',
+    })
+  }
+  const read = async (field: SourceInput['field'], location: string): Promise<ImageSource> => {
+    const input = { field, name: `--${field}` }
+    if (isUrl(location)) return fetchSource(context, options, settings, input, location)
+    if (location !== '-') return readImageFile(context, input, location)
+    const content = await readStandardInputBytes(context, `${input.name} -`)
+    return imageFromBytes(input, location, 'stdin', content)
+  }
+  const [images, mask] = await Promise.all([
+    allInputs(locations.map((location) => read('image', location))),
+    maskLocation === undefined ? undefined : read('mask', maskLocation),
+  ])
+  return { images, mask }
+}
 
 /** The options of both image commands, beside the fields of their requests. */
 export interface ImageOptions extends CommonOptions {

@@ -1,0 +1,354 @@
+import { Option, type Command, type Argument } from 'commander'
+import { describeSettings, keysOf, parseSettingPath, type SettingPath } from '../config/describe-settings.ts'
+import { resolveSettings } from '../config/settings.ts'
+import type { Context } from '../context.ts'
+import type { SettingsDocument, PlacesDocument } from '../events/setting.ts'
+import { outputVersion } from '../events/version.ts'
+import { settingList } from '../output/setting-list.ts'
+import { addShared, type CommonOptions, suggestWords } from './shared/options/common-options.ts'
+import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { homePath, printDocument, tell, printLine } from './shared/call/print-document.ts'
+import { findUserFile, writtenProfiles, findProjectFile, userFilePath } from '../config/find-config-file.ts'
+import { settingTable, settingNames } from '../config/setting-table.ts'
+import { ConfigError, ModelgateError, UsageError } from '../errors.ts'
+import { isObject, objectOf } from '../json.ts'
+import { editUserFile, type Change } from '../config/edit-config.ts'
+import { parseYaml } from '../config/parse-config.ts'
+import { parseValue, type Kind } from '../config/setting-kinds.ts'
+import { pathToWrite } from '../config/layers.ts'
+import { existsSync } from 'node:fs'
+import { credentialsPath } from '../config/key.ts'
+import { configFolder, rescueFolder, stateFolder } from '../config/paths.ts'
+import { callsFolder } from '../files/calls/call-book.ts'
+import { gap, padded } from '../output/table-cells.ts'
+import { configSchema } from '../config/file-schema.ts'
+
+/** `modelgate config list`: the settings in use, each with its source. */
+export function registerConfigList(command: Command, context: Context): void {
+  addExamples(command, [
+    ['modelgate config list', 'what is set, and where'],
+    ['modelgate config list --all', 'the defaults, too'],
+    ['modelgate config list --json | jq -r ".settings[].name"'],
+  ])
+  command.addOption(new Option('-a, --all', 'include settings at their default'))
+  addShared(command, 'json profile messages')
+  command.action(async (_: unknown, self: Command) =>
+    listSettings(context, self.optsWithGlobals<CommonOptions & { readonly all?: true }>()),
+  )
+}
+
+/** @throws ConfigError for a configuration with problems */
+async function listSettings(
+  context: Context,
+  { json, profile, quiet, all }: CommonOptions & { readonly all?: true },
+): Promise<void> {
+  const settings = await resolveSettings(context, { profile })
+  const described = await describeSettings(context, settings)
+  const document: SettingsDocument = {
+    version: outputVersion,
+    command: 'config list',
+    profile: settings.profile.value,
+    settings: described.filter(({ level }) => all || json || level !== 'default'),
+  }
+  const shorten = (text: string) => homePath(context, text)
+  await printDocument(context, { json }, document, (styles, columns) =>
+    settingList(document.settings, columns, styles, shorten),
+  )
+  if (document.settings.length === 0 && !quiet)
+    tell(context, 'Nothing is set. All settings: modelgate config list --all')
+}
+
+/** `modelgate config get`: the value of one setting, as a call would use it. */
+export function registerConfigGet(command: Command, context: Context): void {
+  addExamples(command, [
+    ['modelgate config get text_model', 'the value alone; exit 2 if there is none'],
+    ['modelgate config get --json timeout', 'with its source'],
+    ['modelgate config get families.my-model'],
+  ])
+  command.addArgument(settingArgument(command))
+  addShared(command, 'json profile messages')
+  command.action(async (name: string, _: unknown, self: Command) =>
+    getSetting(context, self.optsWithGlobals<CommonOptions>(), name),
+  )
+}
+
+/** @throws UsageError for an unknown setting, ConfigError `config_invalid` */
+async function getSetting(context: Context, { json, profile }: CommonOptions, typed: string): Promise<void> {
+  const path = parseSettingPath(typed)
+  const settings = await resolveSettings(context, { profile: path.profile ?? profile })
+  const row = settingTable[path.name]
+  const described = (await describeSettings(context, settings)).find(({ name }) => name === row.file)!
+  const isFromFile = path.inner.length > 0
+  const value = isFromFile
+    ? await writtenValue(context, path)
+    : described.hidden
+      ? settings[path.name].value
+      : described.value
+  if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) {
+    throw new ConfigError(`${typed} is not set.`, {
+      hint: `Set it: modelgate config set ${typed} VALUE`,
+    })
+  }
+  const document: SettingsDocument = {
+    version: outputVersion,
+    command: 'config get',
+    profile: settings.profile.value,
+    settings: [
+      { ...described, name: keysOf({ ...path, profile: undefined }).join('.'), value, hidden: false },
+    ],
+  }
+  await printDocument(context, { json }, document, () => `${lines(value)}\n`)
+}
+
+/** A part of a mapping as it is written in the user's own file. */
+async function writtenValue(context: Context, path: ReturnType<typeof parseSettingPath>): Promise<unknown> {
+  let value = (await findUserFile(context))?.content
+  for (const key of keysOf(path)) value = isObject(value) ? value[key] : undefined
+  return value
+}
+
+/** A list one item a line, a mapping as JSON. */
+function lines(value: unknown): string {
+  if (Array.isArray(value)) return value.join('\n')
+  return typeof value === 'object' ? JSON.stringify(value, undefined, 2) : String(value as string)
+}
+
+/** `modelgate config set`: changes one setting in the user's own file. */
+export function registerConfigSet(command: Command, context: Context): void {
+  addExamples(command, [
+    ['modelgate config set base_url https://gateway.example'],
+    ['modelgate config set --profile work text_model gpt-5'],
+    ['modelgate config set trusted_origins "https://a.example https://b.example"'],
+    ['modelgate config set families.my-model image-model-a', 'a part of a mapping'],
+    ['modelgate config set prices.gpt-5.input 1.25 prices.gpt-5.output 10', 'several at once'],
+  ])
+  command
+    .addArgument(settingArgument(command))
+    .argument(
+      '<value>',
+      'a word, a number, true or false; lists with commas or spaces; mappings as YAML or JSON',
+    )
+    .argument('[more...]', 'more names and values')
+  addShared(command, 'profile messages')
+  command.action(async (name: string, value: string, more: readonly string[], _: unknown, self: Command) =>
+    setAll(context, self.optsWithGlobals<CommonOptions>(), [name, value, ...more]),
+  )
+}
+
+/** @param words names and values by turns */
+async function setAll(
+  context: Context,
+  { profile, quiet }: CommonOptions,
+  words: readonly string[],
+): Promise<void> {
+  if (words.length % 2 !== 0) {
+    throw new UsageError(`${words.at(-1)} has no value: give NAME and VALUE in pairs.`)
+  }
+  const paths: SettingPath[] = []
+  const changes: Change[] = []
+  for (let at = 0; at < words.length; at += 2) {
+    const path = await inProfile(context, parseSettingPath(words[at]!), profile)
+    paths.push(path)
+    changes.push({ path: keysOf(path), value: await checkedValue(context, path, words[at + 1]!) })
+  }
+  const { path: file } = await editUserFile(context, changes)
+  if (quiet) return
+  for (const path of paths) await report(context, path, `is set in ${homePath(context, file)}`)
+}
+
+const unsetExamples: readonly Example[] = [
+  ['modelgate config unset timeout'],
+  ['modelgate config unset --profile work text_model'],
+  ['modelgate config unset families.my-model'],
+]
+
+/** `modelgate config unset`: removes one setting from the user's own file. */
+export function registerConfigUnset(command: Command, context: Context): void {
+  addExamples(command, unsetExamples)
+  command.addArgument(settingArgument(command))
+  addShared(command, 'profile messages')
+  command.action(async (name: string, _: unknown, self: Command) => {
+    const { profile, quiet } = self.optsWithGlobals<CommonOptions>()
+    const other = await otherKeys(context, name)
+    const path = other === undefined ? await inProfile(context, parseSettingPath(name), profile) : undefined
+    const keys = other ?? keysOf(path!)
+    const { path: file, changed } = await editUserFile(context, [{ path: keys, value: undefined }])
+    if (quiet) return
+    const what = `${changed ? 'is removed from' : 'was not set in'} ${homePath(context, file)}`
+    if (path === undefined) tell(context, `${keys.join('.')} ${what}.`)
+    else await report(context, path, what)
+  })
+}
+
+/** The keys to what can be removed beside settings: a profile, and what is in the file without being a setting. */
+async function otherKeys(context: Context, name: string): Promise<string[] | undefined> {
+  const keys = name.startsWith('profiles.') ? ['profiles', name.slice('profiles.'.length)] : [name]
+  const owner =
+    keys.length === 1 ? objectOf((await findUserFile(context))?.content) : await writtenProfiles(context)
+  const isThere = Object.hasOwn(owner, keys.at(-1)!)
+  const isSetting = Object.values(settingTable).some(({ file }) => file === name)
+  return isThere && !isSetting ? keys : undefined
+}
+
+/** The settings of the profile `default` are those at the top of the file, unless it is written out there. */
+async function inProfile(
+  context: Context,
+  path: SettingPath,
+  profile: string | undefined,
+): Promise<SettingPath> {
+  if (profile === undefined || path.profile !== undefined) return path
+  if (profile !== settingTable.profile.default) return { ...path, profile }
+  return Object.hasOwn(await writtenProfiles(context), profile) ? { ...path, profile } : path
+}
+
+/** @throws UsageError for a value that the setting cannot have */
+async function checkedValue(context: Context, path: SettingPath, text: string): Promise<unknown> {
+  const value = await valueOf(context, path, text)
+  // A part of a mapping is checked with the whole.
+  if (path.inner.length > 0) return value
+  const { kind, file } = settingTable[path.name]
+  const result = await parseValue(kind as Kind<unknown>, value)
+  if ('wrong' in result) {
+    const problems = result.wrong.map(({ keys, problem }) => `${[file, ...keys].join('.')} ${problem}.`)
+    throw new UsageError(problems, { code: 'config_invalid' })
+  }
+  return value
+}
+
+/** As the file has it. A path is meant from here, but a file's are read from its folder. */
+async function valueOf(context: Context, { name, inner }: SettingPath, text: string): Promise<unknown> {
+  const { onlyInFiles, isMapping } = settingTable[name]
+  if (inner.length > 0 || onlyInFiles || isMapping) {
+    // Braces and numbers are YAML; any other text is a name.
+    return /^\s*[{[]/.test(text) ? await parseYaml('the value', text) : numberOrText(text)
+  }
+  const { locate, fromText } = settingTable[name].kind as Kind<string>
+  if (text.trim() === '' || locate === undefined) return fromText?.(text) ?? text
+  return locate(text, (path) => pathToWrite(context, path))
+}
+
+/** Says what was done, and what hides it. */
+async function report(context: Context, path: SettingPath, what: string): Promise<void> {
+  const own = keysOf(path).join('.')
+  tell(context, `${own} ${what}.`)
+  // A mapping is joined from all its sources, so nothing hides a part of it but the same part.
+  if (path.inner.length > 0) return
+  const setting = await inUse(context, path)
+  if (setting === undefined || setting.level === 'default') return
+  const isOwn =
+    setting.level === 'user' && (path.profile !== undefined || !setting.source.includes(', profile '))
+  if (!isOwn) tell(context, `warning: ${setting.source} takes precedence over it.`)
+  else if (what.startsWith('is removed')) tell(context, `It is still set: ${setting.source}.`)
+}
+
+/** The setting as a call would use it now; undefined if the rest of the configuration has problems. */
+async function inUse(context: Context, { name, profile }: SettingPath) {
+  try {
+    const settings = await resolveSettings(context, { profile })
+    const all = await describeSettings(context, settings)
+    return all.find((setting) => setting.name === settingTable[name].file)
+  } catch (error) {
+    if (!(error instanceof ModelgateError)) throw error
+    tell(context, `warning: ${error.message}`)
+    return undefined
+  }
+}
+
+function numberOrText(text: string): number | string {
+  return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text
+}
+
+/** The names that the argument takes. */
+const placeNames = ['user', 'project', 'credentials', 'state', 'log', 'rescued'] as const
+
+/** `modelgate config path`: where files are. */
+export function registerConfigPath(command: Command, context: Context): void {
+  addExamples(command, [
+    ['modelgate config path', 'all places'],
+    ['cat "$(modelgate config path user)"', 'one of them'],
+  ])
+  const name = command.createArgument('[name]', 'print only the path of this place').choices(placeNames)
+  command.addArgument(name)
+  addShared(command, 'json messages')
+  command.action(async (chosen: string | undefined, _: unknown, self: Command) =>
+    showPlaces(context, self.optsWithGlobals<CommonOptions>(), chosen),
+  )
+}
+
+/** @throws ConfigError `config_invalid` for a place that there is not */
+async function showPlaces(
+  context: Context,
+  { json }: CommonOptions,
+  chosen: string | undefined,
+): Promise<void> {
+  const all = await places(context)
+  if (chosen !== undefined) {
+    if (json) throw new UsageError('--json prints all places: leave the name out.')
+    const path = all.find(({ name }) => name === chosen)?.path ?? null
+    if (path === null) throw noPlace(chosen)
+    return await printLine(context, path)
+  }
+  const document: PlacesDocument = { version: outputVersion, command: 'config path', places: all }
+  await printDocument(context, { json }, document, (styles, columns) =>
+    all
+      .map(({ name, path, exists }) => {
+        if (columns === undefined) return `${name}\t${path ?? ''}\t${exists ? 'exists' : 'missing'}\n`
+        const shown = path === null ? 'none' : homePath(context, path)
+        const line = `${padded(name, 11)}${gap}${shown}`
+        return exists ? `${line}\n` : `${styles.dim(`${line}${path === null ? '' : ' (not there)'}`)}\n`
+      })
+      .join(''),
+  )
+}
+
+/** Every place that is read or written, whether it is there or not. */
+async function places(context: Context): Promise<PlacesDocument['places']> {
+  const state = stateFolder(context)
+  const paths: Readonly<Record<(typeof placeNames)[number], string | undefined>> = {
+    user: configFolder(context) === undefined ? undefined : userFilePath(context),
+    project: (await findProjectFile(context))?.path,
+    credentials: credentialsPath(context),
+    state,
+    log: state === undefined ? undefined : callsFolder(state),
+    rescued: rescueFolder(context),
+  }
+  return placeNames.map((name) => {
+    const path = paths[name] ?? null
+    return { name, path, exists: path !== null && existsSync(path) }
+  })
+}
+
+function noPlace(name: string): ConfigError {
+  return new ConfigError(
+    name === 'project' ? 'There is no project file here.' : `There is no place for ${name}.`,
+    {
+      hint:
+        name === 'project'
+          ? 'It is looked for from the working directory up to the repository root: .modelgaterc.yaml, for example.'
+          : 'No home directory is known: set HOME, MODELGATE_CONFIG_DIR or MODELGATE_STATE_DIR.',
+    },
+  )
+}
+
+/** `modelgate config schema`: describes configuration files for editors. */
+export function registerConfigSchema(command: Command, context: Context): void {
+  addExamples(command, [
+    ['modelgate config schema > modelgate.schema.json', 'for an editor'],
+    ['modelgate config schema --project'],
+  ])
+  command.addOption(new Option('--project', 'of a project file, which has fewer settings'))
+  addShared(command, 'messages')
+  command.action(async ({ project }: { readonly project?: true }) => {
+    const schema = await configSchema(project ? 'project' : 'user')
+    await printLine(context, JSON.stringify(schema, undefined, 2))
+  })
+}
+
+/** The argument of commands that are about one setting; those at the top of a file are completed. */
+export function settingArgument(command: Command): Argument {
+  const argument = command.createArgument('<name>', 'a setting, as in the file: base_url')
+  return suggestWords(
+    argument,
+    settingNames.map((name) => settingTable[name].file),
+  )
+}

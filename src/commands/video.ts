@@ -1,0 +1,438 @@
+import { type Command, Option } from 'commander'
+import type { Settings } from '../config/settings.ts'
+import type { Context } from '../context.ts'
+import { commandInputs } from '../contract/command-inputs.ts'
+import { flagsOf } from '../contract/field-flags.ts'
+import { videoOperationEndpoint, videoReferenceTypes, videoRemixEndpoint } from '../contract/videos.ts'
+import {
+  addInstance,
+  instancesOf,
+  readPicture,
+  readVideo,
+  storedMedia,
+  type InstanceImage,
+  type InstanceMedia,
+  planVideos,
+  videoCreation,
+  videoGatewayRequest,
+  videoRequest,
+  type VideoRequest,
+} from '../operations/video-request.ts'
+import { mediaTypeOfName } from '../files/media-type.ts'
+import { isUrl } from '../operations/image-sources.ts'
+import { addContractFlags, inputOption } from './shared/request/contract-flags.ts'
+import { fetchSource } from './shared/request/fetch-source.ts'
+import { addExamples, showFirst } from './shared/help/help-layout.ts'
+import { allInputs } from '../problems.ts'
+import { isSet } from './shared/request/request-body.ts'
+import { readTextPrompt, readPromptField } from './shared/request/text-prompt.ts'
+import { isStandardInputClaimed, readStandardInputBytes } from './shared/input/standard-input.ts'
+import { UsageError, ModelgateError } from '../errors.ts'
+import {
+  addJobOptions,
+  lastOption,
+  findNamedJob,
+  optionsForJob,
+  pollOption,
+  recordPlan,
+} from './shared/jobs/named-job.ts'
+import { stateFolder } from '../config/paths.ts'
+import { videoKinds } from '../files/calls/job-record.ts'
+import { modelSegment } from '../gateway/url.ts'
+import { openJobs } from '../operations/jobs.ts'
+import { startVideo, type WaitPlan } from '../operations/video-jobs.ts'
+import { createGate } from '../output/gate.ts'
+import { learnName, resumeCommand, waitLimits, type JobNames } from './shared/jobs/resume-command.ts'
+import {
+  checkRequest,
+  nameModel,
+  startRequest,
+  type CommandCall,
+  type Draft,
+} from './shared/request/build-request.ts'
+import {
+  acceptMismatchOption,
+  addShared,
+  allShared,
+  type CommonOptions,
+  strictMeanings,
+} from './shared/options/common-options.ts'
+import { readSettings } from './shared/gateway/open-gateway.ts'
+import { runOperation } from './shared/call/run-operation.ts'
+import { canAsk } from './shared/input/questions.ts'
+
+interface GenerateOptions extends VideoOptions {
+  image?: string
+  lastFrame?: string
+  reference?: string[]
+  video?: string
+}
+
+const operationFlags = flagsOf(videoOperationEndpoint.fields)
+const inputs = commandInputs['video generate']
+
+/** `modelgate video generate`: a long-running operation (specification, endpoint 7). */
+export function registerVideoGenerate(command: Command, context: Context, start = startJob): void {
+  addExamples(command, [
+    ['modelgate video generate -m MODEL --wait -o clip.mp4 "A paper boat"'],
+    ['modelgate video generate -m MODEL --aspect-ratio 9:16 --duration-seconds 8 "Rain"'],
+    ['modelgate video generate -m MODEL --image first.png --last-frame last.png "It opens"'],
+    ['modelgate video generate -m MODEL --image https://example.com/first.png'],
+    ['modelgate video generate -m MODEL --no-wait --json "A storm" > job.json'],
+    ['modelgate video generate --sandbox --wait -o clip.mp4 "A paper boat"'],
+  ])
+  command
+    .argument('[prompt...]', 'what to show; "-" or no prompt reads standard input, @file a file')
+    .addOption(inputOption(inputs.image))
+    .addOption(inputOption(inputs['last-frame']))
+    .addOption(inputOption(inputs.reference))
+    .addOption(inputOption(inputs.video))
+    .action(async (words: string[], _: unknown, self: Command) => {
+      const options = self.optsWithGlobals<GenerateOptions>()
+      const own: Readonly<Record<string, unknown>> = self.opts()
+      const call = { context, options, own, words }
+      const draft = await startVideoRequest(call, {
+        endpoint: videoOperationEndpoint,
+        flags: operationFlags,
+        modelKind: 'video',
+      })
+      const { body, settings, problems } = draft
+      const known = problems.any ? undefined : settings
+      const media = (await problems.check(() => readMedia(context, options, known))) ?? {}
+      const hasContent =
+        [...mediaFlags, 'instances'].some((name) => own[name] !== undefined) ||
+        instancesOf(body).length > 0 ||
+        ['prompt', 'instances'].some((name) => isSet(options, name))
+      const prompt = await readTextPrompt(draft, { hasContent, joins: false })
+      if (prompt === undefined && settings?.quiet.value !== true) noteUnreadInput(context)
+      body['parameters'] ??= {}
+      await problems.check(() => addInstance(body, prompt, media))
+      const request = await finishVideoRequest(draft, 'operation', prompt)
+      await start(context, options, request, undefined, mediaIn(options))
+    })
+  addContractFlags(command, operationFlags)
+  showFirst(
+    command,
+    'image last-frame reference video aspect-ratio duration-seconds resolution sample-count negative-prompt seed wait no-wait accept-mismatch',
+  )
+  addStartOptions(command)
+}
+
+/** The files and URLs in the order that they have in the body. */
+function mediaIn({ image, lastFrame, reference = [], video }: GenerateOptions): string[] {
+  const references = reference.map((text) => splitReference(text).name)
+  return [image, lastFrame, ...references, video].filter((name) => name !== undefined)
+}
+
+const mediaFlags = ['image', 'lastFrame', 'reference', 'video'] as const
+
+/** A request with pictures needs no prompt, so one that was piped in would go unnoticed. */
+function noteUnreadInput(context: Context): void {
+  const { kind } = context.stdin
+  if (kind === 'terminal' || kind === 'empty' || isStandardInputClaimed(context)) return
+  context.stderr.write('modelgate: No prompt was given; "-" as the prompt reads standard input.\n')
+}
+
+/**
+ * @param settings undefined if the call is refused anyway: then no URL is fetched
+ * @throws UsageError, FileError with every problem, each naming the flag
+ */
+async function readMedia(
+  context: Context,
+  options: GenerateOptions,
+  settings: Settings | undefined,
+): Promise<InstanceMedia> {
+  const { image, lastFrame, reference = [], video } = options
+  const read = async (flag: string, name: string): Promise<InstanceImage> => {
+    const stored = storedMedia(name)
+    if (stored !== undefined) return stored
+    if (isUrl(name)) {
+      if (settings === undefined) return { gcsUri: name }
+      const input = { field: 'image', name: flag } as const
+      const source = await fetchSource(context, options, settings, input, name)
+      if (source.isAddress) {
+        const mimeType = mediaTypeOfName(name) ?? 'application/octet-stream'
+        return { bytesBase64Encoded: source.label, mimeType }
+      }
+      const chunks: Uint8Array[] = []
+      for await (const chunk of source.open()) chunks.push(chunk)
+      const bytes = Buffer.concat(chunks)
+      return readPicture(context, { label: `${flag} ${JSON.stringify(source.label)}`, bytes })
+    }
+    if (name !== '-') return readPicture(context, { label: flag, path: name })
+    const bytes = await readStandardInputBytes(context, `${flag} -`)
+    return readPicture(context, { label: `${flag} "-"`, bytes })
+  }
+  const readReference = async (text: string) => {
+    const { name, type } = splitReference(text)
+    return { image: await read('--reference', name), referenceType: type }
+  }
+  const readFirst = async () => (image === undefined ? {} : { image: await read('--image', image) })
+  const readLast = async () =>
+    lastFrame === undefined ? {} : { lastFrame: await read('--last-frame', lastFrame) }
+  const readReferences = async () =>
+    reference.length === 0 ? {} : { referenceImages: await allInputs(reference.map(readReference)) }
+  const readSource = async () =>
+    video === undefined ? {} : { video: await readVideo(context, { label: '--video', path: video }) }
+  const parts = [readFirst(), readLast(), readReferences(), readSource()]
+  return Object.assign({}, ...(await allInputs<InstanceMedia>(parts))) as InstanceMedia
+}
+
+/** `FILE` or `FILE=style`. A file's name may hold an equals sign itself. */
+function splitReference(text: string): { name: string; type: string } {
+  const type = videoReferenceTypes.find((word) => text.endsWith(`=${word}`))
+  return type === undefined
+    ? { name: text, type: videoReferenceTypes[0] }
+    : { name: text.slice(0, -type.length - 1), type }
+}
+
+/** Model and prompt have the common flag -m and the arguments. */
+const remixFlags = flagsOf(videoRemixEndpoint.fields).filter(
+  ({ name }) => name !== 'model' && name !== 'prompt',
+)
+
+const { source } = commandInputs['video remix']
+
+/** `modelgate video remix`: a video from a completed one (specification, endpoint 3). */
+export function registerVideoRemix(command: Command, context: Context, start = startJob): void {
+  addExamples(command, [
+    ['modelgate video remix -m MODEL video_123 "Make it night"'],
+    ['modelgate video remix -m MODEL --last "Add falling snow"'],
+    ['modelgate video remix -m MODEL --no-check video_123 "In the style of a woodcut"'],
+    ['modelgate video remix --sandbox --wait video_sandbox_source "Turn it upside down"'],
+  ])
+  command
+    .argument('[id]', `${source.about}${source.forms}`)
+    .argument('[prompt...]', 'what to change; "-" or no prompt reads standard input, @file a file')
+    .action(async (id: string | undefined, rest: string[], _: unknown, self: Command) => {
+      const given = self.optsWithGlobals<VideoOptions>()
+      const [video, words] = splitArguments(id, rest, given)
+      const options = await remixOptions(context, given, video)
+      const call = { context, options, own: self.opts(), words }
+      const draft = await startVideoRequest(call, {
+        endpoint: videoRemixEndpoint,
+        flags: remixFlags,
+        modelKind: 'remix',
+      })
+      const prompt = await readPromptField(draft)
+      const request = await finishVideoRequest(draft, 'video', prompt)
+      await start(context, options, request, video)
+    })
+  addJobOptions(command, [
+    lastOption(),
+    new Option('--no-check', 'send it without checking that the source is finished'),
+  ])
+  addStartOptions(command)
+}
+
+/** With `--last` all words are the prompt. */
+function splitArguments(
+  id: string | undefined,
+  rest: readonly string[],
+  { last }: VideoOptions,
+): [source: string | undefined, words: readonly string[]] {
+  if (last) return [undefined, id === undefined ? rest : [id, ...rest]]
+  if (id !== undefined && id !== '') return [id, rest]
+  throw new UsageError('No video was given.', {
+    hint: 'Give the id of a finished video before the prompt, or --last for the one started last.',
+  })
+}
+
+/** The options of commands for a single job, besides the fields of their requests. */
+export interface VideoOptions extends CommonOptions {
+  /** Undefined: depends on whether there is a terminal. */
+  wait?: boolean
+  pollInterval?: string
+  allowPrivateUrls?: true
+  acceptMismatch?: true
+  /** False after `--no-check`. */
+  check?: boolean
+  last?: true
+  exitStatus?: true
+}
+
+/** Adds the options for waiting for a job. */
+export function waitOptions(): Option[] {
+  return [
+    pollOption(),
+    acceptMismatchOption(),
+    new Option('--allow-private-urls', 'allow downloads of results from private addresses'),
+  ]
+}
+
+/** Adds the options of the commands that start a job. */
+export function addStartOptions(command: Command): void {
+  addShared(command, allShared, {
+    ...strictMeanings.videos,
+    // The specification has no token counts for videos.
+    usage: 'print the cost on standard error, if prices are known',
+  })
+  addJobOptions(command, [
+    new Option('--wait', 'wait for the video and save it (the default with -o, and on a terminal)'),
+    new Option('--no-wait', 'only start the job and print its id'),
+    ...waitOptions(),
+  ])
+}
+
+/**
+ * @param waits whether the video is waited for and saved
+ * @throws UsageError that names both flags of each contradiction
+ */
+export function refuseCombinations(
+  { stdout }: Pick<Context, 'stdout'>,
+  { output, json, jsonl, raw }: VideoOptions,
+  waits: boolean,
+): void {
+  if (output !== '-') return
+  const refuse = (problems: string | readonly string[]) => {
+    throw new UsageError(problems, { code: 'invalid_request' })
+  }
+  if (!waits) {
+    refuse('-o - writes the video itself; with --no-wait only an id is printed.')
+  }
+  const flags = { '--json': json, '--jsonl': jsonl, '--raw': raw }
+  const documents = Object.entries(flags).filter(([, isGiven]) => isGiven)
+  if (documents.length > 0) {
+    refuse(documents.map(([flag]) => `-o - and ${flag} would both write to standard output.`))
+  }
+  if (stdout.isTerminal) refuse('-o - would write the bytes of a video to the terminal.')
+}
+
+/** Whether a command that starts a job waits for it: as `--wait` says, by default with `-o`, and on a terminal. */
+function isWaitedFor(context: Context, { wait, output }: VideoOptions): boolean {
+  return wait ?? (output !== undefined || (canAsk(context, false) && context.stdout.isTerminal))
+}
+
+/** A request for a job, and where its videos go. */
+export type VideoStart = Awaited<ReturnType<typeof finishVideoRequest>>
+
+/** Starts a request for a job, and checks the flags that its commands have. */
+export async function startVideoRequest(
+  call: CommandCall<VideoOptions>,
+  shape: Pick<Draft, 'endpoint' | 'flags' | 'modelKind'>,
+): Promise<Draft<VideoOptions>> {
+  const { context, options } = call
+  const draft = await startRequest(call, shape)
+  await draft.problems.check(() => refuseCombinations(context, options, isWaitedFor(context, options)))
+  return draft
+}
+
+/**
+ * Ends a request for a job with its model, checks it against every rule of its endpoint, and plans the files.
+ * @throws UsageError (or FileError) with everything that is wrong, each problem naming the flag to change
+ */
+export async function finishVideoRequest(
+  draft: Draft<VideoOptions>,
+  kind: VideoRequest['kind'],
+  prompt: string | undefined,
+) {
+  const { call, body, settings, problems } = draft
+  const { context, options } = call
+  const model = await nameModel(draft)
+  const warnings = await checkRequest(draft, model)
+  if (kind === 'operation') await problems.check(() => modelSegment(model?.id ?? 'model'))
+  const request = videoRequest({ kind, model: model?.id ?? '', body, prompt, warnings })
+  const location = {
+    output: options.output ?? null,
+    folder: settings?.outputDir.value ?? null,
+    force: options.force === true,
+  }
+  const output = planVideos(context, location, { ...request, now: context.clock.now() })
+  for (const problem of await output.check()) problems.add(problem)
+  problems.throwIfAny()
+  return { settings: settings!, request, output }
+}
+
+/**
+ * Starts a job and, if requested, waits for it.
+ * @param source the video to remix, as it was named; undefined with `--last`, and for a job that needs none
+ * @param media the files that are in the body
+ */
+export async function startJob(
+  context: Context,
+  options: VideoOptions,
+  { settings, request, output }: VideoStart,
+  source?: string,
+  media: readonly string[] = [],
+): Promise<void> {
+  const gate = createGate(context)
+  const record = recordPlan(context, options, settings, gate)
+  const remixed =
+    request.kind === 'video'
+      ? (await findNamedJob(context, options, source, videoKinds, gate)).named
+      : undefined
+  // A remix may cost money, so only --sandbox itself selects the sandbox, never the record of the source.
+  if (remixed?.stored?.record.is_sandbox && !options.sandbox) {
+    throw new UsageError(`The video ${remixed.id} is in the sandbox: add --sandbox.`, {
+      code: 'other_gateway',
+    })
+  }
+  const waits = isWaitedFor(context, options)
+  const names: JobNames = new Map()
+  const resume = resumeCommand(context, options, names, true)
+  await runOperation(context, options, settings, {
+    gate,
+    warnings: request.warnings,
+    logged: {
+      command: request.command,
+      model: request.model,
+      body: request.body,
+      media,
+      creation: videoCreation(request),
+    },
+    describeRequest: (gateway) => ({
+      request: videoGatewayRequest(gateway, request, remixed),
+      content: { body: request.body },
+    }),
+    output: () => ({ result: waits ? 'files' : 'job-id', resume }),
+    operation: (call) =>
+      startVideo(call, request, {
+        ...waitPlan(context, options, settings, resume),
+        ...record,
+        onRecorded: (id) => learnName(context, record.store, names, id),
+        output,
+        force: record.location.force,
+        waits,
+        source: remixed,
+        checksSource: options.check !== false,
+      }),
+  })
+}
+
+/**
+ * The options for a remix: its source knows its gateway. The record never selects the sandbox, for whoever asks for a
+ * video should not get a stand-in unasked. What is wrong with the source or the settings is told later.
+ */
+export async function remixOptions(
+  context: Context,
+  given: VideoOptions,
+  source: string | undefined,
+): Promise<VideoOptions> {
+  try {
+    const store = openJobs(context, stateFolder(context), createGate(context))
+    const stored = source === undefined ? await store.last(context, videoKinds) : await store.find(source)
+    if (stored === undefined || stored.record.is_sandbox) return given
+    return await optionsForJob(context, given, await readSettings(context, given), stored.record)
+  } catch (error) {
+    if (error instanceof ModelgateError && error.code !== 'other_gateway') return given
+    throw error
+  }
+}
+
+/** How to wait for a job, according to the flags; the time of `--timeout` starts now. */
+export function waitPlan(
+  context: Context,
+  options: VideoOptions,
+  settings: Settings,
+  resume: WaitPlan['resume'],
+): Omit<WaitPlan, 'output' | 'force'> {
+  return {
+    refetch: options.output !== undefined || options.force === true,
+    isCopy: options.output !== undefined,
+    allowPrivateUrls: options.allowPrivateUrls === true,
+    strict: options.strict === true,
+    acceptMismatch: options.acceptMismatch === true,
+    ...waitLimits(context, settings),
+    resume,
+  }
+}
