@@ -95,7 +95,7 @@ test('only these write to a standard stream themselves: media, the gate, and wor
     'commands/shared/call/run-operation.ts',
     'commands/shared/gateway/open-gateway.ts',
     'commands/shared/request/text-prompt.ts',
-    'commands/shared/text/conversation.ts',
+    'commands/shared/text/text-command.ts',
     'commands/video.ts',
     'commands/wait.ts',
     'files/stream-media.ts',

@@ -3,9 +3,8 @@ import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import type { ChatOptions } from './chat/run-chat.ts'
 import { addShared, suggestWords } from './shared/options/common-options.ts'
-import { continueOption, conversationFileOption } from './shared/text/conversation.ts'
 import { addExamples } from './shared/help/help-layout.ts'
-import { renderOption } from './shared/text/text-command.ts'
+import { continueOption, conversationFileOption, renderOption } from './shared/text/text-command.ts'
 
 /** `modelgate chat`: a conversation on a terminal. */
 export function registerChat(command: Command, context: Context): void {

@@ -29,14 +29,7 @@ import {
   inputOption,
   type ConflictingFlags,
 } from './shared/request/contract-flags.ts'
-import {
-  attachmentPaths,
-  continueConversation,
-  continueOption,
-  conversationConflicts,
-  conversationFileOption,
-  type ConversationOptions,
-} from './shared/text/conversation.ts'
+import type { ConversationOptions } from './shared/text/conversation.ts'
 import { isSet, parseTextFlag, setField, underFlag } from './shared/request/request-body.ts'
 import { readTextPrompt } from './shared/request/text-prompt.ts'
 import { addExamples, showFirst, type Example } from './shared/help/help-layout.ts'
@@ -44,6 +37,11 @@ import { allInputs } from '../problems.ts'
 import {
   addTextOutputOptions,
   applyHistory,
+  attachmentPaths,
+  continued,
+  continueOption,
+  conversationConflicts,
+  conversationFileOption,
   readAnswerSchema,
   readAttachments,
   sendText,
@@ -146,7 +144,7 @@ export async function buildGenerateRequest(call: CommandCall<GenerateOptions>, s
   const { settings, body, problems } = draft
   const { check } = problems
   await applyShortFlags(draft)
-  const talk = await check(() => continueConversation(draft, 'generate', session))
+  const talk = await check(() => continued(draft, 'generate', session))
   await check(() => addToolOutputs(draft, talk?.known))
   const answerSchema = await check(async () => {
     const answer = await readAnswerSchema(context, options)

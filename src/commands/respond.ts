@@ -27,14 +27,7 @@ import {
   inputOption,
   type ConflictingFlags,
 } from './shared/request/contract-flags.ts'
-import {
-  attachmentPaths,
-  continueConversation,
-  continueOption,
-  conversationConflicts,
-  conversationFileOption,
-  type ConversationOptions,
-} from './shared/text/conversation.ts'
+import type { ConversationOptions } from './shared/text/conversation.ts'
 import { isSet, parseTextFlag, setField, underFlag } from './shared/request/request-body.ts'
 import { readTextPrompt } from './shared/request/text-prompt.ts'
 import { addExamples, showFirst, type Example } from './shared/help/help-layout.ts'
@@ -42,6 +35,11 @@ import { allInputs } from '../problems.ts'
 import {
   addTextOutputOptions,
   applyHistory,
+  attachmentPaths,
+  continued,
+  continueOption,
+  conversationConflicts,
+  conversationFileOption,
   readAnswerSchema,
   readAttachments,
   sendText,
@@ -141,7 +139,7 @@ export async function buildRespondRequest(call: CommandCall<RespondOptions>, ses
   const { settings, body, problems } = draft
   const { check } = problems
   await applyShortFlags(draft)
-  const talk = await check(() => continueConversation(draft, 'respond', session))
+  const talk = await check(() => continued(draft, 'respond', session))
   const known = talk === undefined ? body : { ...body, input: talk.known }
   const answers = (await check(() => readToolAnswers(context, options, known))) ?? []
   const answerSchema = await check(async () => {

@@ -41,10 +41,6 @@ test.each([
     ['modelgate', 'video', 'generate', '--duration-seconds=4', 'x', '--json'],
   ],
   [
-    ['video', 'wait', 'video_1', '-o', 'x.mp4'],
-    ['modelgate', 'wait', 'video_1', '-o', 'x.mp4', '--json'],
-  ],
-  [
     ['generate', '--modle', 'a b', 'x'],
     ['modelgate', 'generate', '--model', 'a b', 'x', '--json'],
   ],

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { ModelgateError } from '../../../src/errors.ts'
-import { parseSet, setPath } from '../../../src/commands/shared/request/request-body.ts'
+import { parseSet, setPath } from '../../../src/commands/shared/request/set-path.ts'
 import { anyText } from '../../support/any-text.ts'
 import { runs } from '../../support/sample.ts'
 

@@ -98,31 +98,33 @@ export function resumeCommand(
  * The command that answers the calls of a response and goes on with it, with TEXT for each output. Undefined for a
  * response that asks for nothing, or is not kept.
  */
-export function answerCommand({ program }: Pick<Context, 'program'>, options: CommonOptions) {
-  return (document: OutputDocument): string | undefined => {
-    if (document.command !== 'respond') return undefined
-    const { id, store, output } = objectOf(document.response)
-    if (typeof id !== 'string' || store === false) return undefined
-    const calls = document.tool_calls.map(({ type, id: call }) => [
-      type === 'custom' ? '--custom-tool-output' : '--tool-output',
-      `${call}=TEXT`,
-    ])
-    const approvals = objectsOf(output)
-      .filter((item) => item['type'] === 'mcp_approval_request' && typeof item['id'] === 'string')
-      .map((item) => ['--approve', item['id'] as string])
-    const answers = [...calls, ...approvals].flat()
-    if (answers.length === 0) return undefined
-    const model = options.model === undefined ? [] : ['-m', options.model]
-    const words = [
-      'respond',
-      ...gatewayFlags(options, false),
-      ...model,
-      '--previous-response-id',
-      id,
-      ...answers,
-    ]
-    return [program, ...words.map(quoted)].join(' ')
-  }
+export function answerCommand(
+  { program }: Pick<Context, 'program'>,
+  options: CommonOptions,
+  document: OutputDocument,
+): string | undefined {
+  if (document.command !== 'respond') return undefined
+  const { id, store, output } = objectOf(document.response)
+  if (typeof id !== 'string' || store === false) return undefined
+  const calls = document.tool_calls.map(({ type, id: call }) => [
+    type === 'custom' ? '--custom-tool-output' : '--tool-output',
+    `${call}=TEXT`,
+  ])
+  const approvals = objectsOf(output)
+    .filter((item) => item['type'] === 'mcp_approval_request' && typeof item['id'] === 'string')
+    .map((item) => ['--approve', item['id'] as string])
+  const answers = [...calls, ...approvals].flat()
+  if (answers.length === 0) return undefined
+  const model = options.model === undefined ? [] : ['-m', options.model]
+  const words = [
+    'respond',
+    ...gatewayFlags(options, false),
+    ...model,
+    '--previous-response-id',
+    id,
+    ...answers,
+  ]
+  return [program, ...words.map(quoted)].join(' ')
 }
 
 /** As a word of a shell; an assignment needs no quotes for its "=". */

@@ -7,8 +7,8 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { isProblem, type ProblemList } from '../../../problems.ts'
 import { parseJson } from '../../../files/parse-json.ts'
-import { dangerousNames } from '../../../json.ts'
 import type { CommonOptions } from '../options/common-options.ts'
+import { parseSet, setPath } from './set-path.ts'
 import type { Body } from '../../../operations/operation.ts'
 
 /** The text of a flag's value, and where it was read from. */
@@ -168,129 +168,5 @@ export function isSet(options: CommonOptions, field: string): boolean {
     } catch {
       return false
     }
-  })
-}
-
-/** One `--set`: a path in the request body, and a value. */
-interface Setting {
-  /** At least one name or index. */
-  readonly path: readonly string[]
-  readonly value: unknown
-}
-
-type JsonObject = Readonly<Record<string, unknown>>
-
-const maxNames = 64
-
-/**
- * Parses `path.to.field=JSON`. Names are separated by dots; `\.`, `\=`, `\[`, `\]` and `\\` are the literal
- * characters. The value must be JSON, so that `"5"` and `5` stay different; for a bare word the hint suggests the
- * quoted form.
- * @throws UsageError `invalid_request`
- */
-export function parseSet(text: string): Setting {
-  const end = pathEnd(text)
-  if (end === -1) throw invalid(`${shown(text)} has no "="`, `Write --set path.to.field=JSON.`)
-  const path = splitPath(text.slice(0, end))
-  const { value, problem } = parseJson(text.slice(end + 1))
-  if (problem !== undefined)
-    throw invalid(`the value of ${shown(text.slice(0, end))} ${problem}`, quoted(text, end))
-  return { path, value }
-}
-
-/**
- * A copy of the body with one value set. Missing objects are created. A number indexes an existing array or, if it is
- * 0, creates one; the index after the last appends.
- * @throws UsageError `invalid_request` when the path leads through a text, a number or past the end of an array
- */
-export function setPath(body: JsonObject, path: readonly string[], value: unknown): JsonObject {
-  return setIn(body, path, 0, value) as JsonObject
-}
-
-function setIn(container: unknown, path: readonly string[], depth: number, value: unknown): unknown {
-  const name = path[depth]
-  if (name === undefined) return value
-  refuseName(name)
-  const inside = (current: unknown) => setIn(current, path, depth + 1, value)
-  if (Array.isArray(container) || (isMissing(container) && name === '0')) {
-    const entries = (container ?? []) as unknown[]
-    const index = arrayIndex(name, entries.length, path.slice(0, depth + 1))
-    return entries.toSpliced(index, 1, inside(entries[index]))
-  }
-  if (!isMissing(container) && typeof container !== 'object') {
-    throw invalid(`${shown(path.slice(0, depth).join('.'))} is neither an object nor an array`)
-  }
-  const fields = (container ?? {}) as JsonObject
-  return { ...fields, [name]: inside(Object.hasOwn(fields, name) ? fields[name] : undefined) }
-}
-
-function refuseName(name: string): void {
-  if (dangerousNames.has(name)) throw invalid(`the name "${name}" is not allowed`)
-}
-
-const isMissing = (container: unknown) => container === undefined || container === null
-
-function arrayIndex(name: string, length: number, path: readonly string[]): number {
-  const index = /^(?:0|[1-9][0-9]*)$/.test(name) ? Number(name) : -1
-  if (index >= 0 && index <= length) return index
-  const field = shown(path.slice(0, -1).join('.'))
-  throw invalid(`${field} is an array of ${length}, so its index is 0 to ${length}, not ${shown(name)}`)
-}
-
-/** Position of the first unescaped "=". */
-function pathEnd(text: string): number {
-  for (let at = 0; at < text.length; at++) {
-    if (text[at] === '\\') at++
-    else if (text[at] === '=') return at
-  }
-  return -1
-}
-
-function splitPath(text: string): string[] {
-  const names: string[] = []
-  let name = ''
-  for (let at = 0; at < text.length; at++) {
-    if (text[at] === '.') {
-      names.push(name)
-      name = ''
-    } else if (text[at] === '[' || text[at] === ']') throw brackets(text)
-    else name += text[at] === '\\' ? (text[++at] ?? '\\') : text[at]
-  }
-  names.push(name)
-  if (names.includes('')) throw invalid(`${shown(text)} has an empty name in its path`)
-  if (names.length > maxNames)
-    throw invalid(`the path has ${names.length} names, at most ${maxNames} are allowed`)
-  names.forEach(refuseName)
-  return names
-}
-
-/** Other programs write indices in brackets; here that would create a field of that name. */
-function brackets(text: string): UsageError {
-  const dotted = text
-    .replaceAll('[]', '[0]')
-    .replaceAll(/\[["']?([^\]"']*)["']?\]/g, '.$1')
-    .replaceAll(/[[\]"']|^\./g, '')
-  return invalid(
-    `${shown(text)} has brackets in its path`,
-    `Write --set '${dotted}=…': a number is an index. \\[ and \\] stand for brackets in a name.`,
-  )
-}
-
-/** A hint with the word as quoted JSON; undefined for anything but a simple word. */
-function quoted(text: string, end: number): string | undefined {
-  const word = text.slice(end + 1)
-  return /^[\w .:/-]{1,40}$/.test(word)
-    ? `Text needs quotes: --set '${text.slice(0, end)}="${word}"'`
-    : undefined
-}
-
-function shown(text: string): string {
-  return JSON.stringify(text.length > 40 ? `${text.slice(0, 37)}…` : text)
-}
-
-function invalid(clause: string, hint?: string): UsageError {
-  return new UsageError(`--set: ${clause}.`, {
-    code: 'invalid_request',
-    ...(hint === undefined ? {} : { hint }),
   })
 }

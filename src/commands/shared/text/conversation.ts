@@ -1,15 +1,11 @@
-import { Option } from 'commander'
 import { rescueFolder, stateFolder } from '../../../config/paths.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
 import { shownPath } from '../../../files/file-error.ts'
-import type { Attachment } from '../../../operations/attachments.ts'
 import type { PreparedRequest, Session } from '../../../operations/conversation/conversation-session.ts'
 import type { Conversation, Style } from '../../../operations/conversation/conversation.ts'
-import { createGate } from '../../../output/gate.ts'
 import { isDryRun, type CommonOptions } from '../options/common-options.ts'
-import type { ConflictingFlags } from '../request/contract-flags.ts'
 import type { Draft } from '../request/build-request.ts'
 
 /** The options that continue a conversation. */
@@ -19,32 +15,9 @@ export interface ConversationOptions extends CommonOptions {
   conversationFile?: string
 }
 
-export function continueOption(): Option {
-  return new Option(
-    '-c, --continue [id]',
-    'continue the last exchange of this terminal, else of this folder; or any of the log',
-  )
-}
-
-export function conversationFileOption(): Option {
-  return new Option(
-    '--conversation-file <file>',
-    'keep the conversation in a file, to edit, copy and continue',
-  )
-}
-
-/** What says itself what was said before. @param own flags of one of the commands */
-export function conversationConflicts(...own: readonly string[]): readonly ConflictingFlags[] {
-  return ['--history', ...own].flatMap((flag) => [
-    ['--continue', flag] as const,
-    ['--conversation-file', flag] as const,
-  ])
-}
-
 /**
  * Opens the conversation that a call continues, and prepares its request.
  * @param session the conversation, where no flag names it
- * @returns undefined for a call that stands alone
  * @throws UsageError when there is nothing to continue, or the file is not a conversation; FileError
  */
 export async function continueConversation(
@@ -53,8 +26,6 @@ export async function continueConversation(
   session?: Session,
 ): Promise<PreparedRequest | undefined> {
   const { context, options } = call
-  if (session === undefined && options.continue === undefined && options.conversationFile === undefined)
-    return undefined
   // What the settings would say of the gateway and the log is not known; the call fails anyway.
   if (settings === undefined) return undefined
   const { prepareRequest } = await import('../../../operations/conversation/conversation-session.ts')
@@ -129,22 +100,4 @@ function nothing(reason: string): UsageError {
     phase: 'input',
     hint: '-c ID continues any call that modelgate log lists; --conversation-file talk.yaml keeps a conversation of its own.',
   })
-}
-
-/** Says something about the request on standard error, unless that is to be quiet. */
-export function say(context: Context, isQuiet: boolean, line: string): void {
-  if (isQuiet) return
-  // It quotes what was said, which may hold a secret.
-  context.stderr.write(`${createGate(context).line(`modelgate: ${line}`, 500)}\n`)
-}
-
-/** The files of attachments, by the SHA-256 of their content. */
-export async function attachmentPaths(
-  attachments: readonly Attachment[],
-): Promise<ReadonlyMap<string, string>> {
-  const paths = new Map<string, string>()
-  for (const one of attachments) {
-    if (one.kind === 'file' && one.path !== undefined) paths.set(await one.sha256(), one.path)
-  }
-  return paths
 }

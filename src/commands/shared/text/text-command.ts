@@ -10,11 +10,15 @@ import { messageField, type Style } from '../../../operations/conversation/conve
 import { attachBytes, readAttachment, type Attachment } from '../../../operations/attachments.ts'
 import { generateText, textGatewayRequest, type TextRequest } from '../../../operations/generate-text.ts'
 import type { Draft } from '../request/build-request.ts'
-import { say } from './conversation.ts'
+import type { ConversationOptions } from './conversation.ts'
 import { loadMarkdown, type OutputOptions } from '../../../output/create-output.ts'
+import { createGate } from '../../../output/gate.ts'
 import { suggestWords, type CommonOptions } from '../options/common-options.ts'
 import { ofFlag, parseJsonFileFlag, underFlag } from '../request/request-body.ts'
 import { allInputs } from '../../../problems.ts'
+import type { ConflictingFlags } from '../request/contract-flags.ts'
+import type { PreparedRequest, Session } from '../../../operations/conversation/conversation-session.ts'
+import type { Style } from '../../../operations/conversation/conversation.ts'
 import { answerCommand, learnName, resumeCommand, waitLimits, type JobNames } from '../jobs/resume-command.ts'
 import { runOperation } from '../call/run-operation.ts'
 import { readStandardInputBytes } from '../input/standard-input.ts'
@@ -29,6 +33,45 @@ export interface TextOutputFlags {
 export interface TextOptions extends CommonOptions, TextOutputFlags {
   attach?: string[]
   schema?: string
+}
+
+export function continueOption(): Option {
+  return new Option(
+    '-c, --continue [id]',
+    'continue the last exchange of this terminal, else of this folder; or any of the log',
+  )
+}
+
+export function conversationFileOption(): Option {
+  return new Option(
+    '--conversation-file <file>',
+    'keep the conversation in a file, to edit, copy and continue',
+  )
+}
+
+/** What says itself what was said before. @param own flags of one of the commands */
+export function conversationConflicts(...own: readonly string[]): readonly ConflictingFlags[] {
+  return ['--history', ...own].flatMap((flag) => [
+    ['--continue', flag] as const,
+    ['--conversation-file', flag] as const,
+  ])
+}
+
+/**
+ * The conversation that a call continues, with its request prepared.
+ * @param session the conversation, where no flag names it
+ * @returns undefined for a call that stands alone, for which nothing of conversations is loaded
+ * @throws UsageError when there is nothing to continue, or the file is not a conversation; FileError
+ */
+export async function continued(
+  draft: Draft<ConversationOptions>,
+  style: Style,
+  session?: Session,
+): Promise<PreparedRequest | undefined> {
+  const { options } = draft.call
+  const isNamed = options.continue !== undefined || options.conversationFile !== undefined
+  if (session === undefined && !isNamed) return undefined
+  return await (await import('./conversation.ts')).continueConversation(draft, style, session)
 }
 
 /** Reads `--schema`. @throws UsageError, FileError naming the flag */
@@ -67,6 +110,17 @@ export async function applyHistory(
   throw new UsageError(`--history has a system message and ${system} gives another: use only one of them.`)
 }
 
+/** The files of attachments, by the SHA-256 of their content. */
+export async function attachmentPaths(
+  attachments: readonly Attachment[],
+): Promise<ReadonlyMap<string, string>> {
+  const paths = new Map<string, string>()
+  for (const one of attachments) {
+    if (one.kind === 'file' && one.path !== undefined) paths.set(await one.sha256(), one.path)
+  }
+  return paths
+}
+
 async function attachment(context: Context, location: string): Promise<Attachment> {
   if (location === '-') {
     const content = await readStandardInputBytes(context, '-a -')
@@ -86,14 +140,17 @@ export async function sendText(
   request: TextRequest,
 ): Promise<void> {
   const { command, model, body, streamed, warnings, talk } = request
-  if (talk?.announcement !== undefined) say(context, settings.quiet.value, talk.announcement)
+  if (talk?.announcement !== undefined && !settings.quiet.value) {
+    // It quotes what was said, which may hold a secret.
+    context.stderr.write(`${createGate(context).line(`modelgate: ${talk.announcement}`, 500)}\n`)
+  }
   const isBackground = body['background'] === true
   const names: JobNames = new Map()
   const plan = {
     folder: settings.outputDir.value ?? '.',
     keepsResponse: options.json === true || options.jsonl === true,
     strict: options.strict === true,
-    resume: resumeCommand(context, options, names, true),
+    resume: (id: string, after?: number) => resumeCommand(context, options, names, true)(id, after),
   }
   await runOperation(context, options, settings, {
     streamed,
@@ -109,7 +166,7 @@ export async function sendText(
     output: async () => ({
       ...(await textOutput(context, options, settings, await openOutputFile(context, options))),
       resume: plan.resume,
-      answer: answerCommand(context, options),
+      answer: (document) => answerCommand(context, options, document),
     }),
     rescue: `${command}.txt`,
     async operation(call, gate) {
