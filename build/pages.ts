@@ -9,7 +9,7 @@ const context = {} as Context
 /** The page of `modelgate --help`, as the program makes it without a build. */
 export async function helpPage(version: string): Promise<HelpPage> {
   const program = await programOf(version)
-  const { commandPage } = await import('../src/commands/shared/help/help-layout.ts')
+  const { commandPage } = await import('../src/commands/shared/help/command-help.ts')
   return commandPage(program, program.createHelp())
 }
 

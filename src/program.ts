@@ -5,7 +5,8 @@ import {
   refuseMisplaced,
   rememberCommandLine,
 } from './commands/shared/options/common-options.ts'
-import { addExamples, helpLayout } from './commands/shared/help/help-layout.ts'
+import { helpLayout } from './commands/shared/help/command-help.ts'
+import { addExamples } from './commands/shared/help/help-layout.ts'
 import { hasHelpColours, writeHelp } from './output/help-page.ts'
 import { commandEntries, type CommandEntry } from './command-entries.ts'
 

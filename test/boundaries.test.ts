@@ -87,7 +87,6 @@ test('only these write to a standard stream themselves: media, the gate, and wor
     'commands/help.ts',
     'commands/jobs.ts',
     'commands/log.ts',
-    'commands/models.ts',
     'commands/sandbox.ts',
     'commands/schema.ts',
     'commands/shared/call/dry-run.ts',

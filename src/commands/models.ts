@@ -74,13 +74,12 @@ async function showKnown(
     quiet: settings.quiet.value,
     events: models.map((model) => ({ type: 'model-list', model })),
   })
-  if (id === undefined) noteLimits(context, options, settings, document)
 }
 
 /** Those of the gateway, or those that are known where it has no list. */
 async function showListed(context: Context, options: ModelsOptions, settings: Settings): Promise<void> {
   const configured = settings.families.value
-  const document = await runOperation(context, options, settings, {
+  await runOperation(context, options, settings, {
     describeRequest: (gateway) => ({ request: modelListRequest(gateway) }),
     output: () => ({
       result: 'job',
@@ -95,22 +94,10 @@ async function showListed(context: Context, options: ModelsOptions, settings: Se
       return { kind: 'ended', document: known }
     },
   })
-  if (document !== undefined) noteLimits(context, options, settings, document)
 }
 
 /** The table, or everything about one model. */
 function text(id: string | undefined, models: ModelsDocument['models'], columns: Columns): string {
   if (id === undefined) return modelTable(models, columns)
   return models.map((model) => modelReport(model, columns)).join('')
-}
-
-/** Says below a table how to see what it leaves out. */
-function noteLimits(
-  { stdout, stderr }: Context,
-  { json, jsonl, raw }: ModelsOptions,
-  { quiet }: Settings,
-  { models }: ModelsDocument,
-): void {
-  if (json || jsonl || raw || quiet.value || models.length === 0 || !stdout.isTerminal) return
-  stderr.write('All limits of one: modelgate models ID\n')
 }

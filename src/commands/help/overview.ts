@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { groupCommands } from '../shared/help/help-layout.ts'
+import { groupCommands } from '../shared/help/command-help.ts'
 import { wrap } from '../../output/line-breaks.ts'
 import { formatRows, headingLine } from '../../output/help-page.ts'
 

@@ -1,131 +1,7 @@
-import type { Command, HelpConfiguration, Help, Option } from 'commander'
-import { formatPage, type Example, type HelpPage, type HelpRow } from '../../../output/help-page.ts'
-import { isHarmless, isShared } from '../options/common-options.ts'
+import type { Command } from 'commander'
+import type { Example } from '../../../output/help-page.ts'
 
 export type { Example }
-
-/** How many examples are shown without `--all`. */
-const shownExamples = 3
-
-/** Every `--help`. Commander takes the colours out where there are none. */
-export const helpLayout: HelpConfiguration = {
-  // Allowed values are listed in the description where that helps.
-  optionDescription: ({ description }) => description,
-  // By itself, commander lists its own `help` among the commands of a group.
-  visibleCommands: (command) => [...command.commands],
-  formatHelp(command: Command, help: Help): string {
-    refuseUnknownCommand(command)
-    return formatPage(commandPage(command, help), help.helpWidth ?? 80)
-  },
-}
-
-/** Beside `--help`: all examples, and all options. */
-export const allFlag = '--all'
-
-/**
- * The help of a command: usage, what it does, examples, arguments, commands, then the options in their groups. Of the
- * program's options it has the most usual ones; `--all` brings the rest, after the command's own within each group.
- */
-export function commandPage(command: Command, help: Help): HelpPage {
-  // A command may have an option of that name.
-  const showsAll = command.args.includes(allFlag) || command.getOptionValue('all') === true
-  const rows = <Item>(items: readonly Item[], term: (item: Item) => string, about: (item: Item) => string) =>
-    items.map((item): HelpRow => [term.call(help, item), about.call(help, item)])
-  const isGroup = command.parent !== null && command.commands.length > 0 && command.options.length === 0
-  const { shown, hidden } = isGroup ? noOptions : optionsOf(command, help, showsAll)
-  const blocks: [heading: string, rows: HelpRow[]][] = [
-    ['Arguments:', rows(help.visibleArguments(command), help.argumentTerm, help.argumentDescription)],
-    ...commandBlocks(command, help),
-    ...[...groups(command, shown)].map(([heading, options]): [string, HelpRow[]] => [
-      heading,
-      rows(options, help.optionTerm, help.optionDescription),
-    ]),
-  ]
-  const examples = examplesOf(command)
-  const path = pathOf(command)
-  return {
-    usage: help.commandUsage(command),
-    about: help.commandDescription(command),
-    examples: showsAll ? examples : examples.slice(0, shownExamples),
-    blocks: blocks.filter(([, all]) => all.length > 0),
-    more: [
-      ...(isGroup ? [`Options of each: ${path} COMMAND --help`] : []),
-      ...(hidden ? [`All options: ${path} --help ${allFlag}`] : []),
-    ],
-  }
-}
-
-/** @throws CommanderError where the parser would help with the program instead: `vidoe --help` */
-function refuseUnknownCommand(command: Command): void {
-  const [word] = command.args
-  const takesWords = command.registeredArguments.length > 0 || command.commands.length === 0
-  if (takesWords || word === undefined || word.startsWith('-')) return
-  if (word === 'help' || command.commands.some((child) => child.name() === word)) return
-  command.error(`error: unknown command '${word}'`, { code: 'commander.unknownCommand' })
-}
-
-const firstByCommand = new WeakMap<Command, readonly string[]>()
-
-/**
- * Names the options of a command that its help shows, in the order of use; `--all` shows the others behind them.
- * @param names without dashes in front, with a space between them
- */
-export function showFirst(command: Command, names: string): void {
-  firstByCommand.set(command, names.split(' '))
-}
-
-const noOptions = { shown: [], hidden: false } as const
-
-/** With fewer of the shared options than that, all are shown, but for those that are harmless everywhere. */
-const few = 16
-
-/** The options that a help shows, and whether others are hidden. */
-function optionsOf(command: Command, help: Help, showsAll: boolean) {
-  const [common, own] = split(help.visibleOptions(command), isShared)
-  const first = firstByCommand.get(command)
-  const placeOf = ({ long }: Option) => first?.indexOf(long?.slice(2) ?? '') ?? 0
-  const isUsual = (option: Option) => {
-    if (!isShared(option)) return isFew || isLast(option) || placeOf(option) !== -1
-    return headingOf(option) === usualHeading || (isFew && !isHarmless(option))
-  }
-  const isFew = common.length < few
-  const [later, sooner] = split(own, (option) => placeOf(option) === -1)
-  const ordered = [...common, ...sooner.toSorted((one, other) => placeOf(one) - placeOf(other)), ...later]
-  const shown = ordered.filter((option) => showsAll || isUsual(option))
-  return { shown, hidden: shown.length < ordered.length }
-}
-
-function split<Item>(items: readonly Item[], isFirst: (item: Item) => boolean): [Item[], Item[]] {
-  return [items.filter(isFirst), items.filter((item) => !isFirst(item))]
-}
-
-/** The words that call a command. */
-export function pathOf(command: Command): string {
-  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
-}
-
-/** By name alone: the arguments of a command are not known before it is loaded. */
-function commandBlocks(command: Command, help: Help): [heading: string, rows: HelpRow[]][] {
-  const commands = help.visibleCommands(command)
-  const rows = (some: readonly Command[]) => some.map((child): HelpRow => [child.name(), child.description()])
-  if (command.parent !== null) return [['Commands:', rows(commands)]]
-  return groupCommands(commands).map((group) => [`${group.heading}:`, rows(group.commands)])
-}
-
-/** The options grouped by heading; those without one come first, including the program's. */
-function groups(command: Command, shown: readonly Option[]): Map<string, Option[]> {
-  const [last, all] = [shown.filter(isLast), shown.filter((option) => !isLast(option))]
-  const own = command.options.flatMap((option) => (isShared(option) ? [] : headingOf(option)))
-  const headings = [usualHeading, ...own, ...all.map(headingOf)]
-  return new Map(
-    headings.map((heading) => [heading, [...all, ...last].filter((option) => headingOf(option) === heading)]),
-  )
-}
-
-const isLast = ({ long }: Option) => long === '--version' || long === '--help'
-
-const usualHeading = 'Options:'
-const headingOf = ({ helpGroupHeading }: Option) => helpGroupHeading ?? usualHeading
 
 const examplesByCommand = new WeakMap<Command, readonly Example[]>()
 
@@ -139,29 +15,17 @@ export function examplesOf(command: Command): readonly Example[] {
   return examplesByCommand.get(command) ?? []
 }
 
-/** A part of the list of commands, in the order of the help. */
-interface CommandGroup {
-  readonly heading: string
-  readonly names: readonly string[]
+const firstByCommand = new WeakMap<Command, readonly string[]>()
+
+/**
+ * Names the options of a command that its help shows, in the order of use; `--all` shows the others behind them.
+ * @param names without dashes in front, with a space between them
+ */
+export function showFirst(command: Command, names: string): void {
+  firstByCommand.set(command, names.split(' '))
 }
 
-/** What people look for, and the commands for it. */
-const table: readonly CommandGroup[] = [
-  { heading: 'Make text', names: ['respond', 'generate', 'chat'] },
-  { heading: 'Make images and videos', names: ['image', 'video', 'run'] },
-  { heading: 'Look up', names: ['wait', 'jobs', 'cancel', 'models', 'log', 'usage', 'inspect'] },
-  { heading: 'Set up', names: ['init', 'auth', 'config', 'doctor', 'sandbox'] },
-  { heading: 'Reference', names: ['help', 'schema', 'completion'] },
-]
-
-/** The commands of the program by what they are for; those that the table does not name come last. */
-export function groupCommands(
-  commands: readonly Command[],
-): readonly { readonly heading: string; readonly commands: readonly Command[] }[] {
-  const named = table.map(({ heading, names }) => ({
-    heading,
-    commands: names.flatMap((name) => commands.find((command) => command.name() === name) ?? []),
-  }))
-  const others = commands.filter((command) => !table.some(({ names }) => names.includes(command.name())))
-  return [...named, { heading: 'Other', commands: others }].filter((group) => group.commands.length > 0)
+/** The options that `showFirst` names; undefined where all are shown. */
+export function shownFirst(command: Command): readonly string[] | undefined {
+  return firstByCommand.get(command)
 }

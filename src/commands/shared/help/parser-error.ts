@@ -2,7 +2,7 @@ import type { Command, CommanderError } from 'commander'
 import { UsageError } from '../../../errors.ts'
 import { nextCommand } from '../../../files/next-command.ts'
 import { nearestName } from '../../../nearest-name.ts'
-import { pathOf } from './help-layout.ts'
+import { pathOf } from './command-help.ts'
 
 /** Words that other programs understand, and what they are here. */
 const usualWords: Readonly<Record<string, string>> = {

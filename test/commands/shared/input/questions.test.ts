@@ -1,14 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
-import {
-  askChoice,
-  askLine,
-  askSearch,
-  askSecret,
-  askText,
-  askYesNo,
-  canAsk,
-} from '../../../../src/commands/shared/input/questions.ts'
+import { askSecret, askText, askYesNo, canAsk } from '../../../../src/commands/shared/input/questions.ts'
 import { memorySink } from '../../../support/memory-sink.ts'
 import { pipedInput } from '../../../support/piped-input.ts'
 import { questionTerminal } from '../../../support/question-terminal.ts'
@@ -36,77 +28,21 @@ function terminal() {
   return { ...rest, context: testContext(overrides) }
 }
 
-const choices = ['one', 'two', 'three'].map((value) => ({ value, name: value }))
-
 type Ask = (context: TestContext) => Promise<unknown>
-type Steps = readonly (readonly [shown: string, keys: string])[]
-const line: Ask = (context) => askLine(context, 'Model?', {})
-const words: Ask = (context) => askText(context, 'Prompt?')
 
-/** What is asked, what is typed once a text is shown, and the answer. */
-test.each<[what: string, ask: Ask, steps: Steps, answer: unknown]>([
-  ['Enter leaves a question open', line, [['Model?', '\r']], ''],
-  [
-    'Enter takes the present answer',
-    (context) => askLine(context, 'Model?', { present: 'some-model' }),
-    [['(some-model)', '\r']],
-    'some-model',
-  ],
-  [
-    'a refused answer is corrected where it stands',
-    (context) =>
-      askLine(context, 'Port?', {
-        check: async (value) => (value === '8080' ? undefined : 'Nothing answers there.'),
-      }),
-    [
-      ['Port?', '808\r'],
-      ['Nothing answers there.', '0\r'],
-    ],
-    '8080',
-  ],
-  [
-    'a text is asked for until there is one',
-    words,
-    [
-      ['Prompt?', '\r'],
-      ['must provide a value', 'hello\r'],
-    ],
-    'hello',
-  ],
-  ['Ctrl-D is no text', words, [['Prompt?', '\x04']], ''],
-  ['yes', (context) => askYesNo(context, 'Go on?', false), [['Go on?', 'y\r']], true],
-  ['no', (context) => askYesNo(context, 'Go on?', true), [['Go on?', 'n\r']], false],
-  [
-    'one of a few',
-    (context) => askChoice(context, 'Which?', choices, 'two'),
-    [['three', '\x1b[B\r']],
-    'three',
-  ],
-  [
-    'one of many, by a part of it',
-    (context) => askSearch(context, 'Which?', (typed) => choices.filter(({ name }) => name.includes(typed))),
-    [
-      ['three', 'hr'],
-      ['Which? hr', '\r'],
-    ],
-    'three',
-  ],
-])('%s', async (_, ask, steps, expected) => {
+test('a text is asked for until there is one', async () => {
   const { context, until, press } = terminal()
-  const stream = context.stdin.stream!
-  const listeners = () => ['pause', 'end', 'close'].map((name) => stream.listenerCount(name))
-  const before = listeners()
-  const answer = ask(context)
-  for (const [shown, keys] of steps) {
-    await until(shown)
-    press(keys)
-  }
-  expect([await answer, context.stdout.text, listeners()]).toEqual([expected, '', before])
+  const answer = askText(context, 'Prompt?')
+  await until('Prompt?')
+  press('\r')
+  await until('must provide a value')
+  press('hello\r')
+  expect([await answer, context.stdout.text]).toEqual(['hello', ''])
 })
 
 test('a terminal that has gone is no answer', async () => {
   const { context, until, hangUp } = terminal()
-  const answer = words(context)
+  const answer = askText(context, 'Prompt?')
   await until('Prompt?')
   hangUp()
   expect(await answer).toBe('')
