@@ -47,7 +47,7 @@ export async function runChat(
   const settings = await readSettings(context, options)
   if (!options.sandbox) configuredBaseUrl(settings)
   claimStandardInput(context, 'chat')
-  const session = await openSession(context, options, settings, wanted ?? 'respond')
+  const session = await openSession(context, options, settings, wanted ?? 'respond', wanted)
   const style = wanted ?? session.conversation.style
   if (system !== undefined) {
     const instructions = await parseTextFlag(context, '--system', system)

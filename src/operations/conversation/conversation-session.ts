@@ -172,7 +172,7 @@ export function announce(conversation: Conversation): string | undefined {
 }
 
 /** `"Name three rivers", 2 turns, model some-model` */
-function titleOf({ messages, model, lacksBeginning }: Conversation): string {
+export function titleOf({ messages, model, lacksBeginning }: Conversation): string {
   const texts = messages.filter(isCallers).map((message) => textOf(message).replaceAll(/\s+/g, ' ').trim())
   const line = texts.find((text) => text !== '') ?? ''
   const isLong = line.length > shownCharacters

@@ -57,6 +57,22 @@ export function lastExchange(
   return { kind: isUnrecorded ? 'not-recorded' : 'none' }
 }
 
+/**
+ * The newest exchanges that are on record, from any terminal and folder.
+ * @param style undefined for either
+ */
+export function* pastExchanges(
+  calls: Iterable<FoundCall>,
+  find: FindCalls,
+  style: Style | undefined,
+): Generator<{ readonly facts: CallFacts; readonly conversation: Conversation }, void, undefined> {
+  for (const call of calls) {
+    const conversation = textCommands.has(call.facts.command) ? exchangeOf(call, find) : undefined
+    if (conversation === undefined || (style !== undefined && conversation.style !== style)) continue
+    yield { facts: call.facts, conversation }
+  }
+}
+
 /** The exchange of a call, with all before it; undefined where it got no answer, or its words were not kept. */
 export function exchangeOf({ facts, words }: FoundCall, find: FindCalls): Conversation | undefined {
   const call = { ...facts, ...words() }

@@ -2,7 +2,8 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { conversationMachine } from '../../support/conversation-machine.ts'
-import { writeFiles } from '../../support/temporary-folder.ts'
+import { questionTerminal } from '../../support/question-terminal.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 
 const recall = 'And now? sandbox:recall'
 
@@ -27,6 +28,25 @@ describe.each(['generate', 'respond'] as const)('%s', (command) => {
     expect(two.out).toContain('“I am two”.')
     const none = await run([command, '-c', recall], { terminalId: undefined })
     expect(none.out).toContain('“I am two”, then “And now?”.')
+  })
+
+  test('where nothing was said, a person chooses from what was said elsewhere, in the same style', async () => {
+    const { run, folder } = await conversationMachine()
+    await run([command, 'I am of the old folder'])
+    await run([command, 'I am the newest'])
+    await run([command === 'generate' ? 'respond' : 'generate', 'I am of the other style'])
+    const { overrides, until, press, shown } = questionTerminal()
+    const elsewhere = { cwd: temporaryFolder(), terminalId: 'new' }
+    const call = run([command, '-c', recall], { ...elsewhere, ...overrides })
+    await until('Nothing was said in this terminal or folder.')
+    await until('"I am of the old folder", 1 turn')
+    expect(shown()).not.toContain('I am of the other style')
+    // The folder of what is marked.
+    expect(shown()).toContain(folder)
+    press('\u001b[B\r')
+    expect((await call).out).toContain('“I am of the old folder”')
+    const asked = await run([command, '-c', recall], { cwd: temporaryFolder(), terminalId: 'another' })
+    expect([asked.code, asked.err]).toEqual([2, expect.stringContaining('Nothing to continue')])
   })
 
   test('instructions, tools and the model are carried along, and flags change them', async () => {

@@ -2,9 +2,12 @@ import { rescueFolder, stateFolder } from '../../../config/paths.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
+import type { CallFacts } from '../../../files/calls/call-record.ts'
 import { shownPath } from '../../../files/file-error.ts'
 import type { PreparedRequest, Session } from '../../../operations/conversation/conversation-session.ts'
 import type { Conversation, Style } from '../../../operations/conversation/conversation.ts'
+import { roundedDuration } from '../../../quantities.ts'
+import { askChoice, canAsk } from '../input/questions.ts'
 import { isDryRun, type CommonOptions } from '../options/common-options.ts'
 import type { Draft } from '../request/build-request.ts'
 
@@ -33,16 +36,21 @@ export async function continueConversation(
   return await prepareRequest(context, opened, style, body)
 }
 
-/** @throws as `continueConversation` does */
+/**
+ * @param offered the style of what the user may choose from where nothing can be continued; undefined for either
+ * @throws as `continueConversation` does
+ */
 export async function openSession(
   context: Context,
   options: ConversationOptions,
   settings: Settings,
   style: Style,
+  offered: Style | undefined = style,
 ): Promise<Session> {
   const { conversationFile: path } = options
   const gateway = options.sandbox ? 'sandbox' : settings.baseUrl.value?.origin
-  const last = options.continue === undefined ? undefined : await continueCall(context, options, settings)
+  const last =
+    options.continue === undefined ? undefined : await continueCall(context, options, settings, offered)
   if (path === undefined) return { conversation: last ?? { style, settings: {}, messages: [] }, gateway }
   // `--continue` alone reads the log, which loads nothing for files.
   const { openConversationFile } = await import('../../../operations/conversation/conversation-file.ts')
@@ -65,12 +73,13 @@ export async function openSession(
 /** @throws UsageError `nothing_to_continue` */
 async function continueCall(
   context: Context,
-  { continue: id = '' }: ConversationOptions,
+  { continue: id = '', noInput }: ConversationOptions,
   { history }: Settings,
+  style: Style | undefined,
 ): Promise<Conversation> {
   const folder = stateFolder(context)
   if (folder === undefined) throw nothing('there is no home directory, so no calls are recorded')
-  const [{ exchangeOf, lastExchange }, { openCalls }] = await Promise.all([
+  const [{ exchangeOf, lastExchange, pastExchanges }, { openCalls }] = await Promise.all([
     import('../../../operations/conversation/from-log.ts'),
     import('../../../files/calls/read-calls.ts'),
   ])
@@ -84,6 +93,8 @@ async function continueCall(
   }
   const last = lastExchange(find, context)
   if (last.kind === 'found') return last.conversation
+  const past = canAsk(context, noInput) ? [...pastExchanges(calls.calls(), find, style).take(maxOffered)] : []
+  if (past.length > 0) return await askWhich(context, past)
   if (history.value === 'full') {
     throw nothing(
       last.kind === 'none'
@@ -92,6 +103,25 @@ async function continueCall(
     )
   }
   throw nothing(`the texts of calls are not recorded (history: ${history.value}, ${history.source})`)
+}
+
+/** How many exchanges are offered. */
+const maxOffered = 8
+
+async function askWhich(
+  context: Context,
+  past: readonly { readonly facts: CallFacts; readonly conversation: Conversation }[],
+): Promise<Conversation> {
+  const { titleOf } = await import('../../../operations/conversation/conversation-session.ts')
+  const choices = past.map(({ facts, conversation }) => {
+    const age = roundedDuration((context.clock.now() - Date.parse(facts.time)) / 1000)
+    return { value: conversation, name: `${titleOf(conversation)}, ${age} ago`, description: facts.cwd }
+  })
+  return await askChoice(
+    context,
+    'Nothing was said in this terminal or folder. Which one to continue?',
+    choices,
+  )
 }
 
 function nothing(reason: string): UsageError {

@@ -18,7 +18,6 @@ import { ofFlag, parseJsonFileFlag, underFlag } from '../request/request-body.ts
 import { allInputs } from '../../../problems.ts'
 import type { ConflictingFlags } from '../request/contract-flags.ts'
 import type { PreparedRequest, Session } from '../../../operations/conversation/conversation-session.ts'
-import type { Style } from '../../../operations/conversation/conversation.ts'
 import { answerCommand, learnName, resumeCommand, waitLimits, type JobNames } from '../jobs/resume-command.ts'
 import { runOperation } from '../call/run-operation.ts'
 import { readStandardInputBytes } from '../input/standard-input.ts'
