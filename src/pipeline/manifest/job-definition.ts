@@ -149,9 +149,8 @@ function readFields(
 ): Map<string, WrittenField> {
   const fields = fieldsOf(command)
   const found = new Map<string, WrittenField>()
-  const isEmpty = node.kind === 'scalar' && node.value === null
-  if (node.kind !== 'mapping') {
-    if (!isEmpty) mistakes.report(node.at, `${command} must be a mapping of its fields.`)
+  if (node.value !== null && node.kind !== 'mapping') {
+    mistakes.report(node.at, `${command} must be a mapping of its fields.`)
     return found
   }
   for (const { name, at, node: value } of node.entries) {
@@ -170,7 +169,8 @@ function problemOfName(command: CreatingCommand, name: string): string {
   return unknownName(name, [...fieldsOf(command).keys()], command)
 }
 
-function entriesOf(node: YamlNode, name: string): readonly YamlEntry[] {
+/** The members of a mapping in another one; none where it is something else. */
+export function entriesOf(node: YamlNode, name: string): readonly YamlEntry[] {
   const part = memberOf(node, name)?.node
   return part?.kind === 'mapping' ? part.entries : []
 }

@@ -12,64 +12,54 @@ import { referencesOf, type Asserts, type FieldValue, type Instance } from './ma
 import { bodyOf, outputCount } from './request-body.ts'
 import {
   checkWords,
-  isTemplated,
   readSchema,
   resolveField,
   resolveString,
   type Place,
   type Reading,
 } from './resolve-field.ts'
-import type { JobRows, Row } from './rows.ts'
+import type { JobWithRows } from './rows.ts'
 import type { Scope } from './substitute.ts'
 import { memberOf, nodeAt, type YamlNode } from './yaml-nodes.ts'
 
 /** Rows that are read at the same time: most of it is waiting for files. */
 const batch = 64
 
-/** What does not depend on the row, by name: it is read, and its mistakes are reported, once. */
-type Constants = Map<string, Promise<unknown>>
-
 /** The instances of a job, one a row; those with mistakes are left out. While its rows are not known, one stands for all. */
-export async function readInstances(
-  reading: Reading,
-  job: JobDefinition,
-  rows: JobRows,
-): Promise<Instance[]> {
-  const constants: Constants = new Map()
-  if (rows !== null && 'problem' in rows) {
-    const scope: Scope = { columns: 'waiting', ...reading.variables }
-    const place: Place = { ...reading, job, scope, instance: undefined }
-    const instance = await readInstance(place, constants)
-    return instance === undefined ? [] : [{ ...instance, output: '', waiting: rows }]
+export async function readInstances(reading: Reading, job: JobWithRows): Promise<Instance[]> {
+  const { definition, rows, fanOut, problem } = job
+  const read = (columns: Scope['columns'], instance?: string) =>
+    readInstance({ ...reading, job: definition, scope: { columns, ...reading.variables }, instance })
+  const found: (Instance | undefined)[] = []
+  if (rows === null) found.push(await read(null))
+  else if (rows === 'waiting') {
+    const one = await read('waiting')
+    found.push(one && { ...one, output: '', waiting: { most: fanOut!.most, problem } })
+  } else {
+    const all = [...rows]
+    for (let start = 0; start < all.length; start += batch) {
+      const some = all.slice(start, start + batch)
+      found.push(
+        ...(await Promise.all(some.map(([id, columns]) => read(columns, `${definition.name}[${id}]`)))),
+      )
+    }
   }
-  const readRow = (row: Row | null) => {
-    const instance = row === null ? undefined : `${job.name}[${row.id}]`
-    const scope: Scope = { columns: row?.columns ?? null, ...reading.variables }
-    return readInstance({ ...reading, job, scope, instance }, constants)
-  }
-  const found: Instance[] = []
-  const all = rows ?? [null]
-  for (let start = 0; start < all.length; start += batch) {
-    const read = await Promise.all(all.slice(start, start + batch).map(readRow))
-    found.push(...read.filter((instance) => instance !== undefined))
-  }
-  return found
+  const source = fanOut === null ? [] : [fanOut.source]
+  return found.flatMap((one) => (one ? { ...one, references: [...source, ...one.references] } : []))
 }
 
-async function readInstance(place: Place, constants: Constants): Promise<Instance | undefined> {
+async function readInstance(place: Place): Promise<Instance | undefined> {
   const { job, files, mistakes } = place
   const fields: Record<string, FieldValue> = {}
-  const isWaiting = place.scope.columns === 'waiting'
   let open = 0
   for (const [name, written] of job.fields) {
-    // A mistake in a default is one of the jobs that have it.
-    const own = written.isDefault ? { ...place, instance: place.instance ?? job.name } : place
-    if (isWaiting && isTemplated(written.node)) {
+    const own = placeOf(place, written.node, written.isDefault)
+    if (place.scope.columns === 'waiting' && written.node.isTemplated) {
       open++
       checkWords(own, name, written.node)
       continue
     }
-    const value = await oncePerJob(own, constants, name, written.node, (one) => resolveField(one, written))
+    const value = await resolveField(own, written)
     if (value !== undefined) fields[name] = value
   }
   const isRead = Object.keys(fields).length + open === job.fields.size
@@ -88,7 +78,7 @@ async function readInstance(place: Place, constants: Constants): Promise<Instanc
     output: output ?? '',
     count: 1,
     alt: readOwn(place, 'alt') ?? null,
-    asserts: await readAsserts(place, constants),
+    asserts: await readAsserts(place),
     ...job.settings,
   }
   for (const problem of isWhole ? await files.sourceProblems(instance) : []) {
@@ -99,18 +89,10 @@ async function readInstance(place: Place, constants: Constants): Promise<Instanc
   return isRead && output !== undefined ? { ...instance, count } : undefined
 }
 
-/** Reads what depends on the row for this row, and everything else for the first one. */
-function oncePerJob<Value>(
-  place: Place,
-  constants: Constants,
-  name: string,
-  node: YamlNode,
-  read: (place: Place) => Promise<Value>,
-): Promise<Value> {
-  if (isTemplated(node)) return read(place)
-  const found = constants.get(name) ?? read({ ...place, instance: undefined })
-  constants.set(name, found)
-  return found as Promise<Value>
+/** Where a mistake in a value belongs: to its row if it depends on that; in a default to one of the jobs that have it. */
+function placeOf(place: Place, node: YamlNode, isDefault = false): Place {
+  if (!node.isTemplated) return { ...place, instance: undefined }
+  return isDefault ? { ...place, instance: place.instance ?? place.job.name } : place
 }
 
 function readOwn(place: Place, name: string, escape?: (value: string) => string): string | undefined {
@@ -119,21 +101,20 @@ function readOwn(place: Place, name: string, escape?: (value: string) => string)
   return entry && resolveString(place, name, entry.node, escape)
 }
 
-async function readAsserts(place: Place, constants: Constants): Promise<Asserts> {
+async function readAsserts(place: Place): Promise<Asserts> {
   const node = memberOf(place.job.node, 'assert')?.node
   const found: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(objectOf(place.job.own['assert']))) {
     const inner = nodeAt(node!, [name])
-    // No field is named so.
-    const read = await oncePerJob(place, constants, `assert:${name}`, inner, async (one) => {
-      if (name === 'schema') return readSchema(one, name, inner)
-      if (typeof value !== 'string') return value
-      const text = resolveString(one, name, inner)
+    const own = placeOf(place, inner)
+    if (name === 'schema') found[name] = await readSchema(own, name, inner)
+    else if (typeof value !== 'string') found[name] = value
+    else {
+      const text = resolveString(own, name, inner)
       const problem = name === 'matches' && text !== undefined ? patternProblem(text) : undefined
-      if (problem !== undefined) one.mistakes.report(inner.at, problem, one.instance)
-      return text
-    })
-    if (read !== undefined) found[name] = read
+      if (problem !== undefined) own.mistakes.report(inner.at, problem, own.instance)
+      found[name] = text
+    }
   }
   return found
 }

@@ -9,15 +9,15 @@ import { numberOf, objectOf } from '../../json.ts'
 import { keyFormIn } from '../../redact/key-forms.ts'
 import { manifestName, projectOf } from '../project.ts'
 import { createInputFiles, readText, type InputFiles } from './input-files.ts'
-import { readJobs, readShape, type JobDefinition } from './job-definition.ts'
+import { entriesOf, readJobs, readShape, type JobDefinition } from './job-definition.ts'
 import { readInstances } from './job-instances.ts'
 import { fieldsOf, defaultLanes, jobName, manifestFields, variableName } from './manifest-fields.ts'
 import type { Instance, Manifest } from './manifest.ts'
 import { Mistakes } from './mistakes.ts'
 import { checkOutputs, type TakenPath } from './output-paths.ts'
-import { orderInstances, type TargetJob } from './references.ts'
+import { orderInstances } from './references.ts'
 import { readSharedText, type Reading } from './resolve-field.ts'
-import { fanOutOf, readElements, readRows, type JobRows } from './rows.ts'
+import { readRows } from './rows.ts'
 import type { Scope } from './substitute.ts'
 import { memberOf, parseManifest, type YamlNode } from './yaml-nodes.ts'
 
@@ -112,49 +112,28 @@ async function parseSource(
   const top = readShape(mistakes, root, manifestFields, 'the manifest')
   const files = createInputFiles(context, folder, secretIn, families)
   const vars = await readVars(mistakes, root, files)
-  const variables = { ...readVariables(mistakes, root, environment), vars, usedVars: new Set<string>() }
-  const jobs = readJobs(mistakes, root)
-  const fanOuts = new Map(
-    jobs.flatMap((job) => {
-      const fanOut = fanOutOf(mistakes, job, jobs)
-      return fanOut === undefined ? [] : [[job.name, fanOut] as const]
-    }),
-  )
-  const others = jobs.filter(({ name }) => !fanOuts.has(name))
-  const rows = new Map<string, JobRows>(await readRows(others, mistakes, files, variables))
-  for (const fanOut of fanOuts.values()) rows.set(fanOut.job, readElements(mistakes, fanOut, texts))
-  const idsOf = (name: string) => {
-    const own = rows.get(name) ?? null
-    return own === null || 'problem' in own ? null : own.map(({ id }) => id)
+  const variables = {
+    variables: readVariables(mistakes, root, environment),
+    vars,
+    usedVars: new Set<string>(),
   }
-  const targets = new Map(
-    jobs.map((definition): [string, TargetJob] => {
-      const { name } = definition
-      const ids = idsOf(name)
-      const isWaiting = ids === null && fanOuts.has(name)
-      return [name, { definition, rows: isWaiting ? 'waiting' : ids && new Set(ids) }]
-    }),
-  )
-  const now = context.clock.now()
-  const count = jobs.reduce((sum, { name }) => sum + (idsOf(name)?.length ?? 1), 0)
-  if (count > manyInstances) tuneForLongWork()
-  const reading: Reading = { mistakes, files, targets, variables, families, now }
+  const definitions = new Map(readJobs(mistakes, root).map((job) => [job.name, job]))
+  const jobs = await readRows(definitions, { mistakes, files, variables }, texts)
+  const instanceIds = (name: string) => {
+    const { rows } = jobs.get(name)!
+    return rows === null || rows === 'waiting' ? [name] : Array.from(rows.keys(), (id) => `${name}[${id}]`)
+  }
+  const listed = Array.from(jobs.keys(), (name) => ({ name, instances: instanceIds(name) }))
+  if (listed.reduce((sum, job) => sum + job.instances.length, 0) > manyInstances) tuneForLongWork()
+  const reading: Reading = { mistakes, files, jobs, variables, families, now: context.clock.now() }
   const instances = new Map<string, Instance>()
-  for (const job of jobs) {
+  for (const job of jobs.values()) {
     context.signal.throwIfAborted()
-    const source = fanOuts.get(job.name)?.source
-    for (const instance of await readInstances(reading, job, rows.get(job.name) ?? null)) {
-      const { id, references } = instance
-      instances.set(
-        id,
-        source === undefined ? instance : { ...instance, references: [source, ...references] },
-      )
-    }
+    for (const instance of await readInstances(reading, job)) instances.set(instance.id, instance)
   }
   for (const name of vars.keys()) {
     if (!variables.usedVars.has(name)) mistakes.warnings.add(`No job uses \`\${var:${name}}\` of \`vars:\`.`)
   }
-  const definitions = new Map(jobs.map((job) => [job.name, job]))
   const order = checkTogether(mistakes, definitions, instances, relative(folder, path))
   mistakes.throwIfAny()
   const { gateway, lock_prompts: locksPrompts, lanes, budget } = top
@@ -166,13 +145,10 @@ async function parseSource(
     budget: { creates: numberOf(creates), cost: numberOf(cost) },
     lanes: { ...defaultLanes, ...objectOf(lanes) },
     locksPrompts: locksPrompts === true,
-    jobs: jobs.map(({ name }) => ({
-      name,
-      instances: idsOf(name)?.map((id) => `${name}[${id}]`) ?? [name],
-    })),
+    jobs: listed,
     instances: new Map(order.map((id) => [id, instances.get(id)!])),
     warnings: [...mistakes.warnings],
-    fanOuts: [...fanOuts.values()],
+    fanOuts: [...jobs.values()].flatMap(({ fanOut }) => fanOut ?? []),
     expand,
   }
 }
@@ -185,9 +161,8 @@ async function readSource(context: FileContext, shown: string): Promise<string> 
 }
 
 async function readVars(mistakes: Mistakes, root: YamlNode, files: InputFiles): Promise<Map<string, string>> {
-  const node = memberOf(root, 'vars')?.node
   const vars = new Map<string, string>()
-  for (const { name, at, node: value } of node?.kind === 'mapping' ? node.entries : []) {
+  for (const { name, at, node: value } of entriesOf(root, 'vars')) {
     if (!jobName.test(name)) mistakes.report(at, `${JSON.stringify(name)} cannot be the name of a text.`)
     const text = await readSharedText({ mistakes, files }, name, value)
     // A mistake in it is told once, and not again wherever it is used.
@@ -200,21 +175,18 @@ function readVariables(
   mistakes: Mistakes,
   root: YamlNode,
   environment: ManifestOptions['env'],
-): Pick<Scope, 'declared' | 'variables'> {
+): Scope['variables'] {
   const list = memberOf(root, 'env')?.node
-  const declared: string[] = []
-  for (const item of list?.kind === 'list' ? list.items : []) {
-    if (item.kind !== 'scalar' || typeof item.value !== 'string') continue
-    const name = JSON.stringify(item.value)
-    declared.push(item.value)
-    if (item.value === keyVariable)
-      mistakes.report(item.at, `${name} is the key to the gateway, not a value.`)
-    else if (!variableName.test(item.value)) {
-      mistakes.report(item.at, `${name} cannot be the name of a variable.`)
-    }
+  const variables = new Map<string, string | undefined>()
+  for (const { at, node } of list?.kind === 'list' ? list.entries : []) {
+    const { value } = node
+    if (typeof value !== 'string') continue
+    const name = JSON.stringify(value)
+    if (value === keyVariable) mistakes.report(at, `${name} is the key to the gateway, not a value.`)
+    else if (!variableName.test(value)) mistakes.report(at, `${name} cannot be the name of a variable.`)
+    variables.set(value, Object.hasOwn(environment, value) ? environment[value] : undefined)
   }
-  const set = declared.filter((name) => Object.hasOwn(environment, name))
-  return { declared, variables: Object.fromEntries(set.map((name) => [name, environment[name]])) }
+  return variables
 }
 
 /**

@@ -2,35 +2,19 @@ import { nearestName } from '../../nearest-name.ts'
 import { nouns } from './manifest-fields.ts'
 import type { JobDefinition } from './job-definition.ts'
 import type { Lane, Reference } from './manifest.ts'
+import type { JobWithRows } from './rows.ts'
 
-interface WrittenReference {
-  readonly job: string
-  /** The id of a row, in Unicode's form NFC. */
-  readonly row?: string
-  readonly candidate?: number
-}
-
-const pattern = /^@(?<job>[a-z0-9][a-z0-9_-]{0,63})(?:\[(?<row>[^[\]]+)\])?(?:#(?<candidate>[1-9]\d{0,3}))?$/u
+const pattern = /^@([a-z0-9][a-z0-9_-]{0,63})(?:\[([^[\]]+)\])?(?:#([1-9]\d{0,3}))?$/u
 
 /** Reads a reference to what another job makes; undefined for anything else, a misspelt one, too. */
-export function parseReference(text: string): WrittenReference | undefined {
-  const parts = pattern.exec(text)?.groups
-  if (parts === undefined) return undefined
-  const { job, row, candidate } = parts
-  return {
-    job: job!,
-    ...(row === undefined ? {} : { row: row.normalize('NFC') }),
-    ...(candidate === undefined ? {} : { candidate: Number(candidate) }),
-  }
+export function parseReference(text: string) {
+  const [, job, row, candidate] = pattern.exec(text) ?? []
+  if (job === undefined) return undefined
+  // As the ids of rows are.
+  return { job, row: row?.normalize('NFC'), candidate: candidate === undefined ? null : Number(candidate) }
 }
 
-export type Targets = ReadonlyMap<string, TargetJob>
-
-export interface TargetJob {
-  readonly definition: JobDefinition
-  /** The ids of its rows; null for a job without `each`, `waiting` while the text that has them is not there. */
-  readonly rows: ReadonlySet<string> | 'waiting' | null
-}
+export type JobsWithRows = ReadonlyMap<string, JobWithRows>
 
 /** Finding the nearest of many thousands of rows would take long. */
 const maxCompared = 1000
@@ -43,7 +27,7 @@ const maxCompared = 1000
  */
 export function resolveReference(
   text: string,
-  jobs: Targets,
+  jobs: JobsWithRows,
   own: JobDefinition,
   wanted: Lane | null,
 ): Reference | string {
@@ -69,15 +53,15 @@ export function resolveReference(
     return `${shown}: the job ${job} has a result a row; name one, such as ${form}.`
   }
   if (rows !== null && rows !== 'waiting' && row !== undefined && !rows.has(row)) {
-    const near = nearestName(row, [...rows].slice(0, maxCompared))
+    const near = nearestName(row, [...rows.keys().take(maxCompared)])
     return `${shown}: the job ${job} has no row ${row}${near === undefined ? '.' : `; did you mean @${job}[${near}]?`}`
   }
   const { variants } = definition.settings
-  if (candidate !== undefined && candidate > variants) {
+  if (candidate !== null && candidate > variants) {
     return `${shown}: the job ${job} has ${variants === 1 ? 'one candidate' : `${variants} candidates`}.`
   }
   const instance = row === undefined || rows === 'waiting' ? job : `${job}[${row}]`
-  return { text, instance, candidate: candidate ?? null }
+  return { text, instance, candidate }
 }
 
 export interface DependencyOrder {

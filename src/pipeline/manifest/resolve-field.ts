@@ -7,14 +7,14 @@ import type { Found, InputFiles } from './input-files.ts'
 import type { JobDefinition, WrittenField } from './job-definition.ts'
 import type { FieldValue, InputFile, Lane, Reference } from './manifest.ts'
 import type { Mistakes } from './mistakes.ts'
-import { resolveReference, type Targets } from './references.ts'
+import { resolveReference, type JobsWithRows } from './references.ts'
 import { substitute, type Scope } from './substitute.ts'
 import { memberOf, valueOf, type YamlNode } from './yaml-nodes.ts'
 
 export interface Reading {
   readonly mistakes: Mistakes
   readonly files: InputFiles
-  readonly targets: Targets
+  readonly jobs: JobsWithRows
   readonly variables: Omit<Scope, 'columns'>
   readonly families: ModelFamilies
   readonly now: number
@@ -36,20 +36,12 @@ export async function resolveField(
   place: Place,
   { field, node }: WrittenField,
 ): Promise<FieldValue | undefined> {
-  switch (field.kind) {
-    case 'files':
-      return resolveFiles(place, field, node)
-    case 'schema': {
-      const value = await readSchema(place, field.name, node)
-      return value === undefined ? undefined : { kind: 'value', value }
-    }
-    case 'source':
-      return resolveSource(place, node)
-    case 'text':
-      return resolveText(place, field, node)
-    case 'value':
-      return resolveValue(place, field, node)
-  }
+  if (field.kind === 'files') return await resolveFiles(place, field, node)
+  if (field.kind === 'source') return resolveSource(place, node)
+  if (field.kind === 'text') return await resolveText(place, field, node)
+  if (field.kind === 'value') return resolveValue(place, field, node)
+  const value = await readSchema(place, field.name, node)
+  return value === undefined ? undefined : { kind: 'value', value }
 }
 
 type Reporting = Pick<Reading, 'mistakes'> & { readonly instance?: string | undefined }
@@ -68,9 +60,7 @@ export function resolveString(
   node: YamlNode,
   escape?: (value: string) => string,
 ): string | undefined {
-  if (node.kind !== 'scalar' || typeof node.value !== 'string') {
-    return report(place, node, `${name} must be text.`)
-  }
+  if (typeof node.value !== 'string') return report(place, node, `${name} must be text.`)
   const { value, problems } = substitute(node.value, place.scope, escape)
   for (const message of problems) report(place, node, message)
   if (problems.length > 0) return undefined
@@ -80,13 +70,12 @@ export function resolveString(
 
 /** Reports what is wrong with the words in a value that depends on columns which are not known yet. */
 export function checkWords(place: Place, name: string, node: YamlNode): void {
-  if (node.kind === 'list') for (const item of node.items) checkWords(place, name, item)
-  else if (node.kind === 'mapping') for (const entry of node.entries) checkWords(place, name, entry.node)
-  else if (typeof node.value === 'string') resolveString(place, name, node)
+  if (typeof node.value === 'string') resolveString(place, name, node)
+  for (const entry of node.entries) checkWords(place, name, entry.node)
 }
 
 function referenceAt(place: Place, node: YamlNode, text: string, wanted: Lane | null): Reference | undefined {
-  const reference = resolveReference(text, place.targets, place.job, wanted)
+  const reference = resolveReference(text, place.jobs, place.job, wanted)
   return typeof reference === 'string' ? report(place, node, reference) : reference
 }
 
@@ -108,7 +97,7 @@ async function fileAt<Value>(
 
 async function resolveText(place: Place, field: PlainField, node: YamlNode): Promise<FieldValue | undefined> {
   const { name } = field
-  if (node.kind === 'scalar' && typeof node.value === 'string') {
+  if (typeof node.value === 'string') {
     const text = resolveString(place, name, node)
     return text === undefined ? undefined : { kind: 'text', text: trimmed(canonicalText(text)), path: null }
   }
@@ -127,7 +116,7 @@ async function resolveText(place: Place, field: PlainField, node: YamlNode): Pro
 }
 
 function fileOf(node: YamlNode) {
-  return node.kind === 'mapping' && node.entries.length === 1 ? memberOf(node, 'file') : undefined
+  return node.entries.length === 1 ? memberOf(node, 'file') : undefined
 }
 
 /** A text of `vars:`, which nothing is put into; undefined for a mistake. */
@@ -136,9 +125,9 @@ export async function readSharedText(
   name: string,
   node: YamlNode,
 ): Promise<string | undefined> {
-  if (node.kind === 'scalar' && typeof node.value === 'string') return trimmed(canonicalText(node.value))
+  if (typeof node.value === 'string') return trimmed(canonicalText(node.value))
   const path = fileOf(node)?.node
-  if (path?.kind !== 'scalar' || typeof path.value !== 'string') {
+  if (typeof path?.value !== 'string') {
     return report(place, node, `${name} of vars must be a text, or { file: PATH }.`)
   }
   const text = await fileAt(place, path, path.value, place.files.text)
@@ -151,20 +140,20 @@ function trimmed(text: string): string {
 }
 
 function resolveValue(place: Place, { name, field }: PlainField, node: YamlNode): FieldValue | undefined {
-  if (!isTemplated(node)) return { kind: 'value', value: valueOf(node) }
   let isWhole = true
   const resolve = (part: YamlNode): unknown => {
-    if (part.kind === 'list') return part.items.map(resolve)
+    if (!part.isTemplated) return valueOf(part)
+    if (part.kind === 'list') return part.entries.map((entry) => resolve(entry.node))
     if (part.kind === 'mapping') {
       return Object.fromEntries(part.entries.map((entry) => [entry.name, resolve(entry.node)]))
     }
-    if (typeof part.value !== 'string') return part.value
     const text = resolveString(place, name, part)
     isWhole &&= text !== undefined
     return text
   }
   const value = resolve(node)
-  return isWhole ? { kind: 'value', value: converted(value, field.type) } : undefined
+  if (!isWhole) return undefined
+  return { kind: 'value', value: node.isTemplated ? converted(value, field.type) : value }
 }
 
 /** Columns and variables are texts; a field of another type gets what its text means. */
@@ -180,8 +169,9 @@ async function resolveFiles(
   { name, input }: FilesField,
   node: YamlNode,
 ): Promise<FieldValue | undefined> {
-  if (node.kind === 'list' && !input.isList) return report(place, node, `${name} takes one file, not a list.`)
-  const items = node.kind === 'list' ? node.items : [node]
+  const isList = node.kind === 'list'
+  if (isList && !input.isList) return report(place, node, `${name} takes one file, not a list.`)
+  const items = isList ? node.entries.map((entry) => entry.node) : [node]
   if (items.length === 0) return report(place, node, `${name} is an empty list.`)
   const files: InputFile[] = []
   for (const item of items) {
@@ -245,11 +235,4 @@ export async function readSchema(place: Place, name: string, node: YamlNode): Pr
   const schema = path === undefined ? undefined : await fileAt(place, node, path, place.files.json)
   if (schema === undefined || isObject(schema) || typeof schema === 'boolean') return schema
   return report(place, node, `${JSON.stringify(path)} is not a JSON Schema: it must be an object.`)
-}
-
-export function isTemplated(node: YamlNode): boolean {
-  if (node.kind === 'scalar') return typeof node.value === 'string' && node.value.includes('${')
-  return node.kind === 'list'
-    ? node.items.some(isTemplated)
-    : node.entries.some(({ node: inner }) => isTemplated(inner))
 }

@@ -3,128 +3,192 @@ import { extname } from 'node:path'
 import { CsvError, parse } from 'csv-parse/sync'
 import { isDeviceName } from '../../files/file-name.ts'
 import { parseJson } from '../../files/parse-json.ts'
-import { dangerousNames, isObject, numberOf, type JsonObject } from '../../json.ts'
-import { nearestName } from '../../nearest-name.ts'
+import { dangerousNames, isObject, numberOf } from '../../json.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
-import type { InputFiles } from './input-files.ts'
 import type { JobDefinition } from './job-definition.ts'
 import { usualElements } from './manifest-fields.ts'
 import type { FanOut } from './manifest.ts'
-import { createLocator, type Mistakes, type TextPosition } from './mistakes.ts'
+import { createLocator, type TextPosition } from './mistakes.ts'
 import { foldedPath } from './output-paths.ts'
-import { parseReference } from './references.ts'
-import { substitute, type Column, type Scope } from './substitute.ts'
-import { memberOf, nodeAt } from './yaml-nodes.ts'
+import { parseReference, resolveReference, type JobsWithRows } from './references.ts'
+import type { Reading } from './resolve-field.ts'
+import { substitute, type Column } from './substitute.ts'
+import { memberOf, nodeAt, type YamlNode } from './yaml-nodes.ts'
 
-export interface Row {
-  /** In brackets behind the job's name: the column `id`, in Unicode's form NFC, else a digest of the row. */
-  readonly id: string
-  readonly columns: Readonly<Record<string, Column>>
-}
+export type Columns = Readonly<Record<string, Column>>
 
-export interface Rows {
-  readonly rows: readonly Row[]
-  /** Every mistake; a row with one is left out. In a list, `line` is the number of the item. */
-  readonly problems: readonly TextProblem[]
-}
+/**
+ * The rows of a source. In brackets behind the job's name stands the column `id`, in Unicode's form NFC, else a digest of
+ * the row.
+ */
+export type Rows = ReadonlyMap<string, Columns>
 
-interface TextProblem extends TextPosition {
+interface RowProblem extends TextPosition {
   readonly message: string
 }
 
-interface SourceRow {
-  readonly values: Readonly<Record<string, Column>>
-  readonly line: number
+export interface FoundRows {
+  readonly rows: Rows
+  /** Every mistake; a row with one is left out. In a list, `line` is the number of the item. */
+  readonly problems: readonly RowProblem[]
+}
+
+/** A job with what its `each` stands for. */
+export interface JobWithRows {
+  readonly definition: JobDefinition
+  /** Null without `each`; `waiting` while the text that has the elements is not there, or has too many. */
+  readonly rows: Rows | 'waiting' | null
+  readonly fanOut: FanOut | null
+  /** Why the elements of its text are not used, a sentence. */
+  readonly problem: string | null
 }
 
 const maxInstances = 100_000
 
 const tooMany = `There are more than ${maxInstances} rows.`
 
-const jsonLines = new Set(['.jsonl', '.ndjson'])
-
 /**
- * The rows of jobs, by their names; null for a job without `each`. Each file is read once. Mistakes are reported; a row with one is left out.
- * @param variables what the path of a file may use
+ * Finds the rows of all jobs. Each file is read once. Mistakes are reported; a row with one is left out.
+ * @param texts what fan-outs take their elements from, by the instances that made them
  */
 export async function readRows(
-  jobs: readonly JobDefinition[],
-  mistakes: Mistakes,
-  files: InputFiles,
-  variables: Omit<Scope, 'columns'>,
-): Promise<ReadonlyMap<string, readonly Row[] | null>> {
-  const known = new Map<string, readonly Row[]>()
-  const found = new Map<string, readonly Row[] | null>()
-  const readEach = async ({ node, own }: JobDefinition): Promise<readonly Row[] | null> => {
-    const written = memberOf(node, 'each')?.node
-    if (written === undefined) return null
-    const { each } = own
-    if (Array.isArray(each)) {
-      const { rows, problems } = rowsOfList(each)
-      for (const { line, message } of problems) mistakes.report(nodeAt(written, [line - 1]).at, message)
-      return rows
-    }
-    if (typeof each !== 'string') return []
-    const { value: path, problems } = substitute(each, { columns: null, ...variables })
-    for (const message of problems) mistakes.report(written.at, message)
-    if (problems.length > 0) return []
-    const rows = known.get(path) ?? (await readFile(mistakes, files, path, written.at))
-    known.set(path, rows)
-    return rows
+  definitions: ReadonlyMap<string, JobDefinition>,
+  reading: Pick<Reading, 'mistakes' | 'files' | 'variables'>,
+  texts: ReadonlyMap<string, string>,
+): Promise<JobsWithRows> {
+  const { mistakes } = reading
+  const jobs = new Map<string, JobWithRows>()
+  for (const [name, definition] of definitions) {
+    const rows = memberOf(definition.node, 'each') === undefined ? null : 'waiting'
+    jobs.set(name, { definition, rows, fanOut: null, problem: null })
   }
+  const files = new Map<string, Promise<Rows>>()
   let count = 0
-  for (const job of jobs) {
-    const rows = await readEach(job)
+  for (const [name, job] of jobs) {
+    const found = await rowsOfJob(job.definition, jobs, reading, texts, files)
     const before = count
-    count += rows?.length ?? 1
+    count += found.rows === null || found.rows === 'waiting' ? 1 : found.rows.size
     if (count > maxInstances && before <= maxInstances) {
-      mistakes.report(job.at, `With this job there are more than ${maxInstances} instances.`)
+      mistakes.report(job.definition.at, `With this job there are more than ${maxInstances} instances.`)
     }
-    found.set(job.name, count > maxInstances ? [] : rows)
+    jobs.set(name, { ...job, ...(count > maxInstances ? { rows: new Map<string, Columns>() } : found) })
   }
-  return found
+  return jobs
 }
 
-async function readFile(
-  mistakes: Mistakes,
-  files: InputFiles,
-  path: string,
-  at: number,
-): Promise<readonly Row[]> {
-  const found = await files.rows(path)
-  if (found.problem !== undefined) {
-    mistakes.report(found.at ?? at, found.problem)
-    return []
+async function rowsOfJob(
+  definition: JobDefinition,
+  jobs: JobsWithRows,
+  { mistakes, files, variables }: Pick<Reading, 'mistakes' | 'files' | 'variables'>,
+  texts: ReadonlyMap<string, string>,
+  known: Map<string, Promise<Rows>>,
+): Promise<Pick<JobWithRows, 'rows'> & Partial<JobWithRows>> {
+  const { each } = definition.own
+  const written = memberOf(definition.node, 'each')?.node
+  if (written !== undefined && typeof each === 'string' && each.startsWith('@')) {
+    const fanOut = readFanOut(mistakes, definition, written, jobs)
+    const elements = elementsOf(fanOut, texts)
+    for (const { message, ...place } of elements.problems) {
+      mistakes.report({ file: each, ...place }, message)
+    }
+    return { ...elements, fanOut }
   }
-  const { rows, problems } = readerOf(path)(found.value)
-  const file = files.shown(path)
-  for (const { line, column, message } of problems) mistakes.report({ file, line, column }, message)
-  return rows
+  const limit = memberOf(definition.node, 'max_instances')
+  if (limit !== undefined) mistakes.report(limit.at, 'max_instances is for `each: "@job"`.')
+  if (written === undefined) return { rows: null }
+  if (Array.isArray(each)) {
+    const { rows, problems } = rowsOfItems(each.map(itemOfList), 'item')
+    for (const { line, message } of problems) mistakes.report(nodeAt(written, [`${line - 1}`]).at, message)
+    return { rows }
+  }
+  const { value: path, problems } = substitute(typeof each === 'string' ? each : '', {
+    columns: null,
+    ...variables,
+  })
+  for (const message of problems) mistakes.report(written.at, message)
+  if (path === '' || problems.length > 0) return { rows: new Map() }
+  const read = async (): Promise<Rows> => {
+    const source = await files.rows(path)
+    if (source.problem !== undefined) {
+      mistakes.report(source.at ?? written.at, source.problem)
+      return new Map()
+    }
+    const found = rowsOf(path, source.value)
+    for (const { message, ...place } of found.problems) {
+      mistakes.report({ file: files.shown(path), ...place }, message)
+    }
+    return found.rows
+  }
+  const rows = known.get(path) ?? read()
+  known.set(path, rows)
+  return { rows: await rows }
 }
 
-function readerOf(path: string): (text: string) => Rows {
+/** What `each: '@job'` says. Mistakes in it are reported. */
+function readFanOut(
+  mistakes: Reading['mistakes'],
+  definition: JobDefinition,
+  written: YamlNode,
+  jobs: JobsWithRows,
+): FanOut {
+  const { name, node, own } = definition
+  const each = String(own['each'])
+  const { job = name, row, candidate = null } = parseReference(each) ?? {}
+  const isOneText = row === undefined && candidate === null && jobs.get(job)?.rows === null
+  const found =
+    job === name || (jobs.has(job) && !isOneText)
+      ? `${JSON.stringify(each)} is not one text: each takes @job, the JSON array that a text job without \`each\` writes.`
+      : resolveReference(each, jobs, definition, 'text')
+  if (typeof found === 'string') mistakes.report(written.at, found)
+  if (typeof own['out'] === 'string' && !/(?<!\$)\$\{(?!env:|var:)/.test(own['out'])) {
+    const message = 'out needs a column such as ${id}: each element has a file of its own.'
+    mistakes.report(memberOf(node, 'out')!.node.at, message)
+  }
+  const { max_instances: most } = own
+  return {
+    job: name,
+    source: { text: each, instance: job, candidate: null },
+    most: numberOf(most) ?? usualElements,
+    isBounded: most !== undefined,
+  }
+}
+
+function elementsOf(
+  { source, most, job }: FanOut,
+  texts: ReadonlyMap<string, string>,
+): Pick<JobWithRows, 'rows' | 'problem'> & Pick<FoundRows, 'problems'> {
+  const text = texts.get(source.instance)
+  if (text === undefined) return { rows: 'waiting', problem: null, problems: [] }
+  const count = arrayIn(parseJson(text).value)?.length ?? 0
+  if (count > most) {
+    const problem = `${source.text} has ${count} elements, more than max_instances of ${job} (${most}).`
+    return { rows: 'waiting', problem, problems: [] }
+  }
+  return { ...rowsOfJson(text, 'The text', elementIds), problem: null }
+}
+
+/** The rows of a text, in the form that the ending of its file says: a JSON array, JSON lines, else CSV. */
+export function rowsOf(path: string, text: string): FoundRows {
   const ending = extname(path).toLowerCase()
-  return ending === '.json' ? rowsOfJson : jsonLines.has(ending) ? rowsOfJsonLines : rowsOfCsv
+  if (ending === '.json') return rowsOfJson(text, 'The file')
+  return ending === '.jsonl' || ending === '.ndjson' ? rowsOfJsonLines(text) : rowsOfCsv(text)
 }
 
 /**
  * The rows of a JSON array of objects, or of an object with exactly one array in it.
  * @param subject what the text is, for messages
  */
-export function rowsOfJson(text: string, ids: IdRule = rowIds, subject = 'The file'): Rows {
+function rowsOfJson(text: string, subject: string, ids?: IdRule): FoundRows {
   const { value, problem } = parseJson(text)
-  if (problem !== undefined) return { rows: [], problems: [jsonProblem(subject, problem)] }
+  const fault = (one: RowProblem): FoundRows => ({ rows: new Map(), problems: [one] })
+  if (problem !== undefined) return fault(jsonProblem(subject, problem))
   const list = arrayIn(value)
-  const fault = (message: string): Rows => ({ rows: [], problems: [{ line: 1, column: 1, message }] })
-  if (list === undefined)
-    return fault(`${subject} is neither a JSON array nor an object with exactly one array in it.`)
-  if (list.length > maxInstances) return fault(tooMany)
-  const isRow = (item: unknown): item is JsonObject => isObject(item)
-  const others = list.flatMap((item, at) =>
-    isRow(item) ? [] : [{ line: at + 1, column: 1, message: 'The element is not a JSON object.' }],
-  )
-  const objects = list.flatMap((item, at) => (isRow(item) ? [[at + 1, item] as const] : []))
-  const { rows, problems } = rowsOfObjects(objects, others, 'element', ids)
+  if (list === undefined || list.length > maxInstances) {
+    const none = `${subject} is neither a JSON array nor an object with exactly one array in it.`
+    return fault({ line: 1, column: 1, message: list === undefined ? none : tooMany })
+  }
+  const items = list.map((item, at): SourceItem => [at + 1, item])
+  const { rows, problems } = rowsOfItems(items, 'element', ids)
   if (problems.length === 0) return { rows, problems }
   const [offsets, positionOf] = [elementOffsets(text), createLocator(text)]
   return { rows, problems: problems.map((one) => ({ ...one, ...positionOf(offsets[one.line - 1]!) })) }
@@ -156,91 +220,87 @@ function elementOffsets(text: string): number[] {
 }
 
 /** @param subject what is no JSON: `The line` */
-function jsonProblem(subject: string, problem: string): TextProblem {
+function jsonProblem(subject: string, problem: string): RowProblem {
   const [place, line = '1', column = '1'] = /line (\d+), column (\d+): /.exec(problem) ?? ['']
   return { line: Number(line), column: Number(column), message: `${subject} ${problem.replace(place, '')}.` }
 }
 
 /** The rows of a file with a JSON object a line; empty lines are no rows. */
-export function rowsOfJsonLines(text: string): Rows {
-  const problems: TextProblem[] = []
-  const objects: [line: number, value: JsonObject][] = []
-  let count = 0
-  for (const [at, written] of canonicalText(text).split('\n').entries()) {
-    if (written.trim() === '') continue
-    const line = at + 1
-    const add = (message: string) => problems.push({ line, column: 1, message })
-    if (++count > maxInstances) {
-      add(tooMany)
-      break
-    }
+function rowsOfJsonLines(text: string): FoundRows {
+  const lines = [...canonicalText(text).split('\n').entries()].filter(([, written]) => written.trim() !== '')
+  const problems: RowProblem[] = []
+  const items: SourceItem[] = []
+  for (const [at, written] of lines.slice(0, maxInstances)) {
     const { value, problem } = parseJson(written)
-    if (problem !== undefined) problems.push({ ...jsonProblem('The line', problem), line })
-    else if (isObject(value)) objects.push([line, value])
-    else add('The line is not a JSON object.')
+    if (problem === undefined) items.push([at + 1, value])
+    else problems.push({ ...jsonProblem('The line', problem), line: at + 1 })
   }
-  return rowsOfObjects(objects, problems, 'line')
+  const next = lines[maxInstances]
+  if (next !== undefined) problems.push({ line: next[0] + 1, column: 1, message: tooMany })
+  return rowsOfItems(items, 'line', rowIds, problems)
 }
 
-/** The rows of a list in the manifest: objects, or single values, each of which is the column `id` of its row. */
-export function rowsOfList(list: readonly unknown[]): Rows {
-  const objects = list.map((item, at) => [at + 1, isObject(item) ? item : { id: item }] as const)
-  return rowsOfObjects(objects, [], 'item')
-}
+/** Of a list in the manifest: objects, or single values, each of which is the column `id` of its row. */
+const itemOfList = (item: unknown, at: number): SourceItem => [at + 1, isObject(item) ? item : { id: item }]
 
-function rowsOfObjects(
-  objects: readonly (readonly [line: number, value: JsonObject])[],
-  problems: TextProblem[],
-  unit: 'line' | 'item' | 'element',
-  ids: IdRule = rowIds,
-): Rows {
+type Unit = 'line' | 'item' | 'element'
+type SourceItem = readonly [line: number, value: unknown]
+type SourceRow = readonly [line: number, columns: Columns]
+
+function rowsOfItems(
+  items: readonly SourceItem[],
+  unit: Unit,
+  ids = rowIds,
+  others: readonly RowProblem[] = [],
+): FoundRows {
+  const problems = [...others]
   const source: SourceRow[] = []
-  for (const [line, value] of objects) {
-    const values = valuesOf(value)
-    if (typeof values === 'string') problems.push({ line, column: 1, message: values })
-    else source.push({ values, line })
+  for (const [line, value] of items) {
+    const columns = isObject(value) ? columnsOf(value) : `The ${unit} is not a JSON object.`
+    if (typeof columns === 'string') problems.push({ line, column: 1, message: columns })
+    else source.push([line, columns])
   }
   return identified(source, problems, unit, ids)
 }
 
-function valuesOf(row: JsonObject): Record<string, Column> | string {
-  const values: Record<string, Column> = {}
-  for (const [name, value] of Object.entries(row)) {
+/** The columns of a row, or what is wrong with the name of one. */
+function columnsOf(row: object): Columns | string {
+  const columns: Record<string, Column> = {}
+  for (const [name, value] of Object.entries(row) as [string, unknown][]) {
     const problem = nameProblem(name)
     if (problem !== undefined) return problem
     // Rows have more in them than what a job uses.
-    if (value === null) values[name] = { what: 'null', json: '' }
-    else if (typeof value !== 'object') values[name] = String(value)
-    else values[name] = { what: Array.isArray(value) ? 'a list' : 'an object', json: JSON.stringify(value) }
+    if (value === null) columns[name] = { what: 'null', json: '' }
+    else if (typeof value !== 'object') columns[name] = String(value)
+    else columns[name] = { what: Array.isArray(value) ? 'a list' : 'an object', json: JSON.stringify(value) }
   }
-  return values
+  return columns
 }
 
 function identified(
   source: readonly SourceRow[],
-  problems: readonly TextProblem[],
-  unit: 'line' | 'item' | 'element',
+  problems: readonly RowProblem[],
+  unit: Unit,
   ids: IdRule = rowIds,
-): Rows {
-  const hasIds = source.some(({ values }) => Object.hasOwn(values, 'id'))
+): FoundRows {
+  const hasIds = source.some(([, columns]) => Object.hasOwn(columns, 'id'))
   const all = [...problems]
-  const rows: Row[] = []
+  const rows = new Map<string, Columns>()
   const lines = new Map<string, number>()
-  for (const { values, line } of source) {
-    const { id: given = '' } = values
-    const id = !hasIds ? digestOf(values) : typeof given === 'string' ? given.normalize('NFC') : ''
+  for (const [line, columns] of source) {
+    const { id: given = '' } = columns
+    const id = !hasIds ? digestOf(columns) : typeof given === 'string' ? given.normalize('NFC') : ''
     const first = lines.get(ids.folded(id))
-    const problem = hasIds ? ids.problemOf(id) : undefined
-    if (problem !== undefined) all.push({ line, column: 1, message: problem })
-    else if (first !== undefined) {
-      const message = hasIds
-        ? `The id ${JSON.stringify(id)} is taken by ${unit} ${first}.`
-        : `The row is the same as that of ${unit} ${first}; give each a column \`id\`, or leave one out.`
-      all.push({ line, column: 1, message })
-    } else {
+    const taken = hasIds
+      ? `The id ${JSON.stringify(id)} is taken by ${unit} ${first}.`
+      : `The row is the same as that of ${unit} ${first}; give each a column \`id\`, or leave one out.`
+    const absent = `The ${unit === 'element' ? unit : 'row'} has no \`id\`, which the others have.`
+    const problem = !hasIds ? undefined : id === '' ? absent : ids.problemOf(id)
+    const message = problem ?? (first === undefined ? undefined : taken)
+    if (message === undefined) {
       lines.set(ids.folded(id), line)
-      rows.push({ id, columns: values })
-    }
+      rows.set(id, columns)
+    } else all.push({ line, column: 1, message })
   }
   return { rows, problems: all.toSorted((a, b) => a.line - b.line) }
 }
@@ -251,25 +311,36 @@ interface IdRule {
   folded(id: string): string
 }
 
-const rowIds: IdRule = { problemOf: idProblem, folded: (id) => id }
-
 const maxIdLength = 120
 
 /** Control characters, ends of lines, and marks that turn the direction of what is shown. */
 const hidden = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u
 
-function idProblem(id: string): string | undefined {
-  if (id === '') return 'The row has no `id`, which the other rows have.'
-  const shown = JSON.stringify(id.slice(0, maxIdLength))
-  if (/[[\]]/.test(id)) return `The id ${shown} has a bracket in it.`
-  if (hidden.test(id) || !id.isWellFormed()) return `The id ${shown} has a control character in it.`
-  if (id.trim() !== id) return `The id ${shown} has a space at its beginning or end.`
-  return id.length > maxIdLength ? `The id ${shown} … is longer than ${maxIdLength} characters.` : undefined
+const rowIds: IdRule = {
+  problemOf(id) {
+    const shown = JSON.stringify(id.slice(0, maxIdLength))
+    if (/[[\]]/.test(id)) return `The id ${shown} has a bracket in it.`
+    if (hidden.test(id) || !id.isWellFormed()) return `The id ${shown} has a control character in it.`
+    if (id.trim() !== id) return `The id ${shown} has a space at its beginning or end.`
+    return id.length > maxIdLength ? `The id ${shown} … is longer than ${maxIdLength} characters.` : undefined
+  },
+  folded: (id) => id,
+}
+
+/** A model has written them, and each becomes a part of the name of a file on any system. */
+const elementIds: IdRule = {
+  problemOf(id) {
+    const shown = JSON.stringify(id.slice(0, 64))
+    if (isDeviceName(id)) return `The id ${shown} is reserved on Windows.`
+    if (/^[\w-][\w.-]{0,63}$/.test(id)) return undefined
+    return `The id ${shown}${id.length > 64 ? ' …' : ''} cannot name a file: it has letters, digits, ".", "_" and "-", at most 64, and no dot at the beginning.`
+  },
+  folded: foldedPath,
 }
 
 /** Of the values alone: neither the position of the row nor the order of its columns changes it. */
-function digestOf(values: Readonly<Record<string, Column>>): string {
-  const texts = Object.entries(values).map(([name, value]) => [
+function digestOf(columns: Columns): string {
+  const texts = Object.entries(columns).map(([name, value]) => [
     name,
     typeof value === 'string' ? value : value.json,
   ])
@@ -284,9 +355,9 @@ const maxColumns = 1000
  * mark is taken off, CR LF is LF (in values, too), and empty lines are no rows. Nothing after a wrong quote is read, and
  * nothing at all with a mistake in the header.
  */
-export function rowsOfCsv(text: string): Rows {
+function rowsOfCsv(text: string): FoundRows {
   const rows: SourceRow[] = []
-  const problems: TextProblem[] = []
+  const problems: RowProblem[] = []
   let header: readonly string[] | undefined
   let isNamed = false
   let count = 0
@@ -300,8 +371,7 @@ export function rowsOfCsv(text: string): Rows {
       isNamed = problems.length === 0
     } else if (++count > maxInstances) add(tooMany)
     else if (values.length === header.length) {
-      const named = header.map((name, at) => [name, values[at]!])
-      rows.push({ values: Object.fromEntries(named), line: line + emptyLines })
+      rows.push([line + emptyLines, Object.fromEntries(header.map((name, at) => [name, values[at]!]))])
     } else if (isNamed) add(widthProblem(values.length, header.length))
     line += values.reduce((sum, value) => sum + (value.includes('\n') ? value.split('\n').length - 1 : 0), 1)
   }
@@ -342,9 +412,8 @@ function widthProblem(found: number, columns: number): string {
 }
 
 function headerProblems(names: readonly string[]): string[] {
-  const separator = names.length === 1 ? /[;\t]/.exec(names[0]!)?.[0] : undefined
-  if (separator !== undefined) {
-    return [`The columns are separated by ${separator === ';' ? 'semicolons' : 'tabs'}; use commas.`]
+  if (names.length === 1 && /[;\t]/.test(names[0]!)) {
+    return ['The columns are separated by semicolons or tabs; use commas.']
   }
   if (names.length > maxColumns) return [`There are more than ${maxColumns} columns.`]
   return names.flatMap((name, at) => {
@@ -354,7 +423,7 @@ function headerProblems(names: readonly string[]): string[] {
   })
 }
 
-/** What is wrong with the name of a column, if it is not empty; it has to be one that `${name}` can name. */
+/** What is wrong with the name of a column; it has to be one that `${name}` can name. */
 function nameProblem(name: string): string | undefined {
   const shown = JSON.stringify(name)
   if (name === '') return 'A column has no name.'
@@ -363,95 +432,4 @@ function nameProblem(name: string): string | undefined {
   if (/^(?:env|var):/.test(name)) return `A column cannot begin with ${name.slice(0, 4)}, as ${shown} does.`
   if (dangerousNames.has(name)) return `A column cannot be named ${shown}.`
   return undefined
-}
-
-/** The elements of a fan-out whose text is not there, or has too many: then with the problem, a sentence. */
-interface WaitingRows extends FanOut {
-  readonly problem: string | null
-}
-
-/** The rows of a job; null without `each`. */
-export type JobRows = readonly Row[] | WaitingRows | null
-
-/**
- * A model has written them, and each becomes a part of the name of a file on any system.
- *
- * `[A-Za-z0-9._-]{1,64}`, without a leading dot, not reserved on Windows, unique whatever the case.
- */
-const elementIds: IdRule = {
-  problemOf(id) {
-    const shown = JSON.stringify(id.slice(0, 64))
-    if (isDeviceName(id)) return `The id ${shown} is reserved on Windows.`
-    if (id === '') return 'The element has no `id`, which the other elements have.'
-    return /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$/.test(id)
-      ? undefined
-      : `The id ${shown}${id.length > 64 ? ' …' : ''} cannot name a file: it has letters, digits, ".", "_" and "-", at most 64, and no dot at the beginning.`
-  },
-  folded: foldedPath,
-}
-
-/** What `each: '@job'` of a job says, or undefined for any other `each`. Mistakes in it are reported. */
-export function fanOutOf(
-  mistakes: Mistakes,
-  { name, node, own }: JobDefinition,
-  jobs: readonly JobDefinition[],
-): FanOut | undefined {
-  const { each, max_instances: most } = own
-  const written = memberOf(node, 'each')?.node
-  if (written === undefined || typeof each !== 'string' || !each.startsWith('@')) {
-    const limit = memberOf(node, 'max_instances')
-    if (limit !== undefined) mistakes.report(limit.at, 'max_instances is for `each: "@job"`.')
-    return undefined
-  }
-  const { job, row, candidate } = parseReference(each) ?? {}
-  const source = jobs.find((other) => other.name === job)
-  const near = nearestName(
-    job ?? each.slice(1),
-    jobs.map((other) => other.name),
-  )
-  const problem =
-    job === undefined || row !== undefined || candidate !== undefined
-      ? `${JSON.stringify(each)} is not a job: each takes @job, the JSON array that a text job writes.`
-      : source === undefined
-        ? `There is no job ${job} for ${JSON.stringify(each)}${near === undefined ? '.' : `; did you mean @${near}?`}`
-        : source.settings.lane !== 'text'
-          ? `${JSON.stringify(each)} is not a text, and each takes the JSON array of one.`
-          : memberOf(source.node, 'each') !== undefined
-            ? `${JSON.stringify(each)} has \`each\` itself: elements come from one text.`
-            : undefined
-  if (problem !== undefined) mistakes.report(written.at, problem)
-  const out = memberOf(node, 'out')
-  if (typeof own['out'] === 'string' && !/(?<!\$)\$\{(?!env:|var:)/.test(own['out'])) {
-    mistakes.report(out!.node.at, 'out needs a column such as ${id}: each element has a file of its own.')
-  }
-  return {
-    job: name,
-    source: { text: each, instance: job ?? name, candidate: null },
-    most: numberOf(most) ?? usualElements,
-    isBounded: most !== undefined,
-  }
-}
-
-/**
- * The elements of a fan-out, as far as its text is known. Mistakes in the text are reported: nothing is made of it.
- * @param texts by the instances that made them
- */
-export function readElements(
-  mistakes: Mistakes,
-  fanOut: FanOut,
-  texts: ReadonlyMap<string, string>,
-): readonly Row[] | WaitingRows {
-  const { source, most } = fanOut
-  const text = texts.get(source.instance)
-  if (text === undefined) return { ...fanOut, problem: null }
-  const count = arrayIn(parseJson(text).value)?.length ?? 0
-  if (count > most) {
-    const problem = `${source.text} has ${count} elements, more than max_instances of ${fanOut.job} (${most}).`
-    return { ...fanOut, problem }
-  }
-  const { rows, problems } = rowsOfJson(text, elementIds, 'The text')
-  for (const { line, column, message } of problems) {
-    mistakes.report({ file: source.text, line, column }, message)
-  }
-  return rows
 }

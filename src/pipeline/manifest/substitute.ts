@@ -9,8 +9,8 @@ export interface Scope {
   /** The texts of `vars:`, and which of them have been used. */
   readonly vars: ReadonlyMap<string, string>
   readonly usedVars: Set<string>
-  readonly declared: readonly string[]
-  readonly variables: Readonly<Record<string, string | undefined>>
+  /** The variables of `env:`; undefined for one that is not set. */
+  readonly variables: ReadonlyMap<string, string | undefined>
 }
 
 /** `$${` is a literal `${`; a value ends in the line that it begins in. */
@@ -44,30 +44,33 @@ type Found = { readonly text: string } | { readonly problem: string }
 const unclosed: Found = { problem: '`${` has no `}` in its line. For a literal `${` write `$${`.' }
 
 function valueOf(name: string, scope: Scope): Found {
-  if (name.startsWith('var:')) return sharedText(name.slice('var:'.length), scope)
-  return name.startsWith('env:') ? variableOf(name.slice('env:'.length), scope) : columnOf(name, scope)
-}
-
-function variableOf(name: string, { declared, variables }: Scope): Found {
-  const written = `\`\${env:${name}}\``
-  if (!declared.includes(name)) {
-    const near = nearestName(name, declared)
-    const hint = near === undefined ? `add ${name} to \`env:\`.` : `did you mean \`\${env:${near}}\`?`
-    return { problem: `${written} names a variable that the manifest does not declare: ${hint}` }
+  const [, list, inner] = /^(env|var):(.*)$/.exec(name) ?? []
+  if (list === 'var') {
+    scope.usedVars.add(inner!)
+    return listed('var', inner!, scope.vars, 'is not among the texts of `vars:`')
   }
-  const text = Object.hasOwn(variables, name) ? variables[name] : undefined
-  return text === undefined
-    ? { problem: `The environment variable ${name} of ${written} is not set.` }
-    : { text }
+  return list === 'env'
+    ? listed('env', inner!, scope.variables, 'names a variable that the manifest does not declare')
+    : columnOf(name, scope)
 }
 
-function sharedText(name: string, { vars, usedVars }: Scope): Found {
-  const text = vars.get(name)
-  usedVars.add(name)
+/** @param absent what is wrong with a name that is not there, a clause */
+function listed(
+  list: 'env' | 'var',
+  name: string,
+  texts: ReadonlyMap<string, string | undefined>,
+  absent: string,
+): Found {
+  const written = `\`\${${list}:${name}}\``
+  const text = texts.get(name)
   if (text !== undefined) return { text }
-  const near = nearestName(name, [...vars.keys()])
-  const hint = near === undefined ? `add ${name} to \`vars:\`.` : `did you mean \`\${var:${near}}\`?`
-  return { problem: `\`\${var:${name}}\` is not among the texts of \`vars:\`: ${hint}` }
+  if (texts.has(name)) return { problem: `The environment variable ${name} of ${written} is not set.` }
+  const near = nearestName(name, [...texts.keys()])
+  const hint =
+    near === undefined
+      ? `add ${name} to \`${list === 'var' ? 'vars' : list}:\`.`
+      : `did you mean \`\${${list}:${near}}\`?`
+  return { problem: `${written} ${absent}: ${hint}` }
 }
 
 function columnOf(name: string, { columns }: Scope): Found {
@@ -83,13 +86,13 @@ function columnOf(name: string, { columns }: Scope): Found {
   if (value !== undefined) return { problem: `${written} is ${value.what} in the row, not a text.` }
   const names = Object.keys(columns)
   const near = nearestName(name.trim(), names)
-  const hint = near === undefined ? `there are ${listed(names)}.` : `did you mean \`\${${near}}\`?`
+  const hint = near === undefined ? `there are ${shownNames(names)}.` : `did you mean \`\${${near}}\`?`
   return { problem: `${written} is not a column of the row: ${hint}` }
 }
 
 const maxListed = 8
 
-function listed(names: readonly string[]): string {
+function shownNames(names: readonly string[]): string {
   const shown = names.slice(0, maxListed).join(', ')
   return names.length > maxListed ? `${shown} …` : shown || 'none'
 }

@@ -3,10 +3,16 @@ import { dangerousNames } from '../../json.ts'
 import type { Mistakes } from './mistakes.ts'
 
 /** A value of the manifest, with the place where it begins: in UTF-16 units of the text. */
-export type YamlNode =
-  | { readonly kind: 'scalar'; readonly at: number; readonly value: string | number | boolean | null }
-  | { readonly kind: 'list'; readonly at: number; readonly items: readonly YamlNode[] }
-  | { readonly kind: 'mapping'; readonly at: number; readonly entries: readonly YamlEntry[] }
+export interface YamlNode {
+  readonly kind: 'scalar' | 'list' | 'mapping'
+  readonly at: number
+  /** Of a scalar; undefined for a list or a mapping. */
+  readonly value: string | number | boolean | null | undefined
+  /** The members of a mapping, the items of a list by their numbers from 0; none of any other value. */
+  readonly entries: readonly YamlEntry[]
+  /** Whether `${` is anywhere in its texts: what it stands for may depend on the row. */
+  readonly isTemplated: boolean
+}
 
 export interface YamlEntry {
   readonly name: string
@@ -66,69 +72,73 @@ function pairsTag(yaml: typeof Yaml) {
   })
 }
 
-interface Placed {
-  readonly node: YamlNode
-  /** How many values it has in it, counted again for each alias. */
-  readonly size: number
-}
-
 function placeValues(
   yaml: typeof Yaml,
   events: readonly Yaml.Event[],
   root: unknown,
   mistakes: Mistakes,
-): Placed {
+): { readonly node: YamlNode; readonly size: number } {
   const { DOCUMENT, SEQUENCE, MAPPING, ALIAS } = yaml.EVENT_ID
-  const anchored = new Map<unknown, Placed>()
+  const anchored = new Map<unknown, { readonly node: YamlNode; readonly size: number }>()
   let next = 0
+  /** How many values there are, counted again for each alias. */
   let size = 0
   const take = () => {
     while (events[next]?.type === DOCUMENT) next++
     return events[next++]
   }
-  const scalar = (at: number, value: unknown): YamlNode => {
-    if (typeof value === 'string') mistakes.checkText(at, value)
-    else if (typeof value === 'number' && !Number.isFinite(value)) {
-      mistakes.report(at, 'The number has no finite value.')
-    }
-    return { kind: 'scalar', at, value: value as string | number | boolean | null }
-  }
   const visit = (value: unknown): YamlNode => {
     const event = take()
     const before = size++
-    if (event?.type === ALIAS) {
-      const found = anchored.get(value)
-      if (found === undefined) return scalar(event.anchorStart - 1, value)
-      size = before + found.size
-      return found.node
+    const known = event?.type === ALIAS ? anchored.get(value) : undefined
+    if (known !== undefined) {
+      size = before + known.size
+      return known.node
     }
-    if (event?.type !== SEQUENCE && event?.type !== MAPPING) return scalar(startOf(event), value)
-    const node: YamlNode =
-      event.type === SEQUENCE
-        ? { kind: 'list', at: event.start, items: (value as unknown[]).map(visit) }
-        : { kind: 'mapping', at: event.start, entries: visitEntries(value as Pairs) }
+    if (event?.type !== SEQUENCE && event?.type !== MAPPING) {
+      const at = event?.type === ALIAS ? event.anchorStart - 1 : startOf(event)
+      if (typeof value === 'string') mistakes.checkText(at, value)
+      else if (typeof value === 'number' && !Number.isFinite(value)) {
+        mistakes.report(at, 'The number has no finite value.')
+      }
+      const isTemplated = typeof value === 'string' && value.includes('${')
+      return { kind: 'scalar', at, value: value as string, entries: none, isTemplated }
+    }
+    const entries = event.type === SEQUENCE ? itemsOf(value as unknown[]) : membersOf(value as Pairs)
     // The end of the collection.
     next++
+    const node: YamlNode = {
+      kind: event.type === SEQUENCE ? 'list' : 'mapping',
+      at: event.start,
+      value: undefined,
+      entries,
+      isTemplated: entries.some((entry) => entry.node.isTemplated),
+    }
     if (event.anchorStart >= 0) anchored.set(value, { node, size: size - before })
     return node
   }
-  const visitEntries = ({ list }: Pairs): YamlEntry[] => {
+  const itemsOf = (items: readonly unknown[]): YamlEntry[] =>
+    items.map((item, at) => {
+      const node = visit(item)
+      return { name: `${at}`, at: node.at, node }
+    })
+  const membersOf = ({ list }: Pairs): YamlEntry[] => {
     const names = new Set<string>()
-    const entries: YamlEntry[] = []
-    for (const [name, value] of list) {
+    return list.flatMap(([name, value]) => {
       const at = startOf(take())
       mistakes.checkText(at, name)
       const node = visit(value)
-      if (names.has(name)) mistakes.report(at, `${JSON.stringify(name)} appears twice.`)
-      else if (dangerousNames.has(name))
-        mistakes.report(at, `${JSON.stringify(name)} is not allowed as a name.`)
-      else entries.push({ name, at, node })
+      const isTwice = names.has(name)
       names.add(name)
-    }
-    return entries
+      if (!isTwice && !dangerousNames.has(name)) return { name, at, node }
+      const problem = isTwice ? 'appears twice' : 'is not allowed as a name'
+      return mistakes.report(at, `${JSON.stringify(name)} ${problem}.`) ?? []
+    })
   }
   return { node: visit(root), size }
 }
+
+const none: readonly YamlEntry[] = []
 
 function startOf(event: Yaml.Event | undefined): number {
   if (event === undefined || !('valueStart' in event)) return 0
@@ -136,24 +146,23 @@ function startOf(event: Yaml.Event | undefined): number {
   return Math.max(0, event.valueStart - (isQuoted ? 1 : 0))
 }
 
-export function valueOf(node: YamlNode): unknown {
-  if (node.kind === 'scalar') return node.value
-  if (node.kind === 'list') return node.items.map(valueOf)
-  return Object.fromEntries(node.entries.map(({ name, node: inner }) => [name, valueOf(inner)]))
+export function valueOf({ kind, value, entries }: YamlNode): unknown {
+  if (kind === 'scalar') return value
+  if (kind === 'list') return entries.map(({ node }) => valueOf(node))
+  return Object.fromEntries(entries.map(({ name, node }) => [name, valueOf(node)]))
 }
 
-/** The node that a path of names and numbers leads to; the last one on the way where it leads nowhere. */
-export function nodeAt(node: YamlNode, path: readonly (string | number)[]): YamlNode {
+/** The node that a path of names leads to; the last one on the way where it leads nowhere. */
+export function nodeAt(node: YamlNode, path: readonly string[]): YamlNode {
   let found = node
   for (const step of path) {
-    const inner: YamlNode | undefined =
-      found.kind === 'list' ? found.items[Number(step)] : memberOf(found, String(step))?.node
+    const inner = memberOf(found, step)?.node
     if (inner === undefined) return found
     found = inner
   }
   return found
 }
 
-export function memberOf(node: YamlNode, name: string): YamlEntry | undefined {
-  return node.kind === 'mapping' ? node.entries.find((entry) => entry.name === name) : undefined
+export function memberOf({ entries }: YamlNode, name: string): YamlEntry | undefined {
+  return entries.find((entry) => entry.name === name)
 }

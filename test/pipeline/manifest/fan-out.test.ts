@@ -16,15 +16,15 @@ test.each<[job: string, ...mistakes: string[]]>([
   ],
   [
     'frames: { each: "@hero", image create: { model: gpt-image-2, prompt: x }, out: "${id}.png" }',
-    '7:19: "@hero" is not a text, and each takes the JSON array of one.',
+    '7:19: "@hero" is an image; expected a text.',
   ],
   [
     'frames: { each: "@rows", image create: { model: gpt-image-2, prompt: x }, out: "${id}.png" }',
-    '7:19: "@rows" has `each` itself: elements come from one text.',
+    '7:19: "@rows" is not one text: each takes @job, the JSON array that a text job without `each` writes.',
   ],
   [
     'frames: { each: "@scenes#2", image create: { model: gpt-image-2, prompt: x }, out: "${id}.png" }',
-    '7:19: "@scenes#2" is not a job: each takes @job, the JSON array that a text job writes.',
+    '7:19: "@scenes#2" is not one text: each takes @job, the JSON array that a text job without `each` writes.',
   ],
   [
     'frames: { each: "@scenes", image create: { model: gpt-image-2, prompt: x }, out: frame.png }',
@@ -37,7 +37,7 @@ test.each<[job: string, ...mistakes: string[]]>([
   [
     'frames: { each: "@frames", respond: { model: text-a, input: x }, out: "${id}.txt" }',
     '7:3: The job depends on itself: @frames needs @frames.',
-    '7:19: "@frames" has `each` itself: elements come from one text.',
+    '7:19: "@frames" is not one text: each takes @job, the JSON array that a text job without `each` writes.',
   ],
   [
     // What does not depend on the elements is checked before they are known.

@@ -58,11 +58,9 @@ test('has every instance once, behind its needs unless there is a cycle, which i
 })
 
 test.each([
-  ['@hero', { job: 'hero' }],
-  ['@hero#2', { job: 'hero', candidate: 2 }],
-  ['@photos[shoe-de]', { job: 'photos', row: 'shoe-de' }],
+  ['@hero', { job: 'hero', row: undefined, candidate: null }],
   ['@photos[red shoe #1/2]#3', { job: 'photos', row: 'red shoe #1/2', candidate: 3 }],
-  ['@photos[e\u0301]', { job: 'photos', row: '\u00e9' }],
+  ['@photos[e\u0301]', { job: 'photos', row: '\u00e9', candidate: null }],
 ])('%s', (text, parts) => {
   expect(parseReference(text)).toEqual(parts)
 })

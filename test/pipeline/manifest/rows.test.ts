@@ -1,16 +1,21 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { rowsOfCsv, rowsOfJson, rowsOfJsonLines, rowsOfList } from '../../../src/pipeline/manifest/rows.ts'
+import { rowsOf } from '../../../src/pipeline/manifest/rows.ts'
 import { anyText } from '../../support/any-text.ts'
+import { oneJob, read } from './manifest-files.ts'
+
+const rowsOfCsv = (text: string) => rowsOf('data.csv', text)
+const rowsOfJson = (text: string) => rowsOf('data.JSON', text)
+const rowsOfJsonLines = (text: string) => rowsOf('data.jsonl', text)
 
 test('reads quotes, commas, ends of lines and a byte-order mark', () => {
   const text = '\ufeffid,name\r\nshoe,"Red, ""soft""\r\nshoe"\r\n\r\nhat,\r\n"",x'
   expect(rowsOfCsv(text)).toEqual({
-    rows: [
-      { id: 'shoe', columns: { id: 'shoe', name: 'Red, "soft"\nshoe' } },
-      { id: 'hat', columns: { id: 'hat', name: '' } },
-    ],
-    problems: [{ line: 6, column: 1, message: 'The row has no `id`, which the other rows have.' }],
+    rows: new Map([
+      ['shoe', { id: 'shoe', name: 'Red, "soft"\nshoe' }],
+      ['hat', { id: 'hat', name: '' }],
+    ]),
+    problems: [{ line: 6, column: 1, message: 'The row has no `id`, which the others have.' }],
   })
 })
 
@@ -22,7 +27,7 @@ test.each([
   ['a name of JavaScript', 'a,__proto__\n', [1, 1, 'A column cannot be named "__proto__".']],
   ['a name like a variable', 'env:A\n', [1, 1, 'A column cannot begin with env:, as "env:A" does.']],
   ['a brace', 'a}\n', [1, 1, 'The column "a}" has a brace or a control character in its name.']],
-  ['semicolons', 'id;name\n1;2', [1, 1, 'The columns are separated by semicolons; use commas.']],
+  ['semicolons', 'id;name\n1;2', [1, 1, 'The columns are separated by semicolons or tabs; use commas.']],
   [
     'a row that is too long',
     'a,b\n1,2\n1,2,3',
@@ -57,7 +62,7 @@ test('reads no more than 100,000 rows', () => {
 
 test('tells every mistake, and reads the other rows', () => {
   const { rows, problems } = rowsOfCsv('a,id\n1\n"x\ny",2\n3,4,5\n')
-  expect(rows).toEqual([{ id: '2', columns: { a: 'x\ny', id: '2' } }])
+  expect([...rows]).toEqual([['2', { a: 'x\ny', id: '2' }]])
   expect(problems.map(({ line }) => line)).toEqual([2, 5])
 })
 
@@ -77,7 +82,7 @@ test('reads back CSV that was written, in every way of quoting', () => {
       const cells = rows.map((row, at) => [`${at}`, ...row.map((cell) => written(...cell))].join(','))
       const result = rowsOfCsv([header.join(','), ...cells].join(end) + (endsWithEnd ? end : ''))
       expect(result.problems).toEqual([])
-      expect(result.rows.map(({ columns }) => header.map((name) => columns[name]))).toEqual(
+      expect(Array.from(result.rows.values(), (columns) => header.map((name) => columns[name]))).toEqual(
         rows.map((row, at) => [`${at}`, ...row.map(([text]) => text)]),
       )
     }),
@@ -97,39 +102,32 @@ test('takes any text as CSV, with each mistake inside it', () => {
   )
 })
 
-test('takes a digest of the values where there is no id, wherever row and column are', () => {
-  const [red, blue] = rowsOfCsv('name,size\nRed,1\nBlue,2\n').rows
-  expect(red!.id).toBe('482b0537e167d492')
-  expect(rowsOfCsv('size,name\n2,Blue\n1,Red\n').rows.map(({ id }) => id)).toEqual([blue!.id, red!.id])
-  expect(rowsOfJsonLines('{"size":1,"name":"Red"}\n').rows.map(({ id }) => id)).toEqual([red!.id])
-  expect(rowsOfList([{ size: 1, name: 'Red' }]).rows.map(({ id }) => id)).toEqual([red!.id])
+test('takes a digest of the values where there is no id, wherever row and column are', async () => {
+  const [red, blue] = rowsOfCsv('name,size\nRed,1\nBlue,2\n').rows.keys()
+  expect(red).toBe('482b0537e167d492')
+  expect([...rowsOfCsv('size,name\n2,Blue\n1,Red\n').rows.keys()]).toEqual([blue, red])
+  expect([...rowsOfJsonLines('{"size":1,"name":"Red"}\n').rows.keys()]).toEqual([red])
+  const list = oneJob('each: [{ size: 1, name: Red }]', 'respond: { input: x }', 'out: "${name}"')
+  expect([...(await read(list)).instances.keys()]).toEqual([`hero[${red}]`])
 })
 
 test('reads values of JSON as texts', () => {
   const { rows } = rowsOfJsonLines('\ufeff{"id":"a","n":1.50,"is":true}\r\n\n{"id":7,"none":null}\n')
-  expect(rows).toEqual([
-    { id: 'a', columns: { id: 'a', n: '1.5', is: 'true' } },
-    { id: '7', columns: { id: '7', none: { what: 'null', json: '' } } },
+  expect([...rows]).toEqual([
+    ['a', { id: 'a', n: '1.5', is: 'true' }],
+    ['7', { id: '7', none: { what: 'null', json: '' } }],
   ])
 })
 
 test('reads a JSON array, also the only one in an object', () => {
-  const array = '[{"id": "a", "tags": ["x"], "n": 1}, {"id": "b", "of": {"k": [1]}, "none": null}]'
-  const rows = [
-    { id: 'a', columns: { id: 'a', tags: { what: 'a list', json: '["x"]' }, n: '1' } },
-    {
-      id: 'b',
-      columns: {
-        id: 'b',
-        of: { what: 'an object', json: '{"k":[1]}' },
-        none: { what: 'null', json: '' },
-      },
-    },
-  ]
+  const array = '[{"id": "a", "tags": ["x"], "n": 1}, {"id": "b", "of": {"k": [1]}}]'
+  const rows = new Map([
+    ['a', { id: 'a', tags: { what: 'a list', json: '["x"]' }, n: '1' }],
+    ['b', { id: 'b', of: { what: 'an object', json: '{"k":[1]}' } }],
+  ])
   expect(rowsOfJson(array)).toEqual({ rows, problems: [] })
   expect(rowsOfJson(`{"version": 1, "scenes": ${array}}`)).toEqual({ rows, problems: [] })
-  expect(rowsOfJson('[]')).toEqual({ rows: [], problems: [] })
-  expect(rowsOfJson('[{"name":"Red","size":1}]').rows.map(({ id }) => id)).toEqual(['482b0537e167d492'])
+  expect(rowsOfJson('[]')).toEqual({ rows: new Map(), problems: [] })
 })
 
 const noArray = 'The file is neither a JSON array nor an object with exactly one array in it.'
@@ -150,7 +148,7 @@ test.each([
     '{"of": {"l": [1, 2]}, "rows": [{"id": "a"},\n   {"n": 1}]}',
     2,
     4,
-    'The row has no `id`, which the other rows have.',
+    'The element has no `id`, which the others have.',
   ],
 ])('tells what is wrong with the JSON %j, and where', (text, line, column, message) => {
   expect(rowsOfJson(text).problems).toEqual([{ line, column, message }])
@@ -165,7 +163,7 @@ test.each([
     3,
     'The row is the same as that of line 2; give each a column `id`, or leave one out.',
   ],
-  ['an empty id', 'id,a\n,1\n', 2, 'The row has no `id`, which the other rows have.'],
+  ['an empty id', 'id,a\n,1\n', 2, 'The row has no `id`, which the others have.'],
   ['a bracket', 'id\na]\n', 2, 'The id "a]" has a bracket in it.'],
   ['a control character', 'id\na\u0007\n', 2, 'The id "a\\u0007" has a control character in it.'],
   ['a turned direction', 'id\na\u202eb\n', 2, 'The id "a\u202eb" has a control character in it.'],
@@ -178,7 +176,7 @@ test.each([
   ['{"a":1}\n{"a":\n', 2, 6, 'The line is not valid JSON: expected a value near `{"a":`.'],
   ['["a"]\n', 1, 1, 'The line is not a JSON object.'],
   ['{"__proto__":1}\n', 1, 1, 'A column cannot be named "__proto__".'],
-  ['{"id":"a"}\n{"b":"b"}\n', 2, 1, 'The row has no `id`, which the other rows have.'],
+  ['{"id":"a"}\n{"b":"b"}\n', 2, 1, 'The row has no `id`, which the others have.'],
 ])('tells what is wrong with the JSON lines %j', (text, line, column, message) => {
   expect(rowsOfJsonLines(text).problems).toEqual([{ line, column, message }])
 })

@@ -11,8 +11,10 @@ const scope: Scope = {
   },
   vars: new Map([['style', 'Flat, ${id}']]),
   usedVars: new Set(),
-  declared: ['BRAND', 'UNSET'],
-  variables: { BRAND: 'Acme', SECRET: 'x' },
+  variables: new Map([
+    ['BRAND', 'Acme'],
+    ['UNSET', undefined],
+  ]),
 }
 
 test.each([

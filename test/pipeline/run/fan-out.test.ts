@@ -83,7 +83,7 @@ describe('a text of which nothing can be made is rejected', () => {
     [
       'an id that is missing',
       [{ id: 'a', title: 'a' }, { title: 'b' }],
-      'has no `id`, which the other elements have',
+      'has no `id`, which the others have',
     ],
     ['null where a text is used', [{ id: 'a', title: null }], '`${title}` is null in the row, not a text.'],
     ['no array', 'none', 'The text is neither a JSON array nor an object with exactly one array in it.'],
