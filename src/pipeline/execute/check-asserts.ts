@@ -86,25 +86,23 @@ function factClauses(
   facts: OutputFacts,
   twinOf: (sha256: string) => string | undefined,
 ): string[] {
-  const { width, height, max_bytes: maxBytes, min_seconds: minSeconds, not_duplicate: isUnique } = asserts
+  const { max_bytes: most, min_seconds: least, not_duplicate: isUnique } = asserts
+  const clauses: string[] = []
+  for (const [side, adjective] of [
+    ['width', 'wide'],
+    ['height', 'high'],
+  ] as const) {
+    const [wanted, found] = [asserts[side], facts[side] ?? 'an unknown number of']
+    if (wanted !== undefined && wanted !== found)
+      clauses.push(`is ${found} pixels ${adjective}, not ${wanted}`)
+  }
+  if (most !== undefined && facts.bytes > most) clauses.push(`has ${facts.bytes} bytes, more than ${most}`)
+  if (least !== undefined && (facts.seconds ?? -1) < least) {
+    const found = facts.seconds ?? 'an unknown number of'
+    clauses.push(`plays for ${found} seconds, not at least ${least}`)
+  }
   const twin = isUnique === true ? twinOf(facts.sha256) : undefined
-  const isOther = (wanted: number | undefined, found: number | null) =>
-    wanted !== undefined && found !== wanted
-  return [
-    ...(isOther(width, facts.width) ? [`is ${pixels(facts.width)} wide, not ${width}`] : []),
-    ...(isOther(height, facts.height) ? [`is ${pixels(facts.height)} high, not ${height}`] : []),
-    ...(maxBytes !== undefined && facts.bytes > maxBytes
-      ? [`has ${facts.bytes} bytes, more than ${maxBytes}`]
-      : []),
-    ...(minSeconds !== undefined && !(facts.seconds !== null && facts.seconds >= minSeconds)
-      ? [`plays for ${facts.seconds ?? 'an unknown number of'} seconds, not at least ${minSeconds}`]
-      : []),
-    ...(twin !== undefined ? [`has the same bytes as ${twin}`] : []),
-  ]
-}
-
-function pixels(count: number | null): string {
-  return count === null ? 'an unknown number of pixels' : `${count} pixels`
+  return twin === undefined ? clauses : [...clauses, `has the same bytes as ${twin}`]
 }
 
 /**

@@ -11,10 +11,8 @@ import { rootOf } from '../../gateway/url.ts'
 import type { JobReport } from '../../gateway/videos/job-fields.ts'
 import { withoutSecrets, type Redactor } from '../../operations/operation.ts'
 import { asideName, recordName, writeRecord, type TaskResult } from '../store/results.ts'
-import type { StartedJob } from './started-jobs.ts'
 import { recordRescue, recoverResult } from './task-record.ts'
-import { beginRun, type ExecuteCall, type Made, type TaskRun } from './task-run.ts'
-import type { Task } from './task.ts'
+import { beginRun, type ExecuteCall, type Made, type StartedJob, type Task, type TaskRun } from './task.ts'
 
 /**
  * Runs one request: builds it of the instance's fields and files, sends it, and has its results saved, verified, in the
@@ -73,13 +71,19 @@ async function makeResult(
       await recordRescue(task, shared.rescueFolder, error.facts.rescued ?? [])
     throw error
   })
-  const { outputs } = made
+  const { outputs, model, document, text } = made
+  const provenance = {
+    model,
+    request_id: document.request_id,
+    job_id: 'operation' in document ? document.id : null,
+    usage: 'usage' in document ? document.usage : null,
+  }
   const seconds = Math.round(context.clock.monotonic() - began) / 1000
   const done: TaskResult = {
     result: {
       outputs,
       // The gateway's own words go into the lock, and it may quote the key.
-      ...withoutSecrets(made.provenance, shared.redactor),
+      ...withoutSecrets(provenance, shared.redactor),
       // The address of a sandbox is another one each time.
       origin: project.isSandbox
         ? null
@@ -87,9 +91,9 @@ async function makeResult(
       // Of a job that was started earlier only a part of the time was spent here.
       took_s: task.job === null ? seconds : null,
     },
-    cost: await costOf(shared, task, made.document),
-    warnings: made.warnings,
-    text: made.text,
+    cost: await costOf(shared, task, document),
+    warnings: document.warnings,
+    text,
   }
   recordResult(task, done, shared.redactor)
   return done

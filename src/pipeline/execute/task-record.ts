@@ -1,16 +1,73 @@
+import { hash } from 'node:crypto'
 import { copyFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { FileContext } from '../../context.ts'
-import { ModelgateError } from '../../errors.ts'
+import { FileError, ModelgateError } from '../../errors.ts'
+import { shownPath } from '../../files/file-error.ts'
 import { readInputFile } from '../../files/input-file.ts'
-import { inspectAnyFile } from '../../files/inspect-file.ts'
+import { inspectAnyFile, type FileFacts } from '../../files/inspect-file.ts'
 import { makeFolder } from '../../files/write-target.ts'
 import { isObject } from '../../json.ts'
 import { unknownProvenance, type OutputFacts } from '../lock/lock-block.ts'
+import type { Instance } from '../manifest/manifest.ts'
 import { digestOfFile } from '../store/file-digest.ts'
 import { readRecord, type TaskResult } from '../store/results.ts'
-import { mediaFacts, textFacts } from './result-facts.ts'
-import type { Task } from './task.ts'
+import { rescueFolderOf, type Task } from './task.ts'
+
+export const fileTemplate = '{index}.{ext}'
+
+function textType({ fields }: Pick<Instance, 'fields'>) {
+  return fields['schema'] === undefined
+    ? ({ extension: 'txt', mediaType: 'text/plain' } as const)
+    : ({ extension: 'json', mediaType: 'application/json' } as const)
+}
+
+export function textName(instance: Pick<Instance, 'fields'>): string {
+  return `1.${textType(instance).extension}`
+}
+
+/**
+ * The facts of an image or a video, read from the file.
+ * @param context its working directory is that of the file
+ * @throws FileError for a file that cannot be read, or is not whole
+ */
+export async function mediaFacts(context: FileContext, name: string): Promise<OutputFacts> {
+  const found = await inspectAnyFile(context, name).catch((error: unknown) => {
+    throw error instanceof ModelgateError ? error.amend({ billed: 'yes' }) : error
+  })
+  const { damage } = found.integrity
+  if (damage === undefined) return factsOf(found, name)
+  throw new FileError('file_changed', `${shownPath(name)} is damaged: ${damage}.`, { billed: 'yes' })
+}
+
+export function factsOf(
+  { bytes, sha256, mediaType, width, height, seconds, credentials }: FileFacts,
+  path: string,
+): OutputFacts {
+  return {
+    path,
+    sha256,
+    bytes,
+    media_type: mediaType ?? 'application/octet-stream',
+    width,
+    height,
+    seconds,
+    credentials,
+  }
+}
+
+export function textFacts(instance: Pick<Instance, 'fields'>, content: Uint8Array): OutputFacts {
+  return {
+    path: textName(instance),
+    sha256: hash('sha256', content),
+    bytes: content.length,
+    media_type: textType(instance).mediaType,
+    width: null,
+    height: null,
+    seconds: null,
+    credentials: false,
+  }
+}
 
 /**
  * The result that an earlier process has left in the folder of a task, if all that the request asked for is there and
@@ -34,7 +91,7 @@ export async function recoverResult(
   try {
     const outputs: OutputFacts[] = []
     for (const [at, name] of names.entries()) {
-      const facts = await factsOf(inFolder, instance, name)
+      const facts = await factsOfName(inFolder, instance, name)
       const isWhole =
         record === undefined
           ? rescued.includes(name) || (await isVerified(inFolder, instance, name))
@@ -56,7 +113,7 @@ export async function recoverResult(
   }
 }
 
-async function factsOf(
+async function factsOfName(
   context: FileContext,
   instance: Task['instance'],
   name: string,
@@ -82,11 +139,6 @@ async function finalNames({
 async function isVerified(context: FileContext, { lane }: Task['instance'], name: string): Promise<boolean> {
   const { mediaType, integrity } = await inspectAnyFile(context, name)
   return mediaType?.startsWith(`${lane}/`) === true && integrity.state === 'whole'
-}
-
-/** What a task could not write to its folder is rescued under its key, so that the next run finds it. */
-export function rescueFolderOf(rescueFolder: string, { key }: Pick<Task, 'key'>): string {
-  return join(rescueFolder, 'run', key)
 }
 
 const digestsName = 'digests.json'

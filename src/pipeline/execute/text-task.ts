@@ -11,8 +11,8 @@ import { generateText, type TextRequest } from '../../operations/generate-text.t
 import type { Body } from '../../operations/operation.ts'
 import { responseRequest } from '../../operations/response-request.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
-import { mediaFacts, textFacts, textName } from './result-facts.ts'
-import { wholeResult, type Made, type TaskRun } from './task-run.ts'
+import { mediaFacts, textFacts, textName } from './task-record.ts'
+import { listenerOf, wholeResult, type Made, type TaskRun } from './task.ts'
 
 /**
  * Has a text generated, and saves it with LF at the end of its lines; of an instance whose output is a picture, those of
@@ -26,12 +26,12 @@ export async function makeText(run: TaskRun): Promise<Made> {
   const request = textRequest(instance, (await task.request()).body)
   let decoder: TextDecoder | undefined
   let text = ''
-  run.onEvent((event) => {
+  const listener = listenerOf((event) => {
     if (event.type === 'text-delta' && event.index === 0) text += event.text
   })
   const createDecoder: TextRequest['createDecoder'] = (options) => (decoder = request.createDecoder(options))
   const outcome = await generateText(
-    call,
+    { ...call, listener },
     { ...request, createDecoder },
     { folder: '.', keepsResponse: false, strict: true },
   )
@@ -51,14 +51,8 @@ export async function makeText(run: TaskRun): Promise<Made> {
   return {
     outputs: isPicture ? await namePictures(run, document.files) : [await saveText(run, text)],
     ...(isPicture && text !== '' && { text: text.slice(0, maxKeptText) }),
-    provenance: {
-      model: decoder?.result().model ?? document.model,
-      request_id: document.request_id,
-      job_id: null,
-      usage: document.usage,
-    },
+    model: decoder?.result().model ?? document.model,
     document,
-    warnings: document.warnings,
   }
 }
 

@@ -7,10 +7,16 @@ import { stringOf } from '../../json.ts'
 import { unrecordedJob, type NamedJob } from '../../operations/jobs.ts'
 import { startVideo, waitForVideo, type StartPlan } from '../../operations/video-jobs.ts'
 import { planVideos, videoRequest, type VideoRequest } from '../../operations/video-request.ts'
-import { fileTemplate, mediaFacts } from './result-facts.ts'
-import type { StartedJob } from './started-jobs.ts'
-import type { Task } from './task.ts'
-import { wholeResult, withKept, type Made, type TaskRun } from './task-run.ts'
+import { fileTemplate, mediaFacts } from './task-record.ts'
+import {
+  listenerOf,
+  wholeResult,
+  withKept,
+  type Made,
+  type StartedJob,
+  type Task,
+  type TaskRun,
+} from './task.ts'
 
 /**
  * Starts a video job, waits for it and saves its videos. The job is waited for only when its id is safe (`task.onJob`).
@@ -25,13 +31,14 @@ export async function makeVideo(run: TaskRun): Promise<Made> {
  * @param first how it stood a moment ago: one that has ended is not looked up again
  */
 export async function fetchVideo(run: TaskRun, job: StartedJob, first?: JobReport): Promise<Made> {
-  const { task, call, shared } = run
+  const { task, shared } = run
+  const listener = listenerOf((event) => {
+    if (event.type === 'job-progress') task.onProgress({ state: event.state, percent: event.progress })
+  })
+  const call = { ...run.call, listener }
   const { context } = call
   const { instance } = task
   const plan = planOf(run)
-  run.onEvent((event) => {
-    if (event.type === 'job-progress') task.onProgress({ state: event.state, percent: event.progress })
-  })
   const { store } = plan
   const stored = await store.find(job.id)
   const deadlineMs = shared.timeoutMs === undefined ? undefined : context.clock.monotonic() + shared.timeoutMs
@@ -43,17 +50,8 @@ export async function fetchVideo(run: TaskRun, job: StartedJob, first?: JobRepor
   const document = wholeResult(task, outcome)
   if (document.files.length < instance.count) throw tooFew(task, document)
   const files = document.files.slice(0, instance.count)
-  return {
-    outputs: await Promise.all(files.map(({ path }) => mediaFacts(context, path))),
-    provenance: {
-      model: document.model,
-      request_id: document.request_id,
-      job_id: document.id,
-      usage: null,
-    },
-    document,
-    warnings: document.warnings,
-  }
+  const outputs = await Promise.all(files.map(({ path }) => mediaFacts(context, path)))
+  return { outputs, model: document.model, document }
 }
 
 function planOf({ task: { instance }, call: { context }, shared }: TaskRun): StartPlan {

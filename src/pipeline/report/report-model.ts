@@ -7,7 +7,7 @@ import type { AssetReport, ReportAsset, ReportCandidate, ReportFile } from '../.
 import { outputVersion } from '../../events/version.ts'
 import { countStates } from '../../events/run-document.ts'
 import { inspectAnyFile } from '../../files/inspect-file.ts'
-import { factsOf } from '../execute/result-facts.ts'
+import { factsOf } from '../execute/task-record.ts'
 import type { History } from '../journal/history.ts'
 import {
   provenanceOf,

@@ -215,7 +215,7 @@ class Lane {
   readonly #clock: Pick<Clock, 'monotonic' | 'random'>
   readonly #configured: number
   readonly #onChange: (event: LaneEvent) => void
-  readonly #queue: Entry[] = []
+  readonly #queue: Task[] = []
   #sent = 0
   /** Requests up to it were sent before the lane slowed down: their 429s are of the same burst. */
   #lastOfBurst = 0
@@ -240,22 +240,21 @@ class Lane {
   }
 
   add(task: Task): void {
-    const entry = { task, order: { ...task.order } }
     let [from, to] = [0, this.#queue.length]
     while (from < to) {
       const middle = (from + to) >> 1
-      if (isBefore(entry, this.#queue[middle]!)) from = middle + 1
+      if (isBefore(task, this.#queue[middle]!)) from = middle + 1
       else to = middle
     }
-    this.#queue.splice(from, 0, entry)
+    this.#queue.splice(from, 0, task)
   }
 
   take(): Task | undefined {
-    return this.#queue.pop()?.task
+    return this.#queue.pop()
   }
 
   takeAll(): Task[] {
-    return this.#queue.splice(0).map(({ task }) => task)
+    return this.#queue.splice(0)
   }
 
   /** To be called for each request when it is sent. @returns its number */
@@ -296,15 +295,10 @@ class Lane {
   }
 }
 
-interface Entry {
-  readonly task: Task
-  readonly order: QueueOrder
-}
-
-function isBefore({ task, order }: Entry, other: Entry): boolean {
+function isBefore({ order, number }: Task, other: Task): boolean {
   if (order.isFollowUp !== other.order.isFollowUp) return order.isFollowUp
   return order.priority === other.order.priority
-    ? task.number < other.task.number
+    ? number < other.number
     : order.priority > other.order.priority
 }
 
