@@ -210,13 +210,9 @@ export function readShape(
   return values
 }
 
-const maxListed = 12
-
 function unknownName(name: string, known: readonly string[], owner: string): string {
   const near = nearestName(name, known)
-  const list = known.length > maxListed ? '.' : `. Known fields: ${known.join(', ')}.`
-  const hint = near === undefined ? list : `; did you mean ${near}?`
-  if (name === 'imports') return '`imports` is not read any more: name a file of another project by its path.'
+  const hint = near === undefined ? '.' : `; did you mean ${near}?`
   if (name === '<<') return 'Merge keys (<<) are not read; what jobs have in common goes into defaults.'
   return `${JSON.stringify(name)} is not a field of ${owner}${hint}`
 }

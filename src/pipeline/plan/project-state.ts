@@ -3,6 +3,7 @@ import type { openAsserts } from '../execute/check-asserts.ts'
 import type { History } from '../journal/history.ts'
 import type { Lock, LockBlock, OutputFacts, Result } from '../lock/lock-block.ts'
 import type { Instance, Manifest } from '../manifest/manifest.ts'
+import type { UpstreamResult } from '../manifest/request-body.ts'
 import { foldedPath, placeOutputs, possiblePaths } from '../manifest/output-paths.ts'
 import type { Replaced } from '../store/replaced.ts'
 import type { Results } from '../store/results.ts'
@@ -84,7 +85,7 @@ export class ProjectState {
   declare readonly queue: string | null
   /** Milliseconds since 1970: `{date}` in the name of an output is its day. */
   declare readonly now: number
-  #index: LockIndex | undefined
+  #index: ReturnType<typeof indexOf> | undefined
   #outputs: ReadonlySet<string> | undefined
 
   /** @param parts their lock is not changed any more: what is looked up in it is put together once it is needed */
@@ -92,6 +93,7 @@ export class ProjectState {
     Object.assign(this, parts)
   }
 
+  /** The ids of the blocks that have a key. */
   get lockedByKey(): ReadonlyMap<string, readonly string[]> {
     return this.#indexed.byKey
   }
@@ -111,31 +113,28 @@ export class ProjectState {
     return this.#outputs.has(foldedPath(path))
   }
 
-  get #indexed(): LockIndex {
+  get #indexed() {
     return (this.#index ??= indexOf(this.lock))
   }
 }
 
 export type ProjectParts = Omit<ProjectState, 'lockedByKey' | 'lockedByPath' | 'lockedByDigest' | 'isOutput'>
 
-interface LockIndex {
-  readonly byKey: ProjectState['lockedByKey']
-  readonly byPath: ProjectState['lockedByPath']
-  readonly byDigest: ProjectState['lockedByDigest']
+function indexOf(lock: Lock) {
+  const outputs = [...lock].flatMap(([id, block]) =>
+    block.outputs.map(({ path, sha256 }) => ({ id, path, sha256 })),
+  )
+  return {
+    byKey: listsOf(Array.from(lock, ([id, { key }]) => [key, id])),
+    byPath: listsOf(outputs.map(({ path, sha256 }) => [path, sha256])),
+    byDigest: listsOf(outputs.map(({ sha256, id }) => [sha256, id])),
+  }
 }
 
-function indexOf(lock: Lock): LockIndex {
-  const byKey = new Map<string, string[]>()
-  const byPath = new Map<string, string[]>()
-  const byDigest = new Map<string, string[]>()
-  for (const [id, block] of lock) {
-    addTo(byKey, block.key, id)
-    for (const { path, sha256 } of block.outputs) {
-      addTo(byPath, path, sha256)
-      addTo(byDigest, sha256, id)
-    }
-  }
-  return { byKey, byPath, byDigest }
+/** The values of each name. */
+function listsOf(pairs: readonly (readonly [name: string, value: string])[]): Map<string, string[]> {
+  const groups = Map.groupBy(pairs, ([name]) => name)
+  return new Map(Array.from(groups, ([name, all]) => [name, all.map(([, value]) => value)]))
 }
 
 function outputsOf({ manifest, lock, now }: ProjectState): ReadonlySet<string> {
@@ -149,16 +148,12 @@ function outputsOf({ manifest, lock, now }: ProjectState): ReadonlySet<string> {
   return paths
 }
 
-function addTo(lists: Map<string, string[]>, name: string, value: string): void {
-  const list = lists.get(name)
-  if (list === undefined) lists.set(name, [value])
-  else list.push(value)
-}
-
 export type Upstream =
   | {
       readonly state: 'known'
       readonly outputs: readonly Pick<OutputFacts, 'sha256'>[]
+      /** Undefined when the bytes are gone. */
+      files(): Promise<UpstreamResult | undefined>
       /** Why nothing can be generated from it all the same, as a sentence; null if it can. */
       hold(): Promise<string | null>
     }

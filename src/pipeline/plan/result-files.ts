@@ -174,46 +174,31 @@ export async function upstreamOf(
   const assessment = assessments.get(reference.instance)!
   const found = await resultOf(reference, assessment, project)
   if (found === undefined) return whyUnknown(reference, assessment)
-  const { key, result } = found
+  const { outputs, job_id: jobId } = found.result
+  const files = async (): Promise<UpstreamResult | undefined> => {
+    const paths = await findResult(found.key, found.result, project)
+    if (paths === undefined) return undefined
+    return {
+      files: outputs.map(({ sha256, media_type }, at) => ({ path: paths[at]!, sha256, media_type })),
+      jobId,
+    }
+  }
   return {
     state: 'known',
-    outputs: result.outputs,
+    outputs,
+    files,
     async hold() {
       if (assessment.state === 'rejected') return `It needs ${reference.text}, which was rejected.`
-      const files = await findResult(key, result, project)
-      return files === undefined ? `It needs ${reference.text}, whose bytes are gone.` : null
+      return (await files()) === undefined ? `It needs ${reference.text}, whose bytes are gone.` : null
     },
   }
-}
-
-/**
- * Finds the files that a reference stands for.
- * @returns undefined while it stands for nothing, and when its bytes are gone
- */
-export async function upstreamFiles(
-  reference: Reference,
-  assessments: Assessments,
-  project: ProjectState,
-): Promise<UpstreamResult | undefined> {
-  const found = await resultOf(reference, assessments.get(reference.instance)!, project)
-  const paths = found && (await findResult(found.key, found.result, project))
-  if (found === undefined || paths === undefined) return undefined
-  const files = found.result.outputs.map(({ sha256, media_type }, at) => {
-    return { path: paths[at]!, sha256, media_type }
-  })
-  return { files, jobId: found.result.job_id }
-}
-
-interface KeyedResult {
-  readonly key: string
-  readonly result: Result
 }
 
 async function resultOf(
   { candidate }: Reference,
   { key, keys, block, restore, state }: Assessment,
   project: ProjectState,
-): Promise<KeyedResult | undefined> {
+): Promise<{ readonly key: string; readonly result: Result } | undefined> {
   // A restored result has the bytes that it had.
   const current = restore?.result ?? (block !== null && block.key === key ? block : undefined)
   const isCurrent = current !== undefined && key !== null && hasResult.has(state)
@@ -248,7 +233,7 @@ function whyUnknown({ text, candidate }: Reference, assessment: Assessment): Ups
   }
   if (candidate !== null && !standing.has(state)) return blocked(text, 'a candidate that is not there')
   const mayBePicked = ['awaiting', 'stale', 'new', 'unfetched', 'pending'].includes(state)
-  return blocked(text, hasToBePicked && mayBePicked ? obstacles.awaiting : obstacles[state])
+  return blocked(text, obstacles[hasToBePicked && mayBePicked ? 'awaiting' : state] ?? 'which is not there')
 }
 
 /** States that hold up the candidates as well. */
@@ -258,14 +243,10 @@ function blocked(text: string, clause: string): Upstream {
   return { state: 'blocked', reason: `It needs ${text}, ${clause}.` }
 }
 
-const obstacles: Readonly<Record<State, string>> = {
-  fresh: 'which does not exist',
-  restorable: 'which does not exist',
+const obstacles: Readonly<Partial<Record<State, string>>> = {
   lost: 'which is lost',
   stale: 'which is out of date',
-  new: 'which was never made',
   unfetched: 'whose file has not been fetched yet',
-  pending: 'which is made first',
   awaiting: 'of which no candidate is picked',
   adopted: 'which was adopted for another request',
   changed: 'which was changed by hand',

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { Interrupted } from '../../../src/errors.ts'
 import { openAsserts } from '../../../src/pipeline/execute/check-asserts.ts'
 import type { OutputFacts } from '../../../src/pipeline/lock/lock-block.ts'
 import type { Asserts, Instance } from '../../../src/pipeline/manifest/manifest.ts'
@@ -169,12 +168,4 @@ test('a pattern that never ends is given up, and others are checked as before', 
     'The text cannot be checked against /^(?:(?:ab|cd|abcd)+!)+$/: it takes longer than 10 s.',
   ])
   expect(await check({ ...text, asserts }, [{ content: 'cd!' }])).toEqual([])
-})
-
-test('a signal ends a check', async () => {
-  const { context, check, close } = checks()
-  onTestFinished(close)
-  const running = check({ ...text, asserts: { matches: 'a' } }, [{ content: 'a' }])
-  context.abort(new Interrupted('interrupt'))
-  await expect(running).rejects.toMatchObject({ exit: 'interrupt' })
 })

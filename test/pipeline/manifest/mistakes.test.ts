@@ -204,13 +204,6 @@ jobs:
   expect(found[0]).toContain(mistake)
 })
 
-test('the imports of earlier versions are refused, with what to write', async () => {
-  const manifest = 'version: 1\nimports: [canon.yaml]\njobs:\n  a: { respond: { input: x }, out: a.txt }\n'
-  expect(await mistakesIn(manifest)).toEqual([
-    'modelgate.yaml:2:1: `imports` is not read any more: name a file of another project by its path.',
-  ])
-})
-
 test('mistakes in other files have their place there', async () => {
   const manifest = oneJob(
     'each: data.csv',

@@ -78,19 +78,12 @@ const rows: Row[] = [
     'lost',
     { reasons: ['assets/hero.png is missing, and its bytes are not in .modelgate.'] },
   ],
-  ['the file was changed by hand, and so was the prompt', [make, paint, edit], 'changed'],
   ['the file was changed by hand, and is asked for again', [make, paint], 'changed', { forced: again }],
   [
     'the file was changed by hand, and may be put aside',
     [make, paint, keep],
     'restorable',
     { forced: force, reasons: ['assets/hero.png is missing.'] },
-  ],
-  [
-    'the file was changed by hand, may be put aside, and the locked bytes are gone',
-    [make, paint],
-    'lost',
-    { forced: force },
   ],
   ['a folder is where the file was', [make, lose, write('', 'assets/hero.png/inside.txt')], 'changed'],
   [
@@ -99,15 +92,8 @@ const rows: Row[] = [
     'in_the_way',
     { reasons: ['assets/hero.png is there, and is not locked.'] },
   ],
-  [
-    'a file is there that nobody has locked, and may be put aside',
-    [write('mine')],
-    'new',
-    { forced: force, toMake: [1] },
-  ],
   ['a journal has a result whose bytes are gone', [record('one'), forget], 'new', { toMake: [1] }],
   ['the file is the result that a journal has', [record('one'), write('one')], 'restorable'],
-  ['a file is in the way of a result that a journal has', [record('one'), write('mine')], 'in_the_way'],
   [
     'a rejected result, whose files are gone, is not made again',
     [record('bad one', ['It was bad.']), forget],
@@ -168,7 +154,6 @@ const rows: Row[] = [
     'new',
     { reasons: ['It failed before: The gateway refused it.'], toMake: [1] },
   ],
-  ['a request of unknown outcome is older than what is locked', [send(), make], 'fresh'],
   ['a regeneration was not finished, and its outcome is unknown', [make, discard, send()], 'unknown'],
   [
     'a regeneration failed: what was there before stays',
@@ -212,8 +197,6 @@ const rows: Row[] = [
       reasons: ['`prompt` changed.', 'It was adopted by Ada, 2026-11-26.', 'assets/hero.png is missing.'],
     },
   ],
-  ['adopted, with another prompt, and the bytes are gone', [adopted, edit, lose], 'lost'],
-  ['adopted, with another prompt, and changed by hand since', [adopted, edit, paint], 'changed'],
   [
     'adopted, with another prompt, and asked for again',
     [adopted, edit],
@@ -222,7 +205,6 @@ const rows: Row[] = [
   ],
   ['adopted, with another prompt, and being made again', [adopted, edit, discard, send()], 'unknown'],
   ['adopted, with another prompt, and made again', [adopted, edit, discard, record('two')], 'restorable'],
-  ['adopted, with the same prompt', [adopted], 'fresh'],
   ['frozen, with another prompt', [make, define({ ...edited, isFrozen: true })], 'fresh'],
   [
     'frozen, with nothing locked',
@@ -230,7 +212,6 @@ const rows: Row[] = [
     'blocked',
     { reasons: ['It is frozen, and none of it is locked.'] },
   ],
-  ['frozen, with a file that could be adopted', [define({ isFrozen: true }), write('mine')], 'in_the_way'],
   [
     'some candidates are there',
     [define({ variants: 4 }), offer('one', 1), offer('three', 3)],
@@ -242,12 +223,6 @@ const rows: Row[] = [
     [define({ variants: 2, ...asserted }), offer('bad one', 1), offer('two', 2)],
     'awaiting',
     { reasons: ['Candidates to pick from: 2.', 'Candidate 1: It is bad.'] },
-  ],
-  [
-    'all candidates were rejected',
-    [define({ variants: 2, ...asserted }), offer('bad one', 1), offer('bad two', 2)],
-    'rejected',
-    { reasons: ['Candidate 1: It is bad.', 'Candidate 2: It is bad.'] },
   ],
   [
     'the manifest picks a candidate that is not there: the others are not made',
@@ -276,12 +251,6 @@ const rows: Row[] = [
     [make, define({ variants: 3 })],
     'awaiting',
     { reasons: ['Candidates to pick from: 1.'], toMake: [2, 3] },
-  ],
-  [
-    'a candidate was picked, and its file is only among the candidates',
-    [define({ variants: 2 }), makeSecond, offer('two', 2), lose],
-    'restorable',
-    { reasons: ['assets/hero.png is missing.'] },
   ],
   [
     'a candidate was picked, and the one with its number has other bytes now',

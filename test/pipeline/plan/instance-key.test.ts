@@ -164,13 +164,6 @@ test.each<[string, Instance['fields']]>([
   expect(names.filter((name) => before!.fields[name] !== after!.fields[name])).toEqual(Object.keys(change))
 })
 
-test('each variant has a key; more of them keep those that are there', async () => {
-  const keys = async (variants: number) => (await keysOf({ ...base, fields, variants }, null, inputs()))!.keys
-  const four = await keys(4)
-  expect(new Set(four).size).toBe(4)
-  expect(four.slice(0, 2)).toEqual(await keys(2))
-})
-
 test('a text has one digest, wherever it comes from and however its lines end', async () => {
   const upstream = '2fcfb7830c3bb1c40b0a64f0549acc4c661f7f9f8c39d3b8ecaaf51313670f68'
   const written = await keyOf({ prompt: textField('One\nTwo\n') })

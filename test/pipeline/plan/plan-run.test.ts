@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { planRun } from '../../../src/pipeline/plan/plan-run.ts'
 import type { State } from '../../../src/pipeline/plan/project-state.ts'
-import { upstreamFiles } from '../../../src/pipeline/plan/result-files.ts'
+import { upstreamOf } from '../../../src/pipeline/plan/result-files.ts'
 import { createSampleWorld, factsOf, fileField, textFields, type SampleWorld } from './sample-world.ts'
 
 /** `banner` is made from `hero`; both are locked, and their files are there. */
@@ -48,13 +48,6 @@ test.each<[what: string, steps: readonly Step[], hero: State, banner: State, rea
     ['It needs @hero, whose bytes are gone.'],
   ],
   [
-    'was changed by hand, and the locked bytes were put aside',
-    [paint, shorten, (world) => world.keep('one')],
-    'changed',
-    'stale',
-    ['`prompt` was removed.'],
-  ],
-  [
     'was changed by hand and in the manifest',
     [paint, rephrase],
     'changed',
@@ -79,13 +72,6 @@ test.each<[what: string, steps: readonly Step[], hero: State, banner: State, rea
     'waits for a choice',
     [choose, (world) => world.offer('hero', 'two', 2)],
     'awaiting',
-    'blocked',
-    ['It needs @hero, of which no candidate is picked.'],
-  ],
-  [
-    'is to be made, and then waits for a choice',
-    [(world) => world.lock.clear(), (world) => world.remove('assets'), choose],
-    'new',
     'blocked',
     ['It needs @hero, of which no candidate is picked.'],
   ],
@@ -133,7 +119,9 @@ test('the files of a reference are the locked bytes, wherever they are', async (
   const files = async () => {
     const { assessments } = await world.plan()
     const reference = { text: '@hero', instance: 'hero', candidate: null } as const
-    return (await upstreamFiles(reference, assessments, world.world()))?.files.map(({ path }) => path)
+    const upstream = await upstreamOf(reference, assessments, world.world())
+    if (upstream.state !== 'known') throw new Error(upstream.reason)
+    return (await upstream.files())?.files.map(({ path }) => path)
   }
   const { sha256 } = world.lock.get('hero')!.outputs[0]!
   expect(await files()).toEqual([join(world.folder, 'assets/hero.png')])

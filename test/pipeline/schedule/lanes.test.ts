@@ -370,26 +370,6 @@ describe('an outage', () => {
     expect(isOutage(set)).toBe(false)
   })
 
-  test('what a request that was sent before it still answers does not end it', async () => {
-    const set = await started(eight)
-    await set.end(eight.slice(0, 5), unreachable)
-    await set.end(['f'])
-    expect(isOutage(set)).toBe(true)
-  })
-
-  test('what fails late of an outage that is over is no new one', async () => {
-    const set = await started([])
-    const late = ['i', 'j', 'k', 'l']
-    for (const name of eight) set.add(name)
-    for (const name of late) set.add(name, { lane: 'image' })
-    await set.settle()
-    await set.end(eight.slice(0, 5), unreachable)
-    await set.clock.advance(15_000)
-    await set.end([set.sent.at(-1)!.name])
-    await set.end([...late, ...eight.slice(5)], unreachable)
-    expect(isOutage(set)).toBe(false)
-  })
-
   test('a probe comes no sooner than the gateway asks for', async () => {
     const set = await started(eight, { concurrency: { text: 5 } })
     await set.end(eight.slice(0, 5), unreachable)
@@ -399,18 +379,6 @@ describe('an outage', () => {
     expect(set.sent).toHaveLength(6)
     await set.clock.advance(1)
     expect(set.sent).toHaveLength(7)
-  })
-
-  test('past the deadline nothing is sent, not even what waited for a place', async () => {
-    const set = await started([], { concurrency: { text: 1 }, deadline: 10_000 })
-    set.add('a')
-    set.add('b')
-    await set.clock.advance(10_000)
-    await set.end(['a'])
-    await set.settle()
-    expect(set.ends.get('a')).toBe('a done')
-    expect(set.ends.get('b')).toMatchObject({ code: 'deadline' })
-    expect(set.sent).toHaveLength(1)
   })
 
   test('that lasts as long as the retries ends the run: nothing of the rest was sent', async () => {
