@@ -5,7 +5,7 @@ import { JobStore } from '../../src/files/calls/job-store.ts'
 import { CallBook } from '../../src/files/calls/call-book.ts'
 import { Spending } from '../../src/operations/spending.ts'
 import type { ExecuteCall, Task } from '../../src/pipeline/execute/task.ts'
-import type { FieldValue, Instance, InputFile } from '../../src/pipeline/manifest/manifest.ts'
+import type { FieldValue, Instance, InputFile, Reference } from '../../src/pipeline/manifest/manifest.ts'
 import { buildRequest, creationOf, type UpstreamResult } from '../../src/pipeline/manifest/request-body.ts'
 import { projectOf, type Project } from '../../src/pipeline/project.ts'
 import { testGateway } from '../gateway/test-gateway.ts'
@@ -53,7 +53,11 @@ export function filesField(...sources: readonly string[]): FieldValue {
 /** The text of another instance. */
 export const textOfField = (text: string): FieldValue => ({ kind: 'text of', reference: referenceTo(text) })
 
-const referenceTo = (text: string) => ({ text, instance: text.slice(1), candidate: null }) as const
+/** `@hero`, `@hero#2`. */
+function referenceTo(text: string): Reference {
+  const [instance = '', candidate] = text.slice(1).split('#')
+  return { text, instance, candidate: candidate === undefined ? null : Number(candidate) }
+}
 const sourceOf = (text: string) => (text.startsWith('@') ? { reference: referenceTo(text) } : { path: text })
 
 /** A project in a folder of its own, and what runs its tasks on the gateway at this address. */

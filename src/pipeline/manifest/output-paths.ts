@@ -219,19 +219,10 @@ function expand(instance: Instance, index: number, extension: string, by: NamedB
 
 /** The day is the one on which it was made: any will do. So will any id for a file that was adopted. */
 function fits(instance: Instance, { path, media_type }: OutputFacts, index: number, by: NamedBy): boolean {
+  const { tokens } = parseTemplate(instance.output)
+  if (tokens.has('id') && by.job_id === null && by.request_id === null) return true
   const written = extname(path).slice(1)
   const extension = mediaTypeOfName(`.${written}`) === media_type ? written : extensionOf(media_type)
-  const pattern = expand(
-    instance,
-    index,
-    extension,
-    { ...by, job_id: by.job_id ?? by.request_id ?? anyId },
-    0,
-  )
-    .replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)
-    .replaceAll('1970-01-01', String.raw`\d{4}-\d\d-\d\d`)
-    .replaceAll(anyId, '[^/]+')
-  return new RegExp(`^${pattern}$`, 'u').test(path)
+  const days = tokens.has('date') ? (path.match(/\d{4}-\d\d-\d\d/g) ?? []) : ['1970-01-01']
+  return days.some((day) => expand(instance, index, extension, by, Date.parse(day) || 0) === path)
 }
-
-const anyId = '0000any0id0000'

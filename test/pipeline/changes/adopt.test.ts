@@ -6,7 +6,8 @@ import { openJournal } from '../../../src/pipeline/journal/journal.ts'
 import { readLock } from '../../../src/pipeline/lock/project-lock.ts'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
-import { createSampleWorld, factsOf, fileField, textFields, type SampleWorld } from '../plan/sample-world.ts'
+import { createSampleWorld, factsOf, textFields, type SampleWorld } from '../plan/sample-world.ts'
+import { filesField } from '../../support/pipeline-task.ts'
 import { scopeOf } from './change-scope.ts'
 
 const text = { lane: 'text', command: 'generate', output: 'copy/hero.txt' } as const
@@ -88,7 +89,7 @@ test('the old result is right for a new prompt: it keeps where it came from', as
 test('of two that depend on each other both are adopted, or the first one', async () => {
   const world = createSampleWorld()
   world.define('hero', text)
-  world.define('banner', { ...text, output: 'copy/banner.txt', fields: { attach: fileField('@hero') } })
+  world.define('banner', { ...text, output: 'copy/banner.txt', fields: { attach: filesField('@hero') } })
   world.write({ 'copy/hero.txt': 'one', 'copy/banner.txt': 'wide' })
   await expect(adoptIn(world, 'banner')).rejects.toThrow(
     'Nothing of banner can be locked yet: it needs @hero, not all of which is settled.',

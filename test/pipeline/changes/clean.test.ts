@@ -11,7 +11,8 @@ import {
   type JournalEvent,
 } from '../../../src/pipeline/journal/journal.ts'
 import { readLock } from '../../../src/pipeline/lock/project-lock.ts'
-import { createSampleWorld, factsOf, fileField, textFields, type SampleWorld } from '../plan/sample-world.ts'
+import { createSampleWorld, factsOf, textFields, type SampleWorld } from '../plan/sample-world.ts'
+import { filesField } from '../../support/pipeline-task.ts'
 import { scopeOf } from './change-scope.ts'
 
 const edited = { fields: textFields({ prompt: 'Another picture' }) }
@@ -109,7 +110,7 @@ test.each<[string, (world: SampleWorld) => unknown]>([
     'a candidate that another job refers to',
     async (world) => {
       world.define('hero', { variants: 2 })
-      world.define('banner', { fields: { image: fileField('@hero#1') } })
+      world.define('banner', { fields: { image: filesField('@hero#1') } })
       await world.offer('hero', 'one', 1)
       await world.make('hero', 'two', { variant: 2, picked: 2 })
     },
@@ -118,7 +119,7 @@ test.each<[string, (world: SampleWorld) => unknown]>([
     'a candidate of a job whose keys are not known',
     async (world) => {
       world.define('hero')
-      world.define('banner', { variants: 2, fields: { image: fileField('@hero') } })
+      world.define('banner', { variants: 2, fields: { image: filesField('@hero') } })
       await world.make('hero', 'one')
       await world.offer('banner', 'wide', 1)
       world.define('hero', edited)
@@ -197,11 +198,11 @@ test('outputs of jobs that are gone go when that is asked for, if they are as th
 test('outputs stay as long as one of them may belong to a job that was renamed', async () => {
   const world = createSampleWorld()
   world.define('hero')
-  world.define('wide', { output: 'wide.png', fields: { image: fileField('@hero') } })
+  world.define('wide', { output: 'wide.png', fields: { image: filesField('@hero') } })
   await world.make('hero', 'one')
   await world.make('wide', 'wide')
   world.undefine('wide')
-  world.define('banner', { output: 'wide.png', fields: { image: fileField('@hero') } })
+  world.define('banner', { output: 'wide.png', fields: { image: filesField('@hero') } })
   world.define('hero', edited)
   expect(await cleanIn(world, { outputs: true, isRemoving: true })).toEqual({
     items: [],

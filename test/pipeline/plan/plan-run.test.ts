@@ -3,14 +3,15 @@ import { describe, expect, test } from 'vitest'
 import { planRun } from '../../../src/pipeline/plan/plan-run.ts'
 import type { State } from '../../../src/pipeline/plan/project-state.ts'
 import { upstreamOf } from '../../../src/pipeline/plan/result-files.ts'
-import { createSampleWorld, factsOf, fileField, textFields, type SampleWorld } from './sample-world.ts'
+import { createSampleWorld, factsOf, textFields, type SampleWorld } from './sample-world.ts'
+import { filesField } from '../../support/pipeline-task.ts'
 
 /** `banner` is made from `hero`; both are locked, and their files are there. */
 async function createChain(): Promise<SampleWorld> {
   const world = createSampleWorld()
   world.define('hero')
   const prompt = textFields({ prompt: 'Wide' })
-  world.define('banner', { command: 'image edit', fields: { ...prompt, image: fileField('@hero') } })
+  world.define('banner', { command: 'image edit', fields: { ...prompt, image: filesField('@hero') } })
   await world.make('hero', 'one')
   await world.make('banner', 'wide')
   return world
@@ -26,7 +27,7 @@ type Step = (world: SampleWorld) => unknown
 const paint: Step = (world) => world.write({ 'assets/hero.png': 'painted over' })
 const rephrase: Step = (world) => world.define('hero', { fields: textFields({ prompt: 'Another picture' }) })
 const shorten: Step = (world) =>
-  world.define('banner', { command: 'image edit', fields: { image: fileField('@hero') } })
+  world.define('banner', { command: 'image edit', fields: { image: filesField('@hero') } })
 const choose: Step = (world) => world.define('hero', { variants: 2 })
 
 test.each<[what: string, steps: readonly Step[], hero: State, banner: State, reasons: readonly string[]]>([
@@ -86,7 +87,7 @@ test('something is to be made first, and something else stands still: it is not 
   const world = createSampleWorld()
   world.define('hero')
   world.define('logo')
-  world.define('banner', { variants: 3, fields: { image: fileField('@hero', '@logo') } })
+  world.define('banner', { variants: 3, fields: { image: filesField('@hero', '@logo') } })
   expect((await world.plan()).creates).toBe(5)
   world.write({ 'assets/logo.png': 'mine' })
   expect(await world.assess('banner')).toMatchObject({
@@ -98,7 +99,7 @@ test('something is to be made first, and something else stands still: it is not 
 test('a candidate can be used, picked or not', async () => {
   const world = createSampleWorld()
   world.define('hero', { variants: 2 })
-  world.define('banner', { fields: { image: fileField('@hero#2') } })
+  world.define('banner', { fields: { image: filesField('@hero#2') } })
   expect(await statesOf(world)).toEqual({ hero: 'new', banner: 'pending' })
   await world.offer('hero', 'one', 1)
   const second = await world.offer('hero', 'two', 2)

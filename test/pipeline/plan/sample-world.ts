@@ -3,7 +3,12 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { History } from '../../../src/pipeline/journal/history.ts'
 import type { LockBlock, OutputFacts, Result } from '../../../src/pipeline/lock/lock-block.ts'
-import type { Instance, Job, Manifest, Reference } from '../../../src/pipeline/manifest/manifest.ts'
+import {
+  referencesOf,
+  type Instance,
+  type Job,
+  type Manifest,
+} from '../../../src/pipeline/manifest/manifest.ts'
 import { type Forced, ProjectState, type ProjectParts } from '../../../src/pipeline/plan/project-state.ts'
 import { planRun } from '../../../src/pipeline/plan/plan-run.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
@@ -11,7 +16,7 @@ import { Replaced } from '../../../src/pipeline/store/replaced.ts'
 import { Results } from '../../../src/pipeline/store/results.ts'
 import { digestOfInput } from '../../../src/pipeline/store/file-digest.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
-import { instanceOf } from '../../support/pipeline-task.ts'
+import { instanceOf, textField } from '../../support/pipeline-task.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 
 const nothing: Result = {
@@ -68,7 +73,8 @@ export function createSampleWorld() {
       output: `assets/${job}.png`,
       ...changes,
     })
-    instances.set(id, { ...instance, references: changes.references ?? referencesOf(instance) })
+    const references = changes.references ?? Object.values(instance.fields).flatMap(referencesOf)
+    instances.set(id, { ...instance, references })
   }
   const world = (changes: Partial<ProjectParts> = {}) => {
     const manifest: Manifest = {
@@ -186,48 +192,10 @@ export type SampleWorld = ReturnType<typeof createSampleWorld>
 
 /** Fields with written texts. */
 export function textFields(texts: Readonly<Record<string, string>>): Instance['fields'] {
-  return Object.fromEntries(
-    Object.entries(texts).map(([name, text]) => [name, { kind: 'text', text, path: null }]),
-  )
-}
-
-/** A field that takes files: paths, and references to instances, which begin with `@`. */
-export function fileField(...sources: readonly string[]): Instance['fields'][string] {
-  return {
-    kind: 'files',
-    files: sources.map((text) => ({
-      role: null,
-      source: text.startsWith('@') ? { reference: referenceTo(text) } : { path: text },
-    })),
-  }
-}
-
-/** `@hero`, `@hero#2`. */
-function referenceTo(text: string): Reference {
-  const [instance = '', candidate] = text.slice(1).split('#')
-  return {
-    text,
-    instance,
-    candidate: candidate === undefined ? null : Number(candidate),
-  }
-}
-
-function referencesOf({ fields }: Instance): readonly Reference[] {
-  return Object.values(fields).flatMap((field) =>
-    field.kind === 'text of'
-      ? [field.reference]
-      : field.kind === 'files'
-        ? field.files.flatMap(({ source }) => ('reference' in source ? [source.reference] : []))
-        : [],
-  )
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, textField(text)]))
 }
 
 function jobsOf(instances: ReadonlyMap<string, Instance>): readonly Job[] {
-  const jobs = new Map<string, { name: string; at: Instance['at']; instances: string[] }>()
-  for (const { id, job, at } of instances.values()) {
-    const known = jobs.get(job) ?? { name: job, at, instances: [] }
-    known.instances.push(id)
-    jobs.set(job, known)
-  }
-  return [...jobs.values()]
+  const jobs = Map.groupBy(instances.values(), ({ job }) => job)
+  return Array.from(jobs, ([name, own]) => ({ name, instances: own.map(({ id }) => id) }))
 }

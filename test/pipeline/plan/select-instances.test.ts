@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest'
 import { matchInstances, selectInstances } from '../../../src/pipeline/plan/plan-run.ts'
-import { createSampleWorld, fileField } from './sample-world.ts'
+import { createSampleWorld } from './sample-world.ts'
+import { filesField } from '../../support/pipeline-task.ts'
 
 function sampleManifest() {
   const world = createSampleWorld()
   world.define('hero')
-  world.define('banner', { fields: { image: fileField('@hero') } })
+  world.define('banner', { fields: { image: filesField('@hero') } })
   world.define('photos[shoe]')
   world.define('photos[boot]')
-  world.define('captions[shoe-de]', { fields: { attach: fileField('@photos[shoe]', '@banner') } })
+  world.define('captions[shoe-de]', { fields: { attach: filesField('@photos[shoe]', '@banner') } })
   return world.world().manifest
 }
 

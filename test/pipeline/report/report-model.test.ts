@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { buildReport } from '../../../src/pipeline/report/report-model.ts'
 import { testContext } from '../../support/test-context.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
-import { createSampleWorld, fileField, textFields, type SampleWorld } from '../plan/sample-world.ts'
+import { createSampleWorld, textFields, type SampleWorld } from '../plan/sample-world.ts'
+import { filesField } from '../../support/pipeline-task.ts'
 
 async function report(world: SampleWorld) {
   const all = world.world()
@@ -111,8 +112,8 @@ test('the fields of a request are texts, with the assets that they refer to', as
     fields: {
       ...textFields({ prompt: 'A harbour' }),
       size: { kind: 'value', value: '1536x1024' },
-      mask: fileField('masks/left.png'),
-      image: fileField('@teaser'),
+      mask: filesField('masks/left.png'),
+      image: filesField('@teaser'),
     },
   })
   const { assets } = await report(world)
