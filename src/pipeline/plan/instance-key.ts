@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { FieldValue, InputFile, Instance, Reference } from '../manifest/manifest.ts'
+import type { FieldValue, Instance, Reference } from '../manifest/manifest.ts'
 import { canonicalJson, canonicalText, requireUnicode } from '../lock/canonical-form.ts'
 import type { Lock } from '../lock/lock-block.ts'
 
@@ -40,37 +40,25 @@ export async function keysOf(
   gateway: string | null,
   inputs: KeyInputs,
 ): Promise<InstanceKeys | undefined> {
-  const parts: (readonly [name: string, json: string])[] = []
+  const fields: Record<string, unknown> = {}
   for (const name of Object.keys(instance.fields).sort()) {
     const part = await partOf(instance.fields[name]!, inputs)
     if (part === undefined) return undefined
-    parts.push([name, canonicalJson(part)])
+    fields[name] = part
   }
-  const command = canonicalJson(instance.command)
-  const origin = gateway === null ? undefined : canonicalJson(gateway)
-  const distinct = instance.isDistinct ? canonicalJson(instance.id) : undefined
-  // The members of canonical JSON are sorted, so the one that differs between variants is the last.
-  const beginning = [
-    `{"command":${command}`,
-    ...(distinct === undefined ? [] : [`"distinct":${distinct}`]),
-    `"fields":{${parts.map(([name, json]) => `${canonicalJson(name)}:${json}`).join(',')}}`,
-    ...(origin === undefined ? [] : [`"gateway":${origin}`]),
-    `"rule":${rule}`,
-  ].join(',')
-  const others = {
-    $command: command,
-    ...(distinct === undefined ? {} : { $distinct: distinct }),
-    ...(origin === undefined ? {} : { $gateway: origin }),
-  }
+  const others: Record<string, string> = { command: instance.command }
+  if (instance.isDistinct) others['distinct'] = instance.id
+  if (gateway !== null) others['gateway'] = gateway
+  const digests = [
+    ...Object.entries(others).map(([name, value]) => [`$${name}`, value] as const),
+    ...Object.entries(fields),
+  ]
   return {
-    keys: Array.from({ length: instance.variants }, (_, index) =>
-      hash('sha256', `${beginning},"variant":${index + 1}}`),
+    keys: Array.from({ length: instance.variants }, (_, at) =>
+      hash('sha256', canonicalJson({ ...others, fields, rule, variant: at + 1 })),
     ),
     fields: Object.fromEntries(
-      [...Object.entries(others), ...parts].map(([name, json]) => [
-        name,
-        hash('sha256', json).slice(0, shortDigits),
-      ]),
+      digests.map(([name, value]) => [name, hash('sha256', canonicalJson(value)).slice(0, shortDigits)]),
     ),
   }
 }
@@ -93,27 +81,22 @@ export async function keysByLock(
 
 async function partOf(field: FieldValue, inputs: KeyInputs): Promise<unknown> {
   if (field.kind === 'value') return field.value
-  if (field.kind === 'text') return { text: textDigest(field.text) }
+  if (field.kind === 'text') {
+    requireUnicode(field.text)
+    return { text: hash('sha256', canonicalText(field.text)) }
+  }
   if (field.kind === 'text of') {
     const text = digestsOf(field.reference, inputs)?.[0]
     return text === undefined ? undefined : { text }
   }
   const files: object[] = []
-  for (const file of field.files) {
-    const digests = await fileDigests(file, inputs)
+  for (const { source, role } of field.files) {
+    const digests =
+      'path' in source ? [await inputs.fileDigest(source.path)] : digestsOf(source.reference, inputs)
     if (digests === undefined) return undefined
-    for (const sha256 of digests) files.push(file.role === null ? { sha256 } : { role: file.role, sha256 })
+    for (const sha256 of digests) files.push(role === null ? { sha256 } : { role, sha256 })
   }
   return files
-}
-
-function textDigest(text: string): string {
-  requireUnicode(text)
-  return hash('sha256', canonicalText(text))
-}
-
-async function fileDigests({ source }: InputFile, inputs: KeyInputs): Promise<readonly string[] | undefined> {
-  return 'path' in source ? [await inputs.fileDigest(source.path)] : digestsOf(source.reference, inputs)
 }
 
 /** An empty list is a result that is not there yet: one always has files. */
