@@ -158,34 +158,25 @@ function hasElements({ id }: Instance, { manifest }: ProjectState): boolean {
 /** Nothing can be made: the key is not known yet, or the instance is frozen and nothing is locked of it. */
 async function assessHeldUp(subject: Subject): Promise<Assessment> {
   const { instance, project, upstreams, found, base } = subject
-  if (instance.waiting !== undefined) return await assessWaiting(subject, instance.waiting)
+  const { waiting } = instance
+  const waitedFor = upstreams.flatMap((upstream) => (upstream.state === 'known' ? [] : upstream))
+  // What stands still outlasts what is only to be made first.
+  const state = waitedFor.some((one) => one.state === 'blocked') ? 'blocked' : 'pending'
+  const reasons = waitedFor.filter((one) => one.state === state).map(({ reason }) => reason)
+  if (waiting !== undefined) {
+    const { text } = instance.references[0]!
+    if (waiting.problem === null && state === 'pending' && waitedFor.length > 0) {
+      return { ...base, state, reasons: [`After ${text}: one for each element, at most ${waiting.most}.`] }
+    }
+    const reason = waiting.problem ?? reasons[0] ?? (await firstHold(subject)) ?? `${text} cannot be read.`
+    return { ...base, state: 'blocked', reasons: [reason] }
+  }
   if (found === null && !project.forced.force) {
     const obstacles = await obstaclesOf(instance, null, project)
     if (obstacles.length > 0) return inTheWay(subject, obstacles)
   }
-  if (instance.isFrozen) {
-    return { ...base, state: 'blocked', reasons: ['It is frozen, and none of it is locked.'] }
-  }
-  const waiting = upstreams.filter((upstream) => upstream.state !== 'known')
-  // What stands still outlasts what is only to be made first.
-  const isBlocked = waiting.some(({ state }) => state === 'blocked')
-  const state = isBlocked ? 'blocked' : 'pending'
-  return { ...base, state, reasons: waiting.filter((one) => one.state === state).map(({ reason }) => reason) }
-}
-
-async function assessWaiting(
-  { instance, upstreams, base }: Subject,
-  { most, problem }: NonNullable<Instance['waiting']>,
-): Promise<Assessment> {
-  const [source] = instance.references
-  const isMadeFirst = upstreams.every(({ state }) => state === 'pending' || state === 'known')
-  if (problem === null && isMadeFirst && upstreams.some(({ state }) => state === 'pending')) {
-    const reasons = [`After ${source!.text}: one for each element, at most ${most}.`]
-    return { ...base, state: 'pending', reasons }
-  }
-  const blocked = upstreams.find(({ state }) => state === 'blocked') ?? upstreams[0]!
-  const hold = blocked.state === 'known' ? await blocked.hold() : blocked.reason
-  return { ...base, state: 'blocked', reasons: [problem ?? hold ?? `${source!.text} cannot be read.`] }
+  if (!instance.isFrozen) return { ...base, state, reasons }
+  return { ...base, state: 'blocked', reasons: ['It is frozen, and none of it is locked.'] }
 }
 
 interface Examined {
@@ -209,12 +200,11 @@ async function assessVariants(subject: Subject, known: InstanceKeys): Promise<As
   const obstacles = project.forced.force ? [] : await obstaclesOf(instance, outputs, project)
   if (obstacles.length > 0) return inTheWay(subject, obstacles)
   const base = { ...subject.base, key: keys[0]! }
-  for (const kind of ['elsewhere', 'unknown', 'lost'] as const) {
-    const reasons = variants.flatMap(({ found }) => (found.kind === kind ? found.reason : []))
-    if (reasons.length === 0) continue
-    const isElsewhere = kind === 'elsewhere'
-    const state = isElsewhere ? 'unknown' : kind
-    return { ...base, state, reasons: [...new Set(reasons)], ...(isElsewhere && { isElsewhere }) }
+  for (const state of ['unknown', 'lost'] as const) {
+    const held = variants.flatMap(({ found }) => (found.kind === state ? found : []))
+    if (held.length === 0) continue
+    const reasons = [...new Set(held.map(({ reason }) => reason))]
+    return { ...base, state, reasons, isElsewhere: held.some(({ isElsewhere = false }) => isElsewhere) }
   }
   if (result !== null && outputs !== null) {
     const wasRejected = Boolean(project.history.results.get(keys[0]!)?.rejected)
@@ -280,11 +270,11 @@ export type VariantState =
   /** Its bytes are there, and it is what was asked for and asserted: nothing has to be generated. */
   | { readonly kind: 'there'; readonly result: Result }
   | { readonly kind: 'rejected'; readonly reasons: readonly string[] }
-  | { readonly kind: 'unknown'; readonly reason: string }
-  /** A request was given to a queue that is not the one asked: workers may be at it, or have made it. */
-  | { readonly kind: 'elsewhere'; readonly reason: string }
-  /** It was made and billed, and could not be fetched before its address expired. */
-  | { readonly kind: 'lost'; readonly reason: string }
+  /**
+   * `lost`: it was made and billed, and could not be fetched before its address expired. `isElsewhere`: it was given to a
+   * queue that is not the one asked, and workers may be at it, or have made it.
+   */
+  | { readonly kind: 'unknown' | 'lost'; readonly reason: string; readonly isElsewhere?: boolean }
   /** To be generated, or gone on with: `isMade` where only its files are to be fetched. */
   | { readonly kind: 'missing'; readonly reasons: readonly string[]; readonly isMade?: boolean }
 
@@ -323,7 +313,7 @@ export async function examineVariant(
     if (queue !== null && queue !== project.queue) {
       const where = queueAt === null ? 'another queue' : `the queue at ${queueAt}`
       const reason = `A request was sent to ${where}: run it with that --queue to learn its outcome.`
-      return { kind: 'elsewhere', reason }
+      return { kind: 'unknown', reason, isElsewhere: true }
     }
     return instance.onUnknown === 'retry'
       ? { kind: 'missing', reasons: [] }
@@ -412,7 +402,17 @@ async function createSubject(
   }
   const upstreams = [...byText.values()]
   const isKnown = instance.waiting === undefined && upstreams.every(({ state }) => state === 'known')
-  const known = isKnown ? await findKeys(instance, byText, project) : undefined
+  // A picked candidate stays one when there are to be fewer.
+  const variants = Math.max(instance.variants, project.lock.get(instance.id)?.picked ?? 0)
+  const known = isKnown
+    ? await keysOf({ ...instance, variants }, project.manifest.gateway, {
+        fileDigest: (path) => project.inputDigest(path),
+        upstream({ text }) {
+          const found = byText.get(text)
+          return found?.state === 'known' ? found.outputs : undefined
+        },
+      })
+    : undefined
   const found = instance.waiting === undefined ? findBlock(instance, known?.keys ?? [], project) : null
   const base = {
     instance,
@@ -427,22 +427,6 @@ async function createSubject(
     moves: [],
   }
   return { instance, project, upstreams, known, found, base }
-}
-
-function findKeys(
-  instance: Instance,
-  upstreams: ReadonlyMap<string, Upstream>,
-  project: ProjectState,
-): Promise<InstanceKeys | undefined> {
-  // A picked candidate stays one when there are to be fewer.
-  const variants = Math.max(instance.variants, project.lock.get(instance.id)?.picked ?? 0)
-  return keysOf({ ...instance, variants }, project.manifest.gateway, {
-    fileDigest: (path) => project.inputDigest(path),
-    upstream({ text }) {
-      const found = upstreams.get(text)
-      return found?.state === 'known' ? found.outputs : undefined
-    },
-  })
 }
 
 function inTheWay({ base }: Subject, paths: readonly string[]): Assessment {
