@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { Interrupted, type ModelgateError } from '../../../src/errors.ts'
+import type { ModelgateError } from '../../../src/errors.ts'
 import { executeTask } from '../../../src/pipeline/execute/execute-task.ts'
 import type { TaskResult } from '../../../src/pipeline/store/results.ts'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
@@ -10,7 +10,7 @@ import { nameWarnings } from '../../../src/pipeline/run/make.ts'
 import { images, red, blue } from '../../program/images/replies.ts'
 import { localServer } from '../../support/local-server.ts'
 import { filesField, instanceOf, taskBench, textField, valueField } from '../../support/pipeline-task.ts'
-import { runningSandbox, until } from '../../support/running-sandbox.ts'
+import { runningSandbox } from '../../support/running-sandbox.ts'
 import type { ServerReply } from '../../support/server-replies.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { maskPng, testImages } from '../../support/test-images.ts'
@@ -141,27 +141,4 @@ test('a name that promises another format is a warning', async () => {
     const { result } = outcome as TaskResult
     expect(nameWarnings(hero({ output }), result.outputs)).toEqual(warnings)
   }
-})
-
-test('Ctrl-C ends a request that may have been paid for', async () => {
-  const sandbox = await runningSandbox({ faults: [{ action: 'stall', at: 'mid-event' }] })
-  const { context, shared, taskOf } = taskBench(sandbox.url)
-  const running = executeTask(shared, taskOf(hero())).catch((error: unknown) => error)
-  await until(() => sandbox.firedFaults().length > 0)
-  context.abort(new Interrupted('interrupt'))
-  expect(await running).toMatchObject({ exit: 'interrupt', facts: { billed: 'maybe' } })
-})
-
-test('an image behind a URL is fetched, again after a failure that passes', async () => {
-  const sandbox = await runningSandbox({
-    faults: [{ endpoint: 'image-files', times: 1, action: 'status', status: 503 }],
-  })
-  const { outcome, task } = await runOn(sandbox.url, hero({ model: 'image-model-b' }))
-  expect(outcome).toMatchObject({ result: { outputs: [{ path: '1.png', width: 1024 }] } })
-  expect(sandbox.requests().map(({ endpoint, status }) => [endpoint, status])).toEqual([
-    ['image-generations', 200],
-    ['image-files', 503],
-    ['image-files', 200],
-  ])
-  expect(existsSync(join(task.folder, '1.png'))).toBe(true)
 })

@@ -147,14 +147,3 @@ test('a damaged video is an error, and kept under a name that is no result', asy
   })
   expect(readdirSync(task.folder)).toEqual(['1.damaged.mp4'])
 })
-
-test('look-ups and downloads that fail for the moment are repeated', async () => {
-  const { outcome, sandbox } = await runOn({
-    faults: [
-      { endpoint: 'operation-lookup', times: 2, action: 'status', status: 503 },
-      { endpoint: 'video-files', times: 1, action: 'cut', at: 100 },
-    ],
-  })
-  expect(outcome).toMatchObject({ result: { outputs: [{ path: '1.mp4' }] } })
-  expect(sandbox.firedFaults()).toHaveLength(3)
-})

@@ -1,8 +1,6 @@
-import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
-import { checkOutputs, foldedPath } from '../../../src/pipeline/manifest/output-paths.ts'
-import { anyText } from '../../support/any-text.ts'
+import { checkOutputs } from '../../../src/pipeline/manifest/output-paths.ts'
 import { instanceOf, textField } from '../../support/pipeline-task.ts'
 
 const red = { prompt: textField('A red fox') }
@@ -133,22 +131,4 @@ test('replaces no file of the project', () => {
     'b: "data/products.csv" is the rows of a, which an output cannot replace; "@b" refers to an output.',
     'c: "data/Products.csv", the rows of a, lies in "data", an output of "c".',
   ])
-})
-
-test('takes any names, and none twice that it finds nothing wrong with', () => {
-  const part = fc.oneof(
-    fc.constantFrom('a', 'A', 'é', 'e\u0301', '..', 'x{index}', '.git'),
-    anyText({ maxLength: 3 }),
-  )
-  const path = fc.array(part, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'))
-  fc.assert(
-    fc.property(fc.array(path, { maxLength: 8 }), (paths) => {
-      const outputs = paths.map((output, at) => planned(output, { id: `j${at}`, job: `j${at}` }))
-      const wrong = new Set<string>()
-      checkOutputs(outputs, [], ({ id }) => wrong.add(id))
-      const good = outputs.filter(({ id, output }) => !wrong.has(id) && !/[{}]/.test(output))
-      expect(new Set(good.map(({ output }) => foldedPath(output))).size).toBe(good.length)
-      for (const { output } of good) expect(output).not.toMatch(/(^|\/)\.\.?(\/|$)|^\/|\\/)
-    }),
-  )
 })

@@ -1,7 +1,5 @@
-import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { rowsOf } from '../../../src/pipeline/manifest/rows.ts'
-import { anyText } from '../../support/any-text.ts'
 import { oneJob, read } from './manifest-files.ts'
 
 const rowsOfCsv = (text: string) => rowsOf('data.csv', text)
@@ -64,42 +62,6 @@ test('tells every mistake, and reads the other rows', () => {
   const { rows, problems } = rowsOfCsv('a,id\n1\n"x\ny",2\n3,4,5\n')
   expect([...rows]).toEqual([['2', { a: 'x\ny', id: '2' }]])
   expect(problems.map(({ line }) => line)).toEqual([2, 5])
-})
-
-test('reads back CSV that was written, in every way of quoting', () => {
-  const quote = (value: string) => `"${value.replaceAll('"', '""')}"`
-  const written = (value: string, isQuoted: boolean) =>
-    isQuoted || value === '' || /[",\n\r]/.test(value) ? quote(value) : value
-  const value = anyText({ maxLength: 6 }).map((text) => text.replaceAll('\r\n', '\n'))
-  const table = fc
-    .integer({ min: 1, max: 4 })
-    .chain((width) =>
-      fc.array(fc.array(fc.tuple(value, fc.boolean()), { minLength: width, maxLength: width })),
-    )
-  fc.assert(
-    fc.property(table, fc.constantFrom('\n', '\r\n'), fc.boolean(), (rows, end, endsWithEnd) => {
-      const header = ['id', ...(rows[0] ?? []).map((_, at) => `c${at}`)]
-      const cells = rows.map((row, at) => [`${at}`, ...row.map((cell) => written(...cell))].join(','))
-      const result = rowsOfCsv([header.join(','), ...cells].join(end) + (endsWithEnd ? end : ''))
-      expect(result.problems).toEqual([])
-      expect(Array.from(result.rows.values(), (columns) => header.map((name) => columns[name]))).toEqual(
-        rows.map((row, at) => [`${at}`, ...row.map(([text]) => text)]),
-      )
-    }),
-  )
-})
-
-test('takes any text as CSV, with each mistake inside it', () => {
-  const text = fc.string({ unit: fc.constantFrom('"', ',', '\n', '\r', 'a', '😀', ';') })
-  fc.assert(
-    fc.property(text, (source) => {
-      const lines = source.replaceAll('\r\n', '\n').split('\n')
-      for (const { line, column } of rowsOfCsv(source).problems) {
-        expect(lines.length).toBeGreaterThanOrEqual(line)
-        expect([...lines[line - 1]!].length + 1).toBeGreaterThanOrEqual(column)
-      }
-    }),
-  )
 })
 
 test('takes a digest of the values where there is no id, wherever row and column are', async () => {

@@ -1,4 +1,3 @@
-import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { substitute, type Scope } from '../../../src/pipeline/manifest/substitute.ts'
 
@@ -51,20 +50,4 @@ test.each([
   ['${env:UNSET}', 'The environment variable UNSET of `${env:UNSET}` is not set.'],
 ])('tells what is wrong with %j', (text, message) => {
   expect(substitute(text, scope)).toEqual({ value: text, problems: [message] })
-})
-
-test('leaves a text as it is when every `${` of it is written with two dollars', () => {
-  const text = fc.string({ unit: fc.constantFrom('$', '{', '}', 'i', 'd', ' ') })
-  fc.assert(
-    fc.property(text, (source) => {
-      // A dollar before the mark would be a part of it.
-      const plain = source.replaceAll(/\$+\{/g, () => '${')
-      expect(
-        substitute(
-          plain.replaceAll('${', () => '$${'),
-          scope,
-        ),
-      ).toEqual({ value: plain, problems: [] })
-    }),
-  )
 })
