@@ -20,7 +20,7 @@ import {
 } from './resolve-field.ts'
 import type { JobWithRows } from './rows.ts'
 import type { Scope } from './substitute.ts'
-import { memberOf, nodeAt, type YamlNode } from './yaml-nodes.ts'
+import { memberOf, nodeAt } from './yaml-nodes.ts'
 
 /** Rows that are read at the same time: most of it is waiting for files. */
 const batch = 64
@@ -44,16 +44,20 @@ export async function readInstances(reading: Reading, job: JobWithRows): Promise
       )
     }
   }
-  const source = fanOut === null ? [] : [fanOut.source]
-  return found.flatMap((one) => (one ? { ...one, references: [...source, ...one.references] } : []))
+  const instances = found.filter((one) => one !== undefined)
+  if (fanOut === null) return instances
+  return instances.map((one) => ({ ...one, references: [fanOut.source, ...one.references] }))
 }
 
 async function readInstance(place: Place): Promise<Instance | undefined> {
   const { job, files, mistakes } = place
   const fields: Record<string, FieldValue> = {}
   let open = 0
+  const constant = place.instance === undefined ? place : { ...place, instance: undefined }
+  // A mistake in a default is one of the jobs that have it.
+  const byJob = { ...place, instance: place.instance ?? job.name }
   for (const [name, written] of job.fields) {
-    const own = placeOf(place, written.node, written.isDefault)
+    const own = !written.node.isTemplated ? constant : written.isDefault ? byJob : place
     if (place.scope.columns === 'waiting' && written.node.isTemplated) {
       open++
       checkWords(own, name, written.node)
@@ -78,7 +82,7 @@ async function readInstance(place: Place): Promise<Instance | undefined> {
     output: output ?? '',
     count: 1,
     alt: readOwn(place, 'alt') ?? null,
-    asserts: await readAsserts(place),
+    asserts: await readAsserts(place, constant),
     ...job.settings,
   }
   for (const problem of isWhole ? await files.sourceProblems(instance) : []) {
@@ -89,24 +93,19 @@ async function readInstance(place: Place): Promise<Instance | undefined> {
   return isRead && output !== undefined ? { ...instance, count } : undefined
 }
 
-/** Where a mistake in a value belongs: to its row if it depends on that; in a default to one of the jobs that have it. */
-function placeOf(place: Place, node: YamlNode, isDefault = false): Place {
-  if (!node.isTemplated) return { ...place, instance: undefined }
-  return isDefault ? { ...place, instance: place.instance ?? place.job.name } : place
-}
-
 function readOwn(place: Place, name: string, escape?: (value: string) => string): string | undefined {
   const { own, node } = place.job
   const entry = own[name] === undefined ? undefined : memberOf(node, name)
   return entry && resolveString(place, name, entry.node, escape)
 }
 
-async function readAsserts(place: Place): Promise<Asserts> {
+/** @param constant the place of what does not depend on the row */
+async function readAsserts(place: Place, constant: Place): Promise<Asserts> {
   const node = memberOf(place.job.node, 'assert')?.node
   const found: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(objectOf(place.job.own['assert']))) {
     const inner = nodeAt(node!, [name])
-    const own = placeOf(place, inner)
+    const own = inner.isTemplated ? place : constant
     if (name === 'schema') found[name] = await readSchema(own, name, inner)
     else if (typeof value !== 'string') found[name] = value
     else {
