@@ -13,7 +13,7 @@ import { temporaryFolder } from './temporary-folder.ts'
 import { testContext } from './test-context.ts'
 
 /** Real time, but for the waits between look-ups and attempts, which pass at once. */
-const hurriedClock: Clock = {
+const clock: Clock = {
   ...systemClock,
   timer: (ms, callback, label) => systemClock.timer(label === 'sleep' ? 0 : ms, callback),
 }
@@ -50,13 +50,11 @@ export const textField = (text: string): FieldValue => ({ kind: 'text', text, pa
 export function filesField(...sources: readonly string[]): FieldValue {
   return { kind: 'files', files: sources.map((text): InputFile => ({ source: sourceOf(text), role: null })) }
 }
-/** The text of another instance. */
 export const textOfField = (text: string): FieldValue => ({ kind: 'text of', reference: referenceTo(text) })
 
-/** `@hero`, `@hero#2`. */
 function referenceTo(text: string): Reference {
   const [instance = '', candidate] = text.slice(1).split('#')
-  return { text, instance, candidate: candidate === undefined ? null : Number(candidate) }
+  return { text, instance, candidate: Number(candidate ?? 0) || null }
 }
 const sourceOf = (text: string) => (text.startsWith('@') ? { reference: referenceTo(text) } : { path: text })
 
@@ -65,7 +63,6 @@ export function taskBench(
   url: string,
   { prices = {}, maxCreates }: { readonly prices?: Prices; readonly maxCreates?: number } = {},
 ) {
-  const clock = hurriedClock
   const folder = temporaryFolder()
   const project: Project = projectOf(join(folder, 'modelgate.yaml'), false)
   const context = { ...testContext({ cwd: folder }), clock }

@@ -18,7 +18,7 @@ import {
   type Place,
   type Reading,
 } from './resolve-field.ts'
-import type { JobWithRows } from './rows.ts'
+import type { JobWithRows } from './references.ts'
 import type { Scope } from './substitute.ts'
 import { memberOf, nodeAt } from './yaml-nodes.ts'
 

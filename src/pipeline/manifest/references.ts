@@ -1,8 +1,8 @@
 import { nearestName } from '../../nearest-name.ts'
 import { nouns } from './manifest-fields.ts'
 import type { JobDefinition } from './job-definition.ts'
-import type { Lane, Reference } from './manifest.ts'
-import type { JobWithRows } from './rows.ts'
+import type { FanOut, Lane, Reference } from './manifest.ts'
+import type { Column } from './substitute.ts'
 
 const pattern = /^@([a-z0-9][a-z0-9_-]{0,63})(?:\[([^[\]]+)\])?(?:#([1-9]\d{0,3}))?$/u
 
@@ -12,6 +12,24 @@ export function parseReference(text: string) {
   if (job === undefined) return undefined
   // As the ids of rows are.
   return { job, row: row?.normalize('NFC'), candidate: candidate === undefined ? null : Number(candidate) }
+}
+
+export type Columns = Readonly<Record<string, Column>>
+
+/**
+ * The rows of a source. In brackets behind the job's name stands the column `id`, in Unicode's form NFC, else a digest of
+ * the row.
+ */
+export type Rows = ReadonlyMap<string, Columns>
+
+/** A job with what its `each` stands for. */
+export interface JobWithRows {
+  readonly definition: JobDefinition
+  /** Null without `each`; `waiting` while the text that has the elements is not there, or has too many. */
+  readonly rows: Rows | 'waiting' | null
+  readonly fanOut: FanOut | null
+  /** Why the elements of its text are not used, a sentence. */
+  readonly problem: string | null
 }
 
 export type JobsWithRows = ReadonlyMap<string, JobWithRows>

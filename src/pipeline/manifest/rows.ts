@@ -10,18 +10,17 @@ import { usualElements } from './manifest-fields.ts'
 import type { FanOut } from './manifest.ts'
 import { createLocator, type TextPosition } from './mistakes.ts'
 import { foldedPath } from './output-paths.ts'
-import { parseReference, resolveReference, type JobsWithRows } from './references.ts'
+import {
+  parseReference,
+  resolveReference,
+  type Columns,
+  type JobsWithRows,
+  type JobWithRows,
+  type Rows,
+} from './references.ts'
 import type { Reading } from './resolve-field.ts'
 import { substitute, type Column } from './substitute.ts'
 import { memberOf, nodeAt, type YamlNode } from './yaml-nodes.ts'
-
-export type Columns = Readonly<Record<string, Column>>
-
-/**
- * The rows of a source. In brackets behind the job's name stands the column `id`, in Unicode's form NFC, else a digest of
- * the row.
- */
-export type Rows = ReadonlyMap<string, Columns>
 
 interface RowProblem extends TextPosition {
   readonly message: string
@@ -31,16 +30,6 @@ export interface FoundRows {
   readonly rows: Rows
   /** Every mistake; a row with one is left out. In a list, `line` is the number of the item. */
   readonly problems: readonly RowProblem[]
-}
-
-/** A job with what its `each` stands for. */
-export interface JobWithRows {
-  readonly definition: JobDefinition
-  /** Null without `each`; `waiting` while the text that has the elements is not there, or has too many. */
-  readonly rows: Rows | 'waiting' | null
-  readonly fanOut: FanOut | null
-  /** Why the elements of its text are not used, a sentence. */
-  readonly problem: string | null
 }
 
 const maxInstances = 100_000
