@@ -109,17 +109,17 @@ export const commandEntries: readonly CommandEntry[] = [
       {
         name: 'adopt',
         about: 'Lock existing files as outputs',
-        load: async () => (await import('./commands/run-adopt.ts')).registerRunAdopt,
+        load: async () => (await import('./commands/run-change.ts')).registerRunAdopt,
       },
       {
         name: 'pick',
         about: 'Choose one of several candidates as the output',
-        load: async () => (await import('./commands/run-pick.ts')).registerRunPick,
+        load: async () => (await import('./commands/run-change.ts')).registerRunPick,
       },
       {
         name: 'restore',
         about: 'List earlier files of a job, or bring one back',
-        load: async () => (await import('./commands/run-restore.ts')).registerRunRestore,
+        load: async () => (await import('./commands/run-change.ts')).registerRunRestore,
       },
       {
         name: 'report',
@@ -134,12 +134,12 @@ export const commandEntries: readonly CommandEntry[] = [
       {
         name: 'push',
         about: 'Put the locked outputs into a store',
-        load: async () => (await import('./commands/run-push.ts')).registerRunPush,
+        load: async () => (await import('./commands/run-transfer.ts')).registerRunPush,
       },
       {
         name: 'pull',
         about: 'Restore the locked outputs from a store',
-        load: async () => (await import('./commands/run-pull.ts')).registerRunPull,
+        load: async () => (await import('./commands/run-transfer.ts')).registerRunPull,
       },
       {
         name: 'worker',
@@ -149,7 +149,7 @@ export const commandEntries: readonly CommandEntry[] = [
       {
         name: 'clean',
         about: 'List or remove files that the lock does not name',
-        load: async () => (await import('./commands/run-clean.ts')).registerRunClean,
+        load: async () => (await import('./commands/run-change.ts')).registerRunClean,
       },
     ],
   },

@@ -2,15 +2,10 @@ import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { openTextFile } from '../files/text-file.ts'
 import { manifestName } from '../pipeline/project.ts'
-import { fileOption } from './run/manifest-command.ts'
+import { fileOption, type ManifestOptions } from './run/manifest-command.ts'
 import { printLine, tell } from './shared/call/print-document.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { addShared } from './shared/options/common-options.ts'
-
-const runInitExamples: readonly Example[] = [
-  ['modelgate run init', 'write modelgate.yaml'],
-  ['modelgate run --sandbox', 'then try it: nothing configured'],
-]
 
 const firstManifest = `# The assets of this project.
 #   modelgate run --sandbox   try it, without a gateway
@@ -48,29 +43,19 @@ jobs:
 
 /** `modelgate run init`: writes a manifest to start from. */
 export function registerRunInit(command: Command, context: Context): void {
-  addExamples(command, runInitExamples)
+  addExamples(command, [
+    ['modelgate run init', 'write modelgate.yaml'],
+    ['modelgate run --sandbox', 'then try it: nothing configured'],
+  ])
   command.addOption(fileOption(`the file to write (default: ${manifestName} in this folder)`))
   addShared(command, 'force messages')
-  command.action(async (_: unknown, self: Command) =>
-    writeManifest(context, self.optsWithGlobals<InitOptions>()),
-  )
-}
-
-interface InitOptions {
-  readonly file?: string
-  readonly force?: true
-  readonly quiet?: true
-}
-
-async function writeManifest(
-  context: Context,
-  { file = manifestName, force, quiet }: InitOptions,
-): Promise<void> {
-  const target = await openTextFile(context, file, { force: force === true })
-  target.write(firstManifest)
-  await target.commit()
-  await printLine(context, file)
-  if (quiet) return
-  const named = file === manifestName ? '' : ` -f ${file}`
-  tell(context, `It has three jobs. Try them: modelgate run${named} --sandbox`)
+  command.action(async (_: unknown, self: Command) => {
+    const { file = manifestName, force, quiet } = self.optsWithGlobals<ManifestOptions>()
+    const target = await openTextFile(context, file, { force: force === true })
+    target.write(firstManifest)
+    await target.commit()
+    await printLine(context, file)
+    const named = file === manifestName ? '' : ` -f ${file}`
+    if (!quiet) tell(context, `It has three jobs. Try them: modelgate run${named} --sandbox`)
+  })
 }

@@ -5,51 +5,40 @@ import { outputVersion } from '../events/version.ts'
 import { mergeParts, resolveRun } from '../pipeline/changes/merge.ts'
 import { takeManifest, type ManifestOptions } from './run/manifest-command.ts'
 import { showRun } from './run/show-run.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
-
-interface MergeOptions extends ManifestOptions {
-  resolve?: true
-}
-
-const runMergeExamples: readonly Example[] = [
-  ['modelgate run merge parts/*', 'the folders that the shards left'],
-  ['modelgate run merge --resolve', 'a lock with conflict markers of git'],
-]
+import { addExamples } from './shared/help/help-layout.ts'
 
 const functions = { mergeParts, resolveRun }
 
 /** `modelgate run merge`: puts the parts of a run together, or the two sides of a lock. */
 export function registerRunMerge(command: Command, context: Context, merge = functions): void {
-  addExamples(command, runMergeExamples)
+  addExamples(command, [
+    ['modelgate run merge parts/*', 'the folders that the shards left'],
+    ['modelgate run merge --resolve', 'a lock with conflict markers of git'],
+  ])
   command
     .argument('[folder...]', 'the folders of the parts, such as .modelgate/parts/2-of-5')
     .option('--resolve', 'resolve the conflict markers in the lock, and keep what is up to date')
   takeManifest(command, 'jsonl githubOutput')
   command.action(async (folders: string[], _: unknown, self: Command) => {
-    const options = self.optsWithGlobals<MergeOptions>()
-    checkFolders(folders, options)
-    const settings = await readSettings(context, options)
-    await showRun(context, options, settings, {
+    const options = self.optsWithGlobals<ManifestOptions & { resolve?: true }>()
+    const { resolve } = options
+    if (resolve && folders.length > 0) throw new UsageError('Give either folders or --resolve, not both.')
+    if (!resolve && folders.length === 0) {
+      throw new UsageError('run merge needs the folders of the parts, or --resolve.', {
+        hint: 'Each run with --shard leaves such a folder in .modelgate/parts/.',
+      })
+    }
+    await showRun(context, options, await readSettings(context, options), {
       async run(call, _, output) {
         output.event({ type: 'start', version: outputVersion, command: 'run merge', model: null })
-        const outcome = await (options.resolve ? merge.resolveRun(call) : merge.mergeParts(call, folders))
+        const outcome = await (resolve ? merge.resolveRun(call) : merge.mergeParts(call, folders))
         for (const message of outcome.document?.warnings ?? []) output.event({ type: 'warning-add', message })
         for (const instance of outcome.document?.instances ?? []) {
           if (instance.action !== null) output.event({ type: 'instance-end', ...instance })
         }
         return outcome
       },
-      hasSent: () => false,
     })
   })
-}
-
-function checkFolders(folders: readonly string[], { resolve }: MergeOptions): void {
-  if (resolve && folders.length > 0) throw new UsageError('Give either folders or --resolve, not both.')
-  if (!resolve && folders.length === 0) {
-    throw new UsageError('run merge needs the folders of the parts, or --resolve.', {
-      hint: 'Each run with --shard leaves such a folder in .modelgate/parts/.',
-    })
-  }
 }

@@ -3,12 +3,9 @@ import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { writeReports } from '../pipeline/report/write-report.ts'
-import { createProblemList } from '../problems.ts'
 import { takeManifest, type ManifestOptions } from './run/manifest-command.ts'
 import { pathLines, showDocument } from './run/show-document.ts'
-
-import { addExamples, type Example } from './shared/help/help-layout.ts'
-import { readSettings } from './shared/gateway/open-gateway.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 
 interface ReportFlags extends ManifestOptions {
   format?: string
@@ -20,60 +17,46 @@ const extensions = { html: 'html', markdown: 'md', json: 'json' } as const
 type Format = keyof typeof extensions
 const formats = Object.keys(extensions) as readonly Format[]
 
-const runReportExamples: readonly Example[] = [
-  ['modelgate run report', 'a page for a browser: report.html'],
-  ['modelgate run report -o sheet.html "photos*"'],
-  ['modelgate run report --since origin/main', 'what a branch changes'],
-  ['modelgate run report --format html,markdown,json -o reports/'],
-]
-
 /** `modelgate run report`: every asset beside its prompt, before and after, for a review. */
 export function registerRunReport(command: Command, context: Context, write = writeReports): void {
-  addExamples(command, runReportExamples)
+  addExamples(command, [
+    ['modelgate run report', 'a page for a browser: report.html'],
+    ['modelgate run report -o sheet.html "photos*"'],
+    ['modelgate run report --since origin/main', 'what a branch changes'],
+    ['modelgate run report --format html,markdown,json -o reports/'],
+  ])
   command
     .argument('[job...]', 'only these jobs; "*" and "?" are wildcards')
     .option('--format <list>', `the formats, separated by commas: ${formats.join(', ')} (html)`)
-  command.option('--embed', 'embed full-size images and videos in the page, not only thumbnails')
-  command.option(
-    '--since <commit>',
-    'show only what has changed since this branch left a commit, such as origin/main, and what is not up to date',
-  )
+    .option('--embed', 'embed full-size images and videos in the page, not only thumbnails')
+    .option(
+      '--since <commit>',
+      'show only what has changed since this branch left a commit, such as origin/main, and what is not up to date',
+    )
   takeManifest(command, 'output force', {
     output: 'the file; for several formats a folder, such as reports/ (report.html)',
   })
-  command.action(async (jobs: string[], _: unknown, self: Command) =>
-    showReports(context, self.optsWithGlobals<ReportFlags>(), jobs, write),
-  )
-}
-
-async function showReports(
-  context: Context,
-  options: ReportFlags,
-  jobs: readonly string[],
-  write: typeof writeReports,
-): Promise<void> {
-  const { check, throwIfAny } = createProblemList()
-  const settings = await check(() => readSettings(context, options))
-  const files = await check(() => reportFiles(options))
-  await check(() => {
-    if (options.since === undefined || !options.sandbox) return
-    throw new UsageError(
-      '--since and --sandbox cannot be used together: Git does not have the lock of the sandbox.',
-    )
-  })
-  throwIfAny()
-  await showDocument(context, options, settings!, {
-    run: (call) =>
-      write(call, {
-        jobs,
-        files: files!,
-        isPlaced: options.output !== undefined,
-        isForced: options.force === true,
-        embeds: options.embed === true,
-        since: options.since,
-        currency: Object.values(settings!.prices.value)[0]?.currency ?? null,
-      }),
-    result: ({ files }) => pathLines(files),
+  command.action(async (jobs: string[], _: unknown, self: Command) => {
+    const options = self.optsWithGlobals<ReportFlags>()
+    if (options.since !== undefined && options.sandbox) {
+      throw new UsageError(
+        '--since and --sandbox cannot be used together: Git does not have the lock of the sandbox.',
+      )
+    }
+    const files = reportFiles(options)
+    await showDocument(context, options, {
+      run: (call, settings) =>
+        write(call, {
+          jobs,
+          files,
+          isPlaced: options.output !== undefined,
+          isForced: options.force === true,
+          embeds: options.embed === true,
+          since: options.since,
+          currency: Object.values(settings.prices.value)[0]?.currency ?? null,
+        }),
+      result: (document) => pathLines(document.files),
+    })
   })
 }
 

@@ -1,12 +1,8 @@
 import { Command, CommanderError } from 'commander'
 import { registerRun } from '../../src/commands/run.ts'
-import { registerRunAdopt } from '../../src/commands/run-adopt.ts'
-import { registerRunClean } from '../../src/commands/run-clean.ts'
+import * as change from '../../src/commands/run-change.ts'
 import { registerRunMerge } from '../../src/commands/run-merge.ts'
-import { registerRunPick } from '../../src/commands/run-pick.ts'
-import { registerRunPull } from '../../src/commands/run-pull.ts'
-import { registerRunPush } from '../../src/commands/run-push.ts'
-import { registerRunRestore } from '../../src/commands/run-restore.ts'
+import { registerRunPull, registerRunPush } from '../../src/commands/run-transfer.ts'
 import { registerRunReport } from '../../src/commands/run-report.ts'
 import { AlreadyReported, asModelgateError } from '../../src/errors.ts'
 import type { RunDocument } from '../../src/events/run-document.ts'
@@ -64,17 +60,18 @@ export async function runCall(
     asked.push({ what: 'run', call, options })
     return await engine(call, options)
   })
-  registerRunAdopt(run.command('adopt'), context, note('adopt', { ...sampleRunChange, command: 'run adopt' }))
-  registerRunPick(run.command('pick'), context, note('pick', sampleRunChange))
-  registerRunRestore(run.command('restore'), context, async (call: ManifestCall, ...options: unknown[]) => {
-    asked.push({ what: 'restore', call, options })
-    return { ...sampleRunRestore, restored: (options[1] as number | undefined) ?? null }
+  const adopted = { ...sampleRunChange, command: 'run adopt' } as const
+  change.registerRunAdopt(run.command('adopt'), context, note('adopt', adopted))
+  change.registerRunPick(run.command('pick'), context, note('pick', sampleRunChange))
+  const restore = note('restore', sampleRunRestore)
+  change.registerRunRestore(run.command('restore'), context, async (call, id, number) => {
+    return { ...(await restore(call, id, number)), restored: number ?? null }
   })
   registerRunReport(run.command('report'), context, note('report', sampleRunReport))
   registerRunPush(run.command('push'), context, note('push', push))
   const pulled = { kind: 'ended', document: { ...sampleRun, command: 'run pull' } } as const
   registerRunPull(run.command('pull'), context, note('pull', pulled))
-  registerRunClean(run.command('clean'), context, note('clean', sampleRunClean))
+  change.registerRunClean(run.command('clean'), context, note('clean', sampleRunClean))
   const merged = { kind: 'ended', document: { ...sampleRun, command: 'run merge' } } as const
   registerRunMerge(run.command('merge'), context, {
     mergeParts: note('merge', merged),

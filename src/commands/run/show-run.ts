@@ -11,10 +11,10 @@ import type { ManifestCall } from '../../pipeline/run/project.ts'
 import { showOperation } from '../shared/call/run-operation.ts'
 import { manifestCall, type ManifestOptions } from './manifest-command.ts'
 
-export interface RunWork {
+interface RunWork {
   run(call: ManifestCall, gate: Gate, output: Output): Promise<Outcome<RunDocument>>
-  /** Whether a request that may cost money has been sent. */
-  hasSent(): boolean
+  /** Whether a request that may cost money has been sent; not given where none is. */
+  hasSent?(): boolean
 }
 
 /**
@@ -25,7 +25,7 @@ export async function showRun(
   context: Context,
   flags: ManifestOptions,
   settings: Settings,
-  { run, hasSent }: RunWork,
+  { run, hasSent = () => false }: RunWork,
 ): Promise<void> {
   const gate = createGate(context)
   const quiet = settings.quiet.value

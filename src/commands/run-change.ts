@@ -1,0 +1,154 @@
+import type { Command } from 'commander'
+import type { Context } from '../context.ts'
+import type { RunChangeDocument, RunCleanDocument, RunRestoreDocument } from '../events/run-document.ts'
+import { gap, oneLine, padded } from '../output/table-cells.ts'
+import { adoptJobs } from '../pipeline/changes/adopt.ts'
+import { cleanProject } from '../pipeline/changes/clean.ts'
+import { pickCandidate } from '../pipeline/changes/pick.ts'
+import { restoreVersion } from '../pipeline/changes/restore.ts'
+import type { ManifestCall } from '../pipeline/run/project.ts'
+import { byteText } from '../quantities.ts'
+import { readNumber, takeManifest, type ManifestOptions } from './run/manifest-command.ts'
+import { pathLines, showDocument } from './run/show-document.ts'
+import { addExamples } from './shared/help/help-layout.ts'
+
+/** `modelgate run adopt`: locks files that are there already. */
+export function registerRunAdopt(command: Command, context: Context, adopt = adoptJobs): void {
+  addExamples(command, [
+    ['modelgate run adopt hero', 'the file is right as it is'],
+    ['modelgate run adopt "photos*"'],
+  ])
+  command.argument(
+    '<job...>',
+    'jobs whose present files become the locked outputs; "*" and "?" are wildcards',
+  )
+  takeManifest(command)
+  command.action(async (jobs: string[], _: unknown, self: Command) =>
+    showChange(
+      context,
+      self.optsWithGlobals(),
+      (call) => adopt(call, jobs),
+      ({ instance }) => `${instance}: locked`,
+    ),
+  )
+}
+
+/** `modelgate run pick`: makes a candidate the output. */
+export function registerRunPick(command: Command, context: Context, pick = pickCandidate): void {
+  addExamples(command, [
+    ['modelgate run report', 'shows the candidates side by side'],
+    ['modelgate run pick hero 2'],
+  ])
+  command
+    .argument('<job>', 'a job, or an instance such as photos[shoe]')
+    .argument('<number>', 'number of the candidate, from 1')
+  takeManifest(command)
+  command.action(async (job: string, number: string, _: unknown, self: Command) => {
+    const variant = readNumber(number, 'candidate')
+    await showChange(
+      context,
+      self.optsWithGlobals(),
+      (call) => pick(call, job, variant),
+      ({ instance }) => `${instance}: candidate ${variant} is the output`,
+    )
+  })
+}
+
+/**
+ * Changes what is locked, and shows what was: the paths of the files, and on standard error a line for each instance.
+ * @param describe what was done about an instance, in one line
+ */
+async function showChange(
+  context: Context,
+  options: ManifestOptions,
+  change: (call: ManifestCall) => Promise<RunChangeDocument>,
+  describe: (instance: RunChangeDocument['instances'][number]) => string,
+): Promise<void> {
+  await showDocument(context, options, {
+    run: change,
+    result: ({ instances }) => pathLines(instances.flatMap(({ files }) => files)),
+    notes: ({ instances }) =>
+      instances.length === 0 ? ['Nothing to change: it is already locked.'] : instances.map(describe),
+  })
+}
+
+/** `modelgate run restore`: brings back what was put aside. */
+export function registerRunRestore(command: Command, context: Context, restore = restoreVersion): void {
+  addExamples(command, [
+    ['modelgate run restore hero', 'lists its earlier files'],
+    ['modelgate run restore hero 2', 'makes the second one the output'],
+  ])
+  command
+    .argument('<job>', 'a job, or an instance such as photos[shoe]')
+    .argument('[number]', 'number of the file in the list; without it they are listed')
+  takeManifest(command)
+  command.action(async (job: string, number: string | undefined, _: unknown, self: Command) => {
+    const chosen = number === undefined ? undefined : readNumber(number, 'file')
+    await showDocument(context, self.optsWithGlobals(), {
+      run: (call) => restore(call, job, chosen),
+      result: versionLines,
+      notes: (document) => [restoredText(document)],
+    })
+  })
+}
+
+/** The path of what was restored; else a line for each: for scripts number, time, path, bytes and digest, with tabs. */
+function versionLines({ versions, restored }: RunRestoreDocument, columns: number | undefined): string {
+  if (restored !== null) return pathLines([versions[restored - 1]!])
+  return linesOf(versions, ({ number, time, path, bytes, sha256 }) =>
+    columns === undefined
+      ? [`${number}`, time, path, `${bytes}`, sha256].map(oneLine).join('\t')
+      : [
+          `${number}`.padStart(3),
+          time.slice(0, 16).replace('T', ' '),
+          byteText(bytes).padStart(8),
+          oneLine(path),
+        ].join(gap),
+  )
+}
+
+function restoredText({ instance, versions, restored }: RunRestoreDocument): string {
+  if (restored !== null) return `${instance}: file ${restored} is the output, adopted`
+  if (versions.length === 0) return `No earlier file of ${instance} is kept here.`
+  return 'Give its number to bring one back.'
+}
+
+/** `modelgate run clean`: lists, or removes, what the lock does not name. */
+export function registerRunClean(command: Command, context: Context, clean = cleanProject): void {
+  addExamples(command, [
+    ['modelgate run clean', 'lists what could be removed'],
+    ['modelgate run clean --yes'],
+    ['modelgate run clean --outputs --yes', 'also outputs of jobs that are gone'],
+  ])
+  command
+    .option('--yes', 'remove the files; without this flag they are only listed')
+    .option('--outputs', 'also outputs of instances that the manifest no longer has')
+  takeManifest(command)
+  command.action(async (_: unknown, self: Command) => {
+    const options = self.optsWithGlobals<ManifestOptions & { yes?: true; outputs?: true }>()
+    await showDocument(context, options, {
+      run: (call) => clean(call, { isRemoving: options.yes === true, outputs: options.outputs === true }),
+      result: itemLines,
+      notes: (document) => [sumText(document)],
+    })
+  })
+}
+
+/** For scripts: path, kind, bytes and instance, separated by tabs. */
+function itemLines({ items }: RunCleanDocument, columns: number | undefined): string {
+  return linesOf(items, ({ path, kind, bytes, instance }) => {
+    if (columns === undefined) return [path, kind, `${bytes}`, instance ?? ''].map(oneLine).join('\t')
+    const of = instance === null ? '' : ` (${oneLine(instance)})`
+    return [padded(kind, 'candidate'.length), byteText(bytes).padStart(8), `${oneLine(path)}${of}`].join(gap)
+  })
+}
+
+function sumText({ items, bytes, removed }: RunCleanDocument): string {
+  if (items.length === 0) return 'There is nothing to remove.'
+  const sum = `${items.length === 1 ? '1 file' : `${items.length} files`}, ${byteText(bytes)}`
+  return removed ? `${sum}: removed.` : `${sum}: --yes removes ${items.length === 1 ? 'it' : 'them'}.`
+}
+
+function linesOf<Item>(items: readonly Item[], lineOf: (item: Item) => string): string {
+  return items.map((item) => `${lineOf(item)}\n`).join('')
+}

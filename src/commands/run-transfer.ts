@@ -1,0 +1,85 @@
+import type { Command } from 'commander'
+import type { Context } from '../context.ts'
+import { ModelgateError } from '../errors.ts'
+import type { RunPushDocument } from '../events/run-document.ts'
+import { outputVersion } from '../events/version.ts'
+import { leadTo, nextCommand } from '../files/next-command.ts'
+import { pullOutputs, pushOutputs } from '../pipeline/changes/transfer.ts'
+import { openByteSource, openSharedStore } from '../pipeline/store/shared-store.ts'
+import { firstFew } from '../quantities.ts'
+import { takeManifest, type ManifestOptions } from './run/manifest-command.ts'
+import { storeNetwork } from './run/shared-places.ts'
+import { pathLines, showDocument } from './run/show-document.ts'
+import { showRun } from './run/show-run.ts'
+import { readSettings } from './shared/gateway/open-gateway.ts'
+import { addExamples } from './shared/help/help-layout.ts'
+
+const meanings = { allowHttp: 'allow an http:// address of an S3 server on another host' }
+
+/** `modelgate run push`: puts what the lock names where others can fetch it. */
+export function registerRunPush(command: Command, context: Context, push = pushOutputs): void {
+  addExamples(command, [
+    ['modelgate run push --to s3://assets/shop', 'after a run, for those who have only the lock'],
+    ['modelgate run push --to /srv/assets', 'a folder that a web server may serve'],
+  ])
+  command.requiredOption('--to <place>', 'a folder, or s3://bucket/prefix')
+  takeManifest(command, 'caFile allowHttp', meanings)
+  command.action(async (_: unknown, self: Command) => {
+    const options = self.optsWithGlobals<ManifestOptions & { to: string }>()
+    await showDocument(context, options, {
+      async run(call, settings, gate) {
+        const network = await storeNetwork(context, options, settings, gate)
+        return await push(call, await openSharedStore(context, options.to, network))
+      },
+      result: ({ files }) => pathLines(files.filter(({ state }) => state === 'new')),
+      notes: (document) => [sumText(document)],
+      failure: (document, call) => missingError(document, call.next('--plan')),
+    })
+  })
+}
+
+function sumText({ files, store }: RunPushDocument): string {
+  const count = (wanted: string) => files.filter(({ state }) => state === wanted).length
+  if (files.length === 0) return 'The lock names no files.'
+  const all = files.length === 1 ? '1 file' : `${files.length} files`
+  return `${all}: ${count('new')} new in ${store}, ${count('present')} already there`
+}
+
+const maxNamed = 20
+
+function missingError({ files }: RunPushDocument, look: readonly string[]): ModelgateError | undefined {
+  const missing = files.filter(({ state }) => state === 'missing').map(({ path }) => path)
+  if (missing.length === 0) return undefined
+  const which = missing.length === 1 ? '1 file are' : `${missing.length} files are`
+  const message = `The locked bytes of ${which} not on this machine: ${firstFew(missing, maxNamed)}.`
+  const hint = 'Push from the machine that has them. See how they stand here: '
+  return new ModelgateError('outdated', 'not_up_to_date', message, {
+    phase: 'result',
+    billed: 'no',
+    ...leadTo(hint, nextCommand(look)),
+  })
+}
+
+/** `modelgate run pull`: restores what the lock names from where `run push` has put it. */
+export function registerRunPull(command: Command, context: Context, pull = pullOutputs): void {
+  addExamples(command, [
+    ['modelgate run pull --from s3://assets/shop', 'in a clean checkout, without a key of the gateway'],
+    ['modelgate run pull --from https://assets.example/shop', 'where run push has put them'],
+  ])
+  command.requiredOption('--from <place>', 'a folder, s3://bucket/prefix, or the address of a web server')
+  takeManifest(command, 'jsonl githubOutput caFile allowHttp', meanings)
+  command.action(async (_: unknown, self: Command) => {
+    const options = self.optsWithGlobals<ManifestOptions & { from: string }>()
+    const settings = await readSettings(context, options)
+    await showRun(context, options, settings, {
+      async run(call, gate, output) {
+        output.event({ type: 'start', version: outputVersion, command: 'run pull', model: null })
+        // That of a signed address is a secret, and an error may name the call to make again.
+        gate.hide(URL.parse(options.from)?.search.slice(1) ?? '')
+        const network = await storeNetwork(context, options, settings, gate)
+        const source = await openByteSource(context, options.from, network)
+        return await pull({ ...call, listener: output }, source)
+      },
+    })
+  })
+}
