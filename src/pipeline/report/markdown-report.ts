@@ -14,8 +14,10 @@ import {
   sumFacts,
   timeText,
   tookText,
-  type Tone,
 } from './report-words.ts'
+
+/** A column of a table: its heading, and the Markdown of a cell. */
+type Column<Item> = readonly [heading: string, cell: (item: Item) => string]
 
 /**
  * A report for where there is no room for pictures, such as the summary of a job: what failed first, at most 1 MiB. No
@@ -27,71 +29,54 @@ export function markdownReport(report: AssetReport): string {
   page.paragraph('<!-- modelgate run report -->')
   page.paragraph(`# ${literal(name)}`)
   page.paragraph(`${literal(manifest)}, ${timeText(time)}${sandbox ? ', from the sandbox' : ''}`)
-  const since = sinceFacts(report, literal)
-  if (since !== null) page.paragraph(since)
+  page.paragraph(sinceFacts(report, literal) ?? '')
   page.paragraph(sumFacts(report, literal))
+  const money = (cost: number | null) => costCell(cost, sums.currency)
   for (const { title, tone, assets } of sectionsOf(report.assets)) {
-    page.paragraph(`## ${title} (${assets.length})`)
+    const heading = `${title} (${assets.length})`
     if (tone === 'decision') {
-      page.table(
-        ['asset', 'candidate', 'file', 'size', 'cost', 'to pick it'],
-        assets.flatMap((asset) => candidateRows(asset, sums.currency)),
-      )
+      const candidates = assets.flatMap(({ id, candidates }) => candidates.map((one) => ({ id, ...one })))
+      page.section(heading, candidates, [
+        ['asset', ({ id }) => literal(id)],
+        ['candidate', ({ number }) => String(number)],
+        ['file', ({ files }) => files.map((file) => literal(file.stored ?? file.path)).join(' ')],
+        ['size', ({ files }) => sizesOf(files)],
+        ['cost', ({ cost }) => money(cost)],
+        ['to pick it', ({ pick, reasons }) => (pick === null ? linesOf(reasons) : commandText(pick))],
+      ])
     } else if (tone === 'done') {
-      page.table(
-        ['asset', 'file', 'size', 'model', 'took', 'cost', 'before'],
-        assets.map((asset) => doneRow(asset, sums.currency)),
-      )
+      page.section(heading, assets, [
+        ['asset', ({ id }) => literal(id)],
+        ['file', ({ files }) => pathsOf(files)],
+        ['size', ({ files }) => sizesOf(files)],
+        ['model', ({ model }) => literal(model ?? '')],
+        ['took', ({ took_s }) => tookCell(took_s)],
+        ['cost', ({ cost }) => money(cost)],
+        ['before', ({ before }) => sizesOf(before)],
+      ])
     } else {
-      page.table(
-        ['asset', 'state', 'why', 'to go on'],
-        assets.map((asset) => openRow(asset, tone)),
-      )
+      page.section(heading, assets, [
+        ['asset', ({ id }) => literal(id)],
+        ['state', (asset) => `${marks[tone]} ${stateLabel(asset)}`],
+        ['why', whyText],
+        ['to go on', ({ next }) => (next === null ? '' : commandText(next))],
+      ])
     }
   }
   const removed = report.since?.removed ?? []
-  if (removed.length > 0) page.paragraph(`## Removed (${removed.length})`)
-  page.table(
-    ['asset', 'file', 'size'],
-    removed.map(({ id, files }) => [literal(id), pathsOf(files), sizesOf(files)]),
-  )
+  page.section(`Removed (${removed.length})`, removed, [
+    ['asset', ({ id }) => literal(id)],
+    ['file', ({ files }) => pathsOf(files)],
+    ['size', ({ files }) => sizesOf(files)],
+  ])
   return page.toString()
-}
-
-function doneRow({ id, files, model, took_s, cost, before }: ReportAsset, currency: string | null): string[] {
-  return [
-    literal(id),
-    pathsOf(files),
-    sizesOf(files),
-    literal(model ?? ''),
-    took_s === null ? '' : tookText(took_s),
-    cost === null ? '' : literal(costText(cost, currency)),
-    sizesOf(before),
-  ]
 }
 
 const marks = { failed: '❌', work: '🔷' }
 
-function openRow(asset: ReportAsset, tone: Exclude<Tone, 'decision' | 'done'>): string[] {
-  const { id, state, reasons, failure, next } = asset
+function whyText({ state, reasons, failure }: ReportAsset): string {
   const why = [...(failure === null ? [] : [failure.message]), ...reasons]
-  return [
-    literal(id),
-    `${marks[tone]} ${stateLabel(asset)}`,
-    why.length === 0 ? stateWords[state].meaning : why.map(literal).join('<br>'),
-    next === null ? '' : commandText(next),
-  ]
-}
-
-function candidateRows({ id, candidates }: ReportAsset, currency: string | null): string[][] {
-  return candidates.map(({ number, files, cost, pick, reasons }) => [
-    literal(id),
-    String(number),
-    files.map((file) => literal(file.stored ?? file.path)).join(' '),
-    sizesOf(files),
-    cost === null ? '' : literal(costText(cost, currency)),
-    pick === null ? reasons.map(literal).join('<br>') : commandText(pick),
-  ])
+  return why.length === 0 ? stateWords[state].meaning : linesOf(why)
 }
 
 /**
@@ -116,43 +101,28 @@ export function runSummary(document: RunDocument): string {
     ]),
   )
   const failed = instances.filter(({ error }) => error !== null)
-  if (failed.length > 0) page.paragraph(`## Failed (${failed.length})`)
-  page.table(
-    ['asset', 'exit code', 'why', 'billed'],
-    failed.map(({ instance, error }) => [
-      literal(instance),
-      String(error!.exit_code),
-      literal(error!.message),
-      error!.billed,
-    ]),
-  )
-  if (left.length > 0) page.paragraph('## Left to do')
-  page.table(
-    ['assets', 'state', 'what it means', 'to go on'],
-    left.map(({ state, instances, message, commands }) => [
-      namesText(instances),
-      state === 'failed' ? 'failed' : stateWords[state].label,
-      literal(message),
-      commands.map(commandText).join('<br>'),
-    ]),
-  )
+  page.section(`Failed (${failed.length})`, failed, [
+    ['asset', ({ instance }) => literal(instance)],
+    ['exit code', ({ error }) => String(error!.exit_code)],
+    ['why', ({ error }) => literal(error!.message)],
+    ['billed', ({ error }) => error!.billed],
+  ])
+  page.section('Left to do', left, [
+    ['assets', ({ instances }) => namesText(instances)],
+    ['state', ({ state }) => (state === 'failed' ? 'failed' : stateWords[state].label)],
+    ['what it means', ({ message }) => literal(message)],
+    ['to go on', ({ commands }) => commands.map(commandText).join('<br>')],
+  ])
   const done = instances.filter(({ action, error }) => error === null && doneActions.has(action))
-  if (done.length > 0) page.paragraph(`## Done (${done.length})`)
-  page.table(
-    ['asset', 'action', 'files', 'size', 'took', 'cost'],
-    done.map(({ instance, action, files, took_s, cost }) => [
-      literal(instance),
-      action!,
-      pathsOf(files),
-      sizesOf(files),
-      took_s === null ? '' : tookText(took_s),
-      cost?.amount == null ? '' : literal(costText(cost.amount, cost.currency)),
-    ]),
-  )
-  page.table(
-    ['warnings'],
-    warnings.map((warning) => [literal(warning)]),
-  )
+  page.section(`Done (${done.length})`, done, [
+    ['asset', ({ instance }) => literal(instance)],
+    ['action', ({ action }) => action!],
+    ['files', ({ files }) => pathsOf(files)],
+    ['size', ({ files }) => sizesOf(files)],
+    ['took', ({ took_s }) => tookCell(took_s)],
+    ['cost', ({ cost }) => costCell(cost?.amount ?? null, cost?.currency ?? null)],
+  ])
+  page.section(`Warnings (${warnings.length})`, warnings, [['warning', literal]])
   return page.toString()
 }
 
@@ -162,6 +132,18 @@ const doneActions: ReadonlySet<RunInstance['action']> = new Set([
   'moved',
   'accepted',
 ])
+
+function costCell(cost: number | null, currency: string | null): string {
+  return cost === null ? '' : literal(costText(cost, currency))
+}
+
+function tookCell(seconds: number | null): string {
+  return seconds === null ? '' : tookText(seconds)
+}
+
+function linesOf(sentences: readonly string[]): string {
+  return sentences.map(literal).join('<br>')
+}
 
 function pathsOf(files: readonly { readonly path: string }[]): string {
   return files.map(({ path }) => literal(path)).join(' ')
@@ -191,17 +173,19 @@ class MarkdownPage {
   readonly #lines: string[] = []
   #room = maxBytes - reservedBytes
 
-  /** @param text Markdown, in which everything from outside has gone through `literal` */
+  /** @param text Markdown, in which everything from outside has gone through `literal`; nothing of an empty one */
   paragraph(text: string): void {
-    if (this.#add(text)) this.#add('')
+    if (text !== '' && this.#add(text)) this.#add('')
   }
 
-  table(head: readonly string[], rows: readonly (readonly string[])[]): void {
-    if (rows.length === 0) return
-    if (!this.#add(rowOf(head)) || !this.#add(rowOf(head.map(() => '---')))) return
-    let shown = 0
-    while (shown < rows.length && this.#add(rowOf(rows[shown]!))) shown++
-    if (shown < rows.length) this.#lines.push('', `… and ${rows.length - shown} more: the page is full.`)
+  /** A table under a heading; neither without rows. */
+  section<Item>(heading: string, items: readonly Item[], columns: readonly Column<Item>[]): void {
+    if (items.length === 0) return
+    this.paragraph(`## ${heading}`)
+    const headings = columns.map(([name]) => name)
+    if (!this.#add(rowOf(headings)) || !this.#add(rowOf(headings.map(() => '---')))) return
+    const shown = items.findIndex((item) => !this.#add(rowOf(columns.map(([, cell]) => cell(item)))))
+    if (shown !== -1) this.#lines.push('', `… and ${items.length - shown} more: the page is full.`)
     // Without the empty line the next paragraph would be a row.
     this.#lines.push('')
   }

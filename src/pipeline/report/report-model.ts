@@ -8,7 +8,7 @@ import { outputVersion } from '../../events/version.ts'
 import { countStates } from '../../events/run-document.ts'
 import { inspectAnyFile } from '../../files/inspect-file.ts'
 import { factsOf } from '../execute/task-record.ts'
-import type { History } from '../journal/history.ts'
+import type { History, RecordedFailure } from '../journal/history.ts'
 import {
   provenanceOf,
   unknownProvenance,
@@ -143,10 +143,8 @@ async function removedSince(
 }
 
 async function filesThen(since: Since, { key, outputs }: LockBlock): Promise<ReportFile[]> {
-  const files: ReportFile[] = []
-  for (const facts of outputs)
-    files.push(reportFile(since.project, facts, await bytesThen(since, key, facts)))
-  return files
+  const files = await Promise.all(outputs.map((facts) => bytesThen(since, key, facts)))
+  return reportFiles(since.project, outputs, files)
 }
 
 /** @param earlier keys of results that were its output at some time, the newest first */
@@ -184,15 +182,7 @@ async function describeAsset(
     candidates: await candidatesOf(sources, assessment),
     picked: block?.picked ?? restore?.picked ?? null,
     adopted: block?.adopted ?? null,
-    failure:
-      failure === undefined
-        ? null
-        : {
-            code: failure.code,
-            exit_code: failure.exit_code,
-            message: failure.message,
-            billed: failure.billed,
-          },
+    failure: failure === undefined ? null : failureOf(failure),
     ...describeProvenance(result, block?.key ?? key, history),
     model: result?.model ?? instance.model,
   }
@@ -208,14 +198,13 @@ async function filesNow(sources: ReportSources, assessment: Assessment): Promise
       sources,
       outputs.map(({ path }) => path),
     )
-  const files: ReportFile[] = []
-  for (const facts of outputs) {
+  const files = outputs.map(async (facts) => {
     const from = moves.find(({ to }) => to === facts.path)?.from ?? facts.path
     const place = join(project.manifest.project.outputFolder, from)
-    const kept = async () => (await findResult(block?.key ?? key ?? '', { outputs: [facts] }, project))?.[0]
-    files.push(reportFile(project, facts, (await isFile(place)) ? place : await kept()))
-  }
-  return files
+    if (await isFile(place)) return place
+    return (await findResult(block?.key ?? key ?? '', { outputs: [facts] }, project))?.[0]
+  })
+  return reportFiles(project, outputs, await Promise.all(files))
 }
 
 /**
@@ -232,7 +221,7 @@ async function filesBefore(
   const outputs = outputsOf(assessment)
   if (state === 'changed') {
     const paths = await findResult(block?.key ?? key ?? '', { outputs }, project)
-    return paths === undefined ? [] : outputs.map((facts, at) => reportFile(project, facts, paths[at]))
+    return paths === undefined ? [] : reportFiles(project, outputs, paths)
   }
   if (since !== null) {
     const then = foundThen(since, assessment)?.block
@@ -243,7 +232,7 @@ async function filesBefore(
   for (const key of earlier) {
     const found = await project.results.get(key)
     if (found === undefined || found.result.outputs.some(({ sha256 }) => digests.has(sha256))) continue
-    return found.result.outputs.map((facts, at) => reportFile(project, facts, found.files[at]))
+    return reportFiles(project, found.result.outputs, found.files)
   }
   return []
 }
@@ -270,7 +259,7 @@ async function candidatesOf(
       number,
       state: isPicked ? 'picked' : isAwaiting ? 'awaiting' : 'rejected',
       reasons,
-      files: found.result.outputs.map((facts, at) => reportFile(project, facts, found.files[at])),
+      files: reportFiles(project, found.result.outputs, found.files),
       pick: isAwaiting && instance.pick === null ? next('pick', instance.id, String(number)) : null,
       ...describeProvenance(found.result, key, project.history),
     })
@@ -281,6 +270,10 @@ async function candidatesOf(
 function describeProvenance(result: Provenance | null, key: string | null, { costs }: History) {
   const { usage: _, ...provenance } = provenanceOf(result ?? unknownProvenance)
   return { ...provenance, cost: result === null || key === null ? null : (costs.get(key) ?? null) }
+}
+
+function failureOf({ code, exit_code, message, billed }: RecordedFailure): ReportAsset['failure'] {
+  return { code, exit_code, message, billed }
 }
 
 function describeFields({ fields }: Instance, promptName: string): ReportAsset['fields'] {
@@ -310,26 +303,33 @@ function valueText(value: FieldValue): string {
   }
 }
 
-/** @param stored where the bytes lie, absolute; undefined if they are gone */
-function reportFile(project: ProjectState, facts: OutputFacts, stored: string | undefined): ReportFile {
+/** @param stored where the bytes of each lie, absolute; undefined for those that are gone */
+function reportFiles(
+  project: ProjectState,
+  outputs: readonly OutputFacts[],
+  stored: readonly (string | undefined)[],
+): ReportFile[] {
   const { folder } = project.manifest.project
-  return { ...facts, stored: stored === undefined ? null : relative(folder, stored).replaceAll(sep, '/') }
+  return outputs.map((facts, at) => {
+    const path = stored[at]
+    return { ...facts, stored: path === undefined ? null : relative(folder, path).replaceAll(sep, '/') }
+  })
 }
 
 async function inspectFiles(
   { context, project }: ReportSources,
   paths: readonly string[],
 ): Promise<ReportFile[]> {
+  const { outputFolder } = project.manifest.project
   const files: ReportFile[] = []
   for (const path of paths) {
-    const place = join(project.manifest.project.outputFolder, path)
+    const place = join(outputFolder, path)
     if (!(await isFile(place))) continue
-    files.push(reportFile(project, factsOf(await inspectAnyFile(context, place), path), place))
+    files.push(...reportFiles(project, [factsOf(await inspectAnyFile(context, place), path)], [place]))
   }
   return files
 }
 
 async function isFile(path: string): Promise<boolean> {
-  const found = await stat(path).catch(() => undefined)
-  return found?.isFile() ?? false
+  return (await stat(path).catch(() => undefined))?.isFile() ?? false
 }

@@ -88,14 +88,10 @@ export function stateLabel({ state, failure }: ReportAsset): string {
   return failure === null ? stateWords[state].label : 'failed'
 }
 
-interface StateWords {
-  readonly label: string
-  readonly tone: Tone
-  /** What it means, for a reader who does not know the word. */
-  readonly meaning: string
-}
-
-export const stateWords: Readonly<Record<State, StateWords>> = {
+/** What each state asks of the reader, its word, and what that means for one who does not know it. */
+export const stateWords: Readonly<
+  Record<State, { readonly tone: Tone; readonly label: string; readonly meaning: string }>
+> = {
   unknown: { tone: 'failed', label: 'unknown', meaning: 'A request was sent, and its outcome was lost.' },
   rejected: { tone: 'failed', label: 'rejected', meaning: 'The result failed its assert.' },
   lost: { tone: 'failed', label: 'lost', meaning: 'The locked file is gone, and no copy is in the store.' },

@@ -144,6 +144,7 @@ test('the summary of a run has what failed, what is left, and what was made', ()
     '## Failed (1)',
     '## Left to do',
     '## Done (1)',
+    '## Warnings (1)',
   ])
   expect(lines).toContain(
     '2 assets · 1 fresh · 1 new · 1 created of at most 40 · <code>USD 0<wbr>&#46;08 estimated</code>',
