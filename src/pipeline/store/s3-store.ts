@@ -22,9 +22,6 @@ import {
   type StoreNetwork,
 } from './store-request.ts'
 
-/** How long nobody is taken to remove what was put, in milliseconds. */
-const knownMs = 600_000
-
 const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
 interface S3Request {
@@ -64,8 +61,6 @@ export async function openS3Store(
   await request({ method: 'GET', sha256: emptySha256, expects: [404] }, async () => {})
   /** Whether the server knows checksums, until it says that it does not. */
   let knowsChecksums = true
-  /** What was put lately, and until when that counts: the same file may go into many requests. */
-  const stored = new Map<string, { readonly storing: Promise<boolean>; readonly until: number }>()
 
   /** Whether the server vouches for the bytes; one that cannot gets them again. */
   async function isThere(sha256: string): Promise<boolean> {
@@ -89,24 +84,12 @@ export async function openS3Store(
     await write(sha256, body)
   }
 
-  async function store(path: string, sha256: string): Promise<boolean> {
-    if (knowsChecksums && (await isThere(sha256))) return false
-    await write(sha256, await bodyOf(path, sha256))
-    return true
-  }
-
   return {
     shown,
     async put(path, sha256) {
-      const known = stored.get(sha256)
-      if (known !== undefined && clock.monotonic() < known.until) {
-        await known.storing
-        return false
-      }
-      const storing = store(path, sha256)
-      stored.set(sha256, { storing, until: clock.monotonic() + knownMs })
-      storing.catch(() => stored.delete(sha256))
-      return await storing
+      if (knowsChecksums && (await isThere(sha256))) return false
+      await write(sha256, await bodyOf(path, sha256))
+      return true
     },
     async fetch(sha256, path, maxBytes = maxBlobBytes) {
       if (!digestPattern.test(sha256)) return false
