@@ -10,7 +10,6 @@ import { planRun, type Plan } from '../plan/plan-run.ts'
 import type { Assessment } from '../plan/project-state.ts'
 import type { ManifestCall } from '../run/project.ts'
 import { namesIn } from '../state-folder.ts'
-import { blobPath } from '../store/blob-store.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { isInOutputFolder } from '../store/place-output.ts'
 import { projectDocument, type ChangeScope } from './change-project.ts'
@@ -120,11 +119,8 @@ async function sizeOf(path: string): Promise<number> {
 }
 
 async function unneededBlobs({ project }: ChangeScope): Promise<Garbage[]> {
-  const root = join(project.manifest.project.stateFolder, 'replaced')
   const blobs = (await project.replaced.list()).filter(({ sha256 }) => !project.lockedByDigest.has(sha256))
-  return blobs.map(({ sha256, bytes }) => {
-    return { kind: 'replaced', path: blobPath(root, sha256), instance: null, bytes }
-  })
+  return blobs.map(({ path, bytes }) => ({ kind: 'replaced', path, instance: null, bytes }))
 }
 
 /**

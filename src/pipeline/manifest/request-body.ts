@@ -23,7 +23,7 @@ import {
 } from '../../operations/video-request.ts'
 import { allInputs } from '../../problems.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
-import { createNormaliser, digestOfInput } from '../store/file-digest.ts'
+import { digestOfInput, inputText } from '../store/file-digest.ts'
 import { fieldsOf } from './manifest-fields.ts'
 import { inputFiles, type FieldValue, type Instance } from './manifest.ts'
 
@@ -216,8 +216,7 @@ async function textOf(
 async function attachmentOf(context: FileContext, path: string): Promise<Attachment> {
   const attachment = await readAttachment(context, path)
   if (attachment.kind !== 'file' || attachment.mediaType !== 'text/plain') return attachment
-  const normalise = createNormaliser({ crlf: true, mark: true })
-  const text = normalise(Buffer.from(attachment.base64(), 'base64'), true)
+  const text = inputText(Buffer.from(attachment.base64(), 'base64'))
   return { ...attachment, base64: () => text.toString('base64') }
 }
 

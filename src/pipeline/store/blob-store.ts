@@ -1,18 +1,5 @@
 import { constants } from 'node:fs'
-import {
-  access,
-  chmod,
-  chown,
-  mkdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  rmdir,
-  stat,
-  unlink,
-  writeFile,
-} from 'node:fs/promises'
+import { access, chmod, chown, readFile, realpath, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { FileError, ModelgateError } from '../../errors.ts'
@@ -21,11 +8,12 @@ import { readError, shownPath, writeError } from '../../files/file-error.ts'
 import { makeFolder, renameFile, syncFolder } from '../../files/write-target.ts'
 import { digestPattern } from '../lock/lock-block.ts'
 import { namesIn } from '../state-folder.ts'
-import { createNormaliser, digestOfBytes, type FileDigest } from './file-digest.ts'
+import { digestOfBytes, withLineFeeds, type FileDigest } from './file-digest.ts'
 import { copyWhole, temporaryPath } from './safe-copy.ts'
 
 interface StoredBlob {
   readonly sha256: string
+  readonly path: string
   readonly bytes: number
 }
 
@@ -150,11 +138,11 @@ export class BlobStore {
   async list(): Promise<readonly StoredBlob[]> {
     const blobs: StoredBlob[] = []
     for (const shelf of (await namesIn(this.#root)).sort()) {
-      if (!/^[0-9a-f]{2}$/.test(shelf)) continue
       for (const sha256 of (await namesIn(join(this.#root, shelf))).sort()) {
         if (!digestPattern.test(sha256) || !sha256.startsWith(shelf)) continue
-        const found = await stat(blobPath(this.#root, sha256)).catch(() => undefined)
-        blobs.push({ sha256, bytes: found?.isFile() ? found.size : 0 })
+        const path = blobPath(this.#root, sha256)
+        const found = await stat(path).catch(() => undefined)
+        blobs.push({ sha256, path, bytes: found?.isFile() ? found.size : 0 })
       }
     }
     return blobs
@@ -171,8 +159,8 @@ export class BlobStore {
   async #place(temporary: string, sha256: string): Promise<void> {
     const shelf = join(this.#root, sha256.slice(0, 2))
     if (!this.#shelves.has(shelf)) {
-      if (this.#sharing === undefined) await makeFolder(shelf)
-      else await makeShared(shelf, temporaryPath(this.#root, 'shelf'), this.#sharing)
+      await makeFolder(shelf)
+      if (this.#sharing !== undefined) await allow(shelf, this.#sharing.folder, this.#sharing.group)
       // The new name survives a power failure, too.
       await syncFolder(this.#root)
       this.#shelves.add(shelf)
@@ -182,21 +170,6 @@ export class BlobStore {
     if ((await stat(path).catch(() => undefined))?.isDirectory()) await rm(path, { recursive: true })
     await renameFile(this.#context, temporary, path)
     await syncFolder(shelf)
-  }
-}
-
-/** Makes a folder that others may use as soon as they can see it. @param temporary its name until then */
-async function makeShared(path: string, temporary: string, { folder, group }: Sharing): Promise<void> {
-  const isThere = async () => (await stat(path).catch(() => undefined))?.isDirectory() === true
-  if (await isThere()) return
-  await mkdir(temporary)
-  try {
-    await allow(temporary, folder, group)
-    await rename(temporary, path)
-  } catch (error) {
-    await rmdir(temporary).catch(() => {})
-    // Unless somebody else has made it.
-    if (!(await isThere())) throw error
   }
 }
 
@@ -213,8 +186,7 @@ async function copyTo(temporary: string, source: string, isText: boolean): Promi
     throw readError(error, source)
   })
   if (!isText) return await copyWhole(path, temporary)
-  const text = createNormaliser({ crlf: true, mark: false })(await readFile(path), true)
-  await writeFile(temporary, text, { flag: 'wx', flush: true })
+  await writeFile(temporary, withLineFeeds(await readFile(path)), { flag: 'wx', flush: true })
 }
 
 /** @returns the path without links @throws the error of the system when it is no file that can be read */

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto'
-import { constants, fstatSync, openSync, read, readSync, statSync } from 'node:fs'
+import { createHash, hash } from 'node:crypto'
+import { constants, createReadStream, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { FileError, ModelgateError } from '../../errors.ts'
 import { closeAfterReading, readError, systemCode } from '../../files/file-error.ts'
 import { notRegular } from '../../files/input-file.ts'
@@ -24,7 +23,7 @@ export function isTextType(mediaType: string): boolean {
  * @throws FileError `not_a_file`, `permission_denied`, …
  */
 export function digestOfFile(path: string, isText: boolean): Promise<FileDigest | undefined> {
-  return digest(path, 0, () => (isText ? linesOnly : verbatim))
+  return digest(path, () => (isText ? withLineFeeds : undefined))
 }
 
 /**
@@ -34,8 +33,7 @@ export function digestOfFile(path: string, isText: boolean): Promise<FileDigest 
  * @throws FileError as `digestOfFile` does
  */
 export function digestOfInput(path: string): Promise<FileDigest | undefined> {
-  const asText = { crlf: true, mark: true }
-  return digest(path, 0, (head) => (sniffMediaType(head) === 'text/plain' ? asText : verbatim))
+  return digest(path, (head) => (sniffMediaType(head) === 'text/plain' ? inputText : undefined))
 }
 
 /**
@@ -67,8 +65,8 @@ export async function digestOfBytes(path: string): Promise<FileDigest | undefine
  * @throws FileError for one that cannot be read now: it may be whole
  */
 export async function digestOfStateFile(path: string, isText: boolean): Promise<FileDigest | undefined> {
-  const normalisation = isText ? linesOnly : verbatim
-  return await digest(path, constants.O_NOFOLLOW ?? 0, () => normalisation).catch(unlessUnreadable)
+  const flags = constants.O_NOFOLLOW ?? 0
+  return await digest(path, () => (isText ? withLineFeeds : undefined), flags).catch(unlessUnreadable)
 }
 
 /** What is no file that can be used counts as absent; one that cannot be read now may be whole. */
@@ -79,30 +77,27 @@ export function unlessUnreadable(error: unknown): undefined {
 
 const otherCodes: ReadonlySet<string> = new Set(['file_too_large', 'not_found', 'not_a_file'])
 
-interface Normalisation {
-  /** The CR of each CR LF. */
-  readonly crlf: boolean
-  /** A byte-order mark at the beginning. */
-  readonly mark: boolean
+/** A text with LF in place of each CR LF. */
+export function withLineFeeds(bytes: Buffer): Buffer {
+  if (!bytes.includes('\r\n')) return bytes
+  return Buffer.from(bytes.toString('latin1').replaceAll('\r\n', '\n'), 'latin1')
 }
 
-const verbatim: Normalisation = { crlf: false, mark: false }
-const linesOnly: Normalisation = { crlf: true, mark: false }
+/** A text that goes into a request: without byte-order mark, with LF. */
+export function inputText(bytes: Buffer): Buffer {
+  return withLineFeeds(bytes.indexOf('\ufeff') === 0 ? bytes.subarray(3) : bytes)
+}
 
-/**
- * Files are read in pieces of this size, the first at once: for so few bytes the system's threads take longer than the
- * reading.
- */
+/** So much of a file is read at once: for so few bytes the system's threads take longer than the reading. */
 const pieceBytes = 1_048_576
-
-const readBytes = promisify(read)
 
 let shared: Buffer | undefined
 
+/** @param textOf what a file that begins so is hashed as; undefined for one that is hashed as it is */
 async function digest(
   path: string,
-  flags: number,
-  normalisationOf: (head: Uint8Array) => Normalisation,
+  textOf: (head: Uint8Array) => ((bytes: Buffer) => Buffer) | undefined,
+  flags = 0,
 ): Promise<FileDigest | undefined> {
   let descriptor: number | undefined
   try {
@@ -113,53 +108,26 @@ async function digest(
     if (found.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
     if (!found.isFile()) throw notRegular(path)
     shared ??= Buffer.allocUnsafeSlow(pieceBytes)
-    let piece = shared.subarray(0, readSync(descriptor, shared, 0, pieceBytes, 0))
-    const normalise = createNormaliser(normalisationOf(piece))
-    const hasher = createHash('sha256')
-    let own: Buffer | undefined
-    let bytes = 0
-    for (let at = piece.length; ; at += piece.length) {
-      const content = normalise(piece, piece.length === 0)
-      hasher.update(content)
-      bytes += content.length
-      if (piece.length === 0) return { sha256: hasher.digest('hex'), bytes }
-      const isSmall = at < pieceBytes
-      const buffer = isSmall ? shared : (own ??= Buffer.allocUnsafe(pieceBytes))
-      const count = isSmall
-        ? readSync(descriptor, buffer, 0, pieceBytes, at)
-        : (await readBytes(descriptor, buffer, 0, pieceBytes, at)).bytesRead
-      piece = buffer.subarray(0, count)
+    const head = shared.subarray(0, readSync(descriptor, shared, 0, pieceBytes, 0))
+    const isWhole = head.length < pieceBytes
+    const text = textOf(head)
+    if (isWhole || text !== undefined) {
+      const all = isWhole ? head : readFileSync(descriptor)
+      const bytes = text?.(all) ?? all
+      return { sha256: hash('sha256', bytes), bytes: bytes.length }
     }
+    const hasher = createHash('sha256').update(head)
+    let bytes = head.length
+    const rest = { fd: descriptor, autoClose: false, start: bytes, highWaterMark: pieceBytes }
+    for await (const piece of createReadStream(path, rest) as AsyncIterable<Buffer>) {
+      hasher.update(piece)
+      bytes += piece.length
+    }
+    return { sha256: hasher.digest('hex'), bytes }
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return undefined
     throw error instanceof FileError ? error : readError(error, path)
   } finally {
     if (descriptor !== undefined) closeAfterReading(descriptor)
   }
-}
-
-/** Takes the pieces of a file one after another; a CR at the end of one waits for the next. */
-export function createNormaliser({ crlf, mark }: Normalisation): (piece: Buffer, isLast: boolean) => Buffer {
-  const nothing = Buffer.alloc(0)
-  let isFirst = true
-  let held: Buffer = nothing
-  return (piece, isLast) => {
-    const start = isFirst && mark && piece.indexOf('\ufeff') === 0 ? 3 : 0
-    isFirst = false
-    if (!crlf) return piece.subarray(start)
-    const all = held.length === 0 ? piece.subarray(start) : Buffer.concat([held, piece])
-    const isHeld = !isLast && all.at(-1) === 0x0d
-    held = isHeld ? Buffer.from('\r') : nothing
-    return withoutCrLf(isHeld ? all.subarray(0, -1) : all)
-  }
-}
-
-function withoutCrLf(bytes: Buffer): Buffer {
-  const lines: Buffer[] = []
-  let start = 0
-  for (let at = bytes.indexOf('\r\n'); at !== -1; at = bytes.indexOf('\r\n', start)) {
-    lines.push(bytes.subarray(start, at))
-    start = at + 1
-  }
-  return lines.length === 0 ? bytes : Buffer.concat([...lines, bytes.subarray(start)])
 }

@@ -4,7 +4,7 @@ import { unlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { OutputFacts } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
-import { createNormaliser, isTextType } from './file-digest.ts'
+import { isTextType, withLineFeeds } from './file-digest.ts'
 import type { Replaced } from './replaced.ts'
 import { temporaryPath } from './safe-copy.ts'
 
@@ -78,7 +78,7 @@ export async function findInGit(
   for (const revision of revisions) {
     const object = await gitObject(outputFolder, `${revision}:./${path}`, maxBytes)
     if (object === undefined) continue
-    const bytes = createNormaliser({ crlf: isText, mark: false })(object, true)
+    const bytes = isText ? withLineFeeds(object) : object
     if (hash('sha256', bytes) !== sha256) continue
     const temporary = temporaryPath(dirname(lockPath), 'object')
     try {

@@ -41,7 +41,7 @@ test('bytes lie under their digest, once, and are a copy', async () => {
   expect(await store.add(fileOf('One\nTwo\n'), false)).toEqual({ sha256: twoLines, bytes: 8 })
   expect(statSync(pathOf(twoLines)).ino).toBe(ino)
   expect(await store.open(twoLines)).toBe(pathOf(twoLines))
-  expect(await store.list()).toEqual([{ sha256: twoLines, bytes: 8 }])
+  expect(await store.list()).toEqual([{ sha256: twoLines, path: pathOf(twoLines), bytes: 8 }])
   expect(readdirSync(root)).toEqual(['2f'])
   appendFileSync(path, 'Three\n')
   expect(await has(twoLines)).toBe(true)

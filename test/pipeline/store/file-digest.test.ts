@@ -1,13 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  createNormaliser,
-  digestOfFile,
-  digestOfInput,
-  isTextType,
-} from '../../../src/pipeline/store/file-digest.ts'
+import { digestOfFile, digestOfInput, isTextType } from '../../../src/pipeline/store/file-digest.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { digestOf, fileOf, twoLines } from './store-samples.ts'
 
@@ -53,22 +47,6 @@ describe('a large file', () => {
     const sha256 = digestOf(`${line}\nend\n`)
     expect(await digestOfFile(fileOf(`${line}\r\nend\r\n`), true)).toEqual({ sha256, bytes: piece + 4 })
   })
-})
-
-test('line breaks are the same however the text is cut', () => {
-  const text = fc.string({ unit: fc.constantFrom('\r', '\n', '\r\n', 'x', '\ufeff') })
-  fc.assert(
-    fc.property(text, fc.integer({ min: 1, max: 5 }), (content, size) => {
-      const normalise = createNormaliser({ crlf: true, mark: false })
-      const bytes = Buffer.from(content)
-      const pieces: Buffer[] = []
-      for (let at = 0; at < bytes.length; at += size) {
-        pieces.push(Buffer.from(normalise(bytes.subarray(at, at + size), false)))
-      }
-      pieces.push(normalise(Buffer.alloc(0), true))
-      expect(Buffer.concat(pieces).toString()).toBe(content.replaceAll('\r\n', '\n'))
-    }),
-  )
 })
 
 test.each([
