@@ -1,6 +1,6 @@
 import { readdir, unlink } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
-import { asModelgateError, ModelgateError, UsageError, asErrorCode } from '../../errors.ts'
+import { asErrorCode, ModelgateError, UsageError } from '../../errors.ts'
 import type { RunDocument, RunMode } from '../../events/run-document.ts'
 import { readError } from '../../files/file-error.ts'
 import { leadTo, nextCommand } from '../../files/next-command.ts'
@@ -19,14 +19,15 @@ import { planRun, selectInstances } from '../plan/plan-run.ts'
 import { findResult, placeOutputFiles } from '../plan/result-files.ts'
 import type { Assessment } from '../plan/project-state.ts'
 import { runDocument, runFailure } from '../run/describe.ts'
-import { openProject, type ManifestCall, type OpenProject } from '../run/project.ts'
+import type { ManifestCall, OpenProject } from '../run/project.ts'
 import type { InstanceEnd } from '../run/run-call.ts'
 import { ended } from '../run/settle.ts'
 import { partDamaged, readPart, uniteLocks, type Part, type PartInstance } from '../shards/part.ts'
 import { createInputDigests, digestOfFile, isTextType } from '../store/file-digest.ts'
 import { findInGit, gitObject } from '../store/git-objects.ts'
-import { isInOutputFolder, placeOutput, removeOutput } from '../store/place-output.ts'
+import { isInOutputFolder, isInPlace, placeOutput, removeOutput } from '../store/place-output.ts'
 import { Results } from '../store/results.ts'
+import { withProject } from './change-project.ts'
 
 /**
  * How a manifest stands after a merge.
@@ -62,21 +63,15 @@ async function outcomeOf(
  * `run merge --resolve`: takes the conflict markers out of a lock. Keeps what both sides agree on, and of the rest what the
  * manifest still asks for.
  * @returns the outcome, whose error has exit code 13 for what neither side had as the manifest asks for it
+ * @throws UsageError for a lock without conflict markers; what reading the project throws; FileError
  */
 export async function resolveRun(call: ManifestCall): Promise<Outcome<RunDocument>> {
-  let project: OpenProject | undefined
-  try {
-    const { warnings, resolved } = await resolveConflicts(call)
-    project = await openProject(call, true)
+  const { warnings, resolved } = await resolveConflicts(call)
+  return await withProject(call, true, async ({ project }) => {
     warnings.push(...(await replaceOutdated(project, resolved)))
-    return await outcomeOf(call, project, project.lock, [], 'check', { run: null, warnings }, (assessment) =>
-      ended(assessment, null),
-    )
-  } catch (thrown) {
-    return { kind: 'failed', error: asModelgateError(thrown, false), document: undefined }
-  } finally {
-    await project?.close()
-  }
+    const endOf = (assessment: Assessment) => ended(assessment, null)
+    return await outcomeOf(call, project, project.lock, [], 'check', { run: null, warnings }, endOf)
+  })
 }
 
 /** @returns what was decided, each a sentence */
@@ -174,11 +169,8 @@ function judgeOf({ project, instances, gateway }: Manifest): Parameters<typeof r
     ids: instances.keys(),
     keysOf: (id, lock) => keysByLock(instances.get(id)!, gateway, lock, inputDigest),
     async isInPlace({ outputs }) {
-      for (const { path, sha256, media_type } of outputs) {
-        const found = await digestOfFile(join(project.outputFolder, path), isTextType(media_type))
-        if (found?.sha256 !== sha256) return false
-      }
-      return true
+      const found = await Promise.all(outputs.map((facts) => isInPlace(project, facts)))
+      return found.every(Boolean)
     },
   }
 }
@@ -188,25 +180,23 @@ function judgeOf({ project, instances, gateway }: Manifest): Parameters<typeof r
  * each request; then puts the outputs in place, and at last writes the lock: a merge that was killed before that can be
  * begun again.
  * @param folders of parts, or with parts in them; relative to the working directory
- * @returns the outcome, whose error has the exit code that the whole run would have had; parts that do not fit are an error
- * before anything is written
+ * @returns the outcome, whose error has the exit code that the whole run would have had
+ * @throws UsageError for parts that do not fit, before anything is written; what reading the project throws; FileError
  */
 export async function mergeParts(
   call: ManifestCall,
   folders: readonly string[],
 ): Promise<Outcome<RunDocument>> {
   const { context } = call
-  let project: OpenProject | undefined
-  try {
-    const opened = await openProject(call, true)
-    project = opened.with({ lock: opened.committed })
+  return await withProject(call, true, async ({ project: opened }) => {
+    const project = opened.with({ lock: opened.committed })
     const { manifest, history } = project
     const parts = await readParts(call, project, folders)
     const lock = uniteLocks(parts, manifest, project.lock, context.clock.now())
     for (const part of parts) await checkResults(project, part)
+    const isResumed = history.unfinished !== null
     const journal = await openJournal(manifest.project, context.clock, history.unfinished)
     try {
-      const isResumed = history.unfinished !== null
       const record = async (event: JournalEvent) => {
         await journal.append(event)
         history.note(event)
@@ -227,11 +217,7 @@ export async function mergeParts(
     } finally {
       await journal.close()
     }
-  } catch (thrown) {
-    return { kind: 'failed', error: asModelgateError(thrown, false), document: undefined }
-  } finally {
-    await project?.close()
-  }
+  })
 }
 
 /** The parts in folders such as `.modelgate/parts`; a folder without any is one itself. */

@@ -164,14 +164,16 @@ async function forEach<Item>(
   items: Iterable<Item>,
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
-  const left = items[Symbol.iterator]()
-  const failures: unknown[] = []
+  // A loop that fails ends it for the others, too.
+  const left = (function* () {
+    yield* items
+  })()
   const worker = async () => {
-    for (let next = left.next(); !next.done && failures.length === 0; next = left.next()) {
+    for (const item of left) {
       signal.throwIfAborted()
-      await work(next.value).catch((error: unknown) => failures.push(error))
+      await work(item)
     }
   }
-  await Promise.all(Array.from({ length: atOnce }, worker))
-  if (failures.length > 0) throw failures[0]
+  const ends = await Promise.allSettled(Array.from({ length: atOnce }, worker))
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
 }

@@ -5,12 +5,13 @@ import type { RunReportDocument } from '../../events/run-document.ts'
 import { openTextFile } from '../../files/text-file.ts'
 import { withoutSecrets } from '../../operations/operation.ts'
 import { matchInstances, planRun, withNeeds } from '../plan/plan-run.ts'
-import { openProject, type ManifestCall, type OpenProject } from '../run/project.ts'
+import { withProject } from '../changes/change-project.ts'
+import type { ManifestCall, OpenProject } from '../run/project.ts'
 import { contactSheet } from './contact-sheet.ts'
 import { markdownReport } from './markdown-report.ts'
 import { buildReport } from './report-model.ts'
 import { startOf } from './sheet-files.ts'
-import { readSince, type Since } from './since.ts'
+import { readSince } from './since.ts'
 
 type Format = RunReportDocument['files'][number]['format']
 
@@ -32,13 +33,17 @@ export interface ReportOptions {
  * @throws UsageError for mistakes in the manifest or the lock, for jobs that there are not, and as `readSince` does; FileError
  */
 export async function writeReports(call: ManifestCall, options: ReportOptions): Promise<RunReportDocument> {
-  const project = await openProject(call, false)
-  try {
-    const { isSandbox, outputFolder } = project.manifest.project
-    const folder = isSandbox && !options.isPlaced ? relative(call.context.cwd, outputFolder) : ''
+  return await withProject(call, false, async ({ context, next, project }) => {
+    const { manifest } = project
+    const { isSandbox, outputFolder } = manifest.project
+    const folder = isSandbox && !options.isPlaced ? relative(context.cwd, outputFolder) : ''
     const since = options.since === undefined ? null : await readSince(project, options.since)
+    const { jobs, currency } = options
+    const shown = matchInstances(manifest, jobs)
+    const plan = await planRun(project, withNeeds(manifest, shown), context)
+    const built = await buildReport({ context, project, plan, shown, currency, next, since })
     // Prompts and messages may hold what the program knows as a secret.
-    const report = withoutSecrets(await reportOf(call, project, options, since), call.redactor)
+    const report = withoutSecrets(built, call.redactor)
     const files: RunReportDocument['files'][number][] = []
     for (const { path, format } of options.files) {
       files.push(await writeReport(call, project, report, { path: join(folder, path), format }, options))
@@ -49,27 +54,9 @@ export async function writeReports(call: ManifestCall, options: ReportOptions): 
       manifest: project.shownManifest,
       states: report.sums.states,
       files,
-      warnings: [
-        ...project.manifest.warnings,
-        ...project.history.problems,
-        ...(since === null ? [] : since.warnings),
-      ],
+      warnings: [...manifest.warnings, ...project.history.problems, ...(since?.warnings ?? [])],
     }
-  } finally {
-    await project.close()
-  }
-}
-
-async function reportOf(
-  { context, next }: ManifestCall,
-  project: OpenProject,
-  { jobs, currency }: ReportOptions,
-  since: Since | null,
-): Promise<AssetReport> {
-  const { manifest } = project
-  const shown = matchInstances(manifest, jobs)
-  const plan = await planRun(project, withNeeds(manifest, shown), context)
-  return await buildReport({ context, project, plan, shown, currency, next, since })
+  })
 }
 
 async function writeReport(

@@ -65,6 +65,14 @@ async function tidy(folder: string, now: number): Promise<void> {
   await removeLeftovers(folder, now)
 }
 
+/** Whether an output lies in its place with the bytes that are said of it. @throws FileError */
+export async function isInPlace(
+  { outputFolder }: Project,
+  { path, sha256, media_type }: OutputFacts,
+): Promise<boolean> {
+  return (await digestOfFile(join(outputFolder, path), isTextType(media_type)))?.sha256 === sha256
+}
+
 /**
  * Removes a file that was an output, unless somebody has changed it since, or a link leads out of the output folder to it.
  * Its bytes stay in the store.
@@ -73,11 +81,10 @@ async function tidy(folder: string, now: number): Promise<void> {
 export async function removeOutput(
   project: Project,
   store: Pick<Replaced, 'putAside'>,
-  { path, sha256, media_type }: OutputFacts,
+  facts: OutputFacts,
 ): Promise<void> {
-  const file = join(project.outputFolder, path)
-  if ((await digestOfFile(file, isTextType(media_type)))?.sha256 !== sha256) return
-  if (!(await isInOutputFolder(project, path))) return
+  if (!(await isInPlace(project, facts)) || !(await isInOutputFolder(project, facts.path))) return
+  const file = join(project.outputFolder, facts.path)
   await store.putAside(file)
   await unlink(file)
 }

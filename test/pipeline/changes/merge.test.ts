@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { asModelgateError, ModelgateError } from '../../../src/errors.ts'
 import { mergeParts, resolveRun } from '../../../src/pipeline/changes/merge.ts'
 import { runBench } from '../run/run-bench.ts'
 
@@ -43,13 +44,18 @@ async function runParts(
   return { ...target, created }
 }
 
+async function outcomeOf(merging: ReturnType<typeof mergeParts>) {
+  const ended = await merging.catch((error: unknown) => asModelgateError(error, false))
+  if (ended instanceof ModelgateError) return { document: undefined, error: ended }
+  return { document: ended.document, error: ended.kind === 'failed' ? ended.error : ended.failure }
+}
+
 async function merge({ call }: Bench, folders: readonly string[] = ['parts']) {
-  const outcome = await mergeParts(call, folders)
-  const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
-  const told = (outcome.document?.instances ?? []).map(
+  const { document, error } = await outcomeOf(mergeParts(call, folders))
+  const told = (document?.instances ?? []).map(
     ({ instance, state, action }) => `${instance}: ${state}${action === null ? '' : ` (${action})`}`,
   )
-  return { document: outcome.document, error, exit: error?.exit ?? 'ok', told }
+  return { document, error, exit: error?.exit ?? 'ok', told }
 }
 
 /** What of a lock does not depend on when and where it was made. */
@@ -139,11 +145,7 @@ jobs:
     out: two.txt
 `
 
-async function resolve({ call }: Bench) {
-  const outcome = await resolveRun(call)
-  const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
-  return { document: outcome.document, error }
-}
+const resolve = ({ call }: Bench) => outcomeOf(resolveRun(call))
 
 const blockOf = (lock: string) => /^.*"one":.*$/m.exec(lock)![0]
 
