@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { writeReports } from '../pipeline/report/write-report.ts'
@@ -29,20 +29,17 @@ export function registerRunReport(command: Command, context: Context, write = wr
     .argument('[job...]', 'only these jobs; "*" and "?" are wildcards')
     .option('--format <list>', `the formats, separated by commas: ${formats.join(', ')} (html)`)
     .option('--embed', 'embed full-size images and videos in the page, not only thumbnails')
-    .option(
-      '--since <commit>',
-      'show only what has changed since this branch left a commit, such as origin/main, and what is not up to date',
+    .addOption(
+      new Option(
+        '--since <commit>',
+        'show only what has changed since this branch left a commit, such as origin/main, and what is not up to date',
+      ).conflicts('sandbox'), // Git does not have the lock of the sandbox.
     )
   takeManifest(command, 'output force', {
     output: 'the file; for several formats a folder, such as reports/ (report.html)',
   })
   command.action(async (jobs: string[], _: unknown, self: Command) => {
     const options = self.optsWithGlobals<ReportFlags>()
-    if (options.since !== undefined && options.sandbox) {
-      throw new UsageError(
-        '--since and --sandbox cannot be used together: Git does not have the lock of the sandbox.',
-      )
-    }
     const files = reportFiles(options)
     await showDocument(context, options, {
       run: (call, settings) =>

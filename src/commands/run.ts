@@ -39,9 +39,27 @@ export function registerRun(command: Command, context: Context, run = runManifes
     'names of jobs, or of instances such as photos[shoe]; "*" and "?" are wildcards; by default all',
   )
   const look = [
-    new Option('--plan', 'print what would be done, and why, without contacting a gateway'),
-    new Option('--check', 'exit 13 unless everything is up to date, without contacting a gateway'),
-    new Option('--frozen', 'restore files, but generate nothing (the default where CI is set)'),
+    new Option('--plan', 'print what would be done, and why, without contacting a gateway').conflicts([
+      'check',
+      'frozen',
+      'generate',
+      'newRun',
+      'detach',
+    ]),
+    new Option('--check', 'exit 13 unless everything is up to date, without contacting a gateway').conflicts([
+      'frozen',
+      'generate',
+      'regenerate',
+      'force',
+      'newRun',
+      'detach',
+    ]),
+    new Option('--frozen', 'restore files, but generate nothing (the default where CI is set)').conflicts([
+      'generate',
+      'regenerate',
+      'newRun',
+      'detach',
+    ]),
     new Option('--generate', 'generate even where CI is set'),
   ]
   const make = [

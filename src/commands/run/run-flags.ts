@@ -64,40 +64,16 @@ export async function readRunFlags(
 
 /** Where `CI` is set, a run generates nothing, unless it is told to: a wrong checkout must not cost money. */
 function modeOf(env: Context['env'], flags: RunFlags): RunMode {
-  const { plan, check, frozen, generate, regenerate, newRun, force } = flags
-  const modes = named({ '--plan': plan, '--check': check, '--frozen': frozen, '--generate': generate })
-  if (modes.length > 1) throw excluded(`${listed(modes)} cannot be used together: give one of them.`)
-  const isCi = isCiSet(env)
-  const mode = plan ? 'plan' : check ? 'check' : frozen || (isCi && !generate) ? 'frozen' : 'run'
-  const [given] = modes
-  const wanting = named({ '--regenerate': regenerate !== undefined, '--new-run': newRun })
-  if (mode === 'frozen' && wanting.length > 0) {
-    throw given === undefined
-      ? excluded(
-          `${listed(wanting)} ${wanting.length === 1 ? 'needs' : 'need'} --generate: where CI is set, nothing is generated without it.`,
-        )
-      : excluded(`--frozen generates nothing, so ${listed(wanting)} cannot be used with it.`)
-  }
-  const unused = named({
-    '--regenerate': mode === 'check' && regenerate !== undefined,
-    '--force': mode === 'check' && force,
-    '--new-run': mode !== 'run' && newRun,
+  if (flags.plan) return 'plan'
+  if (flags.check) return 'check'
+  if (flags.frozen) return 'frozen'
+  if (flags.generate || !isCiSet(env)) return 'run'
+  const wanting = { '--regenerate': flags.regenerate, '--new-run': flags.newRun, '--detach': flags.detach }
+  const [given] = Object.entries(wanting).filter(([, value]) => value !== undefined)
+  if (given === undefined) return 'frozen'
+  throw new UsageError(`${given[0]} needs --generate: where CI is set, nothing is generated without it.`, {
+    code: 'invalid_request',
   })
-  if (unused.length > 0)
-    throw excluded(`${given!} changes nothing, so ${listed(unused)} cannot be used with it.`)
-  return mode
-}
-
-function named(flags: Readonly<Record<string, boolean | undefined>>): string[] {
-  return Object.keys(flags).filter((name) => flags[name])
-}
-
-function listed(words: readonly string[]): string {
-  return words.length === 1 ? words[0]! : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
-}
-
-function excluded(message: string): UsageError {
-  return new UsageError(message, { code: 'invalid_request' })
 }
 
 function checkNames(jobs: readonly string[], regenerate: readonly string[]): void {

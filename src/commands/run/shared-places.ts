@@ -102,11 +102,6 @@ export async function readQueue(
     throw new UsageError(`${without} needs a queue: give --queue, or set MODELGATE_QUEUE.`)
   }
   const isMaking = options.mode === 'run'
-  if (!isMaking && flags.detach) {
-    throw new UsageError('--detach leaves requests to workers, and --plan, --check and --frozen make none.', {
-      code: 'invalid_request',
-    })
-  }
   if (isMaking && options.shard !== null) {
     throw new UsageError(
       '--shard and a queue cannot be used together: the queue distributes the work by itself.',

@@ -67,10 +67,7 @@ test.each([
   ['merge --resolve a', 'Give either folders or --resolve, not both.'],
   ['report --format pdf', '--format must be one or more of html, markdown, json, not "pdf".'],
   ['report --format html,json -o a.html', '-o a.html names one file, and there are 2 formats.'],
-  [
-    'report --since main --sandbox',
-    '--since and --sandbox cannot be used together: Git does not have the lock of the sandbox.',
-  ],
+  ['report --since main --sandbox', "option '--since <commit>' cannot be used with option '--sandbox'"],
   ['report -o -', 'A report is a file: -o - does not apply to run report.'],
   ['adopt hero --plan', "unknown option '--plan'"],
   ['pick hero 2 --max-creates 3', "unknown option '--max-creates'"],
