@@ -49,7 +49,6 @@ export class RunBoard {
   #created: { readonly made: number; readonly limit: number | null } = { made: 0, limit: null }
   #cost: { readonly amount: number; readonly currency: string } | undefined
   #estimate: number | undefined
-  #outage: string | undefined
 
   add(event: RunEvent, now: number): void {
     switch (event.type) {
@@ -85,7 +84,8 @@ export class RunBoard {
         return
       }
       case 'circuit-change':
-        this.#outage = event.open ? event.reason : undefined
+        // It is told above the board.
+        return
     }
   }
 
@@ -119,9 +119,7 @@ export class RunBoard {
       const line = room < 4 ? '' : `${gap}${this.#lane(lane, countWidth, now, room, styles)}`
       return `${styles.dim(name)}${line}`
     })
-    const outage = this.#outage === undefined ? [] : [`held back: ${asciiOf(this.#outage)}`]
-    const above = [...laneLines, ...outage.map((text) => styles.warning(shortened(text, width)))]
-    return [...above.slice(0, Math.max(0, height - 1)), this.#whole(width)].join('\n')
+    return [...laneLines.slice(0, Math.max(0, height - 1)), this.#whole(width)].join('\n')
   }
 
   #lane(lane: Lane, countWidth: number, now: number, width: number, styles: Styles): string {

@@ -112,7 +112,7 @@ test('the board is gone when the run has ended', async () => {
   ])
 })
 
-test('what a lane waits for, an outage and the time left are on the board', async () => {
+test('what a lane waits for and the time left are on the board, an outage above it', async () => {
   const run = play({ live: true })
   run.output.event({ ...plan, lanes: [{ lane: 'image', to_make: 10, concurrency: 4 }] } as RunEvent)
   run.output.event(start('hero'))
@@ -122,8 +122,8 @@ test('what a lane waits for, an outage and the time left are on the board', asyn
   run.output.event(sampleRunEvents['circuit-change'])
   await run.clock.advance(200)
   expect((await screenOf(run.stderr)).slice(-3)).toEqual([
+    'requests are held back: Five failures in a row.',
     'image  ███░░░░░░░░░░░░░░░░░░░░░░░░░░░  1/10  paused 0:14  0 of 2 running',
-    'held back: Five failures in a row.',
     '1 of 10 done  ~2:15 left  about 0.04 of 0.08 USD  3 of 40 created',
   ])
   run.output.event({ type: 'circuit-change', open: false, reason: 'The gateway answers again.' })
