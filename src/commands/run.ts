@@ -1,15 +1,11 @@
 import { Option, type Command } from 'commander'
-import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
-import type { Gate } from '../output/gate.ts'
-import type { Output } from '../output/output.ts'
 import { costText } from '../output/run/run-lines.ts'
-import type { Confirmation, RunCall, RunOptions } from '../pipeline/run/run-call.ts'
+import type { Confirmation, RunCall } from '../pipeline/run/run-call.ts'
 import { runManifest } from '../pipeline/run/run.ts'
 import { createProblemList } from '../problems.ts'
 import { fileOption } from './run/manifest-command.ts'
 import { defaultGrace, readRunFlags, type RunFlags } from './run/run-flags.ts'
-import type { RunQueue } from './run/shared-places.ts'
 import { showRun } from './run/show-run.ts'
 import { addShared, collect } from './shared/options/common-options.ts'
 import { addExamples, showFirst, type Example } from './shared/help/help-layout.ts'
@@ -100,7 +96,12 @@ async function runJobs(
   const { check, throwIfAny } = createProblemList()
   const settings = await check(() => readSettings(context, flags))
   const options = await check(() => readRunFlags(context, flags, jobs, settings?.timeout.value))
-  const queue = await check(() => queueOf(context, flags, settings, options))
+  const queue = await check(async () => {
+    const isAsked = settings?.queue.value !== undefined || flags.detach || flags.store !== undefined
+    if (settings === undefined || options === undefined || !isAsked) return undefined
+    const { readQueue } = await import('./run/shared-places.ts')
+    return await readQueue(context, flags, settings, options)
+  })
   throwIfAny()
   const { yes, noInput, sandbox } = flags
   const isAttended = canAsk(context, noInput)
@@ -122,51 +123,25 @@ async function runJobs(
         prices: settings!.prices.value,
         queue: queue?.callFor(gate),
         idempotencyHonoured: settings!.idempotencyHonoured.value,
+        // Only when it is needed: a run that generates nothing needs neither address nor key.
         async connect() {
-          opened = await connect(context, flags, settings!, gate, output)
-          return sharedOf(settings!, opened)
+          // The limits of the flags are those of the run, which counts for itself.
+          const { maxCreates: _, maxCost: __, ...own } = flags
+          opened = await openGateway(context, own, settings!, false, () => output, gate)
+          const { gateway, newSpending } = opened
+          const { prices, families, profile, pollInterval } = settings!
+          return {
+            gateway,
+            newSpending,
+            prices: prices.value,
+            families: families.value,
+            profile: profile.value,
+            pollIntervalS: pollInterval.value,
+          }
         },
       }
       return run(whole, { ...options!, isAttended, confirm })
     },
     hasSent: () => opened?.hasSent() ?? false,
   }).finally(() => opened?.close())
-}
-
-/** The queue that the run gives its requests to, if it is asked for. @throws UsageError */
-async function queueOf(
-  context: Context,
-  flags: RunFlags,
-  settings: Settings | undefined,
-  options: Omit<RunOptions, 'confirm' | 'isAttended'> | undefined,
-): Promise<RunQueue | undefined> {
-  if (settings === undefined || options === undefined) return undefined
-  const { detach, store } = flags
-  if (settings.queue.value === undefined && detach === undefined && store === undefined) return undefined
-  const { readQueue } = await import('./run/shared-places.ts')
-  return await readQueue(context, flags, settings, options)
-}
-
-/** Opens the gateway when it is needed: a run that generates nothing needs neither address nor key. */
-async function connect(
-  context: Context,
-  flags: RunFlags,
-  settings: Settings,
-  gate: Gate,
-  output: Output,
-): Promise<OpenGateway> {
-  // The limits of the flags are those of the run, which counts for itself.
-  const { maxCreates: _, maxCost: __, ...own } = flags
-  return await openGateway(context, own, settings, false, () => output, gate)
-}
-
-function sharedOf(settings: Settings, { gateway, newSpending }: OpenGateway) {
-  return {
-    gateway,
-    newSpending,
-    prices: settings.prices.value,
-    families: settings.families.value,
-    profile: settings.profile.value,
-    pollIntervalS: settings.pollInterval.value,
-  }
 }
