@@ -134,15 +134,6 @@ test('what a lane waits for and the time left are on the board, an outage above 
   ])
 })
 
-test('after a 429 more may be running than may start', async () => {
-  const run = play({ live: true })
-  run.output.event({ ...plan, lanes: [{ lane: 'image', to_make: 10, concurrency: 4 }] } as RunEvent)
-  for (let at = 1; at <= 4; at++) run.output.event(start(`photos[${at}]`))
-  run.output.event({ ...sampleRunEvents['lane-change'], concurrency: 2, pause_s: null })
-  await run.clock.advance(1_000)
-  expect((await screenOf(run.stderr)).at(-2)).toContain('0/10  4 running')
-})
-
 test('what waits for its next attempt is not under way, and each candidate counts', async () => {
   const run = play({ live: true })
   run.output.event({ ...plan, lanes: [{ lane: 'image', to_make: 10, concurrency: 4 }] } as RunEvent)

@@ -15,38 +15,6 @@ jobs:
     out: copy/note.txt
 `
 
-test('a file is adopted, and what its former version left is cleaned up', async () => {
-  const { folder, call, ...bench } = await runBench({
-    'modelgate.yaml': manifest,
-    'copy/note.txt': 'A port.\n',
-  })
-  const document = await adoptJobs(call, ['note'], 'Ada')
-  expect(document).toMatchObject({
-    version: 1,
-    command: 'run adopt',
-    folder,
-    instances: [{ instance: 'note', variant: null, files: [{ path: join('copy', 'note.txt'), bytes: 8 }] }],
-    warnings: [],
-  })
-  expect(bench.exists('modelgate.lock')).toBe(true)
-  bench.write('copy/note.txt', 'A safe place for ships.\n')
-  await adoptJobs(call, ['note'], 'Ada')
-  const listed = await cleanProject(call, { isRemoving: false, outputs: false })
-  expect(listed).toMatchObject({
-    command: 'run clean',
-    removed: false,
-    bytes: 8,
-    items: [{ kind: 'replaced' }],
-  })
-  const blob = join(folder, listed.items[0]!.path)
-  expect(existsSync(blob)).toBe(true)
-  expect(await cleanProject(call, { isRemoving: true, outputs: false })).toMatchObject({
-    removed: true,
-    bytes: 8,
-  })
-  expect(existsSync(blob)).toBe(false)
-})
-
 test('nothing is changed while the manifest is being run', async () => {
   const { folder, call } = await runBench({ 'modelgate.yaml': manifest, 'copy/note.txt': 'A port.\n' })
   const project = projectOf(join(folder, 'modelgate.yaml'), false)

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, rmSync, symlinkSync, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../../src/context.ts'
 import { Interrupted } from '../../../src/errors.ts'
 import type { OutputEvent } from '../../../src/events/documents.ts'
 import { adoptJobs } from '../../../src/pipeline/changes/adopt.ts'
@@ -11,6 +10,7 @@ import { closedPort, localServer, type ChooseReply } from '../../support/local-s
 import { flood, head, readHead, text, write } from '../../support/server-replies.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { runBench } from '../run/run-bench.ts'
+import { instantClock } from '../store/store-samples.ts'
 
 const manifest = (...names: string[]) =>
   `version: 1\njobs:\n${names.map((name) => `  ${name}: { respond: { model: m, input: ${name} }, out: copy/${name}.txt }\n`).join('')}`
@@ -20,7 +20,7 @@ async function shelf(...names: string[]) {
   const bench = await runBench({ 'modelgate.yaml': manifest(...names) })
   await bench.run()
   const place = temporaryFolder()
-  const context = { ...bench.context, clock: { ...systemClock, timer: atOnce, random: () => 0 } }
+  const context = { ...bench.context, clock: instantClock() }
   const call = { ...bench.call, context }
   const network = { connection: {}, allowHttp: false }
   const texts = Object.fromEntries(names.map((name) => [name, bench.read(`copy/${name}.txt`)]))
@@ -67,10 +67,6 @@ async function shelf(...names: string[]) {
       }),
   }
 }
-
-/** Waits before an attempt take no time. */
-const atOnce: typeof systemClock.timer = (ms, callback, label) =>
-  systemClock.timer(label === 'sleep' ? 0 : ms, callback)
 
 const filesBelow = (folder: string) =>
   existsSync(folder)

@@ -6,7 +6,6 @@ import type { AssetReport } from '../../../src/events/asset-report.ts'
 import { outputSchemas } from '../../../src/events/documents.ts'
 import { writeReports } from '../../../src/pipeline/report/write-report.ts'
 import { commitAll, git } from '../../support/git-repository.ts'
-import { readPage } from '../../support/pages.ts'
 import { runBench } from '../run/run-bench.ts'
 
 type Bench = Awaited<ReturnType<typeof runBench>>
@@ -214,16 +213,6 @@ test.each([
     facts: { hint: 'It is the lock that --since compares with: name another commit.' },
   })
   expect(bench.exists('report.json')).toBe(false)
-})
-
-test('a lock of version 0.1.0 can be compared with', async () => {
-  const bench = await branchBench({ hero: 'Old' })
-  const lock = bench.read('modelgate.lock')
-  bench.write('modelgate.lock', readPage('test/fixtures/state-0.1.0/project/modelgate.lock'))
-  commitAll(bench.folder)
-  bench.write('modelgate.lock', lock)
-  const { shown, since } = await reportSince(bench, 'HEAD')
-  expect([shown, since.removed.map(({ id }) => id)]).toEqual([[['hero']], ['adopted', 'edited', 'picked']])
 })
 
 test('in a shallow clone a commit is compared with itself', async () => {

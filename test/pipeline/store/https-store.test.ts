@@ -2,7 +2,6 @@ import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/context.ts'
-import type { ModelgateError } from '../../../src/errors.ts'
 import { openByteSource, openSharedStore } from '../../../src/pipeline/store/shared-store.ts'
 import { canMakeCertificates, makeCertificate } from '../../support/certificate.ts'
 import { localServer, type ChooseReply, type LocalServer } from '../../support/local-server.ts'
@@ -18,7 +17,7 @@ import {
 } from '../../support/server-replies.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
-import { fetched, fileOf, twoLines } from './store-samples.ts'
+import { failureOf, fetched, fileOf, instantClock, twoLines } from './store-samples.ts'
 
 const content = 'One\nTwo\n'
 const shelf = `2f/${twoLines}`
@@ -31,24 +30,9 @@ interface Opening {
 }
 
 function open(location: string, { ca, waits = [], trace }: Opening = {}) {
-  const timer: typeof systemClock.timer = (ms, callback, label) => {
-    if (label === 'sleep') waits.push(ms)
-    return systemClock.timer(label === 'sleep' ? 0 : ms, callback)
-  }
-  const context = {
-    ...testContext({ cwd: temporaryFolder() }),
-    clock: { ...systemClock, timer, random: () => 0 },
-  }
+  const context = { ...testContext({ cwd: temporaryFolder() }), clock: instantClock(waits) }
   const connection = ca === undefined ? {} : { ca }
   return openByteSource(context, location, { connection, allowHttp: true, trace })
-}
-
-async function failureOf(work: Promise<unknown>) {
-  const error = (await work.then(
-    () => ({ code: 'none' }),
-    (reason: unknown) => reason,
-  )) as ModelgateError
-  return { code: error.code, exitCode: error.exitCode, message: error.message }
 }
 
 const lineOf = ({ requests }: LocalServer) => requests[0]?.line

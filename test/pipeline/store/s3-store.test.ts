@@ -2,16 +2,15 @@ import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startFauxqs } from 'fauxqs'
 import { expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../../src/context.ts'
 import type { ModelgateError } from '../../../src/errors.ts'
 import { openSharedStore } from '../../../src/pipeline/store/shared-store.ts'
 import { closedPort } from '../../support/local-server.ts'
 import { s3Checker, signatureOf, type S3CheckerOptions } from '../../support/s3-checker.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
-import { digestOf, fetched, fileOf, twoLines } from './store-samples.ts'
+import { digestOf, failureOf, fetched, fileOf, instantClock, twoLines } from './store-samples.ts'
 
-const keys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' }
+const keys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRSECRETEXAMPLE' }
 const variables = { AWS_ACCESS_KEY_ID: keys.accessKeyId, AWS_SECRET_ACCESS_KEY: keys.secretAccessKey }
 const twoLinesPath = `/shelf/${twoLines.slice(0, 2)}/${twoLines}`
 
@@ -30,31 +29,16 @@ function open(
   { location = 's3://shelf', env = variables, home, allowHttp = false, waits = [], trace }: Opening = {},
 ) {
   const folder = temporaryFolder()
-  const timer: typeof systemClock.timer = (ms, callback, label) => {
-    if (label === 'sleep') waits.push(ms)
-    return systemClock.timer(label === 'sleep' ? 0 : ms, callback)
-  }
   const endpoint = url === undefined ? {} : { AWS_ENDPOINT_URL_S3: url }
   const context = {
     ...testContext({ cwd: folder, env: { ...endpoint, ...env }, ...(home === undefined ? {} : { home }) }),
-    clock: { ...systemClock, timer, random: () => 0 },
+    clock: instantClock(waits),
   }
   return openSharedStore(context, location, { connection: {}, allowHttp, trace })
 }
 
 const checker = (options: Partial<S3CheckerOptions> = {}) =>
   s3Checker({ keys, buckets: ['shelf'], now: Date.now, ...options })
-
-async function failureOf(
-  work: Promise<unknown>,
-): Promise<Pick<ModelgateError, 'code' | 'exitCode' | 'message'>> {
-  const error = (await work.then(
-    () => ({ code: 'none' }),
-    (reason: unknown) => reason,
-  )) as ModelgateError
-  expect(`${error.message} ${JSON.stringify(error.facts)}`).not.toContain(keys.secretAccessKey)
-  return { code: error.code, exitCode: error.exitCode, message: error.message }
-}
 
 async function endOf(work: Promise<unknown>): Promise<string> {
   const { exitCode, code } = await failureOf(work)
@@ -142,7 +126,6 @@ test.each([
   const failure = await failureOf(open('http://127.0.0.1:1', { location }))
   expect(failure).toMatchObject({ code: 'config_invalid', exitCode: 2 })
   expect(failure.message).toMatch(message)
-  expect(failure.message).not.toContain('SECRET')
 })
 
 test.each<[Record<string, string>, string, number]>([

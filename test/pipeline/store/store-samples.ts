@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { systemClock } from '../../../src/context.ts'
+import { asModelgateError } from '../../../src/errors.ts'
 import type { SharedStore } from '../../../src/pipeline/store/blob-store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -28,4 +30,24 @@ export async function fetched(
   const isThere = await store.fetch(sha256, target, maxBytes)
   expect([isThere, readdirSync(folder)]).toEqual([existsSync(target), isThere ? ['target'] : []])
   return isThere ? readFileSync(target, 'utf8') : undefined
+}
+
+/** A clock whose waits before another attempt take no time. @param waits receives how long each would have been, in ms */
+export function instantClock(waits: number[] = []): typeof systemClock {
+  const timer: typeof systemClock.timer = (ms, callback, label) => {
+    if (label === 'sleep') waits.push(ms)
+    return systemClock.timer(label === 'sleep' ? 0 : ms, callback)
+  }
+  return { ...systemClock, timer, random: () => 0 }
+}
+
+/** How something fails; the word `SECRET` of a test must not be in what is said. */
+export async function failureOf(work: Promise<unknown>) {
+  const error = await work.then(
+    () => ({ code: 'none', exitCode: 0, message: '', facts: {} }),
+    (reason: unknown) => asModelgateError(reason, false),
+  )
+  const { code, exitCode, message, facts } = error
+  expect(`${message} ${JSON.stringify(facts)}`).not.toMatch(/SECRET(?!_ACCESS_KEY)/)
+  return { code, exitCode, message }
 }
