@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { adopt } from '../../../src/pipeline/changes/adopt.ts'
+import { adopt } from '../../../src/pipeline/changes/change-outputs.ts'
 import { readHistory } from '../../../src/pipeline/journal/history.ts'
 import { openJournal } from '../../../src/pipeline/journal/journal.ts'
 import { readLock } from '../../../src/pipeline/lock/project-lock.ts'

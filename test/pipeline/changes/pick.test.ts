@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { pick } from '../../../src/pipeline/changes/pick.ts'
+import { pick } from '../../../src/pipeline/changes/change-outputs.ts'
 import { readLock } from '../../../src/pipeline/lock/project-lock.ts'
 import { createSampleWorld, type SampleWorld } from '../plan/sample-world.ts'
 import { scopeOf } from './change-scope.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { restore, versionsOf } from '../../../src/pipeline/changes/restore.ts'
+import { restore, versionsOf } from '../../../src/pipeline/changes/change-outputs.ts'
 import { readLock } from '../../../src/pipeline/lock/project-lock.ts'
 import { createSampleWorld, factsOf, type SampleWorld } from '../plan/sample-world.ts'
 import { scopeOf } from './change-scope.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { adoptJobs } from '../../../src/pipeline/changes/adopt.ts'
+import { adoptJobs } from '../../../src/pipeline/changes/change-outputs.ts'
 import { runBench } from './run-bench.ts'
 
 const storyboard = `version: 1
