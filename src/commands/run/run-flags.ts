@@ -1,9 +1,13 @@
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { RunMode } from '../../events/run-document.ts'
+import { defaultLanes } from '../../pipeline/manifest/manifest-fields.ts'
+import { lanes, type Lane } from '../../pipeline/manifest/manifest.ts'
+import type { WorkerOptions } from '../../pipeline/queue/worker/worker-call.ts'
 import type { RunOptions } from '../../pipeline/run/run-call.ts'
 import { createProblemList } from '../../problems.ts'
 import { isCiSet } from '../shared/input/questions.ts'
+import type { CommonOptions } from '../shared/options/common-options.ts'
 import { readLimits } from '../shared/options/read-limits.ts'
 import type { ManifestOptions } from './manifest-command.ts'
 
@@ -69,7 +73,7 @@ function modeOf(env: Context['env'], flags: RunFlags): RunMode {
   if (flags.frozen) return 'frozen'
   if (flags.generate || !isCiSet(env)) return 'run'
   const wanting = { '--regenerate': flags.regenerate, '--new-run': flags.newRun, '--detach': flags.detach }
-  const [given] = Object.entries(wanting).filter(([, value]) => value !== undefined)
+  const given = Object.entries(wanting).find(([, value]) => value !== undefined)
   if (given === undefined) return 'frozen'
   throw new UsageError(`${given[0]} needs --generate: where CI is set, nothing is generated without it.`, {
     code: 'invalid_request',
@@ -81,7 +85,7 @@ function checkNames(jobs: readonly string[], regenerate: readonly string[]): voi
   if (regenerate.includes('')) throw new UsageError('--regenerate needs the name of a job.')
 }
 
-export function graceOf(text: string | undefined): number {
+function graceOf(text: string | undefined): number {
   if (text === undefined) return defaultGrace
   const seconds = /^\d{1,3}(\.\d{1,3})?$/.test(text.trim()) ? Number(text) : NaN
   if (seconds <= maxGrace) return seconds
@@ -97,5 +101,61 @@ function shardOf(text: string | undefined): RunOptions['shard'] {
   if (shard.index >= 1 && shard.index <= shard.total && shard.total <= maxShards) return shard
   throw new UsageError(
     `--shard must be a part and how many there are, such as 2/5, not ${JSON.stringify(text.slice(0, 40))}.`,
+  )
+}
+
+export interface WorkerFlags extends CommonOptions {
+  queue?: string
+  store?: string
+  lanes?: string
+  rate?: string
+  untilEmpty?: true
+  grace?: string
+}
+
+const maxPlaces = 1000
+const maxRate = 100_000
+
+/**
+ * What the flags of `run worker` ask for.
+ * @throws UsageError listing everything that is wrong with them
+ */
+export async function readWorkerFlags(flags: WorkerFlags): Promise<WorkerOptions> {
+  const { check, throwIfAny } = createProblemList()
+  const places = await check(() => placesOf(flags.lanes))
+  const rate = await check(() => rateOf(flags.rate))
+  const graceS = await check(() => graceOf(flags.grace))
+  throwIfAny()
+  return { places: places!, rate: rate ?? null, graceS: graceS!, untilEmpty: flags.untilEmpty === true }
+}
+
+/** `text=16,image=4`: what is not named has as many as usual. */
+function placesOf(text: string | undefined): WorkerOptions['places'] {
+  if (text === undefined) return defaultLanes
+  const entries = text.split(',').map((part) => /^\s*(\w+)=(\d{1,4})\s*$/.exec(part) ?? [])
+  const named = new Map(entries.map(([, lane, count]) => [lane, Number(count)]))
+  const isValid =
+    named.size === entries.length &&
+    [...named].every(([lane, count]) => lanes.includes(lane as Lane) && count <= maxPlaces)
+  const all = { ...defaultLanes, ...(Object.fromEntries(named) as Partial<Record<Lane, number>>) }
+  if (!isValid) {
+    throw new UsageError(
+      `--lanes must say how many requests at once, up to ${maxPlaces}, such as text=16,image=4,video=0, not ${JSON.stringify(text.slice(0, 40))}.`,
+    )
+  }
+  if (Object.values(all).every((count) => count === 0)) {
+    throw new UsageError('With these --lanes the worker would take nothing.')
+  }
+  return all
+}
+
+/** `20/s` or `600/m`. */
+function rateOf(text: string | undefined): WorkerOptions['rate'] {
+  if (text === undefined) return null
+  const [, digits, unit] = /^(\d{1,6})\/(s|m)$/.exec(text.trim()) ?? []
+  const requests = Number(digits)
+  if (requests >= 1 && requests <= maxRate) return { requests, perMs: unit === 's' ? 1000 : 60_000 }
+  throw new UsageError(
+    `--rate must be a number of requests in a second or a minute, such as 20/s or 600/m, not ${JSON.stringify(text.slice(0, 40))}.`,
   )
 }

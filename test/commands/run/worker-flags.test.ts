@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readWorkerFlags, type WorkerFlags } from '../../../src/commands/run/worker-flags.ts'
+import { readWorkerFlags, type WorkerFlags } from '../../../src/commands/run/run-flags.ts'
 import { asModelgateError } from '../../../src/errors.ts'
 
 const read = async (flags: Partial<WorkerFlags>) => readWorkerFlags({ validate: true, stdin: true, ...flags })
