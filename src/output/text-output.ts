@@ -34,7 +34,6 @@ export function createTextOutput(
   /** Nothing of the text is held back any more, and what follows begins a line. */
   const endText = () => {
     markdown?.end()
-    markdown?.hurry()
     if (wrap !== undefined) screen.text(wrap.end())
   }
   const writeReasoning = (part = reasoning.take()) => {
@@ -43,7 +42,6 @@ export function createTextOutput(
   }
   const finish = async (ending: 'whole' | 'broken-off', endsLine = true) => {
     writeReasoning(reasoning.rest(ending).join(''))
-    markdown?.end()
     await markdown?.settle()
     endText()
     if (endsLine && markdown === undefined && last !== '' && last !== '\n') screen.text('\n')
@@ -55,9 +53,7 @@ export function createTextOutput(
         return
       }
       writeReasoning()
-      if (!betweenTexts.has(event.type)) return
-      markdown?.end()
-      markdown?.hurry()
+      if (betweenTexts.has(event.type)) markdown?.end()
     },
     async flush() {
       writeReasoning()

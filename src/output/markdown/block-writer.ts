@@ -32,7 +32,7 @@ const usualColumns = 80
 
 /**
  * Writes blocks as they come; of code with colours by lines, and of a table the first rows together.
- * @param highlighter for code whose fence names that language; undefined where it is shown as it is
+ * @param highlighter for code whose fence names that language, asked for with its first line; undefined where it is shown as it is
  */
 export function createBlockWriter(
   writer: LineWriter,
@@ -48,6 +48,8 @@ export function createBlockWriter(
   let inline: InlineStream | undefined
   let table: Table | undefined
   let fence: string | undefined
+  /** Of the code that has just begun. */
+  let language: string | undefined
   let highlight: CodeHighlighter | undefined
   /** The line of code with colours, so far. */
   let line = ''
@@ -82,6 +84,8 @@ export function createBlockWriter(
     line = ''
   }
   const addCode = (text: string) => {
+    if (language !== undefined) highlight = highlighter(language)
+    language = undefined
     if (highlight === undefined) return writer.verbatim(text.replace(/\r\n$/, '\n'))
     line += text
     if (line.endsWith('\n') || line.length >= maxLine) writeCode()
@@ -118,12 +122,13 @@ export function createBlockWriter(
         highlight = undefined
         if (event.fence === undefined) return
         writer.verbatim(`${fence}${event.fence.info}\n`, faint)
-        if (colors) highlight = highlighter(languageOf(event.fence.info))
+        if (colors) language = languageOf(event.fence.info)
         return
       case 'code':
         return addCode(event.text)
       case 'code-end':
         if (line !== '') writeCode()
+        language = undefined
         writer.endLine()
         if (event.isClosed) writer.verbatim(`${fence}\n`, faint)
         return

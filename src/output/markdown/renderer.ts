@@ -1,6 +1,6 @@
 import { wantsColour, type Context } from '../../context.ts'
 import { LineWriter } from '../line-writer.ts'
-import { BlockParser, unpairedEnd, type BlockEvent } from './block-parser.ts'
+import { BlockParser, unpairedEnd } from './block-parser.ts'
 import { createBlockWriter, type Abilities } from './block-writer.ts'
 import type { CodeHighlighter } from './code-highlight.ts'
 import { languageOf } from './code-language.ts'
@@ -24,10 +24,9 @@ export class MarkdownRenderer {
   readonly #options: MarkdownOptions
   readonly #writer: LineWriter
   readonly #languages = new Map<string, (() => CodeHighlighter) | undefined>()
-  /** While a language is loaded, all that follows in the text waits for it. */
+  /** A language whose colours are being loaded: what follows in the text waits for it. */
   #loading: Promise<void> | undefined
-  readonly #waiting: (() => void)[] = []
-  #isHurried = false
+  #waiting = ''
   #out = ''
   #parser!: BlockParser
   /** The first characters, as long as they may be those of JSON, which is no Markdown. */
@@ -44,8 +43,6 @@ export class MarkdownRenderer {
 
   /** Takes the model's text, in pieces of any length. Control characters in it are shown, not obeyed. */
   push(text: string): void {
-    const columns = this.#options.columns()
-    this.#run(() => void (this.#writer.columns = columns))
     if (this.#opening === undefined) this.#take(text)
     else {
       this.#opening += text
@@ -55,12 +52,14 @@ export class MarkdownRenderer {
     this.#writeOut()
   }
 
-  /** Writes all that is held back, and ends the line. What follows is another text. */
+  /** Writes all that is held back, without colours that are still being loaded, and ends the line. What follows is another text. */
   end(): void {
     this.#takeOpening()
     this.#writer.verbatim(this.#unpaired)
+    this.#parse(true)
     this.#parser.end()
-    this.#run(() => this.#writer.endLine())
+    this.#loading = undefined
+    this.#writer.endLine()
     this.#begin()
     this.#writeOut()
   }
@@ -71,24 +70,23 @@ export class MarkdownRenderer {
     this.#writeOut()
   }
 
-  /** The same at once: without those colours. */
-  hurry(): void {
-    this.#isHurried = true
-    this.#continue()
-    this.#isHurried = false
-    this.#writeOut()
-  }
-
   #begin(): void {
     const write = createBlockWriter(this.#writer, this.#options, (name) => this.#languages.get(name)?.())
-    this.#parser = new BlockParser((event) => this.#run(() => this.#writeBlock(event, write)))
+    this.#parser = new BlockParser((event) => {
+      write(event)
+      if (event.type === 'code-begin' && this.#options.colors) this.#load(languageOf(event.fence?.info ?? ''))
+    })
     this.#opening = ''
     this.#isJson = false
     this.#unpaired = ''
   }
 
   #take(text: string): void {
-    if (!this.#isJson) return this.#parser.push(text)
+    this.#writer.columns = this.#options.columns()
+    if (!this.#isJson) {
+      this.#waiting += text
+      return this.#parse()
+    }
     const all = this.#unpaired + text
     this.#unpaired = unpairedEnd(all)
     this.#writer.verbatim(all.slice(0, all.length - this.#unpaired.length))
@@ -100,27 +98,25 @@ export class MarkdownRenderer {
     this.#take(opening)
   }
 
-  /** What the parser tells is done in its order: at once, unless something waits. */
-  #run(task: () => void): void {
-    if (this.#loading === undefined && this.#waiting.length === 0) task()
-    else this.#waiting.push(task)
+  /** Parses what waits, line by line, until a language has to be loaded. @param isAll whether colours are waited for no more */
+  #parse(isAll = false): void {
+    while (this.#waiting !== '' && (isAll || this.#loading === undefined)) {
+      const end = this.#waiting.indexOf('\n') + 1 || this.#waiting.length
+      const line = this.#waiting.slice(0, end)
+      this.#waiting = this.#waiting.slice(end)
+      this.#parser.push(line)
+    }
   }
 
-  #writeBlock(event: BlockEvent, write: (event: BlockEvent) => void): void {
-    const info = event.type === 'code-begin' && this.#options.colors ? event.fence?.info : undefined
-    const language = languageOf(info ?? '')
-    if (language === '' || this.#languages.has(language) || this.#isHurried) return write(event)
-    this.#waiting.unshift(() => write(event))
+  #load(language: string): void {
+    if (language === '' || this.#languages.has(language)) return
     const loading = loadLanguage(language).then((loaded) => {
       this.#languages.set(language, loaded)
-      if (this.#loading === loading) this.#continue()
+      if (this.#loading !== loading) return
+      this.#loading = undefined
+      this.#parse()
     })
     this.#loading = loading
-  }
-
-  #continue(): void {
-    this.#loading = undefined
-    while (this.#loading === undefined && this.#waiting.length > 0) this.#waiting.shift()!()
   }
 
   #writeOut(): void {
