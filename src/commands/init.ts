@@ -6,7 +6,7 @@ import { Interrupted, UsageError } from '../errors.ts'
 import { outputVersion } from '../events/version.ts'
 import type { InitDocument } from '../events/setting.ts'
 import { createGate, type Gate } from '../output/gate.ts'
-import { createScreen } from '../output/screen.ts'
+import { createScreen, loadColours } from '../output/screen.ts'
 import { writeHelp, formatRows, headingLine, type HelpRow } from '../output/help-page.ts'
 import { overridden, planChanges, writeAnswers, type Answers } from './init/apply-answers.ts'
 import { answerBaseUrl, answerKey, type InitOptions, type KeyAnswer, type Session } from './init/answers.ts'
@@ -55,6 +55,7 @@ export function registerInit(command: Command, context: Context): void {
 async function setUp(context: Context, options: InitOptions): Promise<void> {
   const gate = createGate(context)
   const settings = await ownSettings(context, options)
+  await loadColours(context)
   const asks = !options.yes && context.env['TERM'] !== 'dumb' && canAsk(context, options.noInput)
   const isPlan = options.dryRun === true
   const checks = options.check && !isPlan

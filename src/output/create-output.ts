@@ -10,7 +10,7 @@ import type { OutputDocument } from '../events/documents.ts'
 import { outputVersion } from '../events/version.ts'
 import { createResultOutput, type Output, type OutputMode, type Result } from './output.ts'
 import { createRawOutput, redactRaw } from './raw-output.ts'
-import { createScreen, loadResultStyles, type Screen, type Styles } from './screen.ts'
+import { createScreen, loadColours, stylesFor, type Screen, type Styles } from './screen.ts'
 import type { Columns } from './table-cells.ts'
 import type { StepOutput } from './step-output.ts'
 import { createAnnotate, type Annotate } from './step-log.ts'
@@ -152,7 +152,7 @@ function createRenderer(
     const columns = () => (stdout.isTerminal ? stdout.columns : undefined)
     return createJobOutput(parts, {
       clock,
-      styles: loadResultStyles(context),
+      styles: stylesFor(context, stdout),
       what: result === 'job' ? 'report' : 'id',
       describe: describe && ((document, styles) => gate.report(describe(document, styles, columns()))),
     })
@@ -198,6 +198,7 @@ export async function reportError(
   error: ModelgateError,
   { command = 'modelgate', json, quiet }: ErrorReportOptions,
 ): Promise<void> {
+  await loadColours(context)
   const output = createOutput(context, { mode: json, quiet, usage: false })
   if (json === 'jsonl') output.event({ type: 'start', version: outputVersion, command, model: null })
   await output.error(error)

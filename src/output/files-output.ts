@@ -3,7 +3,7 @@ import type { TextDocument } from '../events/text.ts'
 import { objectOf, stringOf } from '../json.ts'
 import type { Notices } from './notices.ts'
 import { createResultOutput, isTextDocument, type Output, type RendererParts } from './output.ts'
-import { stateTone, type StyleLoader, type Styles, type Tone } from './screen.ts'
+import { stateTone, type Styles, type Tone } from './screen.ts'
 import type { Clock } from '../context.ts'
 import type { VideoDocument } from '../events/video.ts'
 import { formatState, isoTime } from '../events/format-job.ts'
@@ -31,7 +31,7 @@ interface JobOutputOptions {
   /** Print everything about the job, or only its id, for a script that will look it up. */
   readonly what: 'report' | 'id'
   /** Colours for standard output. */
-  readonly styles: StyleLoader
+  readonly styles: Styles
   /** For people, in place of a report about a job. */
   readonly describe: ((document: OutputDocument, styles: Styles) => string) | undefined
 }
@@ -42,14 +42,13 @@ export function createJobOutput(
   { clock, what, styles, describe }: JobOutputOptions,
 ): Output {
   const print = (text: string) => oneLine(show(text))
-  const report = async (document: OutputDocument) => {
-    await styles.ready
-    if (describe !== undefined) return screen.text(describe(document, styles.current!))
+  const report = (document: OutputDocument) => {
+    if (describe !== undefined) return screen.text(describe(document, styles))
     if (!isJob(document)) return
     const now = clock.now() / 1000
     const facts = isTextDocument(document) ? responseRows(document, now) : videoRows(document, now)
     const rows = facts.map(([name, value, tone = 'plain']) => {
-      return value == null ? '' : `${name.padEnd(nameWidth)} ${styles.current![tone](print(value))}\n`
+      return value == null ? '' : `${name.padEnd(nameWidth)} ${styles[tone](print(value))}\n`
     })
     screen.text(rows.join(''))
   }
@@ -63,12 +62,12 @@ export function createJobOutput(
     {
       async end(document) {
         if (isJob(document) && what === 'id') screen.text(`${print(document.id ?? '')}\n`)
-        else await report(document)
+        else report(document)
       },
       async error(_, partial) {
         // Looking up a failed job is a success, so its state is printed, if there is one.
         const isKnown = partial !== undefined && (!isJob(partial) || partial.state !== null)
-        if (isKnown && what === 'report') await report(partial)
+        if (isKnown && what === 'report') report(partial)
       },
     },
   )

@@ -1,4 +1,4 @@
-import { inCi, wantsColour, type Context, type Timer } from '../context.ts'
+import { inCi, wantsColour, type Context, type Sink, type Timer } from '../context.ts'
 import type { CleanStream, Gate } from './gate.ts'
 import { createWordWrap } from './word-wrap.ts'
 
@@ -13,7 +13,7 @@ export type Screen = ReturnType<typeof createScreen>
  */
 export function createScreen(context: Context, gate: Gate, quiet: boolean) {
   const { stdout, stderr } = context
-  const styles = loadStyles(context)
+  const styles = stylesFor(context, stderr)
   const progress = quiet ? undefined : createProgress(context, styles)
   // Whether a line of text or reasoning is unfinished.
   let isTextOpen = false
@@ -21,17 +21,7 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean) {
   let reasoning: CleanStream | undefined
   let waiting: string | LiveLine | undefined
   const deferredLines: string[] = []
-  const queue: ((ready: Styles) => void)[] = []
 
-  /** Preserves the order of writes while the colour library is loading. */
-  const whenStyled = (task: (ready: Styles) => void): void => {
-    if (styles.current !== undefined && queue.length === 0) return task(styles.current)
-    if (queue.push(task) === 1) {
-      void styles.ready.then(() => {
-        for (const next of queue.splice(0)) next(styles.current!)
-      })
-    }
-  }
   const endOpenLine = () => {
     progress?.stop()
     if (isReasoningOpen || isTextOpen) stderr.write('\n')
@@ -44,14 +34,13 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean) {
     stdout.write(text)
     isTextOpen = Boolean(stdout.isTerminal) && !text.endsWith('\n')
   }
-  const putReasoning = (clean: string) =>
-    whenStyled((ready) => {
-      waiting = undefined
-      if (isReasoningOpen) progress?.stop()
-      else endOpenLine()
-      stderr.write(ready.dim(clean))
-      isReasoningOpen = !clean.endsWith('\n')
-    })
+  const putReasoning = (clean: string) => {
+    waiting = undefined
+    if (isReasoningOpen) progress?.stop()
+    else endOpenLine()
+    stderr.write(styles.dim(clean))
+    isReasoningOpen = !clean.endsWith('\n')
+  }
   /** Text that was held back is written before anything else. */
   const endReasoning = () => {
     const rest = reasoning?.end() ?? ''
@@ -62,28 +51,14 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean) {
     if (lines.length > 0) stderr.write(lines.map((line) => `${line}\n`).join(''))
     if (waiting !== undefined) progress?.start(waiting)
   }
-  const putTextAndDeferred = (text: string) => {
-    waiting = undefined
-    const lineEnd = deferredLines.length === 0 ? -1 : text.indexOf('\n')
-    if (lineEnd === -1) return putText(text)
-    putText(text.slice(0, lineEnd + 1))
-    putLines(deferredLines.splice(0))
-    if (lineEnd + 1 < text.length) putText(text.slice(lineEnd + 1))
-  }
   const close = async () => {
     endReasoning()
-    if (queue.length > 0) await styles.ready
     waiting = undefined
     progress?.stop()
     if (isReasoningOpen || deferredLines.length > 0) putLines(deferredLines.splice(0))
     await stdout.drain()
   }
 
-  /** Waits for a slow reader of standard output. @throws what `Sink.drain` throws */
-  const settle = async (): Promise<void> => {
-    if (queue.length > 0) await styles.ready
-    if (stdout.needsDrain) await stdout.drain()
-  }
   return {
     /** Whether a line can be redrawn in place while nothing else is written. */
     isLive: progress !== undefined,
@@ -91,8 +66,12 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean) {
     text(text: string): void {
       if (text === '') return
       endReasoning()
-      if (queue.length === 0) putTextAndDeferred(text)
-      else whenStyled(() => putTextAndDeferred(text))
+      waiting = undefined
+      const lineEnd = deferredLines.length === 0 ? -1 : text.indexOf('\n')
+      if (lineEnd === -1) return putText(text)
+      putText(text.slice(0, lineEnd + 1))
+      putLines(deferredLines.splice(0))
+      if (lineEnd + 1 < text.length) putText(text.slice(lineEnd + 1))
     },
     /** The model's reasoning, streamed to standard error. */
     reasoning(text: string): void {
@@ -104,40 +83,32 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean) {
     line(text: string, tone: Tone, limit = defaultLimit): void {
       endReasoning()
       const clean = gate.line(text, limit)
-      whenStyled((ready) => {
-        const line = ready[tone](stderr.isTerminal ? wrapWords(clean, stderr.columns) : clean)
-        if (isTextOpen) deferredLines.push(line)
-        else putLines([line])
-      })
+      const line = styles[tone](stderr.isTerminal ? wrapWords(clean, stderr.columns) : clean)
+      if (isTextOpen) deferredLines.push(line)
+      else putLines([line])
     },
     /** One line on standard error that is clean already, for the runner of a CI job. */
-    command: (line: string): void => whenStyled(() => putLines([line])),
+    command: (line: string): void => putLines([line]),
     /** A JSON document on standard error. */
     json(text: string): void {
       endReasoning()
-      whenStyled(() => {
-        waiting = undefined
-        putLines([gate.json(text)])
-      })
+      waiting = undefined
+      putLines([gate.json(text)])
     },
     /** Shows a progress indicator until something else is written: a text after a short delay, a live line at once. */
     wait(text: string | LiveLine): void {
-      const notice = typeof text === 'string' ? gate.line(text, defaultLimit) : text
-      const start = () => {
-        waiting = notice
-        progress?.start(notice)
-      }
-      // A live line is drawn at once, so earlier lines, which would stop it, have to be written first.
-      if (typeof text === 'string' && queue.length === 0) start()
-      else whenStyled(start)
+      waiting = typeof text === 'string' ? gate.line(text, defaultLimit) : text
+      progress?.start(waiting)
     },
     /** Ends the progress indicator, for a question on the same terminal. */
-    rest: (): void =>
-      whenStyled(() => {
-        waiting = undefined
-        progress?.stop()
-      }),
-    settle,
+    rest(): void {
+      waiting = undefined
+      progress?.stop()
+    },
+    /** Waits for a slow reader of standard output. @throws what `Sink.drain` throws */
+    async settle(): Promise<void> {
+      if (stdout.needsDrain) await stdout.drain()
+    },
     /** The same, until everything has been written. */
     close,
     /** The same after a failure; further output errors are ignored. */
@@ -176,9 +147,8 @@ const spinnerDelay = 300
  * Shows activity on standard error while nothing else is written. Undefined unless standard error is a terminal with cursor control. The cursor is left at the start of a live line:
  * there the `^C` of a terminal is drawn over as well, and a line that a narrower window has wrapped is below the cursor,
  * where it can be erased.
- * @param styles loaded when the first live line is shown
  */
-function createProgress(context: Context, styles: StyleLoader) {
+function createProgress(context: Context, styles: Styles) {
   const { stderr, clock, env } = context
   const { stream, isTerminal } = stderr
   // With a width of 0 the spinner would clear lines forever.
@@ -200,7 +170,7 @@ function createProgress(context: Context, styles: StyleLoader) {
     // Skip a frame while the terminal is busy: it would be outdated when shown.
     if (line === undefined || stderr.needsDrain) return
     const height = Math.max(1, (stream.rows ?? usualRows) - 1)
-    const text = line(stderr.columns - 1, styles.current!, height)
+    const text = line(stderr.columns - 1, styles, height)
     if (text !== drawn) stderr.write(drawing(text))
     drawn = text
     drawnAt = clock.monotonic()
@@ -274,43 +244,22 @@ export function stateTone(state: string): Tone {
   return ['pending', 'queued', 'unknown'].includes(state) ? 'dim' : 'error'
 }
 
-/** Colours for a stream; `undefined` until the colour library has been loaded. */
-export interface StyleLoader {
-  readonly current: Styles | undefined
-  readonly ready: Promise<unknown>
+let colours: Styles | undefined
+
+/** Loads the colours, if a stream has any: before its first line. */
+export async function loadColours(context: Pick<Context, 'stdout' | 'stderr' | 'env'>): Promise<void> {
+  if (![context.stdout, context.stderr].some((sink) => wantsColour(context, sink))) return
+  const { Chalk } = await import('chalk')
+  // Without auto-detection: `wantsColour` has already decided.
+  const { dim, cyan, green, yellow, red } = new Chalk({ level: 1 })
+  colours = { plain: unstyled, dim, accent: cyan, success: green, warning: yellow, error: red }
 }
 
-/** Loads the colours for standard error, only if they are used. */
-export function loadStyles(context: Context): StyleLoader {
-  return wantsColour(context, context.stderr) ? loadColours() : plainStyles
-}
-
-/** The same for standard output, which has colours on a terminal only, whatever is set: scripts read it. */
-export function loadResultStyles(context: Context): StyleLoader {
-  const { stdout } = context
-  return stdout.isTerminal && wantsColour(context, stdout) ? loadColours() : plainStyles
-}
-
-const plainStyles: StyleLoader = { current: noStyles, ready: Promise.resolve() }
-
-function loadColours(): StyleLoader {
-  let current: Styles | undefined
-  const ready = import('chalk').then(({ Chalk }) => {
-    // Without auto-detection: `wantsColour` has already decided.
-    const chalk = new Chalk({ level: 1 })
-    current = {
-      plain: unstyled,
-      dim: chalk.dim,
-      accent: chalk.cyan,
-      success: chalk.green,
-      warning: chalk.yellow,
-      error: chalk.red,
-    }
-  })
-  return {
-    get current() {
-      return current
-    },
-    ready,
-  }
+/**
+ * The colours of a stream, once they have been loaded. Standard output has some on a terminal only, whatever is set: scripts
+ * read it.
+ */
+export function stylesFor(context: Pick<Context, 'stdout' | 'env'>, sink: Sink): Styles {
+  const hasColours = wantsColour(context, sink) && (sink !== context.stdout || sink.isTerminal)
+  return (hasColours && colours) || noStyles
 }

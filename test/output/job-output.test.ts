@@ -3,6 +3,7 @@ import type { VideoDocument } from '../../src/events/video.ts'
 import { ModelgateError } from '../../src/errors.ts'
 import { createGate } from '../../src/output/gate.ts'
 import { createOutput, type OutputOptions } from '../../src/output/create-output.ts'
+import { loadColours } from '../../src/output/screen.ts'
 import { sampleEvents, sampleVideoDocument } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'
 
@@ -70,6 +71,7 @@ test.each([
 ] as const)('on a terminal the state %s has a colour, and NO_COLOR takes it away', async (state, code) => {
   const rowOf = async (terminal: boolean, env: Readonly<Record<string, string>>) => {
     const context = testContext({ terminal, env })
+    await loadColours(context)
     const output = createOutput(context, { quiet: false, usage: false, result: 'job' })
     await output.end({ ...sampleVideoDocument, state, status: state })
     return context.stdout.text.split('\n').find((line) => line.startsWith('state'))

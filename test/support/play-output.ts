@@ -8,6 +8,7 @@ import { systemContext } from '../../src/context.ts'
 import type { OutputEvent } from '../../src/events/documents.ts'
 import { GenerationError, type ModelgateError } from '../../src/errors.ts'
 import { createOutput, loadMarkdown, type OutputOptions } from '../../src/output/create-output.ts'
+import { loadColours } from '../../src/output/screen.ts'
 import { sampleDocument, sampleVideoDocument } from './output-samples.ts'
 
 export type Step =
@@ -25,6 +26,7 @@ const result = (process.argv[3] ?? 'text') as NonNullable<OutputOptions['result'
 const resume = (id: string) => `modelgate wait ${id}`
 const jobs = process.argv[4] === undefined ? {} : { jobs: JSON.parse(process.argv[4]) as string[] }
 const markdown = result === 'text' ? await loadMarkdown(context, 'auto') : undefined
+await loadColours(context)
 const output = createOutput(context, {
   quiet: false,
   usage: result === 'text',

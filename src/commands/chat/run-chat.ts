@@ -7,7 +7,7 @@ import { announce, dropAnswer } from '../../operations/conversation/conversation
 import { generateText } from '../../operations/generate-text.ts'
 import { reportError } from '../../output/create-output.ts'
 import type { Output } from '../../output/output.ts'
-import { loadStyles } from '../../output/screen.ts'
+import { loadColours, stylesFor } from '../../output/screen.ts'
 import { createWordWrap } from '../../output/word-wrap.ts'
 import { buildGenerateRequest } from '../generate.ts'
 import { buildRespondRequest } from '../respond.ts'
@@ -83,9 +83,8 @@ async function converse(
     const wrap = createWordWrap(() => stderr.columns)
     stderr.write(`${wrap.push(opened.gate.line(line, 4_000))}${wrap.end()}\n`)
   }
-  const styles = loadStyles(context)
-  await styles.ready
-  const accent = styles.current?.accent ?? ((text: string) => text)
+  await loadColours(context)
+  const { accent } = stylesFor(context, stderr)
   let isLeaving = false
   /** Stops the answer that is coming. */
   let stop: AbortController | undefined

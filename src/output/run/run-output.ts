@@ -15,7 +15,7 @@ import type { OwnParts, OwnRenderer } from '../create-output.ts'
 import { breakLine } from '../line-breaks.ts'
 import type { Notices } from '../notices.ts'
 import type { Result } from '../output.ts'
-import { loadResultStyles, type LiveLine, type Screen, type Styles, type Tone } from '../screen.ts'
+import { stylesFor, type LiveLine, type Screen, type Styles, type Tone } from '../screen.ts'
 import type { Annotate } from '../step-log.ts'
 import { gap, oneLine, tabbedText, tableText, type Column, type Columns } from '../table-cells.ts'
 import { RunBoard } from './board.ts'
@@ -112,22 +112,20 @@ function createRunResult(
   pictures: ResultPictures | undefined,
 ): Result {
   const { stdout } = context
-  const styles = loadResultStyles(context)
-  const table = async (document: RunDocument) => {
-    await styles.ready
+  const table = (document: RunDocument) => {
     const columns = stdout.isTerminal ? stdout.columns : undefined
-    screen.text(showStyled(planTable(document.instances, columns, styles.current!)))
+    screen.text(showStyled(planTable(document.instances, columns, stylesFor(context, stdout))))
   }
   let isPart = false
-  const whole = async (document: OutputDocument | undefined) => {
+  const whole = (document: OutputDocument | undefined) => {
     if (document === undefined || !isRun(document)) return
-    if (isLook(document)) await table(document)
+    if (isLook(document)) table(document)
     // Its outputs are in there.
     else if (document.part !== null) screen.text(`${show(document.part)}\n`)
   }
   const end = async (document: OutputDocument | undefined) => {
     await pictures?.settle()
-    await whole(document)
+    whole(document)
   }
   return {
     before(event) {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { loadStyles } from '../../../src/output/screen.ts'
+import { stylesFor } from '../../../src/output/screen.ts'
 import { drawLine, type LineParts } from '../../../src/output/job-progress.ts'
 import { testContext } from '../../support/test-context.ts'
 
@@ -10,7 +10,8 @@ const running: LineParts = {
   details: ['1:23', '~1:54 left'],
 }
 
-const noStyles = loadStyles(testContext()).current!
+const context = testContext()
+const noStyles = stylesFor(context, context.stderr)
 const draw = (parts: LineParts, width: number, step = 0) => drawLine(parts, step, width, noStyles)
 
 test.each([

@@ -3,7 +3,7 @@ import type { OutputDocument, OutputEvent } from '../../../events/documents.ts'
 import { outputVersion } from '../../../events/version.ts'
 import { createOutput } from '../../../output/create-output.ts'
 import { createGate, type Gate } from '../../../output/gate.ts'
-import { loadResultStyles, type Styles } from '../../../output/screen.ts'
+import { loadColours, stylesFor, type Styles } from '../../../output/screen.ts'
 import type { Columns } from '../../../output/table-cells.ts'
 import { wrap } from '../../../output/line-breaks.ts'
 import { lineLimit } from '../gateway/open-gateway.ts'
@@ -29,6 +29,7 @@ export async function printDocument(
   describe: (styles: Styles, columns: Columns) => string,
   { quiet = true, gate, events = [] }: DocumentView = {},
 ): Promise<void> {
+  await loadColours(context)
   const output = createOutput(context, {
     mode: json ? 'json' : jsonl ? 'jsonl' : undefined,
     result: 'job',
@@ -56,9 +57,10 @@ export async function printReport(
   describe: (styles: Styles, columns: Columns) => string,
 ): Promise<void> {
   const { stdout } = context
-  const styles = loadResultStyles(context)
-  await styles.ready
-  stdout.write(gate.report(describe(styles.current!, stdout.isTerminal ? stdout.columns : undefined)))
+  await loadColours(context)
+  stdout.write(
+    gate.report(describe(stylesFor(context, stdout), stdout.isTerminal ? stdout.columns : undefined)),
+  )
   await stdout.drain()
 }
 

@@ -18,6 +18,7 @@ import type { SavedFile } from '../../../events/text.ts'
 import type { TextReply } from '../../../gateway/stream-text.ts'
 import { requestIdOf, type Call, type Outcome } from '../../../operations/operation.ts'
 import { createOutput, type OutputOptions } from '../../../output/create-output.ts'
+import { loadColours } from '../../../output/screen.ts'
 import { commandLineOf, isDryRun, type CommonOptions } from '../options/common-options.ts'
 import type { EndedCall, LoggedRequest } from '../log/log-call.ts'
 import { keyForShell, printRequest, type PrintableContent } from './dry-run.ts'
@@ -209,6 +210,7 @@ async function openOutput(context: Context, options: CommonOptions, view: View):
       ? undefined
       : (await import('../../../output/step-output.ts')).openStepOutput(context, githubOutput)
   const mode = options.json ? 'json' : options.jsonl ? 'jsonl' : options.raw ? 'raw' : undefined
+  await loadColours(context)
   const output = createOutput(context, { ...view, mode, usage: options.usage === true, step })
   return { ...output, error: (error, partial) => output.error(withSameCall(context, error), partial) }
 }
