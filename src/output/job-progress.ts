@@ -37,13 +37,13 @@ interface Progress {
     readonly percent: number | null
     readonly seenAt: number
   }
-  download?: { readonly event: DownloadProgress; readonly samples: readonly Sample[] } | undefined
+  download?: { readonly event: DownloadProgress; readonly begun: Begun } | undefined
   /** When a log got its last line about it. */
   loggedAt: number
 }
 
-/** How much of a download had come at a time. */
-interface Sample {
+/** How much of a download had come when it was first told of. */
+interface Begun {
   readonly at: number
   readonly received: number
 }
@@ -105,20 +105,14 @@ function addJob(view: Progress, event: JobProgress, now: number): boolean {
   return before?.event.state !== event.state
 }
 
-/** The time in which the rate is measured, in milliseconds, and the interval between samples. */
-const rateWindow = 5_000
-const sampleInterval = 250
+/** Milliseconds before a rate is told. */
+const measuredTime = 250
 
 /** A download that begins again is measured anew. @returns whether it is another one */
 function addDownload(view: Progress, event: DownloadProgress, now: number): boolean {
   const before = view.download?.event.index === event.index ? view.download : undefined
-  const earlier = before === undefined || event.received < before.event.received ? [] : before.samples
-  const last = earlier.at(-1)
-  const isDue = last === undefined || now - last.at >= sampleInterval
-  const samples = isDue
-    ? [...earlier.filter(({ at }) => now - at <= rateWindow), { at: now, received: event.received }]
-    : earlier
-  view.download = { event, samples }
+  const isNew = before === undefined || event.received < before.event.received
+  view.download = { event, begun: isNew ? { at: now, received: event.received } : before.begun }
   return before === undefined
 }
 
@@ -152,11 +146,10 @@ function jobParts({ event, percent, seenAt }: NonNullable<Progress['job']>, now:
   }
 }
 
-function downloadParts({ event, samples }: NonNullable<Progress['download']>, now: number): LineParts {
+function downloadParts({ event, begun }: NonNullable<Progress['download']>, now: number): LineParts {
   const { index, received, total } = event
-  const [first] = samples
-  const isMeasured = first !== undefined && now - first.at >= sampleInterval
-  const rate = isMeasured ? ((received - first.received) * 1000) / (now - first.at) : 0
+  const took = now - begun.at
+  const rate = took < measuredTime ? 0 : ((received - begun.received) * 1000) / took
   return {
     percent: percentOf(event),
     label: index === 1 ? 'downloading' : `downloading ${index}`,

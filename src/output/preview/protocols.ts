@@ -30,7 +30,7 @@ export async function drawPicture(
   if (protocol === 'kitty') {
     return kittyPicture(format === 'png' ? bytes : await encodePng(await decodeImage(bytes, mediaType)), size)
   }
-  return halfBlocks(await decodeImage(bytes, mediaType), size, hasTrueColour(context) ? 'true' : 256)
+  return await halfBlocks(await decodeImage(bytes, mediaType), size, hasTrueColour(context))
 }
 
 /** A size in characters of the terminal. */
@@ -94,103 +94,36 @@ function itermPicture(file: Uint8Array, { columns, rows }: CellSize): string {
   return `\x1b]1337;File=${keys}:${data.toString('base64')}\x07\n`
 }
 
-type ColourDepth = 256 | 'true'
-
-const reset = '\x1b[0m'
 /** One above the other. */
 const pixelsPerCell = 2
+/** Of the checkerboard that transparency shows, as in image editors, and the edge of its squares in pixels. */
+const [light, dark, square] = [0x99, 0x66, 2]
 
 /**
  * Draws a picture, scaled down to the pixels that fit, with the character ▀: its foreground is the upper pixel, its background
  * the lower one. Ends with a line feed.
  * @param size in characters; a picture with fewer pixels takes less space
  */
-function halfBlocks(picture: Pixels, size: FittedSize, depth: ColourDepth): string {
+async function halfBlocks(picture: Pixels, size: FittedSize, isTrueColour: boolean): Promise<string> {
+  const { Chalk } = await import('chalk')
+  const chalk = new Chalk({ level: isTrueColour ? 3 : 2 })
   const { limit, columns, rows } = size
   const scale = limit === 'columns' ? columns / picture.width : (rows * pixelsPerCell) / picture.height
-  const scaled = scalePicture(picture, picture.width * scale, picture.height * scale)
-  const { data, width, height } = onCheckerboard(scaled)
-  const colour = depth === 'true' ? trueColour : colourOf256
+  const { data, width, height } = scalePicture(picture, picture.width * scale, picture.height * scale)
+  const colourAt = (x: number, y: number) => {
+    const [red = 0, green = 0, blue = 0, alpha = 0] = data.subarray((y * width + x) * 4)
+    const behind = (Math.floor(x / square) + Math.floor(y / square)) % 2 === 0 ? light : dark
+    const shown = (channel: number) => Math.round(behind + ((channel - behind) * alpha) / 255)
+    return [shown(red), shown(green), shown(blue)] as const
+  }
   let text = ''
   for (let y = 0; y < height; y += pixelsPerCell) {
-    let lastForeground = ''
-    let lastBackground = ''
     for (let x = 0; x < width; x++) {
-      const at = (y * width + x) * 4
-      const foreground = `38;${colour(data, at)}`
+      const upper = chalk.rgb(...colourAt(x, y))
       // With an odd number of rows, the last lower half keeps the terminal's background.
-      const background = y + 1 < height ? `48;${colour(data, at + width * 4)}` : '49'
-      const changes = [
-        ...(foreground === lastForeground ? [] : [foreground]),
-        ...(background === lastBackground ? [] : [background]),
-      ]
-      text += changes.length === 0 ? '▀' : `\x1b[${changes.join(';')}m▀`
-      lastForeground = foreground
-      lastBackground = background
+      text += (y + 1 < height ? upper.bgRgb(...colourAt(x, y + 1)) : upper)('▀')
     }
-    text += `${reset}\n`
+    text += '\n'
   }
   return text
-}
-
-function trueColour(data: Uint8ClampedArray, at: number): string {
-  return `2;${data[at]};${data[at + 1]};${data[at + 2]}`
-}
-
-function colourOf256(data: Uint8ClampedArray, at: number): string {
-  return `5;${nearestColour(data[at]!, data[at + 1]!, data[at + 2]!)}`
-}
-
-/** A colour as luma and two colour differences: distances match perception better than in RGB. */
-type Tint = readonly [brightness: number, redness: number, blueness: number]
-
-const steps = [0, 95, 135, 175, 215, 255]
-
-/** The 240 colours that are the same on all terminals, from number 16 on: a cube of 6 × 6 × 6, and 24 greys. */
-const palette: readonly Tint[] = [
-  ...steps.flatMap((red) => steps.flatMap((green) => steps.map((blue) => tintOf(red, green, blue)))),
-  ...Array.from({ length: 24 }, (_, step) => tintOf(8 + 10 * step, 8 + 10 * step, 8 + 10 * step)),
-]
-
-/** The number of the colour that looks most like the given one. */
-export function nearestColour(red: number, green: number, blue: number): number {
-  const [brightness, redness, blueness] = tintOf(red, green, blue)
-  let nearest = 0
-  let smallest = Infinity
-  for (let at = 0; at < palette.length; at++) {
-    const tint = palette[at]!
-    const distance = (tint[0] - brightness) ** 2 + (tint[1] - redness) ** 2 + (tint[2] - blueness) ** 2
-    if (distance < smallest) {
-      smallest = distance
-      nearest = at
-    }
-  }
-  return 16 + nearest
-}
-
-function tintOf(red: number, green: number, blue: number): Tint {
-  const brightness = 0.299 * red + 0.587 * green + 0.114 * blue
-  return [brightness, red - brightness, blue - brightness]
-}
-
-const light = 0x99
-const dark = 0x66
-/** Pixels of a square's edge. */
-const square = 2
-
-/** Draws the picture on a checkerboard, as image editors show transparency. */
-function onCheckerboard({ data, width, height }: Pixels): Pixels {
-  const opaque = new Uint8ClampedArray(data.length)
-  for (let y = 0; y < height; y++) {
-    for (let x = 0; x < width; x++) {
-      const at = (y * width + x) * 4
-      const behind = (Math.floor(x / square) + Math.floor(y / square)) % 2 === 0 ? light : dark
-      const share = data[at + 3]! / 255
-      for (let channel = at; channel < at + 3; channel++) {
-        opaque[channel] = data[channel]! * share + behind * (1 - share)
-      }
-      opaque[at + 3] = 255
-    }
-  }
-  return { data: opaque, width, height }
 }

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { nearestColour } from '../../../src/output/preview/protocols.ts'
 import { detectProtocol, type Protocol } from '../../../src/output/preview/detect-protocol.ts'
 
 test.each<[Record<string, string>, Protocol]>([
@@ -27,22 +26,4 @@ test.each<[Record<string, string>, Protocol]>([
   [{}, 'blocks'],
 ])('%j is drawn on with %s', (env, protocol) => {
   expect(detectProtocol(env)).toBe(protocol)
-})
-
-test.each<[number, number, number, number]>([
-  [0, 0, 0, 16],
-  [255, 255, 255, 231],
-  [255, 0, 0, 196],
-  [95, 135, 175, 67],
-  [8, 8, 8, 232],
-  [128, 128, 128, 244],
-  [238, 238, 238, 255],
-])('the nearest to %i, %i, %i is colour %i', (red, green, blue, number) => {
-  expect(nearestColour(red, green, blue)).toBe(number)
-})
-
-test('a dark green stays green', () => {
-  const cube = nearestColour(50, 110, 50) - 16
-  expect(Math.floor(cube / 6) % 6).toBeGreaterThan(Math.floor(cube / 36))
-  expect(cube).toBeLessThan(216)
 })

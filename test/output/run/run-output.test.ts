@@ -3,6 +3,7 @@ import { ModelgateError } from '../../../src/errors.ts'
 import type { RunDocument, RunEvent, RunInstance } from '../../../src/events/run-document.ts'
 import { createOutput, type OutputOptions } from '../../../src/output/create-output.ts'
 import { runRenderer } from '../../../src/output/run/run-output.ts'
+import { loadColours } from '../../../src/output/screen.ts'
 import { drawableSink, screenOf } from '../../support/drawable-sink.ts'
 import {
   failedInstance,
@@ -374,6 +375,7 @@ test('--json and --jsonl keep standard error for what failed', async () => {
 })
 
 test('on a terminal the plan has colours, and words that would act on the terminal do not', async () => {
+  await loadColours(testContext({ terminal: true }))
   const run = play({ terminal: true, env: { NO_COLOR: '' } })
   const instance = { ...sampleInstance, state: 'new', output: 'a\u001b[31m.png' } as const
   await run.output.end({ ...sampleRun, mode: 'plan', instances: [instance] })
