@@ -99,7 +99,6 @@ async function openTemporary(
     throw writeError(error, path)
   })
   const writer = new DigestWriter(handle)
-  const sync = new FileSync(handle)
   let isOpen = true
   let successor: AtomicFile | undefined
 
@@ -137,7 +136,7 @@ async function openTemporary(
     if (successor !== undefined) return successor[end]()
     try {
       await chmod(handle, mode)
-      await sync.finish()
+      await syncHandle(handle)
       const placed = await placeFile(context, temporary, final)
       isOpen = false
       // Last, because until then the content can be read back. It has been synced, so closing cannot lose anything.
@@ -152,12 +151,7 @@ async function openTemporary(
     isDirect: false,
     async write(chunk) {
       if (successor !== undefined) return successor.write(chunk)
-      try {
-        await writer.write(chunk)
-      } catch (error) {
-        return (await takeOver(error)).write(chunk)
-      }
-      sync.wrote(chunk.length)
+      await writer.write(chunk).catch(async (error: unknown) => (await takeOver(error)).write(chunk))
     },
     commit: () => commitAs(target, 'commit'),
     commitDamaged() {
@@ -264,42 +258,9 @@ class DigestWriter {
   }
 }
 
-/** This many bytes may be unsynced before the system is asked to flush them to the disk. */
-const unsyncedBytes = 4 * 1024 * 1024
-
-/** Flushes a file to the disk while it is being written, so that its end waits only for the last part. */
-export class FileSync {
-  readonly #handle: FileHandle
-  #unsynced = 0
-  #running: Promise<void> | undefined
-  #failure: unknown
-
-  constructor(handle: FileHandle) {
-    this.#handle = handle
-  }
-
-  /** Reports how many bytes have been written. Waits for nothing. */
-  wrote(bytes: number): void {
-    this.#unsynced += bytes
-    if (this.#unsynced < unsyncedBytes || this.#running !== undefined) return
-    this.#unsynced = 0
-    this.#running = this.#handle
-      .datasync()
-      // The system reports a failure only once.
-      .catch((error: unknown) => void (this.#failure ??= error))
-      .finally(() => (this.#running = undefined))
-  }
-
-  /**
-   * Waits until everything written is on the disk. Not all file systems and file types support it.
-   * @throws the error of the system, including that of an earlier flush
-   */
-  async finish(): Promise<void> {
-    await this.#running
-    const ignoreUnsupported = ignore('EINVAL', ...unsupported)
-    if (this.#failure !== undefined) ignoreUnsupported(this.#failure)
-    await this.#handle.sync().catch(ignoreUnsupported)
-  }
+/** Waits until everything written is on the disk. Not all file systems and file types support it. @throws the error of the system */
+export function syncHandle(handle: FileHandle): Promise<void> {
+  return handle.sync().catch(ignore('EINVAL', ...unsupported))
 }
 
 const leftoverAgeMs = 24 * 60 * 60 * 1000

@@ -272,6 +272,15 @@ describe('a file system', () => {
     },
   )
 
+  test.each(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])(
+    'that cannot be told to write to the disk (%s) is let be',
+    async (code) => {
+      const folder = temporaryFolder()
+      await withFsHook(failing('handle.sync', code), () => save(folder, 'a', 'x'))
+      expect(await readFile(join(folder, 'a'), 'utf8')).toBe('x')
+    },
+  )
+
   test('that fails to set permissions is told, and nothing is left', async () => {
     const folder = temporaryFolder()
     for (const count of [1, Infinity]) {

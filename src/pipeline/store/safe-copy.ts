@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { chmod, copyFile, lstat, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { FileSync } from '../../files/atomic-file.ts'
+import { syncHandle } from '../../files/atomic-file.ts'
 import { FileError } from '../../errors.ts'
 import { shownPath, systemCode } from '../../files/file-error.ts'
 import { cutBytes } from '../../files/file-name.ts'
@@ -70,7 +70,7 @@ export async function syncFile(path: string): Promise<void> {
   // Windows syncs only what may be written.
   const handle = await open(path, 'r+').catch(() => open(path, 'r'))
   try {
-    await new FileSync(handle).finish()
+    await syncHandle(handle)
   } finally {
     await handle.close()
   }
