@@ -1,4 +1,4 @@
-import { closingQuote, isDeeperThan, maxJsonDepth } from '../json.ts'
+import { isDeeperThan, maxJsonDepth } from '../json.ts'
 
 export type ParsedJson =
   | { readonly value: unknown; readonly problem?: never }
@@ -61,26 +61,26 @@ export function describeJsonError(text: string, { message }: SyntaxError): JsonE
 }
 
 /**
- * Where a value should begin and does not, or is a misspelt word. All before it is valid JSON, so that each token is told
- * by its first character.
+ * Where a value should begin and does not, or is a misspelt word: behind the longest beginning that could still become JSON.
  */
 function findUnexpectedToken(text: string): number {
-  let before = ''
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at]!
-    if (/[ \t\n\r]/.test(character)) continue
-    const word = ['true', 'false', 'null'].find((literal) => literal.startsWith(character))
-    if (word !== undefined) {
-      for (const letter of word) if (text[at++] !== letter) return at - 1
-      at--
-    } else if (character === '"') at = closingQuote(text, at)
-    else if (/[-\d]/.test(character)) while (/[-+.\dEe]/.test(text[at + 1] ?? '')) at++
-    else {
-      const isEmptyList = before === '[' && character === ']'
-      const needsValue = ['', '[', ',', ':'].includes(before) && !isEmptyList
-      if (!'[{'.includes(character) && (needsValue || !']},:'.includes(character))) return at
-    }
-    before = character
+  let [right, wrong] = [0, text.length]
+  while (wrong - right > 1) {
+    const middle = (right + wrong) >> 1
+    if (isBeginning(text.slice(0, middle))) right = middle
+    else wrong = middle
   }
-  return text.length
+  return right
+}
+
+/** Whether all that is wrong with a text is that it ends. */
+function isBeginning(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch (error) {
+    const { message } = error as SyntaxError
+    const [, place] = / at position (\d+)/.exec(message) ?? []
+    return place === undefined ? /^Unexpected end/.test(message) : Number(place) === text.length
+  }
 }
