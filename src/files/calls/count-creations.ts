@@ -2,11 +2,7 @@ import { join } from 'node:path'
 import { FileError } from '../../errors.ts'
 import { shownPath } from '../file-error.ts'
 import { isWhole, linesFrom, monthFile, monthFiles } from '../sealed-lines.ts'
-import type { Count } from './call-book.ts'
-
-/** The members of a line that say what it counts, which are its first. */
-const counting =
-  /^\{"id":"([0-9a-f]{16})","at":"([^"]{24})","type":"(?:begin|count)","count":(-?\d+)(?:,"amount":(null|"[\d.]+"))?(?:,"was":(null|"[\d.]+"))?(?:,"currency":(null|"[^"\\]*"))?[,}]/
+import { idOfLine, typeAt, type BookLine, type Count } from './call-book.ts'
 
 /** Reads what the calls of this machine have created; each line once, since a run asks before each of its thousands of creations. */
 export class CreationReader {
@@ -43,28 +39,17 @@ export class CreationReader {
     const path = join(this.#folder, name)
     const from = new Date(this.#since).toISOString()
     for (const { start, bytes } of linesFrom(path, this.#read.get(name))) {
-      const whole = isWhole(bytes)
-      const found = whole ? counting.exec(bytes.toString('latin1', 0, 400)) : null
-      const [, id, at = '', count, amount, was, currency] = found ?? []
+      const isSound = isWhole(bytes)
       // It stays to be read, since it stands before what this process creates next.
-      if (id === own) return true
+      if (isSound && idOfLine(bytes) === own) return true
       this.#read.set(name, start + bytes.length + 1)
-      if (!whole) add(undefined, `the line at byte ${start} of ${shownPath(path)}`)
-      if (found === null || at < from) continue
-      add(
-        {
-          count: Number(count),
-          ...textIn('amount', amount),
-          ...textIn('was', was),
-          ...textIn('currency', currency),
-        },
-        path,
-      )
+      const type = bytes.toString('latin1', typeAt, typeAt + 5)
+      if (!isSound) add(undefined, `the line at byte ${start} of ${shownPath(path)}`)
+      else if (type === 'begin' || type === 'count') {
+        const line = JSON.parse(bytes.toString()) as BookLine & Count
+        if (line.at >= from) add(line, path)
+      }
     }
     return false
   }
-}
-
-function textIn(name: string, json: string | undefined): object {
-  return json === undefined ? {} : { [name]: JSON.parse(json) as string | null }
 }
