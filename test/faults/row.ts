@@ -12,8 +12,18 @@ export interface FaultRow {
   readonly fault: string
   readonly happens: string
   readonly tried: readonly FaultVariant[]
-  /** Why it is not produced here, or the test that shows it where it is not a matter of replies. */
   readonly note?: string
+}
+
+/** @param note why it is not produced here, or the test that shows it where it is not a matter of replies */
+export function row(
+  id: string,
+  fault: string,
+  happens: string,
+  tried: readonly FaultVariant[],
+  note?: string,
+): FaultRow {
+  return { id, fault, happens, tried, ...(note !== undefined && { note }) }
 }
 
 /** One way in which a fault shows, at every exchange of every call that it says something of. */

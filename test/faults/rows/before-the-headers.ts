@@ -13,7 +13,7 @@ import {
 import { pngBytes } from '../../support/image-bytes.ts'
 import type { Call } from '../calls.ts'
 import type { Trouble } from '../perform-call.ts'
-import type { Expected, FaultRow, FaultVariant } from '../row.ts'
+import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 import { always, brokeOff, everywhere, gaveUp, worksAt } from './expectations.ts'
 
 const lost: Expected = {
@@ -91,26 +91,21 @@ const refused = (exit: number, status: number): Expected => ({
 
 /** B1 to B6, and B12 to B15: while the request is sent, and before the headers of its reply. */
 export const beforeTheHeaders: readonly FaultRow[] = [
-  {
-    id: 'B1',
-    fault: 'a reset before the whole request has been sent',
-    happens: 'nothing was sent: tried again',
-    tried: [
-      whileSending('in the body', [readHead, deaf, reset], {
-        exit: 6,
-        says: /Nothing was sent\./,
-        error: { phase: 'send', billed: 'no', http_status: null },
-        attempts: 3,
-        waits: [375, 750],
-        leaves: 'nothing',
-      }),
-    ],
-  },
-  {
-    id: 'B2',
-    fault: 'the connection ends before the headers, the request having been sent whole',
-    happens: 'a creation is an unknown outcome and is not repeated; what is only read is asked for again',
-    tried: [
+  row('B1', 'a reset before the whole request has been sent', 'nothing was sent: tried again', [
+    whileSending('in the body', [readHead, deaf, reset], {
+      exit: 6,
+      says: /Nothing was sent\./,
+      error: { phase: 'send', billed: 'no', http_status: null },
+      attempts: 3,
+      waits: [375, 750],
+      leaves: 'nothing',
+    }),
+  ]),
+  row(
+    'B2',
+    'the connection ends before the headers, the request having been sent whole',
+    'a creation is an unknown outcome and is not repeated; what is only read is asked for again',
+    [
       lostOnce('reset', [readAll, reset]),
       lostOnce('closed', [readAll, end]),
       {
@@ -125,59 +120,45 @@ export const beforeTheHeaders: readonly FaultRow[] = [
         },
       },
     ],
-  },
-  {
-    id: 'B3',
-    fault: 'the connection ends in the status line or in the headers',
-    happens: 'as before the headers',
-    tried: [
-      lostOnce('closed in the headers', [readAll, write('HTTP/1.1 200 OK\r\ncontent-'), end]),
-      lostOnce('closed in the status line', [readAll, write('HTTP/1.1 2'), end], true),
-      lostOnce('reset in the headers', [readAll, write('HTTP/1.1 200 OK\r\ncontent-'), reset], true),
-      lostOnce('reset in the status line', [readAll, write('HTTP/1.1 2'), reset], true),
-    ],
-  },
-  {
-    id: 'B4',
-    fault: 'the server closes a connection that is used again',
-    happens: 'cannot occur: each request has a connection of its own',
-    tried: [],
-    note: 'shown by test/gateway/phases.test.ts',
-  },
-  {
-    id: 'B5',
-    fault: 'the server never answers',
-    happens:
-      'the first-byte limit ends the attempt: 120 s, 600 s for what is not streamed, 60 s for a look-up',
-    tried: [silent('silence', [readAll, stall])],
-  },
-  {
-    id: 'B6',
-    fault: 'the headers come byte by byte, and never end',
-    happens: 'the first-byte limit holds for all of them',
-    tried: [silent('a part of the headers', [readAll, write('HTTP/1.1 200 OK\r\nx-slow: '), stall], true)],
-  },
-  {
-    id: 'B12',
-    fault: '100 Continue never comes, or comes unasked',
-    happens: 'it is not asked for, and skipped',
-    tried: [
-      {
-        name: 'unasked',
-        replies: ({ reply }) => {
-          const body = Buffer.concat(reply.pieces)
-          const headers = { 'content-type': reply.type, 'content-length': String(body.length) }
-          return [[readHead, write(head(100)), readAll, write(head(200, headers)), write(body), end]]
-        },
-        expects: everywhere(worksAt(1)),
+  ),
+  row('B3', 'the connection ends in the status line or in the headers', 'as before the headers', [
+    lostOnce('closed in the headers', [readAll, write('HTTP/1.1 200 OK\r\ncontent-'), end]),
+    lostOnce('closed in the status line', [readAll, write('HTTP/1.1 2'), end], true),
+    lostOnce('reset in the headers', [readAll, write('HTTP/1.1 200 OK\r\ncontent-'), reset], true),
+    lostOnce('reset in the status line', [readAll, write('HTTP/1.1 2'), reset], true),
+  ]),
+  row(
+    'B4',
+    'the server closes a connection that is used again',
+    'cannot occur: each request has a connection of its own',
+    [],
+    'shown by test/gateway/phases.test.ts',
+  ),
+  row(
+    'B5',
+    'the server never answers',
+    'the first-byte limit ends the attempt: 120 s, 600 s for what is not streamed, 60 s for a look-up',
+    [silent('silence', [readAll, stall])],
+  ),
+  row('B6', 'the headers come byte by byte, and never end', 'the first-byte limit holds for all of them', [
+    silent('a part of the headers', [readAll, write('HTTP/1.1 200 OK\r\nx-slow: '), stall], true),
+  ]),
+  row('B12', '100 Continue never comes, or comes unasked', 'it is not asked for, and skipped', [
+    {
+      name: 'unasked',
+      replies: ({ reply }) => {
+        const body = Buffer.concat(reply.pieces)
+        const headers = { 'content-type': reply.type, 'content-length': String(body.length) }
+        return [[readHead, write(head(100)), readAll, write(head(200, headers)), write(body), end]]
       },
-    ],
-  },
-  {
-    id: 'B13',
-    fault: 'the server refuses before it has read the whole request',
-    happens: 'its answer counts, and the upload stops',
-    tried: [
+      expects: everywhere(worksAt(1)),
+    },
+  ]),
+  row(
+    'B13',
+    'the server refuses before it has read the whole request',
+    'its answer counts, and the upload stops',
+    [
       whileSending('413, then silence', early(413, [stall]), refused(4, 413)),
       whileSending('401, then silence', early(401, [stall]), refused(3, 401)),
       whileSending('413, then the end', early(413, [end]), refused(4, 413)),
@@ -188,19 +169,19 @@ export const beforeTheHeaders: readonly FaultRow[] = [
         expects: { text: refused(4, 413), creation: refused(4, 413) },
       },
     ],
-  },
-  {
-    id: 'B14',
-    fault: 'the server refuses and resets the connection before its answer could be read',
-    happens: 'what had come of the answer counts; else nothing was sent, and it is tried again',
-    tried: [],
-    note: 'what a reset leaves of an answer is a matter of chance; both ends of it are B1 and B13',
-  },
-  {
-    id: 'B15',
-    fault: 'the server takes no more of the request',
-    happens: 'the idle limit of 60 s ends the attempt; nothing was sent: tried again',
-    tried: [
+  ),
+  row(
+    'B14',
+    'the server refuses and resets the connection before its answer could be read',
+    'what had come of the answer counts; else nothing was sent, and it is tried again',
+    [],
+    'what a reset leaves of an answer is a matter of chance; both ends of it are B1 and B13',
+  ),
+  row(
+    'B15',
+    'the server takes no more of the request',
+    'the idle limit of 60 s ends the attempt; nothing was sent: tried again',
+    [
       whileSending(
         'nothing is taken',
         [readHead, deaf, stall],
@@ -214,5 +195,5 @@ export const beforeTheHeaders: readonly FaultRow[] = [
         { stepMs: 10_000 },
       ),
     ],
-  },
+  ),
 ]

@@ -2,7 +2,7 @@ import type { LookupFunction } from 'node:net'
 import { closedPort, type LocalServer } from '../../support/local-server.ts'
 import { brokeOff, everywhere, gaveUp, isFirst, worksAt } from './expectations.ts'
 import { silence } from '../../support/socket-faults.ts'
-import type { Expected, FaultRow, FaultVariant } from '../row.ts'
+import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 
 /** A host of the resolver that the row puts in place; https, since no key goes to it in clear text. */
 const host = 'https://gateway.invalid'
@@ -50,87 +50,59 @@ const unreachable = (code: 'EHOSTUNREACH' | 'ENETUNREACH'): FaultVariant => ({
 
 /** A1 to A7: the way to the gateway. */
 export const connecting: readonly FaultRow[] = [
-  {
-    id: 'A1',
-    fault: 'the host name does not exist',
-    happens: 'tried again, then the host is named',
-    tried: [unresolved('ENOTFOUND', fails('ENOTFOUND'), /The host gateway\.invalid cannot be found/)],
-  },
-  {
-    id: 'A2',
-    fault: 'the name server fails for a moment',
-    happens: 'tried again, then the host is named',
-    tried: [unresolved('EAI_AGAIN', fails('EAI_AGAIN'), /gateway\.invalid cannot be found \(EAI_AGAIN\)/)],
-  },
-  {
-    id: 'A3',
-    fault: 'the name server never answers',
-    happens: 'the connect limit of 10 s ends each attempt',
-    tried: [
-      {
-        name: 'no answer',
-        where: isFirst,
-        trouble: () => ({ baseUrl: () => host, lookup: () => {}, stepMs: 10_000 }),
-        expects: notSent('not_sent', /gateway\.invalid.* within 10 s/),
-      },
-    ],
-  },
-  {
-    id: 'A4',
-    fault: 'nobody listens on the port',
-    happens: 'tried again, then the address is named',
-    tried: [
-      {
-        name: 'refused',
-        where: isFirst,
-        trouble: () => ({ baseUrl: async () => `http://127.0.0.1:${await closedPort()}` }),
-        expects: notSent('not_sent', /127\.0\.0\.1:\d+ cannot be reached \(ECONNREFUSED\)/),
-      },
-      {
-        name: 'refused at each address of the name',
-        where: isFirst,
-        isSampled: true,
-        trouble: () => ({
-          baseUrl: async () => `http://localhost:${await closedPort()}`,
-          lookup: finds({ address: '::1', family: 6 }, { address: '127.0.0.1', family: 4 }),
-        }),
-        expects: notSent('not_sent', /localhost:\d+ cannot be reached \(E\w+\)/),
-      },
-    ],
-  },
-  {
-    id: 'A5',
-    fault: 'no route to the host',
-    happens: 'tried again, then the address is named',
-    tried: [unreachable('EHOSTUNREACH'), unreachable('ENETUNREACH')],
-  },
-  {
-    id: 'A6',
-    fault: 'packets to the host vanish',
-    happens: 'the connect limit of 10 s ends each attempt',
-    tried: [
-      {
-        name: 'no answer',
-        where: isFirst,
-        trouble: () => ({ connectFails: silence, stepMs: 10_000 }),
-        expects: notSent('not_sent', /127\.0\.0\.1:\d+.* within 10 s/),
-      },
-    ],
-  },
-  {
-    id: 'A7',
-    fault: 'IPv6 does not work, IPv4 does',
-    happens: 'the other address is used',
-    tried: [
-      {
-        name: 'nobody at the first address',
-        where: isFirst,
-        trouble: () => ({
-          baseUrl: ({ port }: LocalServer) => `http://localhost:${port}`,
-          lookup: finds({ address: '::1', family: 6 }, { address: '127.0.0.1', family: 4 }),
-        }),
-        expects: { ...everywhere(worksAt(1)) },
-      },
-    ],
-  },
+  row('A1', 'the host name does not exist', 'tried again, then the host is named', [
+    unresolved('ENOTFOUND', fails('ENOTFOUND'), /The host gateway\.invalid cannot be found/),
+  ]),
+  row('A2', 'the name server fails for a moment', 'tried again, then the host is named', [
+    unresolved('EAI_AGAIN', fails('EAI_AGAIN'), /gateway\.invalid cannot be found \(EAI_AGAIN\)/),
+  ]),
+  row('A3', 'the name server never answers', 'the connect limit of 10 s ends each attempt', [
+    {
+      name: 'no answer',
+      where: isFirst,
+      trouble: () => ({ baseUrl: () => host, lookup: () => {}, stepMs: 10_000 }),
+      expects: notSent('not_sent', /gateway\.invalid.* within 10 s/),
+    },
+  ]),
+  row('A4', 'nobody listens on the port', 'tried again, then the address is named', [
+    {
+      name: 'refused',
+      where: isFirst,
+      trouble: () => ({ baseUrl: async () => `http://127.0.0.1:${await closedPort()}` }),
+      expects: notSent('not_sent', /127\.0\.0\.1:\d+ cannot be reached \(ECONNREFUSED\)/),
+    },
+    {
+      name: 'refused at each address of the name',
+      where: isFirst,
+      isSampled: true,
+      trouble: () => ({
+        baseUrl: async () => `http://localhost:${await closedPort()}`,
+        lookup: finds({ address: '::1', family: 6 }, { address: '127.0.0.1', family: 4 }),
+      }),
+      expects: notSent('not_sent', /localhost:\d+ cannot be reached \(E\w+\)/),
+    },
+  ]),
+  row('A5', 'no route to the host', 'tried again, then the address is named', [
+    unreachable('EHOSTUNREACH'),
+    unreachable('ENETUNREACH'),
+  ]),
+  row('A6', 'packets to the host vanish', 'the connect limit of 10 s ends each attempt', [
+    {
+      name: 'no answer',
+      where: isFirst,
+      trouble: () => ({ connectFails: silence, stepMs: 10_000 }),
+      expects: notSent('not_sent', /127\.0\.0\.1:\d+.* within 10 s/),
+    },
+  ]),
+  row('A7', 'IPv6 does not work, IPv4 does', 'the other address is used', [
+    {
+      name: 'nobody at the first address',
+      where: isFirst,
+      trouble: () => ({
+        baseUrl: ({ port }: LocalServer) => `http://localhost:${port}`,
+        lookup: finds({ address: '::1', family: 6 }, { address: '127.0.0.1', family: 4 }),
+      }),
+      expects: { ...everywhere(worksAt(1)) },
+    },
+  ]),
 ]

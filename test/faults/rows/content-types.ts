@@ -1,6 +1,6 @@
 import { end, head, readAll, sse, write, type ServerReply } from '../../support/server-replies.ts'
 import type { Exchange } from '../exchanges.ts'
-import type { Expected, FaultRow, FaultVariant } from '../row.ts'
+import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 import { always, brokeOff, everywhere, gaveUp, worksAt } from './expectations.ts'
 import { isStream } from './spoil.ts'
 
@@ -39,85 +39,58 @@ const refused = (says: RegExp): Expected => ({ exit: 8, says, leaves: 'nothing' 
 
 /** C30 to C35: what a reply says that it is, and what it is. */
 export const contentTypes: readonly FaultRow[] = [
-  {
-    id: 'C30',
-    fault: 'a wrong content type',
-    happens: 'what comes is judged by itself',
-    tried: [
-      type('text/plain', { 'content-type': 'text/plain' }, false),
-      type('text/html', { 'content-type': 'text/html' }),
-    ],
-  },
-  {
-    id: 'C31',
-    fault: 'a whole reply, though a stream was asked for',
-    happens: 'read as it is',
-    tried: [
-      {
-        name: 'application/json',
-        where: (call, exchange) => isStream(call, exchange) && exchange.role !== 'stream',
-        replies: (exchange) => [
-          labelled(exchange, { 'content-type': 'application/json' }, wholeOf(exchange)),
-        ],
-        expects: everywhere(worksAt(1)),
-      },
-    ],
-  },
-  {
-    id: 'C32',
-    fault: 'a stream, though a whole reply was asked for',
-    happens: 'read as it is',
-    tried: [
-      {
-        name: 'one event',
-        where: (_, { reply }) => reply.type === 'application/json',
-        replies: ({ reply }) => [sse([`data: ${Buffer.concat(reply.pieces).toString()}\n\n`])],
-        expects: everywhere(worksAt(1)),
-      },
-    ],
-  },
-  {
-    id: 'C33',
-    fault: 'no content type, or one with another character set',
-    happens: 'streams are UTF-8 always',
-    tried: [
-      type('none', {}, false),
-      {
-        ...type('latin1', { 'content-type': 'text/event-stream;charset=latin1' }),
-        where: isStream,
-      },
-    ],
-  },
-  {
-    id: 'C34',
-    fault: 'JSON in UTF-16',
-    happens: 'refused',
-    tried: [
-      {
-        name: 'UTF-16',
-        where: (call, exchange) =>
-          exchange.reply.type === 'application/json' && exchange.role !== 'report' && call.argv[0] !== 'run',
-        replies: (exchange) =>
-          always(
-            labelled(
-              exchange,
-              { 'content-type': 'application/json; charset=utf-16' },
-              Buffer.from(`\ufeff${Buffer.concat(exchange.reply.pieces).toString()}`, 'utf16le'),
-            ),
+  row('C30', 'a wrong content type', 'what comes is judged by itself', [
+    type('text/plain', { 'content-type': 'text/plain' }, false),
+    type('text/html', { 'content-type': 'text/html' }),
+  ]),
+  row('C31', 'a whole reply, though a stream was asked for', 'read as it is', [
+    {
+      name: 'application/json',
+      where: (call, exchange) => isStream(call, exchange) && exchange.role !== 'stream',
+      replies: (exchange) => [labelled(exchange, { 'content-type': 'application/json' }, wholeOf(exchange))],
+      expects: everywhere(worksAt(1)),
+    },
+  ]),
+  row('C32', 'a stream, though a whole reply was asked for', 'read as it is', [
+    {
+      name: 'one event',
+      where: (_, { reply }) => reply.type === 'application/json',
+      replies: ({ reply }) => [sse([`data: ${Buffer.concat(reply.pieces).toString()}\n\n`])],
+      expects: everywhere(worksAt(1)),
+    },
+  ]),
+  row('C33', 'no content type, or one with another character set', 'streams are UTF-8 always', [
+    type('none', {}, false),
+    {
+      ...type('latin1', { 'content-type': 'text/event-stream;charset=latin1' }),
+      where: isStream,
+    },
+  ]),
+  row('C34', 'JSON in UTF-16', 'refused', [
+    {
+      name: 'UTF-16',
+      where: (call, exchange) =>
+        exchange.reply.type === 'application/json' && exchange.role !== 'report' && call.argv[0] !== 'run',
+      replies: (exchange) =>
+        always(
+          labelled(
+            exchange,
+            { 'content-type': 'application/json; charset=utf-16' },
+            Buffer.from(`\ufeff${Buffer.concat(exchange.reply.pieces).toString()}`, 'utf16le'),
           ),
-        expects: {
-          ...everywhere(refused(/not valid JSON|no JSON|no image|neither text nor the end/)),
-          poll: gaveUp,
-          stream: brokeOff,
-        },
+        ),
+      expects: {
+        ...everywhere(refused(/not valid JSON|no JSON|no image|neither text nor the end/)),
+        poll: gaveUp,
+        stream: brokeOff,
       },
-    ],
-  },
-  {
-    id: 'C35',
-    fault: 'escape sequences in the id of a request',
-    happens: 'shown, not obeyed',
-    tried: [],
-    note: 'shown by test/program/request-id.test.ts',
-  },
+    },
+  ]),
+  row(
+    'C35',
+    'escape sequences in the id of a request',
+    'shown, not obeyed',
+    [],
+    'shown by test/program/request-id.test.ts',
+  ),
 ]

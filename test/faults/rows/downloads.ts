@@ -1,7 +1,7 @@
 import { end, head, readAll, reset, text, write, type ServerReply } from '../../support/server-replies.ts'
 import type { Call } from '../calls.ts'
 import type { Exchange } from '../exchanges.ts'
-import type { Expected, FaultRow } from '../row.ts'
+import { row, type Expected, type FaultRow } from '../row.ts'
 import { isRun } from './spoil.ts'
 
 const all: Expected = { exit: 0, leaves: 'all' }
@@ -38,11 +38,11 @@ const part = (exchange: Exchange): ServerReply => {
 
 /** F11 to F18: results that are fetched. */
 export const downloads: readonly FaultRow[] = [
-  {
-    id: 'F11',
-    fault: 'a result address that has expired',
-    happens: 'the job is looked up once for a fresh one',
-    tried: [403, 410].flatMap((code) => [
+  row(
+    'F11',
+    'a result address that has expired',
+    'the job is looked up once for a fresh one',
+    [403, 410].flatMap((code) => [
       {
         name: `HTTP ${code}, for ever`,
         where: isOfJob,
@@ -56,99 +56,73 @@ export const downloads: readonly FaultRow[] = [
         expects: { download: { ...refused, ...goneAt(code) } },
       },
     ]),
-  },
-  {
-    id: 'F12',
-    fault: '404 for a result that was just completed',
-    happens: 'asked for again for a few seconds',
-    tried: [
-      { name: 'once', replies: () => [status(404)], expects: { download: { ...all, attempts: 2 } } },
-      {
-        name: 'for ever',
-        replies: () => times(20, status(404)),
-        expects: { download: { exit: 4, says: /HTTP 404/, attempts: 4, leaves: 'nothing' } },
+  ),
+  row('F12', '404 for a result that was just completed', 'asked for again for a few seconds', [
+    { name: 'once', replies: () => [status(404)], expects: { download: { ...all, attempts: 2 } } },
+    {
+      name: 'for ever',
+      replies: () => times(20, status(404)),
+      expects: { download: { exit: 4, says: /HTTP 404/, attempts: 4, leaves: 'nothing' } },
+    },
+  ]),
+  row(
+    'F13',
+    'a result address that leads elsewhere, inside the network, or is none',
+    'https only, no private addresses, the key to the gateway alone; each redirect is checked again',
+    [],
+    'test/gateway/download.test.ts',
+  ),
+  row('F14', 'a download that breaks off', 'begun again', [
+    {
+      name: 'closed',
+      replies: (exchange) => [cut(exchange)],
+      expects: { download: { ...all, attempts: 2 } },
+    },
+    {
+      name: 'reset before the headers',
+      replies: () => [[readAll, reset]],
+      expects: { download: { ...all, attempts: 2 } },
+    },
+    {
+      name: 'closed, for ever',
+      // A run begins a download again for as long as it goes on with its other tasks.
+      where: (call) => !isRun(call),
+      replies: (exchange) => times(20, cut(exchange)),
+      expects: {
+        download: { exit: 5, says: /closed the connection in the middle/, attempts: 3, leaves: 'damaged' },
       },
-    ],
-  },
-  {
-    id: 'F13',
-    fault: 'a result address that leads elsewhere, inside the network, or is none',
-    happens: 'https only, no private addresses, the key to the gateway alone; each redirect is checked again',
-    tried: [],
-    note: 'test/gateway/download.test.ts',
-  },
-  {
-    id: 'F14',
-    fault: 'a download that breaks off',
-    happens: 'begun again',
-    tried: [
-      {
-        name: 'closed',
-        replies: (exchange) => [cut(exchange)],
-        expects: { download: { ...all, attempts: 2 } },
-      },
-      {
-        name: 'reset before the headers',
-        replies: () => [[readAll, reset]],
-        expects: { download: { ...all, attempts: 2 } },
-      },
-      {
-        name: 'closed, for ever',
-        // A run begins a download again for as long as it goes on with its other tasks.
-        where: (call) => !isRun(call),
-        replies: (exchange) => times(20, cut(exchange)),
-        expects: {
-          download: { exit: 5, says: /closed the connection in the middle/, attempts: 3, leaves: 'damaged' },
-        },
-      },
-    ],
-  },
-  {
-    id: 'F15',
-    fault: '`Range` is ignored',
-    happens: 'no part is asked for',
-    tried: [],
-    note: 'test/gateway/download.test.ts',
-  },
-  {
-    id: 'F16',
-    fault: 'a part in place of the whole',
-    happens: 'begun again',
-    tried: [
-      {
-        name: 'once',
-        replies: (exchange) => [part(exchange)],
-        expects: { download: { ...all, attempts: 2 } },
-      },
-      {
-        name: 'for ever',
-        where: (call) => !isRun(call),
-        replies: (exchange) => times(20, part(exchange)),
-        expects: { download: { exit: 5, says: /HTTP 206/, attempts: 3, leaves: 'nothing' } },
-      },
-    ],
-  },
-  {
-    id: 'F17',
-    fault: 'an error page in place of a file',
-    happens: 'refused: the first bytes decide',
-    tried: ['text/html', 'image/png', 'video/mp4'].map((type) => ({
+    },
+  ]),
+  row('F15', '`Range` is ignored', 'no part is asked for', [], 'test/gateway/download.test.ts'),
+  row('F16', 'a part in place of the whole', 'begun again', [
+    {
+      name: 'once',
+      replies: (exchange) => [part(exchange)],
+      expects: { download: { ...all, attempts: 2 } },
+    },
+    {
+      name: 'for ever',
+      where: (call) => !isRun(call),
+      replies: (exchange) => times(20, part(exchange)),
+      expects: { download: { exit: 5, says: /HTTP 206/, attempts: 3, leaves: 'nothing' } },
+    },
+  ]),
+  row(
+    'F17',
+    'an error page in place of a file',
+    'refused: the first bytes decide',
+    ['text/html', 'image/png', 'video/mp4'].map((type) => ({
       name: `a page called ${type}`,
       replies: () =>
         times(10, text('<!doctype html><title>Gone</title>', { headers: { 'content-type': type } })),
       expects: { download: { exit: 8, says: /HTML|text\/html/, leaves: 'nothing' as const } },
     })),
-  },
-  {
-    id: 'F18',
-    fault: 'an empty file',
-    happens: 'refused',
-    tried: [
-      {
-        name: 'of a known length',
-        replies: () => times(10, text('')),
-        expects: { download: { exit: 8, says: /empty|0 bytes|no bytes/, leaves: 'nothing' } },
-      },
-    ],
-  },
+  ),
+  row('F18', 'an empty file', 'refused', [
+    {
+      name: 'of a known length',
+      replies: () => times(10, text('')),
+      expects: { download: { exit: 8, says: /empty|0 bytes|no bytes/, leaves: 'nothing' } },
+    },
+  ]),
 ]

@@ -11,7 +11,7 @@ import {
 } from '../../support/server-replies.ts'
 import type { Call } from '../calls.ts'
 import type { Exchange } from '../exchanges.ts'
-import type { Expected, FaultRow, FaultVariant } from '../row.ts'
+import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 import { always, brokeOff, everywhere, gaveUp, worksAt } from './expectations.ts'
 import { isStream } from './spoil.ts'
 
@@ -104,44 +104,35 @@ const half = (bytes: Buffer): Buffer => bytes.subarray(0, bytes.length / 2)
 
 /** D: how a body is framed and encoded. */
 export const framing: readonly FaultRow[] = [
-  {
-    id: 'D1',
-    fault: 'a body shorter than its length, and the end of the connection',
-    happens: 'cut: an unknown outcome, or asked for again',
-    tried: [
-      cut('FIN', (exchange) => ofLength(exchange, bodyOf(exchange).length, first(bodyOf(exchange)), end)),
-    ],
-    note: 'behind every byte, and for images and jobs: cuts.test.ts',
-  },
-  {
-    id: 'D2',
-    fault: 'a body shorter than its length, and a reset',
-    happens: 'the same',
-    tried: [
-      cut('RST', (exchange) => ofLength(exchange, bodyOf(exchange).length, first(bodyOf(exchange)), reset)),
-    ],
-    note: 'behind every byte, and for images and jobs: cuts.test.ts',
-  },
-  {
-    id: 'D3',
-    fault: 'more bytes than the length says',
-    happens: 'left unread',
-    tried: [
-      {
-        name: 'more behind',
-        replies: (exchange) => {
-          const body = bodyOf(exchange)
-          return [ofLength(exchange, body.length, Buffer.concat([body, Buffer.from('more')]), end)]
-        },
-        expects: everywhere(worksAt(1)),
+  row(
+    'D1',
+    'a body shorter than its length, and the end of the connection',
+    'cut: an unknown outcome, or asked for again',
+    [cut('FIN', (exchange) => ofLength(exchange, bodyOf(exchange).length, first(bodyOf(exchange)), end))],
+    'behind every byte, and for images and jobs: cuts.test.ts',
+  ),
+  row(
+    'D2',
+    'a body shorter than its length, and a reset',
+    'the same',
+    [cut('RST', (exchange) => ofLength(exchange, bodyOf(exchange).length, first(bodyOf(exchange)), reset))],
+    'behind every byte, and for images and jobs: cuts.test.ts',
+  ),
+  row('D3', 'more bytes than the length says', 'left unread', [
+    {
+      name: 'more behind',
+      replies: (exchange) => {
+        const body = bodyOf(exchange)
+        return [ofLength(exchange, body.length, Buffer.concat([body, Buffer.from('more')]), end)]
       },
-    ],
-  },
-  {
-    id: 'D4',
-    fault: 'the connection ends between two chunks',
-    happens: 'cut, even if the last event was whole; nothing is missing once the end of the answer has come',
-    tried: [
+      expects: everywhere(worksAt(1)),
+    },
+  ]),
+  row(
+    'D4',
+    'the connection ends between two chunks',
+    'cut, even if the last event was whole; nothing is missing once the end of the answer has come',
+    [
       cut('after the first', (exchange) => inChunks(exchange, write(chunk(first(bodyOf(exchange)))), end)),
       {
         name: 'behind the end of the answer',
@@ -150,36 +141,26 @@ export const framing: readonly FaultRow[] = [
         expects: everywhere(worksAt(1)),
       },
     ],
-  },
-  {
-    id: 'D5',
-    fault: 'the connection ends within a chunk',
-    happens: 'the same',
-    tried: [
-      cut('FIN', (exchange) => inChunks(exchange, write('fff\r\n'), write(first(bodyOf(exchange))), end)),
-      cut('RST', (exchange) => inChunks(exchange, write('fff\r\n'), write(first(bodyOf(exchange))), reset), {
-        isSampled: true,
-      }),
-    ],
-  },
-  {
-    id: 'D6',
-    fault: 'a chunk whose size is no number',
-    happens: 'refused',
-    tried: [
-      unreadable(
-        'the first one',
-        (exchange) => inChunks(exchange, write('zz\r\n{}\r\n'), end),
-        { code: 'reply_not_understood', says: /invalid HTTP response|cannot be read/ },
-        false,
-      ),
-    ],
-  },
-  {
-    id: 'D7',
-    fault: 'a body that lasts until the connection ends, and is cut',
-    happens: 'only the end of the answer counts; a file must be whole by its container',
-    tried: [
+  ),
+  row('D5', 'the connection ends within a chunk', 'the same', [
+    cut('FIN', (exchange) => inChunks(exchange, write('fff\r\n'), write(first(bodyOf(exchange))), end)),
+    cut('RST', (exchange) => inChunks(exchange, write('fff\r\n'), write(first(bodyOf(exchange))), reset), {
+      isSampled: true,
+    }),
+  ]),
+  row('D6', 'a chunk whose size is no number', 'refused', [
+    unreadable(
+      'the first one',
+      (exchange) => inChunks(exchange, write('zz\r\n{}\r\n'), end),
+      { code: 'reply_not_understood', says: /invalid HTTP response|cannot be read/ },
+      false,
+    ),
+  ]),
+  row(
+    'D7',
+    'a body that lasts until the connection ends, and is cut',
+    'only the end of the answer counts; a file must be whole by its container',
+    [
       cut('in the middle', ({ reply }) => [
         readAll,
         write(head(200, { 'content-type': reply.type })),
@@ -187,64 +168,33 @@ export const framing: readonly FaultRow[] = [
         end,
       ]),
     ],
-  },
-  {
-    id: 'D8',
-    fault: 'gzip or brotli, and a part is missing',
-    happens: 'refused like any encoding: none was asked for',
-    tried: [
-      encoded('half of gzip', 'gzip', (exchange) => half(gzipSync(bodyOf(exchange))), false),
-      encoded('gzip without its checksum', 'gzip', (exchange) => gzipSync(bodyOf(exchange)).subarray(0, -8)),
-      encoded('half of brotli', 'br', (exchange) => half(brotliCompressSync(bodyOf(exchange)))),
-    ],
-  },
-  {
-    id: 'D9',
-    fault: 'gzip by name only',
-    happens: 'refused',
-    tried: [encoded('a plain body', 'gzip', bodyOf)],
-  },
-  {
-    id: 'D10',
-    fault: 'an unknown encoding',
-    happens: 'refused',
-    tried: [encoded('x-odd', 'x-odd', bodyOf, false)],
-  },
-  {
-    id: 'D11',
-    fault: 'many encodings, one in the other',
-    happens: 'refused',
-    tried: [encoded('six', 'gzip, gzip, gzip, gzip, gzip, gzip', bodyOf)],
-  },
-  {
-    id: 'D12',
-    fault: 'a stream in gzip, event by event',
-    happens: 'refused',
-    tried: [
-      {
-        ...encoded('gzip', 'gzip', (exchange) => gzipSync(bodyOf(exchange))),
-        where: isStream,
-      },
-    ],
-  },
-  {
-    id: 'D13',
-    fault: 'a compressed bomb',
-    happens: 'refused before it is unpacked',
-    tried: [encoded('16 MiB of nothing', 'gzip', () => bomb)],
-  },
-  {
-    id: 'D14',
-    fault: 'trailers that tell of an error',
-    happens: 'ignored',
-    tried: [
-      {
-        name: 'a status of 500',
-        replies: (exchange) => [
-          inChunks(exchange, write(chunk(bodyOf(exchange))), write('0\r\nx-status: 500\r\n\r\n'), end),
-        ],
-        expects: everywhere(worksAt(1)),
-      },
-    ],
-  },
+  ),
+  row('D8', 'gzip or brotli, and a part is missing', 'refused like any encoding: none was asked for', [
+    encoded('half of gzip', 'gzip', (exchange) => half(gzipSync(bodyOf(exchange))), false),
+    encoded('gzip without its checksum', 'gzip', (exchange) => gzipSync(bodyOf(exchange)).subarray(0, -8)),
+    encoded('half of brotli', 'br', (exchange) => half(brotliCompressSync(bodyOf(exchange)))),
+  ]),
+  row('D9', 'gzip by name only', 'refused', [encoded('a plain body', 'gzip', bodyOf)]),
+  row('D10', 'an unknown encoding', 'refused', [encoded('x-odd', 'x-odd', bodyOf, false)]),
+  row('D11', 'many encodings, one in the other', 'refused', [
+    encoded('six', 'gzip, gzip, gzip, gzip, gzip, gzip', bodyOf),
+  ]),
+  row('D12', 'a stream in gzip, event by event', 'refused', [
+    {
+      ...encoded('gzip', 'gzip', (exchange) => gzipSync(bodyOf(exchange))),
+      where: isStream,
+    },
+  ]),
+  row('D13', 'a compressed bomb', 'refused before it is unpacked', [
+    encoded('16 MiB of nothing', 'gzip', () => bomb),
+  ]),
+  row('D14', 'trailers that tell of an error', 'ignored', [
+    {
+      name: 'a status of 500',
+      replies: (exchange) => [
+        inChunks(exchange, write(chunk(bodyOf(exchange))), write('0\r\nx-status: 500\r\n\r\n'), end),
+      ],
+      expects: everywhere(worksAt(1)),
+    },
+  ]),
 ]

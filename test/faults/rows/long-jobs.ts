@@ -1,7 +1,7 @@
 import { json, text, type ServerReply } from '../../support/server-replies.ts'
 import type { Call } from '../calls.ts'
 import type { Exchange } from '../exchanges.ts'
-import type { Expected, FaultRow } from '../row.ts'
+import { row, type Expected, type FaultRow } from '../row.ts'
 
 const all: Expected = { exit: 0, leaves: 'all' }
 const later = (attempts: number): Expected => ({ exit: 5, says: /HTTP 503/, attempts, leaves: 'nothing' })
@@ -20,11 +20,11 @@ const times = (count: number, reply: ServerReply) => Array<ServerReply>(count).f
 
 /** F1 to F10, F19, F20: jobs that take minutes. */
 export const longJobs: readonly FaultRow[] = [
-  {
-    id: 'F1',
-    fault: 'a state that goes backwards, progress of 101 or "50"',
-    happens: 'clamped for display, never used for a decision',
-    tried: [
+  row(
+    'F1',
+    'a state that goes backwards, progress of 101 or "50"',
+    'clamped for display, never used for a decision',
+    [
       {
         name: 'progress of 101',
         where: looksUpVideo,
@@ -47,127 +47,107 @@ export const longJobs: readonly FaultRow[] = [
         expects: { 'look-up': { ...all, attempts: 3 } },
       },
     ],
-  },
-  {
-    id: 'F2',
-    fault: 'an unknown word for a state',
-    happens: 'the job counts as running',
-    tried: [
-      {
-        name: 'warming',
-        where: (call, exchange) => isOfVideo(exchange) && waits(call),
-        replies: () => [video({ status: 'warming' })],
-        expects: { 'look-up': { ...all, attempts: 2 } },
-      },
-    ],
-  },
-  {
-    id: 'F3',
-    fault: 'a failure without a reason',
-    happens: '"no reason given"',
-    tried: [{}, { error: null }, { error: { code: null, message: null } }].map((more) => ({
+  ),
+  row('F2', 'an unknown word for a state', 'the job counts as running', [
+    {
+      name: 'warming',
+      where: (call, exchange) => isOfVideo(exchange) && waits(call),
+      replies: () => [video({ status: 'warming' })],
+      expects: { 'look-up': { ...all, attempts: 2 } },
+    },
+  ]),
+  row(
+    'F3',
+    'a failure without a reason',
+    '"no reason given"',
+    [{}, { error: null }, { error: { code: null, message: null } }].map((more) => ({
       name: JSON.stringify(more),
       where: (call: Call, exchange: Exchange) => isOfVideo(exchange) && waits(call),
       replies: () => [video({ status: 'failed', ...more })],
       expects: { 'look-up': { exit: 9, says: /no reason given/, leaves: 'nothing' as const } },
     })),
-  },
-  {
-    id: 'F4',
-    fault: 'a job that is done, and neither its length nor when it expires is told',
-    happens: 'nothing',
-    tried: [{ name: 'neither', where: looksUpVideo, expects: { 'look-up': all } }],
-  },
-  {
-    id: 'F5',
-    fault: 'look-ups that fail',
-    happens: 'the wait continues, and gives up after ten in a row or fifteen minutes',
-    tried: [
-      {
-        name: 'four times',
-        where: waits,
-        replies: () => times(4, busy),
-        expects: { 'look-up': { ...all, attempts: 5 } },
-      },
-      {
-        name: 'a page instead of the state, twice',
-        where: waits,
-        replies: () => times(2, text('<!doctype html><title>Busy</title>')),
-        expects: { 'look-up': { ...all, attempts: 3 } },
-      },
-      {
-        name: 'always',
-        where: waits,
-        replies: () => times(100, busy),
-        expects: { 'look-up': { ...later(10), says: /Looking up the job failed 10 times in a row/ } },
-      },
-      {
-        name: 'always, of a single look-up',
-        where: asksOnce,
-        replies: () => times(10, busy),
-        expects: { 'look-up': later(3) },
-      },
-    ],
-  },
-  {
-    id: 'F6',
-    fault: 'how often a job is looked up',
-    happens: "2 s, growing to 15 s with jitter; the gateway's hint comes first",
-    tried: [],
-    note: 'test/gateway/videos/wait-for-job.test.ts',
-  },
-  {
-    id: 'F7',
-    fault: 'a reply about another job',
-    happens: 'refused',
-    tried: [
-      {
-        name: 'another id',
-        where: (call, exchange) => isOfVideo(exchange) && asksOnce(call),
-        replies: () => [video({ id: 'video_other' })],
-        expects: { 'look-up': { exit: 8, says: /video_other|another/, leaves: 'nothing' } },
-      },
-    ],
-  },
-  {
-    id: 'F8',
-    fault: 'Ctrl-C while a job is waited for',
-    happens: 'the command that continues is printed; the job is not cancelled',
-    tried: [],
-    note: 'test/program/videos/waiting.test.ts',
-  },
-  {
-    id: 'F9',
-    fault: 'the reply to a creation is lost',
-    happens: 'a job may exist; its idempotency key is on record',
-    tried: [],
-    note: 'B2; test/program/videos/records.test.ts',
-  },
-  {
-    id: 'F10',
-    fault: 'an operation name with `..`, a host or control characters',
-    happens: 'refused; a name is never used as an address',
-    tried: ['../../secrets', 'https://example.invalid/x', 'models/veo/operations/..', 'a\nb', ''].map(
-      (name) => ({
-        name: JSON.stringify(name),
-        where: ({ name: called }: Call) => called.startsWith('video generate') || called === 'run, a video',
-        replies: () => [json({ name })],
-        expects: { creation: { exit: 8, says: /A job may exist/, leaves: 'nothing' as const } },
-      }),
-    ),
-  },
-  {
-    id: 'F19',
-    fault: 'the clock jumps, the machine sleeps',
-    happens: 'limits count on the monotonic clock; what came while the program stood still is read first',
-    tried: [],
-    note: 'test/crashes/moved-clock.long.test.ts, suspended.long.test.ts',
-  },
-  {
-    id: 'F20',
-    fault: 'the stream of a background response breaks off',
-    happens: 'resumed after its last event, five times without a new one; nothing comes twice',
-    tried: [],
-    note: 'test/program/responses/resume.test.ts',
-  },
+  ),
+  row('F4', 'a job that is done, and neither its length nor when it expires is told', 'nothing', [
+    { name: 'neither', where: looksUpVideo, expects: { 'look-up': all } },
+  ]),
+  row('F5', 'look-ups that fail', 'the wait continues, and gives up after ten in a row or fifteen minutes', [
+    {
+      name: 'four times',
+      where: waits,
+      replies: () => times(4, busy),
+      expects: { 'look-up': { ...all, attempts: 5 } },
+    },
+    {
+      name: 'a page instead of the state, twice',
+      where: waits,
+      replies: () => times(2, text('<!doctype html><title>Busy</title>')),
+      expects: { 'look-up': { ...all, attempts: 3 } },
+    },
+    {
+      name: 'always',
+      where: waits,
+      replies: () => times(100, busy),
+      expects: { 'look-up': { ...later(10), says: /Looking up the job failed 10 times in a row/ } },
+    },
+    {
+      name: 'always, of a single look-up',
+      where: asksOnce,
+      replies: () => times(10, busy),
+      expects: { 'look-up': later(3) },
+    },
+  ]),
+  row(
+    'F6',
+    'how often a job is looked up',
+    "2 s, growing to 15 s with jitter; the gateway's hint comes first",
+    [],
+    'test/gateway/videos/wait-for-job.test.ts',
+  ),
+  row('F7', 'a reply about another job', 'refused', [
+    {
+      name: 'another id',
+      where: (call, exchange) => isOfVideo(exchange) && asksOnce(call),
+      replies: () => [video({ id: 'video_other' })],
+      expects: { 'look-up': { exit: 8, says: /video_other|another/, leaves: 'nothing' } },
+    },
+  ]),
+  row(
+    'F8',
+    'Ctrl-C while a job is waited for',
+    'the command that continues is printed; the job is not cancelled',
+    [],
+    'test/program/videos/waiting.test.ts',
+  ),
+  row(
+    'F9',
+    'the reply to a creation is lost',
+    'a job may exist; its idempotency key is on record',
+    [],
+    'B2; test/program/videos/records.test.ts',
+  ),
+  row(
+    'F10',
+    'an operation name with `..`, a host or control characters',
+    'refused; a name is never used as an address',
+    ['../../secrets', 'https://example.invalid/x', 'models/veo/operations/..', 'a\nb', ''].map((name) => ({
+      name: JSON.stringify(name),
+      where: ({ name: called }: Call) => called.startsWith('video generate') || called === 'run, a video',
+      replies: () => [json({ name })],
+      expects: { creation: { exit: 8, says: /A job may exist/, leaves: 'nothing' as const } },
+    })),
+  ),
+  row(
+    'F19',
+    'the clock jumps, the machine sleeps',
+    'limits count on the monotonic clock; what came while the program stood still is read first',
+    [],
+    'test/crashes/moved-clock.long.test.ts, suspended.long.test.ts',
+  ),
+  row(
+    'F20',
+    'the stream of a background response breaks off',
+    'resumed after its last event, five times without a new one; nothing comes twice',
+    [],
+    'test/program/responses/resume.test.ts',
+  ),
 ]

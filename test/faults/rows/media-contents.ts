@@ -2,7 +2,7 @@ import { json, text } from '../../support/server-replies.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import type { Call } from '../calls.ts'
 import type { Exchange } from '../exchanges.ts'
-import type { Expected, FaultRow, FaultVariant } from '../row.ts'
+import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 import { event, isStream, streamOf } from './spoil.ts'
 
 const picture = pngBytes({ width: 2, height: 1 })
@@ -38,11 +38,11 @@ const spellings: Readonly<Record<string, string>> = {
 
 /** E34 to E38: what images are, and how many. */
 export const mediaContents: readonly FaultRow[] = [
-  {
-    id: 'E34',
-    fault: 'base64 with white space, in the URL alphabet, without padding, or with other characters',
-    happens: 'read; other characters are refused',
-    tried: [
+  row(
+    'E34',
+    'base64 with white space, in the URL alphabet, without padding, or with other characters',
+    'read; other characters are refused',
+    [
       ...Object.entries(spellings).map(([name, b64_json]) => answered(name, [{ b64_json }], all)),
       ...Object.entries(spellings).map(([name, b64_json]): FaultVariant => ({
         name: `${name}, in an event`,
@@ -62,12 +62,12 @@ export const mediaContents: readonly FaultRow[] = [
         },
       ),
     ],
-  },
-  {
-    id: 'E35',
-    fault: 'partial images after the final one, or none of those that were asked for',
-    happens: 'the final image counts',
-    tried: [
+  ),
+  row(
+    'E35',
+    'partial images after the final one, or none of those that were asked for',
+    'the final image counts',
+    [
       {
         name: 'behind it',
         where: (call, exchange) => makesImage(call, exchange) && isStream(call, exchange),
@@ -91,30 +91,25 @@ export const mediaContents: readonly FaultRow[] = [
         expects: { creation: all },
       },
     ],
-  },
-  {
-    id: 'E36',
-    fault: 'an image that is none: a page, a text, nothing',
-    happens: 'refused: the first bytes decide',
-    tried: [
-      answered('a page', [{ b64_json: Buffer.from('<!doctype html><title>No</title>').toString('base64') }], {
-        ...refused(/HTML|not an image|no image/),
-      }),
-      answered('a text', [{ b64_json: Buffer.from('not an image at all').toString('base64') }], {
-        ...refused(/sent text\/plain instead of an image/),
-      }),
-      answered(
-        'nothing',
-        [{ b64_json: '' }],
-        refused(/an image without base64 or a URL/, 'reply_not_understood'),
-      ),
-    ],
-  },
-  {
-    id: 'E37',
-    fault: 'fewer or more results than were asked for',
-    happens: 'what came is kept, and the difference is reported',
-    tried: [
+  ),
+  row('E36', 'an image that is none: a page, a text, nothing', 'refused: the first bytes decide', [
+    answered('a page', [{ b64_json: Buffer.from('<!doctype html><title>No</title>').toString('base64') }], {
+      ...refused(/HTML|not an image|no image/),
+    }),
+    answered('a text', [{ b64_json: Buffer.from('not an image at all').toString('base64') }], {
+      ...refused(/sent text\/plain instead of an image/),
+    }),
+    answered(
+      'nothing',
+      [{ b64_json: '' }],
+      refused(/an image without base64 or a URL/, 'reply_not_understood'),
+    ),
+  ]),
+  row(
+    'E37',
+    'fewer or more results than were asked for',
+    'what came is kept, and the difference is reported',
+    [
       {
         name: 'none',
         where: isPlain,
@@ -122,13 +117,13 @@ export const mediaContents: readonly FaultRow[] = [
         expects: { creation: { exit: 9, says: /answered without an image/, leaves: 'nothing' } },
       },
     ],
-    note: 'some of several: test/program/images/odd-replies.test.ts',
-  },
-  {
-    id: 'E38',
-    fault: 'an image both as a URL and in base64, or in neither way',
-    happens: 'the bytes are taken; neither is refused',
-    tried: [
+    'some of several: test/program/images/odd-replies.test.ts',
+  ),
+  row(
+    'E38',
+    'an image both as a URL and in base64, or in neither way',
+    'the bytes are taken; neither is refused',
+    [
       answered('both', [{ url: 'https://example.invalid/x.png', b64_json: base64 }], all),
       answered('neither', [{ revised_prompt: 'A boat' }], refused(/an image without base64 or a URL/)),
       {
@@ -138,5 +133,5 @@ export const mediaContents: readonly FaultRow[] = [
         expects: { creation: refused(/contains no image/) },
       },
     ],
-  },
+  ),
 ]

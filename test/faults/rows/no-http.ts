@@ -1,6 +1,6 @@
 import { end, head, readAll, write, type ServerReply } from '../../support/server-replies.ts'
 import { wholeReply } from '../perform-call.ts'
-import type { Expected, FaultRow, FaultVariant } from '../row.ts'
+import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 import { always, brokeOff, everywhere, gaveUp, worksAt } from './expectations.ts'
 
 const manyHeaders = Object.fromEntries(Array.from({ length: 1800 }, (_, at) => [`x-${at}`, 'y'.repeat(80)]))
@@ -43,41 +43,28 @@ const alert = Buffer.from('15030300020228', 'hex')
 
 /** B7 to B11, and B16 to B18: what comes is no reply of HTTP/1.1. */
 export const noHttp: readonly FaultRow[] = [
-  {
-    id: 'B7',
-    fault: 'what answers does not speak HTTP',
-    happens: 'refused at once',
-    tried: [
-      unreadable('SSH', [readAll, write('SSH-2.0-OpenSSH_9.9\r\n'), end], protocol, false),
-      unreadable('a TLS alert', [readAll, write(alert), end], protocol),
-    ],
-  },
-  {
-    id: 'B8',
-    fault: 'a server that speaks only HTTP/2',
-    happens: 'refused at once',
-    tried: [unreadable('its first frames', [readAll, write(http2), end], protocol)],
-  },
-  {
-    id: 'B9',
-    fault: 'headers of more than 128 KiB',
-    happens: 'refused at once',
-    tried: [
-      unreadable('one long header', [readAll, write(head(200, { 'x-long': 'x'.repeat(140_000) })), end], {
-        code: 'reply_too_large',
-        says: /The headers of the reply are larger than 128 KiB/,
-      }),
-      unreadable('many short headers', [readAll, write(head(200, manyHeaders)), end], {
-        code: 'reply_too_large',
-        says: /The headers of the reply are larger than 128 KiB/,
-      }),
-    ],
-  },
-  {
-    id: 'B10',
-    fault: 'two lengths, or a length and chunks',
-    happens: 'refused at once, as a way to smuggle a second reply in',
-    tried: [
+  row('B7', 'what answers does not speak HTTP', 'refused at once', [
+    unreadable('SSH', [readAll, write('SSH-2.0-OpenSSH_9.9\r\n'), end], protocol, false),
+    unreadable('a TLS alert', [readAll, write(alert), end], protocol),
+  ]),
+  row('B8', 'a server that speaks only HTTP/2', 'refused at once', [
+    unreadable('its first frames', [readAll, write(http2), end], protocol),
+  ]),
+  row('B9', 'headers of more than 128 KiB', 'refused at once', [
+    unreadable('one long header', [readAll, write(head(200, { 'x-long': 'x'.repeat(140_000) })), end], {
+      code: 'reply_too_large',
+      says: /The headers of the reply are larger than 128 KiB/,
+    }),
+    unreadable('many short headers', [readAll, write(head(200, manyHeaders)), end], {
+      code: 'reply_too_large',
+      says: /The headers of the reply are larger than 128 KiB/,
+    }),
+  ]),
+  row(
+    'B10',
+    'two lengths, or a length and chunks',
+    'refused at once, as a way to smuggle a second reply in',
+    [
       unreadable(
         'two lengths',
         [readAll, write(`${head(200, { 'content-length': '2\r\ncontent-length: 3' })}{} `), end],
@@ -96,35 +83,18 @@ export const noHttp: readonly FaultRow[] = [
         protocol,
       ),
     ],
-  },
-  {
-    id: 'B11',
-    fault: 'informational replies without end',
-    happens: 'at most 100 are read',
-    tried: [
-      unreadable('103', [readAll, write(head(103, { link: '<a>' }).repeat(2_000)), end], protocol),
-      unreadable('100', [readAll, write(head(100).repeat(2_000)), end], protocol),
-    ],
-  },
-  {
-    id: 'B16',
-    fault: 'HTTP/2: GOAWAY, REFUSED_STREAM',
-    happens: 'cannot occur',
-    tried: [],
-    note: 'only HTTP/1.1 is spoken',
-  },
-  {
-    id: 'B17',
-    fault: 'HTTP/2: RST_STREAM after the headers',
-    happens: 'cannot occur',
-    tried: [],
-    note: 'only HTTP/1.1 is spoken',
-  },
-  {
-    id: 'B18',
-    fault: 'a second reply that nobody asked for',
-    happens: 'left unread: the next request has a connection of its own',
-    tried: [
+  ),
+  row('B11', 'informational replies without end', 'at most 100 are read', [
+    unreadable('103', [readAll, write(head(103, { link: '<a>' }).repeat(2_000)), end], protocol),
+    unreadable('100', [readAll, write(head(100).repeat(2_000)), end], protocol),
+  ]),
+  row('B16', 'HTTP/2: GOAWAY, REFUSED_STREAM', 'cannot occur', [], 'only HTTP/1.1 is spoken'),
+  row('B17', 'HTTP/2: RST_STREAM after the headers', 'cannot occur', [], 'only HTTP/1.1 is spoken'),
+  row(
+    'B18',
+    'a second reply that nobody asked for',
+    'left unread: the next request has a connection of its own',
+    [
       {
         name: 'right behind the first',
         replies: ({ reply }) => {
@@ -134,5 +104,5 @@ export const noHttp: readonly FaultRow[] = [
         expects: everywhere(worksAt(1)),
       },
     ],
-  },
+  ),
 ]

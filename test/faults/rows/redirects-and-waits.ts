@@ -1,6 +1,6 @@
 import { json, text, type ServerReply } from '../../support/server-replies.ts'
 import { wholeReply } from '../perform-call.ts'
-import type { Expected, FaultRow, FaultVariant } from '../row.ts'
+import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 import { always, brokeOff, everywhere, gaveUp, worksAt } from './expectations.ts'
 
 const redirect = (status: number, location: string): ServerReply =>
@@ -65,11 +65,11 @@ const retryInfo = (retryDelay: string) => {
 
 /** C3 to C5, and C16 to C22: redirects, and what a gateway asks to wait. */
 export const redirectsAndWaits: readonly FaultRow[] = [
-  {
-    id: 'C3',
-    fault: 'a redirect on the same origin',
-    happens: 'followed for what is only read, three times at most; never for a creation',
-    tried: [
+  row(
+    'C3',
+    'a redirect on the same origin',
+    'followed for what is only read, three times at most; never for a creation',
+    [
       ...[301, 302, 303, 307, 308].map((status) =>
         notFollowed(
           status,
@@ -85,12 +85,12 @@ export const redirectsAndWaits: readonly FaultRow[] = [
         expects: { 'look-up': worksAt(2), download: worksAt(2) },
       },
     ],
-  },
-  {
-    id: 'C4',
-    fault: 'a redirect to another origin',
-    happens: 'not followed with the key, nor for a creation; the origin is named',
-    tried: [
+  ),
+  row(
+    'C4',
+    'a redirect to another origin',
+    'not followed with the key, nor for a creation; the origin is named',
+    [
       notFollowed(
         307,
         'https://elsewhere.invalid/v1?a=b',
@@ -107,57 +107,41 @@ export const redirectsAndWaits: readonly FaultRow[] = [
         },
       },
     ],
-  },
-  {
-    id: 'C5',
-    fault: 'redirects in a circle',
-    happens: 'given up after three of a look-up, and five of a download',
-    tried: [
-      {
-        name: 'a circle',
-        replies: ({ asks }) => always(redirect(302, pathOf(asks))),
-        where: (_, { role }) => role !== 'report',
-        expects: {
-          'look-up': { ...refused(302, /a redirect \(HTTP 302\) to the same host/), attempts: 4 },
-          stream: brokeOff,
-          download: {
-            exit: 8,
-            says: /redirects more than 5 times/,
-            attempts: 6,
-            leaves: 'nothing',
-          },
+  ),
+  row('C5', 'redirects in a circle', 'given up after three of a look-up, and five of a download', [
+    {
+      name: 'a circle',
+      replies: ({ asks }) => always(redirect(302, pathOf(asks))),
+      where: (_, { role }) => role !== 'report',
+      expects: {
+        'look-up': { ...refused(302, /a redirect \(HTTP 302\) to the same host/), attempts: 4 },
+        stream: brokeOff,
+        download: {
+          exit: 8,
+          says: /redirects more than 5 times/,
+          attempts: 6,
+          leaves: 'nothing',
         },
       },
-    ],
-  },
-  {
-    id: 'C16',
-    fault: '429 that asks to wait for some seconds',
-    happens: 'as long is waited',
-    tried: [
-      waits('Retry-After: 2', busy({ 'retry-after': '2' }), 2_000, false),
-      waits('Retry-After: 119', busy({ 'retry-after': '119' }), 119_000),
-      waits('milliseconds before seconds', busy({ 'retry-after-ms': '1500', 'retry-after': '9' }), 1_500),
-      waits('RetryInfo in the body', retryInfo('48.9s'), 48_900),
-    ],
-  },
-  {
-    id: 'C17',
-    fault: '429 that asks to wait for no time at all',
-    happens: 'asked again at once',
-    tried: [waits('Retry-After: 0', busy({ 'retry-after': '0' }), 0, false)],
-  },
-  {
-    id: 'C18',
-    fault: '429 with a date, while the clocks differ by a day',
-    happens: "counted from the reply's own date",
-    tried: [waits('a date', busy({ date, 'retry-after': 'Fri, 02 Jan 2026 00:00:07 GMT' }), 7_000, false)],
-  },
-  {
-    id: 'C19',
-    fault: '429 that asks for more than 120 s, or for nothing sensible',
-    happens: 'too long: given up with the number; nonsense: the usual pauses',
-    tried: [
+    },
+  ]),
+  row('C16', '429 that asks to wait for some seconds', 'as long is waited', [
+    waits('Retry-After: 2', busy({ 'retry-after': '2' }), 2_000, false),
+    waits('Retry-After: 119', busy({ 'retry-after': '119' }), 119_000),
+    waits('milliseconds before seconds', busy({ 'retry-after-ms': '1500', 'retry-after': '9' }), 1_500),
+    waits('RetryInfo in the body', retryInfo('48.9s'), 48_900),
+  ]),
+  row('C17', '429 that asks to wait for no time at all', 'asked again at once', [
+    waits('Retry-After: 0', busy({ 'retry-after': '0' }), 0, false),
+  ]),
+  row('C18', '429 with a date, while the clocks differ by a day', "counted from the reply's own date", [
+    waits('a date', busy({ date, 'retry-after': 'Fri, 02 Jan 2026 00:00:07 GMT' }), 7_000, false),
+  ]),
+  row(
+    'C19',
+    '429 that asks for more than 120 s, or for nothing sensible',
+    'too long: given up with the number; nonsense: the usual pauses',
+    [
       tooLong('a day', busy({ 'retry-after': '86400' }), 86_400, false),
       tooLong('31,688 years', busy({ 'retry-after': '999999999999' }), 999_999_999_999),
       tooLong('an hour by RetryInfo', retryInfo('3600s'), 3_600),
@@ -166,15 +150,10 @@ export const redirectsAndWaits: readonly FaultRow[] = [
       waits('a number beyond numbers', busy({ 'retry-after': '1e309' }), 375),
       waits('two headers', busy({ 'retry-after': '2\r\nretry-after: 9' }), 375),
     ],
-  },
-  {
-    id: 'C22',
-    fault: '503 that asks to wait',
-    happens: 'as long is waited',
-    tried: [
-      waits('Retry-After: 3', text('Busy.', { status: 503, headers: { 'retry-after': '3' } }), 3_000, false),
-    ],
-  },
+  ),
+  row('C22', '503 that asks to wait', 'as long is waited', [
+    waits('Retry-After: 3', text('Busy.', { status: 503, headers: { 'retry-after': '3' } }), 3_000, false),
+  ]),
 ]
 
 /** The path that a pattern of request lines is for. */

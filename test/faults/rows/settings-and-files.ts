@@ -1,5 +1,5 @@
 import type { Call } from '../calls.ts'
-import type { Expected, FaultRow, FaultVariant } from '../row.ts'
+import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 import { everywhere, isFirst } from './expectations.ts'
 
 /** Nothing is sent, and nobody is asked. */
@@ -50,11 +50,11 @@ const file = (
 
 /** A16 to A22: what is found before a connection is opened. */
 export const settingsAndFiles: readonly FaultRow[] = [
-  {
-    id: 'A16',
-    fault: 'a base URL that is none, or has the port of another protocol',
-    happens: 'said at once; nothing is sent',
-    tried: [
+  row(
+    'A16',
+    'a base URL that is none, or has the port of another protocol',
+    'said at once; nothing is sent',
+    [
       address('the port of X11', 'http://127.0.0.1:6000', /uses port 6000/, false),
       address('a port that no URL has', 'http://127.0.0.1:99999', /is not a valid URL/),
       address('no scheme', '127.0.0.1:8080', /must start with https:\/\/ or http:\/\//),
@@ -65,12 +65,12 @@ export const settingsAndFiles: readonly FaultRow[] = [
       ),
       address('a line break in it', 'http://127.0.0.1:8080\n/v1', /MODELGATE_BASE_URL contains a line break/),
     ],
-  },
-  {
-    id: 'A17',
-    fault: 'http:// to another machine',
-    happens: 'refused, unless --allow-http allows to send the key in clear text',
-    tried: [
+  ),
+  row(
+    'A17',
+    'http:// to another machine',
+    'refused, unless --allow-http allows to send the key in clear text',
+    [
       address(
         'another host',
         'http://gateway.invalid',
@@ -78,12 +78,12 @@ export const settingsAndFiles: readonly FaultRow[] = [
         false,
       ),
     ],
-  },
-  {
-    id: 'A18',
-    fault: 'a key with a line break, other than ASCII, or nothing in it',
-    happens: 'refused; the message does not show it',
-    tried: [
+  ),
+  row(
+    'A18',
+    'a key with a line break, other than ASCII, or nothing in it',
+    'refused; the message does not show it',
+    [
       key('a line break', 'some\nkey', /The API key \(.*MODELGATE_API_KEY\) /, false),
       key('CR and LF', 'some\r\nx-evil: 1', /The API key \(.*MODELGATE_API_KEY\) /),
       key('letters beyond ASCII', 'schlüssel', /The API key \(.*MODELGATE_API_KEY\) /),
@@ -94,25 +94,20 @@ export const settingsAndFiles: readonly FaultRow[] = [
         unsent(3, /No API key is set|The API key \(.*\) is empty/),
       ),
     ],
-  },
-  {
-    id: 'A19',
-    fault: 'no key',
-    happens: 'said before any host is looked up',
-    tried: [
-      setting(
-        'none',
-        { MODELGATE_API_KEY: undefined },
-        unsent(3, /No API key is set\./, { code: 'key_missing', phase: 'config' }),
-        false,
-      ),
-    ],
-  },
-  {
-    id: 'A20',
-    fault: 'an input file that is missing, empty, too large, a folder, or of another kind',
-    happens: 'said before connecting',
-    tried: [
+  ),
+  row('A19', 'no key', 'said before any host is looked up', [
+    setting(
+      'none',
+      { MODELGATE_API_KEY: undefined },
+      unsent(3, /No API key is set\./, { code: 'key_missing', phase: 'config' }),
+      false,
+    ),
+  ]),
+  row(
+    'A20',
+    'an input file that is missing, empty, too large, a folder, or of another kind',
+    'said before connecting',
+    [
       file('missing', unsent(10, /"other\.png" cannot be read: it does not exist/)),
       file('a folder', unsent(10, /"folder" .*(folder|directory)/), { 'folder/x': '' }, 'folder'),
       file('empty', unsent(2, /"other\.png".* (is empty|no image|not an image|0 bytes)/), {
@@ -123,19 +118,19 @@ export const settingsAndFiles: readonly FaultRow[] = [
         where: ({ name }) => name === 'image edit',
       },
     ],
-  },
-  {
-    id: 'A21',
-    fault: 'a file changes its size while it is uploaded',
-    happens: 'aborted, not repeated',
-    tried: [],
-    note: 'shown by test/gateway/multipart.test.ts: exit 10',
-  },
-  {
-    id: 'A22',
-    fault: 'no more files can be opened (EMFILE)',
-    happens: 'said like any file that cannot be read; files are opened one at a time',
-    tried: [],
-    note: 'shown by test/files/read-input-file.test.ts: exit 10',
-  },
+  ),
+  row(
+    'A21',
+    'a file changes its size while it is uploaded',
+    'aborted, not repeated',
+    [],
+    'shown by test/gateway/multipart.test.ts: exit 10',
+  ),
+  row(
+    'A22',
+    'no more files can be opened (EMFILE)',
+    'said like any file that cannot be read; files are opened one at a time',
+    [],
+    'shown by test/files/read-input-file.test.ts: exit 10',
+  ),
 ]

@@ -1,28 +1,25 @@
 import { closeDelimited, sse, type Ending, type ServerReply } from '../../support/server-replies.ts'
 import type { Call } from '../calls.ts'
 import type { Exchange } from '../exchanges.ts'
+import type { Expected, FaultVariant } from '../row.ts'
+
+type Change = (
+  piece: string,
+  index: number,
+  all: readonly string[],
+) => string | readonly (string | Uint8Array)[]
 
 /** A reply as a stream of other pieces: the right ones with something done to each. */
-export function streamOf(
-  { reply }: Exchange,
-  change: (piece: string, index: number, all: readonly string[]) => string | readonly (string | Uint8Array)[],
-  ending: Ending = 'whole',
-): ServerReply {
+export function streamOf({ reply }: Exchange, change: Change, ending: Ending = 'whole'): ServerReply {
   return sse(changed(reply.pieces, change), { ending })
 }
 
 /** The same, as a body that lasts until the connection ends. */
-export function untilClosed(
-  { reply }: Exchange,
-  change: (piece: string, index: number, all: readonly string[]) => string | readonly (string | Uint8Array)[],
-): ServerReply {
+export function untilClosed({ reply }: Exchange, change: Change): ServerReply {
   return closeDelimited(changed(reply.pieces, change), { headers: { 'content-type': reply.type } })
 }
 
-function changed(
-  pieces: readonly Buffer[],
-  change: (piece: string, index: number, all: readonly string[]) => string | readonly (string | Uint8Array)[],
-): readonly (string | Uint8Array)[] {
+function changed(pieces: readonly Buffer[], change: Change): readonly (string | Uint8Array)[] {
   return pieces.map(String).flatMap(change)
 }
 
@@ -31,6 +28,15 @@ export const isStream = (_: Call, { reply }: Exchange): boolean => reply.type ==
 export const isStyle = (style: 'generate' | 'respond') => (call: Call, exchange: Exchange) =>
   isStream(call, exchange) &&
   (exchange.asks.source.includes('GenerateContent') ? 'generate' : 'respond') === style
+
+const all: Expected = { exit: 0, leaves: 'all' }
+/** Nothing is missing in the end. */
+export const harmless: FaultVariant['expects'] = { text: all, creation: all }
+
+/** A stream whose pieces have something done to each. */
+export function spoilt(name: string, change: Change, expects = harmless, where = isStream): FaultVariant {
+  return { name, where, replies: (exchange) => [streamOf(exchange, change)], expects }
+}
 
 export const isRun = ({ argv }: Call): boolean => argv[0] === 'run'
 

@@ -1,6 +1,6 @@
 import { json, text, type ServerReply } from '../../support/server-replies.ts'
 import type { Call } from '../calls.ts'
-import type { Expected, FaultRow, FaultVariant } from '../row.ts'
+import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 import { always, brokeOff, everywhere, gaveUp, worksAt } from './expectations.ts'
 
 /** Whether the job was created by the call itself. */
@@ -118,118 +118,88 @@ const broken = (code: string, says: RegExp, more: Expected['error'] = {}): Expec
 
 /** C1, C2, C6 to C13, C15, and C20 to C24. */
 export const statuses: readonly FaultRow[] = [
-  {
-    id: 'C1',
-    fault: '204 in place of an answer',
-    happens: 'refused; what was asked for may have been billed',
-    tried: [
-      {
-        name: 'HTTP 204',
-        where: (_, { role }) => role !== 'report',
-        replies: () => always(text('', { status: 204 })),
-        expects: {
-          text: broken('reply_not_understood', /neither text nor the end|no JSON/, { billed: 'maybe' }),
-          creation: broken('reply_not_understood', /no image|no JSON/, { billed: 'maybe' }),
-          'look-up': broken('reply_not_understood', /no JSON/),
-          poll: gaveUp,
-          stream: brokeOff,
-          download: broken('reply_not_understood', /HTTP 204 and no content/),
-        },
+  row('C1', '204 in place of an answer', 'refused; what was asked for may have been billed', [
+    {
+      name: 'HTTP 204',
+      where: (_, { role }) => role !== 'report',
+      replies: () => always(text('', { status: 204 })),
+      expects: {
+        text: broken('reply_not_understood', /neither text nor the end|no JSON/, { billed: 'maybe' }),
+        creation: broken('reply_not_understood', /no image|no JSON/, { billed: 'maybe' }),
+        'look-up': broken('reply_not_understood', /no JSON/),
+        poll: gaveUp,
+        stream: brokeOff,
+        download: broken('reply_not_understood', /HTTP 204 and no content/),
       },
-    ],
-  },
-  {
-    id: 'C2',
-    fault: '200 and an empty body',
-    happens: 'refused; what was asked for may have been billed',
-    tried: [
-      {
-        name: 'no body',
-        where: (_, { role }) => role !== 'report',
-        replies: () => always(text('')),
-        expects: {
-          text: broken('reply_not_understood', /neither text nor the end|no JSON/, { billed: 'maybe' }),
-          creation: broken('reply_not_understood', /no image|no JSON/, { billed: 'maybe' }),
-          'look-up': broken('reply_not_understood', /no JSON/),
-          poll: gaveUp,
-          stream: brokeOff,
-        },
+    },
+  ]),
+  row('C2', '200 and an empty body', 'refused; what was asked for may have been billed', [
+    {
+      name: 'no body',
+      where: (_, { role }) => role !== 'report',
+      replies: () => always(text('')),
+      expects: {
+        text: broken('reply_not_understood', /neither text nor the end|no JSON/, { billed: 'maybe' }),
+        creation: broken('reply_not_understood', /no image|no JSON/, { billed: 'maybe' }),
+        'look-up': broken('reply_not_understood', /no JSON/),
+        poll: gaveUp,
+        stream: brokeOff,
       },
-    ],
-  },
-  {
-    id: 'C6',
-    fault: '304, though no earlier answer was named',
-    happens: 'refused',
-    tried: [
-      {
-        name: 'HTTP 304',
-        where: (_, { role }) => role !== 'report',
-        replies: () => always(text('', { status: 304 })),
-        expects: {
-          ...everywhere(broken('reply_not_understood', /HTTP 304/)),
-          poll: broken('reply_not_understood', /HTTP 304/),
-          stream: brokeOff,
-          download: broken('reply_not_understood', /HTTP 304/),
-        },
+    },
+  ]),
+  row('C6', '304, though no earlier answer was named', 'refused', [
+    {
+      name: 'HTTP 304',
+      where: (_, { role }) => role !== 'report',
+      replies: () => always(text('', { status: 304 })),
+      expects: {
+        ...everywhere(broken('reply_not_understood', /HTTP 304/)),
+        poll: broken('reply_not_understood', /HTTP 304/),
+        stream: brokeOff,
+        download: broken('reply_not_understood', /HTTP 304/),
       },
-    ],
-  },
-  {
-    id: 'C7',
-    fault: '400 because the prompt is too long',
-    happens: "the gateway's words; not repeated",
-    tried: [
-      {
-        name: 'context_length_exceeded',
-        replies: () => [refusal(400, 'Your input exceeds the context window.', 'context_length_exceeded')],
-        expects: {
-          text: final(4, 400, { says: /\(HTTP 400\): Your input exceeds the context window\./ }),
-          creation: final(4, 400, { says: /\(HTTP 400\): Your input exceeds the context window\./ }),
-        },
+    },
+  ]),
+  row('C7', '400 because the prompt is too long', "the gateway's words; not repeated", [
+    {
+      name: 'context_length_exceeded',
+      replies: () => [refusal(400, 'Your input exceeds the context window.', 'context_length_exceeded')],
+      expects: {
+        text: final(4, 400, { says: /\(HTTP 400\): Your input exceeds the context window\./ }),
+        creation: final(4, 400, { says: /\(HTTP 400\): Your input exceeds the context window\./ }),
       },
-    ],
-  },
-  {
-    id: 'C8',
-    fault: '401, 403',
-    happens: 'the key is refused; not repeated',
-    tried: [401, 403].map((status) => ({
+    },
+  ]),
+  row(
+    'C8',
+    '401, 403',
+    'the key is refused; not repeated',
+    [401, 403].map((status) => ({
       name: `HTTP ${status}`,
       replies: () => always(refusal(status)),
       expects: everyRequest(final(3, status, { says: /The gateway refused the key/ })),
     })),
-  },
-  {
-    id: 'C9',
-    fault: '402',
-    happens: 'rejected; not repeated',
-    tried: [rejected(402)],
-  },
-  {
-    id: 'C10',
-    fault: '404 for a path or a model',
-    happens: 'rejected, with a hint at the model and the base URL',
-    tried: [
-      {
-        name: 'HTTP 404',
-        replies: () => [refusal(404, 'Not found.')],
-        expects: { text: final(4, 404), creation: final(4, 404) },
-      },
-      {
-        name: 'a base URL that ends in /v1',
-        where: (_, { role }) => role !== 'report',
-        isSampled: true,
-        trouble: () => ({ baseUrl: ({ url }) => `${url}/v1/` }),
-        expects: everywhere(worksAt(1)),
-      },
-    ],
-  },
-  {
-    id: 'C11',
-    fault: '404 for a job that was just created',
-    happens: 'looked up again for ten seconds',
-    tried: [
+  ),
+  row('C9', '402', 'rejected; not repeated', [rejected(402)]),
+  row('C10', '404 for a path or a model', 'rejected, with a hint at the model and the base URL', [
+    {
+      name: 'HTTP 404',
+      replies: () => [refusal(404, 'Not found.')],
+      expects: { text: final(4, 404), creation: final(4, 404) },
+    },
+    {
+      name: 'a base URL that ends in /v1',
+      where: (_, { role }) => role !== 'report',
+      isSampled: true,
+      trouble: () => ({ baseUrl: ({ url }) => `${url}/v1/` }),
+      expects: everywhere(worksAt(1)),
+    },
+  ]),
+  row(
+    'C11',
+    '404 for a job that was just created',
+    'looked up again for ten seconds',
+    [
       {
         name: 'once',
         where: isNew,
@@ -243,101 +213,75 @@ export const statuses: readonly FaultRow[] = [
         expects: { poll: neverFound },
       },
     ],
-    note: 'of a look-up in a later call: test/program/videos/waiting.test.ts, test/program/responses/background.test.ts',
-  },
-  {
-    id: 'C12',
-    fault: '405, 415, 422',
-    happens: 'rejected; not repeated',
-    tried: [rejected(422), rejected(415, true), rejected(405, true)],
-  },
-  {
-    id: 'C13',
-    fault: '408, 425',
-    happens: 'refused before any work: repeated, unless `x-should-retry` forbids it',
-    tried: [
-      busyOnce(408),
-      busy(408, true),
-      busyOnce(425, true),
-      busy(425, true),
-      {
-        name: 'with x-should-retry: false',
-        replies: () => always(text('{}', { status: 408, headers: { 'x-should-retry': 'false' } })),
-        expects: { text: final(5, 408), creation: final(5, 408) },
+    'of a look-up in a later call: test/program/videos/waiting.test.ts, test/program/responses/background.test.ts',
+  ),
+  row('C12', '405, 415, 422', 'rejected; not repeated', [
+    rejected(422),
+    rejected(415, true),
+    rejected(405, true),
+  ]),
+  row('C13', '408, 425', 'refused before any work: repeated, unless `x-should-retry` forbids it', [
+    busyOnce(408),
+    busy(408, true),
+    busyOnce(425, true),
+    busy(425, true),
+    {
+      name: 'with x-should-retry: false',
+      replies: () => always(text('{}', { status: 408, headers: { 'x-should-retry': 'false' } })),
+      expects: { text: final(5, 408), creation: final(5, 408) },
+    },
+  ]),
+  row('C14', '409', 'rejected; not repeated, unless `x-should-retry` asks for it', [
+    rejected(409),
+    {
+      name: 'with x-should-retry: true',
+      replies: () => [text('{}', { status: 409, headers: { 'x-should-retry': 'true' } })],
+      // A response whose stream is rejected is looked up instead.
+      where: (_, { role }) => role !== 'stream',
+      expects: everywhere(worksAt(2)),
+    },
+  ]),
+  row('C15', '413', 'rejected, with a hint at what could be smaller; not repeated', [rejected(413)]),
+  row('C20', '429 because the quota is spent', 'rejected; not repeated', [
+    {
+      name: 'insufficient_quota',
+      replies: () => always(refusal(429, 'You exceeded your quota.', 'insufficient_quota')),
+      expects: everyRequest(final(4, 429, { says: /You exceeded your quota\./ })),
+      where: (_, { role }) => role !== 'poll' && role !== 'stream' && role !== 'report',
+    },
+  ]),
+  row('C21', '500, 502, 504', 'text and reads are repeated; a creation is an unknown outcome', [
+    failedOnce(500),
+    failed(500),
+    failedOnce(502, true),
+    failed(502, true),
+    failedOnce(504, true),
+    failed(504, true),
+    {
+      name: 'with x-should-retry: true',
+      replies: () => [text('{}', { status: 500, headers: { 'x-should-retry': 'true' } })],
+      expects: {
+        text: { ...worksAt(2), isNotForRuns: true },
+        creation: { ...worksAt(2), isNotForRuns: true },
       },
-    ],
-  },
-  {
-    id: 'C14',
-    fault: '409',
-    happens: 'rejected; not repeated, unless `x-should-retry` asks for it',
-    tried: [
-      rejected(409),
-      {
-        name: 'with x-should-retry: true',
-        replies: () => [text('{}', { status: 409, headers: { 'x-should-retry': 'true' } })],
-        // A response whose stream is rejected is looked up instead.
-        where: (_, { role }) => role !== 'stream',
-        expects: everywhere(worksAt(2)),
-      },
-    ],
-  },
-  {
-    id: 'C15',
-    fault: '413',
-    happens: 'rejected, with a hint at what could be smaller; not repeated',
-    tried: [rejected(413)],
-  },
-  {
-    id: 'C20',
-    fault: '429 because the quota is spent',
-    happens: 'rejected; not repeated',
-    tried: [
-      {
-        name: 'insufficient_quota',
-        replies: () => always(refusal(429, 'You exceeded your quota.', 'insufficient_quota')),
-        expects: everyRequest(final(4, 429, { says: /You exceeded your quota\./ })),
-        where: (_, { role }) => role !== 'poll' && role !== 'stream' && role !== 'report',
-      },
-    ],
-  },
-  {
-    id: 'C21',
-    fault: '500, 502, 504',
-    happens: 'text and reads are repeated; a creation is an unknown outcome',
-    tried: [
-      failedOnce(500),
-      failed(500),
-      failedOnce(502, true),
-      failed(502, true),
-      failedOnce(504, true),
-      failed(504, true),
-      {
-        name: 'with x-should-retry: true',
-        replies: () => [text('{}', { status: 500, headers: { 'x-should-retry': 'true' } })],
-        expects: {
-          text: { ...worksAt(2), isNotForRuns: true },
-          creation: { ...worksAt(2), isNotForRuns: true },
-        },
-      },
-    ],
-  },
-  {
-    id: 'C23',
-    fault: '529, and 520 to 524 of a network in front of the gateway',
-    happens: '522 and 529 as 503, the others as 502',
-    tried: [
+    },
+  ]),
+  row(
+    'C23',
+    '529, and 520 to 524 of a network in front of the gateway',
+    '522 and 529 as 503, the others as 502',
+    [
       busyOnce(529, true),
       busy(529, true),
       busy(522, true),
       ...[520, 521, 523, 524].map((status) => failed(status, true)),
     ],
-  },
-  {
-    id: 'C24',
-    fault: 'a status that does not exist',
-    happens: 'refused',
-    tried: [600, 999].map((status) => ({
+  ),
+  row(
+    'C24',
+    'a status that does not exist',
+    'refused',
+    [600, 999].map((status) => ({
       name: `HTTP ${status}`,
       where: (_: unknown, { role }: { readonly role: string }) => role !== 'report',
       ...(status === 600 && { isSampled: true as const }),
@@ -348,5 +292,5 @@ export const statuses: readonly FaultRow[] = [
         stream: brokeOff,
       },
     })),
-  },
+  ),
 ]

@@ -2,7 +2,7 @@ import type { LocalServer, LocalServerOptions } from '../../support/local-server
 import { makeCertificate, type Certificate } from '../../support/certificate.ts'
 import { end, head, readHead, reset, stall, write, type ServerReply } from '../../support/server-replies.ts'
 import type { Trouble } from '../perform-call.ts'
-import type { Expected, FaultRow, FaultVariant } from '../row.ts'
+import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 import { brokeOff, everywhere, gaveUp, isFirst } from './expectations.ts'
 
 const overTls = ({ port }: LocalServer) => `https://127.0.0.1:${port}`
@@ -91,49 +91,31 @@ const noTunnel = /The proxy did not open a connection to gateway\.invalid/
 
 /** A8 to A15: TLS, and proxies. */
 export const tlsAndProxies: readonly FaultRow[] = [
-  {
-    id: 'A8',
-    fault: 'the connection is closed in the TLS handshake',
-    happens: 'tried again',
-    tried: [handshake('FIN', [end])],
-  },
-  {
-    id: 'A9',
-    fault: 'the connection is reset in the TLS handshake',
-    happens: 'tried again',
-    tried: [handshake('RST', [reset])],
-  },
-  {
-    id: 'A10',
-    fault: 'the TLS handshake never ends',
-    happens: 'the connect limit of 10 s ends each attempt',
-    tried: [handshake('silence', [stall], 10_000)],
-  },
-  {
-    id: 'A11',
-    fault: 'https to a port that speaks no TLS',
-    happens: 'said at once, with a hint at http://',
-    tried: [
-      {
-        name: 'plain HTTP',
-        where: isFirst,
-        trouble: () => ({
-          baseUrl: overTls,
-          connection: [write('HTTP/1.1 400 Bad Request\r\n\r\n'), end],
-        }),
-        expects: {
-          ...final('not_sent_tls', /does not speak TLS on this port/),
-          poll: gaveUp,
-          stream: brokeOff,
-        },
+  row('A8', 'the connection is closed in the TLS handshake', 'tried again', [handshake('FIN', [end])]),
+  row('A9', 'the connection is reset in the TLS handshake', 'tried again', [handshake('RST', [reset])]),
+  row('A10', 'the TLS handshake never ends', 'the connect limit of 10 s ends each attempt', [
+    handshake('silence', [stall], 10_000),
+  ]),
+  row('A11', 'https to a port that speaks no TLS', 'said at once, with a hint at http://', [
+    {
+      name: 'plain HTTP',
+      where: isFirst,
+      trouble: () => ({
+        baseUrl: overTls,
+        connection: [write('HTTP/1.1 400 Bad Request\r\n\r\n'), end],
+      }),
+      expects: {
+        ...final('not_sent_tls', /does not speak TLS on this port/),
+        poll: gaveUp,
+        stream: brokeOff,
       },
-    ],
-  },
-  {
-    id: 'A12',
-    fault: 'a certificate signed by itself',
-    happens: 'refused at once, with a hint at --ca-file; no setting turns this off',
-    tried: [
+    },
+  ]),
+  row(
+    'A12',
+    'a certificate signed by itself',
+    'refused at once, with a hint at --ca-file; no setting turns this off',
+    [
       certificate(
         'self-signed',
         selfSigned,
@@ -151,12 +133,12 @@ export const tlsAndProxies: readonly FaultRow[] = [
         }),
       },
     ],
-  },
-  {
-    id: 'A13',
-    fault: 'a certificate that has expired, is of another host, or of an unknown authority',
-    happens: 'refused at once',
-    tried: [
+  ),
+  row(
+    'A13',
+    'a certificate that has expired, is of another host, or of an unknown authority',
+    'refused at once',
+    [
       certificate('expired', expired, { code: 'CERT_HAS_EXPIRED', isTrusted: true }),
       certificate('another host', ofAnotherHost, { code: 'ERR_TLS_CERT_ALTNAME_INVALID', isTrusted: true }),
       certificate('an unknown authority', ofAnAuthority, {
@@ -164,29 +146,24 @@ export const tlsAndProxies: readonly FaultRow[] = [
         isTrusted: false,
       }),
     ],
-  },
-  {
-    id: 'A14',
-    fault: 'the server demands a client certificate',
-    happens: 'said at once',
-    tried: [
-      {
-        ...certificate('none is there', selfSigned, { code: '', isTrusted: true }),
-        trouble: () => behindTls({ ...selfSigned(), requestCert: true }, selfSigned().cert),
-        expects: everywhere({
-          exit: 6,
-          says: /may demand a client certificate/,
-          error: { code: 'not_sent_certificate', http_status: null },
-          leaves: 'nothing',
-        }),
-      },
-    ],
-  },
-  {
-    id: 'A15',
-    fault: 'a proxy that is not there, refuses, or finds no way',
-    happens: 'the proxy is named, without its password',
-    tried: [
+  ),
+  row('A14', 'the server demands a client certificate', 'said at once', [
+    {
+      ...certificate('none is there', selfSigned, { code: '', isTrusted: true }),
+      trouble: () => behindTls({ ...selfSigned(), requestCert: true }, selfSigned().cert),
+      expects: everywhere({
+        exit: 6,
+        says: /may demand a client certificate/,
+        error: { code: 'not_sent_certificate', http_status: null },
+        leaves: 'nothing',
+      }),
+    },
+  ]),
+  row(
+    'A15',
+    'a proxy that is not there, refuses, or finds no way',
+    'the proxy is named, without its password',
+    [
       throughProxy('HTTP 407', [readHead, write(head(407, { 'content-length': '0' })), end], noTunnel, false),
       throughProxy('HTTP 502', [readHead, write(head(502, { 'content-length': '0' })), end], noTunnel),
       {
@@ -202,5 +179,5 @@ export const tlsAndProxies: readonly FaultRow[] = [
         },
       },
     ],
-  },
+  ),
 ]
