@@ -1,8 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { seededRandom } from '../../src/sandbox/seeded-random.ts'
 import { pngBytes } from '../support/image-bytes.ts'
 import { jobGateway, moments, type JobGateway, type Moment } from '../support/job-gateway.ts'
 import { until } from '../support/running-sandbox.ts'
@@ -97,25 +95,3 @@ test.each<[string, (workspace: VideoWorkspace, program: { stderr: string }) => b
   expect(await expectFound(workspace, gateway)).toBe('finished')
   expect(gateway.created.length).toBe(1)
 })
-
-test('killed 20 times at any moment, no job is lost, started twice, or saved twice', async () => {
-  const random = seededRandom(20_261_122)
-  const one = async () => {
-    const gateway = await jobGateway({ film })
-    const workspace = workspaceAt(gateway)
-    const program = workspace.start(words)
-    const at = 1 + Math.floor(random() * (moments.length + 1))
-    await until(() => gateway.seen.length >= at || program.process.exitCode !== null)
-    // A little later, so that not every kill follows something that the gateway did.
-    for (let turns = Math.floor(random() * 400); turns > 0; turns--) await setImmediate()
-    program.process.kill('SIGKILL')
-    await program.ended
-    // Which of the two ends it has come to is up to chance; the kills at each moment tell them apart.
-    await expectFound(workspace, gateway)
-    expect(gateway.created.length).toBeLessThanOrEqual(1)
-  }
-  const several = async () => {
-    for (let count = 0; count < 10; count++) await one()
-  }
-  await Promise.all([several(), several()])
-}, 240_000)

@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { resultOf } from '../black-box/image-program.ts'
 import { spawnProgram, type Ended, type Spawned } from '../black-box/spawn-program.ts'
 import { videoWorkspace } from '../black-box/video-workspace.ts'
 import { crashProject } from '../pipeline/crash-project.ts'
@@ -22,6 +21,12 @@ import { mp4Bytes } from '../support/video-bytes.ts'
  * Faults F19 and G12: a process that is stopped (Ctrl-Z, a laptop that is closed) and goes on later. How long it was
  * stopped is real time here, since its own clock goes on: longer than the limits that it is given.
  */
+
+/** A reply that holds these images. */
+const resultOf = (...images: readonly Uint8Array[]) => ({
+  created: 1,
+  data: images.map((image) => ({ b64_json: Buffer.from(image).toString('base64') })),
+})
 
 const limits = {
   MODELGATE_IDLE_TIMEOUT: '2',

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Interrupted } from '../../src/errors.ts'
-import { readError } from '../../src/files/file-error.ts'
 import { describeInputFile, readInputFile } from '../../src/files/input-file.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
@@ -170,20 +169,4 @@ test.skipIf(isRoot)('an unreadable file is the disk’s fault (root may read eve
     exitCode: 10,
     code: 'permission_denied',
   })
-})
-
-const failure = (code: string) => readError(Object.assign(new Error(code), { code }), 'a')
-
-test('errors of the system that are no mistake in the call exit with 10', () => {
-  expect(failure('EACCES')).toMatchObject({
-    exitCode: 10,
-    code: 'permission_denied',
-    facts: { phase: 'input' },
-  })
-  expect(failure('EIO')).toMatchObject({
-    exitCode: 10,
-    code: 'read_failed',
-    message: '"a" cannot be read: EIO.',
-  })
-  expect(failure('EMFILE')).toMatchObject({ exitCode: 10, code: 'write_failed' })
 })

@@ -30,23 +30,3 @@ test.skipIf(!hasFfmpeg).each<[string, string, readonly string[], number | null]>
   const format = name.split('.')[1]
   expect(inspect(bytes.length)).toEqual({ format, width: 640, height: 360, seconds, state: 'whole' })
 })
-
-test.skipIf(!hasFfmpeg).each(['ts', 'm2ts', 'mpg', 'ogv', 'mkv', 'webm', 'avi'])(
-  'an encoder writes %s (needs ffmpeg)',
-  (extension) => {
-    const path = join(temporaryFolder(), `a.${extension}`)
-    const { status } = spawnSync('ffmpeg', ['-v', 'error', ...picture, '-r', '25', path])
-    expect(status).toBe(0)
-    const inspector = new MediaInspector(videoKind)
-    inspector.add(readFileSync(path))
-    const { facts, integrity } = inspector.inspect()
-    const format = extension === 'm2ts' ? 'ts' : extension
-    expect({ ...facts, ...integrity }).toEqual({
-      format,
-      width: null,
-      height: null,
-      seconds: null,
-      state: 'unchecked',
-    })
-  },
-)

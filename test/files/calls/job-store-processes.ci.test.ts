@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import process from 'node:process'
 import { setImmediate } from 'node:timers/promises'
@@ -56,28 +56,4 @@ test('eight processes that follow the same job lose none of it', async () => {
   const { record } = (await store.last(anyPlace, recordKinds))!
   expect(record.state).toBe('completed')
   expect(new Set(record.files).size).toBe(80)
-})
-
-const canMount = process.platform === 'linux' && process.getuid?.() === 0
-
-test.skipIf(!canMount)('a full disk (needs root for a tmpfs) keeps what was on record', async () => {
-  const folder = temporaryFolder()
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder])
-  expect(mounted.status).toBe(0)
-  try {
-    const clock = fakeClock()
-    const store = new JobStore(folder, clock)
-    const job = await store.create(newJob())
-    await job.update({ id: 'video_1' })
-    const error = { code: 'x', message: 'y'.repeat(200_000) }
-    const full = { exitCode: 10, code: 'no_space' }
-    await expect(job.update({ state: 'failed', error })).rejects.toMatchObject(full)
-    await expect(store.create(newJob(), 'p'.repeat(200_000))).rejects.toMatchObject(full)
-    const { jobs, warnings } = await store.list()
-    expect(warnings).toEqual([])
-    expect(jobs).toHaveLength(1)
-    expect(jobs[0]!.record).toMatchObject({ id: 'video_1', state: 'unknown' })
-  } finally {
-    spawnSync('umount', [folder])
-  }
 })

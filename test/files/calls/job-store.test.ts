@@ -1,4 +1,3 @@
-import { videoStates } from '../../../src/contract/video-state.ts'
 import process from 'node:process'
 import * as fc from 'fast-check'
 import { appendFileSync, chmodSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
@@ -142,8 +141,18 @@ test('newest first, also of those of one second', async () => {
   expect(await newStore().store.last(anyPlace, recordKinds)).toBeUndefined()
 })
 
-const rank = (state: string) => ({ unknown: 0, completed: 2, failed: 2 })[state] ?? 1
-const states = [...videoStates, 'unknown'] as const
+const rank = (state: string) =>
+  /^(?:completed|failed|cancelled|incomplete)$/.test(state) ? 2 : Number(state !== 'unknown')
+const states = [
+  'unknown',
+  'pending',
+  'queued',
+  'in_progress',
+  'completed',
+  'failed',
+  'cancelled',
+  'incomplete',
+] as const
 const anyChange: fc.Arbitrary<Partial<JobProgress>> = fc.record(
   {
     id: fc.constantFrom(null, 'video_1'),

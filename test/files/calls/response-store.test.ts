@@ -43,23 +43,3 @@ test('the last job is that of this terminal, else that of this folder, and never
   expect(await lastOf(undefined, '/a')).toBe('other terminal')
   expect(await lastOf('tty-3', '/c')).toBeUndefined()
 })
-
-test.each(['queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled'] as const)(
-  'the state %s is recorded and read again',
-  async (state) => {
-    const store = newStore()
-    await (await store.create(newResponse())).update({ id: 'resp_1', state })
-    expect((await store.list()).jobs.map(({ record }) => record.state)).toEqual([state])
-  },
-)
-
-test.each(['cancelled', 'incomplete'] as const)(
-  'a response that is %s stays so, whatever a slower look-up reports',
-  async (state) => {
-    const store = newStore()
-    const job = await store.create(newResponse())
-    await job.update({ id: 'resp_1', state })
-    await job.update({ state: 'in_progress' })
-    expect((await store.find('resp_1'))?.record.state).toBe(state)
-  },
-)

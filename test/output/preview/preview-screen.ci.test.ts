@@ -38,14 +38,6 @@ test('the terminal is asked what it is', async () => {
   expect(await show({})).toContain('\x1b[38;5;')
 })
 
-test.each<[string, Record<string, string>]>([
-  ['in CI', { CI: 'true' }],
-  ['on a dumb terminal', { TERM: 'dumb' }],
-])('nothing is shown %s', async (_, env) => {
-  const { bytes } = await runOnScreen(child, ['auto', '4', '4'], { env })
-  expect(bytes).toBe('no preview\r\n')
-})
-
 test('nothing is shown in a pipe, whatever is asked for', () => {
   const output = execFileSync(process.execPath, [child, 'kitty', '4', '4'], {
     stdio: 'pipe',
