@@ -59,14 +59,24 @@ export interface Call {
   readonly begun?: string
 }
 
+/** The words of a command line. */
+export const line = (text: string): string[] =>
+  [...text.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word)
+
 const hello = { stdout: 'Hello, wörld.\n', files: {} }
 
 const begun = 'Hello, \n'
-const program = { how: 'program' } as const
+const call = (
+  name: string,
+  words: string,
+  exchanges: readonly Exchange[],
+  leaves: Call['leaves'],
+  more: Partial<Call> = {},
+): Call => ({ how: 'program', name, argv: line(words), exchanges, leaves, ...more })
 const saved = (name: string, bytes: Uint8Array) => ({ stdout: `${name}\n`, files: { [name]: bytes } })
 const manifest = (job: string) => ({ 'modelgate.yaml': `version: 1\njobs:\n  one:\n${job}` })
 
-const worker = { how: 'worker', argv: ['run', 'worker'] } as const
+const worker = { how: 'worker', argv: line('run worker') } as const
 const task = (command: Instance['command'], model: string, prompt: string, output: string) =>
   instanceOf({ command, model, fields: { prompt: textField(prompt) }, output })
 const unsaid = (name: string, bytes: Uint8Array) => ({ stdout: '', files: { [name]: bytes } })
@@ -82,229 +92,122 @@ const videoJob = manifest('    video generate: { model: veo, prompt: A boat }\n 
 export const isReport = ({ exchanges }: Call): boolean => exchanges[0]?.role === 'report'
 
 export const calls: readonly Call[] = [
-  {
-    ...program,
-    name: 'generate',
-    argv: ['generate', '-m', 'some-model', 'Say hello.'],
-    exchanges: [generateStream],
-    leaves: hello,
-    begun,
-  },
-  {
-    ...program,
-    name: 'generate -o',
-    argv: ['generate', '-m', 'some-model', '-o', 'x.txt', 'Say hello.'],
-    exchanges: [generateStream],
-    leaves: { stdout: '', files: { 'x.txt': Buffer.from('Hello, wörld.') } },
-    begun,
-  },
-  {
-    ...program,
-    name: 'generate --conversation-file',
-    files: { 'talk.json': JSON.stringify({ version: 2, style: 'generate', messages: [] }) },
-    argv: ['generate', '-m', 'some-model', '--conversation-file', 'talk.json', 'Say hello.'],
-    exchanges: [generateStream],
-    leaves: hello,
-    begun,
-  },
-  {
-    ...program,
-    name: 'respond',
-    argv: ['respond', '-m', 'some-model', 'Say hello.'],
-    exchanges: [respondStream],
-    leaves: hello,
-    begun,
-  },
-  {
-    ...program,
-    name: 'respond --no-stream',
-    argv: ['respond', '-m', 'some-model', '--no-stream', 'Say hello.'],
-    exchanges: [respondWhole],
-    leaves: hello,
-  },
-  {
-    ...program,
-    name: 'respond --background',
-    argv: ['respond', '-m', 'some-model', '--background', 'Say hello.'],
-    exchanges: [queued],
-    leaves: { stdout: 'resp_1\n', files: {} },
-  },
+  call('generate', 'generate -m some-model "Say hello."', [generateStream], hello, { begun }),
+  call(
+    'generate -o',
+    'generate -m some-model -o x.txt "Say hello."',
+    [generateStream],
+    { stdout: '', files: { 'x.txt': Buffer.from('Hello, wörld.') } },
+    { begun },
+  ),
+  call(
+    'generate --conversation-file',
+    'generate -m some-model --conversation-file talk.json "Say hello."',
+    [generateStream],
+    hello,
+    { files: { 'talk.json': JSON.stringify({ version: 2, style: 'generate', messages: [] }) }, begun },
+  ),
+  call('respond', 'respond -m some-model "Say hello."', [respondStream], hello, { begun }),
+  call('respond --no-stream', 'respond -m some-model --no-stream "Say hello."', [respondWhole], hello),
+  call('respond --background', 'respond -m some-model --background "Say hello."', [queued], {
+    stdout: 'resp_1\n',
+    files: {},
+  }),
   {
     how: 'chat',
     name: 'chat',
-    argv: ['chat', '-m', 'some-model', '--render', 'never', 'Say hello.'],
+    argv: line('chat -m some-model --render never "Say hello."'),
     exchanges: [respondStream],
     leaves: hello,
     begun,
   },
-  {
-    ...program,
-    name: 'wait, a response',
-    argv: ['wait', 'resp_1'],
-    exchanges: [responsePoll],
-    leaves: hello,
-  },
-  {
-    ...program,
-    name: 'wait --stream, a response',
-    argv: ['wait', 'resp_1', '--stream'],
-    exchanges: [responseStream],
-    leaves: hello,
-    begun,
-  },
-  {
-    ...program,
-    name: 'cancel',
-    argv: ['cancel', 'resp_1'],
-    exchanges: [responseCancel],
-    provides: [responseRunning],
-    leaves: { stdout: 'id        resp_1\nmodel     some-model\nstate     cancelled\n', files: {} },
-  },
-  {
-    ...program,
-    name: 'image create',
-    argv: ['image', 'create', '-m', 'gpt-image-2', '-o', 'x.png', 'A boat'],
-    exchanges: [imageCreation],
-    leaves: saved('x.png', picture),
-  },
-  {
-    ...program,
-    name: 'image create --stream',
-    argv: ['image', 'create', '-m', 'gpt-image-2', '--stream', '-o', 'x.png', 'A boat'],
-    exchanges: [imageStream],
-    leaves: saved('x.png', picture),
-  },
-  {
-    ...program,
-    name: 'image create --partial-images',
-    argv: [
-      'image',
-      'create',
-      '-m',
-      'gpt-image-2',
-      '--stream',
-      '--partial-images',
-      '1',
-      '-o',
-      'x.png',
-      'A boat',
-    ],
-    exchanges: [partialImages],
-    leaves: saved('x.png', picture),
-  },
-  {
-    ...program,
-    name: 'image create, by URL',
-    argv: ['image', 'create', '-m', 'image-model-b', '-o', 'x.png', 'A boat'],
-    exchanges: [imageByUrl, pictureDownload],
-    leaves: saved('x.png', picture),
-  },
-  {
-    ...program,
-    name: 'image edit',
-    files: { 'in.png': picture },
-    argv: ['image', 'edit', '-m', 'gpt-image-2', '--image', 'in.png', '-o', 'x.png', 'At night'],
-    exchanges: [imageEdit],
-    leaves: saved('x.png', picture),
-  },
-  {
-    ...program,
-    name: 'video generate --no-wait',
-    argv: ['video', 'generate', '-m', 'veo', '--no-wait', 'A boat'],
-    exchanges: [videoCreation],
-    leaves: { stdout: `${operation}\n`, files: {} },
-  },
-  {
-    ...program,
-    name: 'video generate --wait',
-    argv: ['video', 'generate', '-m', 'veo', '--wait', '-o', 'x.mp4', 'A boat'],
-    exchanges: [videoCreation, videoLookUp, filmDownload],
-    leaves: saved('x.mp4', film),
-  },
-  {
-    ...program,
-    name: 'video remix --no-wait',
-    argv: ['video', 'remix', '-m', 'video-model-remix', '--no-check', '--no-wait', 'video_source', 'Night'],
-    exchanges: [remixCreation],
-    leaves: { stdout: 'video_0123456789\n', files: {} },
-  },
-  {
-    ...program,
-    name: 'video status',
-    argv: ['video', 'status', 'video_0123456789'],
-    exchanges: [remixLookUp],
-    leaves: { stdout: 'id        video_0123456789\nstate     completed\nprogress  100%\n', files: {} },
-  },
-  {
-    ...program,
-    name: 'wait, the operation of a video',
-    argv: ['wait', '-o', 'x.mp4', operation],
-    exchanges: [videoLookUp, filmDownload],
-    leaves: saved('x.mp4', film),
-  },
-  {
-    ...program,
-    name: 'wait, a video',
-    argv: ['wait', '-o', 'x.mp4', 'video_0123456789'],
-    exchanges: [remixPoll, remixDownload],
-    leaves: saved('x.mp4', film),
-  },
-  {
-    ...program,
-    name: 'jobs --refresh',
-    before: [
-      ['video', 'remix', '-m', 'video-model-remix', '--no-check', '--no-wait', 'video_source', 'Night'],
-    ],
-    provides: [remixCreation],
-    argv: ['jobs', '--refresh'],
-    exchanges: [remixReport],
-    leaves: { stdout: '', files: {} },
-  },
-  {
-    ...program,
-    name: 'models',
-    argv: ['models'],
-    exchanges: [modelList],
-    leaves: { stdout: 'some-model\t\t\t\t\t\n', files: {} },
-  },
-  {
-    ...program,
-    name: 'auth status --check',
-    argv: ['auth', 'status', '--check'],
-    exchanges: [gatewayCheck],
-    leaves: { stdout: '', files: {} },
-  },
-  {
-    ...program,
-    name: 'doctor',
-    argv: ['doctor'],
-    exchanges: [gatewayCheck],
-    leaves: { stdout: '', files: {} },
-  },
-  {
-    ...program,
-    name: 'run, a text',
+  call('wait, a response', 'wait resp_1', [responsePoll], hello),
+  call('wait --stream, a response', 'wait resp_1 --stream', [responseStream], hello, { begun }),
+  call(
+    'cancel',
+    'cancel resp_1',
+    [responseCancel],
+    { stdout: 'id        resp_1\nmodel     some-model\nstate     cancelled\n', files: {} },
+    { provides: [responseRunning] },
+  ),
+  call(
+    'image create',
+    'image create -m gpt-image-2 -o x.png "A boat"',
+    [imageCreation],
+    saved('x.png', picture),
+  ),
+  call(
+    'image create --stream',
+    'image create -m gpt-image-2 --stream -o x.png "A boat"',
+    [imageStream],
+    saved('x.png', picture),
+  ),
+  call(
+    'image create --partial-images',
+    'image create -m gpt-image-2 --stream --partial-images 1 -o x.png "A boat"',
+    [partialImages],
+    saved('x.png', picture),
+  ),
+  call(
+    'image create, by URL',
+    'image create -m image-model-b -o x.png "A boat"',
+    [imageByUrl, pictureDownload],
+    saved('x.png', picture),
+  ),
+  call(
+    'image edit',
+    'image edit -m gpt-image-2 --image in.png -o x.png "At night"',
+    [imageEdit],
+    saved('x.png', picture),
+    { files: { 'in.png': picture } },
+  ),
+  call('video generate --no-wait', 'video generate -m veo --no-wait "A boat"', [videoCreation], {
+    stdout: `${operation}\n`,
+    files: {},
+  }),
+  call(
+    'video generate --wait',
+    'video generate -m veo --wait -o x.mp4 "A boat"',
+    [videoCreation, videoLookUp, filmDownload],
+    saved('x.mp4', film),
+  ),
+  call(
+    'video remix --no-wait',
+    'video remix -m video-model-remix --no-check --no-wait video_source Night',
+    [remixCreation],
+    { stdout: 'video_0123456789\n', files: {} },
+  ),
+  call('video status', 'video status video_0123456789', [remixLookUp], {
+    stdout: 'id        video_0123456789\nstate     completed\nprogress  100%\n',
+    files: {},
+  }),
+  call(
+    'wait, the operation of a video',
+    `wait -o x.mp4 ${operation}`,
+    [videoLookUp, filmDownload],
+    saved('x.mp4', film),
+  ),
+  call('wait, a video', 'wait -o x.mp4 video_0123456789', [remixPoll, remixDownload], saved('x.mp4', film)),
+  call(
+    'jobs --refresh',
+    'jobs --refresh',
+    [remixReport],
+    { stdout: '', files: {} },
+    {
+      before: [line('video remix -m video-model-remix --no-check --no-wait video_source Night')],
+      provides: [remixCreation],
+    },
+  ),
+  call('models', 'models', [modelList], { stdout: 'some-model\t\t\t\t\t\n', files: {} }),
+  call('auth status --check', 'auth status --check', [gatewayCheck], { stdout: '', files: {} }),
+  call('doctor', 'doctor', [gatewayCheck], { stdout: '', files: {} }),
+  call('run, a text', 'run --yes', [generateStream], saved('x.txt', Buffer.from('Hello, wörld.')), {
     files: textJob,
-    argv: ['run', '--yes'],
-    exchanges: [generateStream],
-    leaves: saved('x.txt', Buffer.from('Hello, wörld.')),
-  },
-  {
-    ...program,
-    name: 'run, an image',
-    files: imageJob,
-    argv: ['run', '--yes'],
-    exchanges: [imageCreation],
-    leaves: saved('x.png', picture),
-  },
-  {
-    ...program,
-    name: 'run, a video',
+  }),
+  call('run, an image', 'run --yes', [imageCreation], saved('x.png', picture), { files: imageJob }),
+  call('run, a video', 'run --yes', [videoCreation, videoLookUp, filmDownload], saved('x.mp4', film), {
     files: videoJob,
-    argv: ['run', '--yes'],
-    exchanges: [videoCreation, videoLookUp, filmDownload],
-    leaves: saved('x.mp4', film),
-  },
+  }),
   {
     ...worker,
     name: 'run worker, a text',

@@ -1,4 +1,4 @@
-import { calls, type Call } from '../calls.ts'
+import { calls, line, type Call } from '../calls.ts'
 import type { Exchange } from '../exchanges.ts'
 
 /** Calls that write files, and send nothing or what others of the table send, too. */
@@ -18,9 +18,15 @@ const [generated, responded, imaged, edited, filmed] = [
 ].map((name) => called(name).exchanges) as [Exchange[], Exchange[], Exchange[], Exchange[], Exchange[]]
 
 const program = { how: 'program', leaves: { stdout: '', files: {} } } as const
+const call = (
+  name: string,
+  words: string,
+  exchanges: readonly Exchange[],
+  more: Partial<Call> = {},
+): Call => ({ ...program, name, argv: line(words), exchanges, ...more })
 const picture = called('image edit').files!['in.png']!
 const image = { 'modelgate.yaml': called('run, an image').files!['modelgate.yaml']! }
-const hello = ['generate', '-m', 'some-model', 'Say hello.']
+const hello = line('generate -m some-model "Say hello."')
 
 const chain = `version: 1
 jobs:
@@ -48,25 +54,18 @@ jobs:
 `
 
 export const ownCalls: readonly Call[] = [
-  {
-    ...program,
-    name: 'generate --json',
-    argv: ['generate', '--json', '-m', 'some-model', 'Say hello.'],
-    exchanges: generated,
-  },
-  {
-    ...program,
-    name: 'respond --conversation-file, a new one',
-    argv: ['respond', '-m', 'some-model', '--conversation-file', 'talk.yaml', 'Say hello.'],
-    exchanges: responded,
-  },
-  {
-    ...program,
-    name: 'respond --conversation-file, once more',
-    before: [['respond', '-m', 'some-model', '--conversation-file', 'talk.yaml', 'Say hello.']],
-    argv: ['respond', '-m', 'some-model', '--conversation-file', 'talk.yaml', 'And again.'],
-    exchanges: responded,
-  },
+  call('generate --json', 'generate --json -m some-model "Say hello."', generated),
+  call(
+    'respond --conversation-file, a new one',
+    'respond -m some-model --conversation-file talk.yaml "Say hello."',
+    responded,
+  ),
+  call(
+    'respond --conversation-file, once more',
+    'respond -m some-model --conversation-file talk.yaml "And again."',
+    responded,
+    { before: [line('respond -m some-model --conversation-file talk.yaml "Say hello."')] },
+  ),
   {
     ...program,
     how: 'chat',
@@ -75,100 +74,51 @@ export const ownCalls: readonly Call[] = [
     typed: '/save talk.yaml\r/save answer.md\r/exit\r',
     exchanges: responded,
   },
-  {
-    ...program,
-    name: 'image create --json, over an older file',
-    files: { 'x.png': 'old' },
-    argv: ['image', 'create', '--json', '--force', '-m', 'gpt-image-2', '-o', 'x.png', 'A boat'],
-    exchanges: imaged,
-  },
-  {
-    ...program,
-    name: 'image create --sidecar',
-    argv: ['image', 'create', '--sidecar', '-m', 'gpt-image-2', '-o', 'x.png', 'A boat'],
-    exchanges: imaged,
-  },
-  { ...program, name: 'log', before: [hello], provides: generated, argv: ['log'], exchanges: [] },
-  {
-    ...program,
-    name: 'log clear',
-    before: [hello],
-    provides: generated,
-    argv: ['log', 'clear', '--force'],
-    exchanges: [],
-  },
-  { ...program, name: 'usage', before: [hello], provides: generated, argv: ['usage'], exchanges: [] },
-  { ...program, name: 'inspect', files: { 'in.png': picture }, argv: ['inspect', 'in.png'], exchanges: [] },
-  { ...program, name: 'config set', argv: ['config', 'set', 'text_model', 'some-model'], exchanges: [] },
-  {
-    ...program,
-    name: 'config set, once more',
-    before: [['config', 'set', 'text_model', 'some-model']],
-    argv: ['config', 'set', 'image_model', 'gpt-image-2'],
-    exchanges: [],
-  },
-  {
-    ...program,
-    name: 'run --shard',
+  call(
+    'image create --json, over an older file',
+    'image create --json --force -m gpt-image-2 -o x.png "A boat"',
+    imaged,
+    { files: { 'x.png': 'old' } },
+  ),
+  call('image create --sidecar', 'image create --sidecar -m gpt-image-2 -o x.png "A boat"', imaged),
+  call('log', 'log', [], { before: [hello], provides: generated }),
+  call('log clear', 'log clear --force', [], { before: [hello], provides: generated }),
+  call('usage', 'usage', [], { before: [hello], provides: generated }),
+  call('inspect', 'inspect in.png', [], { files: { 'in.png': picture } }),
+  call('config set', 'config set text_model some-model', []),
+  call('config set, once more', 'config set image_model gpt-image-2', [], {
+    before: [line('config set text_model some-model')],
+  }),
+  call('run --shard', 'run --yes --shard 1/1', imaged, { files: image }),
+  call('run merge', 'run merge .modelgate/parts/1-of-1', [], {
     files: image,
-    argv: ['run', '--yes', '--shard', '1/1'],
-    exchanges: imaged,
-  },
-  {
-    ...program,
-    name: 'run merge',
-    files: image,
-    before: [['run', '--yes', '--shard', '1/1']],
+    before: [line('run --yes --shard 1/1')],
     provides: imaged,
-    argv: ['run', 'merge', '.modelgate/parts/1-of-1'],
-    exchanges: [],
-  },
-  {
-    ...program,
-    name: 'run pick',
+  }),
+  call('run pick', 'run pick one 2', [], {
     files: { 'modelgate.yaml': variants },
-    before: [['run', '--yes']],
+    before: [line('run --yes')],
     provides: imaged,
-    argv: ['run', 'pick', 'one', '2'],
-    exchanges: [],
-  },
-  {
-    ...program,
-    name: 'run adopt',
-    files: { ...image, 'x.png': picture },
-    argv: ['run', 'adopt', 'one'],
-    exchanges: [],
-  },
-  {
-    ...program,
-    name: 'run report',
+  }),
+  call('run adopt', 'run adopt one', [], { files: { ...image, 'x.png': picture } }),
+  call('run report', 'run report --format html,markdown,json -o reports/', [], {
     files: { ...image, 'reports/older.txt': '' },
-    before: [['run', '--yes']],
+    before: [line('run --yes')],
     provides: imaged,
-    argv: ['run', 'report', '--format', 'html,markdown,json', '-o', 'reports/'],
-    exchanges: [],
-  },
-  {
-    ...program,
-    name: 'run clean',
+  }),
+  call('run clean', 'run clean --yes', [], {
     files: image,
     before: [
       ['run', '--yes'],
       ['run', '--yes', '--regenerate', 'one'],
     ],
     provides: imaged,
-    argv: ['run', 'clean', '--yes'],
-    exchanges: [],
-  },
+  }),
 ]
 
 /** With so many calls to the system that only some of them are tried. */
 export const longCalls: readonly Call[] = [
-  {
-    ...program,
-    name: 'run, one that needs another',
+  call('run, one that needs another', 'run --yes', [...generated, ...imaged, ...edited, ...filmed], {
     files: { 'modelgate.yaml': chain },
-    argv: ['run', '--yes'],
-    exchanges: [...generated, ...imaged, ...edited, ...filmed],
-  },
+  }),
 ]
