@@ -1,11 +1,9 @@
 import { ContractError, asSentence, ModelgateError } from '../errors.ts'
 import { openContainer, type Container, type Integrity, type Shape } from './containers.ts'
 import { describeContent, looksLikeText, sniffMediaType, extensionOf } from './media-type.ts'
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { resolve } from 'node:path'
-import type { Context, FileContext } from '../context.ts'
+import type { FileContext } from '../context.ts'
 import { shownPath } from './file-error.ts'
+import type { FileFacts } from './inspect-file.ts'
 import { openAtomicFile, type AtomicFile, type Rescue, type WrittenFile } from './atomic-file.ts'
 
 /** The kind of media, images or videos: how they are recognized and described. */
@@ -233,28 +231,15 @@ export function writeMedia<Facts>(
   }
 }
 
-/**
- * Media that are there already, described as when they were saved; `verified` says what their container alone shows.
- * @throws ContractError as `MediaInspector.inspect` does, and the error of the system
- */
-export async function inspectFile<Facts>(
-  { cwd }: Pick<Context, 'cwd'>,
+/** Media that are there already, described as when they were saved; undefined for another kind of file, and a damaged one. */
+export function savedAs<Facts>(
   kind: MediaKind<Facts>,
-  path: string,
-): Promise<{ readonly file: SavedMedia<Facts>; readonly damage: string | undefined }> {
-  const inspector = new MediaInspector(kind)
-  const hash = createHash('sha256')
-  let bytes = 0
-  const chunks: AsyncIterable<Buffer> = createReadStream(resolve(cwd, path), { highWaterMark: 1 << 20 })
-  for await (const chunk of chunks) {
-    inspector.add(chunk)
-    hash.update(chunk)
-    bytes += chunk.length
-  }
-  const { mediaType, facts, integrity } = inspector.inspect()
-  const written = { path, bytes, sha256: hash.digest('hex') }
-  const file = { ...facts, ...written, mime_type: mediaType, verified: integrity.state === 'whole' }
-  return { file, damage: integrity.damage }
+  { path, bytes, sha256, mediaType = unknownType, integrity, ...shape }: FileFacts,
+): SavedMedia<Facts> | undefined {
+  const isOfKind = mediaType === unknownType || mediaType.startsWith(`${kind.noun}/`)
+  if (!isOfKind || bytes === 0 || integrity.damage !== undefined) return undefined
+  const verified = integrity.state === 'whole'
+  return { ...kind.factsOf(mediaType, shape), path, bytes, sha256, mime_type: mediaType, verified }
 }
 
 /** The content has arrived, and is damaged. @param kept the path of what was saved of it */

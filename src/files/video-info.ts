@@ -1,7 +1,10 @@
+import { createReadStream } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Context } from '../context.ts'
 import type { SavedVideo } from '../events/video.ts'
 import type { Shape } from './containers.ts'
-import { inspectFile, type MediaKind } from './media-file.ts'
+import { inspectBytes } from './inspect-file.ts'
+import { savedAs, type MediaKind } from './media-file.ts'
 
 /** The known formats; `bin` is any other. */
 export type VideoFormat = 'mp4' | 'mov' | 'webm' | 'mkv' | 'avi' | 'mpg' | 'ts' | 'ogv' | 'bin'
@@ -37,9 +40,10 @@ export const videoKind: MediaKind<VideoFacts> = {
  * `verified` depends only on its container.
  */
 export async function describeVideoFile(
-  context: Pick<Context, 'cwd'>,
+  { cwd }: Pick<Context, 'cwd'>,
   path: string,
 ): Promise<SavedVideo | undefined> {
-  const found = await inspectFile(context, videoKind, path).catch(() => undefined)
-  return found?.damage === undefined ? found?.file : undefined
+  const pieces = createReadStream(resolve(cwd, path), { highWaterMark: 1 << 20 })
+  const found = await inspectBytes(path, pieces).catch(() => undefined)
+  return found && savedAs(videoKind, found)
 }

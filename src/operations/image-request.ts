@@ -5,12 +5,13 @@ import { subjectOf, type Endpoint, type Family } from '../contract/field.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
 import type { Model } from '../contract/known-models.ts'
 import type { Creation } from '../cost/creation.ts'
-import { ContractError, FileError, ModelgateError, UsageError, type ErrorCode } from '../errors.ts'
+import { FileError, ModelgateError, UsageError, type ErrorCode } from '../errors.ts'
 import type { SavedImage } from '../events/image.ts'
 import { imageKind } from '../files/image-info.ts'
 import { describeInputFile } from '../files/input-file.ts'
 import type { MadeImages } from '../files/calls/job-record.ts'
-import { inspectFile } from '../files/media-file.ts'
+import { inspectAnyFile } from '../files/inspect-file.ts'
+import { savedAs } from '../files/media-file.ts'
 import type { NextCommand } from '../files/next-command.ts'
 import { maxPlannedNames, planOutputs, promisedMediaType, type OutputPlan } from '../files/output-plan.ts'
 import type { RequestBody } from '../gateway/exchange.ts'
@@ -230,15 +231,12 @@ async function readExisting(context: FileContext, path: string): Promise<SavedIm
     })
   const input = await describeInputFile(context, path, { maxBytes: Infinity, pipes: false })
   if (input instanceof ModelgateError) return problem(input.code, input.message)
-  const found = await inspectFile(context, imageKind, path).catch((error: unknown) => {
-    if (error instanceof ContractError) return problem(error.code, `${JSON.stringify(path)} is not an image.`)
-    throw error
-  })
-  if (found instanceof FileError) return found
-  if (found.damage !== undefined) {
-    return problem('damaged_media', `${JSON.stringify(path)} is damaged: ${found.damage}.`)
-  }
-  return { ...found.file, revised_prompt: null, existing: true }
+  const found = await inspectAnyFile(context, path)
+  const file = savedAs(imageKind, found)
+  if (file !== undefined) return { ...file, revised_prompt: null, existing: true }
+  const { damage } = found.integrity
+  const what = damage === undefined ? 'is not an image' : `is damaged: ${damage}`
+  return problem('damaged_media', `${JSON.stringify(path)} ${what}.`)
 }
 
 /** A part of a form: a value, or a file identified by its source. */

@@ -158,20 +158,22 @@ export function recordedChange(change: Partial<JobProgress>): Partial<JobProgres
 }
 
 /**
- * Merges two records of a job: the later one, with whatever must not be lost from the earlier one: an id, a saved
- * file, and that the job has ended. The result does not depend on the order of merging.
+ * A record with what is learned of its job. An id, a saved file, and that the job has ended are never lost, in whatever order
+ * it is learned.
  */
-export function mergeRecords<Kind extends RecordKind>(
+export function withChange<Kind extends RecordKind>(
   before: JobRecord<Kind>,
-  after: JobRecord<Kind>,
+  change: Partial<JobRecord<Kind>>,
 ): JobRecord<Kind> {
+  const after = { ...before, ...change }
   const { state, status, progress, error } = rank(after) < rank(before) ? before : after
+  // The gateway says when a job ended, or it is first seen later.
+  const ends = [before.completed_at, after.completed_at].filter((end) => typeof end === 'number')
   return {
-    ...before,
     ...after,
     id: after.id ?? before.id,
-    checked_at: latest(before.checked_at, after.checked_at),
-    ...earliestEnd(before, after),
+    checked_at: Math.max(before.checked_at ?? 0, after.checked_at ?? 0) || null,
+    ...(ends.length > 0 && { completed_at: Math.min(...ends) }),
     state,
     status,
     progress,
@@ -208,16 +210,6 @@ export function summaryOf(record: JobRecord, prompt: string): JobSummary {
 function rank({ state }: JobRecord): number {
   if (state === 'unknown') return 0
   return isFinal(state) ? 2 : 1
-}
-
-function latest(one: number | null, other: number | null): number | null {
-  return one === null || other === null ? (one ?? other) : Math.max(one, other)
-}
-
-/** The gateway says when a job ended, or it is first seen later. */
-function earliestEnd(one: JobRecord, other: JobRecord): { completed_at?: number } {
-  const ends = [one.completed_at, other.completed_at].filter((end) => typeof end === 'number')
-  return ends.length === 0 ? {} : { completed_at: Math.min(...ends) }
 }
 
 /** A base URL without its user, password and query, any of which may be a key. */

@@ -9,10 +9,10 @@ import { parseJson } from '../parse-json.ts'
 import { linesFrom, monthFiles, openLine } from '../sealed-lines.ts'
 import { CallBook, idOfLine, jobMark, newId, openBook, wordsFile, type JobLine } from './call-book.ts'
 import {
-  mergeRecords,
   newRecord,
   recordedChange,
   recordKinds,
+  withChange,
   type JobProgress,
   type JobRecord,
   type NewJob,
@@ -159,7 +159,7 @@ export class JobStore {
     const entry = this.#entries.get(key)
     if (entry !== undefined) {
       entry.isForgotten = forgotten === true
-      if (change !== undefined) entry.record = mergeRecords(entry.record, { ...entry.record, ...change })
+      if (change !== undefined) entry.record = withChange(entry.record, change)
     } else if (job !== undefined) this.#entries.set(key, { record: job, isForgotten: false })
   }
 

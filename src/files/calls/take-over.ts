@@ -16,7 +16,7 @@ import { systemCode, writeError } from '../file-error.ts'
 import { parseJson } from '../parse-json.ts'
 import { monthFile, monthFiles, sealedLine } from '../sealed-lines.ts'
 import { countedFirst, type CallEnd } from './call-record.ts'
-import { mergeRecords, recordedChange, requestFacts, type JobRecord } from './job-record.ts'
+import { recordedChange, requestFacts, withChange, type JobRecord } from './job-record.ts'
 import { replyFile } from './reply-log.ts'
 
 /**
@@ -173,7 +173,7 @@ function jobOf(path: string, folder: string): { readonly at: number; readonly li
     )
     .filter((record) => typeof record.idempotency_key === 'string' && Array.isArray(record.files))
   if (versions.length === 0) return []
-  const { prompt, ...record } = versions.reduce(mergeRecords)
+  const { prompt, ...record } = versions.reduce((before, change) => withChange(before, change))
   const at = record.created_at * 1000
   if (!Number.isFinite(at)) return []
   if (typeof prompt === 'string') {
