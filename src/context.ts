@@ -62,11 +62,6 @@ export type FileContext = Pick<Context, 'cwd' | 'platform' | 'clock' | 'signal'>
 /** What trying a file again takes of it, where another program has it open for a moment. */
 export type FileHost = Pick<Context, 'platform' | 'clock'>
 
-/** Lets others have their turn of the event loop: work without a pause keeps even a signal waiting. */
-export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve))
-}
-
 /** Sleeps on the given clock; rejects with the signal's reason when aborted. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -89,7 +84,7 @@ export function randomHex(clock: Clock, digits: number): string {
   return Array.from({ length: digits }, () => Math.floor(clock.random() * 16).toString(16)).join('')
 }
 
-/** Yields to other pending work during long computations, without using the clock. */
+/** Lets others have their turn, without using the clock: work without a pause keeps even a signal waiting. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

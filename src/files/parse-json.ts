@@ -81,6 +81,6 @@ function isBeginning(text: string): boolean {
   } catch (error) {
     const { message } = error as SyntaxError
     const [, place] = / at position (\d+)/.exec(message) ?? []
-    return place === undefined ? /^Unexpected end/.test(message) : Number(place) === text.length
+    return place === undefined ? message.startsWith('Unexpected end') : Number(place) === text.length
   }
 }

@@ -11,32 +11,23 @@ type Redactor = (text: string) => string
  * A function that removes the given secrets from a text, in every form in which they may be written:
  * as they are, inside a JSON string, percent-encoded, in hexadecimal, and in base64 (both alphabets, at any offset);
  * whole, or the first 16 characters or more. A secret of fewer than 8 characters stays.
+ * @param isJson for JSON (one document, or one per line), which stays valid
  */
-export function createRedactor(secrets: readonly string[]): Redactor {
-  const { find } = createMatcher(secrets.flatMap(formsOf))
+export function createRedactor(secrets: readonly string[], isJson = false): Redactor {
+  const { find } = matcherOf(secrets, isJson)
   return (text) => {
     const spans = find(text)
-    return spans.length === 0 ? text : hideSpans(text, spans)
+    return spans.length === 0 ? text : hideSpans(text, spans, isJson)
   }
 }
 
-/** The same for JSON (one document, or one per line), which stays valid. */
-export function createJsonRedactor(secrets: readonly string[]): Redactor {
-  const { find } = createMatcher(jsonFormsOf(secrets))
-  return (json) => {
-    const spans = find(json)
-    return spans.length === 0 ? json : hideSpans(json, spans, true)
-  }
+/** The same for text or JSON that comes in pieces. */
+export function createStreamRedactor(secrets: readonly string[], isJson = false): TextStream {
+  return new TextStream(matcherOf(secrets, isJson), isJson)
 }
 
-/** The same for text that comes in pieces. */
-export function createStreamRedactor(secrets: readonly string[]): TextStream {
-  return new TextStream(createMatcher(secrets.flatMap(formsOf)))
-}
-
-/** The same for JSON that comes in pieces. */
-export function createJsonStreamRedactor(secrets: readonly string[]): TextStream {
-  return new TextStream(createMatcher(jsonFormsOf(secrets)), true)
+function matcherOf(secrets: readonly string[], isJson: boolean) {
+  return createMatcher(isJson ? jsonFormsOf(secrets) : secrets.flatMap(formsOf))
 }
 
 /** The forms that can occur within one JSON string. */
@@ -76,7 +67,7 @@ export function createGate(context: Context, secrets: readonly string[] = []) {
     }
   }
   const redact = lazily(createRedactor)
-  const redactJson = lazily(createJsonRedactor)
+  const redactJson = lazily((secrets) => createRedactor(secrets, true))
   // A CI runner reads standard error, too, and what is reported on standard output.
   const isCi = inCi(env)
   const defused = (json: string) => (isCi ? defuseJson(json) : json)
@@ -106,10 +97,10 @@ export function createGate(context: Context, secrets: readonly string[] = []) {
     /** Redacts JSON for standard output or a file: one document, or one on each line. */
     document: (json: string): string => defused(redactJson(json)),
     /** Redacts a stream of JSON documents whose strings may be pieces of one text. */
-    documents: (): PieceStream => new PieceStream(createMatcher(jsonFormsOf(hidden())), redactJson),
+    documents: (): PieceStream => new PieceStream(matcherOf(hidden(), true), redactJson),
     /** Redacts the bytes of a reply for standard output; on a terminal they are also sanitised. */
     reply: (): ReplyStream =>
-      createReplyStream(createJsonStreamRedactor(hidden()), Boolean(context.stdout.isTerminal)),
+      createReplyStream(createStreamRedactor(hidden(), true), Boolean(context.stdout.isTerminal)),
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createGate, createJsonRedactor, createRedactor, sanitiseJson } from '../../src/output/gate.ts'
+import { createGate, createRedactor, sanitiseJson } from '../../src/output/gate.ts'
 import { testContext } from '../support/test-context.ts'
 
 const key = 'Key-0123456789<abc'
@@ -83,7 +83,7 @@ test.each([
   ['a key that looks like JSON', 'key":"0123456789', '{"key":"0123456789"}', '{"key":"0123456789"}'],
   ['the same within a string', 'key":"0123456789', '{"a":"key\\":\\"0123456789"}', '{"a":"[hidden]"}'],
 ])('a document with %s', (_, secret, json, clean) => {
-  expect(createJsonRedactor([secret])(json)).toBe(clean)
+  expect(createRedactor([secret], true)(json)).toBe(clean)
 })
 
 test('an empty secret is in no text, not even between two spaces', () => {

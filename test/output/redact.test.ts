@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { GenerationError } from '../../src/errors.ts'
-import { createGate, createJsonRedactor, createRedactor } from '../../src/output/gate.ts'
+import { createGate, createRedactor } from '../../src/output/gate.ts'
 import { createOutput } from '../../src/output/create-output.ts'
 import { sampleDocument, sampleEvents } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'
@@ -27,7 +27,7 @@ test.each([
 })
 
 test('a document gives away no part of a long key', () => {
-  const redactJson = createJsonRedactor([key])
+  const redactJson = createRedactor([key], true)
   expect(redactJson(JSON.stringify({ [key]: [`x${key}`] }))).toBe('{"[hidden]":["x[hidden]"]}')
 })
 

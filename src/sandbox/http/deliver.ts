@@ -1,4 +1,4 @@
-import { nextTurn, sleep } from '../../context.ts'
+import { sleep, yieldToEventLoop } from '../../context.ts'
 import { breakingPoint, faultActions } from '../faults/actions.ts'
 import type { FaultRule } from '../faults/fault-rule.ts'
 import type { Exchange } from '../sandbox.ts'
@@ -70,7 +70,7 @@ async function send(
     const wait = pace(frame.pause)
     if (wait > 0) await sleep(sandbox.clock, wait, signal)
     // Others have their turn, and so has a signal that ends the sandbox.
-    else if (++count % framesPerTurn === 0) await nextTurn()
+    else if (++count % framesPerTurn === 0) await yieldToEventLoop()
     if (signal.aborted) return true
     const bytes = frameBytes(frame)
     const offset = isDue ? breaksAt?.(bytes, frame.role) : undefined
