@@ -2,7 +2,7 @@ import type { Fields } from '../contract/field.ts'
 import { imageEditEndpoint } from '../contract/images.ts'
 import { videoCreateEndpoint, videoRemixEndpoint } from '../contract/videos.ts'
 import type { EndpointName } from './faults/fault-rule.ts'
-import { generateContent, streamContent } from './generate-content/answer-request.ts'
+import { answerContent } from './generate-content/answer-request.ts'
 import { readForm, readJsonBody } from './http/read-body.ts'
 import { createImages, editImages, serveImage } from './images/image-endpoints.ts'
 import { cancelResponse, createResponse, getResponse } from './responses/create-response.ts'
@@ -36,6 +36,9 @@ const formOrJson = (fields: Fields): Partial<Handler> => ({
       ? readForm(exchange, fields)
       : readJsonBody(exchange),
 })
+
+const streamContent = (exchange: Exchange) => answerContent(exchange, !exchange.ignoresStream)
+const generateContent = (exchange: Exchange) => answerContent(exchange, false)
 
 // Not the public endpoints that are not offered.
 const response = '/v1/responses/(?!(?:compact|input_tokens)$){id}'

@@ -17,7 +17,7 @@ interface ScenarioWord {
   readonly variant: string | undefined
 }
 
-type Endings = Readonly<Record<string, Pick<Scenario, 'ending' | 'extent'>>>
+export type Endings = Readonly<Record<string, Pick<Scenario, 'ending' | 'extent'>>>
 
 const textEndings: Endings = {
   refusal: { ending: 'refusal', extent: 'whole' },

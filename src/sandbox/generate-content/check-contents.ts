@@ -4,9 +4,6 @@ import { assertToolCount } from '../answer/answer.ts'
 import { invalidField, missingField } from '../http/request-problem.ts'
 import { isObject, objectOf, objectsOf, textOf, textsOf, listOf, type JsonObject } from '../json-value.ts'
 
-/** `function` is an older word of public clients. */
-const roles = new Set(['user', 'model', 'function'])
-
 /** The fields of which a part has exactly one, each with what it has to hold (wire notes, section 1, "Part kinds"). */
 const contentsOfPart: Readonly<Record<string, readonly string[]>> = {
   text: [],
@@ -19,9 +16,6 @@ const contentsOfPart: Readonly<Record<string, readonly string[]>> = {
   toolCall: ['toolType'],
   toolResponse: ['toolType'],
 }
-
-const mediaType = /^[\w.+-]+\/[\w.+-]+(?:\s*;.*)?$/
-const base64 = /^[\w+/-]*={0,2}$/
 
 /** Fields whose value has names that are the caller's own. */
 const ownNames = /^(?:args|response|parameters|responseSchema|\w*JsonSchema|labels)$/
@@ -46,11 +40,12 @@ export function assertContents(body: JsonObject): void {
   for (const [index, content] of objectsOf(body['contents']).entries()) {
     const field = `contents[${index}]`
     const { role, parts } = content
-    if (role !== undefined && !roles.has(textOf(role))) {
+    // `function` is an older word of public clients.
+    if (role !== undefined && !['user', 'model', 'function'].includes(textOf(role))) {
       throw invalidField(`${field}.role`, 'must be user or model')
     }
-    assertParts(parts, `${field}.parts`)
     for (const [at, part] of objectsOf(parts).entries()) {
+      assertPart(part, `${field}.parts[${at}]`)
       const name = textOf(objectOf(part['functionResponse'])['name'])
       if (part['functionResponse'] !== undefined && !called.has(name)) {
         throw invalidField(`${field}.parts[${at}].functionResponse`, 'must follow a functionCall of its name')
@@ -58,8 +53,9 @@ export function assertContents(body: JsonObject): void {
       called.add(textOf(objectOf(part['functionCall'])['name']))
     }
   }
-  const { systemInstruction } = body
-  if (isObject(systemInstruction)) assertParts(systemInstruction['parts'], 'systemInstruction.parts')
+  for (const [at, part] of objectsOf(objectOf(body['systemInstruction'])['parts']).entries()) {
+    assertPart(part, `systemInstruction.parts[${at}]`)
+  }
   assertCalls(body)
   for (const name of ['toolConfig', 'safetySettings', 'generationConfig'] as const) {
     assertWords(generateContentEndpoint.fields[name]!, body[name], name)
@@ -84,10 +80,6 @@ function assertWords({ known, items, fields = {} }: Field, value: unknown, path:
   }
 }
 
-function assertParts(parts: unknown, field: string): void {
-  for (const [index, part] of objectsOf(parts).entries()) assertPart(part, `${field}[${index}]`)
-}
-
 function assertPart(part: JsonObject, field: string): void {
   const kinds = Object.keys(contentsOfPart).filter((kind) => part[kind] !== undefined)
   const [kind, other] = kinds
@@ -106,14 +98,12 @@ function assertPart(part: JsonObject, field: string): void {
     }
   }
   if (kind !== 'inlineData') return
-  if (!mediaType.test(textOf(content['mimeType']))) {
+  if (!/^[\w.+-]+\/[\w.+-]+(?:\s*;.*)?$/.test(textOf(content['mimeType']))) {
     throw invalidField(`${field}.inlineData.mimeType`, 'must be a media type, such as image/png')
   }
-  if (!base64.test(textOf(content['data']))) throw invalidField(`${field}.inlineData.data`, 'must be base64')
+  if (!/^[\w+/-]*={0,2}$/.test(textOf(content['data'])))
+    throw invalidField(`${field}.inlineData.data`, 'must be base64')
 }
-
-/** Tools that call functions without declaring them in the request. */
-const ownFunctions = ['computerUse', 'mcpServers']
 
 /** @throws RequestProblem 400 for an allowed function that is not declared, and a call that is required of none */
 function assertCalls(body: JsonObject): void {
@@ -125,7 +115,8 @@ function assertCalls(body: JsonObject): void {
   assertToolCount(
     tools.flatMap((tool) => [...listOf(tool['functionDeclarations']), ...listOf(tool['mcpServers'])]).length,
   )
-  const callsOwn = tools.some((tool) => ownFunctions.some((name) => tool[name] !== undefined))
+  // These call functions without declaring them in the request.
+  const callsOwn = tools.some(({ computerUse, mcpServers }) => (computerUse ?? mcpServers) !== undefined)
   if (textOf(mode).toUpperCase() === 'ANY' && declared.size === 0 && !callsOwn) {
     throw invalidField('toolConfig.functionCallingConfig.mode', 'must have a function to call')
   }

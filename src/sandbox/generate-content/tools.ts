@@ -1,4 +1,4 @@
-import { countTokens, queryOf } from '../answer/answer.ts'
+import { countTokens, queryOf, type Scenario } from '../answer/answer.ts'
 import { objectOf, objectsOf, textsOf, type JsonObject } from '../json-value.ts'
 import { seededHex } from '../seeded-random.ts'
 
@@ -13,29 +13,86 @@ interface Found {
   readonly metadata?: JsonObject
 }
 
-type BuiltInTool = (options: JsonObject, query: string, variant: string | undefined) => Found
+interface ToolUse {
+  readonly options: JsonObject
+  readonly prompt: string
+  /** What is searched for. */
+  readonly query: string
+  readonly fails: boolean
+}
 
-const tools: Readonly<Record<string, BuiltInTool>> = {
-  googleSearch: searchWeb,
-  googleMaps: searchMaps,
-  fileSearch: searchFiles,
-  urlContext: readUrls,
-  codeExecution: runCode,
+/** Two pages that the documentation domains have for everything. */
+const pages = ['com', 'org'].map((domain, index) => ({
+  web: { uri: `https://www.example.${domain}/sandbox/${index + 1}`, title: `example.${domain}` },
+}))
+
+const places = ['Sandbox Café', 'Sandbox Station'].map((title, index) => ({
+  maps: {
+    uri: `https://maps.example.com/?cid=${index + 1}`,
+    title,
+    placeId: `places/sandbox-${index + 1}`,
+    text: `${title} is open every day.`,
+  },
+}))
+
+/** Maximum number of addresses that are read, as in public practice. */
+const maxUrls = 20
+
+const tools: Readonly<Record<string, (use: ToolUse) => Found>> = {
+  googleSearch({ query, fails }) {
+    const chip = `<a class="chip" href="https://www.example.com/search?q=${encodeURIComponent(query)}">`
+    const renderedContent = `<div class="container">${chip}${escapeHtml(query)}</a></div>`
+    const grounding = { webSearchQueries: [query], ...(!fails && { searchEntryPoint: { renderedContent } }) }
+    return { grounding, ...(!fails && { sources: pages }) }
+  },
+  googleMaps: ({ fails }) => (fails ? { grounding: {} } : { sources: places }),
+  fileSearch({ options, query, fails }) {
+    const [fileSearchStore = 'fileSearchStores/sandbox'] = textsOf(options['fileSearchStoreNames'])
+    const text = 'The sandbox keeps this passage for every store.'
+    const sources = [{ retrievedContext: { title: 'notes.txt', text, fileSearchStore } }]
+    return { grounding: { retrievalQueries: [query] }, ...(!fails && { sources }) }
+  },
+  /** An address is read if the prompt has one. */
+  urlContext({ prompt, fails }) {
+    const found = prompt
+      .matchAll(/https?:\/\/[^\s"'<>]{1,500}/g)
+      .map(([url]) => url.replace(/[).,;!?]+$/, ''))
+    const urls = [...new Set(found)].slice(0, maxUrls)
+    if (urls.length === 0) return {}
+    const urlRetrievalStatus = `URL_RETRIEVAL_STATUS_${fails ? 'ERROR' : 'SUCCESS'}`
+    const urlMetadata = urls.map((retrievedUrl) => ({ retrievedUrl, urlRetrievalStatus }))
+    const sources = urls.map((uri) => ({ web: { uri, title: URL.parse(uri)?.hostname ?? uri } }))
+    return { ...(fails ? { grounding: {} } : { sources }), metadata: { urlContextMetadata: { urlMetadata } } }
+  },
+  codeExecution({ query, fails }) {
+    const [code, outcome, output] = fails
+      ? ['print(1 / 0)', 'OUTCOME_FAILED', 'ZeroDivisionError: division by zero\n']
+      : ['print(sum(range(1, 11)))', 'OUTCOME_OK', '55\n']
+    const id = seededHex(8, 'code', query)
+    const executableCode = { language: 'PYTHON', code, id }
+    return { parts: [{ executableCode }, { codeExecutionResult: { outcome, output, id } }] }
+  },
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"]/g, (character) => `&#${character.codePointAt(0)};`)
 }
 
 /**
- * A built-in tool that is offered is used; where the prompt names some of them (`sandbox:codeExecution`), only those. An
- * address is read if the prompt has one.
- * @param asked what the request names, each with its variant: `sandbox:googleSearch:failed`
+ * A built-in tool that is offered is used; where the prompt names some of them (`sandbox:codeExecution`), only those;
+ * `:failed` after a name makes it fail.
  */
-export function useTools(body: JsonObject, prompt: string, asked: ReadonlyMap<string, string | undefined>) {
+export function useTools(body: JsonObject, prompt: string, { words }: Scenario) {
+  const variants = new Map(words.map(({ name, variant }) => [name, variant]))
   const offered = objectsOf(body['tools']).flatMap((tool) => Object.entries(tool))
-  const named = offered.filter(([name]) => asked.has(name))
+  const named = offered.filter(([name]) => variants.has(name))
   const used = new Map(named.length === 0 ? offered : named)
   const query = queryOf(prompt)
   const found = Array.from(used, ([name, options]): Found => {
-    const tool = Object.hasOwn(tools, name) ? tools[name] : undefined
-    return tool?.(objectOf(options), name === 'urlContext' ? prompt : query, asked.get(name)) ?? {}
+    const fails = variants.get(name) === 'failed'
+    return Object.hasOwn(tools, name)
+      ? tools[name]!({ options: objectOf(options), prompt, query, fails })
+      : {}
   })
   const sources = found.flatMap((result) => result.sources ?? [])
   const grounding = Object.assign({}, ...found.map((result) => result.grounding)) as JsonObject
@@ -53,11 +110,8 @@ export function useTools(body: JsonObject, prompt: string, asked: ReadonlyMap<st
   }
 }
 
-export type ToolUse = ReturnType<typeof useTools>
-
 /** Maximum number of sentences that are said to come from somewhere, and of characters that are searched for them. */
-const maxSegments = 4
-const searchedCharacters = 4000
+const [maxSegments, searchedCharacters] = [4, 4000]
 
 /** The sentences behind the quoted prompt, which no source stands for; the indices are bytes of UTF-8 (public practice). */
 function segmentsOf(text: string) {
@@ -91,74 +145,4 @@ export function citationsOf(text: string): JsonObject {
     license: licences[index % licences.length],
   }))
   return { citationMetadata: { citationSources } }
-}
-
-/** Two pages that the documentation domains have for everything. */
-const pages = ['com', 'org'].map((domain, index) => ({
-  web: { uri: `https://www.example.${domain}/sandbox/${index + 1}`, title: `example.${domain}` },
-}))
-
-function searchWeb(_: JsonObject, query: string, variant: string | undefined): Found {
-  if (variant === 'failed') return { grounding: { webSearchQueries: [query] } }
-  const chip = `<a class="chip" href="https://www.example.com/search?q=${encodeURIComponent(query)}">`
-  const renderedContent = `<div class="container">${chip}${escapeHtml(query)}</a></div>`
-  return { sources: pages, grounding: { webSearchQueries: [query], searchEntryPoint: { renderedContent } } }
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"]/g, (character) => `&#${character.codePointAt(0)};`)
-}
-
-function searchMaps(_: JsonObject, __: string, variant: string | undefined): Found {
-  if (variant === 'failed') return { grounding: {} }
-  const places = ['Sandbox Café', 'Sandbox Station'].map((title, index) => ({
-    maps: {
-      uri: `https://maps.example.com/?cid=${index + 1}`,
-      title,
-      placeId: `places/sandbox-${index + 1}`,
-      text: `${title} is open every day.`,
-    },
-  }))
-  return { sources: places }
-}
-
-function searchFiles(options: JsonObject, query: string, variant: string | undefined): Found {
-  const [fileSearchStore = 'fileSearchStores/sandbox'] = textsOf(options['fileSearchStoreNames'])
-  if (variant === 'failed') return { grounding: { retrievalQueries: [query] } }
-  const text = 'The sandbox keeps this passage for every store.'
-  const sources = [{ retrievedContext: { title: 'notes.txt', text, fileSearchStore } }]
-  return { sources, grounding: { retrievalQueries: [query] } }
-}
-
-/** Maximum number of addresses that are read, as in public practice. */
-const maxUrls = 20
-
-function readUrls(_: JsonObject, prompt: string, variant: string | undefined): Found {
-  const urls = new Set<string>()
-  for (const [url] of prompt.matchAll(/https?:\/\/[^\s"'<>]{1,500}/g)) {
-    if (urls.size < maxUrls) urls.add(url.replace(/[).,;!?]+$/, ''))
-  }
-  if (urls.size === 0) return {}
-  const read = [...urls]
-  const status = variant === 'failed' ? 'ERROR' : 'SUCCESS'
-  const urlMetadata = read.map((retrievedUrl) => ({
-    retrievedUrl,
-    urlRetrievalStatus: `URL_RETRIEVAL_STATUS_${status}`,
-  }))
-  const hostOf = (url: string) => URL.parse(url)?.hostname ?? url
-  const sources = read.map((uri) => ({ web: { uri, title: hostOf(uri) } }))
-  return {
-    ...(status === 'SUCCESS' ? { sources } : { grounding: {} }),
-    metadata: { urlContextMetadata: { urlMetadata } },
-  }
-}
-
-function runCode(_: JsonObject, query: string, variant: string | undefined): Found {
-  const [code, outcome, output] =
-    variant === 'failed'
-      ? ['print(1 / 0)', 'OUTCOME_FAILED', 'ZeroDivisionError: division by zero\n']
-      : ['print(sum(range(1, 11)))', 'OUTCOME_OK', '55\n']
-  const id = seededHex(8, 'code', query)
-  const executableCode = { language: 'PYTHON', code, id }
-  return { parts: [{ executableCode }, { codeExecutionResult: { outcome, output, id } }] }
 }
