@@ -1,22 +1,18 @@
 import { randomBytes } from 'node:crypto'
-import { readFile, readdir, stat, unlink, writeFile } from 'node:fs/promises'
+import { readFile, readdir, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileHost } from '../context.ts'
 import { makeFolder, renameFile } from '../files/write-target.ts'
 import { createBoundedMap } from './bounded-map.ts'
 
-/** Suffix of temporary files, which other processes ignore. */
-const temporaryName = /^\..+\.[\da-f]{16}\.tmp$/
-/** A temporary file this old belongs to a process that was killed. */
-const leftoverMs = 60_000
 /** Ids that are safe in a file name, as those of the sandbox are. */
 const plainId = /^\w{1,100}$/
 
 interface StoreOptions<Entry> {
   /** One JSON file for each entry, shared with other sandboxes; created with the first. Undefined: memory only. */
   readonly folder: string | undefined
-  /** Converts the content of a file; throws if it is invalid. */
-  parse(value: unknown): Entry
+  /** Whether the content of a file is an entry of this version. */
+  isEntry(value: Partial<Entry>): boolean
   /** Whether an entry can be deleted, at a time in milliseconds since 1970. */
   isOver(entry: Entry, now: number): boolean
   /** Of those in memory. */
@@ -33,17 +29,17 @@ export type JsonStore<Entry extends { readonly id: string }> = ReturnType<typeof
  */
 export function createJsonStore<Entry extends { readonly id: string }>(
   host: FileHost,
-  { folder, parse, isOver, maxEntries, maxBytes }: StoreOptions<Entry>,
+  { folder, isEntry, isOver, maxEntries, maxBytes }: StoreOptions<Entry>,
 ) {
   const { clock } = host
   const inMemory = createBoundedMap<Entry>(maxEntries, maxBytes)
-  const pathOf = (name: string) => join(folder ?? '', name)
+  const pathOf = (id: string) => join(folder ?? '', `${id}.json`)
 
   async function read(id: string): Promise<Entry | undefined> {
     if (folder === undefined || !plainId.test(id)) return undefined
     try {
-      const entry = parse(JSON.parse(await readFile(pathOf(`${id}.json`), 'utf8')))
-      return entry.id === id ? entry : undefined
+      const entry = JSON.parse(await readFile(pathOf(id), 'utf8')) as Entry
+      return entry.id === id && isEntry(entry) ? entry : undefined
     } catch {
       return undefined
     }
@@ -51,20 +47,20 @@ export function createJsonStore<Entry extends { readonly id: string }>(
 
   /** Writes an entry atomically. Only the user may read it: it contains the prompt. */
   async function write(entry: Entry): Promise<void> {
-    await makeFolder(pathOf(''))
-    const temporary = pathOf(`.${entry.id}.${randomBytes(8).toString('hex')}.tmp`)
+    await makeFolder(folder!)
+    const temporary = join(folder!, `.${entry.id}.${randomBytes(8).toString('hex')}.tmp`)
     try {
       await writeFile(temporary, `${JSON.stringify(entry)}\n`, { flag: 'wx', mode: 0o600 })
-      await renameFile(host, temporary, pathOf(`${entry.id}.json`))
+      await renameFile(host, temporary, pathOf(entry.id))
     } catch (error) {
-      await removeFile(temporary)
+      await unlink(temporary).catch(() => {})
       throw error
     }
   }
 
   async function remove(id: string): Promise<void> {
     if (!inMemory.delete(id) && folder !== undefined && plainId.test(id))
-      await removeFile(pathOf(`${id}.json`))
+      await unlink(pathOf(id)).catch(() => {})
   }
 
   return {
@@ -79,24 +75,18 @@ export function createJsonStore<Entry extends { readonly id: string }>(
       if (folder === undefined || inMemoryOnly) keepInMemory()
       else await write(entry).catch(keepInMemory)
     },
-    /** All entries. Those that are over are removed, and what killed processes left half-written. Never throws. */
+    /** All entries. Those that are over are removed. Never throws. */
     async list(): Promise<Entry[]> {
       const now = clock.now()
-      const entries = [...inMemory.values()]
-      for (const name of folder === undefined ? [] : await readdir(folder).catch(() => [])) {
-        if (temporaryName.test(name)) {
-          const found = await stat(pathOf(name)).catch(() => undefined)
-          if (found !== undefined && now - found.mtimeMs > leftoverMs) await removeFile(pathOf(name))
-        }
-        const entry = name.endsWith('.json') ? await read(name.slice(0, -'.json'.length)) : undefined
-        if (entry !== undefined) entries.push(entry)
+      const names = folder === undefined ? [] : await readdir(folder).catch(() => [])
+      const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length))
+      const found = [...inMemory.values()]
+      for (const id of ids) {
+        const entry = await read(id)
+        if (entry !== undefined) found.push(entry)
       }
-      for (const { id } of entries.filter((entry) => isOver(entry, now))) await remove(id)
-      return entries.filter((entry) => !isOver(entry, now))
+      for (const { id } of found.filter((entry) => isOver(entry, now))) await remove(id)
+      return found.filter((entry) => !isOver(entry, now))
     },
   }
-}
-
-function removeFile(path: string): Promise<void> {
-  return unlink(path).catch(() => {})
 }

@@ -19,7 +19,7 @@ import { createResponseStore } from './responses/response-store.ts'
 import { ownRouter } from './routes.ts'
 import type { Sandbox } from './sandbox.ts'
 import { isJobOver } from './videos/job-state.ts'
-import { parseJob } from './videos/video-job.ts'
+import { isJob } from './videos/video-job.ts'
 
 export type { FaultRule, LatencyProfile, RequestRecord, Sandbox }
 
@@ -95,7 +95,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     firstAnswers: createFirstAnswers(options.keptAnswers),
     responses: createResponseStore(host, folder && join(folder, 'responses'), options.keepsAllResponses),
     images: createBoundedMap(keptImages, keptImageBytes),
-    videoJobs: createJsonStore(host, { folder, parse: parseJob, isOver: isJobOver, maxEntries: keptJobs }),
+    videoJobs: createJsonStore(host, { folder, isEntry: isJob, isOver: isJobOver, maxEntries: keptJobs }),
     onRequest: onRequest && ((record) => onRequest(lineOf(record))),
     created: log.created,
     requests: log.requests,

@@ -78,7 +78,7 @@ describe('an entry that another sandbox is reading', () => {
   const keep = async (platform: Platform) => {
     const folder = temporaryFolder()
     return await whileHeld(platform, { name: 'rename', times: 1, code: 'EPERM' }, async (host) => {
-      const options = { folder, parse: () => ({ id: '' }), isOver: () => false, maxEntries: 1 }
+      const options = { folder, isEntry: () => true, isOver: () => false, maxEntries: 1 }
       await createJsonStore(host, options).keep({ id: 'a' })
       return readdirSync(folder)
     })

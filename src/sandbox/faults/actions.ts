@@ -3,6 +3,7 @@ import { sleep, type Clock } from '../../context.ts'
 import { errorBody, problemReply, RequestProblem, type Envelope } from '../http/request-problem.ts'
 import {
   allFrames,
+  brokenOff,
   frameBytes,
   googleJsonType,
   settled,
@@ -67,7 +68,7 @@ interface Action {
 }
 
 /** The default event for a fault. */
-const usualEvent = 3
+export const usualEvent = 3
 
 /** Time for the client to read what was sent: a reset may discard bytes in flight. */
 const linger = 20
@@ -268,21 +269,6 @@ function mapTerminal(frames: Frames, map: (frame: Frame) => readonly Frame[]): F
   return mapFrames(frames, (frame) => (frame.role === 'terminal' ? map(frame) : [frame]))
 }
 
-/** Breaks off before an event, with the error that the service writes then. */
-export async function* brokenOff(
-  frames: Frames,
-  event: number,
-  breakOff: Reply['breakOff'],
-): AsyncGenerator<Frame> {
-  let sent = 0
-  for await (const frame of frames) {
-    if (sent + 1 === event || frame.role !== 'event') break
-    sent++
-    yield frame
-  }
-  yield* breakOff(sent)
-}
-
 async function bodyOf({ frames }: Reply): Promise<readonly Uint8Array[]> {
   return (await allFrames(frames)).map(frameBytes)
 }
@@ -295,32 +281,4 @@ function rawReply(
   const lines = Object.entries({ ...headers, ...more }).map(([name, value]) => `${name}: ${value}\r\n`)
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}connection: close\r\n\r\n`
   return Buffer.concat([head, ...body].map((part) => Buffer.from(part)))
-}
-
-/** Returns, for each frame, the number of bytes after which the fault occurs; undefined if not in this frame. */
-type BreakingPoint = (bytes: Uint8Array, role: Frame['role']) => number | undefined
-
-/**
- * Where a fault occurs in a body. In a body without that point (no such event, no multi-byte character) it is the
- * middle of the terminal event; a body shorter than the byte number has no fault.
- */
-export function breakingPoint(at: FaultPoint, event = usualEvent): BreakingPoint {
-  let index = 0
-  let before = 0
-  return (bytes, role) => {
-    index++
-    const start = before
-    before += bytes.length
-    const isTerminal = role === 'terminal'
-    const middle = Math.floor(bytes.length / 2)
-    if (typeof at === 'number') return at <= before ? Math.max(0, at - start) : undefined
-    if (at === 'mid-event') return index === event || isTerminal ? middle : undefined
-    if (at === 'before-terminal') return isTerminal ? 0 : undefined
-    if (at === 'after-terminal') return isTerminal ? bytes.length : undefined
-    if (at !== 'mid-character') return 0
-    // Bytes from 0xC0 begin a multi-byte character.
-    const first = bytes.findIndex((byte) => byte >= 0xc0)
-    if (first !== -1) return first + 1
-    return isTerminal ? middle : undefined
-  }
 }

@@ -11,8 +11,7 @@ import {
   type Scenario,
 } from '../answer/answer.ts'
 import { type TextRequest, type ToolCall, composeAnswer } from '../answer/compose-answer.ts'
-import { brokenOff } from '../faults/actions.ts'
-import { type Frame, type Frames, type Reply, googleReply, streamReply } from '../http/reply.ts'
+import { brokenOff, type Frame, type Frames, type Reply, googleReply, streamReply } from '../http/reply.ts'
 import { RequestProblem, assertValid, errorBody } from '../http/request-problem.ts'
 import { plainPicture } from '../images/plain-picture.ts'
 import { type JsonObject, isObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json-value.ts'

@@ -1,8 +1,8 @@
-import { sleep, yieldToEventLoop } from '../../context.ts'
-import { breakingPoint, faultActions } from '../faults/actions.ts'
+import { yieldToEventLoop, sleep } from '../../context.ts'
+import { faultActions, usualEvent, type FaultPoint } from '../faults/actions.ts'
 import type { FaultRule } from '../faults/fault-rule.ts'
 import type { Exchange } from '../sandbox.ts'
-import { allFrames, BrokenOff, frameBytes, settled, type Frames, type Reply } from './reply.ts'
+import { allFrames, BrokenOff, frameBytes, settled, type Frame, type Frames, type Reply } from './reply.ts'
 
 /**
  * Sends a reply at the configured pace and injects a fault. Ends quietly when the client disconnects; rejects only for
@@ -39,6 +39,34 @@ async function play(exchange: Exchange, reply: Reply, fault: FaultRule | undefin
   if (await send(exchange, whole ?? frames, fault, breaksAt)) return
   if (fault?.action === 'keep-open') await settled(signal)
   else outgoing.end()
+}
+
+/** Returns, for each frame, the number of bytes after which the fault occurs; undefined if not in this frame. */
+type BreakingPoint = (bytes: Uint8Array, role: Frame['role']) => number | undefined
+
+/**
+ * Where a fault occurs in a body. In a body without that point (no such event, no multi-byte character) it is the
+ * middle of the terminal event; a body shorter than the byte number has no fault.
+ */
+function breakingPoint(at: FaultPoint, event = usualEvent): BreakingPoint {
+  let index = 0
+  let before = 0
+  return (bytes, role) => {
+    index++
+    const start = before
+    before += bytes.length
+    const isTerminal = role === 'terminal'
+    const middle = Math.floor(bytes.length / 2)
+    if (typeof at === 'number') return at <= before ? Math.max(0, at - start) : undefined
+    if (at === 'mid-event') return index === event || isTerminal ? middle : undefined
+    if (at === 'before-terminal') return isTerminal ? 0 : undefined
+    if (at === 'after-terminal') return isTerminal ? bytes.length : undefined
+    if (at !== 'mid-character') return 0
+    // Bytes from 0xC0 begin a multi-byte character.
+    const first = bytes.findIndex((byte) => byte >= 0xc0)
+    if (first !== -1) return first + 1
+    return isTerminal ? middle : undefined
+  }
 }
 
 /** @returns whether the fault has ended the connection; a stall that ended has not */

@@ -130,6 +130,21 @@ export function streamReply(
   return { status: 200, frames, isWhole: false, creates: true, ...facts }
 }
 
+/** Breaks off before an event, with the error that the service writes then. */
+export async function* brokenOff(
+  frames: Frames,
+  event: number,
+  breakOff: Reply['breakOff'],
+): AsyncGenerator<Frame> {
+  let sent = 0
+  for await (const frame of frames) {
+    if (sent + 1 === event || frame.role !== 'event') break
+    sent++
+    yield frame
+  }
+  yield* breakOff(sent)
+}
+
 /** Headers of an event stream as OpenAI sends them. */
 export const eventHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',

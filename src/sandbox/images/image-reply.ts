@@ -1,9 +1,16 @@
 import { yieldToEventLoop } from '../../context.ts'
 import { urlLifetimeMinutes } from '../../contract/images.ts'
 import { encodeJpeg, encodePng, encodeWebp, type Pixels } from '../../files/codecs.ts'
-import { brokenOff } from '../faults/actions.ts'
 import { errorBody, RequestProblem } from '../http/request-problem.ts'
-import { eventHeaders, jsonReply, namedEvent, streamReply, type Frame, type Reply } from '../http/reply.ts'
+import {
+  brokenOff,
+  eventHeaders,
+  jsonReply,
+  namedEvent,
+  streamReply,
+  type Frame,
+  type Reply,
+} from '../http/reply.ts'
 import { seededHex } from '../seeded-random.ts'
 import type { EncodedPicture, Exchange, ImageFormat, Sandbox } from '../sandbox.ts'
 import { takes, usageOf, type ImageRequest } from './image-request.ts'

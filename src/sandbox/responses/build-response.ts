@@ -1,5 +1,5 @@
 import { queryOf, readScenario, withoutScenarios } from '../answer/answer.ts'
-import { composeAnswer, type Answer, type AnswerPart } from '../answer/compose-answer.ts'
+import { composeAnswer, type AnswerPart } from '../answer/compose-answer.ts'
 import { responseFields } from '../../contract/responses.ts'
 import { limitExceeded } from '../http/request-problem.ts'
 import { isObject, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../json-value.ts'
@@ -8,7 +8,8 @@ import { seededHex, seededRandom } from '../seeded-random.ts'
 import { chosenCalls, usualTools } from './choose-calls.ts'
 import { describeOutput, lastOutputs, promptsOf } from './input.ts'
 import { output, type OutputItem } from './output-items.ts'
-import { builtInTools, followApprovals, listRemoteTools, type Finding, type MadeCall } from './tools.ts'
+import type { BuiltResponse } from './response-store.ts'
+import { callId, followApprovals, listRemoteTools, makeCall, type Finding, type MadeCall } from './tools.ts'
 
 interface ResponseFacts {
   readonly id: string
@@ -20,14 +21,7 @@ interface ResponseFacts {
   readonly inputTokens: number
 }
 
-/** All of a response, decided before any of it is sent, so that every way to get it tells the same. */
-export interface BuiltResponse {
-  /** The response object at its end. */
-  readonly response: JsonObject
-  readonly items: readonly OutputItem[]
-  /** Whether generation ends with an error in mid-stream. */
-  readonly breaksOff: boolean
-}
+type NewId = (prefix: string) => string
 
 /** Scenarios in which the model does not get as far as calling a tool. */
 const callless = new Set(['refusal', 'block', 'failure'])
@@ -46,20 +40,21 @@ export async function buildResponse(
   const prompts = promptsOf(context)
   const prompt = prompts.at(-1) ?? ''
   const scenario = readScenario(scenarioHeader(exchange), prompt, facts.model)
-  const isAsked = (name: string) => scenario.words.some((word) => word.name === name)
+  const { words } = scenario
+  const isAsked = (name: string) => words.some((word) => word.name === name)
   let ids = 0
-  const newId = (prefix: string) => `${prefix}_${seededHex(48, facts.id, prefix, ids++)}`
+  const newId: NewId = (prefix) => `${prefix}_${seededHex(48, facts.id, prefix, ids++)}`
   const setting = { exchange, prompt: withoutScenarios(prompt), query: queryOf(prompt) || 'sandbox', newId }
   const outputs = lastOutputs(context)
-  const approvals = outputs.filter(({ type }) => type === 'mcp_approval_response')
+  const [approvals, toolOutputs] = [true, false].map((isApproval) =>
+    outputs.filter(({ type }) => (type === 'mcp_approval_response') === isApproval),
+  ) as [JsonObject[], JsonObject[]]
   const isCallless = callless.has(scenario.ending) || scenario.extent === 'nothing'
   const chosen =
     approvals.length > 0 || isCallless
       ? { calls: [], builtIn: [] }
-      : chosenCalls(body, { prompt: setting.prompt, words: scenario.words, hasOutput: outputs.length > 0 })
-  const isListFailing = scenario.words.some(({ name, variant }) => {
-    return name === 'mcp_list_tools' && variant === 'failed'
-  })
+      : chosenCalls(body, { prompt: setting.prompt, words, hasOutput: outputs.length > 0 })
+  const isListFailing = words.some(({ name, variant }) => name === 'mcp_list_tools' && variant === 'failed')
   const servers = [...objectsOf(body['tools']), ...chosen.builtIn.map(({ tool }) => tool)]
   if (isAsked('mcp_list_tools') && servers.every(({ type }) => type !== 'mcp'))
     servers.push(usualTools['mcp']!)
@@ -67,12 +62,12 @@ export async function buildResponse(
   const made: MadeCall[] = [...followApprovals(approvals, context, setting)]
   for (const call of chosen.builtIn) {
     // A server that does not list its tools is not called.
-    if (call.kind !== 'mcp' || !isListFailing) made.push(await builtInTools[call.kind].make(call, setting))
+    if (call.kind !== 'mcp' || !isListFailing) made.push(await makeCall(call, setting))
   }
   const maxTokens = numberOf(body['max_output_tokens'])
   const { kept, tokens, isCut } = withinLimit(made, maxTokens)
   const findings = kept.flatMap(({ finding }) => finding ?? [])
-  const format = objectOf(objectOf(body['text'])['format'])
+  const { type: format, schema } = objectOf(objectOf(body['text'])['format'])
   const { effort, summary } = objectOf(body['reasoning'])
   const answer = await composeAnswer(
     {
@@ -80,12 +75,10 @@ export async function buildResponse(
       prompt,
       earlier: prompts.slice(0, -1),
       scenario,
-      format: format['type'] === 'json_schema' || format['type'] === 'json_object' ? 'json' : 'text',
-      schema: format['type'] === 'json_schema' ? format['schema'] : undefined,
+      format: format === 'json_schema' || format === 'json_object' ? 'json' : 'text',
+      schema: format === 'json_schema' ? schema : undefined,
       calls: chosen.calls,
-      toolOutputs: outputs
-        .filter((item) => !approvals.includes(item))
-        .map((item) => describeOutput(item['output'])),
+      toolOutputs: toolOutputs.map((item) => describeOutput(item['output'])),
       findings: findings.map(({ sentence }) => sentence),
       waits: kept.some(({ waits }) => waits),
       thinks:
@@ -97,43 +90,51 @@ export async function buildResponse(
     },
     exchange.sandbox.clock,
   )
+  const { thoughts, visibleTokens, parts } = answer
   const ending = isCut ? 'length' : answer.ending
   const items = [
     ...lists,
-    ...reasoningItems(answer, body, isAsked('reasoning'), newId),
+    ...(thoughts.length > 0 ? [reasoningItem(thoughts.join(''), body, isAsked('reasoning'), newId)] : []),
     ...kept.flatMap((call) => call.outputs),
-    ...answer.parts.map((part) => answerItem(part, { body, findings, newId, isBlocked: ending === 'block' })),
+    ...parts.map((part) => {
+      const status = part.isCut || ending === 'block' ? 'incomplete' : 'completed'
+      return part.call === undefined
+        ? message(part, status, body, findings, newId)
+        : toolCall(part, status, newId)
+    }),
   ]
-  const usage = usageOf(facts, answer.thoughts.length, answer.visibleTokens + tokens)
-  const response = { ...begunResponse(body, facts), ...finalState(ending, items, usage, facts) }
+  const outputTokens = thoughts.length + visibleTokens + tokens
+  const usage = {
+    input_tokens: facts.inputTokens,
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: facts.inputTokens },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: thoughts.length },
+    total_tokens: facts.inputTokens + outputTokens,
+  }
+  const whole = { output: items.map(({ item }) => item), usage }
+  const response = { ...begunResponse(body, facts), ...endOf(ending, whole, facts.completedAt) }
   return { response, items, breaksOff: ending === 'error' }
-}
-
-function tokensIn(made: readonly MadeCall[]): number {
-  return made.flatMap(({ outputs }) => outputs).reduce((sum, { tokens }) => sum + tokens.length, 0)
 }
 
 /** The calls that the token limit has room for. */
 function withinLimit(made: readonly MadeCall[], maxTokens = Infinity) {
-  let count = 0
-  while (count < made.length && tokensIn(made.slice(0, count + 1)) <= maxTokens) count++
-  const kept = made.slice(0, count)
-  return { kept, tokens: tokensIn(kept), isCut: count < made.length }
+  const kept: MadeCall[] = []
+  let tokens = 0
+  for (const call of made) {
+    const more = call.outputs.reduce((sum, item) => sum + item.tokens.length, 0)
+    if (tokens + more > maxTokens) break
+    kept.push(call)
+    tokens += more
+  }
+  return { kept, tokens, isCut: kept.length < made.length }
 }
 
 /** @param isShown whether the reasoning itself is shown, and not only its summary */
-function reasoningItems(
-  { thoughts }: Answer,
-  body: JsonObject,
-  isShown: boolean,
-  newId: (prefix: string) => string,
-): readonly OutputItem[] {
-  if (thoughts.length === 0) return []
+function reasoningItem(text: string, body: JsonObject, isShown: boolean, newId: NewId): OutputItem {
   const id = newId('rs')
-  const text = thoughts.join('')
   const hasSummary = isShown || typeof objectOf(body['reasoning'])['summary'] === 'string'
   const content = [{ type: 'reasoning_text', text: text.replace('The plan is to', 'So I will') }]
-  const item = {
+  return output({
     id,
     type: 'reasoning',
     summary: hasSummary ? [{ type: 'summary_text', text }] : [],
@@ -142,29 +143,27 @@ function reasoningItems(
       // Only the gateway can read it.
       encrypted_content: Buffer.from(`sandbox reasoning ${id}`).toString('base64'),
     }),
-  }
-  return [output(item)]
+  })
 }
 
-interface ItemFacts {
-  readonly body: JsonObject
-  readonly findings: readonly Finding[]
-  readonly isBlocked: boolean
-  newId(prefix: string): string
+/** A call of the caller's tool. */
+function toolCall({ tokens, call }: AnswerPart, status: string, newId: NewId): OutputItem {
+  const { name, custom } = call!
+  const shared = { status, call_id: callId(newId), name }
+  const item = custom
+    ? { id: newId('ctc'), type: 'custom_tool_call', ...shared, input: tokens.join('') }
+    : { id: newId('fc'), type: 'function_call', ...shared, arguments: tokens.join('') }
+  return output(item, tokens)
 }
 
-/** A part of the answer as an output item: a message, or a call of the caller's tool. */
-function answerItem(part: AnswerPart, { body, findings, isBlocked, newId }: ItemFacts): OutputItem {
-  const { kind, tokens, call } = part
+function message(
+  { kind, tokens }: AnswerPart,
+  status: string,
+  body: JsonObject,
+  findings: readonly Finding[],
+  newId: NewId,
+): OutputItem {
   const text = tokens.join('')
-  const status = part.isCut || isBlocked ? 'incomplete' : 'completed'
-  if (call !== undefined) {
-    const shared = { status, call_id: newId('call').slice(0, 29), name: call.name }
-    const item = call.custom
-      ? { id: newId('ctc'), type: 'custom_tool_call', ...shared, input: text }
-      : { id: newId('fc'), type: 'function_call', ...shared, arguments: text }
-    return output(item, tokens)
-  }
   const logprobs = kind === 'text' ? logprobsOf(tokens, body) : []
   const content =
     kind === 'refusal'
@@ -197,42 +196,24 @@ function logprobsOf(tokens: readonly string[], body: JsonObject): readonly JsonO
   if (top === 0 && !listOf(body['include']).includes('message.output_text.logprobs')) return []
   if (tokens.length * (top + 1) > maxLogprobs)
     throw limitExceeded(`The answer would have more than ${maxLogprobs} log probabilities.`)
-  const rounded = (value: number) => Math.round(value * 1e6) / 1e6
   return tokens.map((token) => {
     const random = seededRandom('logprob', token)
-    const others = Array.from(
-      { length: Math.max(0, top - 1) },
-      (_, rank) => `${token.slice(0, 1)}${rank + 1}`,
-    )
-    const rated = [token, ...others].map((likely, rank) => {
-      const logprob = rounded(rank === 0 ? -random() / 4 : -1 - rank - random())
-      return { token: likely, bytes: [...Buffer.from(likely)], logprob }
+    const rated = Array.from({ length: Math.max(1, top) }, (_, rank) => {
+      const likely = rank === 0 ? token : `${token.slice(0, 1)}${rank}`
+      const logprob = rank === 0 ? -random() / 4 : -1 - rank - random()
+      return { token: likely, bytes: [...Buffer.from(likely)], logprob: Math.round(logprob * 1e6) / 1e6 }
     })
     return { ...rated[0], top_logprobs: top === 0 ? [] : rated }
   })
 }
 
-function usageOf({ inputTokens }: ResponseFacts, thoughts: number, visible: number): JsonObject {
-  return {
-    input_tokens: inputTokens,
-    input_tokens_details: { cached_tokens: 0, cache_write_tokens: inputTokens },
-    output_tokens: thoughts + visible,
-    output_tokens_details: { reasoning_tokens: thoughts },
-    total_tokens: inputTokens + thoughts + visible,
+/** The fields of a response that its end sets. */
+function endOf(ending: string, whole: JsonObject, completedAt: number): JsonObject {
+  if (ending === 'failure' || ending === 'error') {
+    const message = '[sandbox] The model could not generate a response.'
+    // The public service has `code` and `message`; some clients want a `type`, too.
+    return { status: 'failed', error: { type: 'server_error', code: 'server_error', message } }
   }
-}
-
-function finalState(
-  ending: string,
-  items: readonly OutputItem[],
-  usage: JsonObject,
-  { completedAt }: ResponseFacts,
-): JsonObject {
-  const message = '[sandbox] The model could not generate a response.'
-  // The public service has `code` and `message`; some clients want a `type`, too.
-  const error = { type: 'server_error', code: 'server_error', message }
-  if (ending === 'failure' || ending === 'error') return { status: 'failed', error }
-  const whole = { output: items.map(({ item }) => item), usage }
   if (ending !== 'length' && ending !== 'block')
     return { status: 'completed', ...whole, completed_at: completedAt }
   const reason = ending === 'length' ? 'max_output_tokens' : 'content_filter'

@@ -54,14 +54,11 @@ function checkItem(item: unknown, path: string): void {
   const kind = typeof type === 'string' ? type : implied
   checkKind(item, path, itemKinds, kind)
   if (kind !== 'message') return checkParts(output, `${path}.output`, inputParts)
-  const parts = Object.hasOwn(partsByRole, textOf(role)) ? partsByRole[textOf(role)] : undefined
-  if (parts === undefined) {
-    throw invalidField(`${path}.role`, `must be one of ${Object.keys(partsByRole).join(', ')}`)
-  }
+  if (!roles.includes(textOf(role))) throw invalidField(`${path}.role`, `must be one of ${roles.join(', ')}`)
   if (typeof content !== 'string' && !Array.isArray(content)) {
     throw invalidField(`${path}.content`, 'must be text or a list of parts')
   }
-  checkParts(content, `${path}.content`, parts)
+  checkParts(content, `${path}.content`, role === 'assistant' ? outputParts : inputParts)
 }
 
 function checkParts(list: unknown, path: string, kinds: Kinds): void {
@@ -69,8 +66,8 @@ function checkParts(list: unknown, path: string, kinds: Kinds): void {
     const at = `${path}[${index}]`
     checkKind(value, at, kinds)
     const part = objectOf(value)
-    const { image_url: image, file_data: data } = part
-    const sources = partSources[textOf(part['type'])] ?? []
+    const { type, image_url: image, file_data: data } = part
+    const sources = Object.hasOwn(partSources, textOf(type)) ? partSources[textOf(type)]! : []
     if (sources.length > 0 && sources.every((name) => (part[name] ?? null) === null)) {
       throw invalidField(at, `must have ${sources.map((name) => `'${name}'`).join(' or ')}`)
     }
@@ -87,11 +84,10 @@ function checkParts(list: unknown, path: string, kinds: Kinds): void {
 const imageUrl = /^(https?:\/\/[^\s/]|data:image\/(png|jpe?g|webp|gif);base64,.)/i
 const fileData = /^data:[^,;]+(;[^,;]+)*;base64,./i
 
-const datedName = /_20\d\d_\d\d_\d\d$/
-
 function checkTool(tool: JsonObject, path: string): void {
   const { type, name } = tool
-  checkKind(tool, path, toolKinds, typeof type === 'string' ? type.replace(datedName, '') : undefined)
+  const kind = typeof type === 'string' ? type.replace(/_20\d\d_\d\d_\d\d$/, '') : undefined
+  checkKind(tool, path, toolKinds, kind)
   if ((type === 'function' || type === 'custom') && !/^[\w-]+$/.test(textOf(name))) {
     throw invalidField(`${path}.name`, 'must have only letters, digits, underscores and dashes')
   }
@@ -106,36 +102,23 @@ function checkTool(tool: JsonObject, path: string): void {
 }
 
 /** Names and values kept with a response: at most 16, of 64 and 512 characters. */
-const metadataLimits = { entries: 16, name: 64, value: 512 } as const
-
 function checkMetadata(metadata: JsonObject): void {
   const entries = Object.entries(metadata)
-  const { entries: max, name: maxName, value: maxValue } = metadataLimits
-  if (entries.length > max) {
-    throw invalidField('metadata', `must have at most ${max} entries, not ${entries.length}`)
-  }
+  if (entries.length > 16)
+    throw invalidField('metadata', `must have at most 16 entries, not ${entries.length}`)
   for (const [name, value] of entries) {
-    if (name.length > maxName)
-      throw invalidField('metadata', `must have names of at most ${maxName} characters`)
-    if (typeof value !== 'string' || value.length > maxValue) {
-      throw invalidField(`metadata.${name}`, `must be text of at most ${maxValue} characters`)
-    }
+    if (name.length > 64) throw invalidField('metadata', 'must have names of at most 64 characters')
+    if (typeof value !== 'string' || value.length > 512)
+      throw invalidField(`metadata.${name}`, 'must be text of at most 512 characters')
   }
 }
 
-const inputParts: Kinds = { input_text: ['text'], input_image: [], input_file: [] }
+const roles = ['user', 'system', 'developer', 'assistant']
+/** The kinds of parts of messages: of the assistant's, and of the others. */
 const outputParts: Kinds = { output_text: ['text'], refusal: ['refusal'] }
-
-/** Roles of a message, and the kinds of parts that messages of each have. */
-const partsByRole: Readonly<Record<string, Kinds>> = {
-  user: inputParts,
-  system: inputParts,
-  developer: inputParts,
-  assistant: outputParts,
-}
-
+const inputParts: Kinds = { input_text: ['text'], input_image: [], input_file: [] }
 /** Of these fields a part has at least one. */
-const partSources: Readonly<Record<string, readonly string[]>> = {
+const partSources: Kinds = {
   input_image: ['image_url', 'file_id'],
   input_file: ['file_id', 'file_data', 'file_url'],
 }

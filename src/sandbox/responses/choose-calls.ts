@@ -2,7 +2,7 @@ import { chooseCalls, type Scenario } from '../answer/answer.ts'
 import type { ToolCall } from '../answer/compose-answer.ts'
 import { limitExceeded, RequestProblem } from '../http/request-problem.ts'
 import { isObject, type JsonObject, numberOf, objectsOf, textOf } from '../json-value.ts'
-import { builtInTools, kindOfTool, remoteToolNames, type BuiltInCall, type BuiltInKind } from './tools.ts'
+import { builtInKinds, kindOfTool, remoteToolNames, type BuiltInCall, type BuiltInKind } from './tools.ts'
 
 /** A tool that the answer may call, or calls. */
 interface Candidate {
@@ -40,11 +40,8 @@ export function chosenCalls(body: JsonObject, situation: Situation) {
   }
   // Further attempts are ignored (specification, `max_tool_calls`).
   const made = builtIn.slice(0, numberOf(body['max_tool_calls']) ?? Infinity)
-  if (made.length > maxBuiltInCalls)
-    throw limitExceeded(
-      `The sandbox makes at most ${maxBuiltInCalls} calls of built-in tools in one response.`,
-    )
-  return { calls, builtIn: made }
+  if (made.length <= maxBuiltInCalls) return { calls, builtIn: made }
+  throw limitExceeded(`The sandbox makes at most ${maxBuiltInCalls} calls of built-in tools in one response.`)
 }
 
 function choose({ tools, tool_choice: choice }: JsonObject, situation: Situation): readonly Candidate[] {
@@ -53,19 +50,19 @@ function choose({ tools, tool_choice: choice }: JsonObject, situation: Situation
   const isRule = isObject(choice) && choice['type'] === 'allowed_tools'
   if (isObject(choice) && !isRule) return [forcedBy(choice, offered)]
   const mode = isRule ? choice['mode'] : choice
-  const choices = isRule ? objectsOf(choice['tools']) : undefined
-  const allowed =
-    choices === undefined
-      ? offered
-      : offered.filter(({ tool }) => choices.some((named) => isSameTool(named, tool)))
+  const allowed = isRule
+    ? offered.filter(({ tool }) => objectsOf(choice['tools']).some((named) => isSameTool(named, tool)))
+    : offered
   const asked = words.flatMap(({ name, variant }) => askedTool(name, variant === 'failed', allowed))
   if (mode !== 'none' && !hasOutput && asked.length > 0) return asked
   if (mode === 'required' && offered.length === 0) {
-    throw new RequestProblem(400, "Tool choice 'required' must be specified with 'tools' parameter.", {
-      param: 'tool_choice',
-    })
+    throw wrongChoice("Tool choice 'required' must be specified with 'tools' parameter.")
   }
   return chooseCalls(mode === 'none' || mode === 'required' ? mode : 'auto', allowed, situation)
+}
+
+function wrongChoice(message: string, code?: string): RequestProblem {
+  return new RequestProblem(400, message, { param: 'tool_choice', ...(code !== undefined && { code }) })
 }
 
 function candidatesOf(tool: JsonObject): readonly Candidate[] {
@@ -84,11 +81,8 @@ function candidatesOf(tool: JsonObject): readonly Candidate[] {
 function forcedBy(choice: JsonObject, offered: readonly Candidate[]): Candidate {
   const found = offered.find(({ tool }) => isSameTool(choice, tool))
   if (found === undefined) {
-    const name = textOf(choice['name']) || textOf(choice['type'])
-    throw new RequestProblem(400, `Tool choice '${name.slice(0, 100)}' not found in 'tools' parameter.`, {
-      param: 'tool_choice',
-      code: 'invalid_value',
-    })
+    const name = (textOf(choice['name']) || textOf(choice['type'])).slice(0, 100)
+    throw wrongChoice(`Tool choice '${name}' not found in 'tools' parameter.`, 'invalid_value')
   }
   // The choice may name one tool of a remote server.
   const isRemote = found.use === 'mcp' && textOf(choice['name']) !== ''
@@ -102,39 +96,34 @@ function isSameTool(choice: JsonObject, tool: JsonObject): boolean {
   return kind === kindOfTool(tool) && (label === undefined || label === tool['server_label'])
 }
 
-const citySchema = {
+const cityParameters = {
   type: 'object',
   properties: { city: { type: 'string' } },
   required: ['city'],
   additionalProperties: false,
 }
+const screen = { display_width: 1024, display_height: 768, environment: 'browser' }
+const server = { type: 'mcp', server_label: 'sandbox' }
 
 /** Tools that a scenario may ask for without an offer in the request. */
 export const usualTools: Readonly<Record<string, JsonObject>> = {
-  function: { type: 'function', name: 'get_weather', parameters: citySchema },
+  ...Object.fromEntries(builtInKinds.map((type) => [type, { type }])),
+  function: { type: 'function', name: 'get_weather', parameters: cityParameters },
   custom: { type: 'custom', name: 'take_note' },
   image_generation: { type: 'image_generation', partial_images: 1 },
-  mcp: { type: 'mcp', server_label: 'sandbox', require_approval: 'never' },
-  approval: { type: 'mcp', server_label: 'sandbox', require_approval: 'always' },
-  computer: {
-    type: 'computer_use_preview',
-    display_width: 1024,
-    display_height: 768,
-    environment: 'browser',
-  },
+  mcp: { ...server, require_approval: 'never' },
+  approval: { ...server, require_approval: 'always' },
+  computer: { type: 'computer_use_preview', ...screen },
 }
 
 /** The tool that the word of a scenario means: an offered one of its kind, or else the usual one. */
 function askedTool(name: string, fails: boolean, offered: readonly Candidate[]): readonly Candidate[] {
-  if (!Object.hasOwn(builtInTools, name) && !Object.hasOwn(usualTools, name)) return []
-  const usual = usualTools[name] ?? { type: name }
+  const usual = Object.hasOwn(usualTools, name) ? usualTools[name]! : undefined
+  if (usual === undefined) return []
   const found = offered.find(({ tool, use }) => {
     return typeof use === 'string' ? use === kindOfTool(usual) : tool['type'] === usual['type']
   })
   const candidates = found === undefined ? candidatesOf(usual) : [found]
-  return candidates.map((candidate) => ({
-    ...candidate,
-    tool: name === 'approval' ? { ...candidate.tool, require_approval: 'always' } : candidate.tool,
-    fails,
-  }))
+  const rule = name === 'approval' && { require_approval: 'always' }
+  return candidates.map((candidate) => ({ ...candidate, tool: { ...candidate.tool, ...rule }, fails }))
 }

@@ -1,4 +1,3 @@
-import type { Clock } from '../../context.ts'
 import { assertAnswerSize } from '../answer/answer.ts'
 import { type Frame, type Reply, eventHeaders, jsonReply, namedEvent, streamReply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
@@ -41,15 +40,14 @@ export async function createResponse(exchange: Exchange): Promise<Reply> {
   // Each of several events has all of the response.
   assertAnswerSize(JSON.stringify(built.response, withoutPictures).length)
   const isStream = body['stream'] === true && !exchange.ignoresStream
-  if (!isStream && built.breaksOff && !isBackground) {
+  if (!isStream && built.breaksOff && !isBackground)
     throw new RequestProblem(500, '[sandbox] Generation broke off.')
-  }
   const stored = {
     id,
     ...built,
     pads: objectOf(body['stream_options'])['include_obfuscation'] !== false,
     context,
-    size: exchange.size + picturesIn(built.items),
+    size: exchange.size + built.items.reduce((sum, item) => sum + picturesIn(item), 0),
     timing: isBackground ? { acceptedAt: now, pendingMs, runningMs, cancelledAt: null } : null,
   }
   await responses.keep(stored, input)
@@ -62,15 +60,10 @@ export async function createResponse(exchange: Exchange): Promise<Reply> {
 }
 
 /** The stream of a response, from its start or after a sequence number. */
-function streamOf(stored: StoredResponse, { responses, clock }: Sandbox, after = -1): Reply {
+function streamOf(stored: StoredResponse, sandbox: Sandbox, after = -1): Reply {
   const { id, timing } = stored
-  const isStopped = async () => (await responses.find(id))?.timing?.cancelledAt !== null
-  const events = responseEvents(stored)
-  const frames =
-    timing === null
-      ? eventFrames(stored, events, { after })
-      : framesInTime([...eventFrames(stored, events)], { timing, after, isStopped, clock })
-  return streamReply(frames, {
+  const frames = eventFrames(stored, responseEvents(stored), { after })
+  return streamReply(timing === null ? frames : framesInTime(stored, timing, sandbox, after), {
     headers: { ...eventHeaders, ...requestId(id) },
     breakOff: (sent) => eventFrames(stored, breakOffEvents(stored), { first: after + 1 + sent }),
   })
@@ -100,11 +93,9 @@ async function earlierItems(body: JsonObject, { responses, clock }: Sandbox): Pr
   return id === undefined ? [] : responses.conversationItems(id)
 }
 
-/** Characters of the pictures in a response, which are kept with it twice. */
-function picturesIn(items: readonly OutputItem[]): number {
-  return items.reduce((sum, { item, partials }) => {
-    return sum + 2 * textOf(item['result']).length + partials.join('').length
-  }, 0)
+/** Characters of the pictures in an item, of which the response keeps the last one twice. */
+function picturesIn({ item, partials }: OutputItem): number {
+  return 2 * textOf(item['result']).length + partials.join('').length
 }
 
 /** `GET /v1/responses/{id}`, with `?stream=true&starting_after=N` the rest of its stream. */
@@ -149,14 +140,9 @@ function* responseEvents(stored: StoredResponse): Generator<JsonObject> {
   if (timing !== null) yield { type: 'response.queued', ...at('queued') }
   yield { type: 'response.in_progress', ...at('in_progress') }
   let deltas = 0
-  for (const [index, item] of items.entries()) {
-    for (const event of itemEvents(item, index)) {
-      if (breaksOff && textOf(event['type']).endsWith('.delta') && ++deltas > deltasBeforeError) {
-        yield* breakOffEvents(stored)
-        return
-      }
-      yield event
-    }
+  for (const event of items.values().flatMap(itemEvents)) {
+    if (breaksOff && textOf(event['type']).endsWith('.delta') && ++deltas > deltasBeforeError) break
+    yield event
   }
   if (breaksOff) yield* breakOffEvents(stored)
   else yield { type: `response.${textOf(response['status'])}`, response }
@@ -167,12 +153,11 @@ function* responseEvents(stored: StoredResponse): Generator<JsonObject> {
  * of that event are there, too.
  */
 function breakOffEvents({ response }: StoredResponse): readonly JsonObject[] {
-  const problem = { code: 'server_error', message: '[sandbox] Generation broke off.', param: null }
-  const { code, message } = problem
-  const failed = { ...begunOf(response), status: 'failed', error: { type: 'server_error', code, message } }
+  const problem = { code: 'server_error', message: '[sandbox] Generation broke off.' }
+  const error = { type: 'server_error', ...problem }
   return [
-    { type: 'error', ...problem, error: { type: 'server_error', ...problem } },
-    { type: 'response.failed', response: failed },
+    { type: 'error', ...problem, param: null, error: { ...error, param: null } },
+    { type: 'response.failed', response: { ...begunOf(response), status: 'failed', error } },
   ]
 }
 
@@ -208,28 +193,21 @@ function* eventFrames(
   }
 }
 
-interface TimedStream {
-  readonly timing: Timing
-  /** Resume after this sequence number. */
-  readonly after: number
-  /** Whether the response has been cancelled, or is not kept any more. */
-  isStopped(): Promise<boolean>
-  readonly clock: Clock
-}
-
 /**
  * The stream of a background response: every event when it is due, whoever reads it and from where. It ends without a
- * terminal event when the response is cancelled.
+ * terminal event when the response is cancelled, or is not kept any more.
  */
 async function* framesInTime(
-  frames: readonly Frame[],
-  { timing, after, isStopped, clock }: TimedStream,
+  stored: StoredResponse,
+  { acceptedAt, pendingMs, runningMs }: Timing,
+  { responses, clock }: Sandbox,
+  after: number,
 ): AsyncGenerator<Frame> {
-  const { acceptedAt, pendingMs, runningMs } = timing
+  const frames = [...eventFrames(stored, responseEvents(stored))]
   const last = frames.length - 1
   for (const [number, frame] of frames.entries()) {
     if (number <= after) continue
-    if (await isStopped()) return
+    if ((await responses.find(stored.id))?.timing?.cancelledAt !== null) return
     // The first two say that it is queued, the next that it begins.
     const share = Math.max(0, (number - 2) / Math.max(1, last - 2))
     const dueAt = acceptedAt + (number < 2 ? 0 : pendingMs + runningMs * share)

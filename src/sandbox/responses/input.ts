@@ -36,45 +36,35 @@ export function resolveReferences(
   })
 }
 
-/** The kinds of calls that the caller answers, and the kind of item that answers them. */
-const answeredCalls: Readonly<Record<string, string>> = {
-  function_call: 'function_call_output',
-  custom_tool_call: 'custom_tool_call_output',
-  computer_call: 'computer_call_output',
-  local_shell_call: 'local_shell_call_output',
-}
-const answers = new Set(Object.values(answeredCalls))
-
 /**
  * Every call of the caller's own tools has its output, and every output its call, as in public practice.
  * @throws RequestProblem 400
  */
 export function checkCalls(items: readonly JsonObject[]): void {
-  const unanswered = (message: string) => new RequestProblem(400, message, { param: 'input' })
+  const wrong = (message: string) => new RequestProblem(400, message, { param: 'input' })
+  /** The calls without an output, and all calls, by the name and the kind of the output. */
   const open = new Map<string, string>()
   const known = new Map<string, string>()
   for (const item of items) {
     const type = textOf(item['type'])
     const callId = textOf(item['call_id'])
-    const output = answeredCalls[type]
-    if (output !== undefined) {
-      open.set(`${output} ${callId}`, callId)
-      known.set(`${output} ${callId}`, callId)
+    if (/^(function|custom_tool|computer|local_shell)_call$/.test(type)) {
+      open.set(`${type}_output ${callId}`, callId)
+      known.set(`${type}_output ${callId}`, callId)
       // The output of a local shell may name its call by the id of the item.
-      if (type === 'local_shell_call') known.set(`${output} ${textOf(item['id'])}`, callId)
+      if (type === 'local_shell_call') known.set(`${type}_output ${textOf(item['id'])}`, callId)
     }
-    if (!answers.has(type)) continue
+    if (!/^(function|custom_tool|computer|local_shell)_call_output$/.test(type)) continue
     const name = callId || textOf(item['id'])
     const call = known.get(`${type} ${name}`)
     if (call === undefined) {
       const what = type.replaceAll('_', ' ')
-      throw unanswered(`No tool call found for ${what} with call_id ${name.slice(0, 100)}.`)
+      throw wrong(`No tool call found for ${what} with call_id ${name.slice(0, 100)}.`)
     }
     open.delete(`${type} ${call}`)
   }
-  for (const callId of open.values()) {
-    throw unanswered(`No tool output found for the call ${callId.slice(0, 100)}.`)
-  }
+  for (const callId of open.values())
+    throw wrong(`No tool output found for the call ${callId.slice(0, 100)}.`)
 }
 
 /** What the user has said, the latest last. */

@@ -1,4 +1,3 @@
-import * as v from 'valibot'
 import type { FileHost } from '../../context.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { createJsonStore } from '../json-store.ts'
@@ -18,42 +17,35 @@ const lifetimeMs = 24 * 3_600_000
 /** Reading all files takes time, so only some responses look for old ones. */
 const shareThatRemovesOld = 0.05
 
-const milliseconds = v.pipe(v.number(), v.safeInteger())
-const json = v.custom<JsonObject>(isObject)
-const texts = v.array(v.string())
-const storedSchema = v.object({
-  id: v.string(),
-  /** The response object at its end. */
-  response: json,
-  items: v.array(v.object({ item: json, tokens: texts, logprobs: v.array(json), partials: texts })),
-  /** Whether generation ends with an error in mid-stream. */
-  breaksOff: v.boolean(),
-  /** Whether the deltas of its stream are padded. */
-  pads: v.boolean(),
-  /** Everything the model read: the conversation before, and the input. */
-  context: v.array(json),
-  /** Bytes of the request and of the pictures. */
-  size: v.number(),
-  /** When a background response is accepted and how long it takes, in milliseconds of the wall clock. */
-  timing: v.nullable(
-    v.object({
-      acceptedAt: milliseconds,
-      pendingMs: milliseconds,
-      runningMs: milliseconds,
-      cancelledAt: v.nullable(milliseconds),
-    }),
-  ),
-})
-
-/** Plain data, which can be kept on disk. */
-export interface StoredResponse extends Readonly<
-  Omit<v.InferOutput<typeof storedSchema>, 'items' | 'context'>
-> {
-  readonly items: readonly OutputItem[]
-  readonly context: readonly JsonObject[]
+/** When a background response is accepted and how long it takes, in milliseconds of the wall clock. */
+export interface Timing {
+  readonly acceptedAt: number
+  readonly pendingMs: number
+  readonly runningMs: number
+  readonly cancelledAt: number | null
 }
 
-export type Timing = NonNullable<StoredResponse['timing']>
+/** All of a response, decided before any of it is sent, so that every way to get it tells the same. */
+export interface BuiltResponse {
+  /** The response object at its end. */
+  readonly response: JsonObject
+  readonly items: readonly OutputItem[]
+  /** Whether generation ends with an error in mid-stream. */
+  readonly breaksOff: boolean
+}
+
+/** Plain data, which can be kept on disk. */
+export interface StoredResponse extends BuiltResponse {
+  readonly id: string
+  /** Whether the deltas of its stream are padded. */
+  readonly pads: boolean
+  /** Everything the model read: the conversation before, and the input. */
+  readonly context: readonly JsonObject[]
+  /** Bytes of the request and of the pictures. */
+  readonly size: number
+  /** Null for a response that does not run in the background. */
+  readonly timing: Timing | null
+}
 
 /** The response object before its end, but for its status. */
 export function begunOf(response: JsonObject): JsonObject {
@@ -93,7 +85,8 @@ export function createResponseStore(host: FileHost, folder: string | undefined, 
   }>(keptInConversations, keptBytes)
   const store = createJsonStore<StoredResponse>(host, {
     folder,
-    parse: (value) => v.parse(storedSchema, value),
+    isEntry: ({ response, items, context, timing }) =>
+      isObject(response) && Array.isArray(items) && Array.isArray(context) && timing !== undefined,
     isOver: ({ response }, now) => now - Number(response['created_at']) * 1000 > lifetimeMs,
     maxEntries: kept,
     maxBytes: keptBytes,
@@ -127,13 +120,11 @@ export function createResponseStore(host: FileHost, folder: string | undefined, 
     },
     find: store.find,
     /** An output item of any response in memory. */
-    findItem(id: string): JsonObject | undefined {
-      for (const { items } of store.memory.values()) {
-        const found = items.find(({ item }) => item['id'] === id)
-        if (found !== undefined) return found.item
-      }
-      return undefined
-    },
+    findItem: (id: string): JsonObject | undefined =>
+      store.memory
+        .values()
+        .flatMap(({ items }) => items)
+        .find(({ item }) => item['id'] === id)?.item,
     /** The items of a conversation, in the order in which its responses ended. */
     conversationItems(id: string): readonly JsonObject[] {
       const ended = [...additions.values()].filter(

@@ -1,7 +1,7 @@
-import * as v from 'valibot'
 import { videoCreateEndpoint } from '../../contract/videos.ts'
 import { askedFor } from '../answer/answer.ts'
 import { invalidField, moderationBlocked } from '../http/request-problem.ts'
+import type { Size } from '../images/pixels.ts'
 
 /** Scenarios of video jobs other than success: selected by header, by a word of the prompt, or by the model's name. */
 const videoScenarios = [
@@ -30,46 +30,45 @@ const maxFilmSeconds = 60
 export const minFilmSide = 16
 export const maxFilmSide = 4096
 
-const wholeNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
-const side = v.pipe(wholeNumber, v.minValue(minFilmSide), v.maxValue(maxFilmSide), v.multipleOf(2))
-
-const filmSchema = v.object({
-  /** The prompt, followed by those of the remixes. */
-  text: v.string(),
-  /** What determines the picture besides its text. */
-  seed: v.string(),
-  width: side,
-  height: side,
-  seconds: v.pipe(wholeNumber, v.minValue(1), v.maxValue(maxFilmSeconds)),
-})
-
 /** A video before it is drawn: everything that determines its pixels. */
-export type Film = Readonly<v.InferOutput<typeof filmSchema>>
-
-const jobSchema = v.object({
-  /** The id of a video, or the last part of an operation's name. */
-  id: v.string(),
-  kind: v.picklist(['video', 'operation']),
-  model: v.string(),
-  prompt: v.string(),
-  /** Milliseconds since 1970. */
-  createdAt: wholeNumber,
-  /** Milliseconds in the queue, then running. */
-  pendingMs: wholeNumber,
-  runningMs: wholeNumber,
-  scenario: v.nullable(v.picklist(videoScenarios)),
-  /** Its results: one video, or those of an operation. */
-  films: v.array(filmSchema),
-  /** Id of a remix's source. */
-  remixedFrom: v.nullable(v.string()),
-})
+export interface Film extends Size {
+  /** The prompt, followed by those of the remixes. */
+  readonly text: string
+  /** What determines the picture besides its text. */
+  readonly seed: string
+  readonly seconds: number
+}
 
 /** A stored job: what was requested and when. Its state follows from the clock. */
-export type VideoJob = Readonly<v.InferOutput<typeof jobSchema>>
+export interface VideoJob {
+  /** The id of a video, or the last part of an operation's name. */
+  readonly id: string
+  readonly kind: 'video' | 'operation'
+  readonly model: string
+  readonly prompt: string
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+  /** Milliseconds in the queue, then running. */
+  readonly pendingMs: number
+  readonly runningMs: number
+  readonly scenario: VideoScenario | null
+  /** Its results: one video, or those of an operation. */
+  readonly films: readonly Film[]
+  /** Id of a remix's source. */
+  readonly remixedFrom: string | null
+}
 
-/** @throws Error for what is no job */
-export function parseJob(value: unknown): VideoJob {
-  return v.parse(jobSchema, value)
+/** Whether the content of a file is a job. */
+export function isJob({ createdAt, pendingMs, runningMs, films }: Partial<VideoJob>): boolean {
+  const areTimes = [createdAt, pendingMs, runningMs].every(Number.isSafeInteger)
+  const isSide = (side: number) => side >= minFilmSide && side <= maxFilmSide && side % 2 === 0
+  const isFilm = ({ text, width, height, seconds }: Film) =>
+    typeof text === 'string' && isSide(width) && isSide(height) && isFilmLength(seconds)
+  return areTimes && films?.every(isFilm) === true
+}
+
+function isFilmLength(seconds: number): boolean {
+  return Number.isInteger(seconds) && seconds >= 1 && seconds <= maxFilmSeconds
 }
 
 /**
@@ -79,7 +78,7 @@ export function parseJob(value: unknown): VideoJob {
 export function filmSeconds(value: unknown, field: string): number {
   const text = String(value)
   const seconds = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-  if (seconds >= 1 && seconds <= maxFilmSeconds) return seconds
+  if (isFilmLength(seconds)) return seconds
   throw invalidField(field, `must be a whole number from 1 to ${maxFilmSeconds} in the sandbox`)
 }
 
