@@ -91,8 +91,7 @@ export const ownRouter: Router = {
   },
   methods(path) {
     const taken = compiled.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
-    if (taken.length === 0) return []
-    return [...taken.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS']
+    return taken.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
   },
 }
 

@@ -16,7 +16,7 @@ import { RequestProblem, assertValid, errorBody } from '../http/request-problem.
 import { plainPicture } from '../images/plain-picture.ts'
 import { type JsonObject, isObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json-value.ts'
 import { textModel } from '../sandbox-models.ts'
-import { type Exchange, scenarioHeader } from '../sandbox.ts'
+import type { Exchange } from '../sandbox.ts'
 import { seededHex } from '../seeded-random.ts'
 import { assertContents, withCanonicalNames } from './check-contents.ts'
 import {
@@ -117,7 +117,7 @@ function readRequest(exchange: Exchange, model: string) {
   const { parts } = objectOf(contents.at(-1))
   const prompt = textOfParts(parts)
   // A finish reason is a scenario, too: `sandbox:RECITATION`.
-  const scenario = readScenario(scenarioHeader(exchange), prompt, model, endings)
+  const scenario = readScenario(exchange.scenario, prompt, model, endings)
   const mime = textOf(config['responseMimeType'])
   const schema = config['responseSchema'] ?? config['responseJsonSchema'] ?? config['_responseJsonSchema']
   const isJson = mime === 'application/json' || (mime === '' && schema !== undefined)

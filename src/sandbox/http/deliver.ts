@@ -2,15 +2,29 @@ import { yieldToEventLoop, sleep } from '../../context.ts'
 import { faultActions, usualEvent, type FaultPoint } from '../faults/actions.ts'
 import type { FaultRule } from '../faults/fault-rule.ts'
 import type { Exchange } from '../sandbox.ts'
-import { allFrames, BrokenOff, frameBytes, settled, type Frame, type Frames, type Reply } from './reply.ts'
+import {
+  allFrames,
+  BrokenOff,
+  frameBytes,
+  settled,
+  type Frame,
+  type Frames,
+  type Pace,
+  type Reply,
+} from './reply.ts'
 
 /**
  * Sends a reply at the configured pace and injects a fault. Ends quietly when the client disconnects; rejects only for
  * errors of the sandbox itself.
  */
-export async function deliver(exchange: Exchange, reply: Reply, fault?: FaultRule): Promise<void> {
+export async function deliver(
+  exchange: Exchange,
+  reply: Reply,
+  pace: Pace,
+  fault?: FaultRule,
+): Promise<void> {
   try {
-    await play(exchange, reply, fault)
+    await play(exchange, reply, pace, fault)
   } catch (error) {
     if (exchange.signal.aborted) return
     if (!(error instanceof BrokenOff)) throw error
@@ -19,7 +33,12 @@ export async function deliver(exchange: Exchange, reply: Reply, fault?: FaultRul
   }
 }
 
-async function play(exchange: Exchange, reply: Reply, fault: FaultRule | undefined): Promise<void> {
+async function play(
+  exchange: Exchange,
+  reply: Reply,
+  pace: Pace,
+  fault: FaultRule | undefined,
+): Promise<void> {
   const { outgoing, signal } = exchange
   const action = fault && faultActions[fault.action]
   if (fault !== undefined && action?.raw !== undefined) {
@@ -36,7 +55,7 @@ async function play(exchange: Exchange, reply: Reply, fault: FaultRule | undefin
   outgoing.writeHead(reply.status, headersOf(reply, fault, length))
   outgoing.flushHeaders()
   const breaksAt = isEarly || !action?.interrupt ? undefined : breakingPoint(point, fault?.event)
-  if (await send(exchange, whole ?? frames, fault, breaksAt)) return
+  if (await send(exchange, whole ?? frames, pace, fault, breaksAt)) return
   if (fault?.action === 'keep-open') await settled(signal)
   else outgoing.end()
 }
@@ -88,10 +107,11 @@ const framesPerTurn = 100
 async function send(
   exchange: Exchange,
   frames: Frames,
+  pace: Pace,
   fault: FaultRule | undefined,
   breaksAt: ReturnType<typeof breakingPoint> | undefined,
 ): Promise<boolean> {
-  const { pace, signal, sandbox } = exchange
+  const { signal, sandbox } = exchange
   let isDue = true
   let count = 0
   for await (const frame of frames) {

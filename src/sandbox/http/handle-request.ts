@@ -4,10 +4,10 @@ import type { NamedRule } from '../faults/fault-rule.ts'
 import { deliver } from './deliver.ts'
 import { readJsonBody } from './read-body.ts'
 import { type Reply, jsonReply, paceOf, wholeReply } from './reply.ts'
-import { RequestProblem, envelopeOf, invalidField, problemReply } from './request-problem.ts'
+import { RequestProblem, invalidField, problemReply } from './request-problem.ts'
 import { digestOf, textOf } from '../json-value.ts'
 import type { RequestRecord } from '../request-log.ts'
-import type { Exchange, Match, Router, Sandbox } from '../sandbox.ts'
+import { copyOf, Exchange, type Match, type Router, type Sandbox } from '../sandbox.ts'
 import { seededRandom } from '../seeded-random.ts'
 
 /** The path of the statistics. Requests to it are not counted and need no key. */
@@ -21,10 +21,10 @@ export async function handleRequest(
   sandbox: Sandbox,
 ): Promise<void> {
   const { log, seed, clock } = sandbox
-  const exchange = openExchange(incoming, outgoing, sandbox)
+  const exchange = new Exchange(incoming, outgoing, sandbox)
   const { record } = exchange
-  if (exchange.path === statsPath && (exchange.method === 'GET' || exchange.method === 'HEAD'))
-    return deliver(exchange, statsReply(exchange))
+  if (exchange.path === statsPath && ['GET', 'HEAD'].includes(exchange.method))
+    return deliver(exchange, statsReply(exchange), () => 0)
   exchange.number = log.add(record)
   const { reply, fault } = await decide(exchange, router)
   record.fault = fault?.id
@@ -32,92 +32,29 @@ export async function handleRequest(
   const isAccepted = fault?.accepted ?? (reply.creates && fault?.at !== 'before-body')
   record.created = record.endpoint !== undefined && isAccepted && !record.repeats
   log.count(record, fault)
-  exchange.pace = paceOf(sandbox.latency, seededRandom(seed, 'pace', exchange.number))
-  await deliver(exchange, reply, fault)
+  const pace = paceOf(sandbox.latency, seededRandom(seed, 'pace', exchange.number))
+  await deliver(exchange, reply, pace, fault)
   record.repliedAt = clock.monotonic()
   record.status = outgoing.headersSent ? outgoing.statusCode : undefined
   sandbox.onRequest?.(record)
 }
 
-/** Maximum length of a recorded path. No endpoint has a longer one. */
-const maxPathLength = 2048
-
-function openExchange(incoming: IncomingMessage, outgoing: ServerResponse, sandbox: Sandbox): Exchange {
-  const { method = 'GET', url = '/', headers } = incoming
-  const [rawPath = '', ...rest] = url.split('?')
-  const path = plainPath(rawPath)
-  const left = new AbortController()
-  outgoing.once('close', () => left.abort())
-  const record: RequestRecord = {
-    method,
-    path: copyOf(path.slice(0, maxPathLength).replace(/[^\x21-\x7e]/g, '?')),
-    endpoint: undefined,
-    model: undefined,
-    idempotencyKey: undefined,
-    status: undefined,
-    created: false,
-    repeats: false,
-    fault: undefined,
-    cameAt: sandbox.clock.monotonic(),
-    repliedAt: undefined,
-  }
-  return {
-    sandbox,
-    incoming,
-    outgoing,
-    method,
-    path,
-    query: new URLSearchParams(rest.join('?')),
-    headers,
-    origin: `http://${headers.host}`,
-    envelope: envelopeOf(path, headers),
-    record,
-    signal: AbortSignal.any([left.signal, sandbox.signal]),
-    number: 0,
-    params: {},
-    body: {},
-    files: [],
-    size: 0,
-    digest: '',
-    seed: [sandbox.seed],
-    ignoresStream: false,
-    outlivesClient: false,
-    pace: () => 0,
-  }
-}
-
-/** A path without escapes of characters that need none (RFC 3986, section 6.2.2.2), and of the colon. */
-function plainPath(path: string): string {
-  return path.replace(/%([2-7][\da-f])/gi, (escape, digits: string) => {
-    const character = String.fromCharCode(Number.parseInt(digits, 16))
-    return /[\w.~:-]/.test(character) ? character : escape
-  })
-}
-
-/** A part of a text that is kept longer: the engine's own would keep all of the text, an address of 100,000 bytes. */
-function copyOf(part: string): string {
-  return Buffer.from(part).toString()
-}
-
-interface Decision {
-  readonly reply: Reply
-  /** The fault to inject into the reply. */
-  readonly fault: NamedRule | undefined
-}
-
-/** Answers in this order: guard, key, early fault, body, fault, endpoint. Never rejects. */
-async function decide(exchange: Exchange, router: Router): Promise<Decision> {
+/**
+ * Answers in this order: guard, key, early fault, body, fault, endpoint. Never rejects.
+ * @returns the reply, and the fault to inject into it
+ */
+async function decide(
+  exchange: Exchange,
+  router: Router,
+): Promise<{ readonly reply: Reply; readonly fault: NamedRule | undefined }> {
   const { incoming, record, envelope, method, path, query } = exchange
   const { faults } = exchange.sandbox
   let fault: NamedRule | undefined
   try {
     assertLocal(incoming)
     const match = router.find(method, path)
-    const allow = match === undefined ? router.methods(path).join(', ') : ''
-    if (method === 'OPTIONS' && allow !== '')
-      return { fault, reply: wholeReply([], undefined, { headers: { allow } }) }
     if (!match?.handler.needsNoKey) authenticate(exchange)
-    if (match === undefined) throw notOffered(record, allow)
+    if (match === undefined) throw notOffered(record, router.methods(path).join(', '))
     admit(exchange, match)
     fault = faults.beforeBody(record)
     if (fault !== undefined) {
@@ -168,32 +105,28 @@ function nameOf(model = ''): string | undefined {
 }
 
 function keyOf({ headers }: Exchange): string | undefined {
-  const key = headers['idempotency-key']
-  return Array.isArray(key) ? key[0] : key
+  return [headers['idempotency-key']].flat()[0]
 }
 
 /**
  * Has the endpoint answer, once for an `Idempotency-Key`.
  * @throws RequestProblem
  */
-function answer(exchange: Exchange, { handler }: Match): Promise<Reply> {
+async function answer(exchange: Exchange, { handler }: Match): Promise<Reply> {
   const { sandbox, method, path, query } = exchange
-  const isPost = method === 'POST'
+  if (method !== 'POST') return handler.answer(exchange)
   const identity = digestOf([path, [...query].filter(([name]) => name !== 'key'), exchange.digest])
-  const key = isPost && !handler.ignoresIdempotency ? keyOf(exchange) : undefined
+  const key = handler.ignoresIdempotency ? undefined : keyOf(exchange)
   exchange.outlivesClient = key !== undefined
   const make = async () => {
-    if (isPost) exchange.seed = seedOf(identity, sandbox)
+    const { seed, repetitions } = sandbox
+    const earlier = repetitions.get(identity) ?? 0
+    repetitions.set(identity, earlier + 1)
+    // A fresh sandbox always gives the same first answer.
+    exchange.seed = earlier === 0 ? [seed] : [seed, 'repetition', earlier]
     return handler.answer(exchange)
   }
   return key === undefined ? make() : sandbox.firstAnswers.give(digestOf(key), identity, make)
-}
-
-/** The first of identical requests has the sandbox's seed: a fresh sandbox always gives the same first answer. */
-function seedOf(identity: string, { seed, repetitions }: Sandbox): Exchange['seed'] {
-  const earlier = repetitions.get(identity) ?? 0
-  repetitions.set(identity, earlier + 1)
-  return earlier === 0 ? [seed] : [seed, 'repetition', earlier]
 }
 
 function unexpected(error: unknown): RequestProblem {

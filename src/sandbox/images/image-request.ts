@@ -1,7 +1,7 @@
 import type { Endpoint, Family } from '../../contract/field.ts'
 import type { Model } from '../../contract/known-models.ts'
 import { numberOf, textOf } from '../json-value.ts'
-import { scenarioHeader, type Exchange, type ImageFormat } from '../sandbox.ts'
+import type { Exchange, ImageFormat } from '../sandbox.ts'
 import { askedFor, countTokens, imageScenarios } from '../answer/answer.ts'
 import { invalidField, moderationBlocked } from '../http/request-problem.ts'
 import type { Size } from './pixels.ts'
@@ -63,7 +63,7 @@ export function readImageRequest(
   const textField = (name: string) => textOf(body[name]) || String(fields[name]?.default)
   const prompt = textOf(body['prompt'])
   const ofModel = imageScenarios.find((scenario) => model === `sandbox-${scenario}`)
-  const scenario = askedFor(imageScenarios, scenarioHeader(exchange), prompt) ?? ofModel
+  const scenario = askedFor(imageScenarios, exchange.scenario, prompt) ?? ofModel
   if (scenario === 'refusal' || scenario === 'block') throw moderationBlocked('image_generation_user_error')
   const quality = levels[textField('quality')] ?? 'medium'
   const background = textField('background')

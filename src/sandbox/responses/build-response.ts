@@ -3,7 +3,7 @@ import { composeAnswer, type AnswerPart } from '../answer/compose-answer.ts'
 import { responseFields } from '../../contract/responses.ts'
 import { limitExceeded } from '../http/request-problem.ts'
 import { isObject, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../json-value.ts'
-import { scenarioHeader, type Exchange } from '../sandbox.ts'
+import type { Exchange } from '../sandbox.ts'
 import { seededHex, seededRandom } from '../seeded-random.ts'
 import { chosenCalls, usualTools } from './choose-calls.ts'
 import { describeOutput, lastOutputs, promptsOf } from './input.ts'
@@ -39,7 +39,7 @@ export async function buildResponse(
   const { body } = exchange
   const prompts = promptsOf(context)
   const prompt = prompts.at(-1) ?? ''
-  const scenario = readScenario(scenarioHeader(exchange), prompt, facts.model)
+  const scenario = readScenario(exchange.scenario, prompt, facts.model)
   const { words } = scenario
   const isAsked = (name: string) => words.some((word) => word.name === name)
   let ids = 0

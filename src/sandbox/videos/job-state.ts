@@ -1,7 +1,7 @@
 import type { VideoState } from '../../contract/video-state.ts'
 import { videoLifetimeMinutes } from '../../contract/videos.ts'
 import type { Reply } from '../http/reply.ts'
-import { scenarioHeader, type Exchange } from '../sandbox.ts'
+import type { Exchange } from '../sandbox.ts'
 import { seededHex } from '../seeded-random.ts'
 import { type Film, type VideoJob, sizeName, sourceVideoId, videoScenarioOf } from './video-job.ts'
 
@@ -18,7 +18,7 @@ type NewJob = Pick<VideoJob, 'kind' | 'model' | 'prompt' | 'remixedFrom' | 'film
 export async function startJob(exchange: Exchange, job: NewJob, asked = job.prompt): Promise<VideoJob> {
   const { sandbox, number } = exchange
   const { videoJobs, seed, clock, pacing } = sandbox
-  const scenario = videoScenarioOf(scenarioHeader(exchange), asked, job.model)
+  const scenario = videoScenarioOf(exchange.scenario, asked, job.model)
   const digits = seededHex(idLength[job.kind], seed, 'video', number, ...videoJobs.salt())
   const id = job.kind === 'video' ? `video_${digits}` : digits
   const { pendingMs, runningMs } = pacing
