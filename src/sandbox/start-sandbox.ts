@@ -18,8 +18,7 @@ import { createRequestLog, type RequestRecord } from './request-log.ts'
 import { createResponseStore } from './responses/response-store.ts'
 import { ownRouter } from './routes.ts'
 import type { Sandbox } from './sandbox.ts'
-import { isJobOver } from './videos/job-state.ts'
-import { isJob } from './videos/video-job.ts'
+import { isJob, isJobOver } from './videos/video-job.ts'
 
 export type { FaultRule, LatencyProfile, RequestRecord, Sandbox }
 

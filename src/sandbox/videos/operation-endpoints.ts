@@ -5,11 +5,12 @@ import { checkImageObject } from '../images/check-images.ts'
 import { numberOf, objectOf, objectsOf, textOf, type JsonObject } from '../json-value.ts'
 import type { Exchange } from '../sandbox.ts'
 import { drawFilm } from './film.ts'
-import { filmSeed, jobStateAt, lookUpFacts, pollHint, startJob } from './job-state.ts'
+import { filmSeed, pollHint, startJob } from './start-job.ts'
 import {
   availableFilms,
   filmSeconds,
   filmText,
+  jobStateAt,
   maxFilmSide,
   minFilmSide,
   type Film,
@@ -49,43 +50,42 @@ export async function createOperation(exchange: Exchange): Promise<Reply> {
   const prompt = prompts[0]!.slice(0, maxVideoPromptLength)
   const facts = { kind: 'operation', model: params['model']!, prompt, films, remixedFrom: null } as const
   const job = await startJob(exchange, facts, prompts.join('\n'))
-  const headers = pollHint(job, exchange)
-  return googleReply({ name: operationName(job) }, { headers, creates: true, pause: 'first' })
+  return googleReply(
+    { name: operationName(job) },
+    { ...pollHint(job, exchange), creates: true, pause: 'first' },
+  )
 }
 
-/** The specification names no values: what is unknown here is the default, not a refusal. */
+/**
+ * The short side is that of the resolution, the other follows from the ratio, as long as a film can have it. The
+ * specification names no values: what is unknown here is the default, not a refusal.
+ */
 function readShape(parameters: JsonObject): Pick<Film, 'width' | 'height' | 'seconds'> {
   const seconds = filmSeconds(parameters['durationSeconds'] ?? defaults.seconds, 'parameters.durationSeconds')
   const resolution = textOf(parameters['resolution']).toLowerCase()
-  const sides = Object.hasOwn(videoResolutions, resolution) ? videoResolutions[resolution]! : undefined
-  return {
-    ...filmSides(textOf(parameters['aspectRatio']), sides ?? videoResolutions[defaults.resolution]!),
-    seconds,
-  }
-}
-
-/** A ratio such as `16:9`, as wide and as high as whole numbers of up to four digits say. */
-const ratioPattern = /^([1-9]\d{0,3}):([1-9]\d{0,3})$/
-
-/** The sides of a film: the short one of the resolution, the other by the ratio, as long as a film can have it. */
-function filmSides(ratio: string, [long, short]: readonly [number, number]): Pick<Film, 'width' | 'height'> {
-  const [, wide, high] = ratioPattern.exec(ratio.trim()) ?? []
-  if (wide === undefined) return { width: long, height: short }
+  const known = Object.hasOwn(videoResolutions, resolution) ? resolution : defaults.resolution
+  const [width, height] = videoResolutions[known]!
+  const ratio = textOf(parameters['aspectRatio']).trim()
+  // As wide and as high as whole numbers of up to four digits say.
+  const [, wide, high] = /^([1-9]\d{0,3}):([1-9]\d{0,3})$/.exec(ratio) ?? []
+  if (wide === undefined) return { width, height, seconds }
   const shape = Number(wide) / Number(high)
-  const other = short * Math.max(shape, 1 / shape)
-  const scale = Math.min(1, maxFilmSide / other)
-  const even = (side: number) => Math.max(minFilmSide, Math.round((side * scale) / 2) * 2)
-  const [longer, shorter] = [even(other), even(short)]
-  return shape < 1 ? { width: shorter, height: longer } : { width: longer, height: shorter }
+  const long = height * Math.max(shape, 1 / shape)
+  const scale = Math.min(1, maxFilmSide / long)
+  const [longer, shorter] = [long, height].map((side) => {
+    return Math.max(minFilmSide, Math.round((side * scale) / 2) * 2)
+  }) as [number, number]
+  return shape < 1 ? { width: shorter, height: longer, seconds } : { width: longer, height: shorter, seconds }
 }
 
 async function checkInstance(instance: JsonObject, field: string): Promise<void> {
-  const references = objectsOf(instance['referenceImages'])
-  const pictures: (readonly [value: unknown, place: string])[] = [
-    ...['image', 'lastFrame'].map((name) => [instance[name], `${field}.${name}`] as const),
-    ...references.map(
-      ({ image }, index) => [image ?? null, `${field}.referenceImages[${index}].image`] as const,
-    ),
+  const references = objectsOf(instance['referenceImages']).map(({ image }, index) => {
+    return [image ?? null, `${field}.referenceImages[${index}].image`] as const
+  })
+  const pictures = [
+    [instance['image'], `${field}.image`] as const,
+    [instance['lastFrame'], `${field}.lastFrame`] as const,
+    ...references,
   ].filter(([value]) => value !== undefined)
   for (const [value, place] of pictures) await checkImageObject(value, place)
   if (pictures.length > 0 || instance['video'] !== undefined) return
@@ -116,10 +116,9 @@ export async function lookUpOperation(exchange: Exchange): Promise<Reply> {
   if (job?.kind !== 'operation' || job.model !== model) {
     throw new RequestProblem(404, `The operation models/${model}/operations/${id} was not found.`)
   }
-  const state = jobStateAt(job, sandbox.clock.now())
-  const outcome =
-    state.state === 'failed' ? failed : state.state === 'completed' ? done(job, origin) : undefined
-  return googleReply({ name: operationName(job), ...outcome }, lookUpFacts(job, state, exchange))
+  const { state } = jobStateAt(job, sandbox.clock.now())
+  const outcome = state === 'failed' ? failed : state === 'completed' ? done(job, origin) : undefined
+  return googleReply({ name: operationName(job), ...outcome }, pollHint(job, exchange))
 }
 
 const failed = {

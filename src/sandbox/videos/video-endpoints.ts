@@ -1,5 +1,10 @@
 import { modelCalled } from '../../contract/known-models.ts'
-import { videoCreateEndpoint, videoListLimit, videoRemixEndpoint } from '../../contract/videos.ts'
+import {
+  videoCreateEndpoint,
+  videoLifetimeMinutes,
+  videoListLimit,
+  videoRemixEndpoint,
+} from '../../contract/videos.ts'
 import { bytesReply, jsonReply, type Reply } from '../http/reply.ts'
 import { assertValid, invalidField, RequestProblem } from '../http/request-problem.ts'
 import { checkImage } from '../images/check-images.ts'
@@ -8,12 +13,12 @@ import { textOf } from '../json-value.ts'
 import type { Exchange } from '../sandbox.ts'
 import { assertServed, videoModel } from '../sandbox-models.ts'
 import { drawFilm, drawThumbnail } from './film.ts'
-import { filmSeed, jobStateAt, lookUpFacts, pollHint, startJob, videoObject } from './job-state.ts'
+import { filmSeed, pollHint, startJob } from './start-job.ts'
 import {
   availableFilms,
   filmSeconds,
   filmText,
-  sizeName,
+  jobStateAt,
   sourceVideo,
   sourceVideoId,
   type Film,
@@ -47,12 +52,10 @@ async function startVideo(
 ): Promise<Reply> {
   const prompt = textOf(exchange.body['prompt'])
   const job = await startJob(exchange, { kind: 'video', model, prompt, films: [film], remixedFrom })
+  const object = videoObject(job, exchange.sandbox.clock.now(), remixedFrom === null)
   // The reply of a remix has `error` (specification, endpoint 3).
-  const object = {
-    ...videoObject(job, exchange.sandbox.clock.now(), remixedFrom === null),
-    ...(remixedFrom !== null && { error: null }),
-  }
-  return jsonReply(object, { headers: pollHint(job, exchange), creates: true, pause: 'first' })
+  const reply = remixedFrom === null ? object : { ...object, error: null }
+  return jsonReply(reply, { ...pollHint(job, exchange), creates: true, pause: 'first' })
 }
 
 /** The image that the video starts from, as a file of the form. */
@@ -72,12 +75,12 @@ async function checkReference({ files, body }: Exchange): Promise<void> {
  * @throws RequestProblem 400 with the state of a source that is not completed, 404
  */
 export async function remixVideo(exchange: Exchange): Promise<Reply> {
-  const { body } = exchange
+  const { body, sandbox } = exchange
   const model = textOf(body['model'])
-  assertServed(videoRemixEndpoint, modelCalled(model, exchange.sandbox.families))
+  assertServed(videoRemixEndpoint, modelCalled(model, sandbox.families))
   assertValid(videoRemixEndpoint, body)
   const source = await findVideo(exchange)
-  const { state } = jobStateAt(source, exchange.sandbox.clock.now())
+  const { state } = jobStateAt(source, sandbox.clock.now())
   if (state !== 'completed') {
     throw invalidVideo(`The video ${source.id} is not completed: it is ${state}.`, 'video_not_completed')
   }
@@ -89,8 +92,8 @@ export async function remixVideo(exchange: Exchange): Promise<Reply> {
 }
 
 /** An existing video in the wrong state for the request. */
-function invalidVideo(message: string, code = 'invalid_value'): RequestProblem {
-  return new RequestProblem(400, message, { param: 'video_id', code })
+function invalidVideo(message: string, code = 'invalid_value', status = 400): RequestProblem {
+  return new RequestProblem(status, message, { param: 'video_id', code })
 }
 
 /**
@@ -102,10 +105,7 @@ async function findVideo({ params, sandbox }: Exchange): Promise<VideoJob> {
   const id = name.split('/').at(-1)!
   const job = id === sourceVideoId ? sourceVideo : await sandbox.videoJobs.find(id)
   if (job !== undefined) return job
-  throw new RequestProblem(404, `Video with id '${name.slice(0, 200)}' not found.`, {
-    param: 'video_id',
-    code: 'video_not_found',
-  })
+  throw invalidVideo(`Video with id '${name.slice(0, 200)}' not found.`, 'video_not_found', 404)
 }
 
 /**
@@ -114,9 +114,8 @@ async function findVideo({ params, sandbox }: Exchange): Promise<VideoJob> {
  */
 export async function getVideo(exchange: Exchange): Promise<Reply> {
   const job = await findVideo(exchange)
-  const now = exchange.sandbox.clock.now()
   const isHelper = exchange.headers['x-stainless-poll-helper'] !== undefined
-  return jsonReply(videoObject(job, now, isHelper), lookUpFacts(job, jobStateAt(job, now), exchange))
+  return jsonReply(videoObject(job, exchange.sandbox.clock.now(), isHelper), pollHint(job, exchange))
 }
 
 /**
@@ -137,7 +136,9 @@ export async function deleteVideo(exchange: Exchange): Promise<Reply> {
  * @throws RequestProblem 400
  */
 export async function listVideos({ query, sandbox }: Exchange): Promise<Reply> {
-  const limit = readLimit(query.get('limit'))
+  const limit = query.get('limit') ?? String(videoListLimit.default)
+  if (!/^\d{1,4}$/.test(limit) || Number(limit) > videoListLimit.max)
+    throw invalidField('limit', `must be from 0 to ${videoListLimit.max}`)
   const order = query.get('order') ?? 'desc'
   if (order !== 'asc' && order !== 'desc') throw invalidField('order', 'must be asc or desc')
   const made = (await sandbox.videoJobs.list()).filter(({ kind }) => kind === 'video')
@@ -146,7 +147,7 @@ export async function listVideos({ query, sandbox }: Exchange): Promise<Reply> {
   const after = query.get('after')
   const start = after === null ? 0 : jobs.findIndex(({ id }) => id === after) + 1
   if (after !== null && start === 0) throw invalidField('after', 'must be the id of a video')
-  const page = jobs.slice(start, start + limit)
+  const page = jobs.slice(start, start + Number(limit))
   return jsonReply({
     object: 'list',
     data: page.map((job) => videoObject(job, sandbox.clock.now())),
@@ -156,16 +157,9 @@ export async function listVideos({ query, sandbox }: Exchange): Promise<Reply> {
   })
 }
 
-function readLimit(text: string | null): number {
-  if (text === null) return videoListLimit.default
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN
-  if (limit <= videoListLimit.max) return limit
-  throw invalidField('limit', `must be from 0 to ${videoListLimit.max}`)
-}
-
 /**
  * `GET /v1/videos/{id}/content`: the video, or a still of it with `variant=thumbnail`.
- * @throws RequestProblem 400 before completion, 404, 410 after expiry, 416
+ * @throws RequestProblem 400 before completion, 404, 410 after expiry
  */
 export async function serveContent(exchange: Exchange): Promise<Reply> {
   const job = await findVideo(exchange)
@@ -175,19 +169,60 @@ export async function serveContent(exchange: Exchange): Promise<Reply> {
   }
   const now = exchange.sandbox.clock.now()
   const { state, expiresAt = Infinity } = jobStateAt(job, now)
-  if (state !== 'completed') {
+  if (state !== 'completed')
     throw invalidVideo(`Video is not ready yet: it is ${state}.`, 'video_not_completed')
-  }
   if (now >= expiresAt && job.id !== sourceVideoId) {
     const expiry = new Date(expiresAt).toISOString()
-    throw new RequestProblem(410, `The content of this video expired at ${expiry}.`, {
-      param: 'video_id',
-      code: 'video_expired',
-    })
+    throw invalidVideo(`The content of this video expired at ${expiry}.`, 'video_expired', 410)
   }
   const [film] = availableFilms(job)
   if (film === undefined) throw new RequestProblem(404, 'This job has no video.')
   return variant === 'video'
     ? bytesReply(drawFilm(film), 'video/mp4')
     : bytesReply(await drawThumbnail(film), 'image/webp')
+}
+
+/**
+ * The Video object. What is not set yet is left out: the specification calls no field nullable.
+ * @param saysQueued whether what is pending is `queued`: the poll helpers of the official clients know no other word
+ */
+function videoObject(job: VideoJob, now: number, saysQueued = false): object {
+  const { id, model, prompt, films, scenario, remixedFrom, createdAt } = job
+  const { state, progress, completedAt, expiresAt } = jobStateAt(job, now)
+  const film = films[0]!
+  // The built-in video never expires: its result is always available for another hour.
+  const lifetimeEnd = id === sourceVideoId ? now + videoLifetimeMinutes * 60_000 : expiresAt
+  return {
+    id,
+    object: 'video',
+    created_at: Math.floor(createdAt / 1000),
+    ...(completedAt !== undefined && { completed_at: Math.floor(completedAt / 1000) }),
+    model,
+    status: saysQueued && state === 'pending' ? 'queued' : state,
+    progress,
+    ...(lifetimeEnd !== undefined && { expires_at: Math.floor(lifetimeEnd / 1000) }),
+    prompt,
+    seconds: String(film.seconds),
+    size: sizeName(film),
+    ...(remixedFrom !== null && { remixed_from_video_id: remixedFrom }),
+    ...(state === 'failed' && { error: scenario === 'filtered' ? withheldError : failedError }),
+  }
+}
+
+/** The size word of the Video object, which has one for each way up (specification, resource Video). */
+function sizeName({ width, height }: Film): string {
+  const name = `${width}x${height}`
+  if (videoCreateEndpoint.fields['size']?.values?.includes(name)) return name
+  return width > height ? '1280x720' : '720x1280'
+}
+
+const failedError = {
+  code: 'video_generation_failed',
+  message: '[sandbox] The video could not be generated.',
+  type: 'server_error',
+}
+const withheldError = {
+  code: 'moderation_blocked',
+  message: '[sandbox] The video was withheld by the safety system.',
+  type: 'video_generation_user_error',
 }

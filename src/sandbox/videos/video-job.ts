@@ -1,34 +1,32 @@
-import { videoCreateEndpoint } from '../../contract/videos.ts'
+import type { VideoState } from '../../contract/video-state.ts'
+import { videoLifetimeMinutes } from '../../contract/videos.ts'
 import { askedFor } from '../answer/answer.ts'
+import type { JobPacing } from '../http/reply.ts'
 import { invalidField, moderationBlocked } from '../http/request-problem.ts'
 import type { Size } from '../images/pixels.ts'
 
-/** Scenarios of video jobs other than success: selected by header, by a word of the prompt, or by the model's name. */
+/**
+ * Scenarios of video jobs other than success, selected by header, by a word of the prompt, or by the model's name:
+ * rejected immediately, failed with an error object, withheld (all of it, or the last video of several), completed
+ * without a result or with an expired one, in progress forever.
+ */
 const videoScenarios = [
-  // Rejected immediately.
   'refusal',
   'block',
-  // The job ends as failed, with an error object.
   'failure',
   'error',
-  // The result is withheld: all of it, or the last video of several.
   'filtered',
   'fewer',
-  // Completed, without a result.
   'empty',
-  // Completed, with an expired result.
   'expired',
-  // In progress forever.
   'stuck',
 ] as const
-type VideoScenario = (typeof videoScenarios)[number]
 
 /** Maximum length of a video; the specification sets no limit, but a stand-in should. */
 const maxFilmSeconds = 60
 
 /** Limits of the sides of a film, in pixels: even numbers, of whole macroblocks at the least. */
-export const minFilmSide = 16
-export const maxFilmSide = 4096
+export const [minFilmSide, maxFilmSide] = [16, 4096]
 
 /** A video before it is drawn: everything that determines its pixels. */
 export interface Film extends Size {
@@ -40,7 +38,7 @@ export interface Film extends Size {
 }
 
 /** A stored job: what was requested and when. Its state follows from the clock. */
-export interface VideoJob {
+export interface VideoJob extends Pick<JobPacing, 'pendingMs' | 'runningMs'> {
   /** The id of a video, or the last part of an operation's name. */
   readonly id: string
   readonly kind: 'video' | 'operation'
@@ -48,10 +46,7 @@ export interface VideoJob {
   readonly prompt: string
   /** Milliseconds since 1970. */
   readonly createdAt: number
-  /** Milliseconds in the queue, then running. */
-  readonly pendingMs: number
-  readonly runningMs: number
-  readonly scenario: VideoScenario | null
+  readonly scenario: (typeof videoScenarios)[number] | null
   /** Its results: one video, or those of an operation. */
   readonly films: readonly Film[]
   /** Id of a remix's source. */
@@ -76,17 +71,9 @@ function isFilmLength(seconds: number): boolean {
  * @throws RequestProblem 400
  */
 export function filmSeconds(value: unknown, field: string): number {
-  const text = String(value)
-  const seconds = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+  const seconds = /^\d{1,9}$/.test(String(value)) ? Number(value) : Number.NaN
   if (isFilmLength(seconds)) return seconds
   throw invalidField(field, `must be a whole number from 1 to ${maxFilmSeconds} in the sandbox`)
-}
-
-/** The size word of the Video object, which has one for each way up (specification, resource Video). */
-export function sizeName({ width, height }: Film): string {
-  const name = `${width}x${height}`
-  if (videoCreateEndpoint.fields['size']?.values?.includes(name)) return name
-  return width > height ? '1280x720' : '720x1280'
 }
 
 /** How much of the prompts affects the picture, in characters: limits the size of a stored job. */
@@ -124,7 +111,7 @@ export function videoScenarioOf(
   header: string | undefined,
   prompt: string,
   model: string,
-): VideoScenario | null {
+): VideoJob['scenario'] {
   const ofModel = videoScenarios.find((scenario) => model === `sandbox-${scenario}`)
   const scenario = askedFor(videoScenarios, header, prompt) ?? ofModel ?? null
   if (scenario === 'refusal' || scenario === 'block') throw moderationBlocked('video_generation_user_error')
@@ -135,4 +122,40 @@ export function videoScenarioOf(
 export function availableFilms({ scenario, films }: VideoJob): readonly Film[] {
   if (scenario === 'filtered' || scenario === 'empty') return []
   return scenario === 'fewer' ? films.slice(0, -1) : films
+}
+
+/** The state of a job at a given time. */
+interface JobState {
+  readonly state: VideoState
+  /** 0 to 100. */
+  readonly progress: number
+  /** Milliseconds since 1970; undefined before, and for a job that failed. */
+  readonly completedAt?: number
+  readonly expiresAt?: number
+}
+
+/** The state of a job depends only on the clock, so that all processes agree. */
+export function jobStateAt(
+  { kind, createdAt, pendingMs, runningMs, scenario }: VideoJob,
+  now: number,
+): JobState {
+  const ran = now - createdAt - pendingMs
+  if (ran < 0) return { state: 'pending', progress: 0 }
+  const share = runningMs === 0 ? 1 : ran / runningMs
+  if (scenario === 'stuck' || share < 1) {
+    const most = scenario === 'stuck' ? 42 : 99
+    return { state: 'in_progress', progress: Math.min(most, Math.floor(share * 100)) }
+  }
+  // An operation reports withheld videos in its response; a Video only has its error field.
+  const hasFailed =
+    scenario === 'failure' || scenario === 'error' || (scenario === 'filtered' && kind === 'video')
+  if (hasFailed) return { state: 'failed', progress: 100 }
+  const completedAt = createdAt + pendingMs + runningMs
+  const lifetime = scenario === 'expired' ? 0 : videoLifetimeMinutes * 60_000
+  return { state: 'completed', progress: 100, completedAt, expiresAt: completedAt + lifetime }
+}
+
+/** Whether a job can be deleted: a day after its result expired. */
+export function isJobOver({ createdAt, pendingMs, runningMs }: VideoJob, now: number): boolean {
+  return now >= createdAt + pendingMs + runningMs + (videoLifetimeMinutes + 24 * 60) * 60_000
 }
