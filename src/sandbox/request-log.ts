@@ -1,7 +1,6 @@
 import type { FaultAction } from './faults/actions.ts'
 import type { EndpointName } from './faults/fault-rule.ts'
 
-/** What is kept of a request. */
 export interface RequestRecord {
   method: string
   /** Without the query, which may hold a key. */
@@ -28,7 +27,6 @@ export interface FiredFault {
   readonly path: string
 }
 
-/** What was recorded of a gateway. */
 export interface RecordStats {
   readonly mode: 'record'
   readonly recorded: number
@@ -40,7 +38,6 @@ export interface RecordStats {
   readonly refusals: readonly { readonly method: string; readonly path: string; readonly reason: string }[]
 }
 
-/** A request that no recording answers. */
 export interface Miss {
   readonly method: string
   readonly path: string
@@ -48,7 +45,6 @@ export interface Miss {
   readonly differs: readonly string[]
 }
 
-/** How recordings have been used. */
 export interface ReplayStats {
   readonly mode: 'replay'
   readonly recordings: number
@@ -57,15 +53,12 @@ export interface ReplayStats {
   readonly unused: readonly string[]
   /** When the oldest was recorded. */
   readonly oldest: string
-  /** How many requests had no recording. */
   readonly missed: number
-  /** The first of these. */
   readonly misses: readonly Miss[]
   /** Recordings, and bodies of them, that could not be used. */
   readonly damaged: readonly string[]
 }
 
-/** Maximum number of requests kept; older ones are dropped. */
 const kept = 10_000
 
 export type RequestLog = ReturnType<typeof createRequestLog>
@@ -85,7 +78,6 @@ export function createRequestLog() {
       if (requests.length > kept) requests.shift()
       return ++count
     },
-    /** Counts what has been decided about a request. */
     count(
       { created, repeats: isRepeat, endpoint, method, path }: RequestRecord,
       fault?: Pick<FiredFault, 'id' | 'action'>,

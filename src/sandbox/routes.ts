@@ -77,7 +77,6 @@ const compiled = routes.map(([method, path, endpoint, answer, more]) => ({
   handler: { endpoint, answer, ...more } satisfies Handler,
 }))
 
-/** The sandbox's own endpoints, each on its path. */
 export const ownRouter: Router = {
   find(method, path) {
     const wanted = method === 'HEAD' ? 'GET' : method

@@ -6,32 +6,21 @@ import { invalidField, RequestProblem } from './http/request-problem.ts'
 import type { JsonObject } from './json-value.ts'
 import type { Exchange } from './sandbox.ts'
 
-/**
- * A text model of the sandbox. Unknown names behave like `sandbox-text`; those of scenarios answer accordingly.
- */
-export interface SandboxModel {
+/** A text model of the sandbox. Unknown names behave like `sandbox-text`; those of scenarios answer accordingly. */
+interface SandboxModel {
   readonly id: string
-  readonly about: string
   /** Tokens of input it reads; the sandbox counts one token for every four characters. */
   readonly contextWindow: number
 }
 
-function model(id: string, about: string, contextWindow = 131_072): SandboxModel {
-  return { id, about, contextWindow }
-}
+export const defaultTextModel: SandboxModel = { id: 'sandbox-text', contextWindow: 131_072 }
 
-export const defaultTextModel = model('sandbox-text', 'answers every prompt')
+const scenarioModels = 'long refusal block length empty failure error'.split(' ')
 
 const textModels: readonly SandboxModel[] = [
   defaultTextModel,
-  model('sandbox-small', 'has a small context window', 1024),
-  model('sandbox-long', 'writes thousands of events'),
-  model('sandbox-refusal', 'refuses'),
-  model('sandbox-block', 'blocks the prompt'),
-  model('sandbox-length', 'hits the token limit'),
-  model('sandbox-empty', 'generates nothing'),
-  model('sandbox-failure', 'fails to generate'),
-  model('sandbox-error', 'breaks off with an error'),
+  { id: 'sandbox-small', contextWindow: 1024 },
+  ...scenarioModels.map((scenario) => ({ ...defaultTextModel, id: `sandbox-${scenario}` })),
 ]
 
 /** The model of that name, or one like the default for an unknown name. */
@@ -40,7 +29,7 @@ export function textModel(id: string): SandboxModel {
 }
 
 /** The video model of the sandbox, for operations and videos. Unknown names behave like it. */
-export const videoModel = { id: 'sandbox-video', about: 'draws a short video of every prompt' } as const
+export const videoModel = { id: 'sandbox-video' } as const
 
 /**
  * Rejects a model of a family that is not for the endpoint. A model of no known family follows the rules for every
@@ -62,8 +51,8 @@ const listed: readonly string[] = [
 ].map(({ id }) => id)
 
 /** `GET /v1/models` and `GET /v1beta/models`, in the form of the client that asks, on one page. */
-export function listModels(exchange: Exchange): Reply {
-  if (isGoogle(exchange)) return googleReply({ models: catalog })
+export function listModels({ envelope }: Exchange): Reply {
+  if (envelope === 'google') return googleReply({ models: catalog })
   return jsonReply({ object: 'list', data: listed.map(openaiModel) })
 }
 
@@ -71,23 +60,16 @@ export function listModels(exchange: Exchange): Reply {
  * `GET /v1/models/{model}` and the same below `/v1beta`.
  * @throws RequestProblem 404
  */
-export function getModel(exchange: Exchange): Reply {
-  const { model: id = '' } = exchange.params
-  const found = isGoogle(exchange)
-    ? catalog.find(({ name }) => name === `models/${id}`)
-    : listed.includes(id) && openaiModel(id)
-  if (found) return (isGoogle(exchange) ? googleReply : jsonReply)(found)
-  throw new RequestProblem(404, `The model '${id.slice(0, maxShownId)}' does not exist.`, {
+export function getModel({ envelope, params }: Exchange): Reply {
+  const { model: id = '' } = params
+  const google = catalog.find(({ name }) => name === `models/${id}`)
+  if (envelope === 'google' && google !== undefined) return googleReply(google)
+  if (envelope === 'openai' && listed.includes(id)) return jsonReply(openaiModel(id))
+  throw new RequestProblem(404, `The model '${id.slice(0, 200)}' does not exist.`, {
     param: 'model',
     code: 'model_not_found',
   })
 }
-
-function isGoogle({ envelope }: Exchange): boolean {
-  return envelope === 'google'
-}
-
-const maxShownId = 200
 
 function openaiModel(id: string): JsonObject {
   return { id, object: 'model', created: 0, owned_by: 'sandbox' }
@@ -95,13 +77,13 @@ function openaiModel(id: string): JsonObject {
 
 /** The models of the endpoints below `/v1beta`, in Google's form. */
 const catalog: readonly JsonObject[] = [
-  ...textModels.map(({ id, about, contextWindow }) => ({
-    ...googleModel(id, about, 'generateContent'),
+  ...textModels.map(({ id, contextWindow }) => ({
+    ...googleModel(id, 'generateContent'),
     inputTokenLimit: contextWindow,
   })),
-  googleModel(videoModel.id, videoModel.about, 'predictLongRunning'),
+  googleModel(videoModel.id, 'predictLongRunning'),
 ]
 
-function googleModel(id: string, about: string, method: string) {
-  return { name: `models/${id}`, displayName: id, description: about, supportedGenerationMethods: [method] }
+function googleModel(id: string, method: string) {
+  return { name: `models/${id}`, displayName: id, supportedGenerationMethods: [method] }
 }

@@ -14,7 +14,6 @@ import type { VideoJob } from './videos/video-job.ts'
 
 export type ImageFormat = 'png' | 'jpeg' | 'webp'
 
-/** A picture in the requested format. */
 export interface EncodedPicture {
   readonly bytes: Uint8Array
   readonly format: ImageFormat
@@ -32,7 +31,6 @@ export interface Sandbox {
   readonly latency: LatencyProfile
   /** Of videos and background responses. */
   readonly pacing: JobPacing
-  /** Aborted when the sandbox closes. */
   readonly signal: AbortSignal
   readonly faults: FaultChooser
   readonly log: RequestLog
@@ -46,7 +44,6 @@ export interface Sandbox {
   readonly onRequest: ((record: RequestRecord) => void) | undefined
   /** Creations accepted so far, in all or of one endpoint: what a real gateway would have billed. */
   created(endpoint?: EndpointName): number
-  /** All requests, oldest first. */
   requests(): readonly Readonly<RequestRecord>[]
   firedFaults(): readonly FiredFault[]
   /** How recordings have been made or used; undefined without. */
@@ -85,7 +82,6 @@ export class Exchange {
   body: JsonObject = {}
   /** Of a form. */
   files: readonly UploadedFile[] = []
-  /** Bytes of the whole body. */
   size = 0
   /** The same for bodies that say the same: SHA-256 of the canonical JSON, or of the fields and files of a form. */
   digest = ''
@@ -149,29 +145,23 @@ export function copyOf(part: string): string {
 export interface UploadedFile {
   /** Name of the form's field: `image`, `image[]`, `mask`. */
   readonly field: string
-  /** The media type that the part declares. */
   readonly declaredType: string
-  /** Number of bytes received. */
   readonly size: number
-  /** SHA-256 of all its bytes. */
   readonly digest: string
   /** The first bytes, or all bytes of files whose pixels are needed and that are not too large. */
   readonly head: Uint8Array
 }
 
-/** One endpoint. */
 export interface Handler {
   readonly endpoint: EndpointName
   /** Whether a request without a key is accepted. */
   readonly needsNoKey?: boolean
   /** Whether a request with a known `Idempotency-Key` is answered like any other. */
   readonly ignoresIdempotency?: boolean
-  /** Reads a body that is not only JSON, such as a form. */
   readBody?(exchange: Exchange): Promise<void>
   answer(exchange: Exchange): Reply | Promise<Reply>
 }
 
-/** The endpoint of a path, and the parameters of its route. */
 export interface Match {
   readonly handler: Handler
   readonly params: Exchange['params']

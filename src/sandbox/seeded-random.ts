@@ -21,7 +21,6 @@ export function seededHex(length: number, ...seed: readonly SeedPart[]): string 
   return digest(seed).toString('hex').slice(0, length)
 }
 
-/** A random entry of a non-empty list. */
 export function pick<Value>(random: Random, values: readonly Value[]): Value {
   return values[Math.floor(random() * values.length)]!
 }

@@ -53,11 +53,9 @@ export interface SandboxOptions {
 /** How long the headers of a request may take to arrive, and all of it. */
 const [headersMs, requestMs] = [60_000, 300_000]
 
-/** Maximum number of different requests whose repetitions are counted. */
 const keptRepetitions = 10_000
 /** Maximum number of result images, and of their bytes; beyond it the oldest are dropped. */
 const [keptImages, keptImageBytes] = [10_000, 256 * 1024 * 1024]
-/** Maximum number of video jobs in memory. */
 const keptJobs = 1000
 
 /**

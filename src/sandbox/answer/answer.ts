@@ -7,7 +7,6 @@ export interface Scenario {
   readonly ending: string
   /** How much of an answer comes before it ends. */
   readonly extent: 'whole' | 'part' | 'nothing' | 'long'
-  /** Everything that is named, in its order: `sandbox:web_search:failed`. */
   readonly words: readonly ScenarioWord[]
 }
 
@@ -65,7 +64,6 @@ export function readScenario(
 /** `sandbox:refusal`, `sandbox:web_search:failed`, `sandbox:RECITATION` */
 const scenarioWord = /\bsandbox:([A-Za-z_]+)(?::([A-Za-z_]+))?\b/g
 
-/** Maximum number of words of a prompt that ask for something. */
 const maxScenarioWords = 1000
 
 function scenarioWords(header: string | undefined, prompt: string): readonly ScenarioWord[] {
@@ -77,7 +75,6 @@ function scenarioWords(header: string | undefined, prompt: string): readonly Sce
   return words
 }
 
-/** The first of some scenarios that a request names. */
 export function askedFor<Name extends string>(
   names: readonly Name[],
   header: string | undefined,
@@ -87,7 +84,6 @@ export function askedFor<Name extends string>(
   return names.find((name) => requested.has(name))
 }
 
-/** A prompt without the words that are meant for the sandbox. */
 export function withoutScenarios(prompt: string): string {
   return prompt.replace(scenarioWord, '').trim()
 }
@@ -119,7 +115,6 @@ export function chooseCalls<Tool extends { readonly name: string; readonly other
   return hasOutput ? [] : named
 }
 
-/** Maximum number of tools in a request. */
 const maxTools = 1000
 
 /** @throws RequestProblem 400 for more tools than the sandbox looks at */
@@ -140,7 +135,6 @@ export function tokensOf(text: string): string[] {
   return text.match(/\s*\S{1,10}|\s+/gu) ?? []
 }
 
-/** The first characters of a text. */
 export function firstCharacters(text: string, count: number): string {
   return Array.from(text.slice(0, 2 * count))
     .slice(0, count)
@@ -155,7 +149,6 @@ export function countTokens(text: string): number {
   return Math.ceil(text.length / 4)
 }
 
-/** Maximum length of an answer, so that no request fills the memory. */
 const maxAnswerCharacters = 2_000_000
 
 /**

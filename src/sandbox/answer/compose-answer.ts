@@ -4,7 +4,6 @@ import { sampleOf } from '../schema/sample.ts'
 import { type Random, seededRandom, pick } from '../seeded-random.ts'
 import { assertAnswerSize, firstCharacters, tokensOf, withoutScenarios, type Scenario } from './answer.ts'
 
-/** A tool of the caller that the answer calls. */
 export interface ToolCall {
   readonly name: string
   /** JSON Schema (or the OpenAPI subset) of the arguments; undefined for a custom tool, which takes text. */
@@ -20,9 +19,7 @@ export interface TextRequest {
   /** What the user said before, the latest last. */
   readonly earlier: readonly string[]
   readonly scenario: Scenario
-  /** Whether JSON, one value of an enum, or plain text is requested. */
   readonly format: 'text' | 'json' | 'enum'
-  /** The schema of the JSON or of the enum, if one was given. */
   readonly schema: unknown
   readonly calls: readonly ToolCall[]
   /** Tool outputs in the request, to be acknowledged in the answer. */
@@ -44,7 +41,6 @@ export interface AnswerPart {
   /** Of a call: the tool, and its arguments, whose JSON the tokens are (or plain text, for a custom tool). */
   readonly call?: ToolCall
   readonly value?: unknown
-  /** Whether the token limit cut it short. */
   readonly isCut?: true
 }
 
@@ -55,7 +51,6 @@ export interface Answer {
   readonly parts: readonly AnswerPart[]
   /** That of the scenario, `complete`, or `length` at the token limit. */
   readonly ending: string
-  /** Tokens of the parts. */
   readonly visibleTokens: number
 }
 
@@ -151,7 +146,6 @@ async function writeAnswer(request: TextRequest, random: Random): Promise<string
   return [text, ...ends, ...findings].join(' ')
 }
 
-/** What the user said before, each as a quotation. */
 function recallOf(earlier: readonly string[]): string {
   const quotes = earlier.slice(0, maxQuotes).map((prompt) => `“${quoteOf(withoutScenarios(prompt))}”`)
   return quotes.length === 0 ? 'You said nothing before.' : `Before that you said ${quotes.join(', then ')}.`

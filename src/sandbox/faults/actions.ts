@@ -35,7 +35,6 @@ export interface Parameters {
   /** Sent unchanged if it is text, otherwise as JSON. */
   readonly body?: unknown
   readonly value?: string | undefined
-  /** Bytes per chunk. */
   readonly size?: number | undefined
   /** Milliseconds of a stall or between chunks. */
   readonly ms?: number | undefined
@@ -49,11 +48,9 @@ export interface Connection {
 
 /** A fault action: what it does to a request, its reply or its connection. */
 interface Action {
-  /** The documentation of the rule file. */
   readonly about: string
   /** Answers in place of the endpoint. Such a reply generates nothing, so it is no creation. */
   replace?(rule: Parameters, envelope: Envelope): Reply
-  /** Changes the parts of a reply. */
   change?(reply: Reply, rule: Parameters): Frames
   /** Sends bytes that Node's HTTP server refuses to send. */
   raw?(reply: Reply, rule: Parameters): Promise<string | Buffer>
@@ -67,7 +64,6 @@ interface Action {
   readonly hasNoLength?: true
 }
 
-/** The default event for a fault. */
 export const usualEvent = 3
 
 /** Time for the client to read what was sent: a reset may discard bytes in flight. */
@@ -230,7 +226,6 @@ const actions = {
 } satisfies Readonly<Record<string, Action>>
 
 export type FaultAction = keyof typeof actions
-/** The actions of fault rules. */
 export const faultActions: Readonly<Record<FaultAction, Action>> = actions
 export const faultActionNames = Object.keys(actions) as readonly FaultAction[]
 

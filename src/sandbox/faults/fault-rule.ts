@@ -5,7 +5,6 @@ import { type FaultAction, type Parameters, faultActionNames, faultPoints } from
 import { isObject, objectOf } from '../json-value.ts'
 import { seededRandom } from '../seeded-random.ts'
 
-/** The names of the sandbox's endpoints in fault rules and counts. */
 export const endpointNames = [
   'generate-content',
   'responses',
@@ -27,7 +26,6 @@ export const endpointNames = [
 ] as const
 export type EndpointName = (typeof endpointNames)[number]
 
-/** Maximum number of rules in one file. */
 const maxRules = 1000
 
 const count = { type: 'integer', min: 1 } as const
@@ -117,7 +115,6 @@ function problemsOf(rule: unknown): string[] {
 /** Maximum number of idempotency keys whose attempts are counted. */
 const keptKeys = 10_000
 
-/** The properties of a request that a rule can match. */
 interface FaultTarget {
   readonly endpoint: EndpointName | undefined
   readonly model: string | undefined

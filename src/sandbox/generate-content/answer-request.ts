@@ -30,7 +30,6 @@ import {
 } from './reply-chunks.ts'
 import { citationsOf, useTools } from './tools.ts'
 
-/** Chunks before generation breaks off in the scenario `error`. */
 const chunksBeforeError = 5
 const breakOffProblem = new RequestProblem(500, '[sandbox] Generation broke off.')
 
@@ -91,7 +90,6 @@ function breakOff(): readonly Frame[] {
   return [{ text: `${error}\n`, pause: 'token', role: 'terminal' }]
 }
 
-/** Tokens of tools, system instruction and messages. */
 function countPrompt({ tools, systemInstruction, contents }: JsonObject): number {
   const parts = [objectOf(systemInstruction), ...objectsOf(contents)].flatMap((content) =>
     objectsOf(content['parts']),

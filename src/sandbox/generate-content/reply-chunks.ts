@@ -14,7 +14,6 @@ export interface Piece {
 export interface Candidate {
   /** At least one. */
   readonly pieces: readonly Piece[]
-  /** Tokens of thoughts that are not shown. */
   readonly hiddenThoughts: number
   /** The fields of its last chunk: finish reason, ratings, grounding, citations. */
   readonly ending: JsonObject

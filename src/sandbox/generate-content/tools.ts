@@ -6,9 +6,7 @@ import { seededHex } from '../seeded-random.ts'
 interface Found {
   /** Parts before the text. */
   readonly parts?: readonly JsonObject[]
-  /** Entries of `groundingChunks`. */
   readonly sources?: readonly JsonObject[]
-  /** Of `groundingMetadata`. */
   readonly grounding?: JsonObject
   readonly metadata?: JsonObject
 }
@@ -123,7 +121,6 @@ function segmentsOf(text: string) {
   })
 }
 
-/** What grounds a text: the sources, and the sentences that each supports. */
 function groundingOf(text: string, sources: readonly JsonObject[], partIndex: number): JsonObject {
   if (sources.length === 0) return {}
   const groundingSupports = segmentsOf(text).map((segment, index) => ({

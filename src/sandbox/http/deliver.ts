@@ -100,7 +100,6 @@ async function interrupt(
   return (await action.interrupt(connection, fault, isBegun)) === 'over'
 }
 
-/** How many frames without a pause are sent in a turn of the event loop. */
 const framesPerTurn = 100
 
 /** @returns whether the fault has ended the connection, or the client has */

@@ -2,7 +2,6 @@ import { createBoundedMap } from '../bounded-map.ts'
 import { frameBytes, type Frame, type Frames, type Reply } from './reply.ts'
 import { RequestProblem } from './request-problem.ts'
 
-/** Maximum number of kept answers unless another one is wanted. */
 const usuallyKept = 1000
 /** Maximum of their bytes together; the newest is kept whatever its size. */
 const keptBytes = 64 * 1024 * 1024

@@ -10,7 +10,6 @@ export type LatencyProfile = 'none' | 'natural' | number
 /** The kind of delay before a frame; a number is milliseconds, whatever the profile. */
 export type Pause = 'none' | 'first' | 'token' | number
 
-/** Milliseconds to wait before a frame. */
 export type Pace = (pause: Pause) => number
 
 /** How long a video job or a background response is queued and runs, and when to poll it again; milliseconds. */
@@ -58,12 +57,10 @@ export class BrokenOff extends Error {
 /** Parts that exist already, or are created while earlier ones are sent. */
 export type Frames = Iterable<Frame> | AsyncIterable<Frame>
 
-/** The bytes of a frame. */
 export function frameBytes({ text, bytes }: Frame): Uint8Array {
   return bytes ?? Buffer.from(text)
 }
 
-/** All parts of a reply. */
 export async function allFrames(frames: Frames): Promise<Frame[]> {
   const all: Frame[] = []
   for await (const frame of frames) all.push(frame)
@@ -122,7 +119,6 @@ export function bytesReply(bytes: Uint8Array, mediaType: string): Reply {
   return wholeReply([{ text: '', bytes, pause: 'first', role: 'terminal' }], mediaType, { headers: { etag } })
 }
 
-/** A stream that creates something. */
 export function streamReply(
   frames: Frames,
   facts: Partial<Reply> & Pick<Reply, 'headers' | 'breakOff'>,

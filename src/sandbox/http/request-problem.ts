@@ -62,24 +62,23 @@ export class RequestProblem extends Error {
   }
 }
 
-/** A value that violates the contract, for both envelopes. */
-export function invalidField(field: string, problem: string): RequestProblem {
-  const description = `Invalid '${field}': ${problem}.`
-  return new RequestProblem(400, description, {
-    param: field,
-    code: 'invalid_value',
-    details: fieldViolations([{ field, description }]),
-  })
+/** A field that violates the contract, for both envelopes. */
+function fieldProblem(field: string, description: string, code: string): RequestProblem {
+  const details = fieldViolations([{ field, description }])
+  return new RequestProblem(400, description, { param: field, code, details })
 }
 
-/** A required field that a request lacks, for both envelopes. */
+/** @param problem a clause that follows the field's name: `must be text` */
+export function invalidField(field: string, problem: string): RequestProblem {
+  return fieldProblem(field, `Invalid '${field}': ${problem}.`, 'invalid_value')
+}
+
 export function missingField(field: string): RequestProblem {
-  const description = `Missing required parameter: '${field}'.`
-  return new RequestProblem(400, description, {
-    param: field,
-    code: 'missing_required_parameter',
-    details: fieldViolations([{ field, description }]),
-  })
+  return fieldProblem(field, `Missing required parameter: '${field}'.`, 'missing_required_parameter')
+}
+
+export function unknownField(field: string): RequestProblem {
+  return fieldProblem(field, `Unknown parameter: '${field}'.`, 'unknown_parameter')
 }
 
 /** A valid request that exceeds the limits of the sandbox. */

@@ -2,10 +2,8 @@ import { familyCalled } from '../../contract/families.ts'
 import type { Family, SourceLimits } from '../../contract/field.ts'
 import { maskLimits } from '../../contract/images.ts'
 import { decodeImage, type Pixels } from '../../files/codecs.ts'
-import { decodeBase64 } from '../../files/decode-base64.ts'
 import { readImageInfo, type ImageInfo } from '../../files/image-info.ts'
-import { invalidField, RequestProblem } from '../http/request-problem.ts'
-import { isObject, textOf } from '../json-value.ts'
+import { missingField, RequestProblem, unknownField } from '../http/request-problem.ts'
 import type { UploadedFile } from '../sandbox.ts'
 
 /** A validated image file. */
@@ -25,23 +23,12 @@ export interface Sources {
  */
 export function checkSources(files: readonly UploadedFile[], family: Family | undefined): Sources {
   const foreign = files.find(({ field }) => !/^(image(\[\])?|mask)$/.test(field))
-  if (foreign !== undefined) {
-    const { field } = foreign
-    throw new RequestProblem(400, `Unknown parameter: '${field}'.`, {
-      param: field,
-      code: 'unknown_parameter',
-    })
-  }
+  if (foreign !== undefined) throw unknownField(foreign.field)
   const limits = family?.sources ?? readable
   const uploads = files.filter(({ field }) => field !== 'mask')
   const masks = files.filter(({ field }) => field === 'mask')
   const [first, ...others] = uploads
-  if (first === undefined) {
-    throw new RequestProblem(400, "Missing required parameter: 'image'.", {
-      param: 'image',
-      code: 'missing_required_parameter',
-    })
-  }
+  if (first === undefined) throw missingField('image')
   if (uploads.length > limits.maxCount) {
     const most = limits.maxCount === 1 ? '1 file' : `${limits.maxCount} files`
     throw invalidFile('image', `must be at most ${most}, not ${uploads.length}`)
@@ -99,42 +86,13 @@ const maxPixels = 40_000_000
 
 /** @throws RequestProblem 400 for too many pixels, and for a valid header with invalid data */
 export async function decodeSource(
-  bytes: Uint8Array,
-  { mediaType, width, height }: ImageInfo,
-  problemOf: (problem: string) => RequestProblem,
+  { file, mediaType, width, height }: Source,
+  name: string,
 ): Promise<Pixels> {
   if (width * height > maxPixels) {
-    throw problemOf(`must have at most ${maxPixels} pixels in the sandbox, not ${width}x${height}`)
+    throw invalidFile(name, `must have at most ${maxPixels} pixels in the sandbox, not ${width}x${height}`)
   }
-  return decodeImage(bytes, mediaType).catch(() => {
-    throw problemOf(`is a damaged ${mediaType}`)
+  return decodeImage(file.head, mediaType).catch(() => {
+    throw invalidFile(name, `is a damaged ${mediaType}`)
   })
-}
-
-/**
- * Checks an image of an instance: one in base64 decodes and has its declared type; one that is named by its address is
- * taken as it is, for the sandbox fetches no addresses.
- * @param field its path in the request: `instances[0].image`
- * @throws RequestProblem 400
- */
-export async function checkImageObject(value: unknown, field: string): Promise<void> {
-  if (!isObject(value)) throw invalidField(field, 'must be an object')
-  if (textOf(value['gcsUri']) !== '' || textOf(value['uri']) !== '') return
-  const bytes = decodeBase64(textOf(value['bytesBase64Encoded']))
-  if (bytes === undefined) throw invalidField(`${field}.bytesBase64Encoded`, 'must be base64')
-  await checkImage(bytes, `${field}.bytesBase64Encoded`, textOf(value['mimeType']))
-}
-
-/**
- * @param declaredType empty where none was given
- * @throws RequestProblem 400 for bytes that are no PNG, JPEG or WebP, or of another type than declared
- */
-export async function checkImage(bytes: Uint8Array, field: string, declaredType: string): Promise<void> {
-  const problemOf = (problem: string) => invalidField(field, problem)
-  const info = readImageInfo(bytes)
-  if (info === undefined) throw problemOf('must be a PNG, JPEG or WebP by its bytes')
-  if (declaredType !== '' && declaredType.replace('image/jpg', 'image/jpeg') !== info.mediaType) {
-    throw problemOf(`must be of the declared type ${declaredType.slice(0, 40)}, not ${info.mediaType}`)
-  }
-  await decodeSource(bytes, info, problemOf)
 }

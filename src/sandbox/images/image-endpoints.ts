@@ -1,18 +1,32 @@
 import { yieldToEventLoop } from '../../context.ts'
 import { families, familyCalled } from '../../contract/families.ts'
 import { checkBody, type Family } from '../../contract/field.ts'
-import { defaultEditModel, imageCreateEndpoint, imageEditEndpoint } from '../../contract/images.ts'
+import {
+  defaultEditModel,
+  imageCreateEndpoint,
+  imageEditEndpoint,
+  urlLifetimeMinutes,
+} from '../../contract/images.ts'
 import { modelCalled, type Model } from '../../contract/known-models.ts'
-import type { Pixels } from '../../files/codecs.ts'
-import { assertValid, RequestProblem } from '../http/request-problem.ts'
-import { bytesReply, type Reply } from '../http/reply.ts'
+import { encodeJpeg, encodePng, encodeWebp, type Pixels } from '../../files/codecs.ts'
+import { assertValid, errorBody, RequestProblem } from '../http/request-problem.ts'
+import {
+  brokenOff,
+  bytesReply,
+  eventHeaders,
+  jsonReply,
+  namedEvent,
+  streamReply,
+  type Frame,
+  type Reply,
+} from '../http/reply.ts'
 import { textOf, type JsonObject } from '../json-value.ts'
 import { assertServed } from '../sandbox-models.ts'
-import type { Exchange } from '../sandbox.ts'
-import { checkSources, decodeSource, invalidFile, type Source } from './check-images.ts'
-import { readImageRequest, sizeOf, usualSize, type ImageRequest } from './image-request.ts'
-import { cutOut, fit, paintOpening, type Size } from './pixels.ts'
-import { replyWithImages, signatureOf } from './image-reply.ts'
+import type { EncodedPicture, Exchange, ImageFormat, Sandbox } from '../sandbox.ts'
+import { seededHex } from '../seeded-random.ts'
+import { checkSources, decodeSource, invalidFile } from './check-images.ts'
+import { readImageRequest, sizeOf, takes, usageOf, usualSize, type ImageRequest } from './image-request.ts'
+import { cutOut, fit, hasTransparency, onWhite, paintOpening, unfinished, type Size } from './pixels.ts'
 import { plainPicture } from './plain-picture.ts'
 
 /**
@@ -80,10 +94,10 @@ export async function editImages(exchange: Exchange): Promise<Reply> {
   const usual = isSquare ? usualSize : nearestShape(images[0])
   const request = readImageRequest(exchange, model, imageEditEndpoint, usual)
   const { size } = request
-  const source = await pixelsOf(images[0], 'image')
+  const source = await decodeSource(images[0], 'image')
   await yieldToEventLoop()
-  const maskPixels = mask && (await pixelsOf(mask, 'mask'))
-  const isHighFidelity = body['input_fidelity'] === 'high'
+  const maskPixels = mask && (await decodeSource(mask, 'mask'))
+  const fidelity = body['input_fidelity'] === 'high' ? 'high' : 'low'
   const seed = [...exchange.seed, 'edit', ...files.map(({ digest }) => digest)]
   const draw = (index: number) => {
     if (maskPixels === undefined) return promptPicture(request, size, seed, index)
@@ -91,7 +105,7 @@ export async function editImages(exchange: Exchange): Promise<Reply> {
       promptPicture(request, area, seed, index),
     )
   }
-  const job = { request, draw, eventPrefix: 'image_edit', sources: images, isHighFidelity } as const
+  const job = { request, draw, eventPrefix: 'image_edit', sources: images.length, fidelity } as const
   return replyWithImages(job, exchange)
 }
 
@@ -100,10 +114,6 @@ function nearestShape(source: Size): Size {
   const shape = ({ width, height }: Size) => Math.log(width / height)
   const distance = (size: Size) => Math.abs(shape(size) - shape(source))
   return sizes.reduce((best, size) => (distance(size) < distance(best) ? size : best))
-}
-
-function pixelsOf(source: Source, name: string): Promise<Pixels> {
-  return decodeSource(source.file.head, source, (problem) => invalidFile(name, problem))
 }
 
 /**
@@ -122,4 +132,151 @@ export function serveImage({ sandbox, params, query }: Exchange): Reply {
   const image = sandbox.images.get(file)
   if (image === undefined) throw new RequestProblem(404, 'There is no such image.')
   return bytesReply(image.bytes, `image/${image.format}`)
+}
+
+/** What is made for a request. */
+interface ImageJob {
+  readonly request: ImageRequest
+  /** Draws a picture by its number, from 0: the same one every time. */
+  readonly draw: (index: number) => Pixels
+  /** Prefix of its event names: `image_generation.completed`. */
+  readonly eventPrefix: 'image_generation' | 'image_edit'
+  readonly sources?: number
+  readonly fidelity?: 'low' | 'high'
+}
+
+/** The properties of a picture in replies and final events; none with legacy models. */
+function imageProperties({ family, format, quality, size }: ImageRequest, background: string): object {
+  if (family !== undefined && !takes(family, 'output_format')) return {}
+  return { background, output_format: format, quality, size: `${size.width}x${size.height}` }
+}
+
+function usageAfter({ request, sources = 0, fidelity = 'low' }: ImageJob, images: number) {
+  return usageOf(request, sources, fidelity, images)
+}
+
+const brokeOff = new RequestProblem(500, '[sandbox] Generation broke off.')
+
+/** The event that ends a stream whose generation broke off (wire notes, relay quirk 17). */
+const errorEvent = namedEvent(
+  'error',
+  { type: 'error', ...errorBody('openai', brokeOff) },
+  'token',
+  'terminal',
+)
+
+/**
+ * The reply to a valid request: base64, URLs, or events.
+ * @throws RequestProblem in scenarios that reject the request
+ */
+async function replyWithImages(job: ImageJob, exchange: Exchange): Promise<Reply> {
+  const { number, sandbox } = exchange
+  const { scenario, streams, count: asked } = job.request
+  if (scenario === 'failure' || (scenario === 'error' && !streams)) throw brokeOff
+  const id = `${job.eventPrefix === 'image_edit' ? 'edit' : 'img'}_${sandbox.seed}_${number}`
+  const created = Math.floor(sandbox.clock.now() / 1000)
+  const count = scenario === 'empty' ? 0 : scenario === 'fewer' ? asked - 1 : asked
+  const headers = { 'x-request-id': `req_${seededHex(32, id)}` }
+  if (!streams) {
+    const list = { created, ...(await imageList(job, count, id, exchange)) }
+    return jsonReply(list, { headers, creates: true, pause: 'first' })
+  }
+  const breakOff = () => [errorEvent]
+  const frames = imageEvents(job, count, created)
+  return streamReply(scenario === 'error' ? brokenOff(frames, 2, breakOff) : frames, {
+    headers: { ...eventHeaders, ...headers },
+    breakOff,
+  })
+}
+
+async function imageList(job: ImageJob, count: number, id: string, exchange: Exchange): Promise<object> {
+  const { isUrl, isVivid, prompt, family } = job.request
+  const { sandbox, origin } = exchange
+  // Of the families of the specification only model C, which alone has a style.
+  const revises = typeof family?.endpoints['image create']?.['style'] === 'object'
+  const revised = `[sandbox] In ${isVivid ? 'vivid' : 'natural'} colours: ${prompt}`
+  const data: object[] = []
+  let background = 'opaque'
+  const signal = exchange.outlivesClient ? sandbox.signal : exchange.signal
+  // The client has disconnected, but the request was accepted.
+  for (let index = 0; index < count && !signal.aborted; index++) {
+    const encoded = await paint(job, index)
+    background = encoded.background
+    data.push({
+      ...(isUrl
+        ? { url: origin + keptPath(sandbox, seededHex(32, id, index), encoded) }
+        : { b64_json: base64Of(encoded) }),
+      ...(revises && { revised_prompt: revised }),
+    })
+  }
+  const usage = usageAfter(job, count)
+  return { data, ...imageProperties(job.request, background), ...(usage && { usage }) }
+}
+
+function keptPath(sandbox: Sandbox, id: string, picture: EncodedPicture): string {
+  const file = `${id}.${picture.format.replace('jpeg', 'jpg')}`
+  sandbox.images.set(file, picture, picture.bytes.length)
+  const se = new Date(sandbox.clock.now() + urlLifetimeMinutes * 60_000).toISOString()
+  return `/sandbox/images/${file}?${new URLSearchParams({ se, sig: signatureOf(sandbox, file, se) })}`
+}
+
+function signatureOf({ seed }: Sandbox, file: string, expiry: string): string {
+  return seededHex(32, seed, 'address', file, expiry)
+}
+
+export function base64Of({ bytes }: EncodedPicture): string {
+  return Buffer.from(bytes).toString('base64')
+}
+
+/**
+ * The events of a stream: for every image its partial images, of which each shows more, then the final one. Each is
+ * created while the previous ones are sent. As with the public service, there is no `[DONE]` at the end.
+ */
+async function* imageEvents(job: ImageJob, count: number, created: number): AsyncGenerator<Frame> {
+  const { partials, scenario } = job.request
+  const event = async (name: string, index: number, more: object, role: Frame['role'], partial?: number) => {
+    const type = `${job.eventPrefix}.${name}`
+    const encoded = await paint(job, index, partial)
+    const properties = imageProperties(job.request, encoded.background)
+    const data = { type, b64_json: base64Of(encoded), created_at: created, ...properties, ...more }
+    return namedEvent(type, data, 'first', role)
+  }
+  for (let index = 0; index < count; index++) {
+    const isLast = index === count - 1
+    const isEarly = scenario === 'early'
+    // Usage is that of the request so far: in the last event that of all images.
+    const usage = usageAfter(job, index + 1)
+    const completed = () => event('completed', index, { usage }, isLast ? 'terminal' : 'event')
+    if (isEarly) yield await completed()
+    for (let partial = 0; partial < partials; partial++) {
+      const role = isEarly && isLast ? 'closing' : 'event'
+      yield await event('partial_image', index, { partial_image_index: partial }, role, partial)
+    }
+    if (!isEarly) yield await completed()
+  }
+}
+
+/**
+ * Creates a picture by its number, from 0, and yields to other requests on the way.
+ * @param partial the number of a partial image, from 0
+ */
+export async function paint(
+  { request, draw }: Pick<ImageJob, 'request' | 'draw'>,
+  index: number,
+  partial?: number,
+): Promise<EncodedPicture> {
+  const { format, encoderQuality, background, partials } = request
+  await yieldToEventLoop()
+  const whole = draw(index)
+  await yieldToEventLoop()
+  const picture = partial === undefined ? whole : unfinished(whole, (partial + 1) / (partials + 1))
+  const visible = format === 'jpeg' || background === 'opaque' ? onWhite(picture) : picture
+  const bytes = await encoders[format](visible, encoderQuality)
+  return { bytes, format, background: hasTransparency(visible) ? 'transparent' : 'opaque' }
+}
+
+const encoders: Readonly<Record<ImageFormat, (picture: Pixels, quality: number) => Promise<Uint8Array>>> = {
+  png: encodePng,
+  jpeg: encodeJpeg,
+  webp: encodeWebp,
 }

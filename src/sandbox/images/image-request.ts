@@ -17,7 +17,6 @@ export interface ImageRequest {
   readonly family: Family | undefined
   readonly prompt: string
   readonly scenario: (typeof imageScenarios)[number] | undefined
-  /** Number of images. */
   readonly count: number
   readonly size: Size
   readonly quality: Quality
@@ -27,7 +26,6 @@ export interface ImageRequest {
   readonly background: 'transparent' | 'opaque' | 'auto'
   readonly isUrl: boolean
   readonly streams: boolean
-  /** Partial images before each whole one. */
   readonly partials: number
   readonly isVivid: boolean
 }
@@ -38,13 +36,10 @@ export interface ImageRequest {
  */
 const encoderQualities = { low: 70, medium: 86, high: 94 } as const
 
-/** The levels that a reply reports for the values in a request; `medium` for any other. */
-const levels: Readonly<Record<string, Quality>> = {
-  low: 'low',
-  high: 'high',
-  xhigh: 'high',
-  max: 'high',
-  hd: 'high',
+/** The level that a reply reports for the value in a request. */
+function qualityOf(word: string): Quality {
+  if (/^(high|xhigh|max|hd)$/.test(word)) return 'high'
+  return word === 'low' ? 'low' : 'medium'
 }
 
 /**
@@ -65,7 +60,7 @@ export function readImageRequest(
   const ofModel = imageScenarios.find((scenario) => model === `sandbox-${scenario}`)
   const scenario = askedFor(imageScenarios, exchange.scenario, prompt) ?? ofModel
   if (scenario === 'refusal' || scenario === 'block') throw moderationBlocked('image_generation_user_error')
-  const quality = levels[textField('quality')] ?? 'medium'
+  const quality = qualityOf(textField('quality'))
   const background = textField('background')
   return {
     family,
@@ -128,24 +123,22 @@ const imageTokens = {
   high: { square: 4160, portrait: 6240, landscape: 6208 },
 } as const
 const partialTokens = 100
-
-/** Tokens of a source image: a base, and more for every tile, once its shorter side is scaled to that of a tile. */
-const sourceTokens = { base: 65, tile: 129 } as const
-const fidelityTokens = { square: 4160, other: 6240 } as const
+/** Of a source image, and of one that is to be kept with high fidelity. */
+const sourceTokens = { low: 194, high: 4354 } as const
 
 /**
  * Usage once so many images have been generated; undefined for models other than A. All numbers add up.
- * @param sources the images that are edited
+ * @param sources the number of images that are edited
  */
 export function usageOf(
   { family, prompt, quality, partials, streams, size }: ImageRequest,
-  sources: readonly Size[],
-  isHighFidelity: boolean,
+  sources: number,
+  fidelity: 'low' | 'high',
   images: number,
 ): object | undefined {
   if (!isLikeModelA(family)) return undefined
   const text = Math.max(1, countTokens(prompt))
-  const image = sources.reduce((sum, source) => sum + tokensOfSource(source, isHighFidelity), 0)
+  const image = sources * sourceTokens[fidelity]
   const { width, height } = size
   const shape = width === height ? 'square' : width < height ? 'portrait' : 'landscape'
   const output = images * (imageTokens[quality][shape] + (streams ? partials * partialTokens : 0))
@@ -156,10 +149,4 @@ export function usageOf(
     output_tokens_details: { image_tokens: output, text_tokens: 0 },
     total_tokens: text + image + output,
   }
-}
-
-function tokensOfSource({ width, height }: Size, isHighFidelity: boolean): number {
-  const tiles = Math.ceil(Math.max(width, height) / Math.min(width, height))
-  const extra = isHighFidelity ? (width === height ? fidelityTokens.square : fidelityTokens.other) : 0
-  return sourceTokens.base + sourceTokens.tile * tiles + extra
 }

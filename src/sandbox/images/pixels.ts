@@ -1,6 +1,5 @@
 import type { Pixels } from '../../files/codecs.ts'
 
-/** Width and height in pixels. */
 export interface Size {
   readonly width: number
   readonly height: number
@@ -16,7 +15,6 @@ function changed(picture: Pixels, change: Change): Pixels {
   return { data, width, height }
 }
 
-/** Sets a pixel to one of another picture. */
 function copy(
   data: Uint8ClampedArray,
   at: number,

@@ -3,9 +3,7 @@ import { seededRandom } from '../seeded-random.ts'
 
 interface PictureOptions {
   readonly seed: readonly (string | number)[]
-  /** Written into the picture, as much of it as fits. */
   readonly text: string
-  /** Written below the text. */
   readonly caption: string
   readonly width: number
   readonly height: number
@@ -55,7 +53,6 @@ function colourOf(hue: number, saturation: number, lightness: number): number[] 
   })
 }
 
-/** The part of the width and the height that is for text. */
 const textShare = 0.8
 
 /** Dots from one letter to the next, and from one line to the next. */

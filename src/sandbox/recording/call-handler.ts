@@ -83,7 +83,6 @@ export function createsSomething(method: string, path: string, status: number): 
   return method === 'POST' && status < 300 && !path.endsWith('/cancel')
 }
 
-/** A path for messages. */
 export function shortPath(path: string): string {
   return path.replace(/[^\x21-\x7e]/g, '?').slice(0, 200)
 }

@@ -71,7 +71,6 @@ export type Recorder = Awaited<ReturnType<typeof createRecorder>>
 const keptHeaders =
   /^(?:content-type|content-range|content-disposition|accept-ranges|etag|last-modified|cache-control|location|retry-after|retry-after-ms|x-should-retry|x-request-id|request-id|www-authenticate|openai-version|x-ratelimit-[\w-]+)$/
 
-/** At most so many refusals are listed. */
 const maxRefusals = 1000
 
 /**

@@ -156,7 +156,6 @@ export function keyOf(request: RecordedRequest): string {
   return digest(JSON.stringify(comparable(request)))
 }
 
-/** Differences beyond these are not listed. */
 const maxDifferences = 100
 
 /** Where two requests differ: in `path` or `query`, or in fields of the body such as `input[0].content`. */

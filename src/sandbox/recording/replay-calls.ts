@@ -113,18 +113,14 @@ export async function createReplayer({ folder, pace, report }: ReplayOptions, ma
   }
 }
 
-/** A recording in a folder. */
 interface LibraryEntry {
-  /** Of its file. */
   readonly name: string
   readonly request: RecordedRequest
   /** When it was recorded, in milliseconds since 1970. */
   readonly at: number
-  /** How often it has answered. */
   used: number
 }
 
-/** At most so many problems are listed. */
 const maxProblems = 20
 
 /**
@@ -167,7 +163,6 @@ export async function readLibrary(folder: string): Promise<readonly LibraryEntry
   return entries
 }
 
-/** So many recordings are compared. */
 const maxCompared = 500
 
 /** The recording of the path of a request that differs least from it, and the places where they differ. */
@@ -181,7 +176,6 @@ function nearestOf(entries: readonly LibraryEntry[], request: RecordedRequest) {
   return nearest
 }
 
-/** At most so many fields are named. */
 const maxNamed = 5
 
 function listed(names: readonly string[]): string {

@@ -5,11 +5,19 @@ import { limitExceeded } from '../http/request-problem.ts'
 import { isObject, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../json-value.ts'
 import type { Exchange } from '../sandbox.ts'
 import { seededHex, seededRandom } from '../seeded-random.ts'
-import { chosenCalls, usualTools } from './choose-calls.ts'
 import { describeOutput, lastOutputs, promptsOf } from './input.ts'
 import { output, type OutputItem } from './output-items.ts'
 import type { BuiltResponse } from './response-store.ts'
-import { callId, followApprovals, listRemoteTools, makeCall, type Finding, type MadeCall } from './tools.ts'
+import {
+  callId,
+  chosenCalls,
+  followApprovals,
+  listRemoteTools,
+  makeCall,
+  usualTools,
+  type Finding,
+  type MadeCall,
+} from './tools.ts'
 
 interface ResponseFacts {
   readonly id: string
@@ -146,7 +154,6 @@ function reasoningItem(text: string, body: JsonObject, isShown: boolean, newId: 
   })
 }
 
-/** A call of the caller's tool. */
 function toolCall({ tokens, call }: AnswerPart, status: string, newId: NewId): OutputItem {
   const { name, custom } = call!
   const shared = { status, call_id: callId(newId), name }
@@ -184,7 +191,6 @@ function annotationsOf(text: string, findings: readonly Finding[]): readonly Jso
   })
 }
 
-/** Maximum number of log probabilities in an answer. */
 const maxLogprobs = 100_000
 
 /**

@@ -177,7 +177,6 @@ const toolKinds: Kinds = {
   programmatic_tool_calling: [],
 }
 
-/** The kinds of formats of the answer. */
 const formatKinds: Kinds = { text: [], json_object: [], json_schema: ['name', 'schema'] }
 
 /** The kinds of tool choices that are objects, besides the kinds of built-in tools. */

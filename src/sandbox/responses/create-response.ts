@@ -128,7 +128,6 @@ async function storedResponse({ params, sandbox }: Exchange): Promise<StoredResp
 
 const terminals = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 
-/** Deltas before generation breaks off in the scenario `error`. */
 const deltasBeforeError = 5
 
 /** The whole stream of a response (wire notes, section 2, "Event types"). */

@@ -76,7 +76,6 @@ const kinds: Readonly<Record<string, ItemKind>> = {
   local_shell_call: { begun: { status: 'in_progress' }, steps: [] },
 }
 
-/** The events of one output item, from `added` to `done`, without sequence numbers. */
 export function* itemEvents(output: OutputItem, index: number): Generator<JsonObject> {
   const { item } = output
   const { begun, steps } = kinds[textOf(item['type'])]!
@@ -90,7 +89,6 @@ export function* itemEvents(output: OutputItem, index: number): Generator<JsonOb
   yield { type: 'response.output_item.done', output_index: index, item }
 }
 
-/** A state of the item that has an event of its own. */
 function reached(state: string): Step {
   return ({ item }) => [{ type: `response.${textOf(item['type'])}.${state}` }]
 }

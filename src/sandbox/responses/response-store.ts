@@ -47,7 +47,6 @@ export interface StoredResponse extends BuiltResponse {
   readonly timing: Timing | null
 }
 
-/** The response object before its end, but for its status. */
 export function begunOf(response: JsonObject): JsonObject {
   const notYet = { usage: undefined, completed_at: undefined }
   return { ...response, error: null, incomplete_details: null, output: [], ...notYet }
@@ -125,7 +124,6 @@ export function createResponseStore(host: FileHost, folder: string | undefined, 
         .values()
         .flatMap(({ items }) => items)
         .find(({ item }) => item['id'] === id)?.item,
-    /** The items of a conversation, in the order in which its responses ended. */
     conversationItems(id: string): readonly JsonObject[] {
       const ended = [...additions.values()].filter(
         ({ conversation, endsAt }) => conversation === id && endsAt <= clock.now(),

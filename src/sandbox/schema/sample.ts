@@ -4,13 +4,11 @@ import { limitExceeded, RequestProblem } from '../http/request-problem.ts'
 import { isObject, type JsonObject, listOf, numberOf, textOf, textsOf } from '../json-value.ts'
 import { pick, type Random } from '../seeded-random.ts'
 
-/** Largest value, in characters. */
 const maxCharacters = 2_000_000
 /** What a schema may require at least, and the longest pattern: a short schema can ask for an enormous value. */
 const limits = { minLength: 1_000_000, minItems: 20_000, minProperties: 20_000, pattern: 2_000 }
 /** A longer schema would take seconds to compile: its values are not checked. */
 const maxCheckedCharacters = 100_000
-/** Deepest nesting of a schema, and of a value that it requires. */
 const maxDepth = 100
 /** Time for generating and checking a value, in milliseconds. Other requests wait meanwhile. */
 const maxMs = 2_000
@@ -151,7 +149,6 @@ function standardSchema(schema: JsonObject): JsonObject {
   })
 }
 
-/** Properties with those of the list first. */
 function inOrder(properties: unknown, names: readonly string[]): unknown {
   if (!isObject(properties)) return properties
   const first = names.filter((name) => Object.hasOwn(properties, name))

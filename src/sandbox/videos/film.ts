@@ -16,7 +16,6 @@ export function drawFilm(film: Film): Uint8Array {
   return mp4File({ width, height, framesPerSecond, ...sets }, pictures)
 }
 
-/** A still of the video, as WebP. */
 export function drawThumbnail(film: Film): Promise<Uint8Array> {
   return encodeWebp(drawStill(film), 80)
 }
@@ -25,7 +24,6 @@ function drawStill({ text, seed, width, height, seconds }: Film): Pixels {
   return plainPicture({ seed: [seed], text, caption: `${width}x${height} ${seconds} s`, width, height })
 }
 
-/** The parameters of the index. */
 interface Track extends Size {
   readonly framesPerSecond: number
   /** The parameter sets of the H.264 stream. */
@@ -39,7 +37,6 @@ const fileTicks = 1000
 /** The code of "undetermined", right for a track without speech: three letters of five bits. */
 const noLanguage = 0x55c4
 
-/** The identity matrix, in 16.16 and 2.30 fixed point. */
 const identity = u32(0x1_0000, 0, 0, 0, 0x1_0000, 0, 0, 0, 0x4000_0000)
 
 /** No creation and modification times, so that the same video is the same file. */

@@ -1,7 +1,6 @@
 import { maxVideoPromptLength, videoOperationEndpoint, videoResolutions } from '../../contract/videos.ts'
 import { assertValid, invalidField, RequestProblem } from '../http/request-problem.ts'
 import { bytesReply, googleReply, type Reply } from '../http/reply.ts'
-import { checkImageObject } from '../images/check-images.ts'
 import { numberOf, objectOf, objectsOf, textOf, type JsonObject } from '../json-value.ts'
 import type { Exchange } from '../sandbox.ts'
 import { drawFilm } from './film.ts'
@@ -17,7 +16,6 @@ import {
   type VideoJob,
 } from './video-job.ts'
 
-/** Default parameters. */
 const defaults = { seconds: 8, resolution: '720p', count: 1 } as const
 
 /** Maximum videos of all instances together; the specification sets no limit, but a stand-in should. */
@@ -37,7 +35,7 @@ export async function createOperation(exchange: Exchange): Promise<Reply> {
   if (count < 1 || instances.length * count > maxFilms) {
     throw invalidField('parameters.sampleCount', `must ask for 1 to ${maxFilms} videos in the sandbox`)
   }
-  for (const [index, instance] of instances.entries()) await checkInstance(instance, `instances[${index}]`)
+  for (const [index, instance] of instances.entries()) checkInstance(instance, `instances[${index}]`)
   // A request with a seed of its own has the same answer every time.
   if (numberOf(parameters['seed']) !== undefined) exchange.seed = [sandbox.seed]
   const prompts = instances.map((instance) => textOf(instance['prompt']))
@@ -78,17 +76,10 @@ function readShape(parameters: JsonObject): Pick<Film, 'width' | 'height' | 'sec
   return shape < 1 ? { width: shorter, height: longer, seconds } : { width: longer, height: shorter, seconds }
 }
 
-async function checkInstance(instance: JsonObject, field: string): Promise<void> {
-  const references = objectsOf(instance['referenceImages']).map(({ image }, index) => {
-    return [image ?? null, `${field}.referenceImages[${index}].image`] as const
-  })
-  const pictures = [
-    [instance['image'], `${field}.image`] as const,
-    [instance['lastFrame'], `${field}.lastFrame`] as const,
-    ...references,
-  ].filter(([value]) => value !== undefined)
-  for (const [value, place] of pictures) await checkImageObject(value, place)
-  if (pictures.length > 0 || instance['video'] !== undefined) return
+const media = ['image', 'lastFrame', 'referenceImages', 'video']
+
+function checkInstance(instance: JsonObject, field: string): void {
+  if (media.some((name) => instance[name] !== undefined)) return
   if (textOf(instance['prompt']).trim() === '') {
     throw invalidField(`${field}.prompt`, 'must have text, or the instance a picture or a video')
   }
@@ -99,7 +90,6 @@ const responseType = 'type.googleapis.com/google.ai.generativelanguage.v1beta.Pr
 /** gRPC's number for an internal error (google/rpc/code.proto). */
 const internalError = 13
 
-/** The name of an operation, used to look it up. */
 function operationName({ model, id }: VideoJob): string {
   return `models/${model}/operations/${id}`
 }

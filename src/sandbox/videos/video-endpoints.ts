@@ -7,7 +7,6 @@ import {
 } from '../../contract/videos.ts'
 import { bytesReply, jsonReply, type Reply } from '../http/reply.ts'
 import { assertValid, invalidField, RequestProblem } from '../http/request-problem.ts'
-import { checkImage } from '../images/check-images.ts'
 import { sizeOf } from '../images/image-request.ts'
 import { textOf } from '../json-value.ts'
 import type { Exchange } from '../sandbox.ts'
@@ -25,7 +24,6 @@ import {
   type VideoJob,
 } from './video-job.ts'
 
-/** The defaults of the public service. */
 const defaults = { seconds: '4', size: '720x1280' } as const
 
 /**
@@ -39,7 +37,7 @@ export async function createVideo(exchange: Exchange): Promise<Reply> {
   assertValid(videoCreateEndpoint, body)
   const seconds = filmSeconds(body['seconds'] ?? defaults.seconds, 'seconds')
   const size = sizeOf(textOf(body['size']) || defaults.size)!
-  await checkReference(exchange)
+  checkReference(exchange)
   const film = { text: filmText(textOf(body['prompt'])), seed: filmSeed(exchange), ...size, seconds }
   return startVideo(exchange, model, film, null)
 }
@@ -58,16 +56,13 @@ async function startVideo(
   return jsonReply(reply, { ...pollHint(job, exchange), creates: true, pause: 'first' })
 }
 
-/** The image that the video starts from, as a file of the form. */
-async function checkReference({ files, body }: Exchange): Promise<void> {
+function checkReference({ files, body }: Exchange): void {
   const foreign = files.find(({ field }) => field !== 'input_reference')
   if (foreign !== undefined) throw invalidField(foreign.field, 'is not a file of this request')
   if (files.length > 1) throw invalidField('input_reference', 'must be one file')
   if (body['input_reference'] !== undefined) {
     throw invalidField('input_reference', 'must be a file of a form; the sandbox fetches no addresses')
   }
-  const [file] = files
-  if (file !== undefined) await checkImage(file.head, 'input_reference', file.declaredType)
 }
 
 /**

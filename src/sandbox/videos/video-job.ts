@@ -49,11 +49,9 @@ export interface VideoJob extends Pick<JobPacing, 'pendingMs' | 'runningMs'> {
   readonly scenario: (typeof videoScenarios)[number] | null
   /** Its results: one video, or those of an operation. */
   readonly films: readonly Film[]
-  /** Id of a remix's source. */
   readonly remixedFrom: string | null
 }
 
-/** Whether the content of a file is a job. */
 export function isJob({ createdAt, pendingMs, runningMs, films }: Partial<VideoJob>): boolean {
   const areTimes = [createdAt, pendingMs, runningMs].every(Number.isSafeInteger)
   const isSide = (side: number) => side >= minFilmSide && side <= maxFilmSide && side % 2 === 0
@@ -124,7 +122,6 @@ export function availableFilms({ scenario, films }: VideoJob): readonly Film[] {
   return scenario === 'fewer' ? films.slice(0, -1) : films
 }
 
-/** The state of a job at a given time. */
 interface JobState {
   readonly state: VideoState
   /** 0 to 100. */

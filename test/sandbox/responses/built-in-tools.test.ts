@@ -135,18 +135,6 @@ test.for<[tool: Tool, extra: string, found: object, cited: object]>([
   expect(annotationsOf(response)).toMatchObject([cited])
 })
 
-test('further web searches open a page and look into it; domains are those that are allowed', async () => {
-  const tools = [{ ...webSearch, filters: { allowed_domains: ['rivers.example'] } }]
-  const input = 'Rivers sandbox:web_search sandbox:web_search sandbox:web_search'
-  const { output } = await create({ input, tools })
-  const actions = output.flatMap((item) => (item.type === 'web_search_call' ? [item.action] : []))
-  expect(actions).toMatchObject([
-    { type: 'search' },
-    { type: 'open_page', url: 'https://rivers.example/sandbox/1' },
-    { type: 'find_in_page', url: 'https://rivers.example/sandbox/1', pattern: 'Rivers' },
-  ])
-})
-
 test('an image generation call returns a picture of the size that is asked for, and previews of it', async () => {
   const client = await clientOf()
   const tools = [{ ...image, size: '1024x1024' as const, partial_images: 1, output_format: 'png' as const }]

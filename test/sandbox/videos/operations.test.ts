@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { mp4Facts } from '../../support/mp4-boxes.ts'
 import { call, runningSandbox, type Json } from '../../support/running-sandbox.ts'
-import { testImages } from '../../support/test-images.ts'
 import { afterwards, fetchBytes, jobMs, operate } from '../../support/video-calls.ts'
 
 async function begun(parameters: Json = {}, more: Json = {}) {
@@ -146,10 +145,9 @@ test('what is not there is 404 in the envelope of its family', async () => {
 })
 
 test('an instance needs a prompt, a picture or a video; addresses are taken as they are', async () => {
-  const { png } = await testImages(32)
   const sandbox = await runningSandbox()
   const accepts = async (instance: Json) => (await operate(sandbox, {}, { instances: [instance] })).status
-  const image = { bytesBase64Encoded: Buffer.from(png).toString('base64'), mimeType: 'image/png' }
+  const image = { bytesBase64Encoded: 'iVBORw0KGgo=', mimeType: 'image/png' }
   for (const instance of [
     { image },
     { lastFrame: image },
@@ -160,34 +158,6 @@ test('an instance needs a prompt, a picture or a video; addresses are taken as t
     { video: { encodedVideo: 'AAAA', encoding: 'video/mp4' } },
   ]) {
     expect([instance, await accepts(instance)]).toEqual([instance, 200])
-  }
-})
-
-test('images really are images', async () => {
-  const { png, jpeg } = await testImages(32)
-  const image = (bytes: Uint8Array, mimeType?: string) => ({
-    bytesBase64Encoded: Buffer.from(bytes).toString('base64'),
-    ...(mimeType && { mimeType }),
-  })
-  const broken = Buffer.from(png)
-  broken.fill(0, 60)
-  const good = { image: image(png, 'image/png'), referenceType: 'asset' }
-  const sandbox = await runningSandbox()
-  const answer = async (instance: Json) => {
-    const { status, json } = await operate(sandbox, {}, { instances: [{ prompt: 'a boat', ...instance }] })
-    return [status, json.error?.details[0].fieldViolations[0].field]
-  }
-  expect(await answer({ image: image(png), lastFrame: image(jpeg, 'image/jpeg') })).toEqual([200, undefined])
-  expect(await answer({ referenceImages: [good, good, good] })).toEqual([200, undefined])
-  expect(await answer({ referenceImages: [good, good, good, good] })).toEqual([200, undefined])
-  for (const [wrong, field] of [
-    [image(jpeg, 'image/png'), 'image.bytesBase64Encoded'],
-    [image(broken, 'image/png'), 'image.bytesBase64Encoded'],
-    [image(Buffer.from('<svg/>')), 'image.bytesBase64Encoded'],
-    [{ bytesBase64Encoded: 'not base64!' }, 'image.bytesBase64Encoded'],
-    [{ mimeType: 'image/png' }, 'image.bytesBase64Encoded'],
-  ] as const) {
-    expect(await answer({ image: wrong })).toEqual([400, `instances[0].${field}`])
   }
 })
 
