@@ -29,33 +29,22 @@ export type EndpointName = (typeof endpointNames)[number]
 const maxRules = 1000
 
 const count = { type: 'integer', min: 1 } as const
+const anything = ['string', 'number', 'boolean', 'object', 'array'] as const
 
 const fields: Fields = {
   id: { type: 'string', about: 'name in logs and counts; by default rule-1, rule-2, …' },
   endpoint: { type: 'string', values: endpointNames, about: 'applies to this endpoint' },
   model: { type: 'string', about: 'applies to this model' },
-  attempt: {
-    ...count,
-    about: 'applies to the n-th request of an Idempotency-Key, or n-th match without one',
-  },
+  attempt: { ...count, about: 'applies to the n-th request of an Idempotency-Key, or match without' },
   nth: { ...count, about: 'applies to the n-th request that matches' },
   times: { ...count, about: 'applies at most this often' },
   probability: { type: 'number', min: 0, max: 1, about: 'that it applies, drawn with the seed' },
   action: { type: 'string', values: faultActionNames, required: true, about: 'what happens' },
-  at: {
-    type: ['string', 'number'],
-    values: faultPoints,
-    min: 0,
-    about: 'where: a point, or a byte of the body',
-  },
+  at: { type: ['string', 'number'], values: faultPoints, min: 0, about: 'a point, or a byte of the body' },
   event: { ...count, about: 'the affected event' },
   status: { type: 'integer', min: 200, max: 999, about: 'HTTP status' },
   headers: { type: 'object', about: 'added to the reply' },
-  body: {
-    type: ['string', 'number', 'boolean', 'object', 'array'],
-    nullable: true,
-    about: 'sent',
-  },
+  body: { type: anything, nullable: true, about: 'sent' },
   value: { type: 'string', about: 'of the action' },
   size: { ...count, about: 'bytes per chunk' },
   ms: { type: 'integer', min: 0, about: 'of a stall, or between chunks' },
@@ -131,14 +120,11 @@ export type FaultChooser = ReturnType<typeof createFaultChooser>
  */
 export function createFaultChooser(rules: readonly FaultRule[], seed: number) {
   const trackers = rules.map((rule, index) => track({ ...rule, id: rule.id ?? `rule-${index + 1}` }, seed))
-  const choose = (target: FaultTarget, early: boolean): NamedRule | undefined => {
-    let chosen: (typeof trackers)[number] | undefined
-    for (const tracker of trackers) {
-      if ((tracker.rule.at === 'before-body') !== early || !matches(tracker.rule, target)) continue
-      // Every rule counts the request, even if an earlier one applies.
-      const isDue = tracker.meets(target)
-      if (isDue) chosen ??= tracker
-    }
+  const choose = (target: FaultTarget, isEarly: boolean): NamedRule | undefined => {
+    // Every rule counts the request, even if an earlier one applies.
+    const [chosen] = trackers.filter(
+      ({ rule, isDue }) => (rule.at === 'before-body') === isEarly && isDue(target),
+    )
     chosen?.fire()
     return chosen?.rule
   }
@@ -149,11 +135,6 @@ export function createFaultChooser(rules: readonly FaultRule[], seed: number) {
   }
 }
 
-function matches(rule: FaultRule, { endpoint, model }: FaultTarget): boolean {
-  if (rule.endpoint !== undefined && rule.endpoint !== endpoint) return false
-  return rule.model === undefined || rule.model === model
-}
-
 function track(rule: NamedRule, seed: number) {
   const random = seededRandom(seed, 'fault', rule.id)
   const attempts = createBoundedMap<number>(keptKeys)
@@ -161,7 +142,9 @@ function track(rule: NamedRule, seed: number) {
   let fired = 0
   return {
     rule,
-    meets({ idempotencyKey }: FaultTarget): boolean {
+    /** Counts a request that the rule matches. */
+    isDue({ endpoint, model, idempotencyKey }: FaultTarget): boolean {
+      if ((rule.endpoint ?? endpoint) !== endpoint || (rule.model ?? model) !== model) return false
       seen++
       const attempt = idempotencyKey === undefined ? seen : (attempts.get(idempotencyKey) ?? 0) + 1
       if (idempotencyKey !== undefined) attempts.set(idempotencyKey, attempt)

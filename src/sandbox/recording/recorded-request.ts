@@ -160,20 +160,23 @@ const maxDifferences = 100
 
 /** Where two requests differ: in `path` or `query`, or in fields of the body such as `input[0].content`. */
 export function differences(one: RecordedRequest, other: RecordedRequest): string[] {
-  const found: string[] = []
-  compareJson(comparable(one), comparable(other), '', found)
-  return found.map((place) => place.replace(/^body\.?(?=.)/, ''))
+  return differingPlaces(comparable(one), comparable(other), '')
+    .take(maxDifferences)
+    .map((place) => place.replace(/^body\.?(?=.)/, ''))
+    .toArray()
 }
 
-function compareJson(one: unknown, other: unknown, path: string, found: string[]): void {
-  if (found.length >= maxDifferences) return
-  if (isObject(one) && isObject(other)) {
-    for (const name of new Set([...Object.keys(one), ...Object.keys(other)])) {
+function* differingPlaces(one: unknown, other: unknown, path: string): Generator<string> {
+  const areLists = Array.isArray(one) && Array.isArray(other) && one.length === other.length
+  if (areLists) {
+    for (const [index, entry] of one.entries())
+      yield* differingPlaces(entry, other[index], `${path}[${index}]`)
+  } else if (isObject(one) && isObject(other)) {
+    for (const name of Object.keys({ ...one, ...other })) {
       const at = path === '' ? name : `${path}.${name}`
-      if (!Object.hasOwn(one, name) || !Object.hasOwn(other, name)) found.push(at)
-      else compareJson(one[name], other[name], at, found)
+      if (Object.hasOwn(one, name) && Object.hasOwn(other, name)) {
+        yield* differingPlaces(one[name], other[name], at)
+      } else yield at
     }
-  } else if (Array.isArray(one) && Array.isArray(other) && one.length === other.length) {
-    for (const [index, entry] of one.entries()) compareJson(entry, other[index], `${path}[${index}]`, found)
-  } else if (JSON.stringify(one) !== JSON.stringify(other)) found.push(path)
+  } else if (JSON.stringify(one) !== JSON.stringify(other)) yield path
 }

@@ -31,12 +31,3 @@ test('events are the same, however the stream is cut, and no byte is lost', () =
     }),
   )
 })
-
-test('what has come of an event is passed on at once', () => {
-  const splitter = createEventSplitter()
-  expect(splitter.push('data: {"a"')).toEqual([{ text: 'data: {"a"', event: undefined }])
-  expect(splitter.push(':1}\n\ndata')).toEqual([
-    { text: ':1}\n\n', event: 'data: {"a":1}\n\n' },
-    { text: 'data', event: undefined },
-  ])
-})
