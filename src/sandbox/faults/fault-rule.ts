@@ -122,9 +122,8 @@ export function createFaultChooser(rules: readonly FaultRule[], seed: number) {
   const trackers = rules.map((rule, index) => track({ ...rule, id: rule.id ?? `rule-${index + 1}` }, seed))
   const choose = (target: FaultTarget, isEarly: boolean): NamedRule | undefined => {
     // Every rule counts the request, even if an earlier one applies.
-    const [chosen] = trackers.filter(
-      ({ rule, isDue }) => (rule.at === 'before-body') === isEarly && isDue(target),
-    )
+    const due = trackers.map(({ rule, isDue }) => (rule.at === 'before-body') === isEarly && isDue(target))
+    const chosen = trackers[due.indexOf(true)]
     chosen?.fire()
     return chosen?.rule
   }

@@ -1,4 +1,5 @@
 import { maxVideoPromptLength, videoOperationEndpoint, videoResolutions } from '../../contract/videos.ts'
+import { decodeBase64 } from '../../files/decode-base64.ts'
 import { assertValid, invalidField, RequestProblem } from '../http/request-problem.ts'
 import { bytesReply, googleReply, type Reply } from '../http/reply.ts'
 import { numberOf, objectOf, objectsOf, textOf, type JsonObject } from '../json-value.ts'
@@ -79,6 +80,11 @@ function readShape(parameters: JsonObject): Pick<Film, 'width' | 'height' | 'sec
 const media = ['image', 'lastFrame', 'referenceImages', 'video']
 
 function checkInstance(instance: JsonObject, field: string): void {
+  for (const name of ['image', 'lastFrame']) {
+    const { bytesBase64Encoded: base64 } = objectOf(instance[name])
+    if (base64 !== undefined && decodeBase64(textOf(base64)) === undefined)
+      throw invalidField(`${field}.${name}.bytesBase64Encoded`, 'must be base64')
+  }
   if (media.some((name) => instance[name] !== undefined)) return
   if (textOf(instance['prompt']).trim() === '') {
     throw invalidField(`${field}.prompt`, 'must have text, or the instance a picture or a video')

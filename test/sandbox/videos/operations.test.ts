@@ -168,6 +168,7 @@ test.each<[string, Json, Json?]>([
   ['instances', {}, []],
   ['instances[0]', {}, ['a boat']],
   ['instances[0].prompt', {}, [{}]],
+  ['instances[0].image.bytesBase64Encoded', {}, [{ image: { bytesBase64Encoded: 'not base64!' } }]],
   ['instances[0].prompt', {}, [{ prompt: ' ' }]],
   ['instances[1].prompt', {}, [{ prompt: 'a boat' }, { prompt: 4 }]],
   ['parameters.sampleCount', { sampleCount: 0 }],
