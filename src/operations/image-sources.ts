@@ -6,6 +6,7 @@ import { subjectOf } from '../contract/field.ts'
 import { maskLimits } from '../contract/images.ts'
 import type { Model } from '../contract/known-models.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
+import { hasTransparentPixel } from '../files/codecs.ts'
 import { openContainer } from '../files/containers.ts'
 import { imageInfoHeadBytes, imageInfoOf, readImageInfo, type ImageInfo } from '../files/image-info.ts'
 import { extensionOf, sniffMediaType } from '../files/media-type.ts'
@@ -234,7 +235,6 @@ async function contentProblems(mask: ImageSource): Promise<string[]> {
   if (container.shape.hasAlpha !== true) {
     return [`${nameOf(mask)} has no alpha channel, which marks what is to be edited.`]
   }
-  const { hasTransparentPixel } = await import('../files/codecs.ts')
   return (await hasTransparentPixel(png, 0)) === false
     ? [`${nameOf(mask)} has no fully transparent pixel (alpha 0), so nothing is marked to be edited.`]
     : []

@@ -68,7 +68,6 @@ export const groups: readonly Group[] = [
           'files/direct-file',
           'files/folder',
           'files/rescue-file',
-          'files/sync-file',
         ],
       ),
       unit(['files/lock-file'], ['files/lock-file', 'platform/held-files']),
