@@ -95,10 +95,10 @@ export async function runOperation<Document extends OutputDocument>(
       context,
       gateway,
       listener: {
-        event: (event) => output!.event(event),
-        flush: () => output!.flush(),
+        event: output.event,
+        flush: output.flush,
         // Passed on only if the output shows it: decoding is faster without.
-        raw: options.raw ? (text) => output!.raw(text) : undefined,
+        raw: options.raw ? output.raw : undefined,
         reply: keepsReply ? (whole) => void (reply = whole) : undefined,
       },
       redactor: gate,
