@@ -49,6 +49,8 @@ test.each([
   ['models --remote', "The gateway's list is the default: modelgate models."],
   ['init --completion', 'modelgate completion --help says where the script of a shell goes.'],
   ['init --no-completion', 'Nothing is installed for the shell any more.'],
+  ['init --test', 'It makes no call any more: try one with modelgate respond "Say hello".'],
+  ['init --no-test', 'No call is made any more.'],
   ['init --tour', 'Look at it with modelgate respond --sandbox "Say hello".'],
   ['init --no-tour', 'Nothing is shown first any more.'],
 ])('%s of earlier versions is refused, with what to do instead', async (words, hint) => {

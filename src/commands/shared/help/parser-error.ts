@@ -53,6 +53,8 @@ const goneWords: Readonly<Record<string, string>> = {
   'modelgate models --remote': "The gateway's list is the default: modelgate models.",
   'modelgate init --completion': 'modelgate completion --help says where the script of a shell goes.',
   'modelgate init --no-completion': 'Nothing is installed for the shell any more.',
+  'modelgate init --test': 'It makes no call any more: try one with modelgate respond "Say hello".',
+  'modelgate init --no-test': 'No call is made any more.',
   'modelgate init --tour': 'Look at it with modelgate respond --sandbox "Say hello".',
   'modelgate init --no-tour': 'Nothing is shown first any more.',
 }
