@@ -49,7 +49,7 @@ export function describeJsonError(text: string, { message }: SyntaxError): JsonE
   const lineStart = text.lastIndexOf('\n', offset - 1) + 1
   return {
     offset,
-    line: text.slice(0, offset).replaceAll(/[^\n]+/g, '').length + 1,
+    line: text.slice(0, offset).split('\n').length,
     // A surrogate pair is one character.
     column: text.slice(lineStart, offset).replaceAll(/[\udc00-\udfff]/g, '').length + 1,
     reason: reason.replace(/^./, (letter) => letter.toLowerCase()).replaceAll("'", '"'),
