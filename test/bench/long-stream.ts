@@ -77,8 +77,8 @@ export async function measureMarkdown(workbench: Workbench): Promise<Measurement
     write: (text) => void (shown += text),
   })
   renderer.push(markdownPieces.join(''))
-  renderer.end()
   await renderer.settle()
+  renderer.end()
   const text = markdownPieces.join('')
   const runs = timeInTurns(
     workbench,
