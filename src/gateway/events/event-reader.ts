@@ -10,6 +10,9 @@ import {
 } from './json-reader.ts'
 import { createSkimmer } from './skimmer.ts'
 
+/** After so many in a row, the others of a chunk are expected to be unusual, too. */
+const manyUnusual = 16
+
 /** How many events one message may be split over (quirk 5 was seen with two). */
 const maxPieces = 8
 
@@ -97,6 +100,8 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
   }
 
   const skim = handlers.fastPath && createSkimmer(handlers.fastPath)
+  /** How many events in a row were none that can be skimmed. */
+  let unusual = 0
   /** Whether the next event is independent of everything before it. */
   const canSkim = () => held.length === 0 && pieces.length === 0 && bare === undefined && !done
 
@@ -109,13 +114,16 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
           if (bare === undefined && isLineEnd(text)) text = text.replace(/^[\r\n]+/, '')
           const skimmed = skim !== undefined && canSkim() ? skim(text) : 0
           if (skimmed > 0) {
+            unusual = 0
             messages++
             text = text.slice(skimmed)
           }
           isBareLine = bare !== undefined || text.startsWith('{') || text.startsWith('[')
         }
-        const end = isBareLine ? endOfLine(text) : skim === undefined ? endOfEvents(text) : endOfEvent(text)
+        const takesAll = skim === undefined || unusual >= manyUnusual
+        const end = isBareLine ? endOfLine(text) : takesAll ? endOfEvents(text) : endOfEvent(text)
         if (end === 0) return hold(text)
+        unusual++
         parser.feed(release(text.slice(0, end)))
         text = text.slice(end)
       }

@@ -167,7 +167,8 @@ function isPlainText(part: unknown): part is JsonObject {
 
 /** Assignment that cannot reach the prototype, whatever the name. */
 function define(target: Mutable, name: string, value: unknown): void {
-  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true })
+  if (name !== '__proto__') target[name] = value
+  else Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true })
 }
 
 /** `usageMetadata` in the program's own names; null if the gateway sent none. */
