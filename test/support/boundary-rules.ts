@@ -51,14 +51,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** The most lines of code that each folder of src/ and of test/ may have. */
 export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, number>>>> = {
   src: {
-    commands: 11_903,
+    commands: 11_905,
     config: 2911,
     context: 409,
     contract: 1766,
     cost: 279,
     events: 1878,
     files: 6846,
-    gateway: 7939,
+    gateway: 7948,
     operations: 6547,
     output: 6241,
     pipeline: 16_161,
@@ -69,7 +69,7 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     action: 1246,
     bench: 2051,
     'black-box': 1844,
-    commands: 7061,
+    commands: 7063,
     config: 2041,
     context: 252,
     contract: 701,
