@@ -38,6 +38,14 @@ describe('what is said of the code names what is there', () => {
     const missing = named.filter((path) => !names.some((name) => name === path || name.endsWith(`/${path}`)))
     expect([named.length > 10, missing]).toEqual([true, []])
   })
+
+  test('tests that the pages of docs/ name by the beginning of their path', () => {
+    const pages = names.filter((name) => /^docs\/[\w-]+\.md$/.test(name))
+    const text = pages.map((page) => readFileSync(new URL(page, projectRoot), 'utf8')).join('\n')
+    const named = [...text.matchAll(/`(?:npm [\w :]+ -- )?(test\/[\w./-]+)`/g)].map(([, path]) => path!)
+    const missing = named.filter((path) => !names.some((name) => name.startsWith(path)))
+    expect([named.length > 20, missing]).toEqual([true, []])
+  })
 })
 
 describe('the table of clients in docs/sandbox.md', () => {
