@@ -61,7 +61,7 @@ export function describeJsonError(text: string, { message }: SyntaxError): JsonE
 }
 
 /**
- * Where a value should begin and does not, or is a misspelt word: behind the longest beginning that could still become JSON.
+ * Where a value should begin and does not, or is a misspelt word: after the longest beginning that could still become JSON.
  */
 function findUnexpectedToken(text: string): number {
   let [right, wrong] = [0, text.length]

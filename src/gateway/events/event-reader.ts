@@ -77,7 +77,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
 
   /** The beginning of an event, or of a line of bare JSON. The parser gets it whole: it would keep each line as an object. */
   let held = createGrowingText()
-  /** The line end behind it, which may be the first half of a blank line. */
+  /** The line end after it, which may be the first half of a blank line. */
   let lineEnd = ''
   let isBareLine = false
   /** Whether what is held back is more than comments. */

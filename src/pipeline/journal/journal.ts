@@ -97,7 +97,7 @@ function readLine(line: Buffer): JournalEvent | undefined {
 }
 
 /**
- * The events of a journal, in order; undefined for a line that is damaged. What is behind the last newline counts only if
+ * The events of a journal, in order; undefined for a line that is damaged. What comes after the last newline counts only if
  * it is whole: otherwise the process was killed while it wrote it, nothing had begun to rely on it, and it is left out.
  */
 export function* readLines(bytes: Buffer): Generator<JournalEvent | undefined> {

@@ -17,7 +17,7 @@ export function parseReference(text: string) {
 export type Columns = Readonly<Record<string, Column>>
 
 /**
- * The rows of a source. In brackets behind the job's name stands the column `id`, in Unicode's form NFC, else a digest of
+ * The rows of a source. In brackets after the job's name stands the column `id`, in Unicode's form NFC, else a digest of
  * the row.
  */
 export type Rows = ReadonlyMap<string, Columns>
