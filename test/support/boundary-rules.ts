@@ -51,7 +51,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** The most lines of code that each folder of src/ and of test/ may have. */
 export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, number>>>> = {
   src: {
-    commands: 11_905,
+    commands: 11_914,
     config: 2911,
     context: 409,
     contract: 1766,
@@ -75,12 +75,12 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     contract: 701,
     cost: 264,
     crashes: 1311,
-    documentation: 379,
+    documentation: 387,
     events: 158,
     faults: 4654,
     files: 5114,
     fixtures: 314,
-    fuzz: 2197,
+    fuzz: 2202,
     gateway: 8610,
     mutations: 317,
     operations: 887,

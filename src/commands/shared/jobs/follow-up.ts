@@ -1,0 +1,150 @@
+import { type Command, Option } from 'commander'
+import type { Context } from '../../../context.ts'
+import { addJobOptions, type FoundJob } from './named-job.ts'
+import type { CommonOptions } from '../options/common-options.ts'
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { UsageError } from '../../../errors.ts'
+import { shownPath } from '../../../files/file-error.ts'
+import { safeFileName } from '../../../files/file-name.ts'
+import {
+  responseCancellation,
+  responseLookUp,
+  responseStream,
+} from '../../../gateway/responses/background.ts'
+import type { Gateway, GatewayRequest } from '../../../gateway/gateway.ts'
+import { objectOf } from '../../../json.ts'
+import { compileAnswerSchema } from '../../../operations/answer-schema.ts'
+import type { NamedJob } from '../../../operations/jobs.ts'
+import {
+  cancelBackground,
+  waitForResponse,
+  type WaitForResponsePlan,
+} from '../../../operations/background-response.ts'
+import { createProblemList } from '../../../problems.ts'
+import { parseJsonFileFlag } from '../request/request-body.ts'
+import { resumeCommand, waitLimits } from './resume-command.ts'
+import { runOperation } from '../call/run-operation.ts'
+import { openOutputFile, textOutput, type TextOutputFlags } from '../text/text-command.ts'
+
+/** The options of the commands for one background response. */
+export interface ResponseOptions extends CommonOptions, TextOutputFlags {
+  last?: true
+  stream?: true
+  startingAfter?: string
+  schema?: string
+  pollInterval?: string
+}
+
+/** Adds the options for the answer of a background response. */
+export function addAnswerOptions(command: Command): void {
+  addJobOptions(command, [
+    new Option('--stream', 'stream the answer instead of polling until it is complete'),
+    new Option('--starting-after <number>', 'stream only the events after this sequence number'),
+    new Option(
+      '--schema <json>',
+      'JSON Schema of an answer: JSON, @file or a file name; the answer is checked',
+    ),
+  ])
+}
+
+/** The shared options of what is done with a response. */
+export const optionsOfResponses = 'dryRun curl json jsonl raw githubOutput gateway messages'
+
+/** Waits for a background response and prints its answer, or cancels it. */
+export async function followUp(
+  context: Context,
+  { named, given, options, settings, gate, names }: FoundJob<ResponseOptions, 'response'>,
+  command: 'wait' | 'cancel',
+): Promise<void> {
+  const wait = command === 'wait' ? await planWait(context, options, named) : undefined
+  const warnings: string[] = []
+  const plan = {
+    folder: settings.outputDir.value ?? '.',
+    keepsResponse: options.json === true || options.jsonl === true,
+    strict: options.strict === true,
+    resume: resumeCommand(context, given, names),
+    ...waitLimits(context, settings),
+  }
+  await runOperation(context, options, settings, {
+    streamed: wait?.streamed === true,
+    gate,
+    logged: { command, model: named.stored?.record.model || null, jobs: [named.id] },
+    describeRequest: (gateway) => ({ request: requestOf(gateway, named.id, wait) }),
+    async output() {
+      if (wait === undefined) return { result: 'job' }
+      const file = await openAnswerFile(context, options, named, (warning) => void warnings.push(warning))
+      return await textOutput(context, options, settings, file)
+    },
+    rescue: wait && 'response.txt',
+    operation: (call) =>
+      wait === undefined
+        ? cancelBackground(call, named, plan)
+        : waitForResponse(call, named, { ...plan, ...wait, warnings }),
+  })
+}
+
+type WaitPlan = Pick<WaitForResponsePlan, 'streamed' | 'after' | 'answerSchema'>
+
+/** @throws UsageError with everything that is wrong with the options */
+async function planWait(
+  context: Context,
+  { stream, startingAfter, schema }: ResponseOptions,
+  { stored }: NamedJob<'response'>,
+): Promise<WaitPlan> {
+  const problems = createProblemList()
+  const after = await problems.check(() => parsePlace(startingAfter))
+  const answerSchema = await problems.check(async () => {
+    if (schema !== undefined)
+      return await compileAnswerSchema(context, await parseJsonFileFlag(context, '--schema', schema))
+    const asked = stored?.record.checks_schema ? objectOf(stored.record.request)['text'] : undefined
+    const recorded = objectOf(objectOf(asked)['format'])['schema']
+    return recorded === undefined ? undefined : await compileAnswerSchema(context, recorded)
+  })
+  problems.throwIfAny()
+  return { streamed: stream === true || startingAfter !== undefined, after: after ?? -1, answerSchema }
+}
+
+function parsePlace(text: string | undefined): number {
+  if (text === undefined) return -1
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new UsageError(
+    `--starting-after must be the number of an event, a whole number from 0, not ${JSON.stringify(text)}.`,
+  )
+}
+
+/** @param wait undefined to cancel it */
+function requestOf(gateway: Gateway, id: string, wait: WaitPlan | undefined): GatewayRequest {
+  if (wait === undefined) return responseCancellation(gateway, id)
+  return wait.streamed ? responseStream(gateway, id, wait.after) : responseLookUp(gateway, id)
+}
+
+/**
+ * The answer goes to this command's `-o`, in a folder under the id of the response; otherwise to that of the command
+ * that started the response, where a file that has appeared meanwhile is left alone.
+ */
+async function openAnswerFile(
+  context: Context,
+  options: ResponseOptions,
+  { id, stored }: NamedJob<'response'>,
+  warn: (message: string) => void,
+) {
+  if (options.output !== undefined) {
+    const given = options.output.replaceAll('{id}', safeFileName(id))
+    const isFolder =
+      /[/\\]$/.test(given) || (await stat(resolve(context.cwd, given)).catch(() => undefined))?.isDirectory()
+    return await openOutputFile(context, {
+      ...options,
+      output: isFolder ? `${given.replace(/[/\\]$/, '')}/${safeFileName(id)}.txt` : given,
+    })
+  }
+  const { output = null, cwd = '', force = false } = stored?.record.output ?? {}
+  if (output === null || output === '-') return undefined
+  const path = resolve(cwd, output)
+  const isThere = (await stat(path).catch(() => undefined)) !== undefined
+  if (isThere && !force && !options.force) {
+    warn(`${shownPath(path)} exists already, so the answer is printed; --force overwrites the file.`)
+    return undefined
+  }
+  return await openOutputFile(context, { ...options, output: path, ...(force ? { force } : {}) })
+}
