@@ -108,8 +108,9 @@ let isTuned = false
 
 /**
  * A long stream, or a run of many instances, creates mostly short-lived garbage: a growing young generation would double
- * the memory without saving time, and incremental marking would cost more than it frees. Called only once the work
- * proves to be long, because loading `node:v8` takes as long as a short reply.
+ * the memory without saving time, and incremental marking would cost more than it frees. The old generation is collected
+ * when it has grown by half: by default it may grow to four times what is in use. Called only once the work proves to be
+ * long, because loading `node:v8` takes as long as a short reply.
  */
 export function tuneForLongWork(): void {
   if (isTuned) return
@@ -117,6 +118,7 @@ export function tuneForLongWork(): void {
   const { setFlagsFromString } = process.getBuiltinModule('node:v8')
   setFlagsFromString('--semi-space-growth-factor=1')
   setFlagsFromString('--no-incremental-marking')
+  setFlagsFromString('--heap-growing-percent=50')
 }
 
 export const systemClock: Clock = {
