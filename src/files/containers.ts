@@ -25,7 +25,7 @@ export const short = (damage: string): Integrity => ({ state: 'short', damage })
 export const endsEarly = 'its data ends too early'
 const whole: Integrity = { state: 'whole' }
 const damaged = (damage: string): Integrity => ({ state: 'damaged', damage })
-const noHeader = damaged('its header cannot be read')
+const noHeader: Integrity = { state: 'damaged', damage: 'its header cannot be read' }
 
 /** What a container says of its picture or video; null where it does not, or has not yet. */
 export interface Shape {

@@ -36,11 +36,11 @@ export function formatPage({ usage, about, examples, blocks, more }: HelpPage, c
     .concat('\n')
 }
 
-const paint = (open: number, close: number) => (text: string) =>
+const paint = (text: string, open: number, close: number) =>
   text === '' ? '' : `\u001b[${open}m${text}\u001b[${close}m`
-const bold = paint(1, 22)
-const dim = paint(2, 22)
-const cyan = paint(36, 39)
+const bold = (text: string) => paint(text, 1, 22)
+const dim = (text: string) => paint(text, 2, 22)
+const cyan = (text: string) => paint(text, 36, 39)
 
 /** The colours of a help are taken out where there are none. */
 export function writeHelp({ stdout, env }: Pick<Context, 'stdout' | 'env'>, text: string): void {

@@ -184,14 +184,17 @@ const networks: readonly (readonly [AddressClass, readonly string[]])[] = [
   ],
 ]
 
-const lists = networks.map(([name, subnets]) => {
+function listOf([name, subnets]: (typeof networks)[number]) {
   const list = new BlockList()
   for (const subnet of subnets) {
     const [address, bits] = subnet.split('/') as [string, string]
     list.addSubnet(address, Number(bits), isIPv4(address) ? 'ipv4' : 'ipv6')
   }
   return { name, list }
-})
+}
+
+/** Made when the first address is looked at: most calls have none. */
+let lists: readonly ReturnType<typeof listOf>[] | undefined
 
 /**
  * The class of an IP address. An IPv6 address that embeds an IPv4 one (mapped, NAT64, 6to4) has the class of that.
@@ -204,6 +207,7 @@ export function addressClass(address: string): AddressClass {
   const embedded = version === 6 ? embeddedIPv4(plain) : undefined
   if (embedded !== undefined) return addressClass(embedded)
   const family = version === 4 ? 'ipv4' : 'ipv6'
+  lists ??= networks.map(listOf)
   return lists.find(({ list }) => list.check(plain, family))?.name ?? 'public'
 }
 
