@@ -53,7 +53,8 @@ export function createChunkMerger(keepResponse: boolean, keepReply: boolean) {
     else if (keepReply && index === 0) mergeCandidate(candidates, 0, { content: { parts } }, open)
   }
   const addFields = (chunk: JsonObject) => {
-    for (const [name, value] of Object.entries(chunk)) {
+    for (const name in chunk) {
+      const value = chunk[name]
       if (name !== 'candidates' && (value !== null || !Object.hasOwn(fields, name)))
         define(fields, name, value)
     }
@@ -119,18 +120,22 @@ function mergeCandidate(
 ): void {
   const known = candidates.get(index) ?? {}
   candidates.set(index, known)
-  for (const [name, field] of Object.entries(candidate)) {
+  for (const name in candidate) {
+    const field = candidate[name]
     const isContent = name === 'content' && isObject(field)
     define(known, name, isContent ? mergeContent(known['content'], field, open) : field)
   }
 }
 
-function mergeContent(before: unknown, content: JsonObject, open: Map<unknown[], OpenPart>): JsonObject {
-  const parts = Array.isArray(content['parts']) ? (content['parts'] as unknown[]) : undefined
-  if (!isObject(before)) return parts === undefined ? content : { ...content, parts: [...parts] }
+function mergeContent(before: unknown, content: JsonObject, open: Map<unknown[], OpenPart>): Mutable {
+  const parts = content['parts']
+  if (!isObject(before)) return Array.isArray(parts) ? { ...content, parts: [...parts] } : { ...content }
+  const joined = before as Mutable
   const known = Array.isArray(before['parts']) ? (before['parts'] as unknown[]) : []
-  for (const part of parts ?? []) appendPart(known, part, open)
-  return { ...before, ...content, parts: known }
+  for (const name in content) if (name !== 'parts') define(joined, name, content[name])
+  if (Array.isArray(parts)) for (const part of parts) appendPart(known, part, open)
+  joined['parts'] = known
+  return joined
 }
 
 function lengthOf(value: unknown): number {
