@@ -99,6 +99,25 @@ export function writeAscii(): Plugin {
   }
 }
 
+const exportGetter =
+  /Object\.defineProperty\(exports, ["'](\S+)["'], \{\s*enumerable: true,\s*get: function ?\(\) \{\s*return (\S+);\s*\}\s*\}\);/g
+
+/** Exports what never changes as a value: a getter of each function that another file calls takes a tenth of a call's time. */
+function plainExports(): Plugin {
+  return {
+    name: 'plain-exports',
+    renderChunk(code) {
+      const declared = code.matchAll(
+        /^(?:(?:async )?function\*?|class|const) ([\w$]+)|^var ([\w$]+) = class\b/gm,
+      )
+      const constants = new Set([...declared].map(([, name, className]) => name ?? className))
+      return code.replaceAll(exportGetter, (getter, name: string, local: string) =>
+        constants.has(local) ? `exports[${JSON.stringify(name)}] = ${local};` : getter,
+      )
+    },
+  }
+}
+
 /** Modules by their paths below src/. @throws when one is gone: its group would fall apart, and each start take longer */
 function modules(...paths: readonly string[]): RegExp {
   const gone = paths.filter((path) => !existsSync(new URL(`src/${path}.ts`, root)))
@@ -229,6 +248,7 @@ const bundle: BuildOptions = {
         return { code: builtinModule(name, extension === 'cjs'), moduleSideEffects: false }
       },
     },
+    plainExports(),
     writeAscii(),
     {
       // Tells bin/modelgate.js whether it has compiled just this code before.
