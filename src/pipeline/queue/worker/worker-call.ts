@@ -59,7 +59,11 @@ export interface Worker extends WorkerCall {
 /** Makes a folder for this process, which owns it as a run owns a manifest. @throws FileError */
 export async function openWorkerFolder({ folder: place, context }: WorkerCall) {
   for (;;) {
-    const folder = await takeFolder(join(place, randomHex(context.clock, 16)), context)
+    const path = join(place, randomHex(context.clock, 16))
+    const folder = await takeFolder(path, context).catch((error: unknown) => {
+      removeFolder(path)
+      throw error
+    })
     if (folder !== undefined) return folder
     // Another worker has taken it for abandoned before it had an owner.
   }
