@@ -238,7 +238,8 @@ function withResume({ call, place, plan }: Following, error: ModelgateError): Mo
   const { id, after } = place
   if (id === undefined || plan.resume === undefined) return error
   const goesOn = error instanceof Interrupted || ['running', 'later', 'notSent'].includes(error.exit)
-  if (!goesOn) return error.amend({ remoteId: id, ...error.facts })
+  if (!goesOn)
+    return error.amend({ remoteId: id, ...error.facts, ...(call.hasSent() ? {} : { billed: 'no' }) })
   const command = plan.resume(id, after < 0 ? undefined : after)
   const next = leadTo('The response continues at the gateway; to wait for it: ', command)
   const phase = error instanceof Interrupted ? 'wait' : undefined
