@@ -40,5 +40,9 @@ export const brokeOff: Expected = {
 /** The first request of a call: what keeps it from being sent keeps the others, too. */
 export const isFirst = (call: Call, exchange: Exchange): boolean => exchange === call.exchanges[0]
 
+/** A worker makes one attempt, and the run that it tells makes the next: only a 429 is repeated there. */
+export const isToldToRun = ({ how }: Call, { role }: Exchange): boolean =>
+  how === 'worker' && (role === 'text' || role === 'creation')
+
 /** For every attempt that there may be. */
 export const always = (reply: ServerReply): readonly ServerReply[] => Array.from({ length: 60 }, () => reply)

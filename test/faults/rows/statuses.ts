@@ -1,7 +1,7 @@
 import { json, text, type ServerReply } from '../../support/server-replies.ts'
 import type { Call } from '../calls.ts'
 import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
-import { always, brokeOff, everywhere, gaveUp, worksAt } from './expectations.ts'
+import { always, brokeOff, everywhere, gaveUp, isToldToRun, worksAt } from './expectations.ts'
 
 /** Whether the job was created by the call itself. */
 const isNew = (call: Call) => call.exchanges[0]?.role === 'creation'
@@ -73,6 +73,7 @@ const busy = (status: number, isSampled = false): FaultVariant => {
 const busyOnce = (status: number, isSampled = false): FaultVariant => ({
   name: `HTTP ${status}, once`,
   ...(isSampled && { isSampled }),
+  where: (call, exchange) => !isToldToRun(call, exchange),
   replies: () => [refusal(status)],
   expects: everywhere(worksAt(2)),
 })
@@ -237,7 +238,7 @@ export const statuses: readonly FaultRow[] = [
       name: 'with x-should-retry: true',
       replies: () => [text('{}', { status: 409, headers: { 'x-should-retry': 'true' } })],
       // A response whose stream is rejected is looked up instead.
-      where: (_, { role }) => role !== 'stream',
+      where: (call, exchange) => exchange.role !== 'stream' && !isToldToRun(call, exchange),
       expects: everywhere(worksAt(2)),
     },
   ]),
