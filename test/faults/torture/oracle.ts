@@ -150,9 +150,13 @@ function isSame(one: Buffer, other: Buffer | undefined): boolean {
   return other !== undefined && plain(one) === plain(other)
 }
 
-/** Whether what a reply brought is where the user finds it; the log is not such a place. */
+/** Whether what a reply brought is where the user finds it; of the record of calls only jobs are such a place. */
 function isKept(call: Call, exchange: Exchange, { files, stdout, stderr }: CaseEnd): boolean {
-  const places = Object.entries(files).flatMap(([path, bytes]) => (path.includes('/calls/') ? [] : [bytes]))
+  const jobsIn = (bytes: Buffer) =>
+    Buffer.from((bytes.toString().match(/^.*"type":"job".*\n/gm) ?? []).join(''))
+  const places = Object.entries(files).map(([path, bytes]) =>
+    path.includes('/calls/') ? jobsIn(bytes) : bytes,
+  )
   const all = [Buffer.from(stdout), Buffer.from(stderr), ...places]
   return contentsOf(call, exchange).some((content) => all.some((bytes) => bytes.includes(content)))
 }
