@@ -5,6 +5,8 @@ import { DeadlinePassed } from './exchange-error.ts'
 const lateMs = 1_000
 /** How long it may then take to catch up with what came, or could have been sent, meanwhile. */
 const catchUpMs = 5_000
+/** It looks so often within a limit, so that it notices a suspension that hardly outlasts the limit. */
+const looks = 4
 
 /**
  * Calls back when it has not been touched for a while. The timer is re-armed only when it fires, not at every touch.
@@ -21,13 +23,14 @@ export function createWatchdog(clock: Clock) {
   let hasLooked = false
 
   const arm = (left: number) => {
-    due = clock.monotonic() + left
-    timer = clock.timer(left, check)
+    const wait = Math.min(left, limit / looks)
+    due = clock.monotonic() + wait
+    timer = clock.timer(wait, check)
   }
   const check = () => {
     const now = clock.monotonic()
     if (now - due > lateMs) touched = Math.max(touched, now - limit + Math.min(limit, catchUpMs))
-    const left = touched + limit - now
+    const left = Math.ceil(touched + limit - now)
     const isOver = left <= 0
     if (isOver && hasLooked) return expire()
     hasLooked = isOver

@@ -57,3 +57,14 @@ test('a process that was suspended has five seconds to catch up, however long th
   fireAt(3_605_001)
   expect(expired).toBe(1)
 })
+
+test('a process that was suspended for hardly longer than the limit has the time to catch up, too', () => {
+  const { clock, fireAt } = lateClock()
+  let expired = 0
+  createWatchdog(clock).watch(2_000, () => expired++)
+  for (const at of [2_500, 3_000, 3_500, 4_000]) fireAt(at)
+  expect(expired).toBe(0)
+  fireAt(4_500)
+  fireAt(4_501)
+  expect(expired).toBe(1)
+})

@@ -32,7 +32,7 @@ const inStream = (exit: keyof typeof signals, says: RegExp): Scenario => ({
   name: `${signals[exit]} in the middle of the stream`,
   reply: ({ delta }) => sse([delta('Hello, ')], { ending: 'stall' }),
   until: ({ context, clock }, _, asJson) =>
-    clock.asked.includes(300_000) && (asJson || context.stdout.text !== ''),
+    clock.asked.includes(300_000 / 4) && (asJson || context.stdout.text !== ''),
   exit,
   stdout: 'Hello, \n',
   says,
