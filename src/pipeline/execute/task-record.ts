@@ -11,7 +11,7 @@ import { isObject } from '../../json.ts'
 import { unknownProvenance, type OutputFacts } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { digestOfFile } from '../store/file-digest.ts'
-import { readRecord, recordName, type TaskResult } from '../store/results.ts'
+import { readRecord, type TaskResult } from '../store/results.ts'
 import { rescueFolderOf, type Task } from './task.ts'
 
 export const fileTemplate = '{index}.{ext}'
@@ -100,8 +100,6 @@ export async function recoverResult(
       outputs.push(facts)
     }
     if (outputs.length < instance.count) return undefined
-    // A torn one: a whole one is written when the result is kept.
-    if (found === undefined) await rm(join(folder, recordName), { force: true })
     return {
       result: { ...(record?.result ?? unknownProvenance), outputs },
       cost: record?.cost ?? null,

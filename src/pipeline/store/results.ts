@@ -1,4 +1,4 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
 import { amountFrom, amountText, type Money } from '../../cost/amount.ts'
@@ -107,7 +107,8 @@ export class Results {
     try {
       if (!this.#isMade) await makeStateFolder(this.#project, 'results')
       this.#isMade = true
-      if (!existsSync(join(folder, recordName))) writeRecord(folder, record)
+      // A process that was killed, or a full disk, may have left half of one.
+      if ((await readRecord(folder))?.key !== record.key) writeRecord(folder, record)
       await syncFile(join(folder, recordName))
       await syncFolder(folder)
       await syncFolder(this.#root)
@@ -161,17 +162,11 @@ export class Results {
   }
 }
 
-/** Writes the record of a result into its folder, or nothing of it. @throws the error of the system */
+/** Writes the record of a result into its folder. @throws the error of the system */
 export function writeRecord(folder: string, record: ResultRecord, hide = (text: string) => text): void {
   const { key, instance, variant } = record
   const json = JSON.stringify({ key, instance, variant, ...partsOf(record) }, null, 2)
-  const path = join(folder, recordName)
-  try {
-    writeFileSync(path, hide(`${json}\n`), { mode: 0o600 })
-  } catch (error) {
-    rmSync(path, { force: true })
-    throw error
-  }
+  writeFileSync(join(folder, recordName), hide(`${json}\n`), { mode: 0o600 })
 }
 
 /**

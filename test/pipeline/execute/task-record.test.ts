@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { executeTask } from '../../../src/pipeline/execute/execute-task.ts'
@@ -67,13 +67,12 @@ test('a result of which a file is missing, or cut, is not recovered', async () =
   }
 })
 
-test('a record that a kill or a power failure has torn counts as none, and makes room for another', async () => {
+test('a record that a power failure has torn counts as none', async () => {
   const { done, path, recover } = await finishedTask(pictures)
   const json = readFileSync(path('result.json'), 'utf8')
   for (const torn of ['', json.slice(0, 100), '[]', json.replace('"1.png"', '"../1.png"')]) {
     writeFileSync(path('result.json'), torn)
     expect(await recover()).toMatchObject({ result: { outputs: done.result.outputs, model: null } })
-    expect(existsSync(path('result.json'))).toBe(false)
   }
 })
 

@@ -71,6 +71,16 @@ test('what is made in its folder is kept with its record, and what an earlier at
   expect(await results.get(key)).toMatchObject({ variant: 2 })
 })
 
+test.each(['', '{"key": "', '[]'])(
+  'a record that a kill has left torn is written again: %j',
+  async (torn) => {
+    const { root, results, made } = setUp()
+    writeFiles(join(root, key), { '1.png': 'one', '2.png': 'two', 'result.json': torn })
+    await results.keep(made)
+    expect(await results.get(key)).toMatchObject({ key, variant: 2 })
+  },
+)
+
 test('nothing is made by looking', async () => {
   const { folder, results } = setUp()
   expect([await results.get(key), await results.get('..'), await results.keys()]).toEqual([
