@@ -102,7 +102,7 @@ export function writeAscii(): Plugin {
 const exportGetter =
   /Object\.defineProperty\(exports, ["'](\S+)["'], \{\s*enumerable: true,\s*get: function ?\(\) \{\s*return (\S+);\s*\}\s*\}\);/g
 
-/** Exports what never changes as a value: a getter of each function that another file calls takes a tenth of a call's time. */
+/** Exports what never changes as a value: a getter of each takes 4 to 8 % of the time of a long stream. */
 function plainExports(): Plugin {
   return {
     name: 'plain-exports',

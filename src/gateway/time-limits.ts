@@ -5,8 +5,6 @@ import { DeadlinePassed } from './exchange-error.ts'
 const lateMs = 1_000
 /** How long it may then take to catch up with what came, or could have been sent, meanwhile. */
 const catchUpMs = 5_000
-/** It looks so often within a limit, so that it notices a suspension that hardly outlasts the limit. */
-const looks = 4
 
 /**
  * Calls back when it has not been touched for a while. The timer is re-armed only when it fires, not at every touch.
@@ -23,7 +21,8 @@ export function createWatchdog(clock: Clock) {
   let hasLooked = false
 
   const arm = (left: number) => {
-    const wait = Math.min(left, limit / looks)
+    // So often that a suspension which hardly outlasts the limit is noticed, too.
+    const wait = Math.min(left, limit / 4)
     due = clock.monotonic() + wait
     timer = clock.timer(wait, check)
   }

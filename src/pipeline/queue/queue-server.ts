@@ -273,8 +273,3 @@ export async function patiently<Value>(
     await sleep(clock, pauseMs * (0.75 + clock.random() / 2), signal)
   }
 }
-
-/** Whether BullMQ says that the server has no such job any more. */
-export function isGone(error: unknown): boolean {
-  return error instanceof Error && /missing (?:key for )?job/i.test(error.message)
-}

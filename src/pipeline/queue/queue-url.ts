@@ -1,3 +1,4 @@
+import { unescape } from 'node:querystring'
 import { ModelgateError, UsageError } from '../../errors.ts'
 
 /** Where the queue is. What it holds besides `kind` and `shown` may be secret. */
@@ -83,13 +84,5 @@ export function reasonOf(error: unknown, url: Pick<QueueUrl, 'href'>): string {
 export function passwordsOf({ href }: Pick<QueueUrl, 'href'>): string[] {
   const { password, searchParams } = new URL(href)
   const options = [...searchParams].flatMap(([name, value]) => (/password/i.test(name) ? [value] : []))
-  return [password, unescaped(password), ...options].filter((text) => text !== '')
-}
-
-function unescaped(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+  return [password, unescape(password), ...options].filter((text) => text !== '')
 }

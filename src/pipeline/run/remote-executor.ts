@@ -22,11 +22,6 @@ const outageMs = 120_000
 /** No worker has begun anything for so long: there may be none. In milliseconds. */
 const idleMs = 10_000
 
-interface Wait {
-  readonly task: Task
-  wake(): void
-}
-
 export class RemoteExecutor implements Executor {
   readonly queue: { readonly identity: string; readonly shown: string }
   readonly origin: string
@@ -36,7 +31,7 @@ export class RemoteExecutor implements Executor {
   /** Keys of requests that the queue tells more of. */
   readonly #inQueue: Set<string>
   readonly #followed = new Set<Lane>()
-  readonly #waits = new Map<string, Wait>()
+  readonly #waits = new Map<string, { readonly task: Task; wake(): void }>()
   /** Attempts that have ended in this process, by their jobs: they can be forgotten, or made once more. */
   readonly #ended = new Map<string, { readonly lane: Lane; readonly attempt: string }>()
   readonly #forgetting = new Set<Promise<void>>()

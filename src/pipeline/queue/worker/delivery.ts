@@ -16,7 +16,7 @@ import type { Lane } from '../../manifest/manifest.ts'
 import { isRateLimit } from '../../schedule/circuit.ts'
 import type { TaskResult } from '../../store/results.ts'
 import { decodeTask, placeRequest, taskOf, type TaskMessage } from '../message.ts'
-import { isGone, patiently, withdrawn, type Handled } from '../queue-server.ts'
+import { patiently, withdrawn, type Handled } from '../queue-server.ts'
 import { errorOutcome, resultOutcome, stateOf, type TaskJob, type TaskState } from '../task-state.ts'
 import { keepFiles, projectIn, removeFolder, workIn, type Worker } from './worker-call.ts'
 
@@ -320,7 +320,7 @@ export class Delivery {
     await this.#worker.ask(async () => {
       // The run may have forgotten it.
       await this.#job.updateData({ ...this.#job.data, state }).catch((error: unknown) => {
-        if (!isGone(error)) throw error
+        if (!(error instanceof Error && /missing (?:key for )?job/i.test(error.message))) throw error
       })
     })
     this.#isUnwritten = false
