@@ -84,12 +84,13 @@ const neededSettings = {
 } as const
 
 async function checkSettings(client: Redis, url: QueueUrl): Promise<void> {
-  const facts = new Map((await linesOf(client.info())).map((line) => line.split(':', 2) as [string, string]))
-  const [major = 0, minor = 0] = (facts.get('redis_version') ?? '').split('.').map(Number)
+  const info = await client.info().catch(() => '')
+  const factOf = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
+  const [major = 0, minor = 0] = factOf('redis_version').split('.').map(Number)
   const pairs = (await client.config('GET', '*').catch(() => [])) as string[]
   const settingOf = (name: string) => pairs[pairs.indexOf(name) + 1]
   const names = Object.keys(neededSettings) as (keyof typeof neededSettings)[]
-  if (facts.size === 0 || names.some((name) => !pairs.includes(name))) {
+  if (info === '' || names.some((name) => !pairs.includes(name))) {
     refuseServer(
       url,
       'it does not report its settings.',
@@ -97,19 +98,14 @@ async function checkSettings(client: Redis, url: QueueUrl): Promise<void> {
     )
   }
   if (major < 6 || (major === 6 && minor < 2))
-    refuseServer(url, `Redis ${facts.get('redis_version')} is too old.`, 'Use Redis 6.2 or newer, or Valkey.')
-  if (facts.get('redis_mode') === 'cluster')
+    refuseServer(url, `Redis ${factOf('redis_version')} is too old.`, 'Use Redis 6.2 or newer, or Valkey.')
+  if (factOf('redis_mode') === 'cluster')
     refuseServer(url, 'it is a node of a cluster.', 'Use a server of its own, without cluster mode.')
-  if (facts.get('role') === 'slave')
+  if (factOf('role') === 'slave')
     refuseServer(url, 'it is a replica, which cannot be written.', 'Give the address of the primary server.')
   const wrong = names.filter((name) => settingOf(name) !== neededSettings[name])
   if (wrong.length === 0) return
   const found = wrong.map((name) => `${name} is ${settingOf(name)}`).join(' and ')
   const needed = wrong.map((name) => `${name} ${neededSettings[name]}`).join(' and ')
   refuseServer(url, `${found}, ${loss}`, `Set ${needed} in its configuration.`)
-}
-
-/** The lines of INFO; none where the user may not ask for it. */
-async function linesOf(info: Promise<string>): Promise<readonly string[]> {
-  return (await info.catch(() => '')).split('\r\n').filter((line) => line.includes(':'))
 }
