@@ -14,8 +14,9 @@ import {
   jobFields,
   jobName,
 } from './manifest-fields.ts'
-import type { Instance, Lane } from './manifest.ts'
+import type { FanOut, Instance, Lane } from './manifest.ts'
 import type { Mistakes } from './mistakes.ts'
+import type { Column } from './substitute.ts'
 import { memberOf, nodeAt, valueOf, type YamlEntry, type YamlNode } from './yaml-nodes.ts'
 
 export interface WrittenField {
@@ -24,7 +25,15 @@ export interface WrittenField {
   readonly isDefault: boolean
 }
 
-/** A job as it is written, before rows and files are read. */
+export type Columns = Readonly<Record<string, Column>>
+
+/**
+ * The rows of a source. In brackets after the job's name stands the column `id`, in Unicode's form NFC, else a digest of
+ * the row.
+ */
+export type Rows = ReadonlyMap<string, Columns>
+
+/** A job as it is written, and what its `each` stands for. */
 export interface JobDefinition {
   readonly name: string
   readonly at: number
@@ -35,6 +44,11 @@ export interface JobDefinition {
   /** The values of `jobFields` that are right. */
   readonly own: JsonObject
   readonly settings: JobSettings
+  /** Null without `each`; `waiting` while they are not read, or the text that has the elements is not there. */
+  rows: Rows | 'waiting' | null
+  fanOut: FanOut | null
+  /** Why the elements of its text are not used, a sentence. */
+  problem: string | null
 }
 
 export type JobSettings = Pick<
@@ -116,7 +130,9 @@ function readJob(
     if (!fields.has(one!) || written === undefined) continue
     mistakes.report(written.node.at, `${one} and ${other} cannot be used together.`)
   }
-  return { name, at, node, command, commandAt: first.at, fields, own, settings }
+  const rows = memberOf(node, 'each') === undefined ? null : 'waiting'
+  const source = { rows, fanOut: null, problem: null } as const
+  return { name, at, node, command, commandAt: first.at, fields, own, settings, ...source }
 }
 
 function laneOf(command: CreatingCommand, out: unknown): Lane {

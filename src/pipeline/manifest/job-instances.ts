@@ -18,7 +18,6 @@ import {
   type Place,
   type Reading,
 } from './resolve-field.ts'
-import type { JobWithRows } from './references.ts'
 import type { Scope } from './substitute.ts'
 import { memberOf, nodeAt } from './yaml-nodes.ts'
 
@@ -26,10 +25,10 @@ import { memberOf, nodeAt } from './yaml-nodes.ts'
 const batch = 64
 
 /** The instances of a job, one a row; those with mistakes are left out. While its rows are not known, one stands for all. */
-export async function readInstances(reading: Reading, job: JobWithRows): Promise<Instance[]> {
-  const { definition, rows, fanOut, problem } = job
+export async function readInstances(reading: Reading, job: JobDefinition): Promise<Instance[]> {
+  const { name, rows, fanOut, problem } = job
   const read = (columns: Scope['columns'], instance?: string) =>
-    readInstance({ ...reading, job: definition, scope: { columns, ...reading.variables }, instance })
+    readInstance({ ...reading, job, scope: { columns, ...reading.variables }, instance })
   const found: (Instance | undefined)[] = []
   if (rows === null) found.push(await read(null))
   else if (rows === 'waiting') {
@@ -39,9 +38,7 @@ export async function readInstances(reading: Reading, job: JobWithRows): Promise
     const all = [...rows]
     for (let start = 0; start < all.length; start += batch) {
       const some = all.slice(start, start + batch)
-      found.push(
-        ...(await Promise.all(some.map(([id, columns]) => read(columns, `${definition.name}[${id}]`)))),
-      )
+      found.push(...(await Promise.all(some.map(([id, columns]) => read(columns, `${name}[${id}]`)))))
     }
   }
   const instances = found.filter((one) => one !== undefined)

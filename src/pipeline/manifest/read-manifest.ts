@@ -117,15 +117,15 @@ async function parseSource(
     vars,
     usedVars: new Set<string>(),
   }
-  const definitions = new Map(readJobs(mistakes, root).map((job) => [job.name, job]))
-  const jobs = await readRows(definitions, { mistakes, files, variables }, texts)
+  const jobs = new Map(readJobs(mistakes, root).map((job) => [job.name, job]))
+  const reading: Reading = { mistakes, files, jobs, variables, families, now: context.clock.now() }
+  await readRows(reading, texts)
   const instanceIds = (name: string) => {
     const { rows } = jobs.get(name)!
     return rows === null || rows === 'waiting' ? [name] : Array.from(rows.keys(), (id) => `${name}[${id}]`)
   }
   const listed = Array.from(jobs.keys(), (name) => ({ name, instances: instanceIds(name) }))
   if (listed.reduce((sum, job) => sum + job.instances.length, 0) > manyInstances) tuneForLongWork()
-  const reading: Reading = { mistakes, files, jobs, variables, families, now: context.clock.now() }
   const instances = new Map<string, Instance>()
   for (const job of jobs.values()) {
     context.signal.throwIfAborted()
@@ -134,7 +134,7 @@ async function parseSource(
   for (const name of vars.keys()) {
     if (!variables.usedVars.has(name)) mistakes.warnings.add(`No job uses \`\${var:${name}}\` of \`vars:\`.`)
   }
-  const order = checkTogether(mistakes, definitions, instances, relative(folder, path))
+  const order = checkTogether(mistakes, jobs, instances, relative(folder, path))
   mistakes.throwIfAny()
   const { gateway, lock_prompts: locksPrompts, lanes, budget } = top
   const { creates, cost } = objectOf(budget)

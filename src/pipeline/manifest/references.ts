@@ -1,8 +1,7 @@
 import { nearestName } from '../../nearest-name.ts'
 import { nouns } from './manifest-fields.ts'
 import type { JobDefinition } from './job-definition.ts'
-import type { FanOut, Lane, Reference } from './manifest.ts'
-import type { Column } from './substitute.ts'
+import type { Lane, Reference } from './manifest.ts'
 
 const pattern = /^@([a-z0-9][a-z0-9_-]{0,63})(?:\[([^[\]]+)\])?(?:#([1-9]\d{0,3}))?$/u
 
@@ -13,26 +12,6 @@ export function parseReference(text: string) {
   // As the ids of rows are.
   return { job, row: row?.normalize('NFC'), candidate: candidate === undefined ? null : Number(candidate) }
 }
-
-export type Columns = Readonly<Record<string, Column>>
-
-/**
- * The rows of a source. In brackets after the job's name stands the column `id`, in Unicode's form NFC, else a digest of
- * the row.
- */
-export type Rows = ReadonlyMap<string, Columns>
-
-/** A job with what its `each` stands for. */
-export interface JobWithRows {
-  readonly definition: JobDefinition
-  /** Null without `each`; `waiting` while the text that has the elements is not there, or has too many. */
-  readonly rows: Rows | 'waiting' | null
-  readonly fanOut: FanOut | null
-  /** Why the elements of its text are not used, a sentence. */
-  readonly problem: string | null
-}
-
-export type JobsWithRows = ReadonlyMap<string, JobWithRows>
 
 /** Finding the nearest of many thousands of rows would take long. */
 const maxCompared = 1000
@@ -45,7 +24,7 @@ const maxCompared = 1000
  */
 export function resolveReference(
   text: string,
-  jobs: JobsWithRows,
+  jobs: ReadonlyMap<string, JobDefinition>,
   own: JobDefinition,
   wanted: Lane | null,
 ): Reference | string {
@@ -60,8 +39,8 @@ export function resolveReference(
     const near = nearestName(job, [...jobs.keys()])
     return `There is no job ${job} for ${shown}${near === undefined ? '.' : `; did you mean @${near}?`}`
   }
-  const { rows, definition } = target
-  const makes = definition.settings.lane
+  const { rows, settings } = target
+  const { lane: makes, variants } = settings
   if (wanted !== null && makes !== wanted)
     return `${shown} is ${nouns[makes][0]}; expected ${nouns[wanted][0]}.`
   if (rows === null && row !== undefined)
@@ -74,7 +53,6 @@ export function resolveReference(
     const near = nearestName(row, [...rows.keys().take(maxCompared)])
     return `${shown}: the job ${job} has no row ${row}${near === undefined ? '.' : `; did you mean @${job}[${near}]?`}`
   }
-  const { variants } = definition.settings
   if (candidate !== null && candidate > variants) {
     return `${shown}: the job ${job} has ${variants === 1 ? 'one candidate' : `${variants} candidates`}.`
   }

@@ -7,14 +7,14 @@ import type { Found, InputFiles } from './input-files.ts'
 import type { JobDefinition, WrittenField } from './job-definition.ts'
 import type { FieldValue, InputFile, Lane, Reference } from './manifest.ts'
 import type { Mistakes } from './mistakes.ts'
-import { resolveReference, type JobsWithRows } from './references.ts'
+import { resolveReference } from './references.ts'
 import { substitute, type Scope } from './substitute.ts'
 import { memberOf, valueOf, type YamlNode } from './yaml-nodes.ts'
 
 export interface Reading {
   readonly mistakes: Mistakes
   readonly files: InputFiles
-  readonly jobs: JobsWithRows
+  readonly jobs: ReadonlyMap<string, JobDefinition>
   readonly variables: Omit<Scope, 'columns'>
   readonly families: ModelFamilies
   readonly now: number

@@ -21,10 +21,6 @@ test.each([
   ['an empty file', '', [1, 1, 'The file is empty: its first line has to name the columns.']],
   ['a column twice', 'a,b,a\n1,2,3', [1, 1, 'The column "a" is there twice.']],
   ['a column without name', 'a,,c\n1,2,3', [1, 1, 'Column 2 has no name.']],
-  ['a space in the header', 'a, b\n', [1, 1, 'The column " b" has a space at its beginning or end.']],
-  ['a name of JavaScript', 'a,__proto__\n', [1, 1, 'A column cannot be named "__proto__".']],
-  ['a name like a variable', 'env:A\n', [1, 1, 'A column cannot begin with env:, as "env:A" does.']],
-  ['a brace', 'a}\n', [1, 1, 'The column "a}" has a brace or a control character in its name.']],
   ['semicolons', 'id;name\n1;2', [1, 1, 'The columns are separated by semicolons or tabs; use commas.']],
   [
     'a row that is too long',
@@ -43,13 +39,16 @@ test.each([
     'a\n5" nail',
     [2, 1, 'A value with a quote in it has to be in quotes, with the quote written twice: "".'],
   ],
-  [
-    'lines that end with a carriage return',
-    'a\rb',
-    [1, 1, 'The column "a\\rb" has a brace or a control character in its name.'],
-  ],
 ] as const)('tells where CSV has %s', (_, text, [line, column, message]) => {
   expect(rowsOfCsv(text).problems).toEqual([{ line, column, message }])
+})
+
+test.each([' b', '__proto__', 'env:A', 'a}', 'a\rb'])('refuses a column named %j', (name) => {
+  const message = `A column cannot be named ${JSON.stringify(name)}: a name has no braces or control characters, no space at its ends, and does not begin with env: or var:.`
+  expect(rowsOfCsv(`c,${name}\n`).problems).toEqual([{ line: 1, column: 1, message }])
+  expect(rowsOfJsonLines(JSON.stringify({ c: 1, [name]: 1 })).problems).toEqual([
+    { line: 1, column: 1, message },
+  ])
 })
 
 test('reads no more than 100,000 rows', () => {
@@ -126,18 +125,19 @@ test.each([
     'The row is the same as that of line 2; give each a column `id`, or leave one out.',
   ],
   ['an empty id', 'id,a\n,1\n', 2, 'The row has no `id`, which the others have.'],
-  ['a bracket', 'id\na]\n', 2, 'The id "a]" has a bracket in it.'],
-  ['a control character', 'id\na\u0007\n', 2, 'The id "a\\u0007" has a control character in it.'],
-  ['a turned direction', 'id\na\u202eb\n', 2, 'The id "a\u202eb" has a control character in it.'],
-  ['a space', 'id\n"a "\n', 2, 'The id "a " has a space at its beginning or end.'],
 ])('refuses %s', (_, text, line, message) => {
   expect(rowsOfCsv(text).problems).toEqual([{ line, column: 1, message }])
+})
+
+test.each(['a]', 'a\u0007', 'a\u202eb', 'a ', 'a'.repeat(121)])('refuses the id %j', (id) => {
+  const shown = JSON.stringify(id.length > 120 ? `${'a'.repeat(120)}…` : id)
+  const message = `The id ${shown} cannot be one: it has at most 120 characters, no brackets or control characters, and no space at its ends.`
+  expect(rowsOfCsv(`id\n${id}\n`).problems).toEqual([{ line: 2, column: 1, message }])
 })
 
 test.each([
   ['{"a":1}\n{"a":\n', 2, 6, 'The line is not valid JSON: expected a value near `{"a":`.'],
   ['["a"]\n', 1, 1, 'The line is not a JSON object.'],
-  ['{"__proto__":1}\n', 1, 1, 'A column cannot be named "__proto__".'],
   ['{"id":"a"}\n{"b":"b"}\n', 2, 1, 'The row has no `id`, which the others have.'],
 ])('tells what is wrong with the JSON lines %j', (text, line, column, message) => {
   expect(rowsOfJsonLines(text).problems).toEqual([{ line, column, message }])
