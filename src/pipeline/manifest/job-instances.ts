@@ -13,12 +13,12 @@ import { bodyOf, outputCount } from './request-body.ts'
 import {
   checkWords,
   readSchema,
+  report,
   resolveField,
   resolveString,
   type Place,
   type Reading,
 } from './resolve-field.ts'
-import type { Scope } from './substitute.ts'
 import { memberOf, nodeAt } from './yaml-nodes.ts'
 
 /** Rows that are read at the same time: most of it is waiting for files. */
@@ -26,49 +26,44 @@ const batch = 64
 
 /** The instances of a job, one a row; those with mistakes are left out. While its rows are not known, one stands for all. */
 export async function readInstances(reading: Reading, job: JobDefinition): Promise<Instance[]> {
-  const { name, rows, fanOut, problem } = job
-  const read = (columns: Scope['columns'], instance?: string) =>
-    readInstance({ ...reading, job, scope: { columns, ...reading.variables }, instance })
+  const { name, rows } = job
+  const places = (
+    rows === null || rows === 'waiting'
+      ? [{ columns: rows, instance: undefined }]
+      : Array.from(rows, ([id, columns]) => ({ columns, instance: `${name}[${id}]` }))
+  ).map(({ columns, instance }): Place => {
+    return { ...reading, job, scope: { columns, ...reading.variables }, instance }
+  })
   const found: (Instance | undefined)[] = []
-  if (rows === null) found.push(await read(null))
-  else if (rows === 'waiting') {
-    const one = await read('waiting')
-    found.push(one && { ...one, output: '', waiting: { most: fanOut!.most, problem } })
-  } else {
-    const all = [...rows]
-    for (let start = 0; start < all.length; start += batch) {
-      const some = all.slice(start, start + batch)
-      found.push(...(await Promise.all(some.map(([id, columns]) => read(columns, `${name}[${id}]`)))))
-    }
+  for (let start = 0; start < places.length; start += batch) {
+    found.push(...(await Promise.all(places.slice(start, start + batch).map(readInstance))))
   }
-  const instances = found.filter((one) => one !== undefined)
-  if (fanOut === null) return instances
-  return instances.map((one) => ({ ...one, references: [fanOut.source, ...one.references] }))
+  return found.filter((one) => one !== undefined)
 }
 
 async function readInstance(place: Place): Promise<Instance | undefined> {
   const { job, files, mistakes } = place
+  const { fanOut, problem } = job
+  const isWaiting = place.scope.columns === 'waiting'
   const fields: Record<string, FieldValue> = {}
-  let open = 0
-  const constant = place.instance === undefined ? place : { ...place, instance: undefined }
-  // A mistake in a default is one of the jobs that have it.
-  const byJob = { ...place, instance: place.instance ?? job.name }
+  let isRead = true
+  let isWhole = true
   for (const [name, written] of job.fields) {
-    const own = !written.node.isTemplated ? constant : written.isDefault ? byJob : place
-    if (place.scope.columns === 'waiting' && written.node.isTemplated) {
-      open++
-      checkWords(own, name, written.node)
-      continue
-    }
-    const value = await resolveField(own, written)
+    // A mistake in a default is one of the jobs that have it.
+    const own = written.isDefault ? { ...place, instance: place.instance ?? job.name } : place
+    const isOpen = isWaiting && written.node.isTemplated
+    const value = isOpen ? checkWords(own, name, written.node) : await resolveField(own, written)
     if (value !== undefined) fields[name] = value
+    else if (!isOpen) isRead = false
+    isWhole &&= value !== undefined
   }
-  const isRead = Object.keys(fields).length + open === job.fields.size
-  const isWhole = isRead && open === 0
   // Braces in what is put into an output are no words of its template.
   const output = readOwn(place, 'out', literalTemplate)
   const model = fields['model']?.kind === 'value' ? fields['model'].value : undefined
-  const references = Object.values(fields).flatMap(referencesOf)
+  const references = [
+    ...(fanOut === null ? [] : [fanOut.source]),
+    ...Object.values(fields).flatMap(referencesOf),
+  ]
   const instance: Instance = {
     id: place.instance ?? job.name,
     job: job.name,
@@ -79,15 +74,18 @@ async function readInstance(place: Place): Promise<Instance | undefined> {
     output: output ?? '',
     count: 1,
     alt: readOwn(place, 'alt') ?? null,
-    asserts: await readAsserts(place, constant),
+    asserts: await readAsserts(place),
     ...job.settings,
   }
-  for (const problem of isWhole ? await files.sourceProblems(instance) : []) {
-    const field = job.fields.get(problem.startsWith('mask ') ? 'mask' : 'image')
-    mistakes.report(field?.node.at ?? job.commandAt, problem, place.instance)
+  for (const sentence of isWhole ? await files.sourceProblems(instance) : []) {
+    const field = job.fields.get(sentence.startsWith('mask ') ? 'mask' : 'image')
+    mistakes.report(field?.node.at ?? job.commandAt, sentence, place.instance)
   }
   const count = checkInstance(place, instance, isWhole)
-  return isRead && output !== undefined ? { ...instance, count } : undefined
+  if (!isRead || output === undefined) return undefined
+  return isWaiting
+    ? { ...instance, count, output: '', waiting: { most: fanOut!.most, problem } }
+    : { ...instance, count }
 }
 
 function readOwn(place: Place, name: string, escape?: (value: string) => string): string | undefined {
@@ -96,21 +94,17 @@ function readOwn(place: Place, name: string, escape?: (value: string) => string)
   return entry && resolveString(place, name, entry.node, escape)
 }
 
-/** @param constant the place of what does not depend on the row */
-async function readAsserts(place: Place, constant: Place): Promise<Asserts> {
-  const node = memberOf(place.job.node, 'assert')?.node
-  const found: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(objectOf(place.job.own['assert']))) {
-    const inner = nodeAt(node!, [name])
-    const own = inner.isTemplated ? place : constant
-    if (name === 'schema') found[name] = await readSchema(own, name, inner)
-    else if (typeof value !== 'string') found[name] = value
-    else {
-      const text = resolveString(own, name, inner)
-      const problem = name === 'matches' && text !== undefined ? patternProblem(text) : undefined
-      if (problem !== undefined) own.mistakes.report(inner.at, problem, own.instance)
-      found[name] = text
-    }
+async function readAsserts(place: Place): Promise<Asserts> {
+  const asserts = memberOf(place.job.node, 'assert')?.node
+  const found: Record<string, unknown> = { ...objectOf(place.job.own['assert']) }
+  for (const name of Object.keys(found)) {
+    const node = nodeAt(asserts!, [name])
+    if (name === 'schema') found[name] = await readSchema(place, name, node)
+    if (name !== 'matches') continue
+    const pattern = resolveString(place, name, node)
+    const problem = pattern === undefined ? undefined : patternProblem(pattern)
+    if (problem !== undefined) report(place, node, problem)
+    found[name] = pattern
   }
   return found
 }
@@ -133,21 +127,20 @@ function checkInstance(place: Place, instance: Instance, isWhole: boolean): numb
   const { mistakes, job, instance: row, families, now } = place
   const { endpoint, model, prompt } = creatingCommands[job.command]
   // A mistake in a default is one of the jobs that have it.
-  const report = (at: number, message: string, isDefault = false) =>
+  const tell = (at: number, message: string, isDefault = false) =>
     mistakes.report(at, message, isDefault ? (row ?? job.name) : row)
-  const reportField = (name: string, message: string) => {
+  const tellField = (name: string, message: string) => {
     const written = job.fields.get(name)
-    report(written?.node.at ?? job.commandAt, message, written?.isDefault)
+    tell(written?.node.at ?? job.commandAt, message, written?.isDefault)
   }
   const said = instance.fields[prompt.name]
-  // One of no characters is found by the contract, where it has a limit for that.
-  const isFound =
-    said?.kind === 'text' && said.text === '' && endpoint.fields[prompt.name]?.minLength !== undefined
-  if (said?.kind === 'text' && said.text.trim() === '' && !isFound) {
-    reportField(prompt.name, `${prompt.name} is empty.`)
+  if (said?.kind === 'text' && said.text.trim() === '') {
+    // One of no characters is found by the contract, where it has a limit for that.
+    const isFound = said.text === '' && endpoint.fields[prompt.name]?.minLength !== undefined
+    if (!isFound) tellField(prompt.name, `${prompt.name} is empty.`)
   }
   const known = instance.model === null ? undefined : modelCalled(instance.model, families)
-  for (const message of modelProblems(instance, known)) reportField('model', message)
+  for (const message of modelProblems(instance, known)) tellField('model', message)
   try {
     const body = bodyOf(instance)
     for (const violation of checkBody(endpoint, body, known)) {
@@ -155,10 +148,10 @@ function checkInstance(place: Place, instance: Instance, isWhole: boolean): numb
       // What is missing altogether has been reported with the job.
       if (violation.kind === 'required' && (found === undefined || !isWhole)) continue
       if (violation.kind === 'requires' && !isWhole) continue
-      report(found?.at ?? job.commandAt, sentenceOf(job, violation), found?.isDefault)
+      tell(found?.at ?? job.commandAt, sentenceOf(job, violation), found?.isDefault)
     }
     const format = isWhole ? formatProblem(job, body, instance.output, known) : undefined
-    if (format !== undefined) report(memberOf(job.node, 'out')?.node.at ?? job.at, format)
+    if (format !== undefined) tell(memberOf(job.node, 'out')?.node.at ?? job.at, format)
     const kind = model.family ?? undefined
     const warnings = known === undefined ? [] : modelWarnings(known, { kind, configured: families, now })
     const advice = ignoredAdvice(endpoint, body).map(({ problem }) => `${job.name}: ${problem}.`)
@@ -170,7 +163,7 @@ function checkInstance(place: Place, instance: Instance, isWhole: boolean): numb
     if (!isProblem(error)) throw error
     // The messages of operations name flags.
     const message = error.message.replaceAll(/--([a-z][a-z-]*)/g, (_, flag: string) => fieldName(flag))
-    report(job.commandAt, message)
+    tell(job.commandAt, message)
     return 1
   }
 }
@@ -184,11 +177,10 @@ function literalWarnings({ job, fields }: Instance): string[] {
   )
 }
 
-function modelProblems({ command, fields }: Instance, known: Model | undefined): string[] {
+function modelProblems({ command, fields, model: id }: Instance, known: Model | undefined): string[] {
   const { endpoint, model } = creatingCommands[command]
   const { name } = endpoint
-  const given = fields['model']?.kind === 'value' ? fields['model'].value : 'none'
-  if (model.location === 'path' && (typeof given !== 'string' || given === '')) return ['model must be text.']
+  if (model.location === 'path' && fields['model'] !== undefined && !id) return ['model must be text.']
   if (known === undefined) return []
   const problems: string[] = []
   if (name !== undefined && known.family !== undefined && known.family.endpoints[name] === undefined) {
@@ -213,10 +205,8 @@ function sentenceOf(job: JobDefinition, { path, kind, problem, other = '' }: Vio
   return kind === 'requires' ? `${name} needs ${otherName}: ${problem}.` : `${name} ${problem}.`
 }
 
-function fieldOfPath(
-  job: JobDefinition,
-  path: string,
-): { readonly name: string; readonly at: number; readonly isDefault: boolean } | undefined {
+/** The field that a path in the body comes from: its name, with what is inside it, and where that is written. */
+function fieldOfPath(job: JobDefinition, path: string) {
   const steps = path.split('.')
   for (let length = steps.length; length > 0; length--) {
     const start = steps.slice(0, length).join('.')
@@ -239,22 +229,21 @@ function formatProblem(
   output: string,
   known: Model | undefined,
 ): string | undefined {
-  const { endpoint } = creatingCommands[command]
   const promised = output.endsWith('}') ? undefined : mediaTypeOfName(output)
   const kind = /^(?:image|video|audio)(?=\/)/.exec(promised ?? '')?.[0]
-  if (promised === undefined || (kind ?? 'text') !== lane) {
-    return promised === undefined || kind === undefined
-      ? undefined
-      : `out names ${promised}, but ${command} makes ${nouns[lane][1]}.`
+  if (kind === undefined) return undefined
+  if (kind !== lane) {
+    return `out names ${promised}, but ${command} makes ${nouns[lane][1]}.`
   }
-  const format = endpoint.fields['output_format']
+  const { fields, name } = creatingCommands[command].endpoint
+  const format = fields['output_format']
   if (lane !== 'image' || format === undefined) return undefined
   const given = body['output_format'] ?? undefined
   if (given !== undefined) {
     const isFitting = `image/${String(given)}` === promised
     return isFitting ? undefined : `out names ${promised}, but output_format is ${JSON.stringify(given)}.`
   }
-  const limits = known?.family?.endpoints[endpoint.name!]?.['output_format']
+  const limits = known?.family?.endpoints[name!]?.['output_format']
   // What models without a known format deliver shows itself.
   if (limits === undefined || promised === `image/${String(format.default)}`) return undefined
   const fitting = limits === false ? undefined : limits.values?.find((word) => `image/${word}` === promised)

@@ -46,8 +46,9 @@ export async function resolveField(
 
 type Reporting = Pick<Reading, 'mistakes'> & { readonly instance?: string | undefined }
 
-function report({ mistakes, instance }: Reporting, { at }: YamlNode, message: string): undefined {
-  return mistakes.report(at, message, instance)
+/** Reports a mistake in a value; of one that is the same in every row none is named. */
+export function report(place: Reporting, { at, isTemplated }: YamlNode, message: string): undefined {
+  return place.mistakes.report(at, message, isTemplated ? place.instance : undefined)
 }
 
 /**
@@ -69,7 +70,7 @@ export function resolveString(
 }
 
 /** Reports what is wrong with the words in a value that depends on columns which are not known yet. */
-export function checkWords(place: Place, name: string, node: YamlNode): void {
+export function checkWords(place: Place, name: string, node: YamlNode): undefined {
   if (typeof node.value === 'string') resolveString(place, name, node)
   for (const entry of node.entries) checkWords(place, name, entry.node)
 }
