@@ -15,32 +15,46 @@ import {
 
 const commands = Object.keys(creatingCommands) as CreatingCommand[]
 
+const definitions = {
+  path: {
+    type: 'string',
+    // No URL, no absolute path, no backslash.
+    pattern: '^(?![A-Za-z][A-Za-z0-9+.-]*:|/)[^\\\\]+$',
+    description: 'a path relative to this file, or a reference: @job, @job#2, @job[id]',
+  },
+  template: { type: 'string', pattern: '\\$\\{', description: '${column} or ${env:NAME}' },
+  textFile: {
+    ...mapping({ file: { $ref: '#/$defs/path' } }, 'a text from a file, or { file: "@job" }'),
+    required: ['file'],
+  },
+}
+
+const refTo = (name: string) => ({ $ref: `#/$defs/${name.replace(' ', '-')}` })
+
 /**
  * The JSON Schema of the manifest (draft 2020-12), for editors. What it refuses, the program refuses, too; the program
  * refuses more: what depends on other values, on files, and on the model.
  */
 export function manifestSchema(): JsonObject {
-  const { env: variables, vars, defaults, jobs, ...plain } = manifestFields
-  const ofCommands = Object.fromEntries(commands.map((name) => [name, { $ref: refOf(name) }]))
+  const { env, vars, defaults, jobs, ...plain } = manifestFields
+  const ofCommands = Object.fromEntries(commands.map((name) => [name, refTo(name)]))
+  const named = (about: string, inner: JsonObject) => ({
+    type: 'object',
+    description: about,
+    propertyNames: { pattern: jobName.source },
+    additionalProperties: inner,
+  })
   const properties = {
     ...propertiesOf(plain, closed),
-    env: {
-      ...closed(variables),
-      items: { type: 'string', pattern: variableName.source },
-    },
-    vars: {
-      type: 'object',
-      description: vars.about,
-      propertyNames: { pattern: jobName.source },
-      additionalProperties: { anyOf: [{ type: 'string' }, { $ref: '#/$defs/textFile' }] },
-    },
+    env: { ...closed(env), items: { type: 'string', pattern: variableName.source } },
+    vars: named(vars.about, { anyOf: [{ type: 'string' }, refTo('textFile')] }),
     defaults: mapping(ofCommands, defaults.about),
-    jobs: {
-      type: 'object',
-      description: jobs.about,
-      propertyNames: { pattern: jobName.source },
-      additionalProperties: { $ref: '#/$defs/job' },
-    },
+    jobs: named(jobs.about, refTo('job')),
+  }
+  const job = {
+    ...mapping({ ...propertiesOf(jobFields, closed), ...ofCommands }),
+    required: requiredOf(jobFields),
+    oneOf: commands.map((name) => ({ required: [name] })),
   }
   const schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -48,39 +62,13 @@ export function manifestSchema(): JsonObject {
     ...mapping(properties),
     required: requiredOf(manifestFields),
     $defs: {
-      path: {
-        type: 'string',
-        // No URL, no absolute path, no backslash.
-        pattern: '^(?![A-Za-z][A-Za-z0-9+.-]*:|/)[^\\\\]+$',
-        description: 'a path relative to this file, or a reference: @job, @job#2, @job[id]',
-      },
-      template: { type: 'string', pattern: '\\$\\{', description: '${column} or ${env:NAME}' },
-      textFile: {
-        ...mapping({ file: { $ref: '#/$defs/path' } }, 'a text from a file, or { file: "@job" }'),
-        required: ['file'],
-      },
-      job: jobSchema(ofCommands),
-      ...Object.fromEntries(commands.map((name) => [definitionOf(name), commandSchema(name)])),
+      ...definitions,
+      job,
+      ...Object.fromEntries(commands.map((name) => [name.replace(' ', '-'), commandSchema(name)])),
     },
   }
   // Without members that are undefined.
   return JSON.parse(JSON.stringify(schema)) as JsonObject
-}
-
-function jobSchema(ofCommands: JsonObject): JsonObject {
-  return {
-    ...mapping({ ...propertiesOf(jobFields, closed), ...ofCommands }),
-    required: requiredOf(jobFields),
-    oneOf: commands.map((name) => ({ required: [name] })),
-  }
-}
-
-function definitionOf(command: CreatingCommand): string {
-  return command.replace(' ', '-')
-}
-
-function refOf(command: CreatingCommand): string {
-  return `#/$defs/${definitionOf(command)}`
 }
 
 function commandSchema(command: CreatingCommand): JsonObject {
@@ -102,7 +90,7 @@ function modelSchema({ about }: CommandField, family: 'image' | 'video' | null):
 
 function fieldSchema(field: CommandField): JsonObject {
   const description = field.about
-  const path = { $ref: '#/$defs/path' }
+  const path = refTo('path')
   switch (field.kind) {
     case 'files':
       return field.input.isList
@@ -115,40 +103,48 @@ function fieldSchema(field: CommandField): JsonObject {
     case 'text': {
       // How long a text is shows only after substitution.
       const { maxLength: _, ...open } = field.field
-      const { description: __, ...schema } = schemaOf(open)
-      return { description, anyOf: [schema, { $ref: '#/$defs/textFile' }] }
+      return schemaOf({ ...open, about: description }, templated, [refTo('textFile')])
     }
     case 'value':
       return templated(field.field)
   }
 }
 
+/** A value of a request: where it is no text itself, `${…}` may stand for it. Its objects are as open as the contract's. */
 function templated(field: Field): JsonObject {
-  const { description, default: usual, deprecated, ...schema } = schemaOf(field)
-  const isOpen = field.type === 'object' || field.type === 'array' || isText(field)
-  const anyOf = [schema, { $ref: '#/$defs/template' }]
-  return { description, ...(isOpen ? schema : { anyOf }), default: usual, deprecated }
+  const isText = field.type.includes('string') && field.values === undefined
+  const isOpen = field.type === 'object' || field.type === 'array' || isText
+  return schemaOf(field, templated, isOpen ? [] : [refTo('template')])
 }
 
-function isText({ type, values }: Field): boolean {
-  return type.includes('string') && values === undefined
+/** A value of the manifest's own tables. */
+function closed(field: Field): JsonObject {
+  const { fields, about } = field
+  return fields === undefined ? schemaOf(field, closed) : mapping(propertiesOf(fields, closed), about)
 }
 
-function schemaOf(field: Field): JsonObject {
-  const { about, nullable, default: usual, deprecated } = field
+/**
+ * @param inner makes the schemas of what is inside its value
+ * @param others what is taken besides its own values
+ */
+function schemaOf(
+  field: Field,
+  inner: (field: Field) => JsonObject,
+  others: readonly JsonObject[] = [],
+): JsonObject {
   const types = typeof field.type === 'string' ? [field.type] : field.type
-  const options = types.flatMap((type) => typedSchemas(type, field))
-  const all = nullable === true ? [...options, { type: 'null' }] : options
+  const own = types.flatMap((type) => typedSchemas(type, field, inner))
+  const options = [...own, ...(field.nullable === true ? [{ type: 'null' }] : []), ...others]
   return {
-    description: about,
-    ...(all.length === 1 ? all[0] : { anyOf: all }),
-    default: usual,
-    deprecated: deprecated === undefined ? undefined : true,
+    description: field.about,
+    ...(options.length === 1 ? options[0] : { anyOf: options }),
+    default: field.default,
+    deprecated: field.deprecated === undefined ? undefined : true,
   }
 }
 
 /** Words that are known stand before the type that takes others, too: editors offer them. */
-function typedSchemas(type: string, field: Field): JsonObject[] {
+function typedSchemas(type: string, field: Field, inner: (field: Field) => JsonObject): JsonObject[] {
   const { min: minimum, max: maximum, minLength, maxLength, items, fields, values, known = [] } = field
   switch (type) {
     case 'string':
@@ -157,12 +153,10 @@ function typedSchemas(type: string, field: Field): JsonObject[] {
     case 'integer':
     case 'number':
       return [...suggested(known.map(Number)), { type, minimum, maximum }]
-    case 'array': {
-      const inner = items === undefined ? undefined : templated(items)
-      return [{ type, minItems: minLength, maxItems: maxLength, items: inner }]
-    }
+    case 'array':
+      return [{ type, minItems: minLength, maxItems: maxLength, items: items && inner(items) }]
     case 'object':
-      return [{ type, properties: fields && propertiesOf(fields, templated) }]
+      return [{ type, properties: fields && propertiesOf(fields, inner) }]
     default:
       return [{ type }]
   }
@@ -170,12 +164,6 @@ function typedSchemas(type: string, field: Field): JsonObject[] {
 
 function suggested(known: readonly unknown[]): JsonObject[] {
   return known.length === 0 ? [] : [{ enum: known }]
-}
-
-/** The tables of the manifest are closed; the objects of a request are as open as the contract leaves them. */
-function closed(field: Field): JsonObject {
-  const { fields } = field
-  return fields === undefined ? schemaOf(field) : mapping(propertiesOf(fields, closed), field.about)
 }
 
 function propertiesOf(fields: Fields, schema: (field: Field) => JsonObject): JsonObject {
