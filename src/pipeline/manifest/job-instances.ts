@@ -27,13 +27,10 @@ const batch = 64
 /** The instances of a job, one a row; those with mistakes are left out. While its rows are not known, one stands for all. */
 export async function readInstances(reading: Reading, job: JobDefinition): Promise<Instance[]> {
   const { name, rows } = job
-  const places = (
+  const places: Place[] =
     rows === null || rows === 'waiting'
-      ? [{ columns: rows, instance: undefined }]
-      : Array.from(rows, ([id, columns]) => ({ columns, instance: `${name}[${id}]` }))
-  ).map(({ columns, instance }): Place => {
-    return { ...reading, job, scope: { columns, ...reading.variables }, instance }
-  })
+      ? [{ ...reading, job, columns: rows, instance: undefined }]
+      : Array.from(rows, ([id, columns]) => ({ ...reading, job, columns, instance: `${name}[${id}]` }))
   const found: (Instance | undefined)[] = []
   for (let start = 0; start < places.length; start += batch) {
     found.push(...(await Promise.all(places.slice(start, start + batch).map(readInstance))))
@@ -44,7 +41,7 @@ export async function readInstances(reading: Reading, job: JobDefinition): Promi
 async function readInstance(place: Place): Promise<Instance | undefined> {
   const { job, files, mistakes } = place
   const { fanOut, problem } = job
-  const isWaiting = place.scope.columns === 'waiting'
+  const isWaiting = place.columns === 'waiting'
   const fields: Record<string, FieldValue> = {}
   let isRead = true
   let isWhole = true

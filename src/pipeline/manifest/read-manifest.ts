@@ -4,12 +4,11 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { tuneForLongWork, type FileContext } from '../../context.ts'
 import type { ModelFamilies } from '../../contract/known-models.ts'
 import { UsageError } from '../../errors.ts'
-import { systemCode } from '../../files/file-error.ts'
-import { numberOf, objectOf } from '../../json.ts'
+import { numberOf, objectOf, stringOf } from '../../json.ts'
 import { keyFormIn } from '../../redact/key-forms.ts'
 import { manifestName, projectOf } from '../project.ts'
 import { createInputFiles, readText, type InputFiles } from './input-files.ts'
-import { entriesOf, readJobs, readShape, type JobDefinition } from './job-definition.ts'
+import { entriesOf, readJobs, readShape } from './job-definition.ts'
 import { readInstances } from './job-instances.ts'
 import { fieldsOf, defaultLanes, jobName, manifestFields, variableName } from './manifest-fields.ts'
 import type { Instance, Manifest } from './manifest.ts'
@@ -61,13 +60,9 @@ export async function findManifest({ cwd }: FileContext, given: string | undefin
   })
 }
 
+/** What cannot be looked at is none. */
 async function isFile(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isFile()
-  } catch (error) {
-    // What is there and cannot be looked at is told when it is read.
-    return !['ENOENT', 'ENOTDIR', 'EACCES'].includes(systemCode(error) ?? '')
-  }
+  return (await stat(path).catch(() => undefined))?.isFile() === true
 }
 
 /**
@@ -86,7 +81,7 @@ export async function readManifest(
   const steady = { ...context, signal: new AbortController().signal }
   const known = new Map<string, Promise<Manifest>>()
   const expand: Manifest['expand'] = (texts) => {
-    const name = hash('sha256', JSON.stringify([...texts]))
+    const name = JSON.stringify([...texts])
     const found = known.get(name) ?? parseSource(steady, path, { text, texts, expand }, options)
     known.set(name, found)
     return found
@@ -98,57 +93,56 @@ async function parseSource(
   context: FileContext,
   path: string,
   { text, texts, expand }: { text: string; texts: ReadonlyMap<string, string>; expand: Manifest['expand'] },
-  { isSandbox, env: environment, families }: ManifestOptions,
+  { isSandbox, env, families }: ManifestOptions,
 ): Promise<Manifest> {
   const project = projectOf(path, isSandbox)
-  const { folder } = project
-  const shown = relative(context.cwd, path) || path
-  const key = environment[keyVariable] ?? ''
+  const key = env[keyVariable] ?? ''
   const secretIn = (text: string) =>
     key.length >= minKeyLength && text.includes(key) ? 'the key to the gateway' : keyFormIn(text)
   if (text.length > longText) tuneForLongWork()
-  const mistakes = new Mistakes(shown, text, secretIn)
+  const mistakes = new Mistakes(relative(context.cwd, path) || path, text, secretIn)
   const root = await parseManifest(text, mistakes)
   const top = readShape(mistakes, root, manifestFields, 'the manifest')
-  const files = createInputFiles(context, folder, secretIn, families)
-  const vars = await readVars(mistakes, root, files)
-  const variables = {
-    variables: readVariables(mistakes, root, environment),
-    vars,
-    usedVars: new Set<string>(),
+  const files = createInputFiles(context, project.folder, secretIn, families)
+  const reading: Reading = {
+    mistakes,
+    files,
+    vars: await readVars(mistakes, root, files),
+    usedVars: new Set(),
+    variables: readVariables(mistakes, root, env),
+    jobs: new Map(readJobs(mistakes, root).map((job) => [job.name, job])),
+    families,
+    now: context.clock.now(),
   }
-  const jobs = new Map(readJobs(mistakes, root).map((job) => [job.name, job]))
-  const reading: Reading = { mistakes, files, jobs, variables, families, now: context.clock.now() }
   await readRows(reading, texts)
-  const instanceIds = (name: string) => {
-    const { rows } = jobs.get(name)!
-    return rows === null || rows === 'waiting' ? [name] : Array.from(rows.keys(), (id) => `${name}[${id}]`)
-  }
-  const listed = Array.from(jobs.keys(), (name) => ({ name, instances: instanceIds(name) }))
-  if (listed.reduce((sum, job) => sum + job.instances.length, 0) > manyInstances) tuneForLongWork()
+  const jobs = Array.from(reading.jobs.values(), ({ name, rows }) => {
+    const isOne = rows === null || rows === 'waiting'
+    return { name, instances: isOne ? [name] : Array.from(rows.keys(), (id) => `${name}[${id}]`) }
+  })
+  if (jobs.reduce((sum, job) => sum + job.instances.length, 0) > manyInstances) tuneForLongWork()
   const instances = new Map<string, Instance>()
-  for (const job of jobs.values()) {
+  for (const job of reading.jobs.values()) {
     context.signal.throwIfAborted()
     for (const instance of await readInstances(reading, job)) instances.set(instance.id, instance)
   }
-  for (const name of vars.keys()) {
-    if (!variables.usedVars.has(name)) mistakes.warnings.add(`No job uses \`\${var:${name}}\` of \`vars:\`.`)
+  for (const name of reading.vars.keys()) {
+    if (!reading.usedVars.has(name)) mistakes.warnings.add(`No job uses \`\${var:${name}}\` of \`vars:\`.`)
   }
-  const order = checkTogether(mistakes, jobs, instances, relative(folder, path))
+  const order = checkTogether(reading, instances, relative(project.folder, path))
   mistakes.throwIfAny()
   const { gateway, lock_prompts: locksPrompts, lanes, budget } = top
   const { creates, cost } = objectOf(budget)
   return {
     project,
     sha256: hash('sha256', text),
-    gateway: typeof gateway === 'string' ? gateway : null,
+    gateway: stringOf(gateway) ?? null,
     budget: { creates: numberOf(creates), cost: numberOf(cost) },
     lanes: { ...defaultLanes, ...objectOf(lanes) },
     locksPrompts: locksPrompts === true,
-    jobs: listed,
+    jobs,
     instances: new Map(order.map((id) => [id, instances.get(id)!])),
     warnings: [...mistakes.warnings],
-    fanOuts: [...jobs.values()].flatMap(({ fanOut }) => fanOut ?? []),
+    fanOuts: [...reading.jobs.values()].flatMap(({ fanOut }) => fanOut ?? []),
     expand,
   }
 }
@@ -195,8 +189,7 @@ function readVariables(
  * @returns the ids, each after those that it needs
  */
 function checkTogether(
-  mistakes: Mistakes,
-  jobs: ReadonlyMap<string, JobDefinition>,
+  { mistakes, jobs }: Reading,
   instances: ReadonlyMap<string, Instance>,
   manifest: string,
 ): readonly string[] {
@@ -206,26 +199,28 @@ function checkTogether(
     { path: lock, what: 'the lock' },
   ]
   for (const { id, job, command, fields } of instances.values()) {
+    const what = `an input of ${JSON.stringify(id)}`
     for (const [name, value] of Object.entries(fields)) {
-      if (value.kind === 'text' && value.path !== null)
-        taken.push({ path: value.path, what: `an input of ${JSON.stringify(id)}` })
+      if (value.kind === 'text' && value.path !== null) taken.push({ path: value.path, what })
       const field = fieldsOf(command).get(name)
-      const isList = field?.kind === 'files' && field.input.isList
+      const takesOne = field?.kind !== 'files' || !field.input.isList
       for (const { source } of value.kind === 'files' ? value.files : []) {
-        if ('path' in source) taken.push({ path: source.path, what: `an input of ${JSON.stringify(id)}` })
-        else {
-          const count = instances.get(source.reference.instance)?.count ?? 1
-          const message = `${JSON.stringify(source.reference.text)} is ${count} files; ${name} takes one.`
-          const { at } = jobs.get(job)!.fields.get(name)!.node
-          if (count > 1 && !isList) mistakes.report(at, message, id)
+        if ('path' in source) {
+          taken.push({ path: source.path, what })
+          continue
         }
+        const { text, instance } = source.reference
+        const count = instances.get(instance)?.count ?? 1
+        const message = `${JSON.stringify(text)} is ${count} files; ${name} takes one.`
+        if (count > 1 && takesOne) mistakes.report(jobs.get(job)!.fields.get(name)!.node.at, message, id)
       }
     }
   }
   for (const { name, own } of jobs.values()) {
     const { each } = own
-    if (typeof each === 'string' && !each.startsWith('@'))
+    if (typeof each === 'string' && !each.startsWith('@')) {
       taken.push({ path: each, what: `the rows of ${name}` })
+    }
   }
   const placed = [...instances.values()].filter(({ waiting }) => waiting === undefined)
   checkOutputs(placed, taken, ({ id, job: name }, message) => {

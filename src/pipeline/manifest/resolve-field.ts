@@ -11,19 +11,17 @@ import { resolveReference } from './references.ts'
 import { substitute, type Scope } from './substitute.ts'
 import { memberOf, valueOf, type YamlNode } from './yaml-nodes.ts'
 
-export interface Reading {
+export interface Reading extends Omit<Scope, 'columns'> {
   readonly mistakes: Mistakes
   readonly files: InputFiles
   readonly jobs: ReadonlyMap<string, JobDefinition>
-  readonly variables: Omit<Scope, 'columns'>
   readonly families: ModelFamilies
   readonly now: number
 }
 
 /** Where a field is resolved: for one row of a job. */
-export interface Place extends Reading {
+export interface Place extends Reading, Scope {
   readonly job: JobDefinition
-  readonly scope: Scope
   /** Named in mistakes that are not those of every row. */
   readonly instance: string | undefined
 }
@@ -62,7 +60,7 @@ export function resolveString(
   escape?: (value: string) => string,
 ): string | undefined {
   if (typeof node.value !== 'string') return report(place, node, `${name} must be text.`)
-  const { value, problems } = substitute(node.value, place.scope, escape)
+  const { value, problems } = substitute(node.value, place, escape)
   for (const message of problems) report(place, node, message)
   if (problems.length > 0) return undefined
   const secret = value === node.value ? undefined : place.mistakes.secretIn(value)
@@ -100,24 +98,25 @@ async function resolveText(place: Place, field: PlainField, node: YamlNode): Pro
   const { name } = field
   if (typeof node.value === 'string') {
     const text = resolveString(place, name, node)
-    return text === undefined ? undefined : { kind: 'text', text: trimmed(canonicalText(text)), path: null }
+    return text === undefined ? undefined : { kind: 'text', text: trimmed(text), path: null }
   }
   const file = fileOf(node)
   if (file === undefined) {
     if (field.field.type !== 'string' || node.kind === 'scalar') return resolveValue(place, field, node)
     return report(place, node, `${name} takes a text, { file: PATH } or { file: "@job" }.`)
   }
-  const path = resolveString(place, 'file', file.node)
-  if (path?.startsWith('@') === true) {
-    const reference = referenceAt(place, file.node, path, 'text')
+  const path = resolveString(place, 'file', file)
+  if (path === undefined) return undefined
+  if (path.startsWith('@')) {
+    const reference = referenceAt(place, file, path, 'text')
     return reference && { kind: 'text of', reference }
   }
-  const text = path === undefined ? undefined : await fileAt(place, file.node, path, place.files.text)
-  return text === undefined ? undefined : { kind: 'text', text: trimmed(text), path: path! }
+  const text = await fileAt(place, file, path, place.files.text)
+  return text === undefined ? undefined : { kind: 'text', text: trimmed(text), path }
 }
 
-function fileOf(node: YamlNode) {
-  return node.entries.length === 1 ? memberOf(node, 'file') : undefined
+function fileOf(node: YamlNode): YamlNode | undefined {
+  return node.entries.length === 1 ? memberOf(node, 'file')?.node : undefined
 }
 
 /** A text of `vars:`, which nothing is put into; undefined for a mistake. */
@@ -126,18 +125,18 @@ export async function readSharedText(
   name: string,
   node: YamlNode,
 ): Promise<string | undefined> {
-  if (typeof node.value === 'string') return trimmed(canonicalText(node.value))
-  const path = fileOf(node)?.node
-  if (typeof path?.value !== 'string') {
+  if (typeof node.value === 'string') return trimmed(node.value)
+  const file = fileOf(node)
+  if (typeof file?.value !== 'string') {
     return report(place, node, `${name} of vars must be a text, or { file: PATH }.`)
   }
-  const text = await fileAt(place, path, path.value, place.files.text)
+  const text = await fileAt(place, file, file.value, place.files.text)
   return text === undefined ? undefined : trimmed(text)
 }
 
 /** Files end with an end of line, and blocks of YAML, too: without it a prompt is the same wherever it is written. */
 function trimmed(text: string): string {
-  return text.replace(/\n+$/, '')
+  return canonicalText(text).replace(/\n+$/, '')
 }
 
 function resolveValue(place: Place, { name, field }: PlainField, node: YamlNode): FieldValue | undefined {

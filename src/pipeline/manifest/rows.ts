@@ -47,7 +47,7 @@ async function readRowsOf(
   texts: ReadonlyMap<string, string>,
   known: Map<string, Promise<Rows>>,
 ): Promise<void> {
-  const { mistakes, files, variables } = reading
+  const { mistakes, files } = reading
   const { each } = job.own
   const written = memberOf(job.node, 'each')?.node
   const take = (file: string, { rows, problems }: FoundRows): Rows => {
@@ -73,10 +73,8 @@ async function readRowsOf(
     job.rows = take('', identified(each.map(itemOfList), 'item', placeOf))
     return
   }
-  const { value: path, problems } = substitute(typeof each === 'string' ? each : '', {
-    columns: null,
-    ...variables,
-  })
+  const scope = { ...reading, columns: null }
+  const { value: path, problems } = substitute(typeof each === 'string' ? each : '', scope)
   for (const message of problems) mistakes.report(written.at, message)
   const isReadable = path !== '' && problems.length === 0
   const read = async (): Promise<Rows> => {
