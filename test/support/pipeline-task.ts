@@ -45,12 +45,16 @@ export function instanceOf(overrides: Partial<Instance> & Pick<Instance, 'comman
 }
 
 export const valueField = (value: unknown): FieldValue => ({ kind: 'value', value })
-export const textField = (text: string): FieldValue => ({ kind: 'text', text, path: null })
+export const textField = (text: string): FieldValue => ({ kind: 'text', text, source: null })
 /** @param sources paths relative to the project's folder, and references such as `@job` */
 export function filesField(...sources: readonly string[]): FieldValue {
   return { kind: 'files', files: sources.map((text): InputFile => ({ source: sourceOf(text), role: null })) }
 }
-export const textOfField = (text: string): FieldValue => ({ kind: 'text of', reference: referenceTo(text) })
+export const textOfField = (text: string): FieldValue => ({
+  kind: 'text',
+  text: null,
+  source: { reference: referenceTo(text) },
+})
 
 function referenceTo(text: string): Reference {
   const [instance = '', candidate] = text.slice(1).split('#')

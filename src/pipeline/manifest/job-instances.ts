@@ -131,7 +131,7 @@ function checkInstance(place: Place, instance: Instance, isWhole: boolean): numb
     tell(written?.node.at ?? job.commandAt, message, written?.isDefault)
   }
   const said = instance.fields[prompt.name]
-  if (said?.kind === 'text' && said.text.trim() === '') {
+  if (said?.kind === 'text' && said.text?.trim() === '') {
     // One of no characters is found by the contract, where it has a limit for that.
     const isFound = said.text === '' && endpoint.fields[prompt.name]?.minLength !== undefined
     if (!isFound) tellField(prompt.name, `${prompt.name} is empty.`)
@@ -168,7 +168,7 @@ function checkInstance(place: Place, instance: Instance, isWhole: boolean): numb
 /** On the command line `@file` is the text of a file; here it is sent as it is written. */
 function literalWarnings({ job, fields }: Instance): string[] {
   return Object.entries(fields).flatMap(([name, value]) =>
-    value.kind === 'text' && value.path === null && /^@[\w./[\]#-]+$/.test(value.text)
+    value.kind === 'text' && value.source === null && /^@[\w./[\]#-]+$/.test(value.text ?? '')
       ? [`${job}: ${name} is sent as ${value.text}; { file: … } takes the text of a file or of a job.`]
       : [],
   )

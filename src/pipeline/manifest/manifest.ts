@@ -91,14 +91,15 @@ export interface Instance {
 export type FieldValue =
   /** Any value that the field takes, as JSON. `schema` has the schema itself. */
   | { readonly kind: 'value'; readonly value: unknown }
-  /** Written in the manifest, or read from a file: then without byte-order mark, and with LF. */
-  | { readonly kind: 'text'; readonly text: string; readonly path: string | null }
-  | { readonly kind: 'text of'; readonly reference: Reference }
+  /** Without byte-order mark, and with LF; null where another instance makes it. Without a source it is written there. */
+  | { readonly kind: 'text'; readonly text: string | null; readonly source: Source | null }
   | { readonly kind: 'files'; readonly files: readonly InputFile[] }
 
+/** A path relative to the manifest's folder, with `/`, or what another instance makes. */
+export type Source = { readonly path: string } | { readonly reference: Reference }
+
 export interface InputFile {
-  /** A path relative to the manifest's folder, with `/`, or what another instance makes. */
-  readonly source: { readonly path: string } | { readonly reference: Reference }
+  readonly source: Source
   /** What it is used for, where the command line has it behind `=`: `style`. */
   readonly role: string | null
 }
@@ -135,12 +136,17 @@ export function promptOf({ command, fields }: Pick<Instance, 'command' | 'fields
   return prompt?.kind === 'text' ? prompt.text : null
 }
 
-export function inputFiles(fields: Instance['fields']): readonly InputFile[] {
-  return Object.values(fields).flatMap((field) => (field.kind === 'files' ? field.files : []))
+/** What a field takes its value from besides the manifest itself. */
+export function sourcesOf(value: FieldValue | undefined): readonly Source[] {
+  if (value?.kind === 'files') return value.files.map(({ source }) => source)
+  return value?.kind === 'text' && value.source !== null ? [value.source] : []
+}
+
+/** As the manifest has it. */
+export function shownSource(source: Source): string {
+  return 'path' in source ? source.path : source.reference.text
 }
 
 export function referencesOf(value: FieldValue): readonly Reference[] {
-  if (value.kind === 'text of') return [value.reference]
-  if (value.kind !== 'files') return []
-  return value.files.flatMap(({ source }) => ('reference' in source ? [source.reference] : []))
+  return sourcesOf(value).flatMap((source) => ('reference' in source ? source.reference : []))
 }

@@ -11,7 +11,7 @@ import { createInputFiles, readText, type InputFiles } from './input-files.ts'
 import { entriesOf, readJobs, readShape } from './job-definition.ts'
 import { readInstances } from './job-instances.ts'
 import { fieldsOf, defaultLanes, jobName, manifestFields, variableName } from './manifest-fields.ts'
-import type { Instance, Manifest } from './manifest.ts'
+import { sourcesOf, type Instance, type Manifest } from './manifest.ts'
 import { Mistakes } from './mistakes.ts'
 import { checkOutputs, type TakenPath } from './output-paths.ts'
 import { orderInstances } from './references.ts'
@@ -201,10 +201,9 @@ function checkTogether(
   for (const { id, job, command, fields } of instances.values()) {
     const what = `an input of ${JSON.stringify(id)}`
     for (const [name, value] of Object.entries(fields)) {
-      if (value.kind === 'text' && value.path !== null) taken.push({ path: value.path, what })
       const field = fieldsOf(command).get(name)
       const takesOne = field?.kind !== 'files' || !field.input.isList
-      for (const { source } of value.kind === 'files' ? value.files : []) {
+      for (const source of sourcesOf(value)) {
         if ('path' in source) {
           taken.push({ path: source.path, what })
           continue

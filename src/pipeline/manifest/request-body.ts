@@ -25,7 +25,7 @@ import { allInputs } from '../../problems.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
 import { digestOfInput, inputText } from '../store/file-digest.ts'
 import { fieldsOf } from './manifest-fields.ts'
-import { inputFiles, type FieldValue, type Instance } from './manifest.ts'
+import { shownSource, type FieldValue, type Instance } from './manifest.ts'
 
 export interface TaskRequest {
   readonly body: Body
@@ -108,8 +108,7 @@ const unknownText = '…'
 function knownContents({ fields }: Instance): Contents {
   const texts = new Map<string, string>()
   for (const [name, field] of Object.entries(fields)) {
-    if (field.kind === 'text') texts.set(name, field.text)
-    if (field.kind === 'text of') texts.set(name, unknownText)
+    if (field.kind === 'text') texts.set(name, field.text ?? unknownText)
   }
   // A message of nothing but files is a message.
   if (!texts.has('prompt') && fields['attach'] !== undefined) texts.set('prompt', unknownText)
@@ -197,9 +196,9 @@ async function textOf(
   field: FieldValue,
   { upstream }: RequestInputs,
 ): Promise<string | undefined> {
-  if (field.kind === 'text') return field.text
-  if (field.kind !== 'text of') return undefined
-  const { text: reference } = field.reference
+  if (field.kind !== 'text') return undefined
+  if (field.text !== null) return field.text
+  const reference = shownSource(field.source!)
   const files = upstream.get(reference)?.files ?? []
   const [file] = files
   if (file === undefined || files.length > 1) {
@@ -261,7 +260,8 @@ export async function refuseChanged(
   digestBefore: (path: string) => Promise<string>,
 ): Promise<void> {
   const changed: string[] = []
-  for (const { source } of inputFiles(fields)) {
+  const files = Object.values(fields).flatMap((field) => (field.kind === 'files' ? field.files : []))
+  for (const { source } of files) {
     if (!('path' in source)) continue
     const now = await digestOfInput(join(folder, source.path))
     if (now?.sha256 === (await digestBefore(source.path))) continue

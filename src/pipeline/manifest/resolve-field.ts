@@ -98,7 +98,7 @@ async function resolveText(place: Place, field: PlainField, node: YamlNode): Pro
   const { name } = field
   if (typeof node.value === 'string') {
     const text = resolveString(place, name, node)
-    return text === undefined ? undefined : { kind: 'text', text: trimmed(text), path: null }
+    return text === undefined ? undefined : { kind: 'text', text: trimmed(text), source: null }
   }
   const file = fileOf(node)
   if (file === undefined) {
@@ -109,10 +109,10 @@ async function resolveText(place: Place, field: PlainField, node: YamlNode): Pro
   if (path === undefined) return undefined
   if (path.startsWith('@')) {
     const reference = referenceAt(place, file, path, 'text')
-    return reference && { kind: 'text of', reference }
+    return reference && { kind: 'text', text: null, source: { reference } }
   }
   const text = await fileAt(place, file, path, place.files.text)
-  return text === undefined ? undefined : { kind: 'text', text: trimmed(text), path }
+  return text === undefined ? undefined : { kind: 'text', text: trimmed(text), source: { path } }
 }
 
 function fileOf(node: YamlNode): YamlNode | undefined {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { mismatchReasons } from '../execute/check-asserts.ts'
 import type { LockBlock, OutputFacts, Result } from '../lock/lock-block.ts'
-import type { FieldValue, Instance } from '../manifest/manifest.ts'
+import { shownSource, sourcesOf, type Instance } from '../manifest/manifest.ts'
 import { foldedPath, placeOutputs } from '../manifest/output-paths.ts'
 import { keysOf, type InstanceKeys } from './instance-key.ts'
 import {
@@ -476,22 +476,8 @@ function explainKey(instance: Instance, locked: FieldDigests, current: FieldDige
     if (locked[name] === current[name]) return []
     const shown = name.startsWith('$') ? `\`${name.slice(1)}\`` : `\`${name}\``
     if (!Object.hasOwn(current, name)) return [`${shown} was removed.`]
-    const sources = sourcesOf(instance.fields[name])
+    const sources = sourcesOf(instance.fields[name]).map(shownSource)
     const from = sources.length === 0 ? '' : ` (${sources.join(', ')})`
     return [Object.hasOwn(locked, name) ? `${shown} changed${from}.` : `${shown} was added${from}.`]
   })
-}
-
-/** The files and references that a field takes its value from, as the manifest has them. */
-function sourcesOf(field: FieldValue | undefined): readonly string[] {
-  switch (field?.kind) {
-    case 'text':
-      return field.path === null ? [] : [field.path]
-    case 'text of':
-      return [field.reference.text]
-    case 'files':
-      return field.files.map(({ source }) => ('path' in source ? source.path : source.reference.text))
-    default:
-      return []
-  }
 }

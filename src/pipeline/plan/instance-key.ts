@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { FieldValue, Instance, Reference } from '../manifest/manifest.ts'
+import type { FieldValue, Instance, Reference, Source } from '../manifest/manifest.ts'
 import { canonicalJson, canonicalText, requireUnicode } from '../lock/canonical-form.ts'
 import type { Lock } from '../lock/lock-block.ts'
 
@@ -81,18 +81,17 @@ export async function keysByLock(
 
 async function partOf(field: FieldValue, inputs: KeyInputs): Promise<unknown> {
   if (field.kind === 'value') return field.value
-  if (field.kind === 'text') {
+  if (field.kind === 'text' && field.text !== null) {
     requireUnicode(field.text)
     return { text: hash('sha256', canonicalText(field.text)) }
   }
-  if (field.kind === 'text of') {
-    const text = digestsOf(field.reference, inputs)?.[0]
-    return text === undefined ? undefined : { text }
+  if (field.kind === 'text') {
+    const [text] = (await digestsOf(field.source!, inputs)) ?? []
+    return text && { text }
   }
   const files: object[] = []
   for (const { source, role } of field.files) {
-    const digests =
-      'path' in source ? [await inputs.fileDigest(source.path)] : digestsOf(source.reference, inputs)
+    const digests = await digestsOf(source, inputs)
     if (digests === undefined) return undefined
     for (const sha256 of digests) files.push(role === null ? { sha256 } : { role, sha256 })
   }
@@ -100,7 +99,8 @@ async function partOf(field: FieldValue, inputs: KeyInputs): Promise<unknown> {
 }
 
 /** An empty list is a result that is not there yet: one always has files. */
-function digestsOf(reference: Reference, inputs: KeyInputs): readonly string[] | undefined {
-  const outputs = inputs.upstream(reference)
+async function digestsOf(source: Source, inputs: KeyInputs): Promise<readonly string[] | undefined> {
+  if ('path' in source) return [await inputs.fileDigest(source.path)]
+  const outputs = inputs.upstream(source.reference)
   return outputs?.length ? outputs.map(({ sha256 }) => sha256) : undefined
 }

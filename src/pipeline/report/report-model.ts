@@ -16,7 +16,7 @@ import {
   type OutputFacts,
   type Provenance,
 } from '../lock/lock-block.ts'
-import { referencesOf, type FieldValue, type Instance } from '../manifest/manifest.ts'
+import { referencesOf, shownSource, sourcesOf, type FieldValue, type Instance } from '../manifest/manifest.ts'
 import type { Plan } from '../plan/plan-run.ts'
 import { findResult } from '../plan/result-files.ts'
 import type { Assessment, ProjectState } from '../plan/project-state.ts'
@@ -163,6 +163,7 @@ async function describeAsset(
   const failure = state === 'fresh' ? undefined : keys.flatMap((key) => history.failures.get(key) ?? [])[0]
   const { name: promptName } = creatingCommands[instance.command].prompt
   const prompt = instance.fields[promptName]
+  const [promptSource] = sourcesOf(prompt)
   const remedy = remedyFor(state, instance.id)
   return {
     id: instance.id,
@@ -173,7 +174,7 @@ async function describeAsset(
     reasons: assessment.reasons,
     next: remedy === undefined ? null : next(...remedy),
     prompt: prompt === undefined ? null : valueText(prompt),
-    prompt_file: prompt?.kind === 'text' ? prompt.path : null,
+    prompt_file: promptSource !== undefined && 'path' in promptSource ? promptSource.path : null,
     fields: describeFields(instance, promptName),
     alt: instance.alt,
     output: instance.output,
@@ -288,13 +289,11 @@ function describeFields({ fields }: Instance, promptName: string): ReportAsset['
 function valueText(value: FieldValue): string {
   switch (value.kind) {
     case 'text':
-      return value.text
-    case 'text of':
-      return value.reference.text
+      return value.text ?? shownSource(value.source!)
     case 'files':
       return value.files
         .map(({ source, role }) => {
-          const text = 'path' in source ? source.path : source.reference.text
+          const text = shownSource(source)
           return role === null ? text : `${role}=${text}`
         })
         .join(', ')

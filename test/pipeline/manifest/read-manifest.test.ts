@@ -84,7 +84,7 @@ test('an instance has the fields of its job and of the defaults', async () => {
     fields: {
       size: { kind: 'value', value: '1536x1024' },
       // Without byte-order mark, carriage returns, and the end of the last line.
-      prompt: { kind: 'text', text: 'A harbour\nat dawn', path: 'prompts/hero.md' },
+      prompt: { kind: 'text', text: 'A harbour\nat dawn', source: { path: 'prompts/hero.md' } },
     },
     variants: 4,
     pick: 2,

@@ -166,9 +166,11 @@ test('a text has one digest, wherever it comes from and however its lines end', 
   const upstream = '2fcfb7830c3bb1c40b0a64f0549acc4c661f7f9f8c39d3b8ecaaf51313670f68'
   const written = await keyOf({ prompt: textField('One\nTwo\n') })
   expect(await keyOf({ prompt: textField('\ufeffOne\r\nTwo\r\n') })).toBe(written)
-  expect(await keyOf({ prompt: { kind: 'text', text: 'One\nTwo\n', path: 'prompts/a.md' } })).toBe(written)
+  expect(
+    await keyOf({ prompt: { kind: 'text', text: 'One\nTwo\n', source: { path: 'prompts/a.md' } } }),
+  ).toBe(written)
   const made = await keysOf(
-    { ...base, fields: { prompt: { kind: 'text of', reference: reference('copy') } } },
+    { ...base, fields: { prompt: { kind: 'text', text: null, source: { reference: reference('copy') } } } },
     null,
     inputs({ '@copy': [upstream] }),
   )
