@@ -10,7 +10,7 @@ import { parseJson } from '../../files/parse-json.ts'
 import { readImageFile, sourceProblems } from '../../operations/image-sources.ts'
 import { isProblem } from '../../problems.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
-import type { Instance } from './manifest.ts'
+import { sourcesOf, type Instance } from './manifest.ts'
 import { createLocator, type Position } from './mistakes.ts'
 
 /** Why a file cannot be used: a sentence, and where in the file itself, if it is in a place of it. */
@@ -133,24 +133,23 @@ function createSourceCheck(
   return async ({ command, fields, model: id }) => {
     if (command !== 'image edit') return []
     const model = { id: id ?? '', family: id === null ? undefined : modelCalled(id, families).family }
-    const read = async (field: 'image' | 'mask') => {
-      const value = fields[field]
-      const files = value?.kind === 'files' ? value.files : []
-      const paths = files.flatMap(({ source }) => ('path' in source ? [source.path] : []))
-      return { sources: await Promise.all(paths.map(readers[field])), isWhole: paths.length === files.length }
+    const read = (field: 'image' | 'mask') => {
+      const paths = sourcesOf(fields[field]).flatMap((source) => ('path' in source ? source.path : []))
+      return Promise.all(paths.map(readers[field]))
     }
     try {
-      const [images, masked] = [await read('image'), await read('mask')]
-      const together = images.isWhole ? [images.sources] : images.sources.map((image) => [image])
-      const found = await Promise.all(together.map((some) => sourceProblems(some, undefined, model)))
-      const [mask] = masked.sources
-      if (mask === undefined) return found.flat()
-      const first = images.isWhole ? images.sources.slice(0, 1) : []
+      const images = await read('image')
+      const [mask] = await read('mask')
+      const found = await sourceProblems(images, undefined, model)
+      if (mask === undefined) return found
+      // The size of one that another instance makes is not known yet.
+      const [source] = sourcesOf(fields['image'])
+      const first = source !== undefined && 'path' in source ? images.slice(0, 1) : []
       const { width, height } = first[0]?.info ?? {}
-      const key = JSON.stringify([mask.label, width, height, model.id])
-      const ofMask = masks.get(key) ?? sourceProblems(first, mask, model)
+      const key = JSON.stringify([mask.label, width, height])
+      const ofMask = masks.get(key) ?? sourceProblems(first, mask, { id: '', family: undefined })
       masks.set(key, ofMask)
-      return [...found.flat(), ...(await ofMask)]
+      return [...found, ...(await ofMask)]
     } catch (error) {
       if (!isProblem(error)) throw error
       return [error.message]

@@ -134,39 +134,36 @@ function pathsOf(
 const maxNameBytes = 240
 const maxPathBytes = 1024
 
-function pathProblem(path: string): string | undefined {
-  if (path === '' || path === '-') return 'is not the name of a file.'
-  if (/\p{Cc}/u.test(path) || !path.isWellFormed()) return 'has a control character in it.'
-  if (path.includes('\\')) return 'has a backslash in it: write / on every system.'
-  if (path.startsWith('/') || /^[a-z]:/i.test(path)) {
-    return "is an absolute path: outputs lie below the manifest's folder."
-  }
-  if (path.endsWith('/')) return 'is a folder: name a file.'
-  if (Buffer.byteLength(path) > maxPathBytes) return `is longer than ${maxPathBytes} bytes.`
-  for (const part of path.split('/')) {
-    const problem = partProblem(part)
-    if (problem !== undefined) return problem
-  }
-  return undefined
-}
+/** What no path of an output may have in it, and why. */
+const pathRules: readonly (readonly [pattern: RegExp, clause: string])[] = [
+  [/^-?$/, 'is not the name of a file.'],
+  [/[\p{Cc}\p{Cs}]/u, 'has a control character in it.'],
+  [/\\/, 'has a backslash in it: write / on every system.'],
+  [/^\/|^[a-z]:/i, "is an absolute path: outputs lie below the manifest's folder."],
+  [/\/$/, 'is a folder: name a file.'],
+  [/\/\//, 'has two slashes in a row.'],
+  [/(?:^|\/)\.\.(?:\/|$)/, "leads out of a folder: outputs lie below the manifest's folder."],
+  [/(?:^|\/)\.(?:\/|$)/, 'has a `.` in it that means nothing: leave it out.'],
+  [/[. ](?:\/|$)/, 'has a name that ends with a dot or a space, which Windows strips.'],
+  [/[<>:"|?*]/, 'has one of < > : " | ? * in it, which Windows refuses.'],
+]
 
 /** Names of folders that other programs, or this one, keep their own state in, and their short forms on Windows. */
 const reserved = new Set(['.git', 'git~1', '.modelgate', 'modelg~1'].map(foldedPath))
 
-function partProblem(part: string): string | undefined {
-  if (part === '') return 'has two slashes in a row.'
-  if (part === '..') return "leads out of a folder: outputs lie below the manifest's folder."
-  if (part === '.') return 'has a `.` in it that means nothing: leave it out.'
-  if (/[. ]$/.test(part)) return `has a name that ends with a dot or a space, which Windows strips.`
-  if (/[<>:"|?*]/.test(part)) return `has one of < > : " | ? * in it, which Windows refuses.`
-  if (isDeviceName(part)) return `is a device on Windows.`
-  // Some systems skip characters that are not shown.
-  if (reserved.has(foldedPath(part).replaceAll(/\p{Default_Ignorable_Code_Point}/gu, ''))) {
-    return `lies in ${part}, which is not for outputs.`
+function pathProblem(path: string): string | undefined {
+  const broken = pathRules.find(([pattern]) => pattern.test(path))
+  if (broken !== undefined) return broken[1]
+  if (Buffer.byteLength(path) > maxPathBytes) return `is longer than ${maxPathBytes} bytes.`
+  for (const part of path.split('/')) {
+    if (isDeviceName(part)) return 'is a device on Windows.'
+    // Some systems skip characters that are not shown.
+    if (reserved.has(foldedPath(part).replaceAll(/\p{Default_Ignorable_Code_Point}/gu, ''))) {
+      return `lies in ${part}, which is not for outputs.`
+    }
+    if (Buffer.byteLength(part) > maxNameBytes) return `has a name that is longer than ${maxNameBytes} bytes.`
   }
-  return Buffer.byteLength(part) > maxNameBytes
-    ? `has a name that is longer than ${maxNameBytes} bytes.`
-    : undefined
+  return undefined
 }
 
 /** Equal for paths that some file system takes for the same. */
