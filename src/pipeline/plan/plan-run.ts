@@ -120,15 +120,12 @@ export function matchInstances(manifest: Manifest, patterns: readonly string[]):
   const chosen = new Set<string>()
   const problems = createProblemList()
   for (const pattern of patterns) {
-    const before = chosen.size
     const matches = matcherOf(pattern)
-    let isKnown = false
-    for (const job of jobs) {
-      const found = matches(job.name) ? job.instances : job.instances.filter(matches)
-      isKnown ||= found.length > 0 || matches(job.name)
-      for (const id of found) chosen.add(id)
+    const found = jobs.filter((job) => matches(job.name) || job.instances.some(matches))
+    if (found.length === 0) problems.add(unknownName(pattern, manifest))
+    for (const job of found) {
+      for (const id of job.instances) if (matches(job.name) || matches(id)) chosen.add(id)
     }
-    if (!isKnown && chosen.size === before) problems.add(unknownName(pattern, manifest))
   }
   problems.throwIfAny()
   return chosen
@@ -175,34 +172,20 @@ const flagsForWords: Readonly<Record<string, string>> = {
 }
 
 function unknownName(pattern: string, { jobs, instances }: Manifest): UsageError {
+  const refusal = (message: string, hint?: string) => new UsageError(message, { code: 'unknown_id', hint })
   const shown = JSON.stringify(pattern)
-  if (/[*?]/.test(pattern)) {
-    return new UsageError(`No job matches ${shown}.`, { code: 'unknown_id' })
-  }
+  if (/[*?]/.test(pattern)) return refusal(`No job matches ${shown}.`)
   const flag = flagsForWords[pattern]
-  if (flag !== undefined) {
-    return new UsageError(`There is no job ${shown}. Did you mean the flag ${flag}?`, { code: 'unknown_id' })
+  if (flag !== undefined) return refusal(`There is no job ${shown}. Did you mean the flag ${flag}?`)
+  const name = pattern.replace(/\[.*/s, '')
+  const waiting = instances.get(name)
+  if (waiting?.waiting !== undefined) {
+    const source = waiting.references[0]!.text
+    const message = `${shown} is not known yet: the instances of ${name} are the elements of ${source}.`
+    return refusal(message, `Run ${source.slice(1)} first.`)
   }
-  const [name] = pattern.split('[', 1)
-  const source = instances.get(name!)?.waiting && instances.get(name!)!.references[0]!.text
-  if (source !== undefined) {
-    return new UsageError(
-      `${shown} is not known yet: the instances of ${name} are the elements of ${source}.`,
-      {
-        code: 'unknown_id',
-        hint: `Run ${source.slice(1)} first.`,
-      },
-    )
-  }
-  const job = jobs.find((job) => job.name === name)
-  const near =
-    job === undefined
-      ? nearestName(
-          pattern,
-          jobs.map((job) => job.name),
-        )
-      : nearestName(pattern, job.instances)
+  const job = jobs.find((one) => one.name === name)
   const what = job === undefined ? `There is no job ${shown}.` : `The job ${name} has no instance ${shown}.`
-  const suggestion = near === undefined ? '' : ` Did you mean ${near}?`
-  return new UsageError(`${what}${suggestion}`, { code: 'unknown_id' })
+  const near = nearestName(pattern, job?.instances ?? jobs.map((one) => one.name))
+  return refusal(near === undefined ? what : `${what} Did you mean ${near}?`)
 }

@@ -66,11 +66,8 @@ export async function obstaclesOf(
   project: ProjectState,
 ): Promise<string[]> {
   const obstacles: string[] = []
-  const places =
-    outputs?.map(({ path, sha256 }) => ({ path, sha256 })) ??
-    possiblePaths(instance, project.now)
-      .flat()
-      .map((path) => ({ path, sha256: null }))
+  const possible = () => possiblePaths(instance, project.now).flat()
+  const places = outputs ?? possible().map((path) => ({ path, sha256: null }))
   for (const { path, sha256 } of places) {
     const found = await digestAt(path, instance.lane === 'text', project)
     if (found !== undefined && found !== sha256 && !isLocked(path, found, project)) obstacles.push(path)
@@ -225,23 +222,18 @@ function whyUnknown({ text, candidate }: Reference, assessment: Assessment): Ups
   const { instance, state, toMake } = assessment
   const hasToBePicked = candidate === null && instance.variants > 1 && instance.pick === null
   const isMade =
-    candidate === null
-      ? state === 'stale' || state === 'new' || state === 'unfetched'
-      : toMake.some(({ number }) => number === candidate)
-  if ((isMade || state === 'pending') && !hasToBePicked) {
+    state === 'pending' || toMake.some(({ number }) => candidate === null || number === candidate)
+  if (isMade && !hasToBePicked) {
     return { state: 'pending', reason: `It needs ${text}, which is made first.` }
   }
-  if (candidate !== null && !standing.has(state)) return blocked(text, 'a candidate that is not there')
-  const mayBePicked = ['awaiting', 'stale', 'new', 'unfetched', 'pending'].includes(state)
-  return blocked(text, obstacles[hasToBePicked && mayBePicked ? 'awaiting' : state] ?? 'which is not there')
+  const isAbsent = candidate !== null && !holdsCandidates.has(state)
+  const obstacle = obstacles[isMade ? 'awaiting' : state] ?? 'which is not there'
+  const clause = isAbsent ? 'a candidate that is not there' : obstacle
+  return { state: 'blocked', reason: `It needs ${text}, ${clause}.` }
 }
 
 /** States that hold up the candidates as well. */
-const standing: ReadonlySet<State> = new Set(['unknown', 'blocked', 'rejected'])
-
-function blocked(text: string, clause: string): Upstream {
-  return { state: 'blocked', reason: `It needs ${text}, ${clause}.` }
-}
+const holdsCandidates: ReadonlySet<State> = new Set(['unknown', 'blocked', 'rejected'])
 
 const obstacles: Readonly<Partial<Record<State, string>>> = {
   lost: 'which is lost',
