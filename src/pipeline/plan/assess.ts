@@ -12,7 +12,7 @@ import {
   upstreamOf,
   type Assessments,
 } from './result-files.ts'
-import type { Assessment, Upstream, ProjectState } from './project-state.ts'
+import type { Assessment, Upstream, ProjectState, Variant } from './project-state.ts'
 
 /**
  * Compares an instance with lock, files, results and journals. The first of these decides: a file that was changed by hand
@@ -30,17 +30,12 @@ export async function assess(
   const { found, known, base } = subject
   const checks = found === null ? [] : await checkOutputs(instance, found.block, project)
   if (!project.forced.force) {
-    const edited = checks.flatMap(({ edited }) => edited ?? [])
+    const edited = checks.flatMap((check) => check.edited ?? [])
     if (edited.length > 0) {
-      return (
-        (await assessPlaced(subject, edited)) ?? {
-          ...base,
-          state: 'changed',
-          reasons: edited.map((path) => `${path} differs from the lock.`),
-        }
-      )
+      const reasons = edited.map((path) => `${path} differs from the lock.`)
+      return (await assessPlaced(subject, edited)) ?? { ...base, state: 'changed', reasons }
     }
-    const obstacles = checks.flatMap(({ obstacle }) => obstacle ?? [])
+    const obstacles = checks.flatMap((check) => check.obstacle ?? [])
     if (obstacles.length > 0) return inTheWay(subject, obstacles)
   }
   if (found !== null && isWanted(subject, found)) return await assessLocked(subject, found, checks)
@@ -159,29 +154,26 @@ function hasElements({ id }: Instance, { manifest }: ProjectState): boolean {
 async function assessHeldUp(subject: Subject): Promise<Assessment> {
   const { instance, project, upstreams, found, base } = subject
   const { waiting } = instance
-  const waitedFor = upstreams.flatMap((upstream) => (upstream.state === 'known' ? [] : upstream))
+  const blocked = (reason: string): Assessment => ({ ...base, state: 'blocked', reasons: [reason] })
   // What stands still outlasts what is only to be made first.
-  const state = waitedFor.some((one) => one.state === 'blocked') ? 'blocked' : 'pending'
-  const reasons = waitedFor.filter((one) => one.state === state).map(({ reason }) => reason)
+  const isBlocked = upstreams.some((one) => one.state === 'blocked')
+  const state = isBlocked ? 'blocked' : 'pending'
+  const reasons = upstreams.flatMap((one) => (one.state === state ? one.reason : []))
   if (waiting !== undefined) {
     const { text } = instance.references[0]!
-    if (waiting.problem === null && state === 'pending' && waitedFor.length > 0) {
+    if (waiting.problem === null && !isBlocked && reasons.length > 0) {
       return { ...base, state, reasons: [`After ${text}: one for each element, at most ${waiting.most}.`] }
     }
-    const reason = waiting.problem ?? reasons[0] ?? (await firstHold(subject)) ?? `${text} cannot be read.`
-    return { ...base, state: 'blocked', reasons: [reason] }
+    return blocked(waiting.problem ?? reasons[0] ?? (await firstHold(subject)) ?? `${text} cannot be read.`)
   }
   if (found === null && !project.forced.force) {
     const obstacles = await obstaclesOf(instance, null, project)
     if (obstacles.length > 0) return inTheWay(subject, obstacles)
   }
-  if (!instance.isFrozen) return { ...base, state, reasons }
-  return { ...base, state: 'blocked', reasons: ['It is frozen, and none of it is locked.'] }
+  return instance.isFrozen ? blocked('It is frozen, and none of it is locked.') : { ...base, state, reasons }
 }
 
-interface Examined {
-  readonly number: number
-  readonly key: string
+interface Examined extends Variant {
   readonly found: VariantState
 }
 
@@ -226,9 +218,7 @@ async function assessMissing(
     variants.length === 1 ? reason : `Candidate ${one.number}: ${reason}`
   const reasonsOf = (one: Examined) =>
     'reasons' in one.found ? one.found.reasons.map((reason) => numbered(one, reason)) : []
-  const missing = variants.flatMap((one) =>
-    one.found.kind === 'missing' ? { ...one, found: one.found } : [],
-  )
+  const missing = variants.filter((one) => one.found.kind === 'missing')
   const there = variants.filter((one) => one.found.kind === 'there')
   const toMake = missing.map(({ number, key }) => ({ number, key }))
   if (missing.length > 0) {
@@ -242,7 +232,7 @@ async function assessMissing(
   }
   const details = variants.flatMap(reasonsOf)
   if (missing.length === 0) return { ...base, state: 'rejected', reasons: details }
-  if (missing.every(({ found: { isMade = false } }) => isMade)) {
+  if (missing.every((one) => 'isMade' in one.found && one.found.isMade)) {
     return { ...base, state: 'unfetched', reasons: details, toMake }
   }
   const why = found === null ? [] : whyStale(subject, known)
@@ -281,10 +271,6 @@ export type VariantState =
 /** The exit code of a reply that breaks the contract, among it a result that came whole and is damaged. */
 const damagedExit = 8
 
-const madeNotFetched = 'It was made and billed, and could not be fetched.'
-
-const sent = 'A request was sent, and its outcome is not known.'
-
 /** Looks for the result of a key in its folder, the journals and the lock. */
 export async function examineVariant(
   instance: Instance,
@@ -296,14 +282,12 @@ export async function examineVariant(
   if (history.isOpen(key)) {
     const made = history.made.get(key)
     if (made !== undefined) {
-      const until = new Date(made.expires_at * 1000).toISOString().replace('.000Z', 'Z')
-      if (made.expires_at * 1000 <= project.now)
-        return { kind: 'lost', reason: `${madeNotFetched} Its address was valid until ${until}.` }
-      return {
-        kind: 'missing',
-        reasons: [`${madeNotFetched} It can be fetched until ${until}.`],
-        isMade: true,
-      }
+      const expiry = made.expires_at * 1000
+      const until = new Date(expiry).toISOString().replace('.000Z', 'Z')
+      const reason = 'It was made and billed, and could not be fetched.'
+      return expiry <= project.now
+        ? { kind: 'lost', reason: `${reason} Its address was valid until ${until}.` }
+        : { kind: 'missing', reasons: [`${reason} It can be fetched until ${until}.`], isMade: true }
     }
     const job = history.jobs.get(key)
     if (job !== undefined) return { kind: 'missing', reasons: [`Its job ${job.id} was started before.`] }
@@ -315,9 +299,8 @@ export async function examineVariant(
       const reason = `A request was sent to ${where}: run it with that --queue to learn its outcome.`
       return { kind: 'unknown', reason, isElsewhere: true }
     }
-    return instance.onUnknown === 'retry'
-      ? { kind: 'missing', reasons: [] }
-      : { kind: 'unknown', reason: sent }
+    if (instance.onUnknown === 'retry') return { kind: 'missing', reasons: [] }
+    return { kind: 'unknown', reason: 'A request was sent, and its outcome is not known.' }
   }
   for (const result of await knownResults(key, project)) {
     const files = await findResult(key, result, project)
@@ -397,7 +380,6 @@ async function createSubject(
 ): Promise<Subject> {
   const byText = new Map<string, Upstream>()
   for (const reference of instance.references) {
-    if (byText.has(reference.text)) continue
     byText.set(reference.text, await upstreamOf(reference, assessments, project))
   }
   const upstreams = [...byText.values()]
