@@ -9,29 +9,28 @@ jobs:
   hero: { image create: { model: gpt-image-2, prompt: x }, out: hero.png }
 `
 
+const make = 'image create: { model: gpt-image-2, prompt: x }'
+
 test.each<[job: string, ...mistakes: string[]]>([
   [
-    'frames: { each: "@scene", image create: { model: gpt-image-2, prompt: x }, out: "${id}.png" }',
+    'frames: { each: "@scene", MAKE, out: "${id}.png" }',
     '7:19: There is no job scene for "@scene"; did you mean @scenes?',
   ],
+  ['frames: { each: "@hero", MAKE, out: "${id}.png" }', '7:19: "@hero" is an image; expected a text.'],
   [
-    'frames: { each: "@hero", image create: { model: gpt-image-2, prompt: x }, out: "${id}.png" }',
-    '7:19: "@hero" is an image; expected a text.',
-  ],
-  [
-    'frames: { each: "@rows", image create: { model: gpt-image-2, prompt: x }, out: "${id}.png" }',
+    'frames: { each: "@rows", MAKE, out: "${id}.png" }',
     '7:19: "@rows" is not one text: each takes @job, the JSON array that a text job without `each` writes.',
   ],
   [
-    'frames: { each: "@scenes#2", image create: { model: gpt-image-2, prompt: x }, out: "${id}.png" }',
+    'frames: { each: "@scenes#2", MAKE, out: "${id}.png" }',
     '7:19: "@scenes#2" is not one text: each takes @job, the JSON array that a text job without `each` writes.',
   ],
   [
-    'frames: { each: "@scenes", image create: { model: gpt-image-2, prompt: x }, out: frame.png }',
+    'frames: { each: "@scenes", MAKE, out: frame.png }',
     '7:84: out needs a column such as ${id}: each element has a file of its own.',
   ],
   [
-    'frames: { each: [a], max_instances: 2, image create: { model: gpt-image-2, prompt: x }, out: "${id}.png" }',
+    'frames: { each: [a], max_instances: 2, MAKE, out: "${id}.png" }',
     '7:24: max_instances is for `each: "@job"`.',
   ],
   [
@@ -46,7 +45,9 @@ test.each<[job: string, ...mistakes: string[]]>([
     '7:102: n must be from 1 to 10, not 20.',
   ],
 ])('%s', async (job, ...mistakes) => {
-  expect(await mistakesIn(`${before}  ${job}\n`)).toEqual(mistakes.map((one) => `modelgate.yaml:${one}`))
+  expect(await mistakesIn(`${before}  ${job.replace('MAKE', make)}\n`)).toEqual(
+    mistakes.map((one) => `modelgate.yaml:${one}`),
+  )
 })
 
 test('what a reference needs and the text does not have is a mistake of the text', async () => {

@@ -1,11 +1,9 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ModelgateError } from '../../../src/errors.ts'
-import { readManifest } from '../../../src/pipeline/manifest/read-manifest.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
-import { testContext } from '../../support/test-context.ts'
+import { mistakesIn } from './manifest-files.ts'
 
 const png = pngBytes()
 
@@ -22,18 +20,9 @@ const ways: readonly (readonly [ending: string, place: string, job: string])[] =
 const prompt = ways[0]![2]
 
 /** What is wrong with a manifest with one job, in `repo/assets` of a folder. */
-async function mistakesOf(top: string, job: string, path: string): Promise<readonly string[]> {
-  const folder = join(top, 'repo/assets')
+function mistakesOf(top: string, job: string, path: string): Promise<readonly string[]> {
   const manifest = `version: 1\njobs:\n  a: { ${job.replace('PATH', path)} }\n`
-  writeFiles(folder, { 'modelgate.yaml': manifest, 'own.png': png })
-  try {
-    const options = { isSandbox: false, env: {}, families: {} }
-    await readManifest(testContext({ cwd: folder }), join(folder, 'modelgate.yaml'), options)
-    return []
-  } catch (error) {
-    if (!(error instanceof ModelgateError)) throw error
-    return error.message.split('\n')
-  }
+  return mistakesIn(manifest, { 'own.png': png }, { folder: join(top, 'repo/assets') })
 }
 
 const files = (name: string) => ({

@@ -7,13 +7,12 @@ import { testContext } from '../../support/test-context.ts'
 
 type Files = Readonly<Record<string, string | Uint8Array>>
 
-/** Reads a manifest in a folder of its own, with the files beside it. */
+/** Reads a manifest, by default in a folder of its own, with the files beside it. */
 export async function read(
   manifest: string | Uint8Array,
   files: Files = {},
-  options: Partial<ManifestOptions> = {},
+  { folder = temporaryFolder(), ...options }: Partial<ManifestOptions> & { readonly folder?: string } = {},
 ): Promise<Manifest> {
-  const folder = temporaryFolder()
   writeFiles(folder, { ...files, 'modelgate.yaml': manifest })
   return readManifest(testContext({ cwd: folder }), join(folder, 'modelgate.yaml'), {
     isSandbox: false,
