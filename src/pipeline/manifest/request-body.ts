@@ -38,7 +38,7 @@ export interface TaskRequest {
 
 /** What a reference of an instance stands for: absolute paths of files whose digests have been checked. */
 export interface UpstreamResult {
-  readonly files: readonly { readonly path: string; readonly sha256: string; readonly media_type: string }[]
+  readonly files: readonly string[]
   readonly jobId: string | null
 }
 
@@ -181,7 +181,7 @@ function filesOf(field: FieldValue | undefined, { folder, upstream }: RequestInp
   if (field?.kind !== 'files') return []
   return field.files.flatMap(({ source, role }): GivenFile[] => {
     if ('reference' in source) {
-      return (upstream.get(source.reference.text)?.files ?? []).map(({ path }) => ({ path, role }))
+      return (upstream.get(source.reference.text)?.files ?? []).map((path) => ({ path, role }))
     }
     const { path } = source
     // A name such as `C:x` or `http:x` stays a path.
@@ -204,11 +204,11 @@ async function textOf(
   if (file === undefined || files.length > 1) {
     throw new UsageError(`${name}: ${reference} stands for ${files.length} files, not one text.`)
   }
-  const content = await readInputFile(context, file.path)
+  const content = await readInputFile(context, file)
   if (content instanceof ModelgateError) throw content.amend({ message: `${name}: ${content.message}` })
   const { text } = decodeText(content)
   if (text !== undefined) return canonicalText(text)
-  throw new UsageError(`${name}: ${shownPath(file.path)} is not a text in UTF-8.`, { code: 'wrong_type' })
+  throw new UsageError(`${name}: ${shownPath(file)} is not a text in UTF-8.`, { code: 'wrong_type' })
 }
 
 /** A text is sent as its digest in the key is taken: without byte-order mark, with LF at the end of its lines. */

@@ -9,10 +9,13 @@ import {
   findResult,
   obstaclesOf,
   type OutputCheck,
+  holdOf,
   upstreamOf,
+  whyUnknown,
   type Assessments,
+  type Upstream,
 } from './result-files.ts'
-import type { Assessment, Upstream, ProjectState, Variant } from './project-state.ts'
+import type { Assessment, ProjectState, Variant } from './project-state.ts'
 
 /**
  * Compares an instance with lock, files, results and journals. The first of these decides: a file that was changed by hand
@@ -156,9 +159,10 @@ async function assessHeldUp(subject: Subject): Promise<Assessment> {
   const { waiting } = instance
   const blocked = (reason: string): Assessment => ({ ...base, state: 'blocked', reasons: [reason] })
   // What stands still outlasts what is only to be made first.
-  const isBlocked = upstreams.some((one) => one.state === 'blocked')
+  const unknown = upstreams.filter((one) => one.found === undefined).map(whyUnknown)
+  const isBlocked = unknown.some((one) => one.state === 'blocked')
   const state = isBlocked ? 'blocked' : 'pending'
-  const reasons = upstreams.flatMap((one) => (one.state === state ? one.reason : []))
+  const reasons = unknown.flatMap((one) => (one.state === state ? one.reason : []))
   if (waiting !== undefined) {
     const { text } = instance.references[0]!
     if (waiting.problem === null && !isBlocked && reasons.length > 0) {
@@ -239,9 +243,9 @@ async function assessMissing(
   return { ...base, state: found === null ? 'new' : 'stale', reasons: [...why, ...details], toMake }
 }
 
-async function firstHold({ upstreams }: Subject): Promise<string | null> {
+async function firstHold({ upstreams, project }: Subject): Promise<string | null> {
   for (const upstream of upstreams) {
-    const hold = upstream.state === 'known' ? await upstream.hold() : upstream.reason
+    const hold = await holdOf(upstream, project)
     if (hold !== null) return hold
   }
   return null
@@ -378,21 +382,18 @@ async function createSubject(
   project: ProjectState,
   assessments: Assessments,
 ): Promise<Subject> {
-  const byText = new Map<string, Upstream>()
+  const upstreams: Upstream[] = []
   for (const reference of instance.references) {
-    byText.set(reference.text, await upstreamOf(reference, assessments, project))
+    upstreams.push(await upstreamOf(reference, assessments, project))
   }
-  const upstreams = [...byText.values()]
-  const isKnown = instance.waiting === undefined && upstreams.every(({ state }) => state === 'known')
+  const isKnown = instance.waiting === undefined && upstreams.every(({ found }) => found !== undefined)
   // A picked candidate stays one when there are to be fewer.
   const variants = Math.max(instance.variants, project.lock.get(instance.id)?.picked ?? 0)
   const known = isKnown
     ? await keysOf({ ...instance, variants }, project.manifest.gateway, {
         fileDigest: (path) => project.inputDigest(path),
-        upstream({ text }) {
-          const found = byText.get(text)
-          return found?.state === 'known' ? found.outputs : undefined
-        },
+        upstream: ({ text }) =>
+          upstreams.find(({ reference }) => reference.text === text)?.found?.result.outputs,
       })
     : undefined
   const found = instance.waiting === undefined ? findBlock(instance, known?.keys ?? [], project) : null

@@ -1,9 +1,8 @@
 import type { RunState } from '../../events/run-document.ts'
 import type { openAsserts } from '../execute/check-asserts.ts'
 import type { History } from '../journal/history.ts'
-import type { Lock, LockBlock, OutputFacts, Result } from '../lock/lock-block.ts'
+import type { Lock, LockBlock, Result } from '../lock/lock-block.ts'
 import type { Instance, Manifest } from '../manifest/manifest.ts'
-import type { UpstreamResult } from '../manifest/request-body.ts'
 import { foldedPath, placeOutputs, possiblePaths } from '../manifest/output-paths.ts'
 import type { Replaced } from '../store/replaced.ts'
 import type { Results } from '../store/results.ts'
@@ -147,15 +146,3 @@ function outputsOf({ manifest, lock, now }: ProjectState): ReadonlySet<string> {
   }
   return paths
 }
-
-export type Upstream =
-  | {
-      readonly state: 'known'
-      readonly outputs: readonly Pick<OutputFacts, 'sha256'>[]
-      /** Undefined when the bytes are gone. */
-      files(): Promise<UpstreamResult | undefined>
-      /** Why nothing can be generated from it all the same, as a sentence; null if it can. */
-      hold(): Promise<string | null>
-    }
-  /** `pending`: it is to be made first; `blocked`: it stands still. Why, as a sentence. */
-  | { readonly state: 'pending' | 'blocked'; readonly reason: string }

@@ -8,7 +8,7 @@ import type { Instance, Reference } from '../manifest/manifest.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { placeOutput } from '../store/place-output.ts'
 import { placeOutputs, possiblePaths } from '../manifest/output-paths.ts'
-import type { Assessment, State, Upstream, ProjectState } from './project-state.ts'
+import type { Assessment, State, ProjectState } from './project-state.ts'
 
 export interface OutputCheck {
   readonly facts: OutputFacts
@@ -158,44 +158,47 @@ export async function placeOutputFiles(
 
 export type Assessments = ReadonlyMap<string, Assessment>
 
-/**
- * What a reference stands for while its upstream is as it was assessed: the bytes that are locked, whatever has become of
- * the file.
- * @param assessments of the instances that it may refer to
- */
+/** What a reference stands for while its upstream is as it was assessed. */
+export interface Upstream {
+  readonly reference: Reference
+  readonly assessment: Assessment
+  /** The bytes that are locked, or made, whatever has become of the file; undefined while that is not known. */
+  readonly found: { readonly key: string; readonly result: Result } | undefined
+}
+
+/** @param assessments of the instances that it may refer to */
 export async function upstreamOf(
   reference: Reference,
   assessments: Assessments,
   project: ProjectState,
 ): Promise<Upstream> {
   const assessment = assessments.get(reference.instance)!
-  const found = await resultOf(reference, assessment, project)
-  if (found === undefined) return whyUnknown(reference, assessment)
-  const { outputs, job_id: jobId } = found.result
-  const files = async (): Promise<UpstreamResult | undefined> => {
-    const paths = await findResult(found.key, found.result, project)
-    if (paths === undefined) return undefined
-    return {
-      files: outputs.map(({ sha256, media_type }, at) => ({ path: paths[at]!, sha256, media_type })),
-      jobId,
-    }
-  }
-  return {
-    state: 'known',
-    outputs,
-    files,
-    async hold() {
-      if (assessment.state === 'rejected') return `It needs ${reference.text}, which was rejected.`
-      return (await files()) === undefined ? `It needs ${reference.text}, whose bytes are gone.` : null
-    },
-  }
+  return { reference, assessment, found: await resultOf(reference, assessment, project) }
+}
+
+/** The files of a reference; undefined while it is not known, or where its bytes are gone. */
+export async function filesOf(
+  { found }: Upstream,
+  project: ProjectState,
+): Promise<UpstreamResult | undefined> {
+  const files = found && (await findResult(found.key, found.result, project))
+  return files && { files, jobId: found!.result.job_id }
+}
+
+/** Why nothing can be made from a reference, as a sentence; null if it can. */
+export async function holdOf(upstream: Upstream, project: ProjectState): Promise<string | null> {
+  const { reference, assessment, found } = upstream
+  if (found === undefined) return whyUnknown(upstream).reason
+  if (assessment.state === 'rejected') return `It needs ${reference.text}, which was rejected.`
+  const files = await filesOf(upstream, project)
+  return files === undefined ? `It needs ${reference.text}, whose bytes are gone.` : null
 }
 
 async function resultOf(
   { candidate }: Reference,
   { key, keys, block, restore, state }: Assessment,
   project: ProjectState,
-): Promise<{ readonly key: string; readonly result: Result } | undefined> {
+): Promise<Upstream['found']> {
   // A restored result has the bytes that it had.
   const current = restore?.result ?? (block !== null && block.key === key ? block : undefined)
   const isCurrent = current !== undefined && key !== null && hasResult.has(state)
@@ -218,7 +221,11 @@ const hasResult: ReadonlySet<State> = new Set([
   'rejected',
 ])
 
-function whyUnknown({ text, candidate }: Reference, assessment: Assessment): Upstream {
+/** Why it is not known what a reference stands for: it is `pending`, to be made first, or stands still. */
+export function whyUnknown({ reference: { text, candidate }, assessment }: Upstream): {
+  readonly state: 'pending' | 'blocked'
+  readonly reason: string
+} {
   const { instance, state, toMake } = assessment
   const hasToBePicked = candidate === null && instance.variants > 1 && instance.pick === null
   const isMade =

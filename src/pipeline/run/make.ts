@@ -19,7 +19,7 @@ import {
   type UpstreamResult,
 } from '../manifest/request-body.ts'
 import { possiblePaths } from '../manifest/output-paths.ts'
-import { upstreamOf } from '../plan/result-files.ts'
+import { filesOf, upstreamOf } from '../plan/result-files.ts'
 import type { Assessment, Variant } from '../plan/project-state.ts'
 import { isAnswered } from '../schedule/circuit.ts'
 import { checkPlace } from '../store/place-output.ts'
@@ -257,8 +257,7 @@ async function filesOfReferences(
 ): Promise<ReadonlyMap<string, UpstreamResult>> {
   const found = new Map<string, UpstreamResult>()
   for (const reference of references) {
-    const upstream = await upstreamOf(reference, assessments, project)
-    const files = upstream.state === 'known' ? await upstream.files() : undefined
+    const files = await filesOf(await upstreamOf(reference, assessments, project), project)
     if (files === undefined) {
       throw new FileError('result_lost', `The bytes of ${reference.text} are gone.`, {
         phase: 'input',

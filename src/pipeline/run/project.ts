@@ -19,7 +19,7 @@ import { findManifest, readManifest } from '../manifest/read-manifest.ts'
 import { placeOutputs } from '../manifest/output-paths.ts'
 import { planRun, withNeeds } from '../plan/plan-run.ts'
 import { ProjectState, type ProjectParts } from '../plan/project-state.ts'
-import { upstreamOf } from '../plan/result-files.ts'
+import { filesOf, holdOf, upstreamOf } from '../plan/result-files.ts'
 import type { Project } from '../project.ts'
 import { projectOfShard } from '../shards/part.ts'
 import type { Shard } from '../shards/partition.ts'
@@ -231,10 +231,10 @@ async function knownTexts(project: OpenProject): Promise<Map<string, string>> {
   const { assessments } = await planRun(project, needed, files)
   for (const [id, source] of sources) {
     const upstream = await upstreamOf(source, assessments, project)
-    if (upstream.state !== 'known' || (await upstream.hold()) !== null) continue
-    const [file] = (await upstream.files())?.files ?? []
-    const found = file && (await readText(files, file.path, source.text, maxTextBytes))
-    if (found !== undefined && found.problem === undefined) texts.set(id, found.value)
+    if ((await holdOf(upstream, project)) !== null) continue
+    const [path] = (await filesOf(upstream, project))?.files ?? []
+    const found = path && (await readText(files, path, source.text, maxTextBytes))
+    if (found && found.problem === undefined) texts.set(id, found.value)
   }
   return texts
 }

@@ -34,11 +34,7 @@ async function sentBy(
   const server = await localServer([json(reply)])
   const bench = taskBench(server.url)
   writeFiles(bench.folder, files)
-  const upstream = Object.keys(files).map((path) => ({
-    path: join(bench.folder, path),
-    sha256: '',
-    media_type: '',
-  }))
+  const upstream = Object.keys(files).map((path) => join(bench.folder, path))
   const task = bench.taskOf(instance, { upstream: new Map([['@up', { files: upstream, jobId: null }]]) })
   const done = await executeTask(bench.shared, task)
   const { line, headers, body } = server.requests[0]!

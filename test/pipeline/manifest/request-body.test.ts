@@ -26,7 +26,7 @@ async function sentBody(
     'clip.mp4': clip,
     'notes.csv': '\ufeffa,b\r\n1,2\r\n',
   })
-  const files = [{ path: join(folder, 'up.png'), sha256: '', media_type: 'image/png' }]
+  const files = [join(folder, 'up.png')]
   const upstream = new Map([['@up', { files, jobId: null }]])
   const context = testContext({ cwd: '/nowhere' })
   const request = await buildRequest(context, instanceOf({ command, model, fields }), { folder, upstream })

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { matchInstances, planRun, selectInstances } from '../../../src/pipeline/plan/plan-run.ts'
 import type { State } from '../../../src/pipeline/plan/project-state.ts'
-import { upstreamOf } from '../../../src/pipeline/plan/result-files.ts'
+import { filesOf, upstreamOf } from '../../../src/pipeline/plan/result-files.ts'
 import { createSampleWorld, factsOf, textFields, type SampleWorld } from './sample-world.ts'
 import { filesField } from '../../support/pipeline-task.ts'
 
@@ -121,8 +121,7 @@ test('the files of a reference are the locked bytes, wherever they are', async (
     const { assessments } = await world.plan()
     const reference = { text: '@hero', instance: 'hero', candidate: null } as const
     const upstream = await upstreamOf(reference, assessments, world.world())
-    if (upstream.state !== 'known') throw new Error(upstream.reason)
-    return (await upstream.files())?.files.map(({ path }) => path)
+    return (await filesOf(upstream, world.world()))?.files
   }
   const { sha256 } = world.lock.get('hero')!.outputs[0]!
   expect(await files()).toEqual([join(world.folder, 'assets/hero.png')])

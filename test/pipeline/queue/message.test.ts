@@ -85,14 +85,10 @@ async function project(): Promise<Bench> {
   const one = pngBytes({ width: 8 })
   const two = pngBytes({ width: 9 })
   writeFiles(blobs, { [digestOf(one)]: one, '2-hero.png': two, 'name.txt': 'A title\r\nin two lines\r\n' })
-  const blob = (name: string, media_type: string) => ({
-    path: join(blobs, name),
-    sha256: digestOf(name),
-    media_type,
-  })
+  const blob = (name: string) => join(blobs, name)
   const upstream = new Map<string, UpstreamResult>([
-    ['@hero', { files: [blob(digestOf(one), 'image/png'), blob('2-hero.png', 'image/png')], jobId: null }],
-    ['@name', { files: [blob('name.txt', 'text/plain')], jobId: null }],
+    ['@hero', { files: [blob(digestOf(one)), blob('2-hero.png')], jobId: null }],
+    ['@name', { files: [blob('name.txt')], jobId: null }],
     ['@night', { files: [], jobId: 'video_9' }],
   ])
   return { manifest, upstream }
