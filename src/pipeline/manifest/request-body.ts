@@ -6,7 +6,7 @@ import type { Creation } from '../../cost/creation.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { decodeText, readInputFile } from '../../files/input-file.ts'
-import { isObject } from '../../json.ts'
+import { isObject, stringOf } from '../../json.ts'
 import { readAttachment, type Attachment } from '../../operations/attachments.ts'
 import { addMessage } from '../../operations/content-request.ts'
 import { textCreation } from '../../operations/generate-text.ts'
@@ -25,7 +25,7 @@ import { allInputs } from '../../problems.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
 import { digestOfInput, inputText } from '../store/file-digest.ts'
 import { fieldsOf } from './manifest-fields.ts'
-import { shownSource, type FieldValue, type Instance } from './manifest.ts'
+import { shownSource, sourcesOf, type FieldValue, type Instance } from './manifest.ts'
 
 export interface TaskRequest {
   readonly body: Body
@@ -156,15 +156,15 @@ export async function buildRequest(
   const files = (name: string) => filesOf(fields[name], inputs)
   // Relative paths are those of the manifest.
   const reader = { ...context, cwd: inputs.folder }
-  const read = Object.entries(fields).map(async ([name, field]) => {
-    return [name, await textOf(context, name, field, inputs)] as const
-  })
-  const texts = (await allInputs(read)).filter((pair): pair is [string, string] => pair[1] !== undefined)
+  const texts = Object.entries(fields).flatMap(([name, field]) =>
+    field.kind === 'text' ? textOf(context, name, field, inputs).then((text) => [name, text] as const) : [],
+  )
+  const contents = { texts: new Map(await allInputs(texts)) }
   const attachments = await allInputs(files('attach').map(({ path }) => attachmentOf(reader, path)))
   const media = command === 'video generate' ? await readMedia(reader, files) : {}
   const paths = (name: string) => (command === 'image edit' ? files(name).map(({ path }) => path) : [])
   return {
-    body: bodyOf(instance, { texts: new Map(texts), attachments, media }),
+    body: bodyOf(instance, { ...contents, attachments, media }),
     images: paths('image'),
     mask: paths('mask')[0] ?? null,
     source: sourceOf(fields['source'], inputs),
@@ -177,26 +177,21 @@ interface GivenFile {
 }
 
 /** The files of a field, in their order; those of a reference in the order of its outputs. */
-function filesOf(field: FieldValue | undefined, { folder, upstream }: RequestInputs): GivenFile[] {
+function filesOf(field: FieldValue | undefined, { upstream }: RequestInputs): GivenFile[] {
   if (field?.kind !== 'files') return []
-  return field.files.flatMap(({ source, role }): GivenFile[] => {
-    if ('reference' in source) {
-      return (upstream.get(source.reference.text)?.files ?? []).map((path) => ({ path, role }))
-    }
-    const { path } = source
-    // A name such as `C:x` or `http:x` stays a path.
-    return [{ path: /^[\w+.-]+:/.test(path) ? join(folder, path) : path, role }]
+  return field.files.flatMap(({ source, role }) => {
+    const paths = 'path' in source ? [source.path] : (upstream.get(source.reference.text)?.files ?? [])
+    return paths.map((path) => ({ path, role }))
   })
 }
 
-/** The text of a field: as it is written, or what another instance has made; undefined for what is no text. */
+/** The text of a field: as it is written, or what another instance has made. */
 async function textOf(
   context: FileContext,
   name: string,
-  field: FieldValue,
+  field: Extract<FieldValue, { kind: 'text' }>,
   { upstream }: RequestInputs,
-): Promise<string | undefined> {
-  if (field.kind !== 'text') return undefined
+): Promise<string> {
   if (field.text !== null) return field.text
   const reference = shownSource(field.source!)
   const files = upstream.get(reference)?.files ?? []
@@ -224,28 +219,26 @@ async function readMedia(
   files: (name: string) => readonly GivenFile[],
 ): Promise<InstanceMedia> {
   const picture = (label: string, path: string) => readPicture(context, { label, path })
-  const one = (name: string) => files(name).slice(0, 1)
-  const first = one('image').map(async ({ path }) => ({ image: await picture('image', path) }))
-  const last = one('last_frame').map(async ({ path }) => ({ lastFrame: await picture('last_frame', path) }))
-  const video = one('video').map(async ({ path }) => ({
-    video: await readVideo(context, { label: 'video', path }),
-  }))
+  const [[image], [last], [video]] = [files('image'), files('last_frame'), files('video')]
   const references = files('reference').map(async ({ path, role }) => ({
     image: await picture('reference', path),
     referenceType: role ?? videoReferenceTypes[0],
   }))
-  const all =
-    references.length === 0 ? [] : [allInputs(references).then((referenceImages) => ({ referenceImages }))]
-  const parts: Promise<InstanceMedia>[] = [...first, ...last, ...all, ...video]
-  return Object.assign({}, ...(await allInputs(parts))) as InstanceMedia
+  const parts: (Promise<InstanceMedia> | undefined)[] = [
+    image && picture('image', image.path).then((read) => ({ image: read })),
+    last && picture('last_frame', last.path).then((read) => ({ lastFrame: read })),
+    references.length === 0
+      ? undefined
+      : allInputs(references).then((referenceImages) => ({ referenceImages })),
+    video && readVideo(context, { label: 'video', path: video.path }).then((read) => ({ video: read })),
+  ]
+  return Object.assign({}, ...(await allInputs(parts.filter((part) => part !== undefined)))) as InstanceMedia
 }
 
 function sourceOf(field: FieldValue | undefined, { upstream }: RequestInputs): string | null {
-  if (field?.kind === 'value') return typeof field.value === 'string' ? field.value : null
-  const [file] = field?.kind === 'files' ? field.files : []
-  return file !== undefined && 'reference' in file.source
-    ? (upstream.get(file.source.reference.text)?.jobId ?? null)
-    : null
+  if (field?.kind === 'value') return stringOf(field.value) ?? null
+  const [source] = sourcesOf(field)
+  return source === undefined ? null : (upstream.get(shownSource(source))?.jobId ?? null)
 }
 
 /**
@@ -259,9 +252,9 @@ export async function refuseChanged(
   folder: string,
   digestBefore: (path: string) => Promise<string>,
 ): Promise<void> {
+  const files = Object.values(fields).filter(({ kind }) => kind === 'files')
   const changed: string[] = []
-  const files = Object.values(fields).flatMap((field) => (field.kind === 'files' ? field.files : []))
-  for (const { source } of files) {
+  for (const source of files.flatMap(sourcesOf)) {
     if (!('path' in source)) continue
     const now = await digestOfInput(join(folder, source.path))
     if (now?.sha256 === (await digestBefore(source.path))) continue
