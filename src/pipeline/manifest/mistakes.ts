@@ -19,7 +19,6 @@ interface Mistake {
 }
 
 const maxPerFile = 10
-const maxFiles = 20
 
 /** Collects what is wrong with a manifest and what it names, to report it all at once, by place. */
 export class Mistakes {
@@ -78,13 +77,11 @@ export class Mistakes {
       .filter(({ at, message }) => (this.#secrets.get(placeKey(at)) ?? message) === message)
       .toSorted((a, b) => this.#compare(a.at, b.at))
     const files = [...Map.groupBy(shown, ({ at }) => at.file)]
-    const lines = files.slice(0, maxFiles).flatMap(([file, mistakes]) => {
+    const lines = files.flatMap(([file, mistakes]) => {
       const more = mistakes.length - maxPerFile
       const first = mistakes.slice(0, maxPerFile).map((mistake) => this.#lineOf(mistake))
       return more > 0 ? [...first, `${file}: … and ${more} more.`] : first
     })
-    const others = files.length - maxFiles
-    if (others > 0) lines.push(`… and mistakes in ${others} more files.`)
     throwProblems(lines.map((line) => new UsageError(line, { code: 'manifest_invalid' })))
   }
 

@@ -35,7 +35,7 @@ export async function parseManifest(text: string, mistakes: Mistakes): Promise<Y
   try {
     const events = yaml.parseEvents(text, { maxDepth })
     if (events.length > maxNodes) return mistakes.fail(0, tooLarge)
-    const schema = yaml.CORE_SCHEMA.withTags(pairsTag(yaml))
+    const schema = yaml.CORE_SCHEMA.withTags(mappingTag(yaml))
     const documents = yaml.constructFromEvents(events, { source: text, schema, maxAliases })
     if (documents.length > 1) return mistakes.fail(0, 'The file has more than one YAML document.')
     const { node, size } = placeValues(yaml, events, documents[0] ?? null, mistakes)
@@ -53,16 +53,14 @@ export async function parseManifest(text: string, mistakes: Mistakes): Promise<Y
 const tooLarge = `There are more than ${maxNodes} values in the file, with those that aliases repeat.`
 
 /** Members of a mapping in the order of the text, also those with the same name. */
-class Pairs {
-  readonly list: (readonly [name: string, value: unknown])[] = []
-}
+type Pairs = [name: string, value: unknown][]
 
-function pairsTag(yaml: typeof Yaml) {
+function mappingTag(yaml: typeof Yaml) {
   return yaml.defineMappingTag<Pairs>('tag:yaml.org,2002:map', {
-    create: () => new Pairs(),
-    addPair(carrier, key, value) {
+    create: () => [],
+    addPair(pairs, key, value) {
       if (typeof key === 'object' && key !== null) return 'a name must be plain text'
-      carrier.list.push([String(key), value])
+      pairs.push([String(key), value])
       return ''
     },
     has: () => false,
@@ -122,9 +120,9 @@ function placeValues(
       const node = visit(item)
       return { name: `${at}`, at: node.at, node }
     })
-  const membersOf = ({ list }: Pairs): YamlEntry[] => {
+  const membersOf = (pairs: Pairs): YamlEntry[] => {
     const names = new Set<string>()
-    return list.flatMap(([name, value]) => {
+    return pairs.flatMap(([name, value]) => {
       const at = startOf(take())
       mistakes.checkText(at, name)
       const node = visit(value)

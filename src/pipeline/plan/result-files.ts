@@ -23,6 +23,7 @@ export interface OutputCheck {
   readonly obstacle: string | null
 }
 
+/** Compares the files of a result with it, where they belong now and where they lay. */
 export async function checkOutputs(
   instance: Instance,
   result: Result,
@@ -30,33 +31,24 @@ export async function checkOutputs(
 ): Promise<OutputCheck[]> {
   const checks: OutputCheck[] = []
   for (const [at, facts] of placeOutputs(instance, result, project.now).entries()) {
-    checks.push(await checkOutput(facts, result.outputs[at]!.path, project))
+    const { path, sha256 } = facts
+    const from = result.outputs[at]!.path
+    const isText = isTextType(facts.media_type)
+    const found = await digestAt(path, isText, project)
+    const before = path === from ? found : await digestAt(from, isText, project)
+    const isOther = found !== undefined && found !== sha256
+    // Bytes that the lock knows are those of another output that has got this place.
+    const isTaken = path !== from && before !== undefined && project.lockedByDigest.has(before)
+    checks.push({
+      facts,
+      from,
+      isInPlace: found === sha256,
+      isLeftBehind: path !== from && before === sha256,
+      edited: before !== undefined && before !== sha256 && !isTaken ? from : null,
+      obstacle: path !== from && isOther && !isLocked(path, found, project) ? path : null,
+    })
   }
   return checks
-}
-
-async function checkOutput(facts: OutputFacts, from: string, project: ProjectState): Promise<OutputCheck> {
-  const { path, sha256 } = facts
-  const isText = isTextType(facts.media_type)
-  const found = await digestAt(path, isText, project)
-  const check = {
-    facts,
-    from,
-    isInPlace: found === sha256,
-    isLeftBehind: false,
-    edited: null,
-    obstacle: null,
-  }
-  if (path === from) return found === undefined || check.isInPlace ? check : { ...check, edited: path }
-  const before = await digestAt(from, isText, project)
-  // Bytes that the lock knows are those of another output that has got this place.
-  const isEdited = before !== undefined && before !== sha256 && !project.lockedByDigest.has(before)
-  return {
-    ...check,
-    isLeftBehind: before === sha256,
-    edited: isEdited ? from : null,
-    obstacle: found === undefined || check.isInPlace || isLocked(path, found, project) ? null : path,
-  }
 }
 
 /** The paths where a new result belongs, and where a file is that is neither locked nor this result. */
