@@ -13,7 +13,7 @@ import { canonicalText } from '../lock/canonical-form.ts'
 import { sourcesOf, type Instance } from './manifest.ts'
 import { createLocator, type Position } from './mistakes.ts'
 
-/** Why a file cannot be used: a sentence, and where in the file itself, if it is in a place of it. */
+/** Why a file cannot be used, a sentence; `at` is a place in the file itself. */
 interface FileProblem {
   readonly problem: string
   readonly at?: Position | undefined
@@ -21,14 +21,12 @@ interface FileProblem {
 
 export type Found<Value> = { readonly value: Value; readonly problem?: undefined } | FileProblem
 
-/** Bound of a text that is named in a manifest, in bytes. */
 export const maxTextBytes = 32 * 1024 * 1024
 
 export type InputFiles = ReturnType<typeof createInputFiles>
 
 /**
- * The files that a manifest names, each read once. Paths are relative to its folder, or absolute.
- * @param folder the manifest's, absolute
+ * The files that a manifest names, each read once. Paths are relative to its folder, which is absolute.
  * @param secretIn says what looks like a secret in a text: a file with one is not sent
  */
 export function createInputFiles(
@@ -76,10 +74,7 @@ export function createInputFiles(
   }
 }
 
-/**
- * A text file: UTF-8, its byte-order mark taken off, with LF.
- * @param shown the path as the user knows it, for the place of a mistake
- */
+/** A text file in UTF-8, without byte-order mark, with LF. @param shown the path as the user knows it */
 export async function readText(
   context: FileContext,
   path: string,
@@ -142,7 +137,6 @@ function createSourceCheck(
       const [mask] = await read('mask')
       const found = await sourceProblems(images, undefined, model)
       if (mask === undefined) return found
-      // The size of one that another instance makes is not known yet.
       const [source] = sourcesOf(fields['image'])
       const first = source !== undefined && 'path' in source ? images.slice(0, 1) : []
       const { width, height } = first[0]?.info ?? {}
@@ -168,12 +162,9 @@ function pointerProblem(path: string): string {
 }
 
 /**
- * Finds out whether an input may be read: the manifest of a cloned repository must not be able to send the files of whoever
- * runs it. Inputs lie in the repository that holds the manifest, or in the manifest's folder where there is none, also when
- * links are followed.
- * @param folder the manifest's, absolute
- * @returns says of a path, relative to the folder, why it may not be read: a sentence; nothing for one that may, or that
- * leads to no file
+ * The manifest of a cloned repository must not be able to send the files of whoever runs it: inputs lie in the repository
+ * that holds the manifest, or in the manifest's folder where there is none, also when links are followed.
+ * @returns says of a path, relative to the folder, why it may not be read: a sentence
  */
 function createInputBoundary(folder: string): (path: string) => string | undefined {
   const repository = repositoryOf(folder)
@@ -193,7 +184,6 @@ function createInputBoundary(folder: string): (path: string) => string | undefin
   }
 }
 
-/** The nearest folder with `.git`, which is a file in a worktree or a submodule; from the given one upwards. */
 function repositoryOf(folder: string): string | undefined {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, '.git'))) return at

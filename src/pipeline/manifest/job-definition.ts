@@ -27,10 +27,7 @@ export interface WrittenField {
 
 export type Columns = Readonly<Record<string, Column>>
 
-/**
- * The rows of a source. In brackets after the job's name stands the column `id`, in Unicode's form NFC, else a digest of
- * the row.
- */
+/** By the column `id`, in Unicode's form NFC, else a digest of the row: `captions[ID]`. */
 export type Rows = ReadonlyMap<string, Columns>
 
 /** A job as it is written, and what its `each` stands for. */

@@ -202,7 +202,6 @@ function sentenceOf(job: JobDefinition, { path, kind, problem, other = '' }: Vio
   return kind === 'requires' ? `${name} needs ${otherName}: ${problem}.` : `${name} ${problem}.`
 }
 
-/** The field that a path in the body comes from: its name, with what is inside it, and where that is written. */
 function fieldOfPath(job: JobDefinition, path: string) {
   const steps = path.split('.')
   for (let length = steps.length; length > 0; length--) {
@@ -216,10 +215,7 @@ function fieldOfPath(job: JobDefinition, path: string) {
   return undefined
 }
 
-/**
- * What is wrong with the extension of an output: the name must not enter the request, so it has to fit what the fields
- * ask for.
- */
+/** The extension of an output does not enter the request, so it has to fit what the fields ask for. */
 function formatProblem(
   { command, settings: { lane } }: JobDefinition,
   body: Readonly<Record<string, unknown>>,

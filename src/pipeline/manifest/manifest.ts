@@ -24,7 +24,6 @@ export interface Manifest {
   /** `cost` is in the currency of the user's prices. */
   readonly budget: { readonly creates: number | null; readonly cost: number | null }
   readonly lanes: Readonly<Record<Lane, number>>
-  /** `lock_prompts: true`: the lock holds the prompts. */
   readonly locksPrompts: boolean
   readonly jobs: readonly Job[]
   /** By their ids, each behind those that it refers to. */
@@ -72,15 +71,13 @@ export interface Instance {
   readonly count: number
   /** How many candidates are made. With one, it is the output. */
   readonly variants: number
-  /** `pick:` of the manifest. */
   readonly pick: number | null
   readonly alt: string | null
   readonly asserts: Asserts
-  /** Never generated, as an import. */
+  /** Never generated. */
   readonly isFrozen: boolean
   /** Whether it is made although another one has the same request: its id enters its key. */
   readonly isDistinct: boolean
-  /** Whether a result that is not what was asked for is taken as it is. */
   readonly acceptsMismatch: boolean
   readonly onUnknown: 'stop' | 'retry'
   readonly at: Position

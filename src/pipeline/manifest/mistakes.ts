@@ -14,7 +14,6 @@ export interface Position extends TextPosition {
 interface Mistake {
   readonly at: Position
   readonly message: string
-  /** The rows that have it; none where it does not depend on the row. */
   readonly instances: Set<string>
 }
 
@@ -30,10 +29,6 @@ export class Mistakes {
   readonly #found = new Map<string, Mistake>()
   readonly #secrets = new Map<string, string>()
 
-  /**
-   * @param file the manifest, as the user knows it
-   * @param text its content
-   */
   constructor(file: string, text: string, secretIn: (text: string) => string | undefined) {
     this.#file = file
     this.secretIn = secretIn

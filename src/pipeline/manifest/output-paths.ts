@@ -13,7 +13,6 @@ export interface TakenPath {
 
 type Report = (output: Instance, message: string) => void
 
-/** Mistakes of rows that differ in what is quoted alone are reported once. */
 const quoted = (text: string) => JSON.stringify(text)
 
 type OutputTemplate = ReturnType<typeof parseTemplate>
@@ -134,7 +133,6 @@ function pathsOf(
 const maxNameBytes = 240
 const maxPathBytes = 1024
 
-/** What no path of an output may have in it, and why. */
 const pathRules: readonly (readonly [pattern: RegExp, clause: string])[] = [
   [/^-?$/, 'is not the name of a file.'],
   [/[\p{Cc}\p{Cs}]/u, 'has a control character in it.'],
@@ -171,13 +169,11 @@ export function foldedPath(path: string): string {
   return /^[\0-\x7f]*$/.test(path) ? path.toUpperCase() : path.normalize('NFC').toUpperCase().normalize('NFC')
 }
 
-/** What the name of an output may depend on besides its instance. */
 type NamedBy = Pick<Result, 'model' | 'job_id' | 'request_id'>
 
 /**
- * The outputs of a result with the paths where they belong, relative to the output folder. Files that have places already
- * keep a path that the manifest still means.
- * @param now milliseconds since 1970, for `{date}`
+ * The outputs of a result with the paths where they belong, relative to the output folder: those that they have, while the
+ * manifest still means them.
  */
 export function placeOutputs(instance: Instance, result: Result, now: number): readonly OutputFacts[] {
   return result.outputs.map((facts, at) => {
@@ -187,10 +183,7 @@ export function placeOutputs(instance: Instance, result: Result, now: number): r
   })
 }
 
-/**
- * For each output that is still to be made the paths that it may get; none where an id is a part of the name, which is new
- * in any case.
- */
+/** For each output that is still to be made the paths that it may get; none where its name has an id, which is new. */
 export function possiblePaths(instance: Instance, now: number): readonly (readonly string[])[] {
   if (instance.waiting !== undefined) return []
   if (!hasWords(instance)) return [[instance.output]]

@@ -42,8 +42,7 @@ const longText = 100_000
 const manyInstances = 1_000
 
 /**
- * The absolute path of the manifest: the one that is given, else the nearest `modelgate.yaml`, from the working directory
- * upwards.
+ * The absolute path of the given manifest, else of the nearest `modelgate.yaml` from the working directory upwards.
  * @throws UsageError `manifest_invalid`
  */
 export async function findManifest({ cwd }: FileContext, given: string | undefined): Promise<string> {
@@ -60,7 +59,6 @@ export async function findManifest({ cwd }: FileContext, given: string | undefin
   })
 }
 
-/** What cannot be looked at is none. */
 async function isFile(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isFile() === true
 }
@@ -185,7 +183,6 @@ function readVariables(
 
 /**
  * Reports what is wrong with instances only together: references to several files, outputs in one place, and cycles.
- * @param manifest its path, relative to its folder
  * @returns the ids, each after those that it needs
  */
 function checkTogether(

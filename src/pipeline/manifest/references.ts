@@ -19,7 +19,6 @@ const maxCompared = 1000
 /**
  * What a reference leads to, or what is wrong with it: a sentence.
  * @param text begins with `@`
- * @param own the job that it stands in
  * @param wanted what the field takes: results of one kind, or of any for null
  */
 export function resolveReference(
@@ -69,10 +68,7 @@ export interface DependencyOrder {
 
 const maxCycles = 20
 
-/**
- * Puts instances behind those that they need. The same ids in the same order always give the same result.
- * @param needsOf the ids that one refers to; those that are not among `ids` are ignored
- */
+/** Puts ids behind those that they need. The same ids in the same order always give the same result. */
 export function orderInstances(
   ids: Iterable<string>,
   needsOf: (id: string) => readonly string[],

@@ -50,10 +50,8 @@ interface Contents {
 }
 
 /**
- * The body of an instance's request, the one that is checked, sent and given to a worker. The pictures of an edit are not a
- * part of it.
- * @param contents by default what is known without reading anything: files are missing, and a stand-in is in the place of a
- * text that another instance makes
+ * The body of an instance's request, the one that is checked, sent and given to a worker; without the pictures of an edit.
+ * @param contents by default what is known without reading: no files, and a stand-in for a text that another instance makes
  * @throws UsageError for fields that exclude each other
  */
 export function bodyOf(instance: Instance, contents: Contents = knownContents(instance)): Body {
@@ -115,10 +113,7 @@ function knownContents({ fields }: Instance): Contents {
   return { texts, attachments: [], media: {} }
 }
 
-/**
- * What one request of an instance creates, as far as its fields say: nothing is read, so what it costs is estimated
- * without its files and without texts that other instances make.
- */
+/** What one request creates, as far as its fields say: without its files, and texts that other instances make. */
 export function creationOf(instance: Instance): Creation {
   const { command, lane, model, count } = instance
   const body = bodyOf(instance)
@@ -127,7 +122,6 @@ export function creationOf(instance: Instance): Creation {
   return imageCreation({ model, body, wanted: Array.from({ length: count }, (_, at) => at + 1) })
 }
 
-/** How many outputs one result of this body has. */
 export function outputCount({ lane }: Pick<Instance, 'lane'>, body: Body): number {
   if (lane === 'video') return 'instances' in body ? videoCount(body) : 1
   const { n } = body
@@ -136,10 +130,7 @@ export function outputCount({ lane }: Pick<Instance, 'lane'>, body: Body): numbe
 
 interface RequestInputs {
   readonly folder: string
-  /**
-   * What each reference of the instance stands for, by its text. One that is not there is still to be made: its files
-   * are left out.
-   */
+  /** What each reference stands for, by its text. The files of one that is not there are left out. */
   readonly upstream: ReadonlyMap<string, UpstreamResult>
 }
 
@@ -176,7 +167,6 @@ interface GivenFile {
   readonly role: string | null
 }
 
-/** The files of a field, in their order; those of a reference in the order of its outputs. */
 function filesOf(field: FieldValue | undefined, { upstream }: RequestInputs): GivenFile[] {
   if (field?.kind !== 'files') return []
   return field.files.flatMap(({ source, role }) => {
@@ -185,7 +175,6 @@ function filesOf(field: FieldValue | undefined, { upstream }: RequestInputs): Gi
   })
 }
 
-/** The text of a field: as it is written, or what another instance has made. */
 async function textOf(
   context: FileContext,
   name: string,
@@ -242,9 +231,8 @@ function sourceOf(field: FieldValue | undefined, { upstream }: RequestInputs): s
 }
 
 /**
- * Compares the input files of an instance with what its key was computed of: else a result would be locked as that of
- * other files.
- * @param digestBefore SHA-256 of a file at that time
+ * Else a result would be locked as that of other files.
+ * @param digestBefore SHA-256 of a file when the key was computed
  * @throws UsageError with every file that has changed; FileError
  */
 export async function refuseChanged(

@@ -49,10 +49,7 @@ export function report(place: Reporting, { at, isTemplated }: YamlNode, message:
   return place.mistakes.report(at, message, isTemplated ? place.instance : undefined)
 }
 
-/**
- * A text with its columns and variables; undefined for anything that is no text, and for mistakes in it.
- * @param escape changes what is put in
- */
+/** A text with its columns and variables; undefined for a mistake. @param escape changes what is put in */
 export function resolveString(
   place: Place,
   name: string,

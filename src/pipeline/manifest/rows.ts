@@ -118,7 +118,6 @@ export function rowsOf(path: string, text: string): FoundRows {
   return ending === '.jsonl' || ending === '.ndjson' ? rowsOfJsonLines(text) : rowsOfCsv(text)
 }
 
-/** A row as it is read. */
 interface SourceRow {
   /** Or the number of the item or element. */
   readonly line: number
@@ -128,11 +127,7 @@ interface SourceRow {
   readonly columns: Columns | string
 }
 
-/**
- * The rows of a JSON array of objects, or of an object with exactly one array in it.
- * @param subject what the text is, for messages
- * @param isMade whether a model has written it
- */
+/** The rows of a JSON array of objects, or of an object with exactly one array in it. @param isMade by a model */
 function rowsOfJson(text: string, subject: string, isMade = false): FoundRows {
   const { value, problem } = parseJson(text)
   const arrays = isObject(value) ? Object.values(value).filter(Array.isArray) : []
@@ -191,7 +186,6 @@ function rowsOfJsonLines(text: string): FoundRows {
 
 type Unit = 'line' | 'item' | 'element'
 
-/** @param subject what is no JSON: `The line` */
 function jsonProblem(subject: string, problem: string, first: number): SourceRow {
   const [place, line = '1', column = '1'] = /line (\d+), column (\d+): /.exec(problem) ?? ['']
   const columns = `${subject} ${problem.replace(place, '')}.`
@@ -218,7 +212,7 @@ function itemOfList(item: unknown, at: number): SourceRow {
 /**
  * Gives each row its id: the column `id`, where one has it, else a digest.
  * @param placeOf where a row is whose mistake has no column
- * @param isMade whether a model has written them: then each id becomes a part of the name of a file on any system
+ * @param isMade by a model: then each id becomes a part of the name of a file on any system
  */
 function identified(
   source: readonly SourceRow[],
@@ -289,9 +283,8 @@ function digestOf(columns: Columns): string {
 const maxColumns = 1000
 
 /**
- * The rows of CSV of RFC 4180: a header, commas, quotes around what holds a comma, a quote or an end of line. A byte-order
- * mark is taken off, CR LF is LF (in values, too), and empty lines are no rows. Nothing after a wrong quote is read, and
- * nothing at all with a mistake in the header.
+ * The rows of CSV of RFC 4180. A byte-order mark is taken off, CR LF is LF (in values, too), and empty lines are no rows.
+ * Nothing after a wrong quote is read, and nothing at all with a mistake in the header.
  */
 function rowsOfCsv(text: string): FoundRows {
   const records: (readonly [line: number, values: readonly string[]])[] = []

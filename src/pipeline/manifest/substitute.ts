@@ -17,9 +17,7 @@ export interface Scope {
 const pattern = /\$\$\{|\$\{([^}\n]*)\}|\$\{/g
 
 /**
- * Replaces `${name}` by a column of the row, `${var:NAME}` by a text of `vars:`, `${env:NAME}` by a declared environment
- * variable, and `$${` by `${`.
- * What is put in is not looked through again.
+ * Replaces `${name}`, `${var:NAME}`, `${env:NAME}`, and `$${` by `${`. What is put in is not looked through again.
  * @param escape changes what is put in
  * @returns with what could not be replaced as it was written, and why: each a sentence
  */

@@ -21,7 +21,6 @@ import type { Assessment, ProjectState, Variant } from './project-state.ts'
  * Compares an instance with lock, files, results and journals. The first of these decides: a file that was changed by hand
  * or is in the way, whatever the key; what is locked with this key, or frozen; an upstream that is not known; what
  * journals and results know of the key.
- * @param assessments of the instances that it refers to
  * @throws FileError for a file that cannot be read
  */
 export async function assess(
@@ -50,7 +49,6 @@ export async function assess(
 /**
  * Files that are not as locked because they are what is wanted now: a process put a known result in place, and was killed
  * before it was locked. Undefined where they are anything else.
- * @param edited their paths
  */
 async function assessPlaced(subject: Subject, edited: readonly string[]): Promise<Assessment | undefined> {
   const { known, instance, found } = subject
@@ -342,10 +340,7 @@ async function knownResults(
   return [own, ...locked].filter((result) => result !== undefined)
 }
 
-/**
- * Why outputs do not hold the asserts of their instance, each a sentence.
- * @param files absolute paths of their bytes
- */
+/** Why outputs do not hold their asserts, each a sentence. @param files absolute paths of their bytes */
 export async function failedAsserts(
   instance: Instance,
   outputs: readonly OutputFacts[],
@@ -365,7 +360,6 @@ function foundOutputs(outputs: readonly OutputFacts[], files: readonly string[])
   return outputs.map((facts, at) => ({ path: files[at]!, facts }))
 }
 
-/** An instance that is assessed, with what is known of it whatever its state turns out to be. */
 export interface Subject {
   readonly instance: Instance
   readonly project: ProjectState
@@ -425,9 +419,8 @@ export interface FoundBlock {
 }
 
 /**
- * Finds the block of an instance: by its key, so that another name costs nothing, then by its name. What other instances
- * of the manifest have locked stays theirs.
- * @param keys of its variants; none while they are not known
+ * The block of an instance: by its key, so that another name costs nothing, then by its name. What other instances of the
+ * manifest have locked stays theirs.
  */
 export function findBlock(
   { id }: Instance,

@@ -10,10 +10,7 @@ const rule = 1
 const shortDigits = 12
 
 export interface KeyInputs {
-  /**
-   * The digest of an input file, as `digestOfInput` makes it.
-   * @param path relative to the manifest's folder, with `/`
-   */
+  /** The digest of an input file, as `digestOfInput` makes it, by its path in the manifest. */
   fileDigest(path: string): Promise<string>
   /** What another instance has made, as it is locked; undefined while that is not known. */
   upstream(reference: Reference): readonly { readonly sha256: string }[] | undefined
@@ -63,11 +60,7 @@ export async function keysOf(
   }
 }
 
-/**
- * The keys that an instance has by manifest and lock alone, whatever has been made since.
- * @returns undefined where the lock does not hold what the instance refers to
- * @throws as `keysOf` does
- */
+/** The keys by manifest and lock alone; undefined where the lock does not hold what the instance refers to. */
 export async function keysByLock(
   instance: Instance,
   gateway: string | null,

@@ -131,10 +131,7 @@ export function matchInstances(manifest: Manifest, patterns: readonly string[]):
   return chosen
 }
 
-/**
- * The same with everything that the instances refer to, in the manifest's order: each after those that it needs.
- * @throws UsageError as `matchInstances` does
- */
+/** The same with all that they refer to, in the manifest's order. @throws UsageError as `matchInstances` does */
 export function selectInstances(manifest: Manifest, patterns: readonly string[]): ReadonlySet<string> {
   return withNeeds(manifest, matchInstances(manifest, patterns))
 }

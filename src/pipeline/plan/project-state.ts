@@ -32,24 +32,15 @@ export interface Assessment {
   /** What to generate; empty in every state but `new`, `stale`, and `awaiting` with candidates that are missing. */
   readonly toMake: readonly Variant[]
   readonly block: LockBlock | null
-  /**
-   * The name under which that block stands in the lock. Another one than its own that the manifest does not have is its
-   * former name, and goes once the block stands under the new one.
-   */
+  /** The name under which that block stands in the lock: its own, or a former one, which then goes. */
   readonly lockedAs: string | null
-  /**
-   * The result to put in place without generating it: the locked one, or one that lies in the folder of its key. Its
-   * paths are those where it belongs. With an output that was only moved or renamed, its files may be there already.
-   */
+  /** The result to put in place without generating it, with the paths where it belongs; it may be there already. */
   readonly restore: { readonly result: Result; readonly picked: number | null } | null
   /** Files of `restore` that lie where they belonged before, and have to go from there: the output was moved. */
   readonly moves: readonly { readonly from: string; readonly to: string }[]
 }
 
-/**
- * How many requests an instance still needs, as far as that is known; of what is made after others, all, and of a fan-out
- * that waits as many as there may be.
- */
+/** How many requests an instance still needs, as far as that is known; of a fan-out that waits as many as may come. */
 export function requestsLeft({ instance, state, toMake }: Assessment): number {
   const { pick, variants, waiting } = instance
   return state === 'pending' ? (pick === null ? variants : 1) * (waiting?.most ?? 1) : toMake.length
@@ -130,7 +121,6 @@ function indexOf(lock: Lock) {
   }
 }
 
-/** The values of each name. */
 function listsOf(pairs: readonly (readonly [name: string, value: string])[]): Map<string, string[]> {
   const groups = Map.groupBy(pairs, ([name]) => name)
   return new Map(Array.from(groups, ([name, all]) => [name, all.map(([, value]) => value)]))

@@ -86,7 +86,6 @@ async function digestAt(path: string, isText: boolean, project: ProjectState): P
 /**
  * Finds the bytes of all outputs of a result: under its key, else by their digests among what was put aside, or in files that
  * the lock names.
- * @param key its key
  * @returns absolute paths in the order of the outputs, whose bytes have been checked; undefined unless all are there
  */
 export async function findResult(
@@ -158,7 +157,6 @@ export interface Upstream {
   readonly found: { readonly key: string; readonly result: Result } | undefined
 }
 
-/** @param assessments of the instances that it may refer to */
 export async function upstreamOf(
   reference: Reference,
   assessments: Assessments,
