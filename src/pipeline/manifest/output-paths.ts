@@ -112,22 +112,31 @@ function templateProblems({ output, count }: Instance, { tokens, unknown }: Outp
  * @param unknown stands for a prompt or an id that is not known yet
  */
 function pathsOf(
-  { lane, model, command, fields, count }: Instance,
+  instance: Instance,
   template: OutputTemplate,
   now: number,
   unknown: string,
 ): readonly (readonly string[])[] {
-  const endings = template.tokens.has('ext') ? outputExtensions[lane] : ['']
-  const known = {
-    model: model ?? '',
-    prompt: promptOf({ command, fields }) ?? unknown,
-    kind: lane === 'video' ? 'video' : 'image',
-    id: unknown,
+  const endings = template.tokens.has('ext') ? outputExtensions[instance.lane] : ['']
+  const facts = nameFacts(instance, now, { id: unknown, prompt: unknown })
+  return Array.from({ length: instance.count }, (_, at) =>
+    endings.map((extension) => template.expand({ ...facts, index: at + 1, extension })),
+  )
+}
+
+/** What the words of a name stand for. @param known what the instance itself does not say */
+function nameFacts(
+  instance: Instance,
+  now: number,
+  known: { readonly id: string | undefined; readonly model?: string | null; readonly prompt?: string },
+) {
+  return {
+    model: instance.model ?? known.model ?? '',
+    prompt: promptOf(instance) ?? known.prompt ?? '',
+    kind: instance.lane === 'video' ? 'video' : 'image',
+    id: known.id,
     now,
   } as const
-  return Array.from({ length: count }, (_, at) =>
-    endings.map((extension) => template.expand({ ...known, index: at + 1, extension })),
-  )
 }
 
 const maxNameBytes = 240
@@ -196,15 +205,8 @@ function hasWords({ output }: Instance): boolean {
 }
 
 function expand(instance: Instance, index: number, extension: string, by: NamedBy, now: number): string {
-  return parseTemplate(instance.output).expand({
-    index,
-    extension,
-    model: instance.model ?? by.model ?? '',
-    prompt: promptOf(instance) ?? '',
-    kind: instance.lane === 'video' ? 'video' : 'image',
-    now,
-    id: by.job_id ?? by.request_id ?? undefined,
-  })
+  const facts = nameFacts(instance, now, { id: by.job_id ?? by.request_id ?? undefined, model: by.model })
+  return parseTemplate(instance.output).expand({ ...facts, index, extension })
 }
 
 /** The day is the one on which it was made: any will do. So will any id for a file that was adopted. */

@@ -60,14 +60,13 @@ export function bodyOf(instance: Instance, contents: Contents = knownContents(in
   const body: Body = {}
   const contract = creatingCommands[command]
   const message = contract.prompt.name
-  // The text of a message has its place beside what is attached.
-  const isOwn = command === 'respond' || command === 'generate' || command === 'video generate'
   for (const known of fieldsOf(command).values()) {
     if (!('path' in known) || known.path === null) continue
     const { name, path } = known
     const field = fields[name]
     const value = field?.kind === 'value' ? structuredClone(field.value) : texts.get(name)
-    const isMessage = isOwn && name === message && texts.has(name)
+    // A text has its place beside what is attached.
+    const isMessage = command === 'respond' && name === message && texts.has(name)
     if (value !== undefined && !isMessage) setAt(body, path, value)
   }
   if (model !== null && contract.model.location === 'body') body['model'] ??= model
