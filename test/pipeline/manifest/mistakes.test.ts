@@ -60,13 +60,10 @@ test.each<[job: string, ...mistakes: string[]]>([
     'image create: { prompt: x, variants: 3 }, out: a.png',
     '3:38: "variants" belongs to the job, beside image create.',
   ],
-  ['image create: { model: gpt-image-2, prompt: x }', '3:9: out is missing.'],
+  [image, '3:9: out is missing.'],
+  [`${image}, out: a.mp4`, '3:65: out names video/mp4, but image create makes images.'],
   [
-    'image create: { model: gpt-image-2, prompt: x }, out: a.mp4',
-    '3:65: out names video/mp4, but image create makes images.',
-  ],
-  [
-    'image create: { model: gpt-image-2, prompt: x }, out: a.webp',
+    `${image}, out: a.webp`,
     '3:65: out names image/webp, but gpt-image-2 delivers png: set output_format to webp.',
   ],
   [
@@ -93,7 +90,7 @@ test.each<[job: string, ...mistakes: string[]]>([
     '3:44: candidate_count is not for a manifest. A job makes one text; "variants" makes several to pick from.',
   ],
   [
-    'image create: { model: gpt-image-2, prompt: x }, out: a.png, assert: { min_chars: 3, widht: 5, height: 0.5, schema: s.json }',
+    `${image}, out: a.png, assert: { min_chars: 3, widht: 5, height: 0.5, schema: s.json }`,
     '3:82: min_chars is not for images, which image create makes.',
     '3:96: "widht" is not a field of assert; did you mean width?',
     '3:114: height must be a whole number, not 0.5.',
@@ -103,24 +100,15 @@ test.each<[job: string, ...mistakes: string[]]>([
     'respond: { input: x }, out: a.txt, assert: { matches: "(" }',
     '3:65: matches is not a regular expression: ',
   ],
-  [
-    'image create: { model: gpt-image-2, prompt: x }, out: a.png, pick: 3, variants: 2',
-    '3:78: pick is 3, but variants is 2.',
-  ],
-  [
-    'image create: { model: gpt-image-2, prompt: x }, out: a.png, on_unknown: again',
-    '3:84: on_unknown must be one of stop, retry, not "again".',
-  ],
+  [`${image}, out: a.png, pick: 3, variants: 2`, '3:78: pick is 3, but variants is 2.'],
+  [`${image}, out: a.png, on_unknown: again`, '3:84: on_unknown must be one of stop, retry, not "again".'],
   ['image create: { prompt: " " }, out: a.png', '3:35: prompt is empty.'],
   [
     'image create: { prompt: "${name}" }, out: a.png',
     '3:35: `${name}` names a column, but the job has no `each`.',
   ],
-  ['image create: { model: gpt-image-2, prompt: x }, out: a.png, out: b.png', '3:72: "out" appears twice.'],
-  [
-    'image create: { model: gpt-image-2, prompt: x }, out: a.png, __proto__: 1',
-    '3:72: "__proto__" is not allowed as a name.',
-  ],
+  [`${image}, out: a.png, out: b.png`, '3:72: "out" appears twice.'],
+  [`${image}, out: a.png, __proto__: 1`, '3:72: "__proto__" is not allowed as a name.'],
   [
     '<<: { a: b }, image create: { model: gpt-image-2, prompt: x }, out: a.png',
     '3:11: Merge keys (<<) are not read; what jobs have in common goes into defaults.',
@@ -129,10 +117,7 @@ test.each<[job: string, ...mistakes: string[]]>([
     'respond: { input: x, schema: { type: object } }, out: a.json',
     '3:40: schema takes the path of a JSON Schema, not the schema itself.',
   ],
-  [
-    'image create: { model: gpt-image-2, prompt: x }, out: "{indx}.png"',
-    '3:65: "{indx}.png" has an unknown placeholder: {indx}.',
-  ],
+  [`${image}, out: "{indx}.png"`, '3:65: "{indx}.png" has an unknown placeholder: {indx}.'],
   ['image create: { prompt: "\\ud800" }, out: a.png', '3:35: The text contains half of a surrogate pair.'],
   [
     'image create: { prompt: x, n: .nan }, out: a.png',

@@ -9,67 +9,54 @@ jobs:
     image create: { prompt: { file: hero.md }, size: 1024x1024, quality: high }
     out: assets/hero.webp
     alt: Harbour
-  banner:
-    image edit: { model: gpt-image-2, prompt: Wide, image: "@hero" }
-    out: assets/banner.png
   note:
-    respond: { model: m, input: What is a harbour?, attach: [facts.txt, more.txt], schema: note.json, temperature: 0.5 }
+    respond: { model: m, input: What is a harbour?, attach: [facts.txt, more.txt], schema: note.json }
     out: copy/note.json
   photos:
     each: products.csv
-    image create: { prompt: "\${name} on white", background: opaque }
+    image create: { prompt: "\${name} on white" }
     out: assets/\${id}.webp
-  captions:
-    each: products.csv
-    generate: { model: m, prompt: "A caption in \${lang}", seed: 7 }
-    out: copy/\${id}.txt
 `
 const files = {
   'hero.md': 'A harbour at dawn',
   'facts.txt': 'Ships.',
   'more.txt': 'Piers.',
   'note.json': '{"type":"object"}',
-  'products.csv': 'id,name,lang\nshoe,Red shoe,en\nhat,Blue hat,de\n',
+  'products.csv': 'id,name\nshoe,Red shoe\nhat,Blue hat\n',
 }
 type Path = keyof typeof files | 'modelgate.yaml'
 
 /** The sentences that a plan says of each instance that is not fresh. */
 type Explained = Readonly<Record<string, string>>
 
-const captions = (reason: string) => ({ 'captions[shoe]': reason, 'captions[hat]': reason })
-const photos = (reason: string) => ({ 'photos[shoe]': reason, 'photos[hat]': reason })
-/** What is made of it has no key before it is made. */
-const hero = (reason: string) => ({ hero: reason, banner: 'It needs @hero, which is made first.' })
-const gateway = '`gateway` was added.'
+const ofPhotos = (reason: string) => ({ 'photos[shoe]': reason, 'photos[hat]': reason })
 
 /** A file, what is replaced in it, and what is to be said. */
 const edits: readonly (readonly [Path, from: string | RegExp, to: string, Explained])[] = [
-  ['modelgate.yaml', 'What is a harbour?', 'What is a bay?', { note: '`input` changed.' }],
-  ['modelgate.yaml', 'on white', 'on grey', photos('`prompt` changed.')],
-  ['modelgate.yaml', 'opaque', 'transparent', photos('`background` changed.')],
-  ['modelgate.yaml', 'prompt: Wide', 'prompt: Wide, size: 1024x1024', { banner: '`size` was added.' }],
-  ['modelgate.yaml', ', quality: high', '', hero('`quality` was removed.')],
-  ['hero.md', 'dawn', 'dusk', hero('`prompt` changed (hero.md).')],
-  ['more.txt', 'Piers', 'Sails', { note: '`attach` changed (facts.txt, more.txt).' }],
-  ['note.json', '}', ',"title":"x"}', { note: '`schema` changed.' }],
-  ['products.csv', ',de', ',fr', { 'captions[hat]': '`prompt` changed.' }],
+  ['modelgate.yaml', 'harbour?', 'bay?', { note: '`input` changed.' }],
+  ['modelgate.yaml', 'on white', 'on grey', ofPhotos('`prompt` changed.')],
   [
     'modelgate.yaml',
-    'model: gpt-image-2, output',
-    'model: other, output',
-    { ...hero('`model` changed.'), ...photos('`model` changed.') },
+    'webp }',
+    'webp, user: me }',
+    { hero: '`user` was added.', ...ofPhotos('`user` was added.') },
   ],
+  ['modelgate.yaml', ', quality: high', '', { hero: '`quality` was removed.' }],
+  ['hero.md', 'dawn', 'dusk', { hero: '`prompt` changed (hero.md).' }],
+  ['more.txt', 'Piers', 'Sails', { note: '`attach` changed (facts.txt, more.txt).' }],
+  ['note.json', '}', ',"title":"x"}', { note: '`schema` changed.' }],
+  ['products.csv', 'Blue', 'Green', { 'photos[hat]': '`prompt` changed.' }],
   [
     'modelgate.yaml',
     'version: 1',
     'version: 1\ngateway: other',
-    { ...hero(gateway), note: gateway, ...photos(gateway), ...captions(gateway) },
+    { hero: '`gateway` was added.', note: '`gateway` was added.', ...ofPhotos('`gateway` was added.') },
   ],
   // No key depends on these.
   ['modelgate.yaml', 'alt: Harbour', 'alt: Another harbour # No words.', {}],
   ['modelgate.yaml', '{ file: hero.md }', 'A harbour at dawn', {}],
   ['hero.md', /^.*$/, '\ufeffA harbour at dawn\r\n', {}],
-  ['products.csv', /[^]*/, 'id,name,lang,stock\r\nhat,Blue hat,de,3\r\nshoe,Red shoe,en,4\r\n', {}],
+  ['products.csv', /[^]*/, 'id,name,stock\r\nhat,Blue hat,3\r\nshoe,Red shoe,4\r\n', {}],
 ]
 
 test('of each edit of a manifest or its files a plan names the field that was edited, and nothing else', async () => {
