@@ -73,17 +73,18 @@ async function readRowsOf(
     job.rows = take('', identified(each.map(itemOfList), 'item', placeOf))
     return
   }
-  const scope = { ...reading, columns: null }
-  const { value: path, problems } = substitute(typeof each === 'string' ? each : '', scope)
+  job.rows = new Map()
+  if (typeof each !== 'string') return
+  const { value: path, problems } = substitute(each, { ...reading, columns: null })
   for (const message of problems) mistakes.report(written.at, message)
-  const isReadable = path !== '' && problems.length === 0
+  if (problems.length > 0 || path === '') return
   const read = async (): Promise<Rows> => {
     const source = await files.rows(path)
     if (source.problem === undefined) return take(files.shown(path), rowsOf(path, source.value))
     mistakes.report(source.at ?? written.at, source.problem)
     return new Map()
   }
-  const rows = known.get(path) ?? (isReadable ? read() : Promise.resolve(new Map<string, Columns>()))
+  const rows = known.get(path) ?? read()
   known.set(path, rows)
   job.rows = await rows
 }
