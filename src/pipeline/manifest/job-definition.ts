@@ -22,7 +22,6 @@ import { memberOf, nodeAt, valueOf, type YamlEntry, type YamlNode } from './yaml
 export interface WrittenField {
   readonly field: CommandField
   readonly node: YamlNode
-  readonly isDefault: boolean
 }
 
 export type Columns = Readonly<Record<string, Column>>
@@ -64,7 +63,7 @@ const isCommand = (name: string): name is CreatingCommand => Object.hasOwn(creat
 export function readJobs(mistakes: Mistakes, root: YamlNode): JobDefinition[] {
   const defaults = new Map<string, ReadonlyMap<string, WrittenField>>()
   for (const { name, at, node } of entriesOf(root, 'defaults')) {
-    if (isCommand(name)) defaults.set(name, readFields(mistakes, name, node, true))
+    if (isCommand(name)) defaults.set(name, readFields(mistakes, name, node))
     else mistakes.report(at, unknownName(name, commandNames, 'defaults'))
   }
   return entriesOf(root, 'jobs').flatMap((entry) => readJob(mistakes, entry, defaults) ?? [])
@@ -114,7 +113,7 @@ function readJob(
   if (pick !== null && pick > variants) {
     mistakes.report(memberOf(node, 'pick')!.node.at, `pick is ${pick}, but variants is ${variants}.`)
   }
-  const given = readFields(mistakes, command, first.node, false)
+  const given = readFields(mistakes, command, first.node)
   const fields = new Map([...(defaults.get(command) ?? []), ...given])
   for (const problem of missingFields(command, fields)) mistakes.report(first.at, problem)
   const schema = fields.get('schema')
@@ -154,12 +153,7 @@ function jobNameProblem(name: string): string {
 }
 
 /** The fields of a command, without those that it does not have, which are reported. */
-function readFields(
-  mistakes: Mistakes,
-  command: CreatingCommand,
-  node: YamlNode,
-  isDefault: boolean,
-): Map<string, WrittenField> {
+function readFields(mistakes: Mistakes, command: CreatingCommand, node: YamlNode): Map<string, WrittenField> {
   const fields = fieldsOf(command)
   const found = new Map<string, WrittenField>()
   if (node.value !== null && node.kind !== 'mapping') {
@@ -168,7 +162,7 @@ function readFields(
   }
   for (const { name, at, node: value } of node.entries) {
     const field = fields.get(name)
-    if (field !== undefined) found.set(name, { field, node: value, isDefault })
+    if (field !== undefined) found.set(name, { field, node: value })
     else mistakes.report(at, problemOfName(command, name))
   }
   return found

@@ -29,7 +29,7 @@ export async function readInstances(reading: Reading, job: JobDefinition): Promi
   const { name, rows } = job
   const places: Place[] =
     rows === null || rows === 'waiting'
-      ? [{ ...reading, job, columns: rows, instance: undefined }]
+      ? [{ ...reading, job, columns: rows, instance: name }]
       : Array.from(rows, ([id, columns]) => ({ ...reading, job, columns, instance: `${name}[${id}]` }))
   const found: (Instance | undefined)[] = []
   for (let start = 0; start < places.length; start += batch) {
@@ -46,10 +46,8 @@ async function readInstance(place: Place): Promise<Instance | undefined> {
   let isRead = true
   let isWhole = true
   for (const [name, written] of job.fields) {
-    // A mistake in a default is one of the jobs that have it.
-    const own = written.isDefault ? { ...place, instance: place.instance ?? job.name } : place
     const isOpen = isWaiting && written.node.isTemplated
-    const value = isOpen ? checkWords(own, name, written.node) : await resolveField(own, written)
+    const value = isOpen ? checkWords(place, name, written.node) : await resolveField(place, written)
     if (value !== undefined) fields[name] = value
     else if (!isOpen) isRead = false
     isWhole &&= value !== undefined
@@ -62,7 +60,7 @@ async function readInstance(place: Place): Promise<Instance | undefined> {
     ...Object.values(fields).flatMap(referencesOf),
   ]
   const instance: Instance = {
-    id: place.instance ?? job.name,
+    id: place.instance,
     job: job.name,
     command: job.command,
     model: typeof model === 'string' ? model : null,
@@ -121,15 +119,11 @@ function patternProblem(pattern: string): string | undefined {
  * @returns how many outputs one result has
  */
 function checkInstance(place: Place, instance: Instance, isWhole: boolean): number {
-  const { mistakes, job, instance: row, families, now } = place
+  const { mistakes, job, families, now } = place
   const { endpoint, model, prompt } = creatingCommands[job.command]
-  // A mistake in a default is one of the jobs that have it.
-  const tell = (at: number, message: string, isDefault = false) =>
-    mistakes.report(at, message, isDefault ? (row ?? job.name) : row)
-  const tellField = (name: string, message: string) => {
-    const written = job.fields.get(name)
-    tell(written?.node.at ?? job.commandAt, message, written?.isDefault)
-  }
+  const tell = (at: number, message: string) => mistakes.report(at, message, place.instance)
+  const tellField = (name: string, message: string) =>
+    tell(job.fields.get(name)?.node.at ?? job.commandAt, message)
   const said = instance.fields[prompt.name]
   if (said?.kind === 'text' && said.text?.trim() === '') {
     // One of no characters is found by the contract, where it has a limit for that.
@@ -145,7 +139,7 @@ function checkInstance(place: Place, instance: Instance, isWhole: boolean): numb
       // What is missing altogether has been reported with the job.
       if (violation.kind === 'required' && (found === undefined || !isWhole)) continue
       if (violation.kind === 'requires' && !isWhole) continue
-      tell(found?.at ?? job.commandAt, sentenceOf(job, violation), found?.isDefault)
+      tell(found?.at ?? job.commandAt, sentenceOf(job, violation))
     }
     const format = isWhole ? formatProblem(job, body, instance.output, known) : undefined
     if (format !== undefined) tell(memberOf(job.node, 'out')?.node.at ?? job.at, format)
@@ -206,10 +200,10 @@ function fieldOfPath(job: JobDefinition, path: string) {
   const steps = path.split('.')
   for (let length = steps.length; length > 0; length--) {
     const start = steps.slice(0, length).join('.')
-    for (const [name, { field, node, isDefault }] of job.fields) {
+    for (const [name, { field, node }] of job.fields) {
       if (!('path' in field) || field.path?.join('.') !== start) continue
       const inner = steps.slice(length)
-      return { name: [name, ...inner].join('.'), at: nodeAt(node, inner).at, isDefault }
+      return { name: [name, ...inner].join('.'), at: nodeAt(node, inner).at }
     }
   }
   return undefined

@@ -43,12 +43,13 @@ export class Mistakes {
   /**
    * @param at an offset in the manifest in UTF-16 units, or a place in another file
    * @param message a sentence
-   * @param instance where the mistake is that of one row: what differs from that of another row in the same place only in
-   * what is quoted, and in numbers, is reported once
+   * @param instance whose mistake it is: what differs from that of another row in the same place only in what is quoted, and
+   * in numbers, is reported once
    */
   report(at: number | Position, message: string, instance?: string): undefined {
     const position = typeof at === 'number' ? this.positionOf(at) : at
-    const group = instance === undefined ? message : message.replaceAll(quotedOrNumber, '…')
+    const group =
+      instance !== undefined && isRow(instance) ? message.replaceAll(quotedOrNumber, '…') : message
     const key = `${placeKey(position)}\0${group}`
     const known = this.#found.get(key) ?? { at: position, message, instances: new Set<string>() }
     if (instance !== undefined) known.instances.add(instance)
@@ -90,7 +91,8 @@ export class Mistakes {
   #lineOf({ at, message, instances }: Mistake): string {
     const [one, ...others] = instances
     const more = others.length === 0 ? '' : ` and ${others.length} more`
-    const text = one === undefined ? message : `${message} (${one}${more})`
+    const isNamed = one !== undefined && (others.length > 0 || isRow(one))
+    const text = isNamed ? `${message} (${one}${more})` : message
     const safe = this.secretIn(text) === undefined ? oneLine(text) : hiddenMessage
     return `${at.file}:${at.line}:${at.column}: ${safe}`
   }
@@ -101,6 +103,9 @@ export class Mistakes {
     return b.file === this.#file || a.file > b.file ? 1 : -1
   }
 }
+
+/** Where a job has one instance, the place of a mistake says enough. */
+const isRow = (instance: string) => instance.includes('[')
 
 const quotedOrNumber = /"(?:[^"\\]|\\.)*"|\d+/g
 

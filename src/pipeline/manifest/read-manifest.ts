@@ -221,7 +221,7 @@ function checkTogether(
   const placed = [...instances.values()].filter(({ waiting }) => waiting === undefined)
   checkOutputs(placed, taken, ({ id, job: name }, message) => {
     const job = jobs.get(name)!
-    mistakes.report(memberOf(job.node, 'out')?.node.at ?? job.at, message, id === name ? undefined : id)
+    mistakes.report(memberOf(job.node, 'out')?.node.at ?? job.at, message, id)
   })
   const needsOf = (id: string) => (instances.get(id)?.references ?? []).map(({ instance }) => instance)
   const { order, cycles } = orderInstances(instances.keys(), needsOf)

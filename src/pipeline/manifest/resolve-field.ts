@@ -22,8 +22,8 @@ export interface Reading extends Omit<Scope, 'columns'> {
 /** Where a field is resolved: for one row of a job. */
 export interface Place extends Reading, Scope {
   readonly job: JobDefinition
-  /** Named in mistakes that are not those of every row. */
-  readonly instance: string | undefined
+  /** Its id. */
+  readonly instance: string
 }
 
 type FilesField = Extract<CommandField, { kind: 'files' }>
@@ -42,7 +42,7 @@ export async function resolveField(
   return value === undefined ? undefined : { kind: 'value', value }
 }
 
-type Reporting = Pick<Reading, 'mistakes'> & { readonly instance?: string | undefined }
+type Reporting = Pick<Reading, 'mistakes'> & { readonly instance?: string }
 
 /** Reports a mistake in a value; of one that is the same in every row none is named. */
 export function report(place: Reporting, { at, isTemplated }: YamlNode, message: string): undefined {

@@ -330,6 +330,6 @@ jobs:
 `
   expect(await mistakesIn(manifest)).toEqual([
     'modelgate.yaml:3:45: quality must be one of auto, hd, standard for dall-e-3 (image-model-c), not "low". (a and 1 more)',
-    'modelgate.yaml:3:58: `${name}` names a column, but the job has no `each`. For a literal `${` write `$${`. (a)',
+    'modelgate.yaml:3:58: `${name}` names a column, but the job has no `each`. For a literal `${` write `$${`.',
   ])
 })
