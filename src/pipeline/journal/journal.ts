@@ -167,9 +167,12 @@ export async function openJournal(
 /** The journal of a run, `.modelgate/runs/<run>.jsonl`, while this process appends to it. */
 export class Journal {
   readonly run: string
+  /** Whether it goes on with what an earlier process has begun. */
+  readonly isResumed: boolean
+  /** Whether there is anything in it, from now or before. */
+  hasEvents: boolean
   readonly #project: Project
   readonly #clock: Clock
-  readonly #isUnfinished: boolean
   readonly #path: string
   #handle: FileHandle | undefined
   #waiting: Waiting[] = []
@@ -177,11 +180,12 @@ export class Journal {
   #failure: Error | undefined
   #syncedBytes = 0
 
-  constructor(project: Project, clock: Clock, run: string, isUnfinished: boolean) {
+  constructor(project: Project, clock: Clock, run: string, isResumed: boolean) {
     this.run = run
     this.#project = project
     this.#clock = clock
-    this.#isUnfinished = isUnfinished
+    this.isResumed = isResumed
+    this.hasEvents = isResumed
     this.#path = join(runsFolder(project), `${run}.jsonl`)
   }
 
@@ -191,6 +195,7 @@ export class Journal {
    * @throws FileError when it cannot be written; from then on nothing is, because what is on the disk is not known
    */
   append(event: JournalEvent): Promise<void> {
+    this.hasEvents = true
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.#waiting.push({ line: writeLine(event, this.#clock.now()), resolve, reject })
     this.#writing ??= this.#writeAll()
@@ -231,7 +236,7 @@ export class Journal {
   }
 
   async #open(): Promise<string> {
-    if (this.#isUnfinished) return await this.#openUnfinished()
+    if (this.isResumed) return await this.#openUnfinished()
     const { stateFolder, outputFolder, manifestPath } = this.#project
     const runs = runsFolder(this.#project)
     await makeFolder(runs)

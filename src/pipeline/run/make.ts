@@ -2,6 +2,7 @@ import { extname, join } from 'node:path'
 import { randomHex } from '../../context.ts'
 import { amountNumber } from '../../cost/amount.ts'
 import { asModelgateError, billedOf, FileError, ModelgateError, UsageError } from '../../errors.ts'
+import type { MadeImages } from '../../files/calls/job-record.ts'
 import { mediaTypeOfName } from '../../files/media-type.ts'
 import { parseTemplate } from '../../files/output-plan.ts'
 import { openJobs } from '../../operations/jobs.ts'
@@ -22,100 +23,256 @@ import { possiblePaths } from '../manifest/output-paths.ts'
 import { filesOf, upstreamOf } from '../plan/result-files.ts'
 import type { Assessment, Variant } from '../plan/project-state.ts'
 import { isAnswered } from '../schedule/circuit.ts'
+import type { QueueOrder } from '../schedule/lanes.ts'
 import { checkPlace } from '../store/place-output.ts'
 import type { TaskResult } from '../store/results.ts'
-import type { Executor, MadeResult, MadeVariant, Request, Run, RunCall } from './run-call.ts'
+import type { Executor, MadeVariant, Run } from './run-state.ts'
 
 /** Makes a candidate, or resumes it. Never throws: each instance tells its own failure. */
-export function makeVariant(run: Run, assessment: Assessment, variant: Variant): Promise<MadeVariant> {
+export function makeVariant(run: Run, { instance }: Assessment, variant: Variant): Promise<MadeVariant> {
   const { variants } = run
   const known = variants.get(variant.key)
-  // Whoever else wants the same gets it without a request of its own.
+  // Identical keys share one request.
   if (known !== undefined) return known.then((other) => ({ ...other, created: 0, cost: null }))
-  const made = make(run, assessment, variant).catch((error: unknown) => ({
-    ...nothing,
-    error: asModelgateError(error, false),
-  }))
+  const made = new VariantRequest(run, { instance, key: variant.key, variant: variant.number }).make()
   variants.set(variant.key, made)
   return made
 }
 
-const nothing: MadeVariant = { made: null, error: null, created: 0, cost: null, took_s: null }
+interface Request extends Pick<Task, 'key' | 'variant'> {
+  readonly instance: Instance
+}
 
 /**
- * Makes a request, or resumes it, here or by a worker, and stores the result and its record: its intent is in the journal
- * before it is sent. Thousands may wait here for their turn: what is needed only then is made only then.
+ * The request for one candidate, with all of its attempts, here or by a worker. Thousands may wait for their turn: what is
+ * needed only then is made only then.
  */
-async function make(
-  run: Run,
-  { instance }: Assessment,
-  { key, number: variant }: Variant,
-): Promise<MadeVariant> {
-  const request = { instance, key, variant }
-  const { manifest, history } = run.project
-  for (const path of possiblePaths(instance, run.project.now).flat()) checkPlace(manifest.project, path)
-  const isStarted = () => history.isStarted(key)
-  // What has been started already goes first: its result may expire.
-  const order = { priority: run.priorities.get(instance.id) ?? 0, isFollowUp: isStarted() }
-  let created = 0
-  // By an attempt whose outcome is unknown, of this process or an earlier one.
-  let mayBeBilled = history.intents.has(key) && !isStarted() && !isKnown(run, key)
-  let isMade = false
-  try {
-    const task = await run.lanes.run(instance.lane, order, async (attempt) => {
-      const upstream = await filesOfReferences(run, instance)
-      // What an earlier process has lost is another request now: it may be paid for twice, so it counts twice.
-      const isOpen = history.intents.has(key)
-      const isLost = isOpen && !isStarted() && !run.project.isSentAgain && !isKnown(run, key)
-      if (isLost) await run.record({ type: 'discard', key })
-      const resumed = history.intents.has(key)
-      if (!resumed) created += await beginRequest(run, request)
-      else if (isOfOther(run, key)) await recordIntent(run, request, history.intents.get(key)!.idempotencyKey)
-      const { id, lane } = instance
-      run.emit({ type: 'instance-start', instance: id, lane, variant, attempt, resumed })
-      const own: Task = {
-        ...request,
-        folder: run.project.results.folder(key),
-        idempotencyKey: history.intents.get(key)?.idempotencyKey ?? '',
-        creation: creationOf(instance),
-        request: () => requestOf(run, instance, upstream, { isSent: isStarted() }),
-        job: history.jobs.get(key) ?? null,
-        made: madeBefore(run, key),
-        onMade: (made) => run.record({ type: 'made', key, made }),
-        onJob: (jobId, kind) => run.record({ type: 'job', key, id: jobId, kind }),
-        onProgress: ({ state, percent }) =>
-          run.emit({ type: 'instance-progress', instance: id, variant, state, percent }),
-      }
-      try {
-        return await attemptTask(run, own, instance)
-      } catch (thrown) {
-        const error = realError(asModelgateError(thrown, false))
-        const isTold = resumed && isKnown(run, key)
-        // An answer to the same key is one to every attempt.
-        if (isAnswered(error) && run.project.isSentAgain) mayBeBilled = false
-        else mayBeBilled ||= billedOf(error) !== 'no'
-        run.emit({ type: 'instance-progress', instance: id, variant, state: 'waiting', percent: null })
-        // Before it waits to be sent again: a run that is killed meanwhile must not leave it in doubt.
-        created -= await giveUp(run, request, error, resumed && !isTold)
-        throw thrown
-      } finally {
-        order.isFollowUp = isStarted()
-      }
+class VariantRequest implements QueueOrder {
+  readonly priority: number
+  readonly #run: Run
+  readonly #request: Request
+  #created = 0
+  /** By an attempt whose outcome is unknown, of this process or an earlier one. */
+  #mayBeBilled: boolean
+
+  constructor(run: Run, request: Request) {
+    this.#run = run
+    this.#request = request
+    this.priority = run.priorities.get(request.instance.id) ?? 0
+    this.#mayBeBilled = this.#mayBeLost
+  }
+
+  /** What has been started already goes first: its result may expire. */
+  get isFollowUp(): boolean {
+    return this.#run.project.history.isStarted(this.#request.key)
+  }
+
+  get #intent() {
+    return this.#run.project.history.intents.get(this.#request.key)
+  }
+
+  /** Whether the queue tells what became of an intent of an earlier process. */
+  get #isInQueue(): boolean {
+    return this.#run.project.inQueue.has(this.#request.key)
+  }
+
+  /** Whether it may have been sent before, and nobody knows what became of it. */
+  get #mayBeLost(): boolean {
+    return this.#intent !== undefined && !this.isFollowUp && !this.#isInQueue
+  }
+
+  /** Makes the request, or resumes it, and stores the result and its record. Never throws. */
+  async make(): Promise<MadeVariant> {
+    const run = this.#run
+    const { instance } = this.#request
+    let isMade = false
+    try {
+      const { manifest, now } = run.project
+      for (const path of possiblePaths(instance, now).flat()) checkPlace(manifest.project, path)
+      const task = await run.lanes.run(instance.lane, this, (attempt) => this.#attempt(attempt))
+      isMade = true
+      const first = firstPictures(run, instance, task)
+      const idempotencyKey = this.#intent?.idempotencyKey
+      const kept = await keepResult(run, this.#request, first)
+      if (idempotencyKey !== undefined) run.executor.forget(idempotencyKey)
+      const names = nameWarnings(instance, first.result.outputs)
+      for (const warning of [...first.warnings, ...names]) run.warn(`${instance.id}: ${warning}`)
+      const { cost, result } = first
+      return { ...kept, error: null, created: this.#created, cost, took_s: result.took_s }
+    } catch (thrown) {
+      const error = realError(asModelgateError(thrown, false))
+      // The look-up that failed bills nothing; what it looked for is made, or being made.
+      const earlier = isMade || this.isFollowUp ? 'yes' : this.#mayBeBilled ? 'maybe' : 'no'
+      const told = billedOf(error) === 'no' ? error.amend({ billed: earlier }) : error
+      const nothing = { result: null, isRejected: false, cost: null, took_s: null }
+      return { ...nothing, error: told, created: this.#created }
+    }
+  }
+
+  /** One attempt, whose intent is in the journal before it is sent. */
+  async #attempt(attempt: number): Promise<TaskResult> {
+    const run = this.#run
+    const { key, variant, instance } = this.#request
+    const { history, results, isSentAgain } = run.project
+    const upstream = await this.#upstream()
+    // What an earlier process has lost is another request now: it may be paid for twice, so it counts twice.
+    if (this.#mayBeLost && !isSentAgain) await run.record({ type: 'discard', key })
+    const resumed = this.#intent !== undefined
+    if (!resumed) await this.#begin()
+    else if (this.#isOfOther()) await this.#recordIntent(this.#intent!.idempotencyKey)
+    const { id, lane } = instance
+    run.emit({ type: 'instance-start', instance: id, lane, variant, attempt, resumed })
+    const task: Task = {
+      ...this.#request,
+      folder: results.folder(key),
+      idempotencyKey: this.#intent?.idempotencyKey ?? '',
+      creation: creationOf(instance),
+      request: () => this.#build(upstream),
+      job: history.jobs.get(key) ?? null,
+      made: this.#madeBefore(),
+      onMade: (made) => run.record({ type: 'made', key, made }),
+      onJob: (jobId, kind) => run.record({ type: 'job', key, id: jobId, kind }),
+      onProgress: ({ state, percent }) =>
+        run.emit({ type: 'instance-progress', instance: id, variant, state, percent }),
+    }
+    try {
+      return await this.#execute(task)
+    } catch (thrown) {
+      const error = realError(asModelgateError(thrown, false))
+      const isTold = resumed && this.#isInQueue
+      // An answer to the same key is one to every attempt.
+      if (isAnswered(error) && isSentAgain) this.#mayBeBilled = false
+      else this.#mayBeBilled ||= billedOf(error) !== 'no'
+      run.emit({ type: 'instance-progress', instance: id, variant, state: 'waiting', percent: null })
+      // Before it waits to be sent again: a run that is killed meanwhile must not leave it in doubt.
+      await this.#giveUp(error, resumed && !isTold)
+      throw thrown
+    }
+  }
+
+  /** Whether the intent was begun without the queue of this run: the next process asks that. */
+  #isOfOther(): boolean {
+    const { queue } = this.#run.executor
+    return queue !== null && this.#intent!.queue !== queue.identity
+  }
+
+  /** Counts the request, and has its intent on disk before it is sent. */
+  async #begin(): Promise<void> {
+    const run = this.#run
+    const { key, instance } = this.#request
+    const spending = { creates: creationOf(instance).count, cost: run.costs(instance)?.amount ?? null }
+    try {
+      run.budget.take(instance.id, spending)
+    } catch (error) {
+      if (error instanceof ModelgateError && error.exit === 'limit') run.endBudget(error)
+      throw error
+    }
+    try {
+      // What lies in the folder of the key from now on is of this request.
+      await run.project.results.putAside(key)
+      await this.#recordIntent(randomHex(run.call.context.clock, 32))
+    } catch (error) {
+      // Then it is not sent.
+      run.budget.giveBack(spending)
+      throw error instanceof ModelgateError ? error.amend({ billed: 'no' }) : error
+    }
+    this.#created += spending.creates
+  }
+
+  async #recordIntent(idempotencyKey: string): Promise<void> {
+    const run = this.#run
+    const { instance, key, variant } = this.#request
+    const { queue } = run.executor
+    const cost = run.costs(instance)?.amount ?? null
+    await run.record({
+      type: 'intent',
+      instance: instance.id,
+      key,
+      variant,
+      idempotency_key: idempotencyKey,
+      creates: creationOf(instance).count,
+      cost: cost === null ? null : amountNumber(cost),
+      ...(queue === null ? {} : { queue: queue.identity, queue_at: queue.shown }),
     })
-    isMade = true
-    const first = firstPictures(run, instance, task)
-    const idempotencyKey = history.intents.get(key)?.idempotencyKey
-    const made = await keepResult(run, request, first)
-    if (idempotencyKey !== undefined) run.executor.forget(idempotencyKey)
-    const names = nameWarnings(instance, first.result.outputs)
-    for (const warning of [...first.warnings, ...names]) run.warn(`${instance.id}: ${warning}`)
-    return { made, error: null, created, cost: first.cost, took_s: first.result.took_s }
-  } catch (thrown) {
-    const error = realError(asModelgateError(thrown, false))
-    // The look-up that failed bills nothing; what it looked for is made, or being made.
-    const earlier = isMade || isStarted() ? 'yes' : mayBeBilled ? 'maybe' : 'no'
-    const told = billedOf(error) === 'no' ? error.amend({ billed: earlier }) : error
-    return { ...nothing, error: told, created }
+  }
+
+  /** What may be tried again although its outcome is unknown becomes an error that the lanes try again. */
+  async #execute(task: Task): Promise<TaskResult> {
+    const { executor, project } = this.#run
+    try {
+      return await executor.attempt(task)
+    } catch (error) {
+      if (!(error instanceof ModelgateError) || error.exit !== 'unknown') throw error
+      if (error.facts.shouldRetry === false) throw error
+      const again = error.amend({ exit: 'later', billed: 'no', cause: error })
+      if (project.isSentAgain) throw again
+      // A gateway's `x-should-retry: true` is not enough: each repetition may cost again.
+      if (this.#request.instance.onUnknown === 'stop') throw error
+      // It may be paid for twice, so it counts twice.
+      await this.#run.record({ type: 'discard', key: task.key })
+      throw again
+    }
+  }
+
+  /**
+   * Writes down how an attempt has failed, if it is over. What it has certainly not created is not counted.
+   * @param mayBeSent whether an earlier attempt may have been accepted: that this one was not says nothing of it
+   */
+  async #giveUp(error: ModelgateError, mayBeSent: boolean): Promise<void> {
+    const run = this.#run
+    const { key, instance } = this.#request
+    const intent = this.#intent
+    const billed = billedOf(error)
+    const isOver = isAnswered(error) || (billed === 'no' && !mayBeSent && !this.isFollowUp)
+    // Still under way, or unknown: the next run looks at what is left, and goes on with it.
+    if (intent === undefined || !isOver) return
+    const { exitCode: exit_code, code, message } = error
+    if (billed === 'no') {
+      await run.record({ type: 'release', key, reason: message })
+      run.budget.giveBack(intent)
+      this.#created -= intent.creates
+    } else {
+      await run.record({ type: 'failure', instance: instance.id, key, exit_code, code, message, billed })
+    }
+    run.executor.forget(intent.idempotencyKey)
+  }
+
+  #madeBefore(): MadeImages | null {
+    const { project, executor } = this.#run
+    const made = project.history.made.get(this.#request.key) ?? null
+    const { origin } = executor
+    if (made === null || project.manifest.project.isSandbox || made.origin === origin) return made
+    throw new UsageError(
+      `It was made on ${made.origin}, and is to be fetched with that gateway, not ${origin}.`,
+      {
+        code: 'other_gateway',
+        hint: `Run it with the --base-url, or the --profile, of ${made.origin}; or make it again: --regenerate.`,
+      },
+    )
+  }
+
+  /** What the references of the instance stand for, by their texts. */
+  async #upstream(): Promise<ReadonlyMap<string, UpstreamResult>> {
+    const { assessments, project } = this.#run
+    const found = new Map<string, UpstreamResult>()
+    for (const reference of this.#request.instance.references) {
+      const files = await filesOf(await upstreamOf(reference, assessments, project), project)
+      if (files === undefined) {
+        const message = `The bytes of ${reference.text} are gone.`
+        throw new FileError('result_lost', message, { phase: 'input', billed: 'no' })
+      }
+      found.set(reference.text, files)
+    }
+    return found
+  }
+
+  /** Builds the request. What is to be sent is of files that still are what its key was computed of. */
+  async #build(upstream: ReadonlyMap<string, UpstreamResult>): Promise<TaskRequest> {
+    const { project, stop } = this.#run
+    const { instance } = this.#request
+    const { folder } = project.manifest.project
+    if (!this.isFollowUp) await refuseChanged(instance, folder, project.inputDigest)
+    return await buildRequest({ ...project.files, signal: stop.signal }, instance, { folder, upstream })
   }
 }
 
@@ -132,180 +289,32 @@ function firstPictures(
   return { ...task, result: { ...task.result, outputs: outputs.slice(0, count) } }
 }
 
-/** Whether the queue tells what became of an intent of an earlier process. */
-function isKnown({ project }: Run, key: string): boolean {
-  return project.inQueue.has(key)
-}
-
-/** Whether an intent was begun without the queue of this run: the next process asks that. */
-function isOfOther({ executor, project }: Run, key: string): boolean {
-  return executor.queue !== null && project.history.intents.get(key)!.queue !== executor.queue.identity
-}
-
-/**
- * Counts the request, and has its intent on disk before it is sent.
- * @returns how much it creates
- */
-async function beginRequest(run: Run, request: Request): Promise<number> {
-  const { instance } = request
-  const { count: creates } = creationOf(instance)
-  const cost = run.costs(instance)?.amount ?? null
-  try {
-    run.budget.take(instance.id, { creates, cost })
-  } catch (error) {
-    if (error instanceof ModelgateError && error.exit === 'limit') run.endBudget(error)
-    throw error
-  }
-  try {
-    // What lies in the folder of the key from now on is of this request.
-    await run.project.results.putAside(request.key)
-    await recordIntent(run, request, randomHex(run.call.context.clock, 32))
-  } catch (error) {
-    // Then it is not sent.
-    run.budget.giveBack({ creates, cost })
-    throw error instanceof ModelgateError ? error.amend({ billed: 'no' }) : error
-  }
-  return creates
-}
-
-async function recordIntent(
-  run: Run,
-  { instance, key, variant }: Request,
-  idempotencyKey: string,
-): Promise<void> {
-  const { queue } = run.executor
-  const cost = run.costs(instance)?.amount ?? null
-  await run.record({
-    type: 'intent',
-    instance: instance.id,
-    key,
-    variant,
-    idempotency_key: idempotencyKey,
-    creates: creationOf(instance).count,
-    cost: cost === null ? null : amountNumber(cost),
-    ...(queue === null ? {} : { queue: queue.identity, queue_at: queue.shown }),
-  })
-}
-
-/** One attempt. What may be tried again although its outcome is unknown becomes an error that the lanes try again. */
-async function attemptTask(run: Run, task: Task, { onUnknown }: Instance): Promise<TaskResult> {
-  try {
-    return await run.executor.attempt(task)
-  } catch (error) {
-    if (!(error instanceof ModelgateError) || error.exit !== 'unknown') throw error
-    if (error.facts.shouldRetry === false) throw error
-    const again = error.amend({ exit: 'later', billed: 'no', cause: error })
-    if (run.project.isSentAgain) throw again
-    // A gateway's `x-should-retry: true` is not enough: each repetition may cost again.
-    if (onUnknown === 'stop') throw error
-    // It may be paid for twice, so it counts twice.
-    await run.record({ type: 'discard', key: task.key })
-    throw again
-  }
-}
-
 function realError(error: ModelgateError): ModelgateError {
   const { cause } = error.facts
   return cause instanceof ModelgateError && cause.exit === 'unknown' ? cause : error
 }
 
-function madeBefore({ project, executor }: Run, key: string): Task['made'] {
-  const made = project.history.made.get(key) ?? null
-  const { origin } = executor
-  if (made === null || project.manifest.project.isSandbox || made.origin === origin) return made
-  throw new UsageError(
-    `It was made on ${made.origin}, and is to be fetched with that gateway, not ${origin}.`,
-    {
-      code: 'other_gateway',
-      hint: `Run it with the --base-url, or the --profile, of ${made.origin}; or make it again: --regenerate.`,
-    },
-  )
-}
-
-/**
- * Writes down how an attempt has failed, if it is over.
- * @param resumed whether an earlier attempt may have been accepted: that this one was not says nothing of it
- * @returns how much it has certainly not created, and so is not counted
- */
-async function giveUp(
-  run: Run,
-  { instance, key }: Request,
-  error: ModelgateError,
-  resumed: boolean,
-): Promise<number> {
-  const { history } = run.project
-  const intent = history.intents.get(key)
-  const billed = billedOf(error)
-  const isOver = isAnswered(error) || (billed === 'no' && !resumed && !history.isStarted(key))
-  // Still under way, or unknown: the next run looks at what is left, and goes on with it.
-  if (intent === undefined || !isOver) return 0
-  const { exitCode: exit_code, code, message } = error
-  if (billed === 'no') {
-    await run.record({ type: 'release', key, reason: message })
-    run.budget.giveBack(intent)
-  } else {
-    await run.record({ type: 'failure', instance: instance.id, key, exit_code, code, message, billed })
-  }
-  run.executor.forget(intent.idempotencyKey)
-  return billed === 'no' ? intent.creates : 0
-}
-
-/** What the references of an instance stand for, by their texts. */
-async function filesOfReferences(
-  { assessments, project }: Run,
-  { references }: Instance,
-): Promise<ReadonlyMap<string, UpstreamResult>> {
-  const found = new Map<string, UpstreamResult>()
-  for (const reference of references) {
-    const files = await filesOf(await upstreamOf(reference, assessments, project), project)
-    if (files === undefined) {
-      throw new FileError('result_lost', `The bytes of ${reference.text} are gone.`, {
-        phase: 'input',
-        billed: 'no',
-      })
-    }
-    found.set(reference.text, files)
-  }
-  return found
-}
-
-/**
- * Builds the request of an instance. What is to be sent is of files that still are what its key was computed of.
- * @param upstream what its references stand for
- */
-async function requestOf(
-  { project: { manifest, files, inputDigest }, stop }: Run,
-  instance: Instance,
-  upstream: ReadonlyMap<string, UpstreamResult>,
-  { isSent }: { readonly isSent: boolean },
-): Promise<TaskRequest> {
-  const { folder } = manifest.project
-  if (!isSent) await refuseChanged(instance, folder, inputDigest)
-  return await buildRequest({ ...files, signal: stop.signal }, instance, { folder, upstream })
-}
-
-type Keeping = Pick<Run, 'project' | 'lock' | 'record'>
-
 /** Records a result that lies in the folder of its key: when this resolves, a process that is killed loses nothing. */
 async function keepResult(
-  run: Keeping,
+  run: Run,
   { instance, key, variant }: Request,
   task: TaskResult,
-): Promise<MadeResult> {
-  const { project } = run
-  const folder = project.results.folder(key)
+): Promise<Pick<MadeVariant, 'result' | 'isRejected'>> {
+  const { results, checkAsserts } = run.project
+  const folder = results.folder(key)
   const outputs = task.result.outputs.map((facts) => ({ path: join(folder, facts.path), facts }))
   const reasons = [
     ...(await mismatchReasons(instance, outputs)),
-    ...(await project.checkAsserts(instance, outputs, (sha256) => ownerOf(run, instance, sha256))),
+    ...(await checkAsserts(instance, outputs, (sha256) => ownerOf(run, instance, sha256))),
   ]
-  await project.results.keep({ ...task, key, variant, instance: instance.id })
-  const recorded = { instance: instance.id, key, variant, rejected: reasons.length === 0 ? null : reasons }
-  await run.record({ type: 'result', ...recorded })
-  return { ...recorded, result: project.results.located(key, task.result) }
+  await results.keep({ ...task, key, variant, instance: instance.id })
+  const isRejected = reasons.length > 0
+  const rejected = isRejected ? reasons : null
+  await run.record({ type: 'result', instance: instance.id, key, variant, rejected })
+  return { result: results.located(key, task.result), isRejected }
 }
 
-function ownerOf({ lock: { lock }, project }: Keeping, { id }: Instance, sha256: string): string | undefined {
+function ownerOf({ lock: { lock }, project }: Run, { id }: Instance, sha256: string): string | undefined {
   const { instances } = project.manifest
   for (const [other, { outputs }] of lock) {
     const isSame = other !== id && outputs.some((facts) => facts.sha256 === sha256)
@@ -328,33 +337,30 @@ export function nameWarnings({ lane, output, fields }: Instance, outputs: Result
  * Takes up what a process has left that died between a reply and its journal: the results that are whole in their folders,
  * and the remote jobs that are on record under the idempotency key of their request.
  */
-export async function takeUpReplies(
-  keeping: Keeping,
-  { context, redactor, rescueFolder }: Pick<RunCall, 'context' | 'redactor' | 'rescueFolder'>,
-): Promise<void> {
-  const { history, manifest } = keeping.project
+export async function takeUpReplies(run: Run): Promise<void> {
+  const { context, redactor, rescueFolder } = run.call
+  const { history, manifest, results } = run.project
   const open = [...history.intents.values()].filter(({ key }) => !history.isStarted(key))
   if (open.length === 0) return
   const started = await startedJobs(context, manifest.project, redactor)
   for (const { key, variant, instance: id, idempotencyKey } of open) {
     const job = started.get(idempotencyKey)
     if (job !== undefined) {
-      await keeping.record({ type: 'job', key, ...job })
+      await run.record({ type: 'job', key, ...job })
       continue
     }
     const instance = manifest.instances.get(id)
     if (instance === undefined) continue
-    const request = { instance, key, variant, folder: keeping.project.results.folder(key) }
+    const request = { instance, key, variant, folder: results.folder(key) }
     const left =
       (await recoverResult(context, request)) ?? (await takeRescued(context, request, rescueFolder))
-    if (left !== undefined) await keepResult(keeping, request, left)
+    if (left !== undefined) await keepResult(run, request, left)
   }
 }
 
 export class LocalExecutor implements Executor {
   readonly queue = null
   #execute!: ExecuteCall
-  #inFlight = 0
 
   get origin(): string {
     return this.#execute.gateway.baseUrl.origin
@@ -362,27 +368,26 @@ export class LocalExecutor implements Executor {
 
   async open({ call, stop, project, options: { timeoutS } }: Run): Promise<void> {
     const shared = await call.connect()
+    const { context, redactor, rescueFolder } = call
+    const { signal } = stop
     this.#execute = {
       ...shared,
-      gateway: { ...shared.gateway, signal: stop.signal },
-      context: { ...call.context, signal: stop.signal },
+      gateway: { ...shared.gateway, signal },
+      context: { ...context, signal },
       project: project.manifest.project,
-      redactor: call.redactor,
-      jobs: openJobs(call.context, project.manifest.project.stateFolder, call.redactor),
-      rescueFolder: call.rescueFolder,
+      redactor,
+      jobs: openJobs(context, project.manifest.project.stateFolder, redactor),
+      rescueFolder,
       timeoutMs: timeoutS === undefined ? undefined : timeoutS * 1000,
     }
   }
 
-  async attempt(task: Task): Promise<TaskResult> {
-    this.#inFlight++
-    return await executeTask(this.#execute, task).finally(() => this.#inFlight--)
+  attempt(task: Task): Promise<TaskResult> {
+    return executeTask(this.#execute, task)
   }
 
   /** What is under way goes on. */
-  stop(): number {
-    return this.#inFlight
-  }
+  stop(): void {}
 
   forget(): void {}
 

@@ -13,7 +13,8 @@ import { deadlinePassed } from '../schedule/lanes.ts'
 import type { TaskResult } from '../store/results.ts'
 import { leftToWorkers } from './describe.ts'
 import type { OpenProject } from './project.ts'
-import type { Executor, OpenQueue, Run, RunCall } from './run-call.ts'
+import type { OpenQueue, RunCall } from './run-call.ts'
+import type { Executor, Run } from './run-state.ts'
 
 /** Messages may be lost: what is waited for is looked at so often, in milliseconds. */
 const lookMs = 3_000
@@ -204,10 +205,9 @@ export class RemoteExecutor implements Executor {
     return done
   }
 
-  stop(reason: unknown): number {
+  stop(reason: unknown): void {
     this.#stopped ??= { reason }
     this.#wakeAll()
-    return this.#waits.size
   }
 
   forget(idempotencyKey: string): void {

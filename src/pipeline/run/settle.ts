@@ -10,7 +10,8 @@ import type { Assessment } from '../plan/project-state.ts'
 import { isTextType } from '../store/file-digest.ts'
 import { moveOutput, removeOutput } from '../store/place-output.ts'
 import { makeVariant } from './make.ts'
-import type { InstanceEnd, MadeVariant, Run } from './run-call.ts'
+import type { InstanceEnd } from './run-call.ts'
+import type { MadeVariant, Run } from './run-state.ts'
 
 /**
  * Brings one instance up to date, as far as that is allowed. Those that it refers to have come to their end.
@@ -136,8 +137,8 @@ async function make(run: Run, now: Assessment): Promise<InstanceEnd> {
   const error = worst(variants)
   if (error !== null) return { ...(await failed(run, now, error)), ...sums }
   const [only] = variants
-  if (instance.variants === 1 && only?.made != null && only.made.rejected === null) {
-    const block = await placeResult(run, now, only.made.result, null)
+  if (instance.variants === 1 && only !== undefined && only.result !== null && !only.isRejected) {
+    const block = await placeResult(run, now, only.result, null)
     return { ...ended(freshAs(now, block), 'generated'), ...sums }
   }
   // One of several was made, or one that is rejected: what that comes to is decided as at the start of a run.
@@ -146,7 +147,7 @@ async function make(run: Run, now: Assessment): Promise<InstanceEnd> {
     return { ...(await putInPlace(run, again, again.restore)), ...sums, action: 'generated' }
   }
   const action = again.state === 'rejected' ? 'rejected' : again.state === 'awaiting' ? 'awaiting' : null
-  const outputs = variants.flatMap(({ made }) => made?.result.outputs ?? [])
+  const outputs = variants.flatMap(({ result }) => result?.outputs ?? [])
   return { ...ended(again, action), outputs, ...sums }
 }
 

@@ -14,25 +14,35 @@ interface Limit<Value> {
   readonly name: string
 }
 
+/** The lower one of two limits, by their names, as far as they are set. */
+export function lowest<Value extends number | bigint>(
+  limits: Readonly<Record<string, Value | null | undefined>>,
+) {
+  const given = Object.entries(limits).flatMap(([name, value]) => (value == null ? [] : [{ value, name }]))
+  const [one, other] = given
+  return other !== undefined && other.value < one!.value ? other : (one ?? null)
+}
+
 export interface BudgetOptions {
   readonly creates: Limit<number> | null
-  /** In the currency of the prices. */
-  readonly cost: (Limit<Amount> & { readonly currency: string }) | null
+  readonly cost: Limit<Amount> | null
+  /** That of the prices. */
+  readonly currency: string
   readonly used: Spent
 }
 
 /** What a run may create and spend, over all of its processes. */
 export class RunBudget {
-  readonly #limits: Pick<BudgetOptions, 'creates' | 'cost'>
-  #used: Spent
+  readonly #options: BudgetOptions
+  used: Spent
 
-  constructor({ used, ...limits }: BudgetOptions) {
-    this.#limits = limits
-    this.#used = used
+  constructor(options: BudgetOptions) {
+    this.#options = options
+    this.used = options.used
   }
 
-  get used(): Spent {
-    return this.#used
+  get maxCreates(): number | null {
+    return this.#options.creates?.value ?? null
   }
 
   /**
@@ -41,38 +51,32 @@ export class RunBudget {
    * @throws ModelgateError (exit 15), then nothing is taken; UsageError `price_unknown` for what cannot be estimated
    */
   take(instance: string, needed: Spending): void {
-    this.#check(instance, needed)
-    const { creates, cost } = this.#used
-    this.#used = { creates: creates + needed.creates, cost: cost + (needed.cost ?? 0n) }
+    this.check(instance, needed)
+    const { creates, cost } = this.used
+    this.used = { creates: creates + needed.creates, cost: cost + (needed.cost ?? 0n) }
   }
 
   giveBack(spending: Spending): void {
-    const { creates, cost } = this.#used
-    this.#used = { creates: creates - spending.creates, cost: cost - (spending.cost ?? 0n) }
+    const { creates, cost } = this.used
+    this.used = { creates: creates - spending.creates, cost: cost - (spending.cost ?? 0n) }
   }
 
-  /** Whether all that is planned fits, for a run that must not begin otherwise. @throws as `take` */
-  checkPlan(planned: Spending): void {
-    this.#check('the plan', planned)
-  }
-
-  #check(what: string, needed: Spending): void {
-    const { creates: most, cost: highest } = this.#limits
-    const { creates, cost } = this.#used
+  /** Whether something fits, such as all that is planned. @throws as `take` */
+  check(what: string, needed: Spending): void {
+    const { creates: most, cost: highest, currency } = this.#options
+    const { creates, cost } = this.used
     if (most !== null && creates + needed.creates > most.value) {
       const before = creates === 0 ? '' : `this run has created ${creates}, and `
       const wanted = `${before}${what} needs ${needed.creates}${creates === 0 ? '' : ' more'}`
       throw reached('creations_limit', `${most.name} ${most.value} is reached: ${wanted}.`, most.name)
     }
     if (highest === null) return
-    if (needed.cost === null) throw noPrice(highest.name, what)
-    if (cost + needed.cost <= highest.value) return
+    const { name, value } = highest
+    if (needed.cost === null) throw noPrice(name, what)
+    if (cost + needed.cost <= value) return
     const sums = `about ${shownAmount(cost)} for what this run has created, and ${shownAmount(needed.cost)} for ${what}`
-    throw reached(
-      'cost_limit',
-      `${highest.name} ${amountText(highest.value)} ${highest.currency} is reached, by estimate: ${sums}.`,
-      highest.name,
-    )
+    const message = `${name} ${amountText(value)} ${currency} is reached, by estimate: ${sums}.`
+    throw reached('cost_limit', message, name)
   }
 }
 

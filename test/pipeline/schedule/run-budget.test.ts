@@ -5,7 +5,7 @@ import { failureOf } from '../../support/config-place.ts'
 
 const nothing = { creates: 0, cost: 0n }
 const budgetOf = (options: Partial<BudgetOptions>) =>
-  new RunBudget({ creates: null, cost: null, used: nothing, ...options })
+  new RunBudget({ creates: null, cost: null, currency: 'USD', used: nothing, ...options })
 const creates = (count: number) => ({ creates: count, cost: null })
 const costs = (amount: number) => ({ creates: 1, cost: amountOf(amount) })
 const goOn = (name: string) =>
@@ -36,8 +36,8 @@ describe('the number of creations', () => {
 
   test('can be held against the whole plan before anything is sent', async () => {
     const budget = budgetOf({ creates: { value: 40, name: 'budget.creates' } })
-    budget.checkPlan(creates(40))
-    expect(await failureOf(() => budget.checkPlan(creates(41)))).toBe(
+    budget.check('the plan', creates(40))
+    expect(await failureOf(() => budget.check('the plan', creates(41)))).toBe(
       `15 creations_limit (send)\nbudget.creates 40 is reached: the plan needs 41.\n${goOn('budget.creates')}`,
     )
     expect(budget.used.creates).toBe(0)
@@ -45,7 +45,7 @@ describe('the number of creations', () => {
 })
 
 describe('the cost', () => {
-  const cost = { value: amountOf(0.3), currency: 'USD', name: '--max-cost' }
+  const cost = { value: amountOf(0.3), name: '--max-cost' }
 
   test('is exact, and an estimate', async () => {
     const budget = budgetOf({ cost })

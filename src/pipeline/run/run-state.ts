@@ -1,0 +1,243 @@
+import { relative } from 'node:path'
+import { amountOf } from '../../cost/amount.ts'
+import { costBefore, type Cost } from '../../cost/estimate.ts'
+import { ModelgateError } from '../../errors.ts'
+import type { OutputEvent } from '../../events/documents.ts'
+import { describeCost } from '../../operations/spending.ts'
+import type { Task } from '../execute/task.ts'
+import type { Spent } from '../journal/history.ts'
+import type { Journal, JournalEvent } from '../journal/journal.ts'
+import type { Result } from '../lock/lock-block.ts'
+import type { Instance } from '../manifest/manifest.ts'
+import { creationOf } from '../manifest/request-body.ts'
+import { keysByLock } from '../plan/instance-key.ts'
+import { planRun, selectInstances, type Plan } from '../plan/plan-run.ts'
+import { requestsLeft, type Assessment } from '../plan/project-state.ts'
+import { estimateSeconds, longestPaths } from '../schedule/expected-time.ts'
+import { Lanes } from '../schedule/lanes.ts'
+import { lowest, RunBudget } from '../schedule/run-budget.ts'
+import { partition, type Shard } from '../shards/partition.ts'
+import { stopWithGrace, type Stop } from '../stop.ts'
+import type { TaskResult } from '../store/results.ts'
+import type { RunFacts } from './describe.ts'
+import { keepLock, type LockKeeper, type OpenProject } from './project.ts'
+import type { Expense, InstanceEnd, RunCall, RunOptions } from './run-call.ts'
+
+/** Where the attempts of a run are made: in this process, or by the workers of a queue. */
+export interface Executor {
+  /** The queue that the intents are given to; null for this process. */
+  readonly queue: { readonly identity: string; readonly shown: string } | null
+  readonly origin: string
+  /** Called once, before the first attempt. @throws ModelgateError (exit 2, 3) */
+  open(run: Run): Promise<void>
+  /**
+   * Makes one attempt, whose intent is in the journal; with a remote job, or results at addresses, it goes on with them.
+   * @throws ModelgateError how it has ended, if not with a result
+   */
+  attempt(task: Task): Promise<TaskResult>
+  /** Begins nothing more, and takes back what has not begun. */
+  stop(reason: unknown): void
+  /** The journal has what came of the attempts under this key. */
+  forget(idempotencyKey: string): void
+  close(): Promise<void>
+}
+
+/** What has become of a variant: a result in the folder of its key, or an error. */
+export interface MadeVariant extends Expense {
+  readonly result: Result | null
+  readonly isRejected: boolean
+  readonly error: ModelgateError | null
+}
+
+interface RunParts {
+  readonly call: RunCall
+  readonly options: RunOptions
+  readonly project: OpenProject
+  readonly executor: Executor
+  readonly journal: Journal
+  readonly used: Spent
+}
+
+/** While requests are only handed over to workers, each has its place for a moment. */
+const handedOver = 64
+
+/** A run under way: what all of its instances share. */
+export class Run {
+  readonly call: RunCall
+  readonly options: RunOptions
+  readonly executor: Executor
+  readonly journal: Journal
+  readonly lock: LockKeeper
+  readonly budget: RunBudget
+  /** Whether it may write anything, or only tells how things stand. */
+  readonly isChanging: boolean
+  /** What is being made, and what has been, by key: identical requests are sent once. */
+  readonly variants = new Map<string, Promise<MadeVariant>>()
+  /** What has come to its end, by the ids of the instances. */
+  readonly ends = new Map<string, InstanceEnd>()
+  readonly warnings: string[] = []
+  /** With the elements of fan-outs, as soon as their texts are made; then the plan and the next two are made anew. */
+  project: OpenProject
+  plan!: Plan
+  assessments!: Map<string, Assessment>
+  /** How urgent each instance is: seconds of the longest path that begins with it. */
+  priorities: ReadonlyMap<string, number> = new Map()
+  /** Places for requests, and what is sent again. */
+  lanes!: Lanes
+  stop!: Stop
+  #spent: ModelgateError | undefined
+
+  constructor({ call, options, project, executor, journal, used }: RunParts) {
+    const { project: places, budget } = project.manifest
+    const ownCost = budget.cost === null ? null : amountOf(budget.cost)
+    this.call = call
+    this.options = options
+    this.project = project
+    this.executor = executor
+    this.journal = journal
+    this.isChanging = options.mode === 'run' || options.mode === 'frozen'
+    this.lock = keepLock(project.files, places, project.lock, options.shard === null)
+    this.budget = new RunBudget({
+      creates: lowest({ '--max-creates': options.maxCreates, 'budget.creates': budget.creates }),
+      // The sandbox costs nothing.
+      cost: places.isSandbox ? null : lowest({ '--max-cost': options.maxCost, 'budget.cost': ownCost }),
+      currency: Object.values(call.prices)[0]?.currency ?? '',
+      used,
+    })
+  }
+
+  /** How many results this process has created. */
+  get created(): number {
+    return [...this.ends.values()].reduce((sum, end) => sum + end.created, 0)
+  }
+
+  /** Makes the plan, and readies what it needs; from here on signals are obeyed. @throws as `planOf` */
+  async begin(): Promise<void> {
+    const { call, options, project, executor } = this
+    const { context, listener, redactor } = call
+    this.plan = await this.planOf(project)
+    this.assessments = new Map(this.plan.assessments)
+    if (this.isChanging) this.prioritise()
+    const { clock } = context
+    this.lanes = new Lanes({
+      clock,
+      concurrency: options.detach
+        ? { text: handedOver, image: handedOver, video: handedOver }
+        : project.manifest.lanes,
+      jobs: [...this.assessments.values()].reduce((sum, one) => sum + requestsLeft(one), 0),
+      deadline: options.timeoutS === undefined ? undefined : clock.monotonic() + options.timeoutS * 1000,
+      // A gateway may quote the key.
+      onChange: (event) => listener.event({ ...event, reason: redactor.text(event.reason) }),
+    })
+    this.stop = stopWithGrace(context, options.graceS, project.lost, (reason) => {
+      this.lanes.stop(reason)
+      executor.stop(reason)
+      const { inFlight } = this.lanes
+      if (inFlight > 0) this.warn(stopText(inFlight, options.graceS, executor))
+    })
+  }
+
+  /** Plans the chosen instances of a project, or those of the shard. @throws FileError; the reason of the call's signal */
+  async planOf(project: OpenProject): Promise<Plan> {
+    const { jobs, shard } = this.options
+    const { signal } = this.call.context
+    const estimate = (instance: Instance) => ({
+      creates: creationOf(instance).count,
+      cost: this.costs(instance),
+    })
+    const whole = selectInstances(project.manifest, jobs)
+    const plan = await planRun(project, whole, { estimate, signal })
+    if (shard === null) return plan
+    // Elements that are not known yet may be as many as are allowed.
+    const waiting = [...plan.assessments.values()].filter(({ instance }) => instance.waiting !== undefined)
+    const most = waiting.reduce((sum, one) => sum + requestsLeft(one) * creationOf(one.instance).count, 0)
+    this.budget.check('the plan', { creates: plan.creates + most, cost: plan.cost?.amount ?? null })
+    return await planRun(project, await idsOfShard(project, whole, shard), { estimate, signal })
+  }
+
+  prioritise(): void {
+    const { instances } = this.project.manifest
+    this.priorities = longestPaths(instances, estimateSeconds(instances.values(), this.lock.lock))
+  }
+
+  /** What one request of an instance costs, by estimate; null without prices. */
+  costs(instance: Instance): Cost | null {
+    const { prices } = this.call
+    return Object.keys(prices).length > 0 ? costBefore(prices, creationOf(instance)) : null
+  }
+
+  /** Writes an event to the journal; it is on disk, and in the history, when this resolves. @throws FileError */
+  async record(event: JournalEvent): Promise<void> {
+    // A gateway may quote the key anywhere, also in the id of a job: this process still knows that as it is.
+    await this.journal.append(JSON.parse(this.call.redactor.document(JSON.stringify(event))) as JournalEvent)
+    this.project.history.note(event)
+  }
+
+  emit(event: OutputEvent): void {
+    this.call.listener.event(event)
+  }
+
+  warn(message: string): void {
+    this.warnings.push(message)
+    this.emit({ type: 'warning-add', message })
+  }
+
+  /** The budget is reached: what is under way goes on, and nothing more is begun. */
+  endBudget(error: ModelgateError): void {
+    this.#spent ??= error
+    this.lanes.stop(error)
+  }
+
+  /** Why the run as a whole has been ended before it was done, if so: a signal, or its budget. */
+  reason(): ModelgateError | undefined {
+    const reason = this.stop.reason()
+    return reason instanceof ModelgateError ? reason : this.#spent
+  }
+
+  facts(): RunFacts {
+    const { call, options, project, plan, budget } = this
+    const { mode, shard } = options
+    const { stateFolder } = project.manifest.project
+    return {
+      mode,
+      run: this.isChanging ? this.journal.run : null,
+      shard: shard === null ? null : `${shard.index}/${shard.total}`,
+      part: this.isChanging && shard !== null ? relative(call.context.cwd, stateFolder) : null,
+      creates: { planned: plan.creates, made: budget.used.creates, limit: budget.maxCreates },
+      estimate: plan.cost && describeCost(plan.cost),
+      orphans: [...plan.orphans],
+      warnings: [...this.warnings],
+    }
+  }
+}
+
+function stopText(inFlight: number, graceS: number, { queue }: Executor): string {
+  const subject = inFlight === 1 ? 'one request is' : `${inFlight} requests are`
+  const goesOn =
+    queue === null
+      ? `under way and may continue for ${graceS} s.`
+      : `with the queue: what no worker has begun is taken back; the run waits ${graceS} s for the others, and the next run collects what arrives later.`
+  return `Stopping: ${subject} ${goesOn} Another Ctrl-C ends the run at once.`
+}
+
+/**
+ * The part of the chosen instances that belongs to a shard. It depends on the manifest and the committed lock alone: a
+ * fan-out is in one part, whatever elements it has.
+ */
+async function idsOfShard(
+  { manifest, written, committed: lock, inputDigest }: OpenProject,
+  chosen: ReadonlySet<string>,
+  { index, total }: Shard,
+): Promise<ReadonlySet<string>> {
+  const writtenId = (id: string) => (written.instances.has(id) ? id : manifest.instances.get(id)!.job)
+  const keys = new Map<string, readonly string[]>()
+  for (const id of new Set([...chosen].map(writtenId))) {
+    const instance = written.instances.get(id)!
+    const isWaiting = instance.waiting !== undefined
+    const known = isWaiting ? [] : await keysByLock(instance, manifest.gateway, lock, inputDigest)
+    keys.set(id, known ?? [])
+  }
+  const instances = [...keys.keys()].map((id) => written.instances.get(id)!)
+  const shards = partition(instances, (id) => keys.get(id)!, lock, total)
+  return new Set([...chosen].filter((id) => shards.get(writtenId(id)) === index))
+}
