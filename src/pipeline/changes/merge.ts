@@ -188,8 +188,7 @@ export async function mergeParts(
   folders: readonly string[],
 ): Promise<Outcome<RunDocument>> {
   const { context } = call
-  return await withProject(call, true, async ({ project: opened }) => {
-    const project = opened.with({ lock: opened.committed })
+  return await withProject(call, true, async ({ project }) => {
     const { manifest, history } = project
     const parts = await readParts(call, project, folders)
     const lock = uniteLocks(parts, manifest, project.lock, context.clock.now())

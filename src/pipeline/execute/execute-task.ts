@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs'
-import { lstat, readdir, unlink } from 'node:fs/promises'
+import { lstatSync, mkdirSync } from 'node:fs'
+import { readdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileHost } from '../../context.ts'
 import { creatingCommands } from '../../contract/commands.ts'
@@ -11,67 +11,26 @@ import { rootOf } from '../../gateway/url.ts'
 import type { JobReport } from '../../gateway/videos/job-fields.ts'
 import { withoutSecrets, type Redactor } from '../../operations/operation.ts'
 import { asideName, recordName, writeRecord, type TaskResult } from '../store/results.ts'
-import { recordRescue, recoverResult } from './task-record.ts'
+import { recoverResult } from './task-record.ts'
 import { beginRun, type ExecuteCall, type Made, type StartedJob, type Task, type TaskRun } from './task.ts'
 
 /**
  * Runs one request: builds it of the instance's fields and files, sends it, and has its results saved, verified, in the
- * task's folder. With `task.job` nothing is sent: the job is waited for, unless its videos are in the folder. What an
- * earlier attempt has left there is moved aside, below it: it may have been paid for.
+ * task's folder. With `task.job` nothing is sent: the job is waited for, unless its videos are in the folder: the gateway may
+ * have forgotten it. What an earlier attempt has left there is moved aside, below it: it may have been paid for.
  *
  * A result is all that was asked for, and whole. Whatever else comes is an error, which names in `rescued` what has been
  * kept of it.
+ * @param report how the job stood a moment ago: one that has ended is not looked up again
  * @throws ModelgateError; what failed for the moment only has the exit `later`, `notSent`, `running` or `unknown`
  */
-export async function executeTask(shared: ExecuteCall, task: Task): Promise<TaskResult> {
-  if (task.job !== null) return await fetchJob(shared, task, task.job)
-  return await makeResult(shared, task, runTask)
-}
-
-/**
- * Only starts the remote job of a request for a video.
- * @throws ModelgateError
- */
-export async function startJob(shared: ExecuteCall, task: Task): Promise<StartedJob> {
-  await prepareFolder(shared.context, task)
-  const { startVideoJob } = await import('./video-task.ts')
-  return await startVideoJob(beginRun(shared, task))
-}
-
-/**
- * Waits for a remote job, unless its videos are in the folder already: the gateway may have forgotten it.
- * @param first how it stood a moment ago: one that has ended is not looked up again
- * @throws ModelgateError as `executeTask`
- */
-export async function fetchJob(
-  shared: ExecuteCall,
-  task: Task,
-  job: StartedJob,
-  first?: JobReport,
-): Promise<TaskResult> {
-  const left = await recoverResult(shared.context, task)
-  if (left !== undefined) return { ...left, result: { ...left.result, job_id: job.id } }
-  return await makeResult(shared, task, async (run) => {
-    const { fetchVideo } = await import('./video-task.ts')
-    return await fetchVideo(run, job, first)
-  })
-}
-
-async function makeResult(
-  shared: ExecuteCall,
-  task: Task,
-  make: (run: TaskRun) => Promise<Made>,
-): Promise<TaskResult> {
+export async function executeTask(shared: ExecuteCall, task: Task, report?: JobReport): Promise<TaskResult> {
   const { context, gateway, project } = shared
+  const left = task.job === null ? undefined : await recoverResult(context, task)
+  if (left !== undefined) return { ...left, result: { ...left.result, job_id: task.job!.id } }
   const began = context.clock.monotonic()
   await prepareFolder(context, task)
-  const run = beginRun(shared, task)
-  const made = await make(run).catch(async (error: unknown) => {
-    if (error instanceof ModelgateError)
-      await recordRescue(task, shared.rescueFolder, error.facts.rescued ?? [])
-    throw error
-  })
-  const { outputs, model, document, text } = made
+  const { outputs, model, document, text } = await runTask(beginRun(shared, task), report)
   const provenance = {
     model,
     request_id: document.request_id,
@@ -113,11 +72,21 @@ export function recordResult(task: Task, result: TaskResult, redactor: Redactor)
   }
 }
 
-async function runTask(run: TaskRun): Promise<Made> {
+/**
+ * Only starts the remote job of a request for a video.
+ * @throws ModelgateError
+ */
+export async function startJob(shared: ExecuteCall, task: Task): Promise<StartedJob> {
+  await prepareFolder(shared.context, task)
+  const { startVideoJob } = await import('./video-task.ts')
+  return await startVideoJob(beginRun(shared, task))
+}
+
+async function runTask(run: TaskRun, report: JobReport | undefined): Promise<Made> {
   const { command, lane } = run.task.instance
   if (command === 'generate' || command === 'respond') return (await import('./text-task.ts')).makeText(run)
   if (lane === 'image') return (await import('./image-task.ts')).makeImage(run)
-  return (await import('./video-task.ts')).makeVideo(run)
+  return (await import('./video-task.ts')).makeVideo(run, report)
 }
 
 /** Makes the folder of a task; what an earlier attempt has left is moved aside. @throws FileError */
@@ -126,9 +95,11 @@ export async function prepareFolder(
   { folder, job, made }: Pick<Task, 'folder' | 'job' | 'made'>,
 ): Promise<void> {
   try {
-    if (madeFolder(folder)) return
+    const found = lstatSync(folder, { throwIfNoEntry: false })
+    // At once, which is faster than in another thread.
+    if (found === undefined) return void mkdirSync(folder, { recursive: true, mode: 0o700 })
     // Where a link leads nothing is moved aside.
-    if ((await lstat(folder).catch(() => undefined))?.isSymbolicLink()) await unlink(folder)
+    if (found.isSymbolicLink()) await unlink(folder)
     await makeFolder(folder)
     // What there is of it is of the same request.
     if (job !== null || made !== null) return
@@ -144,16 +115,6 @@ export async function prepareFolder(
     const known = error instanceof ModelgateError ? error : writeError(error, folder)
     // Of a job that was started earlier it says nothing.
     throw job === null && made === null ? known.amend({ billed: 'no' }) : known
-  }
-}
-
-/** Makes the folder at once, which is faster than in another thread; false where it was there, or cannot be made so. */
-function madeFolder(folder: string): boolean {
-  try {
-    mkdirSync(folder, { mode: 0o700 })
-    return true
-  } catch {
-    return false
   }
 }
 

@@ -1,16 +1,14 @@
 import { hash } from 'node:crypto'
-import { copyFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { copyFile, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { FileError, ModelgateError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { readInputFile } from '../../files/input-file.ts'
 import { inspectAnyFile, type FileFacts } from '../../files/inspect-file.ts'
 import { makeFolder } from '../../files/write-target.ts'
-import { isObject } from '../../json.ts'
 import { unknownProvenance, type OutputFacts } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
-import { digestOfFile } from '../store/file-digest.ts'
 import { readRecord, type TaskResult } from '../store/results.ts'
 import { rescueFolderOf, type Task } from './task.ts'
 
@@ -73,7 +71,7 @@ export function textFacts(instance: Pick<Instance, 'fields'>, content: Uint8Arra
  * The result that an earlier process has left in the folder of a task, if all that the request asked for is there and
  * whole. An image or a video has its final name only when it is; so it counts without the record, too, which a killed
  * process may not have come to write. Then it is not known how the result came about.
- * @param rescued names of files that are whole by the digest of their rescue
+ * @param rescued names of files that were whole when they were rescued
  * @returns undefined where anything is missing, damaged or of another request
  */
 export async function recoverResult(
@@ -141,33 +139,11 @@ async function isVerified(context: FileContext, { lane }: Task['instance'], name
   return mediaType?.startsWith(`${lane}/`) === true && integrity.state === 'whole'
 }
 
-const digestsName = 'digests.json'
-
-/** Puts the digests of rescued files on record beside them. Best effort: never throws. @param paths absolute */
-export async function recordRescue(
-  task: Pick<Task, 'key'>,
-  rescueFolder: string | undefined,
-  paths: readonly string[],
-): Promise<void> {
-  if (rescueFolder === undefined) return
-  const folder = rescueFolderOf(rescueFolder, task)
-  try {
-    const digests: Record<string, string> = {}
-    for (const path of paths) {
-      const found = basename(dirname(path)) === task.key ? await digestOfFile(path, false) : undefined
-      if (found !== undefined) digests[basename(path)] = found.sha256
-    }
-    if (Object.keys(digests).length === 0) return
-    await writeFile(join(folder, digestsName), JSON.stringify(digests), { mode: 0o600 })
-  } catch {
-    // The files are there, and the error says where.
-  }
-}
-
-const timePrefix = /^\d{8}T\d{6}-/
+/** `20261122T121607-1.png`: a file that a task could not write to its folder. */
+const rescuedName = /^\d{8}T\d{6}-(\d+\.\w+)$/
 
 /**
- * Moves a result that an earlier run has rescued into the folder of its task, if all of it is there as it was rescued.
+ * Moves a result that an earlier run has rescued into the folder of its task, if all of it is there.
  * @returns undefined where it is not
  */
 export async function takeRescued(
@@ -178,18 +154,15 @@ export async function takeRescued(
   if (rescueFolder === undefined) return undefined
   const folder = rescueFolderOf(rescueFolder, task)
   try {
-    const digests: unknown = JSON.parse(await readFile(join(folder, digestsName), 'utf8'))
-    if (!isObject(digests)) return undefined
-    await makeFolder(task.folder)
-    const names: string[] = []
-    for (const [rescued, sha256] of Object.entries(digests)) {
-      const path = join(folder, basename(rescued))
-      if ((await digestOfFile(path, false))?.sha256 !== sha256) return undefined
-      const name = basename(rescued).replace(timePrefix, '')
-      await copyFile(path, join(task.folder, name))
-      names.push(name)
+    // Of several of one name the newest.
+    const newest = new Map<string, string>()
+    for (const file of (await readdir(folder)).toSorted()) {
+      const name = rescuedName.exec(file)?.[1]
+      if (name !== undefined) newest.set(name, file)
     }
-    const result = await recoverResult(context, task, names.toSorted())
+    await makeFolder(task.folder)
+    for (const [name, file] of newest) await copyFile(join(folder, file), join(task.folder, name))
+    const result = await recoverResult(context, task, [...newest.keys()].toSorted())
     if (result !== undefined) await rm(folder, { recursive: true, force: true })
     return result
   } catch {

@@ -19,19 +19,14 @@ import {
 } from './task.ts'
 
 /**
- * Starts a video job, waits for it and saves its videos. The job is waited for only when its id is safe (`task.onJob`).
+ * Starts a video job, unless it was started before, waits for it and saves its videos. It is waited for only when its id is
+ * safe (`task.onJob`).
+ * @param report how it stood a moment ago: one that has ended is not looked up again
  * @throws ModelgateError; `running` and `later` while the job goes on at the gateway
  */
-export async function makeVideo(run: TaskRun): Promise<Made> {
-  return await fetchVideo(run, await startVideoJob(run))
-}
-
-/**
- * Waits for a job and saves its videos.
- * @param first how it stood a moment ago: one that has ended is not looked up again
- */
-export async function fetchVideo(run: TaskRun, job: StartedJob, first?: JobReport): Promise<Made> {
+export async function makeVideo(run: TaskRun, report: JobReport | undefined): Promise<Made> {
   const { task, shared } = run
+  const job = task.job ?? (await startVideoJob(run))
   const listener = listenerOf((event) => {
     if (event.type === 'job-progress') task.onProgress({ state: event.state, percent: event.progress })
   })
@@ -39,14 +34,9 @@ export async function fetchVideo(run: TaskRun, job: StartedJob, first?: JobRepor
   const { context } = call
   const { instance } = task
   const plan = planOf(run)
-  const { store } = plan
-  const stored = await store.find(job.id)
   const deadlineMs = shared.timeoutMs === undefined ? undefined : context.clock.monotonic() + shared.timeoutMs
-  const named = { ...job, stored }
-  const outcome = await waitForVideo(call, 'wait', named, { ...plan, deadlineMs, isOwn: false }, first)
-  // Nobody will look it up again.
-  const isOver = outcome.kind === 'failed' ? outcome.error.exit === 'failed' : outcome.failure === undefined
-  if (isOver && stored !== undefined) await store.forget([stored])
+  const named = { ...job, stored: await plan.store.find(job.id) }
+  const outcome = await waitForVideo(call, 'wait', named, { ...plan, deadlineMs, isOwn: false }, report)
   const document = wholeResult(task, outcome)
   if (document.files.length < instance.count) throw tooFew(task, document)
   const files = document.files.slice(0, instance.count)

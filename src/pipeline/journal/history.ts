@@ -39,8 +39,6 @@ export class History {
   readonly jobs = new Map<string, RemoteJob>()
   readonly made = new Map<string, MadeImages>()
   readonly failures = new Map<string, RecordedFailure>()
-  /** The idempotency keys of requests of which nothing is to be fetched any more. */
-  readonly settled = new Set<string>()
   readonly costs = new Map<string, number>()
   /** Keys that the newest run has discarded and made again. */
   readonly remade = new Set<string>()
@@ -130,8 +128,6 @@ export class History {
   }
 
   #close(key: string): void {
-    const intent = this.intents.get(key)
-    if (intent !== undefined) this.settled.add(intent.idempotencyKey)
     this.intents.delete(key)
     this.jobs.delete(key)
     this.made.delete(key)

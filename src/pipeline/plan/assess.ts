@@ -51,8 +51,9 @@ export async function assess(
  * before it was locked. Undefined where they are anything else.
  */
 async function assessPlaced(subject: Subject, edited: readonly string[]): Promise<Assessment | undefined> {
-  const { known, instance, found } = subject
-  if (known === undefined || found === null || instance.isFrozen || isWanted(subject, found)) return undefined
+  const { known, instance, found, project } = subject
+  if (known === undefined || found === null || instance.isFrozen) return undefined
+  if (isWanted(subject, found) && !project.history.remade.has(found.block.key)) return undefined
   const wanted = await assessVariants(subject, known)
   // With other bytes at one of these paths it would be in the way.
   const places = wanted.restore?.result.outputs.map(({ path }) => path) ?? []
@@ -65,8 +66,9 @@ function isWanted({ instance, project }: Subject, { block, variant }: FoundBlock
   // A regeneration that is under way.
   if (project.history.discarded.has(block.key) && project.history.isOpen(block.key)) return false
   if (instance.pick !== null) return instance.pick === variant
-  // Of what was the only result, the others are to be candidates as well.
-  return instance.variants === 1 || block.picked !== null
+  // Of what was the only result, the others are to be candidates as well; among new candidates a choice is to be made.
+  const isChosen = block.picked !== null && !project.history.remade.has(block.key)
+  return instance.variants === 1 || isChosen
 }
 
 /** What is locked is wanted: its files are there, or can be restored, or are lost. */

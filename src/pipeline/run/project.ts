@@ -3,20 +3,16 @@ import { basename, dirname, join, relative } from 'node:path'
 import type { Context, FileContext } from '../../context.ts'
 import type { ModelFamilies } from '../../contract/known-models.ts'
 import { UsageError } from '../../errors.ts'
-import { callsFolder } from '../../files/calls/call-book.ts'
-import { videoKinds } from '../../files/calls/job-record.ts'
-import { openJobs } from '../../operations/jobs.ts'
 import type { OperationContext, Redactor } from '../../operations/operation.ts'
 import { openAsserts, type AssertedOutput } from '../execute/check-asserts.ts'
-import { readHistory, type History } from '../journal/history.ts'
+import { readHistory } from '../journal/history.ts'
 import { runsFolder } from '../journal/journal.ts'
 import { takeOwnership, type Ownership } from '../journal/owner.ts'
-import { provenanceOf, type Lock, type LockBlock } from '../lock/lock-block.ts'
+import type { Lock, LockBlock } from '../lock/lock-block.ts'
 import { readLock, writeLock } from '../lock/project-lock.ts'
 import { maxTextBytes, readText } from '../manifest/input-files.ts'
 import type { Instance, Manifest } from '../manifest/manifest.ts'
 import { findManifest, readManifest } from '../manifest/read-manifest.ts'
-import { placeOutputs } from '../manifest/output-paths.ts'
 import { planRun, withNeeds } from '../plan/plan-run.ts'
 import { ProjectState, type ProjectParts } from '../plan/project-state.ts'
 import { filesOf, holdOf, upstreamOf } from '../plan/result-files.ts'
@@ -24,7 +20,7 @@ import type { Project } from '../project.ts'
 import { projectOfShard } from '../shards/part.ts'
 import type { Shard } from '../shards/partition.ts'
 import { checkStateVersion, namesIn } from '../state-folder.ts'
-import { createInputDigests, digestOfFile, isTextType } from '../store/file-digest.ts'
+import { createInputDigests } from '../store/file-digest.ts'
 import { Replaced } from '../store/replaced.ts'
 import { Results } from '../store/results.ts'
 import { takeOverState } from './take-over.ts'
@@ -130,77 +126,16 @@ export async function openProject(
       lost: ownership?.lost,
       async close() {
         asserts.close()
-        if (ownership?.lost.aborted === false) {
-          await tidyUp(call, project, history, ownership.followsDeath)
-        }
+        const isOwner = ownership?.lost.aborted === false
+        if (isOwner && ownership.followsDeath) await removeIncomplete(context, project).catch(() => {})
         await ownership?.release()
       },
     })
-    const known = opened.with({ manifest: await withElements(opened) })
-    return known.with({ lock: await lockWithUnfinished(known) })
+    return opened.with({ manifest: await withElements(opened) })
   } catch (error) {
     await ownership?.release()
     throw error
   }
-}
-
-/**
- * Between two writes, in milliseconds. The journal has each result anyway; the file is written now and then only for those
- * who look at it during a long run.
- */
-const checkpointMs = 10_000
-
-/**
- * The lock with what an unfinished run has put in place, but did not get to lock.
- *
- * The bytes tell: an output that lies in its place as the journal has it was put there by that run, and was not changed by
- * hand. A choice among candidates that have been made again since is not one any more.
- */
-async function lockWithUnfinished(project: OpenProject): Promise<Lock> {
-  const { history, committed: lock, manifest } = project
-  if (history.unfinished === null) return lock
-  const newest = new Map<string, string>()
-  for (const { instance: id, key, rejected } of history.results.values()) {
-    if (manifest.instances.get(id)?.variants === 1 && rejected === null) newest.set(id, key)
-  }
-  const current = new Map(lock)
-  for (const [id, block] of lock) {
-    const isRemade = history.remade.has(block.key) || history.discarded.has(block.key)
-    if (block.picked !== null && isRemade) current.set(id, { ...block, picked: null })
-  }
-  for (const [id, key] of newest) {
-    // Hashing its files costs more than looking at the lock.
-    const result =
-      lock.get(id)?.key === key && !history.remade.has(key) ? undefined : await project.results.get(key)
-    if (result === undefined) continue
-    const outputs = placeOutputs(manifest.instances.get(id)!, result.result, project.now)
-    const before = lock.get(id)
-    const isLocked =
-      before !== undefined && before.outputs.every((one, at) => one.sha256 === outputs[at]?.sha256)
-    if (isLocked) continue
-    const inPlace = await Promise.all(outputs.map((facts) => isThere(project, facts)))
-    if (!inPlace.every(Boolean)) continue
-    const block: LockBlock = {
-      ...provenanceOf(result.result),
-      outputs,
-      key,
-      fields: {},
-      picked: null,
-      adopted: null,
-      prompt: null,
-    }
-    current.set(id, block)
-  }
-  return current
-}
-
-async function isThere(
-  { manifest: { project } }: OpenProject,
-  { path, sha256, media_type }: LockBlock['outputs'][number],
-): Promise<boolean> {
-  const file = join(project.outputFolder, path)
-  // A folder in its place is looked at later, with the others that are in the way.
-  return (await digestOfFile(file, isTextType(media_type)).catch(() => undefined))?.sha256 === sha256
 }
 
 /**
@@ -263,6 +198,12 @@ function mistakesIn(error: unknown): string[] {
   return (error.facts.problems ?? [error]).map(({ message }) => message)
 }
 
+/**
+ * Between two writes, in milliseconds. The journal has each result anyway; the file is written now and then only for those
+ * who look at it during a long run.
+ */
+const checkpointMs = 10_000
+
 export type LockKeeper = ReturnType<typeof keepLock>
 
 /**
@@ -297,37 +238,17 @@ export function keepLock(context: FileContext, project: Project, initial: Lock, 
   }
 }
 
-/**
- * Removes what is left of requests whose results are safe, and, after a process that died, the files that it did not get
- * to complete. Only for the owner of the manifest. What has not come to its end stays, and so does everything while
- * another manifest of the folder is being run. Best effort: never throws.
- */
-async function tidyUp(
-  { context, redactor }: Pick<ManifestCall, 'context' | 'redactor'>,
-  project: Project,
-  { settled }: History,
-  followsDeath: boolean,
-): Promise<void> {
-  try {
-    const owners = await namesIn(runsFolder(project))
-    if (owners.filter((name) => name.endsWith('.owner')).length > 1) return
-    const { stateFolder } = project
-    if ((await namesIn(callsFolder(stateFolder))).length > 0) {
-      const store = openJobs(context, stateFolder, redactor)
-      const { jobs } = await store.list(videoKinds)
-      await store.forget(jobs.filter(({ record }) => settled.has(record.idempotency_key)))
-    }
-    if (followsDeath) await removeIncomplete(context, project)
-  } catch {
-    // It is in nobody's way, and `run clean` finds it.
-  }
-}
-
 /** `.hero.webp.0123456789abcdef.mgpart` */
 const temporaryName = /^\.(.+)\.[0-9a-f]{16}\.mgpart$/
 
+/**
+ * Removes the files that a process which died did not get to complete. Only for the owner of the manifest; while another
+ * manifest of the folder is being run they stay.
+ */
 async function removeIncomplete(context: FileContext, project: Project): Promise<void> {
   const { stateFolder, outputFolder, lockPath } = project
+  const owners = (await namesIn(runsFolder(project))).filter((name) => name.endsWith('.owner'))
+  if (owners.length > 1) return
   const removeFrom = async (folder: string, isLeft: (name: string) => boolean) => {
     for (const name of await namesIn(folder)) {
       const whole = temporaryName.exec(name)?.[1]

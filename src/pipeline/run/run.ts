@@ -69,12 +69,10 @@ async function beginRun(
   opened: OpenProject,
   queue: OpenQueue | undefined,
 ): Promise<Run> {
-  const { history, manifest, lock } = opened
+  const { history, manifest } = opened
   const names = options.regenerate
   const { executor, inQueue } = await executorOf(call, opened, queue)
   const project = opened.with({
-    // The run's own copy, which `forgetPick` changes.
-    lock: new Map(lock),
     inQueue,
     queue: queue?.server.identity ?? null,
     forced: {

@@ -75,8 +75,8 @@ function tooManyElements({ instance: { waiting } }: Assessment): ModelgateError 
 }
 
 /**
- * Completes what a killed process did not get to do: a block without its fields, one under a former name, and the same
- * request made again whose result is not in its place yet.
+ * Completes what a killed process did not get to do: a block under a former name, and the same request made again whose
+ * result is not in its place yet.
  */
 async function settleFresh(run: Run, now: Assessment): Promise<InstanceEnd> {
   const { instance, block, fields, key, lockedAs } = now
@@ -88,8 +88,7 @@ async function settleFresh(run: Run, now: Assessment): Promise<InstanceEnd> {
   if (other !== undefined && !isPlaced) {
     return ended(freshAs(now, await placeResult(run, now, other.result, null)), 'generated')
   }
-  const isComplete = Object.keys(block.fields).length > 0
-  if (lockedAs !== instance.id || !isComplete) lockBlock(run, instance.id, { ...block, fields }, lockedAs)
+  if (lockedAs !== instance.id) lockBlock(run, instance.id, { ...block, fields }, lockedAs)
   return ended(now, null)
 }
 
@@ -155,16 +154,8 @@ async function make(run: Run, now: Assessment): Promise<InstanceEnd> {
 async function discardAll(run: Run, { instance, toMake }: Assessment): Promise<void> {
   for (const { key } of toMake) await run.record({ type: 'discard', key })
   run.project.forced.regenerate.delete(instance.id)
-  if (instance.variants > 1) forgetPick(run, instance.id)
-}
-
-function forgetPick({ lock, project }: Run, id: string): void {
-  const block = project.lock.get(id)
-  if (block === undefined) return
-  const unpicked = { ...block, picked: null }
-  lock.set(id, unpicked)
-  // The run's own copy: nobody looks anything up in it by what has changed.
-  ;(project.lock as Map<string, LockBlock>).set(id, unpicked)
+  const block = run.lock.lock.get(instance.id)
+  if (instance.variants > 1 && block !== undefined) run.lock.set(instance.id, { ...block, picked: null })
 }
 
 async function failed(run: Run, now: Assessment, error: ModelgateError): Promise<InstanceEnd> {

@@ -105,11 +105,3 @@ test('a job that the journal could not note is found again, and gone on with', a
   expect(done.result).toMatchObject({ outputs: [{ path: '1.mp4' }] })
   expect(sandbox.created()).toBe(1)
 })
-
-test('a job that has failed is forgotten', async () => {
-  const sandbox = await runningSandbox()
-  const { shared, taskOf, context, project } = taskBench(sandbox.url)
-  const task = taskOf({ ...film, model: 'sandbox-failure' })
-  await expect(executeTask(shared, task)).rejects.toMatchObject({ code: 'generation_failed' })
-  expect((await startedJobs(context, project, shared.redactor)).size).toBe(0)
-})

@@ -337,7 +337,7 @@ test('a run that was killed before it wrote the lock is completed without a requ
   rmSync(bench.path('modelgate.lock'))
   forgetEnd(bench)
   const { told, exit } = await bench.run()
-  expect([told, exit]).toEqual([['hero: fresh', 'note: fresh'], 'ok'])
+  expect([told, exit]).toEqual([['hero: fresh (restored)', 'note: fresh (restored)'], 'ok'])
   expect(bench.read('modelgate.lock')).toBe(lock)
   expect(bench.sandbox.created()).toBe(2)
 })

@@ -8,7 +8,7 @@ import { waitBefore } from '../../../gateway/retry.ts'
 import type { JobReport } from '../../../gateway/videos/job-fields.ts'
 import { appearanceWait, lookUpFailures, lookUpJob, mayPass } from '../../../gateway/videos/look-up-job.ts'
 import { pollWaitAfter } from '../../../gateway/videos/poll-waits.ts'
-import { executeTask, fetchJob, startJob } from '../../execute/execute-task.ts'
+import { executeTask, startJob } from '../../execute/execute-task.ts'
 import { recoverResult } from '../../execute/task-record.ts'
 import { forgetJob, type ExecuteCall, type StartedJob, type Task } from '../../execute/task.ts'
 import type { TaskRequest } from '../../manifest/request-body.ts'
@@ -153,8 +153,9 @@ export class Delivery {
     const task = this.#task(folder, request)
     if (job === null) listener.event({ type: 'task-start', ...this.#names(), attempt: failures + 1 })
     try {
-      if (job !== null) return await this.#handIn(folder, await fetchJob(call, task, job, report))
-      if (this.#lane !== 'video') return await this.#handIn(folder, await executeTask(call, task))
+      if (job !== null || this.#lane !== 'video') {
+        return await this.#handIn(folder, await executeTask(call, task, report))
+      }
       await forgetJob(call.jobs, await startJob(call, task))
     } catch (thrown) {
       return await this.#fail(folder, asModelgateError(thrown, false))
