@@ -8,20 +8,7 @@ import { readJournals, readLines, type JournalEvent } from './journal.ts'
 
 type EventOf<Type> = Extract<JournalEvent, { type: Type }>
 
-export type RecordedResult = Omit<EventOf<'result'>, 'type'>
-export type RemoteJob = Pick<EventOf<'job'>, 'id' | 'kind'>
-export type RecordedFailure = Omit<EventOf<'failure'>, 'type'>
-
-/** A request that is under way, or of which nobody knows what became. */
-export interface OpenIntent extends Pick<EventOf<'intent'>, 'instance' | 'key' | 'variant' | 'creates'> {
-  readonly run: string
-  readonly idempotencyKey: string
-  readonly cost: Amount | null
-  /** The identity of the queue that it was given to; null for a request of this machine alone. */
-  readonly queue: string | null
-  /** Where that queue is; null where the journal does not say so. */
-  readonly queueAt: string | null
-}
+export type RecordedFailure = EventOf<'failure'>
 
 /** What a run has been allowed so far: counted when it is about to be sent, and not counted when it was released. */
 export interface Spent {
@@ -33,10 +20,11 @@ export interface Spent {
 /** What the journals of a manifest know. Keys are those of requests. */
 export class History {
   /** The newest result of each key that was not discarded. */
-  readonly results = new Map<string, RecordedResult>()
-  readonly intents = new Map<string, OpenIntent>()
+  readonly results = new Map<string, EventOf<'result'>>()
+  /** Requests that are under way, or of which nobody knows what became, with the runs that began them. */
+  readonly intents = new Map<string, EventOf<'intent'> & { readonly run: string }>()
   /** Remote jobs to go on with, also where the line of the intent was damaged. */
-  readonly jobs = new Map<string, RemoteJob>()
+  readonly jobs = new Map<string, Pick<EventOf<'job'>, 'id' | 'kind'>>()
   readonly made = new Map<string, MadeImages>()
   readonly failures = new Map<string, RecordedFailure>()
   readonly costs = new Map<string, number>()
@@ -82,13 +70,10 @@ export class History {
         this.remade.clear()
         return
       case 'intent': {
-        const { instance, key, variant, idempotency_key: idempotencyKey, creates } = event
-        const { queue = null, queue_at: queueAt = null } = event
-        const cost = event.cost === null ? null : amountOf(event.cost)
-        const run = this.#run
-        this.intents.set(key, { run, instance, key, variant, idempotencyKey, creates, cost, queue, queueAt })
-        this.#spent.set(idempotencyKey, { creates, cost: cost ?? 0n })
-        if (event.cost !== null) this.costs.set(key, event.cost)
+        const { key, idempotency_key, creates, cost } = event
+        this.intents.set(key, { ...event, run: this.#run })
+        this.#spent.set(idempotency_key, { creates, cost: amountOf(cost ?? 0) })
+        if (cost !== null) this.costs.set(key, cost)
         this.failures.delete(key)
         return
       }
@@ -98,22 +83,18 @@ export class History {
       case 'made':
         this.made.set(event.key, event.made)
         return
-      case 'result': {
-        const { type: _, ...result } = event
-        this.results.set(event.key, result)
+      case 'result':
+        this.results.set(event.key, event)
         this.failures.delete(event.key)
         if (this.discarded.delete(event.key)) this.remade.add(event.key)
         this.#close(event.key)
         return
-      }
-      case 'failure': {
-        const { type: _, ...failure } = event
-        this.failures.set(event.key, failure)
+      case 'failure':
+        this.failures.set(event.key, event)
         this.#close(event.key)
         return
-      }
       case 'release':
-        this.#spent.delete(this.intents.get(event.key)?.idempotencyKey ?? '')
+        this.#spent.delete(this.intents.get(event.key)?.idempotency_key ?? '')
         this.#close(event.key)
         return
       case 'discard':

@@ -297,9 +297,9 @@ export async function examineVariant(
     if (job !== undefined) return { kind: 'missing', reasons: [`Its job ${job.id} was started before.`] }
     if (inQueue.has(key)) return { kind: 'missing', reasons: ['It is with the queue.'] }
     if (isSentAgain) return { kind: 'missing', reasons: [] }
-    const { queue, queueAt } = history.intents.get(key)!
-    if (queue !== null && queue !== project.queue) {
-      const where = queueAt === null ? 'another queue' : `the queue at ${queueAt}`
+    const { queue, queue_at: queueAt } = history.intents.get(key)!
+    if (queue !== undefined && queue !== project.queue) {
+      const where = queueAt === undefined ? 'another queue' : `the queue at ${queueAt}`
       const reason = `A request was sent to ${where}: run it with that --queue to learn its outcome.`
       return { kind: 'unknown', reason, isElsewhere: true }
     }

@@ -1,6 +1,6 @@
 import { extname, join } from 'node:path'
 import { randomHex } from '../../context.ts'
-import { amountNumber } from '../../cost/amount.ts'
+import { amountNumber, amountOf } from '../../cost/amount.ts'
 import { asModelgateError, billedOf, FileError, ModelgateError, UsageError } from '../../errors.ts'
 import type { MadeImages } from '../../files/calls/job-record.ts'
 import { mediaTypeOfName } from '../../files/media-type.ts'
@@ -92,7 +92,7 @@ class VariantRequest implements QueueOrder {
       const task = await run.lanes.run(instance.lane, this, (attempt) => this.#attempt(attempt))
       isMade = true
       const first = firstPictures(run, instance, task)
-      const idempotencyKey = this.#intent?.idempotencyKey
+      const idempotencyKey = this.#intent?.idempotency_key
       const kept = await keepResult(run, this.#request, first)
       if (idempotencyKey !== undefined) run.executor.forget(idempotencyKey)
       const names = nameWarnings(instance, first.result.outputs)
@@ -119,13 +119,13 @@ class VariantRequest implements QueueOrder {
     if (this.#mayBeLost && !isSentAgain) await run.record({ type: 'discard', key })
     const resumed = this.#intent !== undefined
     if (!resumed) await this.#begin()
-    else if (this.#isOfOther()) await this.#recordIntent(this.#intent!.idempotencyKey)
+    else if (this.#isOfOther()) await this.#recordIntent(this.#intent!.idempotency_key)
     const { id, lane } = instance
     run.emit({ type: 'instance-start', instance: id, lane, variant, attempt, resumed })
     const task: Task = {
       ...this.#request,
       folder: results.folder(key),
-      idempotencyKey: this.#intent?.idempotencyKey ?? '',
+      idempotencyKey: this.#intent?.idempotency_key ?? '',
       creation: creationOf(instance),
       request: () => this.#build(upstream),
       job: history.jobs.get(key) ?? null,
@@ -229,12 +229,12 @@ class VariantRequest implements QueueOrder {
     const { exitCode: exit_code, code, message } = error
     if (billed === 'no') {
       await run.record({ type: 'release', key, reason: message })
-      run.budget.giveBack(intent)
+      run.budget.giveBack({ creates: intent.creates, cost: amountOf(intent.cost ?? 0) })
       this.#created -= intent.creates
     } else {
       await run.record({ type: 'failure', instance: instance.id, key, exit_code, code, message, billed })
     }
-    run.executor.forget(intent.idempotencyKey)
+    run.executor.forget(intent.idempotency_key)
   }
 
   #madeBefore(): MadeImages | null {
@@ -343,8 +343,8 @@ export async function takeUpReplies(run: Run): Promise<void> {
   const open = [...history.intents.values()].filter(({ key }) => !history.isStarted(key))
   if (open.length === 0) return
   const started = await startedJobs(context, manifest.project, redactor)
-  for (const { key, variant, instance: id, idempotencyKey } of open) {
-    const job = started.get(idempotencyKey)
+  for (const { key, variant, instance: id, idempotency_key } of open) {
+    const job = started.get(idempotency_key)
     if (job !== undefined) {
       await run.record({ type: 'job', key, ...job })
       continue

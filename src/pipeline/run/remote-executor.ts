@@ -264,10 +264,10 @@ export async function keysInQueue(
   { history, manifest, now }: OpenProject,
 ): Promise<Set<string>> {
   const known = new Set<string>()
-  for (const { key, queue, idempotencyKey, instance, run } of history.intents.values()) {
+  for (const { key, queue, idempotency_key, instance, run } of history.intents.values()) {
     const lane = manifest.instances.get(instance)?.lane
     if (queue !== server.identity || lane === undefined) continue
-    const job = await server.ask(() => server.find(lane, jobIdOf(idempotencyKey)), { forMs: outageMs })
+    const job = await server.ask(() => server.find(lane, jobIdOf(idempotency_key)), { forMs: outageMs })
     const isThere =
       job === undefined
         ? now - timeOf(run) < keptS * 1000

@@ -108,7 +108,7 @@ async function executorOf(
   queue: OpenQueue | undefined,
 ): Promise<{ readonly executor: Executor; readonly inQueue: Set<string> }> {
   if (queue === undefined) {
-    const given = [...project.history.intents.values()].filter((intent) => intent.queue !== null)
+    const given = [...project.history.intents.values()].filter(({ queue }) => queue !== undefined)
     const inQueue = new Set(call.queue === undefined ? [] : given.map(({ key }) => key))
     return { executor: new LocalExecutor(), inQueue }
   }
