@@ -1,7 +1,6 @@
 import { join, normalize, relative } from 'node:path'
-import { amountNumber, sumOfMoney, type Money } from '../../cost/amount.ts'
+import { sumOfMoney } from '../../cost/amount.ts'
 import { billedOf, ModelgateError, type ExitName } from '../../errors.ts'
-import type { CostEstimate } from '../../events/cost.ts'
 import { outputVersion } from '../../events/version.ts'
 import {
   countStates,
@@ -12,6 +11,7 @@ import {
   type RunRemainder,
   type RunState,
 } from '../../events/run-document.ts'
+import { describeCost } from '../../operations/spending.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
 import { requestsLeft } from '../plan/project-state.ts'
 import type { Project } from '../project.ts'
@@ -31,6 +31,7 @@ export function runDocument(
   facts: RunFacts,
 ): RunDocument {
   const { project } = manifest
+  const cost = sumOfMoney(ends.map((end) => end.cost))
   const instances = ends.map((end) => describeEnd(call, project, end, facts.shard !== null))
   const isWhole = ends.length === manifest.instances.size
   const again = facts.shard === null ? (isWhole ? [] : null) : ['--shard', facts.shard]
@@ -42,7 +43,7 @@ export function runDocument(
     sandbox: project.isSandbox,
     instances,
     states: countStates(ends.map(({ assessment }) => assessment)),
-    cost: estimateOf(sumOfMoney(ends.map(({ cost }) => cost))),
+    cost: cost && describeCost(cost),
     left: whatIsLeft(
       instances,
       { next: call.next, generating: call.generating, again },
@@ -79,17 +80,12 @@ export function describeEnd(
     files: outputs.map((facts: OutputFacts) => runFile(context.cwd, project, facts)),
     placed: putInPlace.has(action) && !isShard,
     took_s,
-    cost: estimateOf(cost),
+    cost: cost && describeCost(cost),
     error:
       error === null
         ? null
         : { code: error.code, exit_code: error.exitCode, billed: billedOf(error), message: error.message },
   }
-}
-
-function estimateOf(cost: Money | null): CostEstimate | null {
-  if (cost === null) return null
-  return { amount: amountNumber(cost.amount), currency: cost.currency, estimate: true, reason: null }
 }
 
 /**
@@ -103,7 +99,8 @@ export function runFailure(
   reason?: ModelgateError,
 ): ModelgateError | undefined {
   if (mode === 'plan') return undefined
-  const exit = exitOfRun(exitsOf(ends, mode, reason))
+  const exits = ends.map((end) => exitOf(end, mode))
+  const exit = exitOfRun(reason === undefined ? exits : [reason.exit, ...exits])
   if (exit === 'ok') return undefined
   const first = ends.find(({ error }) => error?.exit === exit)?.error ?? undefined
   const next = left.flatMap(({ commands }) => commands)[0]
@@ -113,22 +110,18 @@ export function runFailure(
   }
   const withWorkers = ends.filter(({ error }) => error?.code === leftToWorkers).length
   if (exit === 'running' && withWorkers > 0) return detachedFrom(withWorkers, next)
-  const count = ends.filter((end) => exitOf(end, mode) !== 'ok').length
+  const count = exits.filter((one) => one !== 'ok').length
   const of = ends.length === 1 ? '1 instance' : `${ends.length} instances`
   const message = `${count} of ${of} ${count === 1 ? 'is' : 'are'} not up to date.`
-  return new ModelgateError(
-    exit,
-    exit === 'running' || exit === 'outdated' ? 'not_up_to_date' : 'some_failed',
-    message,
-    {
-      phase: 'result',
-      billed: isBilled ? 'maybe' : 'no',
-      next,
-      // Its message has been told with its instance.
-      hint: first?.facts.hint,
-      cause: first,
-    },
-  )
+  const code = exit === 'running' || exit === 'outdated' ? 'not_up_to_date' : 'some_failed'
+  return new ModelgateError(exit, code, message, {
+    phase: 'result',
+    billed: isBilled ? 'maybe' : 'no',
+    next,
+    // Its message has been told with its instance.
+    hint: first?.facts.hint,
+    cause: first,
+  })
 }
 
 /** The code of the error of an instance that a run has left to workers, with `--detach`. */
@@ -144,11 +137,7 @@ function detachedFrom(count: number, next: readonly string[] | undefined): Model
   })
 }
 
-/** How each instance would end the run alone, and the run itself, for `exitOfRun`. */
-function exitsOf(ends: readonly InstanceEnd[], mode: RunMode, reason?: ModelgateError): ExitName[] {
-  return [...(reason === undefined ? [] : [reason.exit]), ...ends.map((end) => exitOf(end, mode))]
-}
-
+/** How an instance would end the run alone. */
 function exitOf({ assessment: { state, reasons }, error }: InstanceEnd, mode: RunMode): ExitName {
   if (error !== null) return error.exit
   switch (state) {
@@ -172,10 +161,7 @@ function exitOf({ assessment: { state, reasons }, error }: InstanceEnd, mode: Ru
 /** How many instances a command names; with more it would be too long to paste. */
 const maxNamed = 20
 
-/** The words of a command for the same manifest, as `ManifestCall.next` makes them. */
-type Next = (...words: string[]) => readonly string[]
-
-type Group = RunRemainder['state'] | 'elsewhere'
+type Group = Exclude<RunRemainder['state'], 'fresh'> | 'elsewhere'
 
 interface Remedy {
   readonly message: string
@@ -191,7 +177,7 @@ const adoptOrForce = (ids: readonly string[]) => [
 const runThem = (ids: readonly string[]) => [ids]
 const madeByRun = { message: 'Run it to bring it up to date.', commands: runThem }
 
-const remedies: Readonly<Partial<Record<Group, Remedy>>> = {
+const remedies: Readonly<Record<Group, Remedy>> = {
   // A command would have to name the queue and the store that its machines share.
   elsewhere: {
     message:
@@ -245,13 +231,14 @@ const remedies: Readonly<Partial<Record<Group, Remedy>>> = {
 
 /** The words behind `run` of the command that leads on from a state; undefined where a run alone leads nowhere. */
 export function remedyFor(state: RunState, id: string): readonly string[] | undefined {
-  return state === 'awaiting' ? undefined : remedies[state]?.commands([id])[0]
+  return state === 'awaiting' || state === 'fresh' ? undefined : remedies[state].commands([id])[0]
 }
 
 const order = Object.keys(remedies) as readonly Group[]
 
 interface Commands {
-  readonly next: Next
+  /** The words of a command for the same manifest, as `ManifestCall.next` makes them. */
+  readonly next: (...words: string[]) => readonly string[]
   /** The words that make a run generate, where it would not by itself (`--generate`). */
   readonly generating: readonly string[]
   /** The words that run the same instances again; null where these have to be named. */
@@ -267,17 +254,13 @@ export function whatIsLeft(
   commands: Commands,
   elsewhere: ReadonlySet<string> = new Set(),
 ): RunRemainder[] {
-  const groups = Map.groupBy(instances, (one) => (elsewhere.has(one.instance) ? 'elsewhere' : groupOf(one)))
-  return order.flatMap((state) => {
-    const members = groups.get(state)
-    if (members === undefined) return []
-    const ids = members.map(({ instance }) => instance)
-    return [remainder(state, ids, commands)]
+  const groups = Map.groupBy(instances, ({ instance, state, action }) =>
+    elsewhere.has(instance) ? 'elsewhere' : action === 'failed' ? 'failed' : state,
+  )
+  return order.flatMap((group) => {
+    const ids = (groups.get(group) ?? []).map(({ instance }) => instance)
+    return ids.length === 0 ? [] : [remainder(group, ids, commands)]
   })
-}
-
-function groupOf({ state, action }: RunInstance): Group | 'fresh' {
-  return action === 'failed' ? 'failed' : state
 }
 
 const runs: ReadonlySet<Group> = new Set<RunState | 'failed'>([
@@ -292,24 +275,23 @@ const runs: ReadonlySet<Group> = new Set<RunState | 'failed'>([
 ])
 
 function remainder(
-  state: Group,
+  group: Group,
   instances: readonly string[],
   { next, generating, again }: Commands,
 ): RunRemainder {
-  const { message, commands } = remedies[state]!
+  const { message, commands } = remedies[group]
   const isRunAgain = commands === runThem && again !== null
   const named = instances.slice(0, maxNamed)
   const own = isRunAgain ? [again] : commands(named)
   const isCut =
-    !isRunAgain && instances.length > named.length && own.some((words) => words.includes(named.at(-1)!))
+    !isRunAgain && instances.length > maxNamed && own.some((words) => words.includes(named.at(-1)!))
   const cut = isCut ? ` The command names the first ${maxNamed} of ${instances.length}.` : ''
+  const generates = (words: readonly string[]) => runs.has(group) && words[0] !== 'adopt'
   return {
-    state: state === 'elsewhere' ? 'unknown' : state,
+    state: group === 'elsewhere' ? 'unknown' : group,
     instances,
     message: `${message}${cut}`,
-    commands: own.map((words) =>
-      next(...(runs.has(state) && words[0] !== 'adopt' ? generating : []), ...words),
-    ),
+    commands: own.map((words) => next(...(generates(words) ? generating : []), ...words)),
   }
 }
 
