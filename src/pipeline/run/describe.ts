@@ -263,7 +263,7 @@ export function whatIsLeft(
   })
 }
 
-const runs: ReadonlySet<Group> = new Set<RunState | 'failed'>([
+const runs: ReadonlySet<Group> = new Set<Group>([
   'unknown',
   'failed',
   'lost',

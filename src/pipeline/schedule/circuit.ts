@@ -5,12 +5,6 @@ import { billedOf, ModelgateError, type ExitName } from '../../errors.ts'
 const failuresToOpen = 5
 const probeMs = 15_000
 
-/** A request that is under way, and how often the circuit had opened before it was sent. */
-export interface SentRequest {
-  readonly outages: number
-  readonly isProbe: boolean
-}
-
 /** `neither`: it ended for a reason that says nothing of the gateway, such as a full disk. */
 export type Answer = 'answered' | 'failed' | 'neither'
 
@@ -23,9 +17,11 @@ export class Circuit {
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #onChange: (isOpen: boolean) => void
   #failures = 0
-  #outages = 0
   #opensAt = 0
-  #isProbing = false
+  #newest = 0
+  /** Requests up to it had been sent when the last outage showed. */
+  #lastBefore = 0
+  #probe: number | undefined
 
   constructor(clock: Pick<Clock, 'monotonic'>, onChange: (isOpen: boolean) => void) {
     this.#clock = clock
@@ -34,13 +30,13 @@ export class Circuit {
 
   /** When a request may be sent, on the monotonic clock; Infinity while the probe is under way. */
   get opensAt(): number {
-    return this.#isProbing ? Infinity : this.#opensAt
+    return this.#probe === undefined ? this.#opensAt : Infinity
   }
 
-  /** To be called for each request, only when it may be sent. */
-  begin(): SentRequest {
-    if (this.isOpen) this.#isProbing = true
-    return { outages: this.#outages, isProbe: this.isOpen }
+  /** To be called for each request, only when it may be sent. @param number larger than that of any before */
+  begin(number: number): void {
+    this.#newest = number
+    if (this.isOpen) this.#probe = number
   }
 
   /**
@@ -48,13 +44,13 @@ export class Circuit {
    * @param askedS how many seconds the gateway asks to wait
    * @returns whether it failed of an outage that was known already: it had been sent before the circuit opened
    */
-  end(request: SentRequest, answer: Answer, askedS = 0): boolean {
-    const isKnown = answer === 'failed' && request.outages < this.#outages
-    if (request.isProbe) {
-      this.#isProbing = false
+  end(number: number, answer: Answer, askedS = 0): boolean {
+    const isKnown = answer === 'failed' && number <= this.#lastBefore
+    if (number === this.#probe) {
+      this.#probe = undefined
+      const waitMs = answer === 'failed' ? Math.max(probeMs, askedS * 1000) : 0
       if (answer === 'answered') this.#change(false)
-      else
-        this.#opensAt = this.#clock.monotonic() + (answer === 'failed' ? Math.max(probeMs, askedS * 1000) : 0)
+      else this.#opensAt = this.#clock.monotonic() + waitMs
     } else if (!this.isOpen && !isKnown) {
       if (answer === 'answered') this.#failures = 0
       else if (answer === 'failed' && ++this.#failures === failuresToOpen) this.#change(true)
@@ -66,7 +62,7 @@ export class Circuit {
     this.isOpen = isOpen
     this.#failures = 0
     this.#opensAt = isOpen ? this.#clock.monotonic() + probeMs : 0
-    if (isOpen) this.#outages++
+    if (isOpen) this.#lastBefore = this.#newest
     this.#onChange(isOpen)
   }
 }

@@ -49,6 +49,7 @@ export class Lanes {
   readonly #resting = new Set<Task>()
   #retriesLeft: number
   #number = 0
+  #sent = 0
   #wake: Timer | undefined
   #isPumping = false
   #stopped: { readonly reason: unknown } | undefined
@@ -136,18 +137,19 @@ export class Lanes {
 
   async #send(task: Task): Promise<void> {
     const { lane } = task
-    const request = this.#circuit.begin()
-    const number = lane.begin()
+    const number = ++this.#sent
+    this.#circuit.begin(number)
+    lane.begin(number)
     task.attempts++
     try {
       await task.attempt(task.attempts)
-      this.#circuit.end(request, 'answered')
+      this.#circuit.end(number, 'answered')
       lane.succeed()
     } catch (error) {
       task.error = error
       this.#lastError = error instanceof Error ? error.message : String(error)
       const askedS = error instanceof ModelgateError ? error.facts.retryAfterS : undefined
-      const isOfOutage = this.#circuit.end(request, answerIn(error), askedS)
+      const isOfOutage = this.#circuit.end(number, answerIn(error), askedS)
       if (this.#stopped !== undefined || !mayRepeat(error, task.order.isFollowUp)) task.reject(error)
       else if (isRateLimit(error)) {
         lane.refuse(number, askedS)
@@ -216,7 +218,7 @@ class Lane {
   readonly #configured: number
   readonly #onChange: (event: LaneEvent) => void
   readonly #queue: Task[] = []
-  #sent = 0
+  #newest = 0
   /** Requests up to it were sent before the lane slowed down: their 429s are of the same burst. */
   #lastOfBurst = 0
   #bursts = 0
@@ -257,10 +259,10 @@ class Lane {
     return this.#queue.splice(0)
   }
 
-  /** To be called for each request when it is sent. @returns its number */
-  begin(): number {
+  /** To be called for each request when it is sent. */
+  begin(number: number): void {
     this.inFlight++
-    return ++this.#sent
+    this.#newest = number
   }
 
   succeed(): void {
@@ -279,7 +281,7 @@ class Lane {
     const isNew = request > this.#lastOfBurst
     if (isNew) {
       this.concurrency = Math.max(1, Math.floor(this.concurrency / 2))
-      this.#lastOfBurst = this.#sent
+      this.#lastOfBurst = this.#newest
       this.#bursts++
     }
     this.#clean = 0
@@ -304,14 +306,7 @@ function isBefore({ order, number }: Task, other: Task): boolean {
 
 /** The time of the run is over before a request was sent. */
 export function deadlinePassed(): ModelgateError {
-  return new ModelgateError(
-    'later',
-    'deadline',
-    'The time limit for the whole run was reached (--timeout).',
-    {
-      phase: 'wait',
-      billed: 'no',
-      hint: 'Run it again: it resumes where it stopped.',
-    },
-  )
+  const message = 'The time limit for the whole run was reached (--timeout).'
+  const hint = 'Run it again: it resumes where it stopped.'
+  return new ModelgateError('later', 'deadline', message, { phase: 'wait', billed: 'no', hint })
 }
