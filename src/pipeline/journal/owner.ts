@@ -1,15 +1,7 @@
 import { readdir, readFile, readlink, stat, unlink, utimes, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { basename, join } from 'node:path'
-import {
-  randomHex,
-  sleep,
-  type Clock,
-  type Context,
-  type FileHost,
-  type Processes,
-  type Timer,
-} from '../../context.ts'
+import { randomHex, sleep, type Clock, type Context, type FileHost, type Timer } from '../../context.ts'
 import { FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import { parseJson } from '../../files/parse-json.ts'
@@ -34,7 +26,8 @@ export async function takeOwnership(project: Project, context: OwnerContext): Pr
   const { clock, processes } = context
   const folder = runsFolder(project)
   const name = basename(project.manifestPath)
-  const own = await ownRecord(processes)
+  const id = processes.own
+  const own = { process: id, started: await startOf(id), host: hostname(), machine: await thisMachine() }
   let followsDeath = false
   /** Another process that owns the manifest, or is about to. Removes the files of dead ones. */
   const findLiving = async (ownPath?: string): Promise<FoundOwner | undefined> => {
@@ -63,7 +56,7 @@ export async function takeOwnership(project: Project, context: OwnerContext): Pr
         await writeRecord(context, path, own)
         isAlone = (await findLiving(path)) === undefined
       } finally {
-        if (!isAlone) await unlink(path).catch(() => {})
+        for (const left of isAlone ? [] : [path, `${path}.new`]) await unlink(left).catch(() => {})
       }
       if (isAlone) return hold(path, clock, followsDeath)
       await sleep(clock, 10 + clock.random() * 100)
@@ -106,7 +99,7 @@ function hold(path: string, clock: Clock, followsDeath: boolean) {
 }
 
 function owned(name: string, owner: FoundOwner, own: OwnerRecord, now: number): UsageError {
-  const isHere = owner.host === own.host && owner.machine === own.machine
+  const isHere = isOfSameMachine(owner, own)
   const silentS = Math.max(0, Math.round((now - owner.heartbeat) / 1000))
   const where = isHere
     ? 'on this machine'
@@ -139,13 +132,8 @@ interface OwnerRecord {
   readonly machine: string | null
 }
 
-async function ownRecord(processes: Processes): Promise<OwnerRecord> {
-  return {
-    process: processes.own,
-    started: await startOf(processes.own),
-    host: hostname(),
-    machine: await thisMachine(),
-  }
+function isOfSameMachine(one: OwnerRecord, other: OwnerRecord): boolean {
+  return one.host === other.host && one.machine === other.machine
 }
 
 interface FoundOwner extends OwnerRecord {
@@ -156,10 +144,9 @@ interface FoundOwner extends OwnerRecord {
 async function isLiving(
   owner: FoundOwner,
   own: OwnerRecord,
-  { clock, processes }: Pick<Context, 'clock' | 'processes'>,
+  { clock, processes }: OwnerContext,
 ): Promise<boolean> {
-  if (owner.host !== own.host || owner.machine !== own.machine)
-    return clock.now() - owner.heartbeat < silenceMs
+  if (!isOfSameMachine(owner, own)) return clock.now() - owner.heartbeat < silenceMs
   if (!processes.isRunning(owner.process)) return false
   return own.started === null || (await startOf(owner.process)) === owner.started
 }
@@ -167,14 +154,9 @@ async function isLiving(
 /** The file appears under its name with all that it holds, or not at all. @throws the error of the system */
 async function writeRecord(host: FileHost, path: string, record: OwnerRecord): Promise<void> {
   const temporary = `${path}.new`
-  try {
-    await writeFile(temporary, `${JSON.stringify(record)}\n`, { flag: 'wx', mode: 0o600 })
-    await touch(temporary, host.clock.now())
-    await renameFile(host, temporary, path)
-  } catch (error) {
-    await unlink(temporary).catch(() => {})
-    throw error
-  }
+  await writeFile(temporary, `${JSON.stringify(record)}\n`, { flag: 'wx', mode: 0o600 })
+  await touch(temporary, host.clock.now())
+  await renameFile(host, temporary, path)
 }
 
 async function readRecord(path: string): Promise<FoundOwner | undefined> {

@@ -58,17 +58,18 @@ export const resultSchema = v.object(
   wrong,
 )
 
-/** What the lock holds for one instance; members that are not listed are left out. */
+/** What the lock holds for one instance, in the order in which it is written; members that are not listed are left out. */
 const lockBlock = v.object(
   {
     key: digest,
-    ...resultSchema.entries,
+    outputs: resultSchema.entries.outputs,
     /** A short digest of each field of the request, by the manifest's names. */
     fields: fieldDigests,
     /** The number of the candidate that became the output, from 1; null where there was only one. */
     picked: v.nullish(v.pipe(count, v.minValue(1, wrong)), null),
     /** Who locked a file that was there already, and on which day: `Ada, 2026-11-26`; of version 0.1.0 only who. */
     adopted: v.nullish(text, null),
+    ...provenance.entries,
     prompt: v.nullish(text, null),
   },
   wrong,
@@ -100,6 +101,18 @@ export function readBlock(value: unknown, refuse: (mistake: string) => never): L
   const { success, output, issues } = v.safeParse(lockBlock, value, { abortEarly: true })
   if (success) return output
   return refuse(`${v.getDotPath(issues[0]) ?? 'it'} ${issues[0].message}`)
+}
+
+/** A block as it is written: the same is always the same text. Members that say nothing are left out. */
+export function compactBlock(block: LockBlock): object {
+  const outputs = block.outputs.map((facts) => inOrder(outputFacts.entries, facts))
+  const fields = Object.entries(block.fields).sort(([one], [other]) => (one < other ? -1 : 1))
+  return inOrder(lockBlock.entries, { ...block, outputs, fields: Object.fromEntries(fields) })
+}
+
+function inOrder(entries: object, value: JsonObject): object {
+  const told = Object.keys(entries).filter((name) => value[name] != null && value[name] !== false)
+  return Object.fromEntries(told.map((name) => [name, value[name]]))
 }
 
 /** @returns undefined unless the value is a result that a lock would take */

@@ -10,7 +10,7 @@ import { makeFolder } from '../../files/write-target.ts'
 import { isObject, type JsonObject } from '../../json.ts'
 import { manifestName, type Project } from '../project.ts'
 import { maxStateText, readStateFile } from '../state-folder.ts'
-import { readBlock, type Lock, type LockBlock } from './lock-block.ts'
+import { compactBlock, readBlock, type Lock, type LockBlock } from './lock-block.ts'
 
 /** The form of the lock. A program refuses a lock of a higher number; members that it does not know it ignores. */
 const version = 1
@@ -91,33 +91,6 @@ function formatMember(name: string, value: unknown): string {
   return `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`
 }
 
-/** The members in one order, so that the same lock is always the same text; without those that say nothing. */
-function compactBlock(block: LockBlock): object {
-  const { key, outputs, fields, model, origin, request_id, job_id, usage, took_s } = block
-  const { picked, adopted, prompt } = block
-  return {
-    key,
-    outputs: outputs.map(({ path, sha256, bytes, media_type, width, height, seconds, credentials }) =>
-      withoutNull({
-        path,
-        sha256,
-        bytes,
-        media_type,
-        width,
-        height,
-        seconds,
-        credentials: credentials || null,
-      }),
-    ),
-    fields: Object.fromEntries(Object.entries(fields).sort(([one], [other]) => (one < other ? -1 : 1))),
-    ...withoutNull({ picked, adopted, model, origin, request_id, job_id, usage, took_s, prompt }),
-  }
-}
-
-function withoutNull(object: object): object {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null))
-}
-
 /**
  * Reads the text of a lock.
  * @param file its name for messages
@@ -138,9 +111,10 @@ export function parseLock(text: string, file: string, same: readonly string[] = 
   const lock = new Map<string, LockBlock>()
   for (const id of Object.keys(members).sort()) {
     const name = JSON.stringify(id)
-    const [line = 1, repeated] = lines.get(id) ?? []
+    const [first, repeated] = lines.get(id) ?? []
+    const line = first?.line ?? 1
     // In JSON the last of several members of one name counts: a merge by hand may have left both sides.
-    if (repeated !== undefined) refuse(repeated, `${name} appears twice in the lock`)
+    if (repeated !== undefined) refuse(repeated.line, `${name} appears twice in the lock`)
     if (id.startsWith('$')) continue
     if (!instanceId.test(id)) refuse(line, `${name} is not the name of an instance`)
     const block = readBlock(members[id], (mistake) => refuse(line, `${name}: ${mistake}`))
@@ -164,14 +138,13 @@ function parseMembers(text: string, file: string): JsonObject {
   return value
 }
 
-/** The numbers of the lines that a name begins. */
-function findLines(text: string): ReadonlyMap<string, readonly number[]> {
+/** The lines that each name begins. */
+function findLines(text: string) {
   const named = text.split('\n').flatMap((line, at) => {
     const [, name] = /^ {2}("(?:[^"\\]|\\.)*"):/.exec(line) ?? []
     return name === undefined ? [] : [{ id: JSON.parse(name) as string, line: at + 1 }]
   })
-  const groups = Map.groupBy(named, ({ id }) => id)
-  return new Map([...groups].map(([id, all]) => [id, all.map(({ line }) => line)]))
+  return Map.groupBy(named, ({ id }) => id)
 }
 
 function lockConflict(file: string, line: number, same: readonly string[]): UsageError {

@@ -1,4 +1,5 @@
-import { rename, rm, stat } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Context, FileContext } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
@@ -21,8 +22,7 @@ import { asideName, readRecord, Results, writeRecord } from '../store/results.ts
  * Takes over what version 0.1.0 has left of a project, also in the middle of a run: what its store and its candidates hold of
  * results goes into the folders of their keys, what lay in work goes on there, and the rest is among what was put aside. It
  * may be killed anywhere between, and does the rest the next time.
- * @param isOwned whether another process that is running the project is an error; otherwise results are copied, and all stays
- * where it is for that
+ * @param isOwned whether another process that is running the project is an error; otherwise all stays where it is for that
  * @throws UsageError `run_owned`; FileError
  */
 export async function takeOverState(
@@ -30,24 +30,25 @@ export async function takeOverState(
   project: Project,
   isOwned: boolean,
 ): Promise<void> {
-  const old = ['store', 'candidates', 'work'].map((name) => join(project.stateFolder, name))
-  if (!(await Promise.all(old.map(isFolder))).includes(true)) return
+  const place = (name: string) => join(project.stateFolder, name)
+  const [store, candidates, work] = [place('store'), place('candidates'), place('work')]
+  const old = [store, candidates, work].filter((folder) => existsSync(folder))
+  if (old.length === 0) return
   const ownership = await takeOwnership(project, context).catch((error: unknown) => {
     if (isOwned || !(error instanceof ModelgateError) || error.code !== 'run_owned') throw error
   })
+  if (ownership === undefined) return
   try {
     const history = await readHistory(project)
     const replaced = new Replaced(context, project)
     const results = new Results(project, replaced)
-    const [store, candidates, work] = old as [string, string, string]
     await takeStored(new BlobStore(context, store), history, results)
     await takeCandidates(candidates, history, results, replaced)
-    if (ownership === undefined) return
     await takeBlobs(store, project, replaced)
     await takeWork(work, history, project, results)
     for (const folder of old) await rm(folder, { recursive: true, force: true })
   } finally {
-    await ownership?.release()
+    await ownership.release()
   }
 }
 
@@ -86,21 +87,18 @@ async function takeCandidates(
     const result = readResult(record['result'])
     const isCurrent = !history.isOpen(name) && !history.discarded.has(name)
     const isWhole = record['key'] === name && result?.outputs.length === paths.length
-    let isTaken = false
-    if (isCurrent && isWhole && digestPattern.test(name)) {
-      const [instance, variant] = [stringOf(record['instance']) ?? '', countOf(record['variant']) || 1]
-      const made = { result: named(result), cost: null, warnings: [], files: paths }
-      isTaken = await results.take({ instance, key: name, variant, ...made }).then(
-        () => true,
-        (error: unknown) => {
-          // It was absent before, too. What a full disk refuses is tried the next time.
-          if (!(error instanceof ModelgateError) || error.code !== 'result_lost') throw error
-          return false
-        },
-      )
+    const instance = stringOf(record['instance']) ?? ''
+    try {
+      if (isCurrent && isWhole && digestPattern.test(name)) {
+        const made = { result: named(result), cost: null, warnings: [], files: paths }
+        await results.take({ instance, key: name, variant: countOf(record['variant']) || 1, ...made })
+        continue
+      }
+    } catch (error) {
+      // It was absent before, too. What a full disk refuses is tried the next time.
+      if (!(error instanceof ModelgateError) || error.code !== 'result_lost') throw error
     }
-    if (!isTaken)
-      for (const path of paths) await replaced.putAside(path, false, stringOf(record['instance']) ?? name)
+    for (const path of paths) await replaced.putAside(path, false, instance || name)
   }
 }
 
@@ -125,7 +123,7 @@ async function takeWork(
   for (const key of await namesIn(root)) {
     await makeStateFolder(project, 'results')
     const folder = results.folder(key)
-    const isTaken = await isFolder(folder)
+    const isTaken = existsSync(folder)
     await move(join(root, key), isTaken ? join(folder, `${asideName}0`) : folder)
     const [intent, record] = [intents.get(key), await readRecord(folder)]
     if (intent === undefined || record === undefined || isTaken) continue
@@ -141,8 +139,4 @@ async function move(path: string, target: string): Promise<void> {
   } catch (error) {
     throw writeError(error, target)
   }
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false
 }
