@@ -1,6 +1,13 @@
 import { join } from 'node:path'
 import type { Clock, Timer } from '../../context.ts'
-import { FileError, ModelgateError, type Billed, type ExitName, type ErrorCode } from '../../errors.ts'
+import {
+  FileError,
+  ModelgateError,
+  type Billed,
+  type ErrorCode,
+  type ErrorFacts,
+  type ExitName,
+} from '../../errors.ts'
 import { nextCommand } from '../../files/next-command.ts'
 import { prepareFolder, recordResult } from '../execute/execute-task.ts'
 import type { Task } from '../execute/task.ts'
@@ -58,7 +65,7 @@ export class RemoteExecutor implements Executor {
     run.stop.signal.addEventListener('abort', () => this.#wakeAll(), { once: true })
     const onDeadline = () => {
       this.#isLate = true
-      this.#wakeAll()
+      this.stop(deadlinePassed())
     }
     const onIdle = () => {
       if (this.#hasWorkers || this.#waits.size === 0) return
@@ -75,12 +82,13 @@ export class RemoteExecutor implements Executor {
    */
   async attempt(task: Task): Promise<TaskResult> {
     const { lane } = task.instance
+    const { server } = this.#open
     const id = jobIdOf(task.idempotencyKey)
     this.#follow(lane)
     const isStarted = task.job !== null || task.made !== null
     // What has only now got its intent is not there.
     const mayBeThere = isStarted || this.#inQueue.has(task.key) || this.#ended.has(id)
-    let found = mayBeThere ? await this.#find(lane, id) : undefined
+    let found = mayBeThere ? await this.#ask(() => server.find(lane, id)) : undefined
     if (found !== undefined && this.#isSpent(found, task.key, isStarted)) {
       await this.#remove(lane, id, stateOf(found).attempt)
       found = undefined
@@ -130,7 +138,7 @@ export class RemoteExecutor implements Executor {
     let { job: known, made: knownMade } = task
     try {
       for (;;) {
-        const job = await this.#find(lane, id)
+        const job = await this.#ask(() => this.#open.server.find(lane, id))
         if (job === undefined) throw lostByServer(this.queue.shown)
         if (job.processedOn !== undefined) this.#hasWorkers = true
         const { job: started, made, outcome } = stateOf(job)
@@ -140,10 +148,9 @@ export class RemoteExecutor implements Executor {
         knownMade = made
         if (outcome !== null || job.finishedOn !== undefined) return job
         const isLate = this.#isLate
-        if ((this.#stopped !== undefined || isLate) && !isAskedBack) {
+        if (this.#stopped !== undefined && !isAskedBack) {
           isAskedBack = true
-          const reason = this.#stopped?.reason ?? deadlinePassed()
-          if (await this.#withdraw(lane, job)) throw withBilled(reason, 'no')
+          if (await this.#withdraw(lane, job)) throw withBilled(this.#stopped.reason, 'no')
         }
         // The run ends, and the workers go on.
         if (signal.aborted) throw withBilled(signal.reason, 'maybe')
@@ -225,15 +232,10 @@ export class RemoteExecutor implements Executor {
     await Promise.all(this.#forgetting)
   }
 
-  #find(lane: Lane, id: string): Promise<TaskJob | undefined> {
-    return this.#ask(() => this.#open.server.find(lane, id))
-  }
-
   #follow(lane: Lane): void {
     if (this.#followed.has(lane)) return
     this.#followed.add(lane)
     const events = this.#open.server.follow(lane)
-    events.on('active', () => (this.#hasWorkers = true))
     // A job that has been started is delayed until it is looked up.
     const wake = ({ jobId }: { readonly jobId: string }) => this.#waits.get(jobId)?.wake()
     events.on('completed', wake)
@@ -281,12 +283,7 @@ function withBilled(reason: unknown, billed: Billed): unknown {
   return reason instanceof ModelgateError ? reason.amend({ billed }) : reason
 }
 
-function waitError(
-  exit: ExitName,
-  code: ErrorCode,
-  message: string,
-  facts: { billed?: Billed; hint?: string } = {},
-) {
+function waitError(exit: ExitName, code: ErrorCode, message: string, facts: ErrorFacts = {}) {
   return new ModelgateError(exit, code, message, { phase: 'wait', billed: 'maybe', ...facts })
 }
 
