@@ -22,7 +22,8 @@ import { asideName, readRecord, Results, writeRecord } from '../store/results.ts
  * Takes over what version 0.1.0 has left of a project, also in the middle of a run: what its store and its candidates hold of
  * results goes into the folders of their keys, what lay in work goes on there, and the rest is among what was put aside. It
  * may be killed anywhere between, and does the rest the next time.
- * @param isOwned whether another process that is running the project is an error; otherwise all stays where it is for that
+ * @param isOwned whether another process that is running the project is an error; otherwise results are copied, and all stays
+ * where it is for that
  * @throws UsageError `run_owned`; FileError
  */
 export async function takeOverState(
@@ -37,18 +38,18 @@ export async function takeOverState(
   const ownership = await takeOwnership(project, context).catch((error: unknown) => {
     if (isOwned || !(error instanceof ModelgateError) || error.code !== 'run_owned') throw error
   })
-  if (ownership === undefined) return
   try {
     const history = await readHistory(project)
     const replaced = new Replaced(context, project)
     const results = new Results(project, replaced)
     await takeStored(new BlobStore(context, store), history, results)
     await takeCandidates(candidates, history, results, replaced)
+    if (ownership === undefined) return
     await takeBlobs(store, project, replaced)
     await takeWork(work, history, project, results)
     for (const folder of old) await rm(folder, { recursive: true, force: true })
   } finally {
-    await ownership.release()
+    await ownership?.release()
   }
 }
 
