@@ -40,13 +40,8 @@ export interface Task {
   onMade(made: MadeImages): Promise<void>
   /** Called when the id of a remote job is known; it goes on when that is on disk. */
   onJob(id: string, kind: StartedJob['kind']): Promise<void>
-  onProgress(progress: TaskProgress): void
-}
-
-export interface TaskProgress {
-  readonly state: string
-  /** 0 to 100. */
-  readonly percent: number | null
+  /** @param percent 0 to 100 */
+  onProgress(state: string, percent: number | null): void
 }
 
 export interface ExecuteCall {
@@ -101,13 +96,7 @@ export function beginRun(shared: ExecuteCall, task: Task): TaskRun {
     },
   }
   const call: Call = {
-    context: {
-      cwd: task.folder,
-      platform: context.platform,
-      clock: context.clock,
-      signal: context.signal,
-      stdout: context.stdout,
-    },
+    context: { ...context, cwd: task.folder },
     gateway,
     listener: listenerOf(() => {}),
     redactor,

@@ -28,7 +28,7 @@ export async function makeVideo(run: TaskRun, report: JobReport | undefined): Pr
   const { task, shared } = run
   const job = task.job ?? (await startVideoJob(run))
   const listener = listenerOf((event) => {
-    if (event.type === 'job-progress') task.onProgress({ state: event.state, percent: event.progress })
+    if (event.type === 'job-progress') task.onProgress(event.state, event.progress)
   })
   const call = { ...run.call, listener }
   const { context } = call

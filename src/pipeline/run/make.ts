@@ -132,7 +132,7 @@ class VariantRequest implements QueueOrder {
       made: this.#madeBefore(),
       onMade: (made) => run.record({ type: 'made', key, made }),
       onJob: (jobId, kind) => run.record({ type: 'job', key, id: jobId, kind }),
-      onProgress: ({ state, percent }) =>
+      onProgress: (state, percent) =>
         run.emit({ type: 'instance-progress', instance: id, variant, state, percent }),
     }
     try {
@@ -143,7 +143,7 @@ class VariantRequest implements QueueOrder {
       // An answer to the same key is one to every attempt.
       if (isAnswered(error) && isSentAgain) this.#mayBeBilled = false
       else this.#mayBeBilled ||= billedOf(error) !== 'no'
-      run.emit({ type: 'instance-progress', instance: id, variant, state: 'waiting', percent: null })
+      task.onProgress('waiting', null)
       // Before it waits to be sent again: a run that is killed meanwhile must not leave it in doubt.
       await this.#giveUp(error, resumed && !isTold)
       throw thrown

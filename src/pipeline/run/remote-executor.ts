@@ -242,7 +242,7 @@ export class RemoteExecutor implements Executor {
     events.on('delayed', wake)
     events.on('progress', ({ jobId, data }) => {
       const { state, percent } = data as { readonly state: string; readonly percent: number | null }
-      this.#waits.get(jobId)?.task.onProgress({ state, percent })
+      this.#waits.get(jobId)?.task.onProgress(state, percent)
     })
   }
 

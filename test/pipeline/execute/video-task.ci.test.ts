@@ -46,7 +46,7 @@ test('a video from an image is a file with its facts, and its job is told before
         await setImmediate()
         seen.push(`${kind} ${id.split('/').slice(0, -1).join('/')}`)
       },
-      onProgress: ({ state }) => void seen.push(state),
+      onProgress: (state) => void seen.push(state),
     },
   })
   const content = readFileSync(join(task.folder, '1.mp4'))
