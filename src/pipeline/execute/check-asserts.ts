@@ -42,40 +42,103 @@ function subjectOf({ lane }: Instance, { length }: readonly AssertedOutput[], at
 }
 
 type CheckContext = Pick<Context, 'cwd' | 'clock' | 'signal'>
-/** Finds out why a text does not match; empty when it does. @param subject names the schema */
-type TextCheck = (schema: unknown, text: string, subject: string) => Promise<string[]>
+
+/** How many schemas are kept compiled: each has a thread. */
+const maxOpen = 4
 
 /** Checks results against what their instances assert, one after another or at once; each schema is compiled once. */
-export function openAsserts(context: CheckContext) {
-  const { checkText, close } = createTextChecks(context)
-  return {
-    /**
-     * A file is read only for asserts about what is in it.
-     * @param duplicateOf the name of another output that has these bytes, if there is one
-     * @returns why the result is rejected, each a sentence; empty when it holds all asserts, and its request's own schema
-     * @throws FileError; the reason of the context's signal
-     */
-    async check(
-      instance: Instance,
-      outputs: readonly AssertedOutput[],
-      duplicateOf: (sha256: string) => string | undefined,
-    ): Promise<string[]> {
-      const reasons = outputs.map(async (output, at) => {
-        const subject = subjectOf(instance, outputs, at)
-        const twinOf = (sha256: string) => {
-          const earlier = outputs.findIndex(({ facts }) => facts.sha256 === sha256)
-          return earlier < at ? `${instance.lane} ${earlier + 1}` : duplicateOf(sha256)
-        }
-        const clauses = [
-          ...factClauses(instance, output.facts, twinOf),
-          ...(await alphaClauses(context, instance, output)),
-          ...(await textClauses(instance, output, checkText)),
-        ]
-        return clauses.map((clause) => `${subject} ${clause}.`)
-      })
-      return (await Promise.all(reasons)).flat()
-    },
-    close,
+export class AssertChecker {
+  readonly #context: CheckContext
+  readonly #open = new Map<string, Awaited<ReturnType<typeof openSchemaChecker>>>()
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(context: CheckContext) {
+    this.#context = context
+  }
+
+  /**
+   * A file is read only for asserts about what is in it.
+   * @param duplicateOf the name of another output that has these bytes, if there is one
+   * @returns why the result is rejected, each a sentence; empty when it holds all asserts, and its request's own schema
+   * @throws FileError; the reason of the context's signal
+   */
+  async check(
+    instance: Instance,
+    outputs: readonly AssertedOutput[],
+    duplicateOf: (sha256: string) => string | undefined,
+  ): Promise<string[]> {
+    const reasons = outputs.map(async (output, at) => {
+      const subject = subjectOf(instance, outputs, at)
+      const twinOf = (sha256: string) => {
+        const earlier = outputs.findIndex(({ facts }) => facts.sha256 === sha256)
+        return earlier < at ? `${instance.lane} ${earlier + 1}` : duplicateOf(sha256)
+      }
+      const clauses = [
+        ...factClauses(instance, output.facts, twinOf),
+        ...(await alphaClauses(this.#context, instance, output)),
+        ...(await this.#textClauses(instance, output)),
+      ]
+      return clauses.map((clause) => `${subject} ${clause}.`)
+    })
+    return (await Promise.all(reasons)).flat()
+  }
+
+  async #textClauses({ lane, asserts, fields }: Instance, { path }: AssertedOutput): Promise<string[]> {
+    const { schema, min_chars: minChars, matches } = asserts
+    const asked = fields['schema']?.kind === 'value' ? fields['schema'].value : undefined
+    if (lane !== 'text' || (schema ?? asked ?? minChars ?? matches) === undefined) return []
+    const text = (await bytesOf(path)).toString('utf8')
+    const clauses: string[] = []
+    if (asked !== undefined) clauses.push(...(await this.#match(asked, text, 'the schema of the request')))
+    if (schema !== undefined) clauses.push(...(await this.#match(schema, text, 'the schema')))
+    const length = minChars === undefined ? 0 : characters(text)
+    if (minChars !== undefined && length < minChars) {
+      clauses.push(`has ${length} characters, fewer than ${minChars}`)
+    }
+    if (matches !== undefined) {
+      // A pattern may take any time, as those of schemas: it is checked in the same way.
+      const pattern = { type: 'string', pattern: matches }
+      clauses.push(...(await this.#match(pattern, JSON.stringify(text), `/${matches}/`)))
+    }
+    return clauses
+  }
+
+  /**
+   * Finds out why a text does not match; empty when it does. One at a time: a thread does not say which text an answer is
+   * about, and is ended by one that takes too long.
+   * @param subject names the schema
+   */
+  #match(schema: unknown, text: string, subject: string): Promise<string[]> {
+    const matched = this.#turn.then(() => this.#matchNow(schema, text, subject))
+    this.#turn = matched.catch(() => {})
+    return matched
+  }
+
+  async #matchNow(schema: unknown, text: string, subject: string): Promise<string[]> {
+    const key = JSON.stringify(schema)
+    const checker = this.#open.get(key) ?? (await openSchemaChecker(this.#context, schema))
+    this.#open.delete(key)
+    this.#open.set(key, checker)
+    for (const oldest of this.#open.keys()) if (this.#open.size > maxOpen) this.#end(oldest)
+    if (checker.kind === 'unchecked') return [`cannot be checked: ${subject} ${checker.clause}`]
+    const checked = await checker.check(text)
+    if (checked.kind === 'unchecked') {
+      this.#end(key)
+      return [`cannot be checked against ${subject}: it ${checked.clause}`]
+    }
+    if (checked.count === 0) return []
+    const places = subject.startsWith('/') ? '' : `: ${listedPlaces(checked)}`
+    return [`does not match ${subject}${places}`]
+  }
+
+  #end(key: string): void {
+    const checker = this.#open.get(key)
+    if (checker?.kind === 'compiled') checker.close()
+    this.#open.delete(key)
+  }
+
+  close(): void {
+    for (const key of [...this.#open.keys()]) this.#end(key)
   }
 }
 
@@ -123,30 +186,6 @@ async function alphaClauses(
   return [isOpaque ? 'has an alpha channel, but no transparent pixel' : 'has no alpha channel']
 }
 
-async function textClauses(
-  { lane, asserts, fields }: Instance,
-  { path }: AssertedOutput,
-  checkText: TextCheck,
-): Promise<string[]> {
-  const { schema, min_chars: minChars, matches } = asserts
-  const asked = fields['schema']?.kind === 'value' ? fields['schema'].value : undefined
-  const isAsked = schema ?? asked ?? minChars ?? matches
-  if (lane !== 'text' || isAsked === undefined) return []
-  const text = (await bytesOf(path)).toString('utf8')
-  const length = minChars === undefined ? 0 : characters(text)
-  return [
-    ...(asked === undefined ? [] : await checkText(asked, text, 'the schema of the request')),
-    ...(schema === undefined ? [] : await checkText(schema, text, 'the schema')),
-    ...(minChars !== undefined && length < minChars
-      ? [`has ${length} characters, fewer than ${minChars}`]
-      : []),
-    // A pattern may take any time, as those of schemas: it is checked in the same way.
-    ...(matches === undefined
-      ? []
-      : await checkText({ type: 'string', pattern: matches }, JSON.stringify(text), `/${matches}/`)),
-  ]
-}
-
 /** Counted as the contract counts them: without an array, which would fill the memory. */
 function characters(text: string): number {
   let length = 0
@@ -158,46 +197,4 @@ async function bytesOf(path: string): Promise<Buffer> {
   return await readFile(path).catch((error: unknown) => {
     throw readError(error, path)
   })
-}
-
-/** How many schemas are kept compiled: each has a thread. */
-const maxOpen = 4
-
-function createTextChecks(context: CheckContext): { readonly checkText: TextCheck; close(): void } {
-  const open = new Map<string, Awaited<ReturnType<typeof openSchemaChecker>>>()
-  let turn: Promise<unknown> = Promise.resolve()
-  const end = (key: string) => {
-    const checker = open.get(key)
-    if (checker?.kind === 'compiled') checker.close()
-    open.delete(key)
-  }
-  const openChecker = async (schema: unknown) => {
-    const key = JSON.stringify(schema)
-    const checker = open.get(key) ?? (await openSchemaChecker(context, schema))
-    open.delete(key)
-    open.set(key, checker)
-    for (const oldest of open.keys()) if (open.size > maxOpen) end(oldest)
-    return checker
-  }
-  const checkOne: TextCheck = async (schema, text, subject) => {
-    const checker = await openChecker(schema)
-    if (checker.kind === 'unchecked') return [`cannot be checked: ${subject} ${checker.clause}`]
-    const checked = await checker.check(text)
-    if (checked.kind === 'unchecked') {
-      end(JSON.stringify(schema))
-      return [`cannot be checked against ${subject}: it ${checked.clause}`]
-    }
-    if (checked.count === 0) return []
-    const isPattern = subject.startsWith('/')
-    return [`does not match ${subject}${isPattern ? '' : `: ${listedPlaces(checked)}`}`]
-  }
-  return {
-    // One at a time: a thread does not say which text an answer is about, and is ended by one that takes too long.
-    checkText(...check) {
-      const checked = turn.then(() => checkOne(...check))
-      turn = checked.catch(() => {})
-      return checked
-    },
-    close: () => [...open.keys()].forEach(end),
-  }
 }

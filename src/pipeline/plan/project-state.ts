@@ -1,5 +1,5 @@
 import type { RunState } from '../../events/run-document.ts'
-import type { openAsserts } from '../execute/check-asserts.ts'
+import type { AssertChecker } from '../execute/check-asserts.ts'
 import type { History } from '../journal/history.ts'
 import type { Lock, LockBlock, Result } from '../lock/lock-block.ts'
 import type { Instance, Manifest } from '../manifest/manifest.ts'
@@ -65,7 +65,7 @@ export class ProjectState {
   /** SHA-256 of an input file. @param path relative to the manifest's folder */
   declare readonly inputDigest: (path: string) => Promise<string>
   /** Why a result does not hold the asserts of its instance, each a sentence; empty when it does. */
-  declare readonly checkAsserts: ReturnType<typeof openAsserts>['check']
+  declare readonly checkAsserts: AssertChecker['check']
   declare readonly forced: Forced
   /** Whether a request of unknown outcome is simply sent again: it creates nothing twice, or costs nothing. */
   declare readonly isSentAgain: boolean

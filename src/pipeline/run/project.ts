@@ -1,10 +1,10 @@
 import { rm } from 'node:fs/promises'
-import { basename, dirname, join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import type { Context, FileContext } from '../../context.ts'
 import type { ModelFamilies } from '../../contract/known-models.ts'
 import { UsageError } from '../../errors.ts'
 import type { OperationContext, Redactor } from '../../operations/operation.ts'
-import { openAsserts, type AssertedOutput } from '../execute/check-asserts.ts'
+import { AssertChecker, type AssertedOutput } from '../execute/check-asserts.ts'
 import { readHistory } from '../journal/history.ts'
 import { runsFolder } from '../journal/journal.ts'
 import { takeOwnership, type Ownership } from '../journal/owner.ts'
@@ -102,7 +102,7 @@ export async function openProject(
     const replaced = new Replaced(files, whole)
     const resultsOfWhole = new Results(whole, replaced)
     const results = shard === null ? resultsOfWhole : new Results(project, replaced, resultsOfWhole)
-    const asserts = openAsserts(files)
+    const asserts = new AssertChecker(files)
     const opened = new OpenProject({
       manifest,
       written: manifest,
@@ -249,21 +249,17 @@ async function removeIncomplete(context: FileContext, project: Project): Promise
   const { stateFolder, outputFolder, lockPath } = project
   const owners = (await namesIn(runsFolder(project))).filter((name) => name.endsWith('.owner'))
   if (owners.length > 1) return
-  const removeFrom = async (folder: string, isLeft: (name: string) => boolean) => {
-    for (const name of await namesIn(folder)) {
-      const whole = temporaryName.exec(name)?.[1]
-      if (whole !== undefined && isLeft(whole)) await rm(join(folder, name), { recursive: true, force: true })
-    }
-  }
-  await removeFrom(dirname(lockPath), (name) => name === basename(lockPath))
+  const results = join(stateFolder, 'results')
+  const keys = await namesIn(results)
+  const own = new Set([join(stateFolder, 'replaced'), ...keys.map((key) => join(results, key))])
   const lock = await readLock(context, project)
   const outputs = [...lock.values()].flatMap((block) => block.outputs.map(({ path }) => path))
-  for (const [folder, paths] of Map.groupBy(outputs, (path) => dirname(path))) {
-    const names = new Set(paths.map((path) => basename(path)))
-    await removeFrom(join(outputFolder, folder), (name) => names.has(name))
-  }
-  await removeFrom(join(stateFolder, 'replaced'), () => true)
-  for (const key of await namesIn(join(stateFolder, 'results'))) {
-    await removeFrom(join(stateFolder, 'results', key), () => true)
+  const shared = new Set([lockPath, ...outputs.map((path) => join(outputFolder, path))])
+  for (const folder of new Set([...own, ...[...shared].map((path) => dirname(path))])) {
+    for (const name of await namesIn(folder)) {
+      const whole = temporaryName.exec(name)?.[1]
+      const isLeft = whole !== undefined && (own.has(folder) || shared.has(join(folder, whole)))
+      if (isLeft) await rm(join(folder, name), { recursive: true, force: true })
+    }
   }
 }

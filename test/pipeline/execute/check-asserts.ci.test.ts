@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { openAsserts } from '../../../src/pipeline/execute/check-asserts.ts'
+import { AssertChecker } from '../../../src/pipeline/execute/check-asserts.ts'
 import type { OutputFacts } from '../../../src/pipeline/lock/lock-block.ts'
 import type { Asserts, Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import { gifBytes, jpegBytes, pngBytes, webpBytes } from '../../support/image-bytes.ts'
@@ -22,7 +22,7 @@ afterAll(() => shared.close())
 
 function checks() {
   const context = testContext()
-  const asserts = openAsserts(context)
+  const asserts = new AssertChecker(context)
   const check = (
     instance: Partial<Instance>,
     outputs: readonly Checked[],
