@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { AssetReport, ReportAsset, ReportFile } from '../../events/asset-report.ts'
+import type { AssetReport, ReportAsset, ReportCandidate, ReportFile } from '../../events/asset-report.ts'
 import { nextCommand } from '../../files/next-command.ts'
 import { byteText } from '../../quantities.ts'
 import { isTextType } from '../store/file-digest.ts'
@@ -18,7 +18,14 @@ import {
   tookText,
   type Tone,
 } from './report-words.ts'
-import { embedded, linkTo, shownAs, textStart, thumbnail, type SheetPlace } from './sheet-files.ts'
+import { showFiles, type SheetPlace, type ShownFile } from './sheet-files.ts'
+
+interface Sheet {
+  readonly place: SheetPlace
+  /** The element ids of all tiles, by the ids of the assets. */
+  readonly anchors: ReadonlyMap<string, string>
+  readonly currency: string | null
+}
 
 /**
  * Writes a report as one HTML page without a script that loads nothing from elsewhere: a grid of thumbnails that open,
@@ -26,17 +33,17 @@ import { embedded, linkTo, shownAs, textStart, thumbnail, type SheetPlace } from
  */
 export async function* contactSheet(report: AssetReport, place: SheetPlace): AsyncIterable<string> {
   const anchors = new Map(report.assets.map(({ id }, index) => [id, `a${index + 1}`]))
-  const { currency } = report.sums
+  const sheet = { place, anchors, currency: report.sums.currency }
   yield pageStart(report).html
   for (const { title, tone, assets } of sectionsOf(report.assets)) {
     yield sectionStart(tone, title, assets.length)
-    for (const asset of assets) yield (await assetTile(asset, place, anchors, currency)).html
+    for (const asset of assets) yield (await assetTile(asset, sheet)).html
     yield '</div></section>\n'
   }
   const removed = report.since?.removed ?? []
   if (removed.length > 0) {
     yield sectionStart('done', 'Removed', removed.length)
-    for (const asset of removed) yield (await removedTile(asset, place)).html
+    for (const asset of removed) yield (await removedTile(asset, sheet)).html
     yield '</div></section>\n'
   }
   yield '</main>\n</body>\n</html>\n'
@@ -85,62 +92,57 @@ const maxPromptLength = 20_000
 /** In characters. Longer values of fields say nothing in a list. */
 const maxFieldLength = 200
 
-/**
- * One asset: its picture and its state; opened, what it was made from and all there is to compare.
- * @param anchors the element ids of all tiles, by the ids of the assets
- */
-async function assetTile(
-  asset: ReportAsset,
-  place: SheetPlace,
-  anchors: ReadonlyMap<string, string>,
-  currency: string | null,
-): Promise<Markup> {
+/** One asset: its picture and its state; opened, what it was made from and all there is to compare. */
+async function assetTile(asset: ReportAsset, sheet: Sheet): Promise<Markup> {
   const { id, files, before, candidates, state } = asset
-  const figures = new Figures(asset, place)
-  await figures.makeThumbnails([...files, ...before, ...candidates.flatMap(({ files }) => files)])
+  const all = [...files, ...before, ...candidates.flatMap(({ files }) => files)]
+  const shown = await showFiles(sheet.place, all, asset.kind === 'text')
+  const figures = (some: readonly ReportFile[], label: string) =>
+    some.map((file) => figure(asset, shown.get(file)!, label))
   const [now, then] = state === 'changed' ? ['Changed by hand', 'As locked'] : ['After', 'Before']
-  const shots: Markup[] = []
-  for (const file of before) shots.push(await figures.figure(file, then))
-  for (const file of files) shots.push(await figures.figure(file, before.length === 0 ? '' : now))
-  for (const candidate of candidates) shots.push(await candidateShots(asset, candidate, figures, currency))
+  const [cover = candidates[0]?.files[0]] = files
   const label = stateLabel(asset)
-  return markup`<details class="asset" id="${anchors.get(id)}" data-state="${label}">
-<summary><span class="tile">${await closedTile(asset, figures)}</span>
+  return markup`<details class="asset" id="${sheet.anchors.get(id)}">
+<summary><span class="tile">${closedTile(asset, cover && shown.get(cover))}</span>
 <h3 dir="auto">${id}</h3><span class="state" data-tone="${toneOf(asset)}" title="${stateWords[state].meaning}">${label}</span></summary>
-<div class="shots">${shots}</div>
-${notes(asset, anchors, currency)}
+<div class="shots">${figures(before, then)}${figures(files, before.length === 0 ? '' : now)}${candidates.map(
+    (one) =>
+      markup`<div>${figures(one.files, candidateLabel(one))}${candidateNotes(asset, one, sheet)}</div>`,
+  )}</div>
+${notes(asset, sheet)}
 </details>
 `
 }
 
-async function closedTile({ state, files, candidates }: ReportAsset, figures: Figures): Promise<Markup> {
-  const file = files[0] ?? candidates[0]?.files[0]
-  if (file !== undefined) return await figures.tile(file)
-  return state === 'lost' ? markup`The file is gone` : markup`Nothing to see yet`
+type RemovedAsset = NonNullable<AssetReport['since']>['removed'][number]
+
+async function removedTile({ id, files }: RemovedAsset, { place }: Sheet): Promise<Markup> {
+  const shown = await showFiles(
+    place,
+    files,
+    files.some(({ media_type }) => isTextType(media_type)),
+  )
+  const figures = [...shown.values()].map((file) => figure({ id, alt: null }, file, 'Before'))
+  return markup`<div class="asset"><h3 dir="auto">${id}</h3><div class="shots">${figures}</div></div>\n`
 }
 
-async function candidateShots(
+function candidateLabel({ number, state }: ReportCandidate): string {
+  return state === 'awaiting' ? `Candidate ${number}` : `Candidate ${number}, ${state}`
+}
+
+function candidateNotes(
   { candidates }: ReportAsset,
-  { number, state, files, model, cost, took_s, reasons, pick }: ReportAsset['candidates'][number],
-  figures: Figures,
-  currency: string | null,
-): Promise<Markup> {
-  const label = state === 'awaiting' ? `Candidate ${number}` : `Candidate ${number}, ${state}`
-  const shots: Markup[] = []
-  for (const file of files) shots.push(await figures.figure(file, label))
-  const facts = [
-    model,
-    took_s === null ? null : tookText(took_s),
-    cost === null ? null : costText(cost, currency),
-  ]
+  { model, cost, took_s, reasons, pick }: ReportCandidate,
+  { currency }: Sheet,
+): Markup {
   // Why the only result was rejected is said of the asset.
   const why = candidates.length === 1 ? nothing : list(reasons)
-  return markup`<div>${shots}<p class="quiet">${factLine(facts)}</p>
-${why}${commandLine(pick)}</div>`
+  return markup`<p class="quiet">${factLine([model, tookText(took_s), costText(cost, currency)])}</p>
+${why}${commandLine(pick)}`
 }
 
 /** All that is written of an asset. */
-function notes(asset: ReportAsset, anchors: ReadonlyMap<string, string>, currency: string | null): Markup {
+function notes(asset: ReportAsset, { anchors, currency }: Sheet): Markup {
   const { alt, command, model, fields, files, output, picked, cost, took_s } = asset
   const request = fields.map(({ name, text, assets }): Fact => {
     const short = text.length > maxFieldLength ? `${text.slice(0, maxFieldLength)}…` : text
@@ -151,7 +153,7 @@ function notes(asset: ReportAsset, anchors: ReadonlyMap<string, string>, currenc
     ['file', files.length === 0 ? output : null],
     ['candidate', picked === null ? null : `${picked} was picked`],
     ['cost', cost === null ? null : `${costText(cost, currency)} estimated`],
-    ['took', took_s === null ? null : tookText(took_s)],
+    ['took', tookText(took_s)],
     ['inside', files.some((file) => file.credentials) ? 'content credentials' : null],
     ['adopted by', asset.adopted],
     ['gateway', asset.origin],
@@ -165,22 +167,6 @@ ${alt === null ? nothing : markup`<div><h4>Alt text</h4><p dir="auto">${alt}</p>
 <div><h4>Request</h4>${factList([['command', command], ['model', model], ...request])}</div>
 <div><h4>Result</h4>${factList(result)}</div>
 </div>`
-}
-
-type RemovedAsset = NonNullable<AssetReport['since']>['removed'][number]
-
-async function removedTile({ id, files }: RemovedAsset, place: SheetPlace): Promise<Markup> {
-  const isText = files.some(({ media_type }) => isTextType(media_type))
-  const figures = new Figures({ id, alt: null, kind: isText ? 'text' : 'image' }, place)
-  await figures.makeThumbnails(files)
-  const shots: Markup[] = []
-  for (const file of files) shots.push(await figures.figure(file, 'Before'))
-  return markup`<details class="asset" data-state="removed">
-<summary><span class="tile">${await figures.tile(files[0]!)}</span>
-<h3 dir="auto">${id}</h3><span class="state" data-tone="done">removed</span></summary>
-<div class="shots">${shots}</div>
-</details>
-`
 }
 
 const billedWords = { no: 'Nothing was billed.', maybe: 'It may have been billed.', yes: 'It was billed.' }
@@ -225,71 +211,47 @@ function commandLine(words: readonly string[] | null): Markup {
   return markup`<p><code dir="ltr">${nextCommand(words).toString()}</code></p>`
 }
 
-/** In bytes, of all thumbnails of one asset: 100 assets stay under 6 MB with base64 and their texts. */
-const maxAssetBytes = 40_000
+type Subject = Pick<ReportAsset, 'id' | 'alt'>
 
-class Figures {
-  readonly #asset: Pick<ReportAsset, 'id' | 'alt' | 'kind'>
-  readonly #place: SheetPlace
-  readonly #thumbnails = new Map<string, string>()
+function closedTile({ id, alt, state }: ReportAsset, shown: ShownFile | undefined): Markup {
+  if (shown === undefined) return markup`${state === 'lost' ? 'The file is gone' : 'Nothing to see yet'}`
+  const { file, thumbnail, text } = shown
+  if (thumbnail !== undefined)
+    return markup`<img src="${thumbnail}" alt="${alt ?? id}" loading="lazy" decoding="async">`
+  return text === undefined
+    ? markup`${file.media_type}<br>${fileFacts(file)}`
+    : markup`<span class="start" dir="auto">${text.start.slice(0, 300)}</span>`
+}
 
-  constructor(asset: Pick<ReportAsset, 'id' | 'alt' | 'kind'>, place: SheetPlace) {
-    this.#asset = asset
-    this.#place = place
+function figure(subject: Subject, shown: ShownFile, label: string): Markup {
+  const { file, link } = shown
+  // Where a result is kept says nothing to people.
+  const path = file.path.replace(/^\.modelgate\/.*\//, '')
+  return markup`<figure>${content(subject, shown, label)}<figcaption>${label === '' ? nothing : markup`<b>${label}</b> `}<span dir="auto">${
+    link === undefined ? path : markup`<a href="${link}">${path}</a>`
+  }</span> <span class="quiet">${fileFacts(file)}</span></figcaption></figure>`
+}
+
+function content(
+  { id, alt }: Subject,
+  { link, element, thumbnail, whole, text }: ShownFile,
+  label: string,
+): Markup {
+  const name = alt ?? (label === '' ? id : `${id}, ${label}`)
+  const image = whole ?? thumbnail
+  if (element === 'img' && image !== undefined) {
+    const picture = markup`<img alt="${name}" loading="lazy" decoding="async" src="${{ html: image }}">`
+    return whole === undefined ? markup`<a href="${link}">${picture}</a>` : picture
   }
-
-  async makeThumbnails(files: readonly ReportFile[]): Promise<void> {
-    // The first is also what the tile shows while it is closed.
-    const room = maxAssetBytes / (1 + files.filter((file) => shownAs(file) === 'img').length)
-    for (const file of files) {
-      const isMade = this.#thumbnails.has(file.sha256)
-      const small = isMade ? undefined : await thumbnail(this.#place, file, room)
-      if (small !== undefined) this.#thumbnails.set(file.sha256, small)
-    }
+  if (element === 'video' && (whole ?? link) !== undefined) {
+    const source = whole === undefined ? markup`preload="none" src="${link}"` : { html: `src="${whole}"` }
+    return markup`<video aria-label="${name}" controls muted loop playsinline ${source}></video>`
   }
-
-  async tile(file: ReportFile): Promise<Markup> {
-    const { id, alt, kind } = this.#asset
-    const small = this.#thumbnails.get(file.sha256)
-    if (small !== undefined)
-      return markup`<img src="${small}" alt="${alt ?? id}" loading="lazy" decoding="async">`
-    const text = kind === 'text' ? await textStart(this.#place, file) : undefined
-    return text === undefined
-      ? markup`${file.media_type}<br>${fileFacts(file)}`
-      : markup`<span class="start" dir="auto">${text.text.slice(0, 300)}</span>`
+  if (text === undefined) {
+    return markup`<p class="tile">${link === undefined ? 'The file is not here' : 'Not in this page'}</p>`
   }
-
-  async figure(file: ReportFile, label: string): Promise<Markup> {
-    const link = linkTo(this.#place, file)
-    // Where a result is kept says nothing to people.
-    const path = file.path.replace(/^\.modelgate\/.*\//, '')
-    return markup`<figure>${await this.#content(file, label, link)}<figcaption>${label === '' ? nothing : markup`<b>${label}</b> `}<span dir="auto">${
-      link === undefined ? path : markup`<a href="${link}">${path}</a>`
-    }</span> <span class="quiet">${fileFacts(file)}</span></figcaption></figure>`
-  }
-
-  async #content(file: ReportFile, label: string, link: string | undefined): Promise<Markup> {
-    const { id, alt, kind } = this.#asset
-    const element = shownAs(file)
-    const name = alt ?? (label === '' ? id : `${id}, ${label}`)
-    const whole = element !== undefined && this.#place.embeds ? await embedded(this.#place, file) : undefined
-    const image = whole ?? this.#thumbnails.get(file.sha256)
-    if (element === 'img' && image !== undefined) {
-      const picture = markup`<img alt="${name}" loading="lazy" decoding="async" src="${{ html: image }}">`
-      return whole === undefined ? markup`<a href="${link}">${picture}</a>` : picture
-    }
-    if (element === 'video' && (whole ?? link) !== undefined) {
-      const source = whole === undefined ? markup`preload="none" src="${link}"` : { html: `src="${whole}"` }
-      return markup`<video aria-label="${name}" controls muted loop playsinline ${source}></video>`
-    }
-    const text = kind === 'text' && element === undefined ? await textStart(this.#place, file) : undefined
-    if (text === undefined) {
-      return markup`<p class="tile">${link === undefined ? 'The file is not here' : 'Not in this page'}</p>`
-    }
-    const left =
-      text.bytesLeft === 0 ? nothing : markup`<p class="quiet">${byteText(text.bytesLeft)} more</p>`
-    return markup`<div class="text" dir="auto">${text.text}</div>${left}`
-  }
+  const left = text.bytesLeft === 0 ? nothing : markup`<p class="quiet">${byteText(text.bytesLeft)} more</p>`
+  return markup`<div class="text" dir="auto">${text.start}</div>${left}`
 }
 
 /**
@@ -342,6 +304,7 @@ figure { display: grid; gap: .25rem; align-content: start; min-width: 0 }
 figure img, figure video { max-height: 80vh }
 figure video { width: 100%; max-width: 34rem; aspect-ratio: 16 / 9 }
 .shots:empty { display: none }
+.asset > h3 { padding: .6rem .75rem }
 figure:has(.text) { grid-column: 1 / -1 }
 .notes { display: grid; gap: 1rem; padding: .25rem .75rem .9rem; grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)) }
 .failure { font-weight: 600 }

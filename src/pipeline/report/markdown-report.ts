@@ -1,10 +1,10 @@
 import type { AssetReport, ReportAsset, ReportFile } from '../../events/asset-report.ts'
 import { runStates, type RunDocument, type RunInstance } from '../../events/run-document.ts'
 import { nextCommand } from '../../files/next-command.ts'
+import { counted } from '../../quantities.ts'
 import { visible } from './markup.ts'
 import {
   costText,
-  counted,
   factLine,
   fileFacts,
   sectionsOf,
@@ -16,8 +16,8 @@ import {
   tookText,
 } from './report-words.ts'
 
-/** A column of a table: its heading, and the Markdown of a cell. */
-type Column<Item> = readonly [heading: string, cell: (item: Item) => string]
+/** A column of a table: its heading, and the Markdown of a cell; null for an empty one. */
+type Column<Item> = readonly [heading: string, cell: (item: Item) => string | null]
 
 /**
  * A report for where there is no room for pictures, such as the summary of a job: what failed first, at most 1 MiB. No
@@ -29,9 +29,9 @@ export function markdownReport(report: AssetReport): string {
   page.paragraph('<!-- modelgate run report -->')
   page.paragraph(`# ${literal(name)}`)
   page.paragraph(`${literal(manifest)}, ${timeText(time)}${sandbox ? ', from the sandbox' : ''}`)
-  page.paragraph(sinceFacts(report, literal) ?? '')
+  page.paragraph(sinceFacts(report, literal))
   page.paragraph(sumFacts(report, literal))
-  const money = (cost: number | null) => costCell(cost, sums.currency)
+  const money = ({ cost }: { readonly cost: number | null }) => literal(costText(cost, sums.currency))
   for (const { title, tone, assets } of sectionsOf(report.assets)) {
     const heading = `${title} (${assets.length})`
     if (tone === 'decision') {
@@ -41,7 +41,7 @@ export function markdownReport(report: AssetReport): string {
         ['candidate', ({ number }) => String(number)],
         ['file', ({ files }) => files.map((file) => literal(file.stored ?? file.path)).join(' ')],
         ['size', ({ files }) => sizesOf(files)],
-        ['cost', ({ cost }) => money(cost)],
+        ['cost', money],
         ['to pick it', ({ pick, reasons }) => (pick === null ? linesOf(reasons) : commandText(pick))],
       ])
     } else if (tone === 'done') {
@@ -49,9 +49,9 @@ export function markdownReport(report: AssetReport): string {
         ['asset', ({ id }) => literal(id)],
         ['file', ({ files }) => pathsOf(files)],
         ['size', ({ files }) => sizesOf(files)],
-        ['model', ({ model }) => literal(model ?? '')],
-        ['took', ({ took_s }) => tookCell(took_s)],
-        ['cost', ({ cost }) => money(cost)],
+        ['model', ({ model }) => literal(model)],
+        ['took', ({ took_s }) => tookText(took_s)],
+        ['cost', money],
         ['before', ({ before }) => sizesOf(before)],
       ])
     } else {
@@ -59,7 +59,7 @@ export function markdownReport(report: AssetReport): string {
         ['asset', ({ id }) => literal(id)],
         ['state', (asset) => `${marks[tone]} ${stateLabel(asset)}`],
         ['why', whyText],
-        ['to go on', ({ next }) => (next === null ? '' : commandText(next))],
+        ['to go on', ({ next }) => next && commandText(next)],
       ])
     }
   }
@@ -119,8 +119,8 @@ export function runSummary(document: RunDocument): string {
     ['action', ({ action }) => action!],
     ['files', ({ files }) => pathsOf(files)],
     ['size', ({ files }) => sizesOf(files)],
-    ['took', ({ took_s }) => tookCell(took_s)],
-    ['cost', ({ cost }) => costCell(cost?.amount ?? null, cost?.currency ?? null)],
+    ['took', ({ took_s }) => tookText(took_s)],
+    ['cost', ({ cost }) => cost && literal(costText(cost.amount, cost.currency))],
   ])
   page.section(`Warnings (${warnings.length})`, warnings, [['warning', literal]])
   return page.toString()
@@ -132,14 +132,6 @@ const doneActions: ReadonlySet<RunInstance['action']> = new Set([
   'moved',
   'accepted',
 ])
-
-function costCell(cost: number | null, currency: string | null): string {
-  return cost === null ? '' : literal(costText(cost, currency))
-}
-
-function tookCell(seconds: number | null): string {
-  return seconds === null ? '' : tookText(seconds)
-}
 
 function linesOf(sentences: readonly string[]): string {
   return sentences.map(literal).join('<br>')
@@ -173,9 +165,9 @@ class MarkdownPage {
   readonly #lines: string[] = []
   #room = maxBytes - reservedBytes
 
-  /** @param text Markdown, in which everything from outside has gone through `literal`; nothing of an empty one */
-  paragraph(text: string): void {
-    if (text !== '' && this.#add(text)) this.#add('')
+  /** @param text Markdown, in which everything from outside has gone through `literal`; nothing without one */
+  paragraph(text: string | null): void {
+    if (text !== null && this.#add(text)) this.#add('')
   }
 
   /** A table under a heading; neither without rows. */
@@ -203,7 +195,7 @@ class MarkdownPage {
   }
 }
 
-function rowOf(cells: readonly string[]): string {
+function rowOf(cells: readonly (string | null)[]): string {
   return `| ${cells.join(' | ')} |`
 }
 
@@ -215,8 +207,10 @@ const maxLiteral = 300
  * GitHub looks for no names and numbers; what has a meaning in Markdown is a character reference. Addresses are found
  * even in what such references mean, but not across an element.
  */
-function literal(text: string): string {
-  const line = visible(text).replaceAll(/\s+/g, ' ').trim()
+function literal(text: string | null): string {
+  const line = visible(text ?? '')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
   const short = line.length > maxLiteral ? `${line.slice(0, maxLiteral).toWellFormed()}…` : line
   if (short === '') return ''
   const characters = short.replaceAll(/[!#$&*.:<>@[-`{-~]/g, (character) => {

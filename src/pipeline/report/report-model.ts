@@ -193,12 +193,10 @@ async function filesNow(sources: ReportSources, assessment: Assessment): Promise
   const { project } = sources
   const { instance, block, state, key, moves } = assessment
   const outputs = outputsOf(assessment)
-  if (state === 'in_the_way') return await inspectFiles(sources, [instance.output])
-  if (state === 'changed')
-    return await inspectFiles(
-      sources,
-      outputs.map(({ path }) => path),
-    )
+  if (state === 'in_the_way' || state === 'changed') {
+    const paths = state === 'changed' ? outputs.map(({ path }) => path) : [instance.output]
+    return await inspectFiles(sources, paths)
+  }
   const files = outputs.map(async (facts) => {
     const from = moves.find(({ to }) => to === facts.path)?.from ?? facts.path
     const place = join(project.manifest.project.outputFolder, from)

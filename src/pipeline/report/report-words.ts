@@ -1,13 +1,13 @@
 import { amountOf, shownAmount } from '../../cost/amount.ts'
 import type { AssetReport, ReportAsset, ReportFile } from '../../events/asset-report.ts'
-import { byteText, roundedDuration } from '../../quantities.ts'
+import { byteText, counted, roundedDuration } from '../../quantities.ts'
 import type { State } from '../plan/project-state.ts'
 
 /** What a file is, in short: `1536 × 1024 · 8 s · 182 kB`. */
 export function fileFacts(file: Pick<ReportFile, 'width' | 'height' | 'seconds' | 'bytes'>): string {
   const { width, height, seconds, bytes } = file
   const size = width === null || height === null ? null : `${width} × ${height}`
-  return factLine([size, seconds === null ? null : tookText(seconds), byteText(bytes)])
+  return factLine([size, tookText(seconds), byteText(bytes)])
 }
 
 export function factLine(facts: readonly (string | null)[]): string {
@@ -15,12 +15,14 @@ export function factLine(facts: readonly (string | null)[]): string {
 }
 
 /** `EUR 0.12`; the number alone without a currency. */
-export function costText(cost: number, currency: string | null): string {
+export function costText(cost: number | null, currency: string | null): string | null {
+  if (cost === null) return null
   return `${currency === null ? '' : `${currency} `}${shownAmount(amountOf(cost))}`
 }
 
 /** `12.4 s`, `3 min`. */
-export function tookText(seconds: number): string {
+export function tookText(seconds: number | null): string | null {
+  if (seconds === null) return null
   return seconds < 90 ? `${Number(seconds.toFixed(1))} s` : roundedDuration(seconds)
 }
 
@@ -51,10 +53,6 @@ export function sinceFacts({ since }: AssetReport, nameOf = (text: string) => te
   const counts = { changed, added, removed: removed.length, unchanged }
   const told = Object.entries(counts).map(([word, count]) => `${count} ${word}`)
   return `${told.join(', ')} since ${nameOf(`${name} (${commit.slice(0, 12)})`)}`
-}
-
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 /**

@@ -1,7 +1,9 @@
-import { open, readFile, stat } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import type { ReportFile } from '../../events/asset-report.ts'
 import { decodeImage, encodeWebp, scalePicture } from '../../files/codecs.ts'
+import { readStateFile } from '../state-folder.ts'
 
 /** Where a contact sheet finds files, and where it will lie itself. Absolute paths. */
 export interface SheetPlace {
@@ -12,7 +14,21 @@ export interface SheetPlace {
   readonly embeds: boolean
 }
 
-const shownTypes: ReadonlyMap<string, 'img' | 'video'> = new Map([
+/** What a sheet has of a file. Pictures and videos are data URLs. */
+export interface ShownFile {
+  readonly file: ReportFile
+  /** The address of the file from the sheet; undefined if its bytes are gone. */
+  readonly link: string | undefined
+  readonly element: 'img' | 'video' | undefined
+  /** Undefined for what cannot be decoded, or cannot be made small enough. */
+  readonly thumbnail: string | undefined
+  /** The whole file, where they are embedded. */
+  readonly whole: string | undefined
+  /** The beginning of a text, JSON indented, and how many bytes are left. */
+  readonly text: { readonly start: string; readonly bytesLeft: number } | undefined
+}
+
+const elements: ReadonlyMap<string, 'img' | 'video'> = new Map([
   ['image/png', 'img'],
   ['image/jpeg', 'img'],
   ['image/webp', 'img'],
@@ -24,16 +40,44 @@ const shownTypes: ReadonlyMap<string, 'img' | 'video'> = new Map([
   ['video/quicktime', 'video'],
 ])
 
-export function shownAs({ media_type }: ReportFile): 'img' | 'video' | undefined {
-  return shownTypes.get(media_type)
+/** In bytes, of all thumbnails of one asset: 100 assets stay under 6 MB with base64 and their texts. */
+const maxAssetBytes = 40_000
+
+/**
+ * Reads what a sheet shows of the files of one asset. What cannot be read, or is too large, is only linked.
+ * @param isText whether the asset is a text
+ */
+export async function showFiles(
+  { folder, sheetFolder, embeds }: SheetPlace,
+  files: readonly ReportFile[],
+  isText: boolean,
+): Promise<ReadonlyMap<ReportFile, ShownFile>> {
+  const elementOf = ({ media_type }: ReportFile) => elements.get(media_type)
+  // The first is also what the tile shows while it is closed.
+  const room = maxAssetBytes / (1 + files.filter((file) => elementOf(file) === 'img').length)
+  const thumbnails = new Map<string, string | undefined>()
+  const shown = new Map<ReportFile, ShownFile>()
+  for (const file of files) {
+    const { sha256, stored, media_type } = file
+    const element = elementOf(file)
+    const path = stored === null ? undefined : join(folder, stored)
+    if (path !== undefined && element === 'img' && !thumbnails.has(sha256))
+      thumbnails.set(sha256, await thumbnail(path, file, room).catch(() => undefined))
+    shown.set(file, {
+      file,
+      link: path && linkTo(sheetFolder, path),
+      element,
+      thumbnail: thumbnails.get(sha256),
+      whole: path && element && embeds ? await embedded(path, media_type).catch(() => undefined) : undefined,
+      text: path && isText && element === undefined ? await textStart(path, file) : undefined,
+    })
+  }
+  return shown
 }
 
-/** An address of the file from the sheet; undefined if its bytes are gone. */
-export function linkTo({ folder, sheetFolder }: SheetPlace, { stored }: ReportFile): string | undefined {
-  if (stored === null) return undefined
-  const path = relative(sheetFolder, join(folder, stored)).split(sep)
+function linkTo(sheetFolder: string, path: string): string {
   // With a dot in front nothing in the name can be taken for a scheme.
-  return `./${path.map(encodeURIComponent).join('/')}`
+  return `./${relative(sheetFolder, path).split(sep).map(encodeURIComponent).join('/')}`
 }
 
 /** Longest side in pixels, and quality of a WebP from 0 to 100: the first that is small enough is taken. */
@@ -51,87 +95,57 @@ const maxPixels = 25_000_000
 /** In bytes. A picture of any type that is put into the sheet as it is, such as an icon. */
 const maxUnchanged = 4_000
 
-/**
- * A small version of a picture as a data URL.
- * @param maxBytes of the file in it; base64 adds a third
- * @returns undefined for what is gone, cannot be decoded, or cannot be made so small: it is linked
- */
-export async function thumbnail(
-  { folder }: SheetPlace,
-  file: ReportFile,
+/** @param maxBytes of the file in it; base64 adds a third @throws for what cannot be decoded */
+async function thumbnail(
+  path: string,
+  { media_type, width, height }: ReportFile,
   maxBytes: number,
 ): Promise<string | undefined> {
-  const { stored, media_type, width, height } = file
-  if (stored === null || shownAs(file) !== 'img' || (width ?? 0) * (height ?? 0) > maxPixels) return undefined
-  try {
-    const bytes = await readRegular(join(folder, stored))
-    if (bytes === undefined) return undefined
-    if (bytes.length <= Math.min(maxUnchanged, maxBytes)) return dataUrl(media_type, bytes)
-    const pixels = await decodeImage(bytes, media_type)
-    for (const [side, quality] of steps) {
-      const scale = Math.min(1, side / Math.max(pixels.width, pixels.height))
-      const scaled = scalePicture(pixels, pixels.width * scale, pixels.height * scale)
-      const small = await encodeWebp(scaled, quality)
-      if (small.length <= maxBytes) return dataUrl('image/webp', small)
-    }
-  } catch {
-    // As one of a type that is not known.
+  if ((width ?? 0) * (height ?? 0) > maxPixels) return undefined
+  const bytes = await readStateFile(path)
+  if (bytes === undefined) return undefined
+  if (bytes.length <= Math.min(maxUnchanged, maxBytes)) return dataUrl(media_type, bytes)
+  const pixels = await decodeImage(bytes, media_type)
+  for (const [side, quality] of steps) {
+    const scale = Math.min(1, side / Math.max(pixels.width, pixels.height))
+    const scaled = scalePicture(pixels, pixels.width * scale, pixels.height * scale)
+    const small = await encodeWebp(scaled, quality)
+    if (small.length <= maxBytes) return dataUrl('image/webp', small)
   }
   return undefined
 }
 
-/** The whole file as a data URL; undefined for what cannot be read, or is larger than a text can be (about 380 MB). */
-export async function embedded({ folder }: SheetPlace, file: ReportFile): Promise<string | undefined> {
-  if (file.stored === null) return undefined
-  try {
-    const bytes = await readRegular(join(folder, file.stored))
-    return bytes && dataUrl(file.media_type, bytes)
-  } catch {
-    return undefined
-  }
+/** @throws for what cannot be read, or is larger than a text can be (about 380 MB) */
+async function embedded(path: string, mediaType: string): Promise<string | undefined> {
+  const bytes = await readStateFile(path)
+  return bytes && dataUrl(mediaType, bytes)
 }
 
 function dataUrl(mediaType: string, bytes: Uint8Array): string {
   return `data:${mediaType};base64,${Buffer.from(bytes).toString('base64')}`
 }
 
-/** Undefined for what is no file: opening a pipe would wait for its writer. */
-async function readRegular(path: string): Promise<Buffer | undefined> {
-  return (await stat(path)).isFile() ? await readFile(path) : undefined
-}
-
-/** The first bytes of a file, and how many it has; undefined for what is no file, or cannot be read. */
-export async function startOf(
-  path: string,
-  maxBytes: number,
-): Promise<{ readonly bytes: Buffer; readonly size: number } | undefined> {
-  const found = await stat(path).catch(() => undefined)
-  const file = found?.isFile() ? await open(path).catch(() => undefined) : undefined
-  if (file === undefined) return undefined
+/** The first bytes of a file; undefined for what is no file, or cannot be read. */
+export async function startOf(path: string, maxBytes: number): Promise<Buffer | undefined> {
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(maxBytes), 0, maxBytes, 0)
-    return { bytes: buffer.subarray(0, bytesRead), size: found!.size }
+    // Opening a pipe would wait for its writer.
+    if (!(await stat(path)).isFile()) return undefined
+    return Buffer.concat(await createReadStream(path, { end: maxBytes - 1 }).toArray())
   } catch {
     return undefined
-  } finally {
-    await file.close()
   }
 }
 
 /** In bytes. Longer texts are shown by their beginning. */
 const maxText = 20_000
 
-/** The beginning of a text, JSON indented, and how many bytes are left; undefined if the file cannot be read. */
-export async function textStart(
-  { folder }: SheetPlace,
-  { stored, media_type }: ReportFile,
-): Promise<{ text: string; bytesLeft: number } | undefined> {
-  const start = stored === null ? undefined : await startOf(join(folder, stored), maxText)
-  if (start === undefined) return undefined
+async function textStart(path: string, { media_type, bytes }: ReportFile): Promise<ShownFile['text']> {
+  const found = await startOf(path, maxText)
+  if (found === undefined) return undefined
   // A character that is cut at the end stays in the decoder.
-  const text = new TextDecoder().decode(start.bytes, { stream: true })
-  const bytesLeft = Math.max(0, start.size - start.bytes.length)
-  return { text: media_type.includes('json') && bytesLeft === 0 ? indented(text) : text, bytesLeft }
+  const start = new TextDecoder().decode(found, { stream: true })
+  const bytesLeft = Math.max(0, bytes - found.length)
+  return { start: media_type.includes('json') && bytesLeft === 0 ? indented(start) : start, bytesLeft }
 }
 
 function indented(json: string): string {

@@ -1,6 +1,5 @@
 import { basename } from 'node:path'
 import { UsageError } from '../../errors.ts'
-import { decodeText, invalidTextClause } from '../../files/input-file.ts'
 import type { Lock, OutputFacts } from '../lock/lock-block.ts'
 import { parseLock } from '../lock/project-lock.ts'
 import { findBlock, type FoundBlock } from '../plan/assess.ts'
@@ -8,7 +7,7 @@ import type { Assessment, ProjectState } from '../plan/project-state.ts'
 import { findResult } from '../plan/result-files.ts'
 import type { OpenProject } from '../run/project.ts'
 import { maxStateText } from '../state-folder.ts'
-import { findInGit, git, type GitAnswer } from '../store/git-objects.ts'
+import { findInGit, git, gitObject } from '../store/git-objects.ts'
 
 /** The lock of another commit, with which a report compares. */
 export interface Since {
@@ -27,71 +26,53 @@ export interface Since {
  * @throws UsageError `usage`, `unknown_id`; `lock_invalid`, `lock_conflict`, `other_version` for that lock
  */
 export async function readSince(project: OpenProject, name: string): Promise<Since> {
-  const { outputFolder } = project.manifest.project
+  const { outputFolder, lockPath } = project.manifest.project
   const warnings: string[] = []
-  // Git would take it for an option; no branch or tag begins so.
-  const named = name.startsWith('-') ? undefined : await resolve(outputFolder, `${name}^{commit}`, name)
-  if (named === undefined) throw unknownCommit(name)
+  const named = await commitOf(outputFolder, name)
   const base = await git(outputFolder, ['merge-base', named, 'HEAD'])
-  const commit = base.code === 0 ? idIn(base)! : named
+  const commit = base.code === 0 ? base.stdout.toString().trim() : named
   if (base.code !== 0) {
     warnings.push(
       `Where HEAD and ${name} parted is not known here: compared with ${name} itself. In a shallow clone, git fetch --unshallow gets the history.`,
     )
   }
-  const lock = await lockAt(project, commit, name)
-  if (lock === undefined) warnings.push(`${lockName(project)} is not in ${name}: every asset is new.`)
-  return { name, commit, project: project.with({ lock: lock ?? new Map() }), warnings }
+  // It lies in the folder in which Git is called.
+  const lockName = basename(lockPath)
+  const bytes = await gitObject(outputFolder, `${commit}:./${lockName}`, maxStateText)
+  if (bytes === undefined) warnings.push(`${lockName} is not in ${name}: every asset is new.`)
+  const lock =
+    bytes === undefined ? new Map() : lockOf(bytes.toString(), `${commit.slice(0, 12)}:${lockName}`)
+  return { name, commit, project: project.with({ lock }), warnings }
 }
 
-async function lockAt(project: OpenProject, commit: string, name: string): Promise<Lock | undefined> {
-  const { outputFolder } = project.manifest.project
-  const object = await resolve(outputFolder, `${commit}:./${lockName(project)}`, name)
-  if (object === undefined) return undefined
-  const { code, stdout, message } = await git(outputFolder, ['cat-file', 'blob', object], maxStateText)
-  if (code !== 0) throw gitFailed(name, message)
-  const file = `${commit.slice(0, 12)}:${lockName(project)}`
-  const hint = 'It is the lock that --since compares with: name another commit.'
-  const { text, invalid } = decodeText(stdout)
-  if (text === undefined) {
-    const message = `${file}: the lock ${invalidTextClause(invalid)}.`
-    throw new UsageError(message, { code: 'lock_invalid', hint })
-  }
+/** @param file its name, for messages */
+function lockOf(text: string, file: string): Lock {
   try {
     return parseLock(text, file)
   } catch (error) {
+    const hint = 'It is the lock that --since compares with: name another commit.'
     throw error instanceof UsageError && error.code !== 'other_version' ? error.amend({ hint }) : error
   }
 }
 
-/** It lies in the folder in which Git is called. */
-function lockName({ manifest }: ProjectState): string {
-  return basename(manifest.project.lockPath)
-}
-
-/** The id of an object; undefined where there is none. @throws UsageError `usage` */
-async function resolve(folder: string, object: string, name: string): Promise<string | undefined> {
-  const answer = await git(folder, ['rev-parse', '--verify', '--quiet', object])
-  if (answer.code === 0) return idIn(answer)
+/** The id of the commit that a name means. @throws UsageError */
+async function commitOf(folder: string, name: string): Promise<string> {
+  // Git would take it for an option; no branch or tag begins so.
+  const isName = !name.startsWith('-')
+  const { code, stdout, message } = isName
+    ? await git(folder, ['rev-parse', '--verify', '--quiet', `${name}^{commit}`])
+    : { code: 1, stdout: '', message: '' }
+  // A revision such as `^main` has no id.
+  const id = /^[0-9a-f]{40,64}$/.exec(stdout.toString().trim())?.[0]
+  if (code === 0 && id !== undefined) return id
   // Of a branch that is younger than `main@{9}` asks for, Git says nothing at all.
-  if (answer.code === 1 || answer.message === '') return undefined
-  throw gitFailed(name, answer.message)
-}
-
-/** A revision such as `^main` has no id. */
-function idIn({ stdout }: GitAnswer): string | undefined {
-  return /^[0-9a-f]{40,64}$/.exec(stdout.toString().trim())?.[0]
-}
-
-function unknownCommit(name: string): UsageError {
-  return new UsageError(`There is no commit ${JSON.stringify(name)} here.`, {
-    code: 'unknown_id',
-    hint: 'Fetch its branch first: git fetch origin BRANCH, then --since FETCH_HEAD. With actions/checkout: fetch-depth: 0.',
-  })
-}
-
-function gitFailed(name: string, message: string): UsageError {
-  return new UsageError(`Git cannot read the commit ${JSON.stringify(name)}: ${message}`, {
+  if (code === 0 || code === 1 || message === '') {
+    throw new UsageError(`There is no commit ${JSON.stringify(name)} here.`, {
+      code: 'unknown_id',
+      hint: 'Fetch its branch first: git fetch origin BRANCH, then --since FETCH_HEAD. With actions/checkout: fetch-depth: 0.',
+    })
+  }
+  throw new UsageError(`Git cannot read the commit ${JSON.stringify(name)}: ${message}`, {
     hint: '--since needs Git, and a manifest in a Git repository.',
   })
 }

@@ -67,7 +67,7 @@ async function writeReport(
   { isForced, embeds }: ReportOptions,
 ): Promise<RunReportDocument['files'][number]> {
   const absolute = resolve(context.cwd, path)
-  const before = (await startOf(absolute, 1000))?.bytes.toString() ?? ''
+  const before = (await startOf(absolute, 1000))?.toString() ?? ''
   const file = await openTextFile(context, path, { force: isForced || marks[format].test(before) })
   try {
     const place = { folder: project.manifest.project.folder, sheetFolder: dirname(absolute), embeds }
