@@ -162,7 +162,7 @@ async function orphanOutputs({ project }: ChangeScope, plan: Plan, warnings: str
       const found = await digestOfFile(file, isTextType(media_type)).catch(() => null)
       if (found === undefined) continue
       if (found?.sha256 !== sha256) warnings.push(`${path} of ${id} is kept: it differs from the lock.`)
-      else if (!(await isInOutputFolder(places, path))) {
+      else if (!isInOutputFolder(places, path)) {
         warnings.push(`${path} of ${id} is kept: a link leads out of the folder to it.`)
       } else garbage.push({ kind: 'output', path: file, instance: id, bytes })
     }

@@ -129,7 +129,7 @@ async function replaceOutdated(
       const target = join(places.outputFolder, path)
       const there = (await digestOfFile(target, isText))?.sha256
       if (there === undefined || project.lockedByPath.get(path)?.includes(there)) continue
-      if (!(await isInOutputFolder(places, path))) continue
+      if (!isInOutputFolder(places, path)) continue
       // Into a text Git writes the markers of the conflict.
       if (there !== facts.sha256 && (await gitObject(places.outputFolder, `:2:./${path}`)) === undefined)
         continue

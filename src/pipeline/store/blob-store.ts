@@ -1,14 +1,15 @@
+import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, chmod, chown, readFile, realpath, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { FileError, ModelgateError } from '../../errors.ts'
-import { removeLeftovers } from '../../files/atomic-file.ts'
+import { openAtomicFile, removeLeftovers } from '../../files/atomic-file.ts'
 import { readError, shownPath, writeError } from '../../files/file-error.ts'
 import { makeFolder, renameFile, syncFolder } from '../../files/write-target.ts'
 import { digestPattern } from '../lock/lock-block.ts'
 import { namesIn } from '../state-folder.ts'
-import { digestOfBytes, withLineFeeds, type FileDigest } from './file-digest.ts'
+import { digestOfFile, digestOfStateFile, withLineFeeds, type FileDigest } from './file-digest.ts'
 import { copyWhole, temporaryPath } from './safe-copy.ts'
 
 interface StoredBlob {
@@ -89,7 +90,8 @@ export class BlobStore {
   async open(sha256: string): Promise<string | undefined> {
     if (!digestPattern.test(sha256)) return undefined
     const path = blobPath(this.#root, sha256)
-    return (await digestOfBytes(path))?.sha256 === sha256 ? path : undefined
+    const found = await digestOfStateFile(path, false).catch(() => undefined)
+    return found?.sha256 === sha256 ? path : undefined
   }
 
   /**
@@ -102,7 +104,7 @@ export class BlobStore {
     return await this.#withTemporary(async (temporary) => {
       await copyTo(temporary, source, isText)
       if (this.#sharing !== undefined) await allow(temporary, this.#sharing.file, this.#sharing.group)
-      const digest = await digestOfBytes(temporary)
+      const digest = await digestOfFile(temporary, false)
       if (digest === undefined) throw new Error('it is gone')
       if ((await this.open(digest.sha256)) === undefined) await this.#place(temporary, digest.sha256)
       return digest
@@ -170,6 +172,36 @@ export class BlobStore {
     if ((await stat(path).catch(() => undefined))?.isDirectory()) await rm(path, { recursive: true })
     await renameFile(this.#context, temporary, path)
     await syncFolder(shelf)
+  }
+}
+
+/**
+ * Writes bytes from a store into a file, as they come.
+ * @param path absolute; a file that is there is replaced
+ * @returns false for more bytes, or other ones; then nothing is left of them
+ * @throws what `bytes` throws; FileError
+ */
+export async function saveBytes(
+  context: FileContext,
+  bytes: AsyncIterable<Uint8Array>,
+  { sha256, maxBytes }: { readonly sha256: string; readonly maxBytes: number },
+  path: string,
+): Promise<boolean> {
+  const file = await openAtomicFile(context, path, { force: true })
+  try {
+    const hash = createHash('sha256')
+    let length = 0
+    for await (const chunk of bytes) {
+      length += chunk.length
+      if (length > maxBytes) return false
+      hash.update(chunk)
+      await file.write(chunk)
+    }
+    if (hash.digest('hex') !== sha256) return false
+    await file.commit()
+    return true
+  } finally {
+    await file.discard()
   }
 }
 

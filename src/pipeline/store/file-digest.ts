@@ -50,18 +50,9 @@ export function createInputDigests(folder: string): (path: string) => Promise<st
 }
 
 /**
- * The digest of the bytes of a file that may not be what it seems.
- * @param path absolute
- * @returns undefined for all but a regular file: for a link, a folder, a pipe, and for what cannot be read
- */
-export async function digestOfBytes(path: string): Promise<FileDigest | undefined> {
-  return await digestOfStateFile(path, false).catch(() => undefined)
-}
-
-/**
  * The digest of a file of `.modelgate`; of a text as it is with LF.
  * @param path absolute
- * @returns undefined for all but a regular file
+ * @returns undefined for all but a regular file: for a link, a folder, a pipe
  * @throws FileError for one that cannot be read now: it may be whole
  */
 export async function digestOfStateFile(path: string, isText: boolean): Promise<FileDigest | undefined> {

@@ -1,12 +1,10 @@
 import { execFile, type ExecFileException } from 'node:child_process'
 import { hash } from 'node:crypto'
-import { unlink, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { writeFile } from 'node:fs/promises'
 import type { OutputFacts } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
 import { isTextType, withLineFeeds } from './file-digest.ts'
 import type { Replaced } from './replaced.ts'
-import { temporaryPath } from './safe-copy.ts'
 
 const maxObjectBytes = 1024 ** 3
 
@@ -67,7 +65,7 @@ export async function gitObject(
  * @throws FileError; the error of the system
  */
 export async function findInGit(
-  { outputFolder, lockPath }: Pick<Project, 'outputFolder' | 'lockPath'>,
+  { outputFolder }: Project,
   replaced: Replaced,
   { path, sha256, bytes: size, media_type }: OutputFacts,
   revisions: readonly string[],
@@ -80,14 +78,11 @@ export async function findInGit(
     if (object === undefined) continue
     const bytes = isText ? withLineFeeds(object) : object
     if (hash('sha256', bytes) !== sha256) continue
-    const temporary = temporaryPath(dirname(lockPath), 'object')
-    try {
-      await writeFile(temporary, bytes, { flag: 'wx' })
-      await replaced.add(temporary, false)
-      return await replaced.open(sha256)
-    } finally {
-      await unlink(temporary).catch(() => {})
-    }
+    await replaced.receive(sha256, async (temporary) => {
+      await writeFile(temporary, bytes, { flag: 'wx', flush: true })
+      return true
+    })
+    return await replaced.open(sha256)
   }
   return undefined
 }

@@ -6,14 +6,8 @@ import { Failure, failedStatus, refusedStatus } from '../../gateway/retry.ts'
 import { maxRedirects, redirectStatuses } from '../../gateway/url.ts'
 import { isLoopback } from '../../loopback.ts'
 import { digestPattern } from '../lock/lock-block.ts'
-import { maxBlobBytes, type ByteSource } from './blob-store.ts'
-import {
-  connectStore,
-  saveReply,
-  unavailable,
-  type StoreContext,
-  type StoreNetwork,
-} from './store-request.ts'
+import { maxBlobBytes, saveBytes, type ByteSource } from './blob-store.ts'
+import { connectStore, unavailable, type StoreContext, type StoreNetwork } from './store-request.ts'
 
 /**
  * Opens a store on a plain web server, which is only read: `BASE/ab/abcd…`. Neither the server nor a host that it redirects
@@ -54,7 +48,7 @@ export function openHttpsStore(
       const found = await send(next, async (reply) => {
         if (redirectStatuses.has(reply.status)) return redirectTarget(reply, url)
         if (reply.status !== 200) return absentOrFailed(shown, reply, clock.now())
-        return await saveReply(context, reply, { sha256, maxBytes }, path)
+        return await saveBytes(context, reply.body, { sha256, maxBytes }, path)
       })
       if (!(found instanceof URL)) return found
       url = found

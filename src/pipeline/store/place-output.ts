@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs'
-import { lstat, realpath, stat, unlink } from 'node:fs/promises'
+import { lstat, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
 import type { FileContext, FileHost } from '../../context.ts'
 import { FileError, ModelgateError } from '../../errors.ts'
@@ -83,17 +83,19 @@ export async function removeOutput(
   store: Pick<Replaced, 'putAside'>,
   facts: OutputFacts,
 ): Promise<void> {
-  if (!(await isInPlace(project, facts)) || !(await isInOutputFolder(project, facts.path))) return
+  if (!(await isInPlace(project, facts)) || !isInOutputFolder(project, facts.path)) return
   const file = join(project.outputFolder, facts.path)
   await store.putAside(file)
   await unlink(file)
 }
 
 /** Whether a path stays in the output folder when the links on the way are followed. Its folder must be there. */
-export async function isInOutputFolder({ outputFolder }: Project, path: string): Promise<boolean> {
-  const root = await realpath(outputFolder)
-  const folder = await realpath(dirname(join(outputFolder, path)))
-  return isInnerPath(path) && (folder === root || isBelow(root, folder))
+export function isInOutputFolder({ outputFolder }: Project, path: string): boolean {
+  try {
+    return findPlace(outputFolder, path, false) !== undefined
+  } catch {
+    return false
+  }
 }
 
 export interface Moving extends Pick<Placing, 'sha256' | 'isText' | 'path'> {

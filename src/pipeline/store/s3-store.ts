@@ -1,6 +1,4 @@
 import { AwsV4Signer } from 'aws4fetch'
-import { createHash } from 'node:crypto'
-import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../context.ts'
 import { ConfigError, FileError, ModelgateError, UsageError } from '../../errors.ts'
@@ -13,14 +11,9 @@ import { Failure, failedStatus, refusedStatus } from '../../gateway/retry.ts'
 import { refuseEncoding } from '../../gateway/send-request.ts'
 import { isLoopback } from '../../loopback.ts'
 import { digestPattern } from '../lock/lock-block.ts'
-import { maxBlobBytes, sourceChanged, type SharedStore } from './blob-store.ts'
-import {
-  connectStore,
-  saveReply,
-  unavailable,
-  type StoreContext,
-  type StoreNetwork,
-} from './store-request.ts'
+import { digestOfFile } from './file-digest.ts'
+import { maxBlobBytes, saveBytes, sourceChanged, type SharedStore } from './blob-store.ts'
+import { connectStore, unavailable, type StoreContext, type StoreNetwork } from './store-request.ts'
 
 const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
@@ -94,7 +87,7 @@ export async function openS3Store(
     async fetch(sha256, path, maxBytes = maxBlobBytes) {
       if (!digestPattern.test(sha256)) return false
       return await request({ method: 'GET', sha256, expects: [404] }, async (reply) => {
-        return reply.status !== 404 && (await saveReply(context, reply, { sha256, maxBytes }, path))
+        return reply.status !== 404 && (await saveBytes(context, reply.body, { sha256, maxBytes }, path))
       })
     },
   }
@@ -104,34 +97,16 @@ function base64Of(sha256: string): string {
   return Buffer.from(sha256, 'hex').toString('base64')
 }
 
-/** The bytes of a file as the body of a request, which is never completed with others than those of the digest. */
+/** A file as the body of a request; with another digest the server would refuse it, or keep it under a wrong name. */
 async function bodyOf(path: string, sha256: string): Promise<RequestBody> {
-  const found = await stat(path).catch((error: unknown) => {
-    throw readError(error, path)
-  })
-  if (!found.isFile()) throw readError(new Error('it is not a regular file'), path)
-  const { size } = found
-  if (size > maxBlobBytes) {
-    const message = `${shownPath(path)} has ${size} bytes; the store takes at most ${maxBlobBytes}.`
+  const found = await digestOfFile(path, false)
+  if (found === undefined) throw readError(Object.assign(new Error('gone'), { code: 'ENOENT' }), path)
+  if (found.sha256 !== sha256) throw sourceChanged(path)
+  if (found.bytes > maxBlobBytes) {
+    const message = `${shownPath(path)} has ${found.bytes} bytes; the store takes at most ${maxBlobBytes}.`
     throw new FileError('file_too_large', message, { phase: 'input' })
   }
-  if (size === 0 && sha256 !== emptySha256) throw sourceChanged(path)
-  return {
-    length: size,
-    async *chunks() {
-      const hash = createHash('sha256')
-      let sent = 0
-      for await (const chunk of fileChunks(path)) {
-        hash.update(chunk)
-        sent += chunk.length
-        // With its last bytes the request would be whole.
-        const isLast = sent >= size
-        if (isLast && (sent > size || hash.copy().digest('hex') !== sha256)) throw sourceChanged(path)
-        yield chunk
-      }
-      if (sent < size) throw sourceChanged(path)
-    },
-  }
+  return { length: found.bytes, chunks: () => fileChunks(path) }
 }
 
 /** A place in a bucket, and who may use it. */

@@ -1,7 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { Context } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
-import { openAtomicFile } from '../../files/atomic-file.ts'
 import type { ConnectionOptions } from '../../gateway/connection.ts'
 import { ExchangeError } from '../../gateway/exchange-error.ts'
 import { exchange, type ExchangeRequest, type Reply } from '../../gateway/exchange.ts'
@@ -108,35 +106,4 @@ export function unavailable(
       hint: 'Run it again later.',
     },
   )
-}
-
-/**
- * Writes the body of a reply into a file, as it comes.
- * @param path absolute; a file that is there is replaced
- * @returns false when the body is longer, or has not the digest; then nothing is left of it
- * @throws ExchangeError when it breaks off; FileError
- */
-export async function saveReply(
-  context: StoreContext,
-  { headers, body }: Reply,
-  { sha256, maxBytes }: { readonly sha256: string; readonly maxBytes: number },
-  path: string,
-): Promise<boolean> {
-  if (Number(headers['content-length'] ?? 0) > maxBytes) return false
-  const file = await openAtomicFile(context, path, { force: true })
-  try {
-    const hash = createHash('sha256')
-    let bytes = 0
-    for await (const chunk of body) {
-      bytes += chunk.length
-      if (bytes > maxBytes) return false
-      hash.update(chunk)
-      await file.write(chunk)
-    }
-    if (hash.digest('hex') !== sha256) return false
-    await file.commit()
-    return true
-  } finally {
-    await file.discard()
-  }
 }
