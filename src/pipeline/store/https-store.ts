@@ -2,12 +2,17 @@ import { ContractError, ModelgateError, UsageError } from '../../errors.ts'
 import { redirectTarget } from '../../gateway/download/request-url.ts'
 import { createUrlPolicy, refused } from '../../gateway/download/url-policy.ts'
 import type { ExchangeRequest, Reply } from '../../gateway/exchange.ts'
-import { Failure, failedStatus, refusedStatus } from '../../gateway/retry.ts'
 import { maxRedirects, redirectStatuses } from '../../gateway/url.ts'
 import { isLoopback } from '../../loopback.ts'
 import { digestPattern } from '../lock/lock-block.ts'
 import { maxBlobBytes, saveBytes, type ByteSource } from './blob-store.ts'
-import { connectStore, unavailable, type StoreContext, type StoreNetwork } from './store-request.ts'
+import {
+  connectStore,
+  isForTheMoment,
+  unavailable,
+  type StoreContext,
+  type StoreNetwork,
+} from './store-request.ts'
 
 /**
  * Opens a store on a plain web server, which is only read: `BASE/ab/abcd…`. Neither the server nor a host that it redirects
@@ -76,8 +81,8 @@ function requestOf(url: URL): ExchangeRequest {
   }
 }
 
-/** @returns false for a server without the object @throws ModelgateError `key` for one that demands credentials */
-function absentOrFailed(shown: string, reply: Reply, now: number): false | Failure {
+/** @returns false for a server without the object @throws Failure; ModelgateError `key` for one that demands credentials */
+function absentOrFailed(shown: string, reply: Reply, now: number): false {
   const { status } = reply
   if (status === 401) {
     throw new ModelgateError('key', 'store_refused', `The store ${shown} demands credentials (401).`, {
@@ -87,9 +92,9 @@ function absentOrFailed(shown: string, reply: Reply, now: number): false | Failu
       hint: 'No credentials are sent to a web server: use a folder or s3://bucket/prefix.',
     })
   }
-  const isForTheMoment = refusedStatus.has(status) || failedStatus.has(status)
-  if (status < 500 && !isForTheMoment) return false
-  return new Failure(unavailable(shown, `${status}`, reply, now), isForTheMoment)
+  const isRepeatable = isForTheMoment(status)
+  if (status < 500 && !isRepeatable) return false
+  throw unavailable(shown, `${status}`, reply, now, isRepeatable)
 }
 
 /** The address may hold a secret, so that none but its origin and path is shown. */

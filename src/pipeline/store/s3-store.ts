@@ -7,13 +7,18 @@ import { readInputFile } from '../../files/input-file.ts'
 import type { ExchangeRequest, Reply, RequestBody } from '../../gateway/exchange.ts'
 import { fileChunks } from '../../gateway/multipart.ts'
 import { readErrorText } from '../../gateway/reply-body.ts'
-import { Failure, failedStatus, refusedStatus } from '../../gateway/retry.ts'
 import { refuseEncoding } from '../../gateway/send-request.ts'
 import { isLoopback } from '../../loopback.ts'
 import { digestPattern } from '../lock/lock-block.ts'
 import { digestOfFile } from './file-digest.ts'
 import { maxBlobBytes, saveBytes, sourceChanged, type SharedStore } from './blob-store.ts'
-import { connectStore, unavailable, type StoreContext, type StoreNetwork } from './store-request.ts'
+import {
+  connectStore,
+  isForTheMoment,
+  unavailable,
+  type StoreContext,
+  type StoreNetwork,
+} from './store-request.ts'
 
 const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
@@ -48,7 +53,10 @@ export async function openS3Store(
   const request = <Value>(one: S3Request, use: (reply: Reply) => Promise<Value>) =>
     send(
       () => signed(bucket, one, clock.now()),
-      async (reply) => (await refusalOf(bucket, one, reply, clock)) ?? (await use(reply)),
+      async (reply) => {
+        await checkReply(bucket, one, reply, clock)
+        return await use(reply)
+      },
     )
   // Whether it can be read at all. Only an object tells a missing bucket from a missing object.
   await request({ method: 'GET', sha256: emptySha256, expects: [404] }, async () => {})
@@ -168,25 +176,22 @@ const repeatableCodes: ReadonlySet<string> = new Set([
   'XAmzContentSHA256Mismatch',
 ])
 
-async function refusalOf(
+/** @throws Failure, ModelgateError for a status that the request does not expect */
+async function checkReply(
   bucket: Bucket,
   { method, expects = [] }: S3Request,
   reply: Reply,
   clock: Clock,
-): Promise<Failure | undefined> {
+): Promise<void> {
   const { status } = reply
-  if (status >= 200 && status < 300) {
-    refuseEncoding(reply)
-    return undefined
-  }
+  if (status >= 200 && status < 300) return refuseEncoding(reply)
   // A reply to HEAD has no body.
   const text = method === 'HEAD' ? '' : await readErrorText(reply, clock)
   const code = /<Code>\s*([A-Za-z0-9._-]{1,64})\s*<\/Code>/.exec(text)?.[1] ?? ''
-  const isForTheMoment = refusedStatus.has(status) || failedStatus.has(status) || repeatableCodes.has(code)
-  if (expects.includes(status) && code !== 'NoSuchBucket' && !isForTheMoment) return undefined
-  if (!isForTheMoment) return new Failure(statusError(bucket, reply, code), false)
-  const answer = `${status} ${code}`.trim()
-  return new Failure(unavailable(bucket.shown, answer, reply, clock.now()), true)
+  if (isForTheMoment(status) || repeatableCodes.has(code)) {
+    throw unavailable(bucket.shown, `${status} ${code}`.trim(), reply, clock.now(), true)
+  }
+  if (!expects.includes(status) || code === 'NoSuchBucket') throw statusError(bucket, reply, code)
 }
 
 interface S3Credentials {
@@ -244,26 +249,20 @@ async function findCredentials(context: StoreContext): Promise<S3Credentials> {
   const id = found['AWS_ACCESS_KEY_ID']?.trim()
   const secret = found['AWS_SECRET_ACCESS_KEY']?.trim()
   const token = found['AWS_SESSION_TOKEN']?.trim()
+  const refuse = (message: string, hint: string) =>
+    new ModelgateError('key', 'store_refused', message, { phase: 'config', billed: 'no', hint })
   if (!id || !secret) {
-    const name = id ? 'AWS_SECRET_ACCESS_KEY' : 'AWS_ACCESS_KEY_ID'
-    throw new ModelgateError('key', 'store_refused', `There is no key to the store: ${name} is not set.`, {
-      phase: 'config',
-      billed: 'no',
-      hint:
-        'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or keep them in ~/.aws/credentials. ' +
+    throw refuse(
+      `There is no key to the store: ${id ? 'AWS_SECRET_ACCESS_KEY' : 'AWS_ACCESS_KEY_ID'} is not set.`,
+      'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or keep them in ~/.aws/credentials. ' +
         'Keys of a role or of a single sign-on: eval "$(aws configure export-credentials --format env)"',
-    })
+    )
   }
   // Anything else would end a header, and be quoted in the error about that.
   if (!/^[\x21-\x7e]+$/.test(`${id}${secret}${token ?? ''}`)) {
-    throw new ModelgateError(
-      'key',
-      'store_refused',
+    throw refuse(
       'The keys to the store contain characters that no key has.',
-      {
-        phase: 'config',
-        hint: 'Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.',
-      },
+      'Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.',
     )
   }
   return { accessKeyId: id, secretAccessKey: secret, ...(token ? { sessionToken: token } : {}) }

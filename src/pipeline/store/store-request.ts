@@ -5,7 +5,14 @@ import { ExchangeError } from '../../gateway/exchange-error.ts'
 import { exchange, type ExchangeRequest, type Reply } from '../../gateway/exchange.ts'
 import { readBody } from '../../gateway/reply-body.ts'
 import { brokenError } from '../../gateway/gateway-errors.ts'
-import { Failure, mayRepeatBroken, waitHint, withRetries } from '../../gateway/retry.ts'
+import {
+  Failure,
+  failedStatus,
+  mayRepeatBroken,
+  refusedStatus,
+  waitHint,
+  withRetries,
+} from '../../gateway/retry.ts'
 import { createTrace } from '../../gateway/send-request.ts'
 import { defaultSeconds } from '../../limits.ts'
 
@@ -25,14 +32,14 @@ interface Place {
 }
 
 /**
- * Sends a request, and hands its reply to `use`, which may be called again when a reply breaks off. What it returns as a
- * failure that may be repeated is sent again.
+ * Sends a request, and hands its reply to `use`, which may be called again when a reply breaks off. A `Failure` that it throws
+ * is sent again where it may be.
  * @param next makes the request anew for each attempt
  * @throws ModelgateError; what `next` and `use` throw
  */
 export type SendToStore = <Value>(
   next: () => Promise<ExchangeRequest>,
-  use: (reply: Reply) => Promise<Value | Failure>,
+  use: (reply: Reply) => Promise<Value>,
 ) => Promise<Value>
 
 /** A look-up costs nothing, and an object is replaced by the same bytes: every request may be sent again. */
@@ -56,8 +63,8 @@ export function connectStore(
 
   async function attempt<Value>(
     request: ExchangeRequest,
-    use: (reply: Reply) => Promise<Value | Failure>,
-  ): Promise<Value | Failure> {
+    use: (reply: Reply) => Promise<Value>,
+  ): Promise<Value> {
     traced.request(request)
     try {
       const reply = await exchange(request, { ...connection, clock, signal, limits })
@@ -72,7 +79,7 @@ export function connectStore(
     } catch (error) {
       if (!(error instanceof ExchangeError)) throw error
       traced.failure(error)
-      return new Failure(broken(error, place), mayRepeatBroken(error, 'read', policy))
+      throw new Failure(broken(error, place), mayRepeatBroken(error, 'read', policy))
     }
   }
 
@@ -87,23 +94,26 @@ function broken(error: ExchangeError, { shown, hint }: Place): ModelgateError {
   return found.amend({ message, ...(isAddress ? { hint } : {}) })
 }
 
+/** Whether a server that answers so may answer otherwise in a moment. */
+export function isForTheMoment(status: number): boolean {
+  return refusedStatus.has(status) || failedStatus.has(status)
+}
+
 /** The server fails, or asks to wait. @param answer what it says: `503 SlowDown` @param now milliseconds since 1970 */
 export function unavailable(
   shown: string,
   answer: string,
   { status, headers }: Reply,
   now: number,
-): ModelgateError {
-  return new ModelgateError(
-    'later',
-    'store_unavailable',
-    `The store ${shown} cannot answer at the moment (${answer}).`,
-    {
-      phase: 'connect',
-      billed: 'no',
-      httpStatus: status,
-      retryAfterS: waitHint(headers, undefined, now),
-      hint: 'Run it again later.',
-    },
-  )
+  isRepeatable: boolean,
+): Failure {
+  const message = `The store ${shown} cannot answer at the moment (${answer}).`
+  const error = new ModelgateError('later', 'store_unavailable', message, {
+    phase: 'connect',
+    billed: 'no',
+    httpStatus: status,
+    retryAfterS: waitHint(headers, undefined, now),
+    hint: 'Run it again later.',
+  })
+  return new Failure(error, isRepeatable)
 }
