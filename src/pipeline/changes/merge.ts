@@ -9,7 +9,7 @@ import { allInputs } from '../../problems.ts'
 import { readEvents } from '../journal/history.ts'
 import { openJournal, type JournalEvent } from '../journal/journal.ts'
 import { takeOwnership } from '../journal/owner.ts'
-import type { Lock, OutputFacts } from '../lock/lock-block.ts'
+import type { Lock } from '../lock/lock-block.ts'
 import { resolveLock, type ResolvedLock } from '../lock/merge-lock.ts'
 import { readLockText, writeLock } from '../lock/project-lock.ts'
 import type { Manifest } from '../manifest/manifest.ts'
@@ -135,7 +135,10 @@ async function replaceOutdated(
         continue
       await replaced.putAside(target)
       const wanted = chosen?.outputs.find((output) => output.path === path)
-      const source = wanted && (await outdatedSource(project, chosen!.key, wanted))
+      const [own] = (wanted && (await findResult(chosen!.key, { outputs: [wanted] }, project))) ?? []
+      // Both sides of the conflict, and what it began with.
+      const revisions = [':2', ':3', 'HEAD', 'MERGE_HEAD']
+      const source = own ?? (wanted && (await findInGit(places, replaced, wanted, revisions)))
       if (wanted !== undefined && source !== undefined) {
         const { sha256 } = wanted
         await placeOutput(files, places, { source, sha256, isText, path, mayReplace: [there] })
@@ -148,17 +151,6 @@ async function replaceOutdated(
     }
   }
   return problems
-}
-
-async function outdatedSource(
-  project: OpenProject,
-  key: string,
-  facts: OutputFacts,
-): Promise<string | undefined> {
-  const { replaced, manifest } = project
-  const [own] = (await findResult(key, { outputs: [facts] }, project)) ?? []
-  // Both sides of the conflict, and what it began with.
-  return own ?? (await findInGit(manifest.project, replaced, facts, [':2', ':3', 'HEAD', 'MERGE_HEAD']))
 }
 
 const sides = { ours: 'this branch', theirs: 'the other branch' } as const
@@ -201,13 +193,14 @@ export async function mergeParts(
         history.note(event)
       }
       for (const part of parts) await takePart(project, part, record)
-      const kept = await placeAll(project, parts, lock)
+      const changed = new Map([...lock].filter(([id, block]) => project.lock.get(id) !== block))
+      const kept = await placeAll(project, lock, changed)
       await writeLock(context, manifest.project, lock)
       const reports = new Map(parts.flatMap(({ report }) => report.instances.map((one) => [one.id, one])))
       const { jobs } = parts[0]!.report
       const facts = { run: journal.run, warnings: [] }
       const outcome = await outcomeOf(call, project, lock, jobs, 'run', facts, (assessment) =>
-        endOf(assessment, reports.get(assessment.instance.id), parts, kept),
+        endOf(assessment, reports.get(assessment.instance.id), changed, kept),
       )
       if (outcome.failure === undefined && !isResumed) {
         await journal.append({ type: 'end', run: journal.run })
@@ -265,19 +258,14 @@ async function takePart(
 }
 
 /**
- * Puts the outputs in place that the parts have made, and takes away those that are now elsewhere.
+ * Puts the outputs of changed blocks in place, and takes away those that are now elsewhere.
  * @returns the instances in whose place another file is
  */
-async function placeAll(
-  project: OpenProject,
-  parts: readonly Part[],
-  lock: Lock,
-): Promise<ReadonlySet<string>> {
+async function placeAll(project: OpenProject, lock: Lock, changed: Lock): Promise<ReadonlySet<string>> {
   const { files, manifest, lock: before, replaced } = project
   const kept = new Set<string>()
-  for (const [id, block] of parts.flatMap((part) => [...part.lock])) {
+  for (const [id, block] of changed) {
     const sources = await findResult(block.key, block, project)
-    if (sources === undefined) throw partDamaged(`A file of ${id} is gone.`)
     try {
       await placeOutputFiles(files, project, block.outputs, sources)
     } catch (error) {
@@ -297,7 +285,7 @@ async function placeAll(
 function endOf(
   assessment: Assessment,
   report: PartInstance | undefined,
-  parts: readonly Part[],
+  changed: Lock,
   kept: ReadonlySet<string>,
 ): InstanceEnd {
   const { instance, state } = assessment
@@ -310,5 +298,5 @@ function endOf(
   }
   if (kept.has(instance.id)) return ended(assessment, 'kept')
   if (state === 'unknown' || state === 'rejected' || state === 'awaiting') return ended(assessment, state)
-  return ended(assessment, parts.some(({ lock }) => lock.has(instance.id)) ? 'restored' : null)
+  return ended(assessment, changed.has(instance.id) ? 'restored' : null)
 }

@@ -6,7 +6,6 @@ import * as v from 'valibot'
 import { UsageError } from '../../errors.ts'
 import { writeError } from '../../files/file-error.ts'
 import { parseJson } from '../../files/parse-json.ts'
-import { isObject } from '../../json.ts'
 import { digestPattern, type Lock } from '../lock/lock-block.ts'
 import { formatLock, parseLock } from '../lock/project-lock.ts'
 import type { Manifest } from '../manifest/manifest.ts'
@@ -28,7 +27,7 @@ const digest = v.pipe(v.string(), v.regex(digestPattern, 'is not a SHA-256'))
 const ordinal = v.pipe(v.number(), v.integer(), v.minValue(1))
 
 const partSchema = v.object({
-  version: v.literal(version),
+  version: v.literal(version, 'is that of another version of modelgate'),
   manifest: digest,
   /** SHA-256 of the committed lock, and of what the part has changed of it: `lock.json`. */
   locks: v.object({ before: digest, changed: digest }),
@@ -118,18 +117,16 @@ export async function reopenPart({ stateFolder }: Project): Promise<void> {
  * @param cwd the working directory
  * @param folder as it was named; relative to the working directory
  * @param project of the whole
- * @throws UsageError `lock_invalid`, `other_version`; FileError
+ * @throws UsageError `lock_invalid`; FileError
  */
 export async function readPart(cwd: string, folder: string, project: Project): Promise<Part> {
   const own = inPart(project, resolve(cwd, folder))
   const read = async (name: string) =>
     (await readStateFile(join(own.stateFolder, name), join(folder, name), maxStateText))?.toString()
   const text = await read(partName)
-  if (text === undefined) {
-    if ((await read('report.json')) !== undefined) throw otherVersion(folder, 1)
+  if (text === undefined)
     throw partDamaged(`${folder} is not a part of a run that has ended: it has no ${partName}.`)
-  }
-  const report = parseReport(text, join(folder, partName), folder)
+  const report = parseReport(text, join(folder, partName))
   const lockText = await read(lockName)
   if (lockText === undefined) throw partDamaged(`${folder} has no ${lockName}.`)
   const shown = join(folder, lockName)
@@ -138,25 +135,15 @@ export async function readPart(cwd: string, folder: string, project: Project): P
   throw partDamaged(`${shown} is not what it was: its bytes do not have the digest that the part names.`)
 }
 
-function parseReport(text: string, file: string, folder: string): PartReport {
+function parseReport(text: string, file: string): PartReport {
   const { value, problem } = parseJson(text)
   if (problem !== undefined) throw partDamaged(`${file} ${problem}.`)
-  const found = isObject(value) ? value['version'] : undefined
-  if (typeof found === 'number' && found !== version) throw otherVersion(folder, found)
   const { success, output, issues } = v.safeParse(partSchema, value)
   if (success) return output
   const place = v.getDotPath(issues[0])
   throw partDamaged(
     `${file} is not the report of a part: ${place === null ? '' : `${place}: `}${issues[0].message}.`,
   )
-}
-
-function otherVersion(folder: string, found: number): UsageError {
-  const by = found < version ? 'an older' : 'a newer'
-  return new UsageError(`${folder} was left by ${by} version of modelgate.`, {
-    code: 'other_version',
-    hint: 'Merge it with the version that has made it, or run the shard again with this one.',
-  })
 }
 
 export function partDamaged(message: string): UsageError {
@@ -167,9 +154,9 @@ export function partDamaged(message: string): UsageError {
 }
 
 /**
- * Unites the locks of the parts of a run, if together they are the run, of one manifest and of one lock. A block under the
- * former name of an instance goes.
- * @param lock that all parts began with
+ * Unites the locks of the parts of a run, if together they are the run, of one manifest and of one lock. Of a part counts what
+ * it has of its own instances, with the paths that the manifest gives them. A block under the former name of an instance goes.
+ * @param lock that all parts began with; its blocks that no part has changed are the same in what is returned
  * @param now milliseconds since 1970, for `{date}` in the paths of outputs
  * @throws UsageError `lock_invalid`, with everything that does not fit, by the folder of the part
  */
@@ -179,14 +166,18 @@ export function uniteLocks(parts: readonly Part[], manifest: Manifest, lock: Loc
     problems.add(new UsageError(message, { code: 'lock_invalid', hint }))
   checkOrigins(parts, manifest, lock, report)
   problems.throwIfAny()
-  checkParts(parts, manifest, now, report)
+  checkParts(parts, manifest, report)
   problems.throwIfAny()
   const united = new Map(lock)
-  for (const [id, block] of parts.flatMap((part) => [...part.lock])) {
-    for (const [former, { key }] of lock) {
-      if (key === block.key && !manifest.instances.has(former)) united.delete(former)
+  for (const part of parts) {
+    for (const { id } of part.report.instances) {
+      const [instance, block] = [manifest.instances.get(id), part.lock.get(id)]
+      if (instance === undefined || block === undefined) continue
+      for (const [former, { key }] of lock) {
+        if (key === block.key && !manifest.instances.has(former)) united.delete(former)
+      }
+      united.set(id, { ...block, outputs: placeOutputs(instance, block, now) })
     }
-    united.set(id, block)
   }
   return united
 }
@@ -215,18 +206,16 @@ function checkOrigins(parts: readonly Part[], { sha256 }: Manifest, lock: Lock, 
   }
 }
 
-/** That each instance is in one part, which came to its end, and that no output lies where the manifest has none. */
-function checkParts(parts: readonly Part[], manifest: Manifest, now: number, report: Report): void {
+/** That each instance is in one part, which came to its end. */
+function checkParts(parts: readonly Part[], manifest: Manifest, report: Report): void {
   const { shard, jobs } = parts[0]!.report
   const missing = new Set(selectInstances(manifest, jobs))
-  const found = new Map<string, Part>()
-  for (const part of parts) {
-    const { folder, report: own, lock } = part
-    const shared = own.instances.filter(({ id }) => found.has(id)).map(({ id }) => id)
+  const folders = new Map<string, string>()
+  for (const { folder, report: own } of parts) {
+    const shared = own.instances.filter(({ id }) => folders.has(id)).map(({ id }) => id)
     const left = own.instances.filter((one) => one.left).map(({ id }) => id)
-    if (shared.length > 0) {
-      report(`${folder} has ${listed(shared)}, which ${found.get(shared[0]!)!.folder} has as well.`)
-    }
+    if (shared.length > 0)
+      report(`${folder} has ${listed(shared)}, which ${folders.get(shared[0]!)} has as well.`)
     if (left.length > 0) {
       report(
         `${folder} was stopped early: ${listed(left)} did not run.`,
@@ -235,15 +224,7 @@ function checkParts(parts: readonly Part[], manifest: Manifest, now: number, rep
     }
     for (const { id } of own.instances) {
       missing.delete(id)
-      found.set(id, part)
-    }
-    const misplaced = [...lock].flatMap(([id, block]) => {
-      const instance = found.get(id) === part ? manifest.instances.get(id) : undefined
-      const places = instance === undefined ? [] : placeOutputs(instance, block, now)
-      return block.outputs.flatMap(({ path }, at) => (places[at]?.path === path ? [] : path))
-    })
-    if (misplaced.length > 0) {
-      report(`${folder} locks ${listed(misplaced)}, which is no output of its instances.`)
+      folders.set(id, folder)
     }
   }
   if (missing.size === 0) return
