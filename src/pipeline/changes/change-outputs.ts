@@ -1,12 +1,14 @@
+import { existsSync } from 'node:fs'
 import { stat, unlink } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
-import { FileError, ModelgateError, UsageError } from '../../errors.ts'
+import { ModelgateError, UsageError } from '../../errors.ts'
 import type { RunChangeDocument, RunRestoreDocument } from '../../events/run-document.ts'
 import { readInputFile } from '../../files/input-file.ts'
 import { leadTo, nextCommand } from '../../files/next-command.ts'
 import { allInputs, createProblemList } from '../../problems.ts'
+import { counted } from '../../quantities.ts'
 import { mediaFacts, textFacts } from '../execute/task-record.ts'
 import { openJournal } from '../journal/journal.ts'
 import {
@@ -25,7 +27,7 @@ import type { Assessment } from '../plan/project-state.ts'
 import { findResult, obstaclesOf, placeOutputFiles } from '../plan/result-files.ts'
 import { pathFrom } from '../run/describe.ts'
 import type { ManifestCall } from '../run/project.ts'
-import { digestOfFile, isTextType } from '../store/file-digest.ts'
+import { digestOfFile, isTextType, withLineFeeds } from '../store/file-digest.ts'
 import { placeOutput, removeOutput } from '../store/place-output.ts'
 import {
   type ChangedInstance,
@@ -85,10 +87,7 @@ export async function adopt(
   for (const { path, media_type } of changed.flatMap(({ block }) => block.outputs)) {
     await scope.project.replaced.add(join(manifest.project.outputFolder, path), isTextType(media_type))
   }
-  await discardRequests(
-    scope,
-    changed.map(({ block }) => block.key),
-  )
+  await discardRequests(scope, changed)
   await saveChanges(scope, changed)
   return changed
 }
@@ -108,7 +107,10 @@ async function adoptedBlock(
   const placed = block === null ? undefined : placeOutputs(instance, block, project.now)
   const paths = placed?.map(({ path }, at) => [path, ...(possible[at] ?? [])]) ?? possible
   const outputs = await allInputs(
-    paths.map(async (some) => readOutput(place, instance, await firstFile(outputFolder, some))),
+    paths.map((some) => {
+      const there = some.find((path) => existsSync(join(outputFolder, path)))
+      return readOutput(place, instance, there ?? some[0]!)
+    }),
   )
   const files = outputs.map(({ path }) => join(outputFolder, path))
   const failed = await failedAsserts(instance, outputs, files, project)
@@ -131,17 +133,11 @@ async function adoptedBlock(
   }
 }
 
-async function firstFile(folder: string, paths: readonly string[]): Promise<string> {
-  for (const path of paths) if ((await digestOfFile(join(folder, path), false)) !== undefined) return path
-  return paths[0]!
-}
-
 async function readOutput(context: FileContext, instance: Instance, path: string): Promise<OutputFacts> {
   if (instance.lane === 'text') {
     const content = await readInputFile(context, path, { pipes: false })
     if (content instanceof ModelgateError) throw content
-    // A text is locked as it is with LF.
-    return { ...textFacts(instance, content), path, ...(await digestOfFile(join(context.cwd, path), true)) }
+    return { ...textFacts(instance, withLineFeeds(content)), path }
   }
   const facts = await mediaFacts(context, path).catch((error: unknown) => {
     throw error instanceof ModelgateError ? error.amend({ billed: 'no' }) : error
@@ -152,9 +148,9 @@ async function readOutput(context: FileContext, instance: Instance, path: string
 
 async function discardRequests(
   { context, project: { manifest, history } }: ChangeScope,
-  keys: readonly string[],
+  changed: readonly ChangedInstance[],
 ): Promise<void> {
-  const open = keys.filter((key) => history.isOpen(key))
+  const open = changed.map(({ block }) => block.key).filter((key) => history.isOpen(key))
   if (open.length === 0) return
   const { unfinished } = history
   const journal = await openJournal(manifest.project, context.clock, unfinished)
@@ -215,12 +211,16 @@ async function placeCandidate(
   const result = await findCandidate(scope, instance, key, variant)
   const outputs = placeOutputs(instance, result, project.now)
   const obstacles = await obstaclesOf(instance, outputs, project)
-  if (obstacles.length > 0) throw outputChanged(instance.id, obstacles, next)
-  const files = await findResult(key, result, project)
-  if (files === undefined) {
-    const message = `The files of candidate ${variant} of ${instance.id} cannot be read.`
-    throw new FileError('result_lost', message, { phase: 'input', billed: 'no' })
+  if (obstacles.length > 0) {
+    const differ = obstacles.length === 1 ? 'differs from the lock, and is' : 'differ from the lock, and are'
+    const message = `${obstacles.join(' and ')} ${differ} kept.`
+    throw new ModelgateError('outdated', 'output_changed', message, {
+      phase: 'input',
+      billed: 'no',
+      ...leadTo('Move it away, or lock it with: ', nextCommand(next('adopt', instance.id))),
+    })
   }
+  const files = await findResult(key, result, project)
   await placeOutputFiles(scope.context, project, outputs, files)
   for (const facts of block?.outputs ?? []) {
     const isKept = outputs.some(({ path }) => path === facts.path) || project.isOutput(facts.path)
@@ -252,15 +252,6 @@ async function findCandidate(
   throw new UsageError(`Candidate ${variant} of ${id} is not there.`, {
     code: 'unknown_id',
     ...leadTo(before, nextCommand(command)),
-  })
-}
-
-function outputChanged(id: string, paths: readonly string[], next: ChangeScope['next']): ModelgateError {
-  const differ = paths.length === 1 ? 'differs from the lock, and is' : 'differ from the lock, and are'
-  return new ModelgateError('outdated', 'output_changed', `${paths.join(' and ')} ${differ} kept.`, {
-    phase: 'input',
-    billed: 'no',
-    ...leadTo('Move it away, or lock it with: ', nextCommand(next('adopt', id))),
   })
 }
 
@@ -352,12 +343,11 @@ export async function restore(
 ): Promise<LockBlock | undefined> {
   const version = versions[number - 1]
   if (version === undefined) {
-    throw new UsageError(
+    const message =
       versions.length === 0
         ? `No earlier file of ${id} is kept here.`
-        : `There is no file ${number}: ${id} has ${versions.length === 1 ? '1 earlier file' : `${versions.length} earlier files`}.`,
-      { code: 'unknown_id' },
-    )
+        : `There is no file ${number}: ${id} has ${counted(versions.length, 'earlier file')}.`
+    throw new UsageError(message, { code: 'unknown_id' })
   }
   const { context, project } = scope
   const { project: places, instances } = project.manifest

@@ -214,20 +214,13 @@ async function allow(path: string, mode: number, group: number): Promise<void> {
 
 /** The bytes are on the disk when it returns. */
 async function copyTo(temporary: string, source: string, isText: boolean): Promise<void> {
-  const path = await readablePath(source).catch((error: unknown) => {
-    throw readError(error, source)
-  })
+  const path = await access(source, constants.R_OK)
+    .then(() => realpath(source))
+    .catch((error: unknown) => {
+      throw readError(error, source)
+    })
   if (!isText) return await copyWhole(path, temporary)
   await writeFile(temporary, withLineFeeds(await readFile(path)), { flag: 'wx', flush: true })
-}
-
-/** @returns the path without links @throws the error of the system when it is no file that can be read */
-async function readablePath(source: string): Promise<string> {
-  const found = await stat(source)
-  if (found.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
-  if (!found.isFile()) throw new Error('it is not a regular file')
-  await access(source, constants.R_OK)
-  return await realpath(source)
 }
 
 export function sourceChanged(path: string): FileError {

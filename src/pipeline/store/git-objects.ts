@@ -1,4 +1,4 @@
-import { execFile, type ExecFileException } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import type { OutputFacts } from '../lock/lock-block.ts'
@@ -33,15 +33,9 @@ export async function git(
     const options = { cwd: folder, encoding: 'buffer', maxBuffer: maxBytes, timeout: timeLimit } as const
     execFile('git', words, options, (error, stdout, told) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : undefined
-      resolve({ code, stdout, message: told.toString().trim() || reasonOf(error) })
+      resolve({ code, stdout, message: told.toString().trim() || (code === undefined ? error!.message : '') })
     })
   })
-}
-
-function reasonOf(error: ExecFileException | null): string {
-  if (error === null || typeof error.code === 'number') return ''
-  if (error.code === 'ENOENT') return 'git was not found.'
-  return error.killed === true ? 'git took too long, or printed too much.' : error.message
 }
 
 /**

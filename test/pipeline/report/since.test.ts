@@ -179,7 +179,8 @@ test('without Git, and outside of a repository, it is said what is needed', asyn
   onTestFinished(() => void vi.unstubAllEnvs())
   await expect(reportSince(bench, 'main')).rejects.toMatchObject({
     code: 'usage',
-    message: 'Git cannot read the commit "main": git was not found.',
+    message: 'Git cannot read the commit "main": spawn git ENOENT',
+    facts: { hint },
   })
 })
 
