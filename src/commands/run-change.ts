@@ -6,8 +6,13 @@ import { adoptJobs, pickCandidate, restoreVersion } from '../pipeline/changes/ch
 import { cleanProject } from '../pipeline/changes/clean.ts'
 import type { ManifestCall } from '../pipeline/run/project.ts'
 import { byteText } from '../quantities.ts'
-import { readNumber, takeManifest, type ManifestOptions } from './run/manifest-command.ts'
-import { pathLines, showDocument } from './run/show-document.ts'
+import {
+  pathLines,
+  readNumber,
+  showDocument,
+  takeManifest,
+  type ManifestOptions,
+} from './run/manifest-command.ts'
 import { addExamples } from './shared/help/help-layout.ts'
 
 /** `modelgate run adopt`: locks files that are there already. */

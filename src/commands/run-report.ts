@@ -3,8 +3,7 @@ import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { writeReports } from '../pipeline/report/write-report.ts'
-import { takeManifest, type ManifestOptions } from './run/manifest-command.ts'
-import { pathLines, showDocument } from './run/show-document.ts'
+import { pathLines, showDocument, takeManifest, type ManifestOptions } from './run/manifest-command.ts'
 import { addExamples } from './shared/help/help-layout.ts'
 
 interface ReportFlags extends ManifestOptions {

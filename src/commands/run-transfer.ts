@@ -7,10 +7,14 @@ import { leadTo, nextCommand } from '../files/next-command.ts'
 import { pullOutputs, pushOutputs } from '../pipeline/changes/transfer.ts'
 import { openByteSource, openSharedStore } from '../pipeline/store/shared-store.ts'
 import { firstFew } from '../quantities.ts'
-import { takeManifest, type ManifestOptions } from './run/manifest-command.ts'
+import {
+  pathLines,
+  showDocument,
+  showRun,
+  takeManifest,
+  type ManifestOptions,
+} from './run/manifest-command.ts'
 import { storeNetwork } from './run/shared-places.ts'
-import { pathLines, showDocument } from './run/show-document.ts'
-import { showRun } from './run/show-run.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
 import { addExamples } from './shared/help/help-layout.ts'
 

@@ -1,12 +1,22 @@
-import { rescueFolder } from '../../config/paths.ts'
 import { Option, type Command } from 'commander'
+import { rescueFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
-import { UsageError } from '../../errors.ts'
-import type { Redactor } from '../../operations/operation.ts'
+import { asModelgateError, UsageError, type ModelgateError } from '../../errors.ts'
+import type { OutputDocument } from '../../events/documents.ts'
+import type { RunDocument } from '../../events/run-document.ts'
+import type { Outcome, Redactor } from '../../operations/operation.ts'
+import { createGate, type Gate } from '../../output/gate.ts'
+import type { Output } from '../../output/output.ts'
+import { runRenderer } from '../../output/run/run-output.ts'
+import { writeStepResults } from '../../output/run/step-results.ts'
+import { oneLine, type Columns } from '../../output/table-cells.ts'
 import type { ManifestCall } from '../../pipeline/run/project.ts'
-import { addShared, type CommonOptions } from '../shared/options/common-options.ts'
+import { printDocument, tell } from '../shared/call/print-document.ts'
+import { showOperation } from '../shared/call/run-operation.ts'
+import { readSettings } from '../shared/gateway/open-gateway.ts'
 import { isCiSet } from '../shared/input/questions.ts'
+import { addShared, type CommonOptions } from '../shared/options/common-options.ts'
 
 export interface ManifestOptions extends CommonOptions {
   file?: string
@@ -37,7 +47,7 @@ export function readNumber(text: string, what: string): number {
   )
 }
 
-export function manifestCall(
+function manifestCall(
   context: Context,
   { file, sandbox }: ManifestOptions,
   { families }: Pick<Settings, 'families'>,
@@ -55,5 +65,94 @@ export function manifestCall(
     next: (...words) => [program, 'run', ...words, ...same],
     rescueFolder: rescueFolder(context),
     generating: isCiSet(env) ? ['--generate'] : [],
+  }
+}
+
+interface Work<Document> {
+  run(call: ManifestCall, settings: Settings, gate: Gate): Promise<Document>
+  result(document: Document, columns: Columns): string
+  notes?(document: Document): readonly string[]
+  /** What it ends with although it has been shown, if it does not end well. */
+  failure?(document: Document, call: ManifestCall): ModelgateError | undefined
+}
+
+/**
+ * Does what a command below `run` is for, and shows the document that it ends with.
+ * @throws what `run` throws; what `failure` makes of the document
+ */
+export async function showDocument<
+  Document extends OutputDocument & { readonly warnings: readonly string[] },
+>(
+  context: Context,
+  options: ManifestOptions,
+  { run, result, notes = () => [], failure }: Work<Document>,
+): Promise<void> {
+  const settings = await readSettings(context, options)
+  const gate = createGate(context)
+  const call = manifestCall(context, options, settings, gate)
+  const document = await run(call, settings, gate)
+  await printDocument(context, options, document, (_, columns) => result(document, columns), { gate })
+  if (!options.json && !settings.quiet.value) {
+    for (const warning of document.warnings) tell(context, `warning: ${warning}`)
+    for (const note of notes(document)) tell(context, note)
+  }
+  const error = failure?.(document, call)
+  if (error !== undefined) throw error
+}
+
+export function pathLines(files: readonly { readonly path: string }[]): string {
+  return files.map(({ path }) => `${oneLine(path)}\n`).join('')
+}
+
+interface RunWork {
+  run(call: ManifestCall, gate: Gate, output: Output): Promise<Outcome<RunDocument>>
+  /** Whether a request that may cost money has been sent; not given where none is. */
+  hasSent?(): boolean
+}
+
+/**
+ * Runs it, and shows it.
+ * @throws AlreadyReported for a failure
+ */
+export async function showRun(
+  context: Context,
+  flags: ManifestOptions,
+  settings: Settings,
+  { run, hasSent = () => false }: RunWork,
+): Promise<void> {
+  const gate = createGate(context)
+  const quiet = settings.quiet.value
+  const view = { quiet, gate, hasSent, result: 'files', own: runRenderer(context) } as const
+  await showOperation(context, flags, view, async (output) => {
+    const call = manifestCall(context, flags, settings, gate)
+    const outcome = await run(call, gate, output).catch((thrown: unknown): Outcome<RunDocument> => {
+      const error = asModelgateError(thrown, flags.debug === true)
+      const billed = hasSent() ? 'maybe' : 'no'
+      return { kind: 'failed', error: error.amend({ billed, ...error.facts }), document: undefined }
+    })
+    if (outcome.document !== undefined) await writeSummary(context, gate, output, outcome.document)
+    return outcome
+  })
+}
+
+/** The page of a workflow run is worth a warning, not the result. */
+async function writeSummary(
+  context: Context,
+  gate: Gate,
+  output: Output,
+  document: RunDocument,
+): Promise<void> {
+  const summary = async () => {
+    const { runSummary } = await import('../../pipeline/report/markdown-report.ts')
+    return gate.text(runSummary(document))
+  }
+  try {
+    const left = await writeStepResults(context, document, gate.document, summary)
+    if (left.length === 0) return
+    const message = `Too long for a step output, and left out: ${left.join(', ')}. --json has all of it.`
+    output.event({ type: 'warning-add', message })
+  } catch (error) {
+    const { message } = asModelgateError(error, false)
+    output.event({ type: 'warning-add', message: `The summary of the job was not written: ${message}` })
   }
 }

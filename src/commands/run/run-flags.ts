@@ -85,13 +85,16 @@ function checkNames(jobs: readonly string[], regenerate: readonly string[]): voi
   if (regenerate.includes('')) throw new UsageError('--regenerate needs the name of a job.')
 }
 
+/** @param wanted what the flag must be, as the rest of a sentence */
+function refuse(flag: string, wanted: string, text: string): never {
+  throw new UsageError(`${flag} must ${wanted}, not ${JSON.stringify(text.slice(0, 40))}.`)
+}
+
 function graceOf(text: string | undefined): number {
   if (text === undefined) return defaultGrace
   const seconds = /^\d{1,3}(\.\d{1,3})?$/.test(text.trim()) ? Number(text) : NaN
   if (seconds <= maxGrace) return seconds
-  throw new UsageError(
-    `--grace must be a number of seconds from 0 to ${maxGrace}, not ${JSON.stringify(text.slice(0, 40))}.`,
-  )
+  return refuse('--grace', `be a number of seconds from 0 to ${maxGrace}`, text)
 }
 
 function shardOf(text: string | undefined): RunOptions['shard'] {
@@ -99,9 +102,7 @@ function shardOf(text: string | undefined): RunOptions['shard'] {
   const [, index, total] = /^(\d{1,5})\/(\d{1,5})$/.exec(text.trim()) ?? []
   const shard = { index: Number(index), total: Number(total) }
   if (shard.index >= 1 && shard.index <= shard.total && shard.total <= maxShards) return shard
-  throw new UsageError(
-    `--shard must be a part and how many there are, such as 2/5, not ${JSON.stringify(text.slice(0, 40))}.`,
-  )
+  return refuse('--shard', 'be a part and how many there are, such as 2/5', text)
 }
 
 export interface WorkerFlags extends CommonOptions {
@@ -132,18 +133,19 @@ export async function readWorkerFlags(flags: WorkerFlags): Promise<WorkerOptions
 /** `text=16,image=4`: what is not named has as many as usual. */
 function placesOf(text: string | undefined): WorkerOptions['places'] {
   if (text === undefined) return defaultLanes
-  const entries = text.split(',').map((part) => /^\s*(\w+)=(\d{1,4})\s*$/.exec(part) ?? [])
-  const named = new Map(entries.map(([, lane, count]) => [lane, Number(count)]))
-  const isValid =
-    named.size === entries.length &&
-    [...named].every(([lane, count]) => lanes.includes(lane as Lane) && count <= maxPlaces)
-  const all = { ...defaultLanes, ...(Object.fromEntries(named) as Partial<Record<Lane, number>>) }
-  if (!isValid) {
-    throw new UsageError(
-      `--lanes must say how many requests at once, up to ${maxPlaces}, such as text=16,image=4,video=0, not ${JSON.stringify(text.slice(0, 40))}.`,
-    )
+  const all: Record<Lane, number> = { ...defaultLanes }
+  const named = new Set<string>()
+  for (const part of text.split(',')) {
+    const [, name = '', count] = /^\s*(\w+)=(\d{1,4})\s*$/.exec(part) ?? []
+    const lane = lanes.find((one) => one === name)
+    if (lane === undefined || named.has(lane) || Number(count) > maxPlaces) {
+      const example = 'such as text=16,image=4,video=0'
+      return refuse('--lanes', `say how many requests at once, up to ${maxPlaces}, ${example}`, text)
+    }
+    named.add(lane)
+    all[lane] = Number(count)
   }
-  if (Object.values(all).every((count) => count === 0)) {
+  if (lanes.every((lane) => all[lane] === 0)) {
     throw new UsageError('With these --lanes the worker would take nothing.')
   }
   return all
@@ -155,7 +157,5 @@ function rateOf(text: string | undefined): WorkerOptions['rate'] {
   const [, digits, unit] = /^(\d{1,6})\/(s|m)$/.exec(text.trim()) ?? []
   const requests = Number(digits)
   if (requests >= 1 && requests <= maxRate) return { requests, perMs: unit === 's' ? 1000 : 60_000 }
-  throw new UsageError(
-    `--rate must be a number of requests in a second or a minute, such as 20/s or 600/m, not ${JSON.stringify(text.slice(0, 40))}.`,
-  )
+  return refuse('--rate', 'be a number of requests in a second or a minute, such as 20/s or 600/m', text)
 }

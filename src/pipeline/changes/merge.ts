@@ -24,7 +24,7 @@ import type { InstanceEnd } from '../run/run-call.ts'
 import { ended } from '../run/settle.ts'
 import { partDamaged, readPart, uniteLocks, type Part, type PartInstance } from '../shards/part.ts'
 import { createInputDigests, digestOfFile, isTextType } from '../store/file-digest.ts'
-import { findInGit, gitObject } from '../store/git-objects.ts'
+import { gitObject } from '../store/git-objects.ts'
 import { isInOutputFolder, isInPlace, placeOutput, removeOutput } from '../store/place-output.ts'
 import { Results } from '../store/results.ts'
 import { withProject } from './change-project.ts'
@@ -138,7 +138,7 @@ async function replaceOutdated(
       const [own] = (wanted && (await findResult(chosen!.key, { outputs: [wanted] }, project))) ?? []
       // Both sides of the conflict, and what it began with.
       const revisions = [':2', ':3', 'HEAD', 'MERGE_HEAD']
-      const source = own ?? (wanted && (await findInGit(places, replaced, wanted, revisions)))
+      const source = own ?? (wanted && (await replaced.takeFromGit(wanted, revisions)))
       if (wanted !== undefined && source !== undefined) {
         const { sha256 } = wanted
         await placeOutput(files, places, { source, sha256, isText, path, mayReplace: [there] })

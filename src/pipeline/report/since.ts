@@ -7,7 +7,7 @@ import type { Assessment, ProjectState } from '../plan/project-state.ts'
 import { findResult } from '../plan/result-files.ts'
 import type { OpenProject } from '../run/project.ts'
 import { maxStateText } from '../state-folder.ts'
-import { findInGit, git, gitObject } from '../store/git-objects.ts'
+import { git, gitObject } from '../store/git-objects.ts'
 
 /** The lock of another commit, with which a report compares. */
 export interface Since {
@@ -92,8 +92,5 @@ export async function bytesThen(
 ): Promise<string | undefined> {
   const own = await findResult(key, { outputs: [facts] }, project)
   // In a folder that cannot be written to there is a report all the same, without the picture.
-  return (
-    own?.[0] ??
-    (await findInGit(project.manifest.project, project.replaced, facts, [commit]).catch(() => undefined))
-  )
+  return own?.[0] ?? (await project.replaced.takeFromGit(facts, [commit]).catch(() => undefined))
 }

@@ -1,12 +1,6 @@
 import { execFile } from 'node:child_process'
-import { hash } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
-import type { OutputFacts } from '../lock/lock-block.ts'
-import type { Project } from '../project.ts'
-import { isTextType, withLineFeeds } from './file-digest.ts'
-import type { Replaced } from './replaced.ts'
 
-const maxObjectBytes = 1024 ** 3
+export const maxObjectBytes = 1024 ** 3
 
 /** In milliseconds, for one call of Git, which fetches objects that a partial clone has left out. */
 const timeLimit = 60_000
@@ -50,33 +44,4 @@ export async function gitObject(
 ): Promise<Buffer | undefined> {
   const { code, stdout } = await git(folder, ['cat-file', 'blob', name], maxBytes)
   return code === 0 ? stdout : undefined
-}
-
-/**
- * Finds the bytes of an output among the objects of Git, and keeps them with what was put aside.
- * @param revisions where it may have been committed, in the order of the search: `HEAD`, or `:2` for a side of a conflict
- * @returns their absolute path; undefined where they are nowhere: Git LFS commits a pointer in their place
- * @throws FileError; the error of the system
- */
-export async function findInGit(
-  { outputFolder }: Project,
-  replaced: Replaced,
-  { path, sha256, bytes: size, media_type }: OutputFacts,
-  revisions: readonly string[],
-): Promise<string | undefined> {
-  const isText = isTextType(media_type)
-  // Each line of a text may have been committed with a CR.
-  const maxBytes = Math.min(maxObjectBytes, isText ? 2 * size : size)
-  for (const revision of revisions) {
-    const object = await gitObject(outputFolder, `${revision}:./${path}`, maxBytes)
-    if (object === undefined) continue
-    const bytes = isText ? withLineFeeds(object) : object
-    if (hash('sha256', bytes) !== sha256) continue
-    await replaced.receive(sha256, async (temporary) => {
-      await writeFile(temporary, bytes, { flag: 'wx', flush: true })
-      return true
-    })
-    return await replaced.open(sha256)
-  }
-  return undefined
 }

@@ -1,12 +1,15 @@
-import { appendFile, readFile } from 'node:fs/promises'
+import { hash } from 'node:crypto'
+import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { parseJson } from '../../files/parse-json.ts'
 import { countOf, objectOf, stringOf } from '../../json.ts'
+import type { OutputFacts } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
 import { makeStateFolder } from '../state-folder.ts'
 import { BlobStore } from './blob-store.ts'
-import type { FileDigest } from './file-digest.ts'
+import { isTextType, withLineFeeds, type FileDigest } from './file-digest.ts'
+import { gitObject, maxObjectBytes } from './git-objects.ts'
 
 export interface ReplacedFile {
   /** Milliseconds since 1970. */
@@ -56,5 +59,29 @@ export class Replaced extends BlobStore {
       if (at === null || sha256 === undefined || name === undefined || !names.has(name)) return []
       return [{ at, sha256, name }]
     })
+  }
+
+  /**
+   * Finds the bytes of an output among the objects of Git, and keeps them.
+   * @param revisions where it may have been committed, in the order of the search: `HEAD`, or `:2` for a side of a conflict
+   * @returns their absolute path; undefined where they are nowhere: Git LFS commits a pointer in their place
+   * @throws FileError
+   */
+  async takeFromGit(facts: OutputFacts, revisions: readonly string[]): Promise<string | undefined> {
+    const { path, sha256, bytes: size, media_type } = facts
+    const isText = isTextType(media_type)
+    // Each line of a text may have been committed with a CR.
+    const maxBytes = Math.min(maxObjectBytes, isText ? 2 * size : size)
+    for (const revision of revisions) {
+      const object = await gitObject(this.#outputFolder, `${revision}:./${path}`, maxBytes)
+      const bytes = object && (isText ? withLineFeeds(object) : object)
+      if (bytes === undefined || hash('sha256', bytes) !== sha256) continue
+      await this.receive(sha256, async (temporary) => {
+        await writeFile(temporary, bytes, { flag: 'wx', flush: true })
+        return true
+      })
+      return await this.open(sha256)
+    }
+    return undefined
   }
 }
