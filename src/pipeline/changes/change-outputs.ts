@@ -40,15 +40,11 @@ import {
   saveChanges,
 } from './change-project.ts'
 
-/**
- * `run adopt`: locks files that are there already.
- * @param by who says that they are right; by default whoever is logged in
- * @throws as `adopt` does, and what reading the project throws
- */
+/** `run adopt`. @throws as `adopt` does, and what reading the project throws */
 export async function adoptJobs(
   call: ManifestCall,
   patterns: readonly string[],
-  by = loginName(),
+  by?: string,
 ): Promise<RunChangeDocument> {
   return await changeProject(call, 'run adopt', (scope) => adopt(scope, patterns, by))
 }
@@ -66,14 +62,14 @@ function loginName(): string {
  * Locks files that are there already as the outputs of their instances, with the keys of the manifest as it is. What is
  * fresh stays as it is. Nothing is changed unless all can be.
  * @param patterns names of jobs and instances, with wildcards
- * @param by who says that they are right
+ * @param by who says that they are right; by default whoever is logged in
  * @returns the instances that were not locked so before
  * @throws UsageError for names that mean nothing, and for files that are no such results; FileError for missing ones
  */
 export async function adopt(
   scope: ChangeScope,
   patterns: readonly string[],
-  by: string,
+  by = loginName(),
 ): Promise<readonly ChangedInstance[]> {
   const { manifest } = scope.project
   const adopted = `${by}, ${new Date(scope.context.clock.now()).toISOString().slice(0, 10)}`
@@ -162,7 +158,7 @@ async function discardRequests(
   }
 }
 
-/** `run pick`: makes a candidate the output. @throws as `pick` does, and what reading the project throws */
+/** `run pick`. @throws as `pick` does, and what reading the project throws */
 export async function pickCandidate(
   call: ManifestCall,
   name: string,
@@ -274,13 +270,12 @@ export async function restoreVersion(
   call: ManifestCall,
   name: string,
   number: number | undefined,
-  by = loginName(),
 ): Promise<RunRestoreDocument> {
   return await projectDocument(call, 'run restore', number !== undefined, async (scope) => {
     const { project } = scope
     const id = chooseOne(project, name)
     const versions = await versionsOf(scope, id)
-    const block = number === undefined ? project.lock.get(id) : await restore(scope, id, versions, number, by)
+    const block = number === undefined ? project.lock.get(id) : await restore(scope, id, versions, number)
     return {
       instance: id,
       versions: versions.map(({ at, sha256, bytes, path }, index) => {
@@ -339,7 +334,7 @@ export async function restore(
   id: string,
   versions: readonly Version[],
   number: number,
-  by: string,
+  by?: string,
 ): Promise<LockBlock | undefined> {
   const version = versions[number - 1]
   if (version === undefined) {

@@ -1,4 +1,3 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import * as v from 'valibot'
@@ -18,7 +17,7 @@ import type { Task } from '../execute/task.ts'
 import type { TaskRequest } from '../manifest/request-body.ts'
 import { digestPattern } from '../lock/lock-block.ts'
 import { digestOfFile } from '../store/file-digest.ts'
-import type { SharedStore } from '../store/blob-store.ts'
+import type { BlobSource, SharedStore } from '../store/blob-store.ts'
 
 /** The form of a message. A program reads its own only: all machines of a queue have one version. */
 const messageVersion = 3
@@ -76,8 +75,8 @@ export async function encodeTask(
 ): Promise<TaskMessage> {
   const { instance, key, idempotencyKey, creation } = task
   const { body: _, ...price } = creation
-  const put = async (path: string, sha256: string) => {
-    await store.put(path, sha256).catch((error: unknown) => {
+  const put = async (source: BlobSource, sha256: string) => {
+    await store.put(source, sha256).catch((error: unknown) => {
       throw error instanceof ModelgateError ? error.amend({ billed: 'no', ...error.facts }) : error
     })
   }
@@ -91,16 +90,7 @@ export async function encodeTask(
   const request: TaskRequest = task.job === null ? await task.request() : none
   const media = new Map<string, Buffer>()
   const body = referToMedia(request.body, new Map(), (sha256, content) => media.set(sha256, content))
-  for (const [sha256, content] of media) {
-    const path = join(task.folder, 'media', sha256)
-    try {
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-      writeFileSync(path, content, { mode: 0o600 })
-    } catch (error) {
-      throw writeError(error, path).amend({ billed: 'no' })
-    }
-    await put(path, sha256).finally(() => rmSync(dirname(path), { recursive: true, force: true }))
-  }
+  for (const [sha256, content] of media) await put(content, sha256)
   const images: MessageFile[] = []
   for (const path of request.images) images.push(await putFile(path))
   return {

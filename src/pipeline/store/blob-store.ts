@@ -34,11 +34,11 @@ export interface SharedStore {
   readonly shown: string
   /**
    * Stores a file, unless its bytes are there. They are safe when this returns.
-   * @param path absolute
+   * @param source an absolute path, or the bytes themselves
    * @returns false when they were there
    * @throws FileError, also `source_changed` when the file has not this digest; ModelgateError
    */
-  put(path: string, sha256: string): Promise<boolean>
+  put(source: BlobSource, sha256: string): Promise<boolean>
   /**
    * Writes the bytes into a file, which appears whole or not at all, and replaces one that is there.
    * @param path absolute; its folder must be there
@@ -48,6 +48,9 @@ export interface SharedStore {
    */
   fetch(sha256: string, path: string, maxBytes?: number): Promise<boolean>
 }
+
+/** An absolute path, or the bytes themselves. */
+export type BlobSource = string | Buffer
 
 export type ByteSource = Pick<SharedStore, 'shown' | 'fetch'>
 
@@ -95,15 +98,13 @@ export class BlobStore {
   }
 
   /**
-   * Stores a file. It is on the disk when this returns.
-   * @param source an absolute path
+   * Stores bytes. They are on the disk when this returns.
    * @param isText whether it is stored with LF, as the digests of texts are of it
    * @throws FileError
    */
-  async add(source: string, isText: boolean): Promise<FileDigest> {
+  async add(source: BlobSource, isText: boolean): Promise<FileDigest> {
     return await this.#withTemporary(async (temporary) => {
       await copyTo(temporary, source, isText)
-      if (this.#sharing !== undefined) await allow(temporary, this.#sharing.file, this.#sharing.group)
       const digest = await digestOfFile(temporary, false)
       if (digest === undefined) throw new Error('it is gone')
       if ((await this.open(digest.sha256)) === undefined) await this.#place(temporary, digest.sha256)
@@ -167,6 +168,7 @@ export class BlobStore {
       await syncFolder(this.#root)
       this.#shelves.add(shelf)
     }
+    if (this.#sharing !== undefined) await allow(temporary, this.#sharing.file, this.#sharing.group)
     const path = blobPath(this.#root, sha256)
     // A file is replaced, a folder would be in the way.
     if ((await stat(path).catch(() => undefined))?.isDirectory()) await rm(path, { recursive: true })
@@ -213,18 +215,20 @@ async function allow(path: string, mode: number, group: number): Promise<void> {
 }
 
 /** The bytes are on the disk when it returns. */
-async function copyTo(temporary: string, source: string, isText: boolean): Promise<void> {
+async function copyTo(temporary: string, source: BlobSource, isText: boolean): Promise<void> {
+  if (typeof source !== 'string') return await writeFile(temporary, source, { flag: 'wx', flush: true })
   const path = await access(source, constants.R_OK)
     .then(() => realpath(source))
     .catch((error: unknown) => {
       throw readError(error, source)
     })
-  if (!isText) return await copyWhole(path, temporary)
-  await writeFile(temporary, withLineFeeds(await readFile(path)), { flag: 'wx', flush: true })
+  if (isText) await copyTo(temporary, withLineFeeds(await readFile(path)), false)
+  else await copyWhole(path, temporary)
 }
 
-export function sourceChanged(path: string): FileError {
-  return new FileError('source_changed', `${shownPath(path)} has changed since it was first read.`, {
+export function sourceChanged(source: BlobSource): FileError {
+  const what = typeof source === 'string' ? shownPath(source) : 'It'
+  return new FileError('source_changed', `${what} has changed since it was first read.`, {
     phase: 'input',
     billed: 'no',
     hint: 'Run it again once the file is complete.',

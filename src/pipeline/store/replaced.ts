@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { appendFile, readFile, writeFile } from 'node:fs/promises'
+import { appendFile, readFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { parseJson } from '../../files/parse-json.ts'
@@ -76,10 +76,7 @@ export class Replaced extends BlobStore {
       const object = await gitObject(this.#outputFolder, `${revision}:./${path}`, maxBytes)
       const bytes = object && (isText ? withLineFeeds(object) : object)
       if (bytes === undefined || hash('sha256', bytes) !== sha256) continue
-      await this.receive(sha256, async (temporary) => {
-        await writeFile(temporary, bytes, { flag: 'wx', flush: true })
-        return true
-      })
+      await this.add(bytes, false)
       return await this.open(sha256)
     }
     return undefined

@@ -11,7 +11,7 @@ import { refuseEncoding } from '../../gateway/send-request.ts'
 import { isLoopback } from '../../loopback.ts'
 import { digestPattern } from '../lock/lock-block.ts'
 import { digestOfFile } from './file-digest.ts'
-import { maxBlobBytes, saveBytes, sourceChanged, type SharedStore } from './blob-store.ts'
+import { maxBlobBytes, saveBytes, sourceChanged, type BlobSource, type SharedStore } from './blob-store.ts'
 import {
   connectStore,
   isForTheMoment,
@@ -87,9 +87,9 @@ export async function openS3Store(
 
   return {
     shown,
-    async put(path, sha256) {
+    async put(source, sha256) {
       if (knowsChecksums && (await isThere(sha256))) return false
-      await write(sha256, await bodyOf(path, sha256))
+      await write(sha256, await bodyOf(source, sha256))
       return true
     },
     async fetch(sha256, path, maxBytes = maxBlobBytes) {
@@ -106,7 +106,8 @@ function base64Of(sha256: string): string {
 }
 
 /** A file as the body of a request; with another digest the server would refuse it, or keep it under a wrong name. */
-async function bodyOf(path: string, sha256: string): Promise<RequestBody> {
+async function bodyOf(path: BlobSource, sha256: string): Promise<RequestBody> {
+  if (typeof path !== 'string') return { length: path.length, chunks: () => [path] }
   const found = await digestOfFile(path, false)
   if (found === undefined) throw readError(Object.assign(new Error('gone'), { code: 'ENOENT' }), path)
   if (found.sha256 !== sha256) throw sourceChanged(path)
@@ -310,17 +311,12 @@ function statusError({ shown, region }: Bucket, { status, headers }: Reply, code
   }
   if (status === 401 || status === 403) {
     const message = `The store ${shown} refused the request (${answer}).`
-    return new ModelgateError('key', 'store_refused', message, { ...facts, hint: refusedHint(code) })
+    return new ModelgateError('key', 'store_refused', message, { ...facts, hint: refusedHint })
   }
   const message = `The store ${shown} rejected the request (${answer}).`
   return new ModelgateError('rejected', 'store_refused', message, facts)
 }
 
-function refusedHint(code: string): string {
-  if (code === 'RequestTimeTooSkewed') return 'The clock of this machine is wrong: set it.'
-  if (code === 'ExpiredToken') return 'The keys have expired: get new ones.'
-  if (code === 'SignatureDoesNotMatch' || code === 'InvalidAccessKeyId') {
-    return 'Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.'
-  }
-  return 'The keys need s3:GetObject and s3:PutObject for the prefix, and s3:ListBucket for the bucket.'
-}
+const refusedHint =
+  'Check the keys (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN), when they expire, and the clock of this machine. ' +
+  'They need s3:GetObject and s3:PutObject for the prefix, and s3:ListBucket for the bucket.'

@@ -79,9 +79,9 @@ export async function openFolderStore(
   })
   return {
     shown: location,
-    async put(path, sha256) {
+    async put(source, sha256) {
       if ((await blobs.open(sha256)) !== undefined) return false
-      if ((await blobs.add(path, false)).sha256 !== sha256) throw sourceChanged(path)
+      if ((await blobs.add(source, false)).sha256 !== sha256) throw sourceChanged(source)
       return true
     },
     fetch: (sha256, path, maxBytes = maxBlobBytes) => fetchBlob(context, root, { sha256, maxBytes }, path),
