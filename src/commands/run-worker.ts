@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander'
 import { rescueFolder, stateFolder } from '../config/paths.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
-import { asModelgateError, Interrupted, UsageError, type Billed, type ModelgateError } from '../errors.ts'
+import { asModelgateError, Interrupted, UsageError, type ModelgateError } from '../errors.ts'
 import { outputVersion } from '../events/version.ts'
 import type { OutputEvent } from '../events/documents.ts'
 import type { WorkerDocument } from '../events/run-document.ts'
@@ -15,6 +15,7 @@ import { workerRenderer } from '../output/worker-output.ts'
 import { lanes } from '../pipeline/manifest/manifest.ts'
 import type { WorkerOptions } from '../pipeline/queue/worker/worker-call.ts'
 import { createProblemList } from '../problems.ts'
+import { executeSettings } from './run/manifest-command.ts'
 import { openShared, readShared, type SharedPlaces } from './run/shared-places.ts'
 import { defaultGrace, readWorkerFlags, type WorkerFlags } from './run/run-flags.ts'
 import { showOperation } from './shared/call/run-operation.ts'
@@ -70,23 +71,17 @@ async function workOn(context: Context, flags: WorkerFlags): Promise<void> {
     })
   }
   const gate = createGate(context)
-  let hasSent = () => false
-  const view = { quiet: settings!.quiet.value, gate, own: workerRenderer, hasSent: () => hasSent() }
-  await showOperation(context, flags, view, (output) => {
-    const tally = new Tally(context, output)
-    hasSent = () => tally.hasSent()
-    const places = { ...shared!, folder }
-    return workWith(context, flags, settings!, options!, places, gate, tally).catch(
-      (thrown: unknown): Outcome<WorkerDocument> => {
-        const error = asModelgateError(thrown, flags.debug === true)
-        return { kind: 'failed', error: error.amend({ billed: tally.billedBy(error) }), document: undefined }
-      },
-    )
+  let tally: Tally | undefined
+  const view = { quiet: settings!.quiet.value, gate, own: workerRenderer, hasSent: () => tally!.hasSent() }
+  await showOperation(context, flags, view, async (output) => {
+    tally = new Tally(context, output)
+    try {
+      return await workWith(context, flags, settings!, options!, { ...shared!, folder }, gate, tally)
+    } catch (thrown) {
+      return { kind: 'failed', error: tally.describe(thrown, flags), document: undefined }
+    }
   })
 }
-
-/** Connections to PostgreSQL, for all lanes. */
-const connections = 5
 
 /** @param places with the folder for unfinished work */
 async function workWith(
@@ -103,7 +98,7 @@ async function workWith(
   const opened = await openGateway(context, flags, settings, false, () => tally, gate)
   try {
     const { baseUrl } = opened.gateway
-    const shared = await openShared(context, flags, settings, places, gate, baseUrl, connections)
+    const shared = await openShared(context, flags, settings, places, gate, baseUrl)
     try {
       const facts = { queue: places.queue.shown, store: shared.store.shown, sandbox: isSandbox }
       const { runWorker } = await import('../pipeline/queue/worker/worker.ts')
@@ -114,10 +109,7 @@ async function workWith(
         shared: {
           gateway: opened.gateway,
           newSpending: () => handingOn(opened.newSpending()),
-          prices: settings.prices.value,
-          families: settings.families.value,
-          profile: settings.profile.value,
-          pollIntervalS: settings.pollInterval.value,
+          ...executeSettings(settings),
           rescueFolder: rescueFolder(context),
         },
         redactor: gate,
@@ -136,12 +128,11 @@ async function workWith(
       })
       const document = tally.document(facts)
       if (reason === undefined) return { kind: 'ended', document }
-      const error = asModelgateError(reason, flags.debug === true)
-      const failure = error.amend({ billed: tally.billedBy(error) })
+      const error = tally.describe(reason, flags)
       // After a signal the worker has done all that it was to do.
       return error instanceof Interrupted
-        ? { kind: 'ended', document, failure }
-        : { kind: 'failed', error: failure, document }
+        ? { kind: 'ended', document, failure: error }
+        : { kind: 'failed', error, document }
     } finally {
       await shared.close()
     }
@@ -196,8 +187,10 @@ class Tally {
   }
 
   /** What an error says of the request that it refused is not all that the worker has made. */
-  billedBy({ facts }: ModelgateError): Billed {
-    return this.#counts.created > 0 ? 'yes' : this.hasSent() ? 'maybe' : (facts.billed ?? 'no')
+  describe(thrown: unknown, { debug }: WorkerFlags): ModelgateError {
+    const error = asModelgateError(thrown, debug === true)
+    const { billed = 'no' } = error.facts
+    return error.amend({ billed: this.#counts.created > 0 ? 'yes' : this.hasSent() ? 'maybe' : billed })
   }
 
   document(facts: Pick<WorkerDocument, 'queue' | 'store' | 'sandbox'>): WorkerDocument {

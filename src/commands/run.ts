@@ -4,7 +4,7 @@ import { costText } from '../output/run/run-lines.ts'
 import type { Confirmation, RunCall } from '../pipeline/run/run-call.ts'
 import { runManifest } from '../pipeline/run/run.ts'
 import { createProblemList } from '../problems.ts'
-import { fileOption, showRun } from './run/manifest-command.ts'
+import { executeSettings, fileOption, showRun } from './run/manifest-command.ts'
 import { defaultGrace, readRunFlags, type RunFlags } from './run/run-flags.ts'
 import { addShared, collect } from './shared/options/common-options.ts'
 import { addExamples, showFirst, type Example } from './shared/help/help-layout.ts'
@@ -128,15 +128,7 @@ async function runJobs(
           const { maxCreates: _, maxCost: __, ...own } = flags
           opened = await openGateway(context, own, settings!, false, () => output, gate)
           const { gateway, newSpending } = opened
-          const { prices, families, profile, pollInterval } = settings!
-          return {
-            gateway,
-            newSpending,
-            prices: prices.value,
-            families: families.value,
-            profile: profile.value,
-            pollIntervalS: pollInterval.value,
-          }
+          return { gateway, newSpending, ...executeSettings(settings!) }
         },
       }
       return run(whole, { ...options!, isAttended, confirm })

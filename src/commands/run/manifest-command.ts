@@ -47,6 +47,16 @@ export function readNumber(text: string, what: string): number {
   )
 }
 
+/** What requests need of the settings besides the gateway. */
+export function executeSettings({ prices, families, profile, pollInterval }: Settings) {
+  return {
+    prices: prices.value,
+    families: families.value,
+    profile: profile.value,
+    pollIntervalS: pollInterval.value,
+  }
+}
+
 function manifestCall(
   context: Context,
   { file, sandbox }: ManifestOptions,

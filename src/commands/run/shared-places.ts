@@ -21,10 +21,8 @@ export interface SharedPlaces {
 export async function readShared({ queue, store }: Settings): Promise<SharedPlaces> {
   const { check, throwIfAny } = createProblemList()
   const url = await check(() => {
-    if (queue.value === undefined) {
-      throw new UsageError('No queue was given: pass --queue, or set MODELGATE_QUEUE.', {})
-    }
-    return readQueueUrl(queue.value)
+    if (queue.value !== undefined) return readQueueUrl(queue.value)
+    throw new UsageError('No queue was given: pass --queue, or set MODELGATE_QUEUE.')
   })
   await check(() => {
     if (store.value !== undefined) return
@@ -37,10 +35,7 @@ export async function readShared({ queue, store }: Settings): Promise<SharedPlac
   return { queue: url!, store: store.value! }
 }
 
-/**
- * @param connections how many to PostgreSQL may be in use at once
- * @throws UsageError; FileError; ModelgateError (exit 3, 5, 6) for a place that cannot be used or reached
- */
+/** @throws UsageError; FileError; ModelgateError (exit 3, 5, 6) for a place that cannot be used or reached */
 export async function openShared(
   context: Context,
   options: Pick<CommonOptions, 'sandbox' | 'debug' | 'allowHttp'>,
@@ -48,7 +43,6 @@ export async function openShared(
   places: SharedPlaces,
   gate: Gate,
   gateway: URL,
-  connections: number,
 ): Promise<OpenQueue> {
   for (const password of passwordsOf(places.queue)) gate.hide(password)
   const store = await openSharedStore(
@@ -61,7 +55,6 @@ export async function openShared(
     isSandbox: options.sandbox === true,
     gateway,
     clock: context.clock,
-    connections,
   })
   return { server, store, close: () => server.close() }
 }
@@ -126,12 +119,11 @@ export async function readQueue(
       async open() {
         if (places === undefined) throw new Error('A look opens no queue.')
         const gateway = sandbox ? sandboxAddress : configuredBaseUrl(settings)
-        return await openShared(context, flags, settings, places, gate, gateway, connections)
+        return await openShared(context, flags, settings, places, gate, gateway)
       },
     }),
   }
 }
 
-const connections = 4
 /** The address of a sandbox is another one each time. */
 const sandboxAddress = new URL('http://sandbox.invalid')

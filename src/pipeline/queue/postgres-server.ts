@@ -11,16 +11,18 @@ import { UsageError } from '../../errors.ts'
 import { loss, openingError, reasonOf, refuseServer, type QueueUrl } from './queue-url.ts'
 import type { Backend } from './redis-server.ts'
 
+/** Of one process: five that may be in use at once, and one that waits for deliveries. */
+const maxConnections = 6
+
 /**
  * Connects to PostgreSQL, whose settings are checked, and makes BullMQ's tables ready: a worker that starts before they are
  * there would ask for them without a pause. All queues and workers share one pool, and one connection that listens.
  * @param namespace the tables are in the schema `NAMESPACE_bullmq`
- * @param queries so many connections may be in use at once besides the one that waits for deliveries
  * @throws UsageError `queue_refused`; ModelgateError `queue_unreachable`
  */
-export async function openPostgres(url: QueueUrl, namespace: string, queries: number): Promise<Backend> {
+export async function openPostgres(url: QueueUrl, namespace: string): Promise<Backend> {
   const schema = `${namespace}_bullmq`
-  const pool = new Pool({ ...postgresConfig(url, schema), max: queries + 1 })
+  const pool = new Pool({ ...postgresConfig(url, schema), max: maxConnections })
   // One that breaks is noticed by whoever uses it next; without listeners the process would end.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))

@@ -47,8 +47,6 @@ interface ServerOptions {
   /** The address of the gateway: a rate and its pauses hold for all who send to it. */
   readonly gateway: URL
   readonly clock: Clock
-  /** So many connections to PostgreSQL may be in use at once. */
-  readonly connections: number
 }
 
 /** The server of a queue: a queue for each lane of a gateway, and marks that are set once. */
@@ -71,7 +69,7 @@ export class QueueServer {
     const namespace = options.isSandbox ? 'modelgate_sandbox' : 'modelgate'
     const backend =
       url.kind === 'postgres'
-        ? await (await import('./postgres-server.ts')).openPostgres(url, namespace, options.connections)
+        ? await (await import('./postgres-server.ts')).openPostgres(url, namespace)
         : await (await import('./redis-server.ts')).openRedis(url, namespace)
     const server = new QueueServer(url, backend, options)
     try {

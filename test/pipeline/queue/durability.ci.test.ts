@@ -21,7 +21,7 @@ const addressHint =
 
 const gateway = new URL('http://gateway')
 const open = (url: string) =>
-  QueueServer.open(readQueueUrl(url), { isSandbox: false, gateway, clock: systemClock, connections: 2 })
+  QueueServer.open(readQueueUrl(url), { isSandbox: false, gateway, clock: systemClock })
 
 async function refusal(
   url: string,

@@ -49,7 +49,7 @@ Receiver.prototype.processJob = async function (...args) {
   return await processJob.apply(this, args).finally(() => process.send!('over'))
 }
 
-const options = { isSandbox: false, gateway: new URL(gateway), clock: systemClock, connections: 4 }
+const options = { isSandbox: false, gateway: new URL(gateway), clock: systemClock }
 const server = await QueueServer.open(readQueueUrl(url), options)
 const store = await openFolderStore(testContext({ cwd: storeFolder }), storeFolder)
 steps(store, ['put', 'fetch'])

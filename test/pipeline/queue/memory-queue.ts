@@ -23,7 +23,7 @@ export class MemoryQueue extends QueueServer {
 
   constructor(clock: Clock) {
     const url = { kind: 'redis', href: 'redis://memory', shown: 'redis://memory' } as const
-    super(url, {} as Backend, { isSandbox: false, gateway: new URL('http://gateway'), clock, connections: 1 })
+    super(url, {} as Backend, { isSandbox: false, gateway: new URL('http://gateway'), clock })
     this.#time = clock
   }
 

@@ -25,7 +25,7 @@ export async function queueBench(url: string, gateway: string) {
   const machine = temporaryFolder()
   const folderStore = await openFolderStore(testContext({ cwd: store }), store)
   const openServer = async () => {
-    const options = { isSandbox: false, gateway: new URL(gateway), clock, connections: 4 }
+    const options = { isSandbox: false, gateway: new URL(gateway), clock }
     return await QueueServer.open(queueUrl, options)
   }
   const own = await openServer()
