@@ -25,18 +25,18 @@ type Column<Item> = readonly [heading: string, cell: (item: Item) => string | nu
  */
 export function markdownReport(report: AssetReport): string {
   const { name, manifest, time, sandbox, sums } = report
-  const page = new MarkdownPage()
-  page.paragraph('<!-- modelgate run report -->')
-  page.paragraph(`# ${literal(name)}`)
-  page.paragraph(`${literal(manifest)}, ${timeText(time)}${sandbox ? ', from the sandbox' : ''}`)
-  page.paragraph(sinceFacts(report, literal))
-  page.paragraph(sumFacts(report, literal))
+  const lines = ['<!-- modelgate run report -->', '']
+  lines.push(`# ${literal(name)}`, '')
+  lines.push(`${literal(manifest)}, ${timeText(time)}${sandbox ? ', from the sandbox' : ''}`, '')
+  const changes = sinceFacts(report, literal)
+  if (changes !== null) lines.push(changes, '')
+  lines.push(sumFacts(report, literal), '')
   const money = ({ cost }: { readonly cost: number | null }) => literal(costText(cost, sums.currency))
   for (const { title, tone, assets } of sectionsOf(report.assets)) {
     const heading = `${title} (${assets.length})`
     if (tone === 'decision') {
       const candidates = assets.flatMap(({ id, candidates }) => candidates.map((one) => ({ id, ...one })))
-      page.section(heading, candidates, [
+      addTable(lines, heading, candidates, [
         ['asset', ({ id }) => literal(id)],
         ['candidate', ({ number }) => String(number)],
         ['file', ({ files }) => files.map((file) => literal(file.stored ?? file.path)).join(' ')],
@@ -45,7 +45,7 @@ export function markdownReport(report: AssetReport): string {
         ['to pick it', ({ pick, reasons }) => (pick === null ? linesOf(reasons) : commandText(pick))],
       ])
     } else if (tone === 'done') {
-      page.section(heading, assets, [
+      addTable(lines, heading, assets, [
         ['asset', ({ id }) => literal(id)],
         ['file', ({ files }) => pathsOf(files)],
         ['size', ({ files }) => sizesOf(files)],
@@ -55,7 +55,7 @@ export function markdownReport(report: AssetReport): string {
         ['before', ({ before }) => sizesOf(before)],
       ])
     } else {
-      page.section(heading, assets, [
+      addTable(lines, heading, assets, [
         ['asset', ({ id }) => literal(id)],
         ['state', (asset) => `${marks[tone]} ${stateLabel(asset)}`],
         ['why', whyText],
@@ -64,12 +64,12 @@ export function markdownReport(report: AssetReport): string {
     }
   }
   const removed = report.since?.removed ?? []
-  page.section(`Removed (${removed.length})`, removed, [
+  addTable(lines, `Removed (${removed.length})`, removed, [
     ['asset', ({ id }) => literal(id)],
     ['file', ({ files }) => pathsOf(files)],
     ['size', ({ files }) => sizesOf(files)],
   ])
-  return page.toString()
+  return withinLimit(lines)
 }
 
 const marks = { failed: '❌', work: '🔷' }
@@ -87,9 +87,9 @@ export function runSummary(document: RunDocument): string {
   const { manifest, instances, left, creates, mode, shard, sandbox, warnings } = document
   const cost = document.cost ?? document.estimate
   const states = runStates.filter((state) => document.states[state] > 0)
-  const page = new MarkdownPage()
-  page.paragraph(`# modelgate run ${literal(manifest)}`)
-  page.paragraph(
+  const lines: string[] = []
+  lines.push(`# modelgate run ${literal(manifest)}`, '')
+  lines.push(
     factLine([
       counted(instances.length, 'asset'),
       ...states.map((state) => `${document.states[state]} ${stateWords[state].label}`),
@@ -99,22 +99,23 @@ export function runSummary(document: RunDocument): string {
       shard === null ? null : `part ${literal(shard)}`,
       sandbox ? 'from the sandbox' : null,
     ]),
+    '',
   )
   const failed = instances.filter(({ error }) => error !== null)
-  page.section(`Failed (${failed.length})`, failed, [
+  addTable(lines, `Failed (${failed.length})`, failed, [
     ['asset', ({ instance }) => literal(instance)],
     ['exit code', ({ error }) => String(error!.exit_code)],
     ['why', ({ error }) => literal(error!.message)],
     ['billed', ({ error }) => error!.billed],
   ])
-  page.section('Left to do', left, [
+  addTable(lines, 'Left to do', left, [
     ['assets', ({ instances }) => namesText(instances)],
     ['state', ({ state }) => (state === 'failed' ? 'failed' : stateWords[state].label)],
     ['what it means', ({ message }) => literal(message)],
     ['to go on', ({ commands }) => commands.map(commandText).join('<br>')],
   ])
   const done = instances.filter(({ action, error }) => error === null && doneActions.has(action))
-  page.section(`Done (${done.length})`, done, [
+  addTable(lines, `Done (${done.length})`, done, [
     ['asset', ({ instance }) => literal(instance)],
     ['action', ({ action }) => action!],
     ['files', ({ files }) => pathsOf(files)],
@@ -122,8 +123,8 @@ export function runSummary(document: RunDocument): string {
     ['took', ({ took_s }) => tookText(took_s)],
     ['cost', ({ cost }) => cost && literal(costText(cost.amount, cost.currency))],
   ])
-  page.section(`Warnings (${warnings.length})`, warnings, [['warning', literal]])
-  return page.toString()
+  addTable(lines, `Warnings (${warnings.length})`, warnings, [['warning', literal]])
+  return withinLimit(lines)
 }
 
 const doneActions: ReadonlySet<RunInstance['action']> = new Set([
@@ -154,45 +155,32 @@ function namesText(names: readonly string[]): string {
   return names.length > 20 ? `${shown} and ${names.length - 20} more` : shown
 }
 
+/** A table under a heading; neither without rows. Cells are Markdown, in which everything from outside went through `literal`. */
+function addTable<Item>(
+  lines: string[],
+  heading: string,
+  items: readonly Item[],
+  columns: readonly Column<Item>[],
+): void {
+  if (items.length === 0) return
+  lines.push(`## ${heading}`, '', rowOf(columns.map(([name]) => name)), rowOf(columns.map(() => '---')))
+  for (const item of items) lines.push(rowOf(columns.map(([, cell]) => cell(item))))
+  // Without the empty line the next paragraph would be a row.
+  lines.push('')
+}
+
 /** GitHub refuses a job summary of more. */
 const maxBytes = 1_048_576
 
 /** Room for what is written when nothing else fits. */
 const reservedBytes = 1024
 
-/** A Markdown page that is built line by line, and ends before it is too long. */
-class MarkdownPage {
-  readonly #lines: string[] = []
-  #room = maxBytes - reservedBytes
-
-  /** @param text Markdown, in which everything from outside has gone through `literal`; nothing without one */
-  paragraph(text: string | null): void {
-    if (text !== null && this.#add(text)) this.#add('')
-  }
-
-  /** A table under a heading; neither without rows. */
-  section<Item>(heading: string, items: readonly Item[], columns: readonly Column<Item>[]): void {
-    if (items.length === 0) return
-    this.paragraph(`## ${heading}`)
-    const headings = columns.map(([name]) => name)
-    if (!this.#add(rowOf(headings)) || !this.#add(rowOf(headings.map(() => '---')))) return
-    const shown = items.findIndex((item) => !this.#add(rowOf(columns.map(([, cell]) => cell(item)))))
-    if (shown !== -1) this.#lines.push('', `… and ${items.length - shown} more: the page is full.`)
-    // Without the empty line the next paragraph would be a row.
-    this.#lines.push('')
-  }
-
-  toString(): string {
-    return this.#lines.join('\n')
-  }
-
-  #add(line: string): boolean {
-    const bytes = Buffer.byteLength(line) + 1
-    if (bytes > this.#room) return false
-    this.#room -= bytes
-    this.#lines.push(line)
-    return true
-  }
+function withinLimit(lines: readonly string[]): string {
+  let room = maxBytes - reservedBytes
+  const shown = lines.findIndex((line) => (room -= Buffer.byteLength(line) + 1) < 0)
+  if (shown === -1) return lines.join('\n')
+  const left = lines.slice(shown).filter((line) => line !== '').length
+  return [...lines.slice(0, shown), '', `… and ${left} more: the page is full.`, ''].join('\n')
 }
 
 function rowOf(cells: readonly (string | null)[]): string {
