@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { isDeepStrictEqual } from 'node:util'
 import * as v from 'valibot'
 import { UsageError } from '../../errors.ts'
 import { writeError } from '../../files/file-error.ts'
@@ -162,11 +161,25 @@ export function partDamaged(message: string): UsageError {
  */
 export function uniteLocks(parts: readonly Part[], manifest: Manifest, lock: Lock, now: number): Lock {
   const problems = createProblemList()
-  const report = (message: string, hint?: string) =>
+  const refuse: Refuse = (message, hint) =>
     problems.add(new UsageError(message, { code: 'lock_invalid', hint }))
-  checkOrigins(parts, manifest, lock, report)
+  const before = digestOfLock(lock)
+  for (const { folder, report } of parts) {
+    if (report.manifest !== manifest.sha256) {
+      refuse(
+        `${folder} was made from another manifest, or from another version of it.`,
+        'Check out what the parts were made from.',
+      )
+    }
+    if (report.locks.before !== before) {
+      refuse(
+        `${folder} began with another lock than the one that is here.`,
+        'Check out the lock that the parts began with; after a merge they are part of it already.',
+      )
+    }
+  }
   problems.throwIfAny()
-  checkParts(parts, manifest, report)
+  checkInstances(parts, manifest, refuse)
   problems.throwIfAny()
   const united = new Map(lock)
   for (const part of parts) {
@@ -182,32 +195,10 @@ export function uniteLocks(parts: readonly Part[], manifest: Manifest, lock: Loc
   return united
 }
 
-type Report = (message: string, hint?: string) => void
-
-/** That all parts were made for the same jobs, from the manifest and the lock that are here. */
-function checkOrigins(parts: readonly Part[], { sha256 }: Manifest, lock: Lock, report: Report): void {
-  const digest = digestOfLock(lock)
-  for (const { folder, report: part } of parts) {
-    if (part.manifest !== sha256) {
-      report(
-        `${folder} was made from another manifest, or from another version of it.`,
-        'Check out what the parts were made from.',
-      )
-    }
-    if (part.locks.before !== digest) {
-      report(
-        `${folder} began with another lock than the one that is here.`,
-        'Check out the lock that the parts began with; after a merge they are part of it already.',
-      )
-    }
-    if (!isDeepStrictEqual(part.jobs, parts[0]!.report.jobs)) {
-      report(`${folder} was run for other jobs than ${parts[0]!.folder}.`)
-    }
-  }
-}
+type Refuse = (message: string, hint?: string) => void
 
 /** That each instance is in one part, which came to its end. */
-function checkParts(parts: readonly Part[], manifest: Manifest, report: Report): void {
+function checkInstances(parts: readonly Part[], manifest: Manifest, refuse: Refuse): void {
   const { shard, jobs } = parts[0]!.report
   const missing = new Set(selectInstances(manifest, jobs))
   const folders = new Map<string, string>()
@@ -215,9 +206,9 @@ function checkParts(parts: readonly Part[], manifest: Manifest, report: Report):
     const shared = own.instances.filter(({ id }) => folders.has(id)).map(({ id }) => id)
     const left = own.instances.filter((one) => one.left).map(({ id }) => id)
     if (shared.length > 0)
-      report(`${folder} has ${listed(shared)}, which ${folders.get(shared[0]!)} has as well.`)
+      refuse(`${folder} has ${listed(shared)}, which ${folders.get(shared[0]!)} has as well.`)
     if (left.length > 0) {
-      report(
+      refuse(
         `${folder} was stopped early: ${listed(left)} did not run.`,
         `Resume it where it ran, with --shard ${own.shard.index}/${own.shard.total}, then merge.`,
       )
@@ -232,7 +223,7 @@ function checkParts(parts: readonly Part[], manifest: Manifest, report: Report):
   const absent = Array.from({ length: shard.total }, (_, at) => at + 1).filter((index) => !numbers.has(index))
   const names = listed(absent.map((index) => `${index}/${shard.total}`))
   const shards = absent.length === 0 ? '' : `; not given: ${names}`
-  report(`No part has ${listed([...missing])}${shards}.`, 'Name the folders of all shards.')
+  refuse(`No part has ${listed([...missing])}${shards}.`, 'Name the folders of all shards.')
 }
 
 const listed = (names: readonly string[]) => firstFew(names, 5)
