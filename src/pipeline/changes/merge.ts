@@ -19,7 +19,7 @@ import { planRun, selectInstances } from '../plan/plan-run.ts'
 import { findResult, placeOutputFiles } from '../plan/result-files.ts'
 import type { Assessment } from '../plan/project-state.ts'
 import { runDocument, runFailure } from '../run/describe.ts'
-import type { ManifestCall, OpenProject } from '../run/project.ts'
+import { withElements, type ManifestCall, type OpenProject } from '../run/project.ts'
 import type { InstanceEnd } from '../run/run-call.ts'
 import { ended } from '../run/settle.ts'
 import { partDamaged, readPart, uniteLocks, type Part, type PartInstance } from '../shards/part.ts'
@@ -180,11 +180,18 @@ export async function mergeParts(
   folders: readonly string[],
 ): Promise<Outcome<RunDocument>> {
   const { context } = call
-  return await withProject(call, true, async ({ project }) => {
+  return await withProject(call, true, async ({ project: opened }) => {
+    const parts = await readParts(call, opened, folders)
+    const { committed, replaced } = opened
+    const all = opened.with({
+      lock: new Map([...committed, ...parts.flatMap((part) => [...part.lock])]),
+      results: parts.reduce((whole, { project }) => new Results(project, replaced, whole), opened.results),
+    })
+    // A part may have made the text that the elements of a fan-out are in.
+    const project = opened.with({ lock: committed, manifest: await withElements(all) })
     const { manifest, history } = project
-    const parts = await readParts(call, project, folders)
-    const lock = uniteLocks(parts, manifest, project.lock, context.clock.now())
-    for (const part of parts) await checkResults(project, part)
+    const lock = uniteLocks(parts, manifest, committed, context.clock.now())
+    for (const part of parts) await checkResults(all, part)
     const isResumed = history.unfinished !== null
     const journal = await openJournal(manifest.project, context.clock, history.unfinished)
     try {
@@ -229,15 +236,11 @@ async function readParts(
   return await allInputs(found.map((folder) => readPart(cwd, folder, manifest.project)))
 }
 
-function resultsOf({ replaced }: OpenProject, part: Part): Results {
-  return new Results(part.project, replaced)
-}
-
-async function checkResults(project: OpenProject, part: Part): Promise<void> {
-  const withPart = project.with({ results: resultsOf(project, part) })
-  for (const [id, block] of part.lock) {
-    if ((await findResult(block.key, block, withPart)) !== undefined) continue
-    throw partDamaged(`A file of ${id} in ${part.folder} is missing, or not what it was.`)
+/** @param all the project with the results of all parts */
+async function checkResults(all: OpenProject, { folder, lock }: Part): Promise<void> {
+  for (const [id, block] of lock) {
+    if ((await findResult(block.key, block, all)) !== undefined) continue
+    throw partDamaged(`A file of ${id} in ${folder} is missing, or not what it was.`)
   }
 }
 
@@ -247,7 +250,7 @@ async function takePart(
   part: Part,
   record: (event: JournalEvent) => Promise<void>,
 ): Promise<void> {
-  const results = resultsOf(project, part)
+  const results = new Results(part.project, project.replaced)
   for (const key of await results.keys()) {
     const found = await results.get(key)
     if (found !== undefined) await project.results.take(found)

@@ -125,6 +125,31 @@ test('a part has what its project had before, and is merged where nothing is', a
   expect(target.exists('assets/flag.png')).toBe(true)
 })
 
+test('a fan-out is merged where nobody has the text of its elements yet', async () => {
+  const elements = '{ "const": [{ "id": "dawn", "title": "At dawn" }, { "id": "noon", "title": "At noon" }] }'
+  const fanOut = {
+    'scenes.json': elements,
+    'modelgate.yaml': `version: 1
+jobs:
+  scenes: { generate: { model: text-a, prompt: A storyboard, schema: scenes.json }, out: scenes.txt }
+  frames:
+    each: "@scenes"
+    image create: { model: image-model-a, prompt: "\${title}" }
+    out: \${id}.png
+`,
+  }
+  const bench = await runBench(fanOut)
+  await bench.run({ shard: { index: 1, total: 1 } })
+  const target = await runBench(fanOut)
+  cpSync(bench.path('.modelgate/parts'), target.path('parts'), { recursive: true })
+  const { told, exit } = await merge(target)
+  expect([told, exit]).toEqual([
+    ['scenes: fresh (restored)', 'frames[dawn]: fresh (restored)', 'frames[noon]: fresh (restored)'],
+    'ok',
+  ])
+  expect((await target.run({ mode: 'check' })).exit).toBe('ok')
+})
+
 test('parts that do not fit are refused, and nothing is written', async () => {
   const target = await runParts(2)
   const { error, document } = await merge(target, ['parts/1-of-2'])
