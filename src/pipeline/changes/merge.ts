@@ -29,31 +29,33 @@ import { isInOutputFolder, isInPlace, placeOutput, removeOutput } from '../store
 import { Results } from '../store/results.ts'
 import { withProject } from './change-project.ts'
 
-/**
- * How a manifest stands after a merge.
- * @param failsAs the mode of a run that would fail in the same way
- */
+interface MergeFacts {
+  readonly run: string | null
+  /** The mode of a run that would fail in the same way. */
+  readonly failsAs: RunMode
+  readonly jobs: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+/** How a manifest stands after a merge. */
 async function outcomeOf(
   call: ManifestCall,
   project: OpenProject,
-  lock: Lock,
-  jobs: readonly string[],
-  failsAs: RunMode,
-  facts: Pick<RunDocument, 'run' | 'warnings'>,
+  { run, failsAs, jobs, warnings }: MergeFacts,
   endOf: (assessment: Assessment) => InstanceEnd,
 ): Promise<Extract<Outcome<RunDocument>, { kind: 'ended' }>> {
   const { manifest, history } = project
-  const plan = await planRun(project.with({ lock }), selectInstances(manifest, jobs), call.context)
+  const plan = await planRun(project, selectInstances(manifest, jobs), call.context)
   const ends = [...plan.assessments.values()].map(endOf)
   const document = runDocument(call, project, ends, {
     mode: 'run',
-    run: facts.run,
+    run,
     shard: null,
     part: null,
     creates: { planned: plan.creates, made: 0, limit: manifest.budget.creates },
     estimate: null,
     orphans: [...plan.orphans],
-    warnings: [...manifest.warnings, ...history.problems, ...facts.warnings],
+    warnings: [...manifest.warnings, ...history.problems, ...warnings],
   })
   const failure = runFailure(failsAs, ends, document.left)
   return { kind: 'ended', document: { ...document, command: 'run merge' }, failure }
@@ -69,8 +71,8 @@ export async function resolveRun(call: ManifestCall): Promise<Outcome<RunDocumen
   const { warnings, resolved } = await resolveConflicts(call)
   return await withProject(call, true, async ({ project }) => {
     warnings.push(...(await replaceOutdated(project, resolved)))
-    const endOf = (assessment: Assessment) => ended(assessment, null)
-    return await outcomeOf(call, project, project.lock, [], 'check', { run: null, warnings }, endOf)
+    const facts = { run: null, failsAs: 'check', jobs: [], warnings } as const
+    return await outcomeOf(call, project, facts, (assessment) => ended(assessment, null))
   })
 }
 
@@ -205,8 +207,8 @@ export async function mergeParts(
       await writeLock(context, manifest.project, lock)
       const reports = new Map(parts.flatMap(({ report }) => report.instances.map((one) => [one.id, one])))
       const { jobs } = parts[0]!.report
-      const facts = { run: journal.run, warnings: [] }
-      const outcome = await outcomeOf(call, project, lock, jobs, 'run', facts, (assessment) =>
+      const facts = { run: journal.run, failsAs: 'run', jobs, warnings: [] } as const
+      const outcome = await outcomeOf(call, project.with({ lock }), facts, (assessment) =>
         endOf(assessment, reports.get(assessment.instance.id), changed, kept),
       )
       if (outcome.failure === undefined && !isResumed) {

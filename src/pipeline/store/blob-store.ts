@@ -3,7 +3,7 @@ import { constants } from 'node:fs'
 import { access, chmod, chown, readFile, realpath, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
-import { FileError, ModelgateError } from '../../errors.ts'
+import { FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { openAtomicFile, removeLeftovers } from '../../files/atomic-file.ts'
 import { readError, shownPath, writeError } from '../../files/file-error.ts'
 import { makeFolder, renameFile, syncFolder } from '../../files/write-target.ts'
@@ -233,4 +233,9 @@ export function sourceChanged(source: BlobSource): FileError {
     billed: 'no',
     hint: 'Run it again once the file is complete.',
   })
+}
+
+/** @param problem a sentence; the location of a store may hold a secret, so it is not shown */
+export function invalidStore(problem: string, hint: string): UsageError {
+  return new UsageError(problem, { code: 'config_invalid', phase: 'config', hint })
 }

@@ -1,11 +1,11 @@
-import { ContractError, ModelgateError, UsageError } from '../../errors.ts'
+import { ContractError, ModelgateError } from '../../errors.ts'
 import { redirectTarget } from '../../gateway/download/request-url.ts'
 import { createUrlPolicy, refused } from '../../gateway/download/url-policy.ts'
 import type { ExchangeRequest, Reply } from '../../gateway/exchange.ts'
 import { maxRedirects, redirectStatuses } from '../../gateway/url.ts'
 import { isLoopback } from '../../loopback.ts'
 import { digestPattern } from '../lock/lock-block.ts'
-import { maxBlobBytes, saveBytes, type ByteSource } from './blob-store.ts'
+import { invalidStore, maxBlobBytes, saveBytes, type ByteSource } from './blob-store.ts'
 import {
   connectStore,
   isForTheMoment,
@@ -97,14 +97,9 @@ function absentOrFailed(shown: string, reply: Reply, now: number): false {
   throw unavailable(shown, `${status}`, reply, now, isRepeatable)
 }
 
-/** The address may hold a secret, so that none but its origin and path is shown. */
+/** @throws UsageError, in which none but the origin and path of the address is shown */
 function parseBase(location: string): URL {
-  const refuse = (problem: string) =>
-    new UsageError(problem, {
-      code: 'config_invalid',
-      phase: 'config',
-      hint: 'Write it like https://assets.example/shop.',
-    })
+  const refuse = (problem: string) => invalidStore(problem, 'Write it like https://assets.example/shop.')
   const url = URL.parse(location)
   if (url === null) throw refuse('The address of the store is not valid.')
   if (url.username !== '' || url.password !== '') {

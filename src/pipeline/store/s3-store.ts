@@ -11,7 +11,14 @@ import { refuseEncoding } from '../../gateway/send-request.ts'
 import { isLoopback } from '../../loopback.ts'
 import { digestPattern } from '../lock/lock-block.ts'
 import { digestOfFile } from './file-digest.ts'
-import { maxBlobBytes, saveBytes, sourceChanged, type BlobSource, type SharedStore } from './blob-store.ts'
+import {
+  invalidStore,
+  maxBlobBytes,
+  saveBytes,
+  sourceChanged,
+  type BlobSource,
+  type SharedStore,
+} from './blob-store.ts'
 import {
   connectStore,
   isForTheMoment,
@@ -201,14 +208,9 @@ interface S3Credentials {
   readonly sessionToken?: string
 }
 
-/** The text may hold a secret that was put in the place of the bucket, so it is not shown. */
 function parseLocation(location: string): { readonly bucket: string; readonly prefix: string } {
   const refuse = (problem: string) =>
-    new UsageError(`The store at s3:// has ${problem}.`, {
-      code: 'config_invalid',
-      phase: 'config',
-      hint: 'Write it like s3://bucket/prefix.',
-    })
+    invalidStore(`The store at s3:// has ${problem}.`, 'Write it like s3://bucket/prefix.')
   // Older and other servers allow more than Amazon does today.
   const [, bucket, path = ''] = /^s3:\/\/([a-z\d][a-z\d._-]{1,253}[a-z\d])(?:\/(.*))?$/is.exec(location) ?? []
   if (bucket === undefined || bucket.includes('..')) throw refuse('no valid name of a bucket')

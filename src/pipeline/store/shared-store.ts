@@ -8,6 +8,7 @@ import { digestPattern } from '../lock/lock-block.ts'
 import {
   BlobStore,
   blobPath,
+  invalidStore,
   maxBlobBytes,
   saveBytes,
   sourceChanged,
@@ -106,13 +107,8 @@ async function fetchBlob(
   }
 }
 
-/** @param problem without a full stop; a location with a scheme may hold a secret, so it is not shown */
 function notAStore(problem: string): UsageError {
-  return new UsageError(`${problem}.`, {
-    code: 'config_invalid',
-    phase: 'config',
-    hint: 'Name a folder that all machines share, or s3://bucket/prefix.',
-  })
+  return invalidStore(`${problem}.`, 'Name a folder that all machines share, or s3://bucket/prefix.')
 }
 
 function folderMissing(location: string): UsageError {
