@@ -91,7 +91,6 @@ export class BlobStore {
 
   /** The absolute path of the bytes; undefined unless they are there, and right. */
   async open(sha256: string): Promise<string | undefined> {
-    if (!digestPattern.test(sha256)) return undefined
     const path = blobPath(this.#root, sha256)
     const found = await digestOfStateFile(path, false).catch(() => undefined)
     return found?.sha256 === sha256 ? path : undefined

@@ -4,7 +4,6 @@ import { createUrlPolicy, refused } from '../../gateway/download/url-policy.ts'
 import type { ExchangeRequest, Reply } from '../../gateway/exchange.ts'
 import { maxRedirects, redirectStatuses } from '../../gateway/url.ts'
 import { isLoopback } from '../../loopback.ts'
-import { digestPattern } from '../lock/lock-block.ts'
 import { invalidStore, maxBlobBytes, saveBytes, type ByteSource } from './blob-store.ts'
 import {
   connectStore,
@@ -64,7 +63,6 @@ export function openHttpsStore(
   return {
     shown,
     async fetch(sha256, path, maxBytes = maxBlobBytes) {
-      if (!digestPattern.test(sha256)) return false
       return await follow(sha256, path, maxBytes).catch((error: unknown) => {
         const isRefused = error instanceof ContractError && error.code === 'url_refused'
         throw isRefused ? error.amend({ message: `The store ${shown}: ${error.message}`, hint: null }) : error

@@ -9,7 +9,6 @@ import { fileChunks } from '../../gateway/multipart.ts'
 import { readErrorText } from '../../gateway/reply-body.ts'
 import { refuseEncoding } from '../../gateway/send-request.ts'
 import { isLoopback } from '../../loopback.ts'
-import { digestPattern } from '../lock/lock-block.ts'
 import { digestOfFile } from './file-digest.ts'
 import {
   invalidStore,
@@ -100,7 +99,6 @@ export async function openS3Store(
       return true
     },
     async fetch(sha256, path, maxBytes = maxBlobBytes) {
-      if (!digestPattern.test(sha256)) return false
       return await request({ method: 'GET', sha256, expects: [404] }, async (reply) => {
         return reply.status !== 404 && (await saveBytes(context, reply.body, { sha256, maxBytes }, path))
       })

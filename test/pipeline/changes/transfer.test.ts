@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, symlinkSync, existsSync, mkdirSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Interrupted } from '../../../src/errors.ts'
@@ -204,18 +204,4 @@ test('a signal in the middle of a file leaves nothing of it', async () => {
   })
   await expect(pull(server.url)).rejects.toMatchObject({ exit: 'interrupt' })
   expect(left()).toEqual({ outputs: [], bytes: [] })
-})
-
-test('a link in the place of an output, which leads out, is not followed', async () => {
-  const { bench, push, pull, clear } = await shelf('hero')
-  await push()
-  clear()
-  const outside = temporaryFolder()
-  mkdirSync(bench.path('copy'))
-  symlinkSync(join(outside, 'hero.txt'), bench.path('copy/hero.txt'))
-  expect((await pull()).exit).toBe('io')
-  rmSync(bench.path('copy'), { recursive: true })
-  symlinkSync(outside, bench.path('copy'))
-  expect((await pull()).exit).toBe('io')
-  expect(readdirSync(outside)).toEqual([])
 })
