@@ -46,7 +46,6 @@ export async function readRunFlags(
 ): Promise<Omit<RunOptions, 'confirm' | 'isAttended'>> {
   const { check, throwIfAny } = createProblemList()
   const mode = await check(() => modeOf(context.env, flags))
-  await check(() => checkNames(jobs, flags.regenerate ?? []))
   const limits = await check(() => readLimits(context, flags))
   const graceS = await check(() => graceOf(flags.grace))
   const shard = await check(() => shardOf(flags.shard))
@@ -78,11 +77,6 @@ function modeOf(env: Context['env'], flags: RunFlags): RunMode {
   throw new UsageError(`${given[0]} needs --generate: where CI is set, nothing is generated without it.`, {
     code: 'invalid_request',
   })
-}
-
-function checkNames(jobs: readonly string[], regenerate: readonly string[]): void {
-  if (jobs.includes('')) throw new UsageError('The name of a job is empty.')
-  if (regenerate.includes('')) throw new UsageError('--regenerate needs the name of a job.')
 }
 
 /** @param wanted what the flag must be, as the rest of a sentence */

@@ -21,7 +21,6 @@ export interface TaskData {
 
 export type TaskJob = Job<TaskData>
 
-const words = v.pipe(v.string(), v.maxLength(4096))
 const instant = v.pipe(v.number(), v.finite())
 const count = v.pipe(v.number(), v.integer(), v.minValue(0))
 
@@ -32,7 +31,9 @@ const stateSchema = v.strictObject({
   /** How often in a row the gateway has refused it with 429; of a remote job, how many look-ups in a row have failed. */
   failures: count,
   /** The remote job, and when it was started, in milliseconds since 1970. */
-  job: v.nullable(v.strictObject({ id: words, kind: v.picklist(['video', 'operation']), since: instant })),
+  job: v.nullable(
+    v.strictObject({ id: v.string(), kind: v.picklist(['video', 'operation']), since: instant }),
+  ),
   made: v.nullable(madeImages),
   /** How the attempt has ended; null while it is under way, and where nobody knows. */
   outcome: v.nullable(

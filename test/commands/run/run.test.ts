@@ -87,7 +87,6 @@ test.each<[string, string[], Record<string, string>?]>([
     ],
   ],
   ['--shard 0/5', ['--shard must be a part and how many there are, such as 2/5, not "0/5".']],
-  ['--regenerate=', ['--regenerate needs the name of a job.']],
   ['--detach', ['--detach needs a queue: give --queue, or set MODELGATE_QUEUE.']],
   ['--store .', ['--store needs a queue: give --queue, or set MODELGATE_QUEUE.']],
   [
