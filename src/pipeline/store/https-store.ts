@@ -33,8 +33,7 @@ export function openHttpsStore(
   async function follow(sha256: string, path: string, maxBytes: number): Promise<boolean> {
     const policy = createUrlPolicy({ gateway: { baseUrl: base }, allowPrivate: false, proxied })
     const connection = { ...network.connection, lookup: policy.lookup }
-    const hint = 'Check the address and the network.'
-    const send = connectStore(context, { ...network, connection }, { shown, hint })
+    const send = connectStore(context, { ...network, connection }, shown)
     let url = new URL(base)
     url.pathname += `${sha256.slice(0, 2)}/${sha256}`
     for (let hops = 0; hops <= maxRedirects.download; hops++) {

@@ -53,8 +53,7 @@ export async function openS3Store(
   const { clock } = context
   const bucket = await openBucket(context, location, network.allowHttp)
   const { shown } = bucket
-  const hint = 'Check AWS_ENDPOINT_URL_S3, AWS_REGION and the network.'
-  const send = connectStore(context, network, { shown, hint })
+  const send = connectStore(context, network, shown)
   // Signed anew for each attempt: a signature holds for some minutes.
   const request = <Value>(one: S3Request, use: (reply: Reply) => Promise<Value>) =>
     send(

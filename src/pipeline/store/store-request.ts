@@ -26,22 +26,6 @@ export interface StoreNetwork {
   readonly trace?: ((line: string) => void) | undefined
 }
 
-interface Place {
-  readonly shown: string
-  readonly hint: string
-}
-
-/**
- * Sends a request, and hands its reply to `use`, which may be called again when a reply breaks off. A `Failure` that it throws
- * is sent again where it may be.
- * @param next makes the request anew for each attempt
- * @throws ModelgateError; what `next` and `use` throw
- */
-export type SendToStore = <Value>(
-  next: () => Promise<ExchangeRequest>,
-  use: (reply: Reply) => Promise<Value>,
-) => Promise<Value>
-
 /** A look-up costs nothing, and an object is replaced by the same bytes: every request may be sent again. */
 const policy = { mode: 'safe', maxRetries: 5, idempotencyHonoured: true } as const
 
@@ -53,12 +37,16 @@ const limits = {
   total: undefined,
 }
 
-/** The connection to a store on a server, whose requests are sent again when it fails for the moment. */
+/**
+ * The connection to a store on a server. What it returns sends a request, made anew for each attempt by `next`, and hands its
+ * reply to `use`, which may be called again when a reply breaks off. A `Failure` that it throws is sent again where it may be.
+ * @param shown the store, for people
+ */
 export function connectStore(
   { clock, signal }: StoreContext,
   { connection, trace }: Pick<StoreNetwork, 'connection' | 'trace'>,
-  place: Place,
-): SendToStore {
+  shown: string,
+) {
   const traced = createTrace({ clock, ...(trace === undefined ? {} : { trace }) })
 
   async function attempt<Value>(
@@ -79,18 +67,20 @@ export function connectStore(
     } catch (error) {
       if (!(error instanceof ExchangeError)) throw error
       traced.failure(error)
-      throw new Failure(broken(error, place), mayRepeatBroken(error, 'read', policy))
+      throw new Failure(broken(error, shown), mayRepeatBroken(error, 'read', policy))
     }
   }
 
-  return async (next, use) =>
+  /** @throws ModelgateError; what `next` and `use` throw */
+  return async <Value>(next: () => Promise<ExchangeRequest>, use: (reply: Reply) => Promise<Value>) =>
     await withRetries({ clock, policy, onRetry() {} }, signal, async () => await attempt(await next(), use))
 }
 
-function broken(error: ExchangeError, { shown, hint }: Place): ModelgateError {
+function broken(error: ExchangeError, shown: string): ModelgateError {
   const found = brokenError(error, 'read')
   const message = `The store ${shown}: ${found.message}`
   const isAddress = error.fault === 'dns' || error.fault === 'connect' || error.fault === 'tls'
+  const hint = 'Check its address (of a bucket: AWS_ENDPOINT_URL_S3, AWS_REGION) and the network.'
   return found.amend({ message, ...(isAddress ? { hint } : {}) })
 }
 
