@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { constants } from 'node:fs'
+import { constants, type Stats } from 'node:fs'
 import { access, chmod, chown, readFile, realpath, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
@@ -16,13 +16,6 @@ interface StoredBlob {
   readonly sha256: string
   readonly path: string
   readonly bytes: number
-}
-
-/** The permissions of folders and blobs that others share, and the id of their group. */
-interface Sharing {
-  readonly folder: number
-  readonly file: number
-  readonly group: number
 }
 
 /**
@@ -70,23 +63,23 @@ export class BlobStore {
   readonly #context: FileContext
   readonly #root: string
   readonly #makeRoot: () => Promise<unknown>
-  readonly #sharing: Sharing | undefined
+  readonly #shared: Stats | undefined
   #prepared: Promise<void> | undefined
   readonly #shelves = new Set<string>()
 
   /**
    * @param makeRoot called before the first blob is added
-   * @param sharing for whom all is that is made; else only the user may look into the folders
+   * @param shared the folder, if others use it: all that is made gets its group and permissions; else only the user may look into it
    */
   constructor(
     context: FileContext,
     root: string,
-    { makeRoot = async () => {}, sharing }: { makeRoot?: () => Promise<unknown>; sharing?: Sharing } = {},
+    { makeRoot = async () => {}, shared }: { makeRoot?: () => Promise<unknown>; shared?: Stats } = {},
   ) {
     this.#context = context
     this.#root = root
     this.#makeRoot = makeRoot
-    this.#sharing = sharing
+    this.#shared = shared
   }
 
   /** The absolute path of the bytes; undefined unless they are there, and right. */
@@ -162,17 +155,25 @@ export class BlobStore {
     const shelf = join(this.#root, sha256.slice(0, 2))
     if (!this.#shelves.has(shelf)) {
       await makeFolder(shelf)
-      if (this.#sharing !== undefined) await allow(shelf, this.#sharing.folder, this.#sharing.group)
+      await this.#share(shelf, 0o7777)
       // The new name survives a power failure, too.
       await syncFolder(this.#root)
       this.#shelves.add(shelf)
     }
-    if (this.#sharing !== undefined) await allow(temporary, this.#sharing.file, this.#sharing.group)
+    await this.#share(temporary, 0o666)
     const path = blobPath(this.#root, sha256)
     // A file is replaced, a folder would be in the way.
     if ((await stat(path).catch(() => undefined))?.isDirectory()) await rm(path, { recursive: true })
     await renameFile(this.#context, temporary, path)
     await syncFolder(shelf)
+  }
+
+  /** Best effort: some file systems of networks decide on permissions themselves. */
+  async #share(path: string, permissions: number): Promise<void> {
+    if (this.#shared === undefined) return
+    // A copy has the group of its original, even in a folder that hands on its own.
+    await chown(path, -1, this.#shared.gid).catch(() => {})
+    await chmod(path, this.#shared.mode & permissions).catch(() => {})
   }
 }
 
@@ -204,13 +205,6 @@ export async function saveBytes(
   } finally {
     await file.discard()
   }
-}
-
-/** Best effort: some file systems of networks decide on permissions themselves. */
-async function allow(path: string, mode: number, group: number): Promise<void> {
-  // A copy has the group of its original, even in a folder that hands on its own.
-  await chown(path, -1, group).catch(() => {})
-  await chmod(path, mode).catch(() => {})
 }
 
 /** The bytes are on the disk when it returns. */

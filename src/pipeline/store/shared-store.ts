@@ -74,9 +74,7 @@ export async function openFolderStore(
   await access(root, needed).catch((error: unknown) => {
     throw writeError(error, location)
   })
-  const blobs = new BlobStore(context, root, {
-    sharing: { folder: found.mode & 0o7777, file: found.mode & 0o666, group: found.gid },
-  })
+  const blobs = new BlobStore(context, root, { shared: found })
   return {
     shown: location,
     async put(source, sha256) {
