@@ -37,7 +37,7 @@ export interface CommandCall<Options extends CommonOptions> {
 }
 
 /** What a command sends, and how it names its fields. */
-interface RequestShape {
+export interface RequestShape {
   readonly endpoint: Endpoint
   readonly flags: readonly ContractFlag[]
   readonly conflicts?: readonly ConflictingFlags[]

@@ -2,25 +2,32 @@ import { Option, type Command } from 'commander'
 import { rescueFolder } from '../../../config/paths.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
+import { commandInputs } from '../../../contract/command-inputs.ts'
 import { UsageError } from '../../../errors.ts'
 import type { TextFile } from '../../../files/text-file.ts'
-import { compileAnswerSchema, type AnswerSchema } from '../../../operations/answer-schema.ts'
-import { readHistory } from '../../../operations/chat-history.ts'
-import { messageField, type Style } from '../../../operations/conversation/conversation.ts'
-import { attachBytes, readAttachment, type Attachment } from '../../../operations/attachments.ts'
+import type { AnswerSchema } from '../../../operations/answer-schema.ts'
+import type { Attachment } from '../../../operations/attachments.ts'
+import type { Style } from '../../../operations/conversation/conversation.ts'
+import type { PreparedRequest, Session } from '../../../operations/conversation/conversation-session.ts'
 import { generateText, textGatewayRequest, type TextRequest } from '../../../operations/generate-text.ts'
-import type { Draft } from '../request/build-request.ts'
-import type { ConversationOptions } from './conversation.ts'
+import { appendEntries } from '../../../operations/operation.ts'
 import { loadMarkdown, type OutputOptions } from '../../../output/create-output.ts'
 import { createGate } from '../../../output/gate.ts'
-import { suggestWords, type CommonOptions } from '../options/common-options.ts'
-import { ofFlag, parseJsonFileFlag, underFlag } from '../request/request-body.ts'
 import { allInputs } from '../../../problems.ts'
-import type { ConflictingFlags } from '../request/contract-flags.ts'
-import type { PreparedRequest, Session } from '../../../operations/conversation/conversation-session.ts'
-import { answerCommand, learnName, resumeCommand, waitLimits, type JobNames } from '../jobs/resume-command.ts'
 import { runOperation } from '../call/run-operation.ts'
-import { readStandardInputBytes } from '../input/standard-input.ts'
+import { addExamples, showFirst, type Example } from '../help/help-layout.ts'
+import { answerCommand, learnName, resumeCommand, waitLimits, type JobNames } from '../jobs/resume-command.ts'
+import {
+  addShared,
+  allShared,
+  strictMeanings,
+  suggestWords,
+  type CommonOptions,
+} from '../options/common-options.ts'
+import type { CommandCall, Draft, RequestShape } from '../request/build-request.ts'
+import { addContractFlags, inputOption, type ConflictingFlags } from '../request/contract-flags.ts'
+import type { ConversationOptions } from './conversation.ts'
+import { addAnswerSchema, addHistory, addSystem, attachmentPaths, readAttachments } from './text-sources.ts'
 
 /** The options of commands that print the text of an answer. */
 export interface TextOutputFlags {
@@ -29,9 +36,55 @@ export interface TextOutputFlags {
 }
 
 /** The options that both text commands have. */
-export interface TextOptions extends CommonOptions, TextOutputFlags {
+export interface TextOptions extends ConversationOptions, TextOutputFlags {
+  system?: string
+  history?: string
   attach?: string[]
   schema?: string
+  tool?: string[]
+  toolOutput?: string[]
+}
+
+/** What differs between the text commands. */
+interface TextCommand<Options extends TextOptions> {
+  /** `[prompt...]` */
+  readonly argument: string
+  readonly examples: readonly Example[]
+  readonly shape: RequestShape
+  /** The options that the help shows, in the order of use. */
+  readonly shown: string
+  /** Those that the other command has not, or means otherwise. */
+  readonly options: readonly Option[]
+  build(call: CommandCall<Options>): Promise<{ readonly settings: Settings; readonly request: TextRequest }>
+  readonly send: typeof sendText
+}
+
+/** Declares a text command. */
+export function registerText<Options extends TextOptions>(
+  command: Command,
+  context: Context,
+  { argument, examples, shape, shown, options: own, build, send }: TextCommand<Options>,
+): void {
+  const { attach, schema } = commandInputs.respond
+  addExamples(command, examples)
+  addShared(command, allShared, strictMeanings.text)
+  command.argument(argument, 'what to ask; "-" or a pipe reads standard input, @file a file')
+  const options = [
+    inputOption(attach),
+    continueOption(),
+    conversationFileOption(),
+    inputOption(schema),
+    ...own,
+  ]
+  for (const option of options) command.addOption(option)
+  addTextOutputOptions(command)
+  addContractFlags(command, shape.flags, shape.conflicts)
+  showFirst(command, shown)
+  command.action(async (given: string[], _: unknown, self: Command) => {
+    const { options, words } = await takeLanguage(self.optsWithGlobals<Options>(), given, command.name())
+    const { settings, request } = await build({ context, options, own: self.opts(), words })
+    await send(context, options, settings, request)
+  })
 }
 
 export function continueOption(): Option {
@@ -56,78 +109,63 @@ export function conversationConflicts(...own: readonly string[]): readonly Confl
   ])
 }
 
+/** What the flags say that both text commands have beside the fields of the request. */
+interface TextParts {
+  /** Undefined for a call that stands alone, for which nothing of conversations is loaded. */
+  readonly talk: PreparedRequest | undefined
+  readonly answerSchema: AnswerSchema | undefined
+  readonly attachments: readonly Attachment[]
+}
+
 /**
- * The conversation that a call continues, with its request prepared.
+ * Reads `--system`, `--history`, `--tool`, `--schema` and `--attach`, and the conversation that is continued.
+ * @param readTool the tool that a text of `--tool` means
  * @param session the conversation, where no flag names it
- * @returns undefined for a call that stands alone, for which nothing of conversations is loaded
- * @throws UsageError when there is nothing to continue, or the file is not a conversation; FileError
  */
-export async function continued(
-  draft: Draft<ConversationOptions>,
+export async function readTextParts(
+  draft: Draft<TextOptions>,
   style: Style,
+  readTool: (context: Context, text: string) => Promise<unknown>,
   session?: Session,
-): Promise<PreparedRequest | undefined> {
-  const { options } = draft.call
-  const isNamed = options.continue !== undefined || options.conversationFile !== undefined
-  if (session === undefined && !isNamed) return undefined
-  return await (await import('./conversation.ts')).continueConversation(draft, style, session)
-}
-
-/** Reads `--schema`. @throws UsageError, FileError naming the flag */
-export async function readAnswerSchema(
-  context: Context,
-  { schema }: TextOptions,
-): Promise<AnswerSchema | undefined> {
-  if (schema === undefined) return undefined
-  return await compileAnswerSchema(context, await parseJsonFileFlag(context, '--schema', schema))
-}
-
-/** Reads `--attach`. @throws UsageError, FileError with all that is wrong with them, naming the flag */
-export async function readAttachments(
-  context: Context,
-  { attach = [] }: TextOptions,
-): Promise<readonly Attachment[]> {
-  return await allInputs(attach.map((location) => attachment(context, location)))
+): Promise<TextParts> {
+  const { call, body, problems } = draft
+  const { context, options } = call
+  const { check } = problems
+  const { system, history, tool, schema, attach, conversationFile } = options
+  if (system !== undefined) await check(() => addSystem(context, body, style, system))
+  if (history !== undefined) {
+    const systemFlag = system === undefined ? undefined : '--system'
+    await check(() => addHistory(context, body, style, history, systemFlag))
+  }
+  if (tool !== undefined) {
+    const tools = () => allInputs(tool.map((text) => readTool(context, text)))
+    await check(async () => appendEntries(body, 'tools', await tools()))
+  }
+  const isAlone = session === undefined && options.continue === undefined && conversationFile === undefined
+  const talk = isAlone
+    ? undefined
+    : await check(async () => {
+        const { continueConversation } = await import('./conversation.ts')
+        return await continueConversation(draft, style, session)
+      })
+  const answerSchema =
+    schema === undefined ? undefined : await check(() => addAnswerSchema(context, body, style, schema))
+  const attachments = attach === undefined ? undefined : await check(() => readAttachments(context, attach))
+  return { talk, answerSchema, attachments: attachments ?? [] }
 }
 
 /**
- * Puts the earlier messages of `--history` (JSON, `@file`, `@-` or a bare file name) into the body.
- * @param system the flag that has said what the system says; undefined where none has
- * @returns what the system says in them
- * @throws UsageError, naming the flag; UsageError and FileError as `parseJsonFileFlag` does
+ * Adds the new message to the body, behind those of the conversation.
+ * @param add puts it into the body, attachments included
  */
-export async function applyHistory(
-  { call: { context }, body }: Draft,
-  text: string,
-  style: Style,
-  system: string | undefined,
-): Promise<string | undefined> {
-  const value = await parseJsonFileFlag(context, '--history', text)
-  const history = underFlag('--history', () => readHistory(value, style))
-  body[messageField[style]] = history.messages
-  if (history.system === undefined || system === undefined) return history.system
-  throw new UsageError(`--history has a system message and ${system} gives another: use only one of them.`)
-}
-
-/** The files of attachments, by the SHA-256 of their content. */
-export async function attachmentPaths(
-  attachments: readonly Attachment[],
-): Promise<ReadonlyMap<string, string>> {
-  const paths = new Map<string, string>()
-  for (const one of attachments) {
-    if (one.kind === 'file' && one.path !== undefined) paths.set(await one.sha256(), one.path)
-  }
-  return paths
-}
-
-async function attachment(context: Context, location: string): Promise<Attachment> {
-  if (location === '-') {
-    const content = await readStandardInputBytes(context, '-a -')
-    if (content.length > 0) return attachBytes('stdin', content)
-    throw new UsageError('-a -: standard input is empty.', { code: 'empty_file' })
-  }
-  return readAttachment(context, location).catch((error: unknown) => {
-    throw ofFlag('-a', error)
+export async function finishMessage(
+  { problems }: Draft,
+  { talk, attachments }: TextParts,
+  add: () => void,
+): Promise<void> {
+  await problems.check(async () => {
+    add()
+    talk?.complete(await attachmentPaths(attachments))
   })
 }
 
