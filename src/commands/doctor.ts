@@ -417,7 +417,11 @@ function checkAnswer({ check }: FirstLook): Finding {
 }
 
 /** Which key is used, and whether the gateway accepts it. */
-async function checkKey(parts: CheckParts, found: Awaited<ReturnType<Settings['apiKey']>> | ModelgateError, look: FirstLook | undefined): Promise<Finding> {
+async function checkKey(
+  parts: CheckParts,
+  found: Awaited<ReturnType<Settings['apiKey']>> | ModelgateError,
+  look: FirstLook | undefined,
+): Promise<Finding> {
   const login = (what: string) => `Store ${what}: ${loginOf(parts.settings)}`
   if (found instanceof ModelgateError) {
     const finding = failedBy(found)

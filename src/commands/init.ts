@@ -1,23 +1,34 @@
 import type { Command } from 'commander'
-import { editUserFile } from '../config/edit-config.ts'
-import { credentialsPath, lastFour } from '../config/key.ts'
+import { storeKey } from '../config/credentials.ts'
+import { editUserFile, type Change } from '../config/edit-config.ts'
+import { findUserFile, userFilePath, writtenProfiles } from '../config/find-config-file.ts'
+import { credentialsPath, lastFour, locateKey } from '../config/key.ts'
+import { pathToWrite } from '../config/layers.ts'
+import { settingTable, type SettingName } from '../config/setting-table.ts'
+import { resolveSettings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { Interrupted, UsageError } from '../errors.ts'
-import { outputVersion } from '../events/version.ts'
 import type { InitDocument } from '../events/setting.ts'
-import { createGate, type Gate } from '../output/gate.ts'
-import { createScreen, loadColours } from '../output/screen.ts'
-import { writeHelp, formatRows, headingLine, type HelpRow } from '../output/help-page.ts'
-import { overridden, planChanges, writeAnswers, type Answers } from './init/apply-answers.ts'
-import { answerBaseUrl, answerKey, type InitOptions, type KeyAnswer, type Session } from './init/answers.ts'
-import { answerModel } from './init/choose-models.ts'
+import { outputVersion } from '../events/version.ts'
+import { shellWord } from '../files/file-error.ts'
+import { objectOf } from '../json.ts'
+import { createGate } from '../output/gate.ts'
+import { formatRows, headingLine, writeHelp, type HelpRow } from '../output/help-page.ts'
+import { wrap } from '../output/line-breaks.ts'
+import { isProblem } from '../problems.ts'
+import {
+  answerAll,
+  modelKinds,
+  type Answers,
+  type InitOptions,
+  type KeyAnswer,
+  type Session,
+} from './init/answers.ts'
+import { homePath, printDocument, tell } from './shared/call/print-document.ts'
+import { ownSettings } from './shared/gateway/check-gateway.ts'
 import { addExamples } from './shared/help/help-layout.ts'
 import { canAsk } from './shared/input/questions.ts'
 import { addShared } from './shared/options/common-options.ts'
-import { ownSettings } from './shared/gateway/check-gateway.ts'
-import { printDocument, homePath } from './shared/call/print-document.ts'
-import { shellWord } from '../files/file-error.ts'
-import { wrap } from '../output/line-breaks.ts'
 
 const taken = 'profile baseUrl apiKeyFile caFile header allowHttp connectTimeout timeout json dryRun messages'
 
@@ -55,16 +66,16 @@ export function registerInit(command: Command, context: Context): void {
 async function setUp(context: Context, options: InitOptions): Promise<void> {
   const gate = createGate(context)
   const settings = await ownSettings(context, options)
-  await loadColours(context)
   const asks = !options.yes && context.env['TERM'] !== 'dumb' && canAsk(context, options.noInput)
   const isPlan = options.dryRun === true
   const checks = options.check && !isPlan
-  const say = speaker(context, gate, asks || !settings.quiet.value)
+  const isHeard = asks || !settings.quiet.value
+  const say = (line: string) => void (isHeard && tell(context, line, gate))
   const session: Session = { context, options, settings, gate, asks, checks, say }
   if (!asks) await refuseMissing(session)
   // Nobody should answer questions for a file that cannot be written.
   if (!isPlan) await editUserFile(context, [])
-  if (asks) await say(greeting, 'dim')
+  if (asks) say(greeting)
   const answers = await answerAll(session).catch((error: unknown) => {
     throw error instanceof Interrupted
       ? error.amend({ message: `${error.message} Nothing was written.` })
@@ -74,7 +85,7 @@ async function setUp(context: Context, options: InitOptions): Promise<void> {
   const plan = await planChanges(session, answers)
   const written = isPlan ? plan.files : await writeAnswers(session, plan, key)
   const warnings = isPlan ? [] : await overridden(session, answers)
-  for (const warning of warnings) await say(`warning: ${warning}`, 'warning')
+  for (const warning of warnings) say(`warning: ${warning}`)
   const document: InitDocument = {
     version: outputVersion,
     command: 'init',
@@ -92,32 +103,8 @@ async function setUp(context: Context, options: InitOptions): Promise<void> {
   if (options.json) {
     return await printDocument(context, options, document, () => '', { quiet: settings.quiet.value, gate })
   }
-  if (asks) await say('')
+  if (asks) say('')
   writeHelp(context, gate.text(report(context, document, isPlan)))
-}
-
-/** Asks for all that has no flag, in this order. */
-async function answerAll(session: Session): Promise<Answers> {
-  const gateway = await answerBaseUrl(session)
-  const { key, check } = await answerKey(session, gateway)
-  const listed = check?.verdict === 'lists' ? check.models : []
-  const text = await answerModel(session, 'text', listed)
-  const image = await answerModel(session, 'image', listed)
-  const video = await answerModel(session, 'video', listed)
-  return { gateway, key, check, models: { text, image, video } }
-}
-
-/** Writes lines on standard error, broken between words where it is a terminal. */
-function speaker(context: Context, gate: Gate, isHeard: boolean): Session['say'] {
-  const { stderr } = context
-  const screen = createScreen(context, gate, true)
-  return async (text, tone = 'plain') => {
-    if (!isHeard) return
-    const indent = /^ */.exec(text)![0]
-    const lines = stderr.isTerminal ? wrap(text, stderr.columns - 1, indent).split('\n') : [text]
-    for (const line of lines) screen.line(line, tone)
-    await screen.settle()
-  }
 }
 
 const greeting =
@@ -197,4 +184,81 @@ function nextCommands({ text, image, video }: InitDocument['models'], profile: s
     [`${program} chat${model}`, 'a conversation'],
   ]
   return rows.filter((row) => row !== undefined).slice(0, 3)
+}
+
+/** What the answers change; nothing that is so already. */
+interface Plan {
+  /** Where the settings of the profile are: at the top, unless the file has a section for it. */
+  readonly section: readonly string[]
+  /** The settings, by their names in the file; undefined for one that is taken out. */
+  readonly values: Readonly<Record<string, unknown>>
+  readonly files: readonly string[]
+}
+
+async function planChanges(session: Session, { gateway, key, models }: Answers): Promise<Plan> {
+  const { context, settings, options } = session
+  const profile = settings.profile.value
+  const isAtTop =
+    profile === settingTable.profile.default && !Object.hasOwn(await writtenProfiles(context), profile)
+  const section = isAtTop ? [] : ['profiles', profile]
+  const content = objectOf((await findUserFile(context))?.content)
+  const present = section.reduce((part, name) => objectOf(part[name]), content)
+  const wanted: [SettingName, unknown][] = [['baseUrl', gateway.baseUrl.href.replace(/\/$/, '')]]
+  // Whatever the gateway was reached with, later calls need as well.
+  if (options.allowHttp) wanted.push(['allowHttp', true])
+  if (options.caFile !== undefined) wanted.push(['caFile', pathToWrite(context, options.caFile)])
+  // A stored key is only found where no setting names another.
+  if (key.kind === 'store') wanted.push(['apiKeyFile', undefined], ['apiKeyCommand', undefined])
+  if (key.kind === 'file') wanted.push(['apiKeyFile', key.path], ['apiKeyCommand', undefined])
+  for (const kind of modelKinds) {
+    // One that comes from elsewhere stays there.
+    if (settings[`${kind}Model`].value !== models[kind]) wanted.push([`${kind}Model`, models[kind]])
+  }
+  const changes = wanted.map(([name, value]) => [settingTable[name].file, value] as const)
+  const values = Object.fromEntries(changes.filter(([name, value]) => present[name] !== value))
+  const store = key.kind === 'store' ? credentialsPath(context) : undefined
+  const file = Object.keys(values).length === 0 ? undefined : userFilePath(context)
+  return { section, values, files: [file, store].filter((path) => path !== undefined) }
+}
+
+/**
+ * Writes what changes: all of the file of settings at once, then the key.
+ * @returns the paths of the files that were changed
+ * @throws ConfigError, FileError
+ */
+async function writeAnswers(
+  { context, settings: { profile } }: Session,
+  { section, values }: Plan,
+  key: KeyAnswer,
+): Promise<string[]> {
+  const changes = Object.entries(values).map(([name, value]): Change => ({ path: [...section, name], value }))
+  const settings = changes.length === 0 ? undefined : await editUserFile(context, changes)
+  const store = key.kind === 'store' ? await storeKey(context, profile.value, key.value) : undefined
+  return [settings, store].flatMap((file) => (file?.changed ? [file.path] : []))
+}
+
+/**
+ * What a call in this folder and this environment would use instead of the answers: one sentence for each, with the
+ * source that goes first.
+ */
+async function overridden({ context, settings }: Session, answers: Answers): Promise<string[]> {
+  const { gateway, key, models } = answers
+  try {
+    const now = await resolveSettings(context, { profile: settings.profile.value })
+    const location = await locateKey(context, now)
+    const expected = key.kind === 'store' ? 'credentials' : key.kind === 'file' ? 'file' : location?.kind
+    const inFront = (name: SettingName, isOther: boolean) =>
+      isOther ? [`${now[name].source} goes before ${settingTable[name].file} of the configuration.`] : []
+    return [
+      ...inFront('baseUrl', now.baseUrl.value?.href !== gateway.baseUrl.href),
+      ...(location !== undefined && location.kind !== expected
+        ? [`${location.source} goes before the key that was given.`]
+        : []),
+      ...modelKinds.flatMap((kind) => inFront(`${kind}Model`, now[`${kind}Model`].value !== models[kind])),
+    ]
+  } catch (error) {
+    // Not wrong with the answers: with the file of a project, or a variable.
+    if (!isProblem(error)) throw error
+    return [`In this folder calls do not work yet. ${error.message}`]
+  }
 }

@@ -4,12 +4,12 @@ import { absolutePath, pathToWrite } from '../../config/layers.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
+import type { ModelEntry } from '../../events/model.ts'
 import { isLoopback } from '../../loopback.ts'
 import type { Gate } from '../../output/gate.ts'
-import type { Tone } from '../../output/screen.ts'
 import { homePath } from '../shared/call/print-document.ts'
 import { checkGateway, describeCheck, type GatewayCheck } from '../shared/gateway/check-gateway.ts'
-import { askChoice, askLine, askSecret, type Choice } from '../shared/input/questions.ts'
+import { askChoice, askLine, askSearch, askSecret, type Choice } from '../shared/input/questions.ts'
 import { readStandardInputBytes } from '../shared/input/standard-input.ts'
 import type { CommonOptions } from '../shared/options/common-options.ts'
 
@@ -32,15 +32,34 @@ export interface Session {
   readonly asks: boolean
   /** Whether the gateway may be asked. */
   readonly checks: boolean
-  /** Writes a line for the user on standard error. Resolves when it has been written. */
-  say(text: string, tone?: Tone): Promise<void>
+  /** Writes a line for the user on standard error. */
+  say(line: string): void
+}
+
+export interface Answers {
+  readonly gateway: GatewayAnswer
+  readonly key: KeyAnswer
+  /** The last look at the gateway, with the key where there is one; undefined without any. */
+  readonly check: GatewayCheck | undefined
+  readonly models: Models
+}
+
+/** Asks for all that has no flag, in this order. */
+export async function answerAll(session: Session): Promise<Answers> {
+  const gateway = await answerBaseUrl(session)
+  const { key, check } = await answerKey(session, gateway)
+  const listed = check?.verdict === 'lists' ? check.models : []
+  const text = await answerModel(session, 'text', listed)
+  const image = await answerModel(session, 'image', listed)
+  const video = await answerModel(session, 'video', listed)
+  return { gateway, key, check, models: { text, image, video } }
 }
 
 /** Characters of an error below a question. */
 const maxErrorLength = 500
 
 /** A gateway as answered, and what became of the check without a key; undefined where none is wanted. */
-export interface GatewayAnswer {
+interface GatewayAnswer {
   readonly baseUrl: URL
   readonly check: GatewayCheck | undefined
 }
@@ -49,7 +68,7 @@ export interface GatewayAnswer {
  * Takes the address from `--base-url`, or asks for it; it is tried at once, and can be corrected where it was typed.
  * @throws UsageError, ModelgateError for a given address that cannot be used
  */
-export async function answerBaseUrl(session: Session): Promise<GatewayAnswer> {
+async function answerBaseUrl(session: Session): Promise<GatewayAnswer> {
   const { options, settings, asks, context, gate, say } = session
   const given = options.baseUrl
   const present = given ?? settings.baseUrl.value?.href.replace(/\/$/, '')
@@ -80,7 +99,7 @@ export async function answerBaseUrl(session: Session): Promise<GatewayAnswer> {
     },
   })
   const { check } = answer!
-  if (check !== undefined) await say(`  ${answer!.baseUrl.host}: ${describeCheck(check, false)}`, 'dim')
+  if (check !== undefined) say(`  ${answer!.baseUrl.host}: ${describeCheck(check, false)}`)
   return answer!
 }
 
@@ -89,17 +108,11 @@ async function tryOut(session: Session, text: string, signal?: AbortSignal): Pro
   const baseUrl = normalise(session, text)
   if (!session.checks) return { baseUrl, check: undefined }
   const check = await checkGateway(session, { baseUrl }, signal)
-  if (check.verdict === 'unreachable' || check.verdict === 'in doubt') {
-    const message = describeCheck(check, false)
-    throw check.error.amend({
-      message: check.verdict === 'in doubt' ? `${baseUrl.host}: ${message}` : message,
-    })
-  }
+  const message = `${baseUrl.host}: ${describeCheck(check, false)}`
+  if (check.verdict === 'unreachable') throw check.error
+  if (check.verdict === 'in doubt') throw check.error.amend({ message })
   if (session.asks && check.verdict === 'lists none') {
-    throw check.error.amend({
-      message: `${baseUrl.host}: ${describeCheck(check, false)}: is the address right?`,
-      hint: null,
-    })
+    throw check.error.amend({ message: `${message}: is the address right?`, hint: null })
   }
   return { baseUrl, check }
 }
@@ -132,7 +145,7 @@ export type KeyAnswer =
  * @returns the answer, and the last check of the gateway: with the key, where there is one
  * @throws UsageError, ModelgateError for a key that cannot be used, where nobody can be asked
  */
-export async function answerKey(
+async function answerKey(
   session: Session,
   { baseUrl, check: open }: GatewayAnswer,
 ): Promise<{ readonly key: KeyAnswer; readonly check: GatewayCheck | undefined }> {
@@ -155,10 +168,10 @@ export async function answerKey(
       if (!asks && !isTaken(check)) throw check.error
     } catch (error) {
       if (!asks || !(error instanceof ModelgateError) || context.signal.aborted) throw error
-      await say(messageOf(error), 'warning')
+      say(messageOf(error))
       continue
     }
-    await say(`  ${describeVerdict(check, open)}`, check.verdict === 'lists' ? 'dim' : 'warning')
+    say(`  ${describeVerdict(check, open)}`)
     if (isTaken(check)) return { key, check }
     const next = await askChoice(context, 'And now?', [
       { value: 'again', name: 'Give another key' },
@@ -236,4 +249,107 @@ async function askKey({ context }: Session, present: string | undefined): Promis
     return undefined
   })
   return { kind, value: value.trim() }
+}
+
+/** The kinds that have a default model each. */
+export const modelKinds = ['text', 'image', 'video'] as const
+
+type ModelKind = (typeof modelKinds)[number]
+
+/** A default model for each kind; undefined for none. */
+type Models = Readonly<Record<ModelKind, string | undefined>>
+
+/**
+ * The default model of a kind: as its flag says, else as the user does, else as it is.
+ * @param listed the models of the gateway; empty where it lists none
+ */
+async function answerModel(
+  { context, options, asks, settings }: Session,
+  kind: ModelKind,
+  listed: readonly ModelEntry[],
+): Promise<string | undefined> {
+  const present = settings[`${kind}Model`].value
+  const given = options[`${kind}Model`]
+  if (given === undefined && !asks) return present
+  const models = inOrder(kind, listed)
+  const answer =
+    given ??
+    (await askSearch(
+      context,
+      `Model for ${kind === 'text' ? 'text' : `${kind}s`}:`,
+      (typed) => choicesFor(typed.trim(), models, present),
+      present ?? (models.some(({ fits }) => fits) ? undefined : ''),
+    ))
+  const id = answer.trim()
+  return id === '' || id === '-' ? undefined : id
+}
+
+/** Longer than any id that is meant to be chosen. */
+const maxIdLength = 200
+
+interface Candidate {
+  readonly id: string
+  /** Whether it seems to be of the kind that is asked for. */
+  readonly fits: boolean
+  readonly about: string
+}
+
+/** Not what could act on the terminal, or look like another. */
+const canBeChosen = (id: string) => id.length <= maxIdLength && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(id)
+
+/** Models that seem to be of the kind come first, of them those that no vendor retires; otherwise the gateway's order. */
+export function inOrder(
+  kind: ModelKind,
+  listed: readonly Pick<ModelEntry, 'id' | 'kind' | 'retires' | 'retired'>[],
+): Candidate[] {
+  const candidates = listed
+    .filter(({ id }) => canBeChosen(id))
+    .toSorted((one, other) => Number(one.retires !== null) - Number(other.retires !== null))
+    .map((entry): Candidate => {
+      const guess = kindOf(entry)
+      return { id: entry.id, fits: guess === kind, about: describe(entry, guess) }
+    })
+  return [...candidates.filter(({ fits }) => fits), ...candidates.filter(({ fits }) => !fits)]
+}
+
+function describe({ retires, retired }: Pick<ModelEntry, 'retires' | 'retired'>, guess: string): string {
+  const ending = retires === null ? '' : `, ${retired ? 'retired' : 'retires'} ${retires}`
+  return `${guess}${ending}`
+}
+
+const words: readonly (readonly [kind: ModelKind | 'other', pattern: RegExp])[] = [
+  ['other', /embed|moderation|whisper|transcri|speech|\btts\b|audio|realtime|rerank/],
+  ['video', /video|\bsora\b|\bveo\b|kling|\bwan\b|runway|seedance/],
+  ['image', /image|dall-?e|imagen|\bflux\b|diffusion|sdxl|seedream|recraft|ideogram/],
+]
+
+/** The kind of a model: as the table of known models or the gateway has it, else guessed from its id. */
+export function kindOf({ id, kind }: Pick<ModelEntry, 'id' | 'kind'>): ModelKind | 'other' {
+  const known = modelKinds.find((one) => one === kind)
+  // A gateway says of models that make pictures in a conversation only that they generate content.
+  if (known !== undefined && known !== 'text') return known
+  return words.find(([, pattern]) => pattern.test(id.toLowerCase()))?.[0] ?? 'text'
+}
+
+function choicesFor(
+  typed: string,
+  models: readonly Candidate[],
+  present: string | undefined,
+): Choice<string>[] {
+  const parts = typed.toLowerCase().split(/\s+/)
+  const found = models.filter(({ id }) => parts.every((part) => id.toLowerCase().includes(part)))
+  const isListed = (id: string) => models.some((model) => model.id === id)
+  const choice = ({ id, about }: Candidate): Choice<string> => ({ value: id, name: id, description: about })
+  const none = { value: '', name: '(none)', description: 'give one with -m on each call' }
+  if (typed === '-') return [none]
+  if (typed !== '') {
+    const own = { value: typed, name: `${typed}  (as typed)`, description: 'the gateway does not list it' }
+    return [...found.map(choice), ...(isListed(typed) ? [] : [own])]
+  }
+  const kept =
+    present === undefined || isListed(present)
+      ? []
+      : [{ value: present, name: present, description: 'as it is now' }]
+  const [fitting, others] = [found.filter(({ fits }) => fits), found.filter(({ fits }) => !fits)]
+  return [...kept, ...fitting.map(choice), none, ...others.map(choice)]
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { inOrder, kindOf } from '../../../src/commands/init/choose-models.ts'
+import { inOrder, kindOf } from '../../../src/commands/init/answers.ts'
 
 describe('the kind of a model', () => {
   test.each<[string, string | null, string]>([

@@ -70,11 +70,11 @@ export async function printLine({ stdout }: Context, line: string): Promise<void
   await stdout.drain()
 }
 
-/** Tells the user what was done. */
-export function tell(context: Context, line: string): void {
+/** Tells the user what was done, in a line on standard error that is broken between words on a terminal. */
+export function tell(context: Context, line: string, gate = createGate(context)): void {
   const { stderr } = context
-  const clean = createGate(context).line(line, lineLimit)
-  stderr.write(`${stderr.isTerminal ? wrap(clean, stderr.columns) : clean}\n`)
+  const clean = gate.line(line, lineLimit)
+  stderr.write(`${stderr.isTerminal ? wrap(clean, stderr.columns, /^ */.exec(clean)![0]) : clean}\n`)
 }
 
 /** A path, or a text with paths in it, as people write it: `~` for the home directory. */
