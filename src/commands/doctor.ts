@@ -34,7 +34,8 @@ import {
   type CheckParts,
   type GatewayCheck,
 } from './shared/gateway/check-gateway.ts'
-import { proxiesFrom, readSettings, sandboxKey } from './shared/gateway/open-gateway.ts'
+import { proxiesFrom } from './shared/gateway/configured-gateway.ts'
+import { readSettings, sandboxKey } from './shared/gateway/open-gateway.ts'
 import { addExamples } from './shared/help/help-layout.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 

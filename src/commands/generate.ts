@@ -14,6 +14,7 @@ import type { Example } from './shared/help/help-layout.ts'
 import { collect, suggestWords } from './shared/options/common-options.ts'
 import {
   checkRequest,
+  isSet,
   nameModel,
   startRequest,
   type CommandCall,
@@ -21,7 +22,7 @@ import {
   type RequestShape,
 } from './shared/request/build-request.ts'
 import { conflictingFlags, inputOption } from './shared/request/contract-flags.ts'
-import { isSet, underFlag } from './shared/request/request-body.ts'
+import { underFlag } from './shared/request/flag-values.ts'
 import { readTextPrompt } from './shared/request/text-prompt.ts'
 import {
   contentToolForms,
@@ -114,7 +115,7 @@ export async function buildGenerateRequest(call: CommandCall<GenerateOptions>, s
   // If one of these could not be read, it probably held the messages.
   const isUnreadable = problems.any && [options.history, own['contents']].some(isGiven)
   const hasContent =
-    isUnreadable || isGiven(body['contents']) || isSet(options, 'contents') || talk?.awaitsAnswer === true
+    isUnreadable || isGiven(body['contents']) || isSet(draft, 'contents') || talk?.awaitsAnswer === true
   const prompt = await readTextPrompt(draft, { hasContent, joins: true, carried: talk?.model })
   await finishMessage(draft, parts, () => addMessage(body, attachments, prompt))
 

@@ -11,6 +11,7 @@ import type { Example } from './shared/help/help-layout.ts'
 import { collect, suggestWords } from './shared/options/common-options.ts'
 import {
   checkRequest,
+  isSet,
   nameModel,
   startRequest,
   type CommandCall,
@@ -18,7 +19,7 @@ import {
   type RequestShape,
 } from './shared/request/build-request.ts'
 import { conflictingFlags } from './shared/request/contract-flags.ts'
-import { isSet, parseTextFlag, underFlag } from './shared/request/request-body.ts'
+import { parseTextFlag, underFlag } from './shared/request/flag-values.ts'
 import { readTextPrompt } from './shared/request/text-prompt.ts'
 import {
   readApproval,
@@ -124,7 +125,7 @@ export async function buildRespondRequest(call: CommandCall<RespondOptions>, ses
     (problems.any && sources.some(isGiven)) ||
     answers.length > 0 ||
     talk?.awaitsAnswer === true ||
-    ['input', 'prompt'].some((name) => isGiven(body[name]) || isSet(options, name))
+    ['input', 'prompt'].some((name) => isGiven(body[name]) || isSet(draft, name))
   const prompt = await readTextPrompt(draft, { hasContent, joins: true, carried: talk?.model })
   await finishMessage(draft, parts, () => addInput(body, attachments, prompt, answers))
 
@@ -143,10 +144,8 @@ const isGiven = (value: unknown) => value !== undefined
  * The items that answer calls of tools and requests for approval.
  * @param input where those are
  */
-async function readToolAnswers(
-  { call: { context, options }, body }: Draft<RespondOptions>,
-  input: unknown,
-): Promise<readonly unknown[]> {
+async function readToolAnswers(draft: Draft<RespondOptions>, input: unknown): Promise<readonly unknown[]> {
+  const { context, options } = draft.call
   const { toolOutput = [], customToolOutput = [], approve = [], deny = [], validate } = options
   if ([toolOutput, customToolOutput, approve, deny].every(({ length }) => length === 0)) return []
   const read = (flag: string, texts: readonly string[]) =>
@@ -161,7 +160,7 @@ async function readToolAnswers(
   const isStored =
     !validate ||
     ['previous_response_id', 'conversation'].some(
-      (name) => isGiven(body[name] ?? undefined) || isSet(options, name),
+      (name) => isGiven(draft.body[name] ?? undefined) || isSet(draft, name),
     )
   return [
     ...underFlag('--tool-output', () => toolOutputItems({ input }, outputs, customOutputs, isStored)),

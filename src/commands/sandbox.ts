@@ -296,7 +296,8 @@ export async function openRecordings(
     }
   }
   const { record, upstream: address, options } = settings
-  const { networkOptions, ownHeaders, readSettings } = await import('./shared/gateway/open-gateway.ts')
+  const { networkOptions, ownHeaders } = await import('./shared/gateway/configured-gateway.ts')
+  const { readSettings } = await import('./shared/gateway/open-gateway.ts')
   const { locateKey } = await import('../config/key.ts')
   const configuration = await readSettings(context, options)
   const { allowHttp, connectTimeout, baseUrl: configured } = configuration

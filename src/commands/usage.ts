@@ -12,7 +12,6 @@ import { usageNotes, usageTable } from '../output/usage-table.ts'
 import { damagedLines } from './log.ts'
 import { createProblemList } from '../problems.ts'
 import { addShared, type CommonOptions, suggestWords } from './shared/options/common-options.ts'
-import { wrap } from '../output/line-breaks.ts'
 import { addExamples } from './shared/help/help-layout.ts'
 import { printDocument, tell } from './shared/call/print-document.ts'
 import { parseSince } from './shared/options/since.ts'
@@ -55,12 +54,7 @@ async function usage(context: Context, options: UsageOptions): Promise<void> {
   const table = (_: unknown, columns: Columns) => usageTable(document, columns)
   await printDocument(context, options, document, table, { quiet: isQuiet })
   if (options.json || isQuiet) return
-  const isPriced = Object.keys(prices).length > 0
-  const { isTerminal, columns } = context.stderr
-  for (const note of usageNotes(document, isPriced)) {
-    const lines = isTerminal ? wrap(note, columns).split('\n') : [note]
-    for (const line of lines) tell(context, line)
-  }
+  for (const note of usageNotes(document, Object.keys(prices).length > 0)) tell(context, note)
 }
 
 /** Up to this many calls are read again sooner than their sums would be. */

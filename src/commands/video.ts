@@ -24,7 +24,6 @@ import { addContractFlags, inputOption } from './shared/request/contract-flags.t
 import { fetchSource } from './shared/request/fetch-source.ts'
 import { addExamples, showFirst } from './shared/help/help-layout.ts'
 import { allInputs } from '../problems.ts'
-import { isSet } from './shared/request/request-body.ts'
 import { readTextPrompt, readPromptField } from './shared/request/text-prompt.ts'
 import { isStandardInputClaimed, readStandardInputBytes } from './shared/input/standard-input.ts'
 import { UsageError, ModelgateError } from '../errors.ts'
@@ -45,10 +44,12 @@ import { createGate } from '../output/gate.ts'
 import { learnName, resumeCommand, waitLimits, type JobNames } from './shared/jobs/resume-command.ts'
 import {
   checkRequest,
+  isSet,
   nameModel,
   startRequest,
   type CommandCall,
   type Draft,
+  type RequestShape,
 } from './shared/request/build-request.ts'
 import {
   acceptMismatchOption,
@@ -102,7 +103,7 @@ export function registerVideoGenerate(command: Command, context: Context, start 
       const hasContent =
         [...mediaFlags, 'instances'].some((name) => own[name] !== undefined) ||
         instancesOf(body).length > 0 ||
-        ['prompt', 'instances'].some((name) => isSet(options, name))
+        ['prompt', 'instances'].some((name) => isSet(draft, name))
       const prompt = await readTextPrompt(draft, { hasContent, joins: false })
       if (prompt === undefined && settings?.quiet.value !== true) noteUnreadInput(context)
       body['parameters'] ??= {}
@@ -309,7 +310,7 @@ export type VideoStart = Awaited<ReturnType<typeof finishVideoRequest>>
 /** Starts a request for a job, and checks the flags that its commands have. */
 export async function startVideoRequest(
   call: CommandCall<VideoOptions>,
-  shape: Pick<Draft, 'endpoint' | 'flags' | 'modelKind'>,
+  shape: RequestShape,
 ): Promise<Draft<VideoOptions>> {
   const { context, options } = call
   const draft = await startRequest(call, shape)

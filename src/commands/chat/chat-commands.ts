@@ -10,7 +10,7 @@ import type { Session } from '../../operations/conversation/conversation-session
 import { withoutSecrets } from '../../operations/operation.ts'
 import { reportText } from '../../output/table-cells.ts'
 import type { OpenGateway } from '../shared/gateway/open-gateway.ts'
-import { parseTextFlag } from '../shared/request/request-body.ts'
+import { parseTextFlag } from '../shared/request/flag-values.ts'
 import type { ConversationOptions } from '../shared/text/conversation.ts'
 
 /** The commands of a chat, with what they take. */

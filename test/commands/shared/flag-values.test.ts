@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseJsonFlag, parseTextFlag } from '../../../src/commands/shared/request/request-body.ts'
+import { parseJsonFlag, parseTextFlag } from '../../../src/commands/shared/request/flag-values.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
 

@@ -22,7 +22,7 @@ import {
   type WaitForResponsePlan,
 } from '../../../operations/background-response.ts'
 import { createProblemList } from '../../../problems.ts'
-import { parseJsonFileFlag } from '../request/request-body.ts'
+import { parseJsonFileFlag } from '../request/flag-values.ts'
 import { resumeCommand, waitLimits } from './resume-command.ts'
 import { runOperation } from '../call/run-operation.ts'
 import { openOutputFile, textOutput, type TextOutputFlags } from '../text/text-command.ts'

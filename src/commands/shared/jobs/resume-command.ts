@@ -1,11 +1,9 @@
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
-import type { OutputDocument } from '../../../events/documents.ts'
 import { shortIds } from '../../../events/format-job.ts'
 import { shellWord } from '../../../files/file-error.ts'
 import { nextCommand, withoutHeaderValues, type NextCommand } from '../../../files/next-command.ts'
 import type { JobStore } from '../../../files/calls/job-store.ts'
-import { objectOf, objectsOf } from '../../../json.ts'
 import type { CommonOptions } from '../options/common-options.ts'
 
 /** What jobs on record are called in commands, by their ids. */
@@ -95,26 +93,15 @@ export function resumeCommand(
 }
 
 /**
- * The command that answers the calls of a response and goes on with it, with TEXT for each output. Undefined for a
- * response that asks for nothing, or is not kept.
+ * The command that goes on with a response that asked for something.
+ * @param answers flags and their values, with TEXT for what the user has to fill in
  */
 export function answerCommand(
   { program }: Pick<Context, 'program'>,
   options: CommonOptions,
-  document: OutputDocument,
-): string | undefined {
-  if (document.command !== 'respond') return undefined
-  const { id, store, output } = objectOf(document.response)
-  if (typeof id !== 'string' || store === false) return undefined
-  const calls = document.tool_calls.map(({ type, id: call }) => [
-    type === 'custom' ? '--custom-tool-output' : '--tool-output',
-    `${call}=TEXT`,
-  ])
-  const approvals = objectsOf(output)
-    .filter((item) => item['type'] === 'mcp_approval_request' && typeof item['id'] === 'string')
-    .map((item) => ['--approve', item['id'] as string])
-  const answers = [...calls, ...approvals].flat()
-  if (answers.length === 0) return undefined
+  id: string,
+  answers: readonly string[],
+): string {
   const model = options.model === undefined ? [] : ['-m', options.model]
   const words = [
     'respond',

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { withoutHeaderValues } from '../../../files/next-command.ts'
 import { stateFolder } from '../../../config/paths.ts'
 import type { Settings } from '../../../config/settings.ts'
@@ -6,17 +5,16 @@ import type { Context } from '../../../context.ts'
 import type { Creation } from '../../../cost/creation.ts'
 import { AlreadyReported, billedOf, ModelgateError } from '../../../errors.ts'
 import type { OutputDocument } from '../../../events/documents.ts'
-import type { SavedFile } from '../../../events/text.ts'
+import type { SavedFile, TextDocument } from '../../../events/text.ts'
 import type { CallBook } from '../../../files/calls/call-book.ts'
-import type { CallEnd, RecordedCreation, RecordedFile } from '../../../files/calls/call-record.ts'
+import type { CallEnd } from '../../../files/calls/call-record.ts'
 import type { Spending } from '../../../operations/spending.ts'
-import { extensionOf } from '../../../files/media-type.ts'
 import type { TextReply } from '../../../gateway/stream-text.ts'
-import { isDeeperThan, maxJsonDepth, stringOf, type JsonObject } from '../../../json.ts'
+import { isDeeperThan, listOf, maxJsonDepth, objectOf, stringOf, type JsonObject } from '../../../json.ts'
 import { promptOf } from '../../../operations/operation.ts'
 import type { Gate } from '../../../output/gate.ts'
 import { commandLineOf, type CommonOptions } from '../options/common-options.ts'
-import type { RequestMedia, SentMedia } from './sent-media.ts'
+import type { RequestMedia, SentMedia } from './logged-media.ts'
 
 export interface LoggedRequest extends RequestMedia {
   /** `image create`. */
@@ -60,28 +58,29 @@ export async function logCall(context: Context, call: EndedCall): Promise<void> 
   const error = errorIn(call.thrown)
   const { body, inputs, reply } = await withoutMedia(context, request, call.reply)
   const rescued = error?.facts.rescued ?? []
+  const { model, request_id, finish_reason, usage } = objectOf(document) as Partial<TextDocument>
   const end: CallEnd = {
     time: new Date(began.at).toISOString(),
     duration_ms: Math.max(0, Math.round(context.clock.monotonic() - began.monotonic)),
     ...start,
     exit_code: exitCodeOf(call.thrown),
     ...withoutUndefined({
-      model: start.model ?? modelIn(document),
+      model: start.model ?? model ?? undefined,
       error: error && {
         code: error.code,
         message: error.message.slice(0, maxMessage),
         billed: billedOf(error),
       },
-      request_id: document && 'request_id' in document ? (document.request_id ?? undefined) : undefined,
-      finish_reason: finishReasonIn(document),
-      usage: document && 'usage' in document ? (document.usage ?? undefined) : undefined,
-      created: creationIn(request, document, error),
+      request_id: request_id ?? undefined,
+      // Not for an answer that never came.
+      finish_reason: finish_reason === 'unknown' ? undefined : (finish_reason ?? undefined),
+      usage: usage ?? undefined,
       response: stringOf(reply?.['id']),
       jobs: request.jobs,
       inputs: inputs.length === 0 ? undefined : inputs,
       rescued: rescued.length === 0 ? undefined : rescued,
     }),
-    files: filesIn(start.cwd, document, call.textFile),
+    ...(await resultsOf(call)),
   }
   const words = withoutUndefined({
     arguments: withoutHeaderValues(commandLineOf(context)).map((word) => shownWord(call.gate, word)),
@@ -105,8 +104,24 @@ async function withoutMedia(
   if (sources.length === 0 && !mayHoldMedia(body) && !mayHoldMedia(reply)) {
     return { body, inputs: [], reply: reply && { ...reply } }
   }
-  const { keptReply, sentMedia } = await import('./sent-media.ts')
+  const { keptReply, sentMedia } = await import('./logged-media.ts')
   return { ...(await sentMedia(context, request)), reply: reply && keptReply(reply as TextReply) }
+}
+
+/** What the call created and wrote; what tells is loaded only where there is anything. */
+async function resultsOf({
+  request: { creation },
+  document,
+  thrown,
+  textFile,
+  spending,
+}: EndedCall): Promise<Pick<CallEnd, 'created' | 'files'>> {
+  const { files, videos, partials } = objectOf(document)
+  const hasFiles = textFile !== undefined || [files, videos, partials].some((list) => listOf(list).length > 0)
+  if (creation === undefined && !hasFiles) return { files: [] }
+  const { creationIn, filesIn } = await import('./logged-media.ts')
+  const created = creationIn(creation, document, errorIn(thrown)?.facts.rescued?.length)
+  return { ...(created && { created }), files: filesIn(spending.call!.cwd, document, textFile) }
 }
 
 /** Whether a value holds a long text that does not begin with words. */
@@ -131,16 +146,6 @@ function errorIn(thrown: unknown): ModelgateError | undefined {
   return error instanceof ModelgateError ? error : undefined
 }
 
-function modelIn(document: OutputDocument | undefined): string | undefined {
-  return document && 'model' in document ? (document.model ?? undefined) : undefined
-}
-
-/** Undefined also for an answer that never came. */
-function finishReasonIn(document: OutputDocument | undefined): string | undefined {
-  const reason = document && 'finish_reason' in document ? document.finish_reason : undefined
-  return reason === 'unknown' ? undefined : reason
-}
-
 /** A word of the command line, without media. */
 function shownWord(gate: Gate, word: string): string {
   const [start] = /^data:[^,]{0,200},/i.exec(word) ?? []
@@ -149,68 +154,4 @@ function shownWord(gate: Gate, word: string): string {
 
 function hasReadInput({ stdin }: Context): boolean {
   return stdin.reader !== undefined && stdin.kind !== 'empty'
-}
-
-/** The files that the call wrote. */
-function filesIn(
-  cwd: string,
-  document: OutputDocument | undefined,
-  textFile: SavedFile | undefined,
-): RecordedFile[] {
-  const files = [...savedIn(document), ...(textFile === undefined ? [] : [textFile])]
-  return files.map((file) => {
-    const { path, bytes, sha256, mime_type: type } = file
-    const { format, width, height, seconds } = file as SavedFile & Partial<Record<string, unknown>>
-    return {
-      path: resolve(cwd, path),
-      bytes,
-      sha256,
-      format: typeof format === 'string' ? format : extensionOf(type),
-      ...(typeof width === 'number' ? { width } : {}),
-      ...(typeof height === 'number' ? { height } : {}),
-      ...(typeof seconds === 'number' ? { seconds } : {}),
-    }
-  })
-}
-
-function savedIn(document: OutputDocument | undefined): readonly SavedFile[] {
-  if (document === undefined) return []
-  if ('videos' in document) return document.videos.flatMap(({ files }) => files)
-  if ('partials' in document) {
-    return [...document.files.filter(({ existing }) => !existing), ...document.partials]
-  }
-  return 'finish_reason' in document || 'operation' in document ? document.files : []
-}
-
-/** What the call created, as far as its document tells. */
-function creationIn(
-  { creation }: LoggedRequest,
-  document: OutputDocument | undefined,
-  error: ModelgateError | undefined,
-): RecordedCreation | undefined {
-  if (creation === undefined || document === undefined) return undefined
-  const { variant, seconds, count } = creation
-  if ('partials' in document) {
-    const made = document.files.filter(({ existing }) => !existing).length + document.links.length
-    const images = {
-      count: made + (error?.facts.rescued?.length ?? 0),
-      ...(variant?.size ? { size: variant.size } : {}),
-      ...(variant?.quality ? { quality: variant.quality } : {}),
-    }
-    return images.count === 0 ? undefined : { images }
-  }
-  const id = 'id' in document ? document.id : null
-  if (id === null) return undefined
-  if (creation.of !== 'video') return { job: id }
-  const played = 'operation' in document ? document.files.map(({ seconds: time }) => time) : []
-  const asked = seconds ? seconds * count : undefined
-  const total =
-    played.length > 0 && played.every((time) => time !== null)
-      ? played.reduce((sum, time) => sum + time, 0)
-      : asked
-  return {
-    job: id,
-    ...(total === undefined ? {} : { video_seconds: total }),
-    ...(variant?.size ? { video_size: variant.size } : {}),
-  }
 }

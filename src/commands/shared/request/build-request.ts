@@ -13,15 +13,11 @@ import {
   type ContractFlag,
   refuseConflicts,
 } from './contract-flags.ts'
-import {
-  addMissingKey,
-  configuredBaseUrl,
-  isNotSetUp,
-  notSetUp,
-  readSettings,
-} from '../gateway/open-gateway.ts'
+import { addMissingKey, configuredBaseUrl, isNotSetUp, notSetUp } from '../gateway/configured-gateway.ts'
+import { readSettings } from '../gateway/open-gateway.ts'
 import { createProblemList, type ProblemList } from '../../../problems.ts'
-import { applySets, isSet, startBody } from './request-body.ts'
+import { parseJsonFlag } from './flag-values.ts'
+import { parseSet, setField, type Setting } from './set-path.ts'
 import { askText, canAsk } from '../input/questions.ts'
 
 /** A call of a command, as the parser has read it. */
@@ -51,6 +47,8 @@ export interface Draft<Options extends CommonOptions = CommonOptions> extends Re
   readonly call: CommandCall<Options>
   readonly problems: ProblemList
   readonly body: Body
+  /** What `--set` says, which comes last. */
+  readonly sets: readonly Setting[]
   /** Undefined if they could not be read, which is one of the problems. */
   readonly settings: Settings | undefined
   /** Whether nothing is set up yet: that is the one problem then, whatever else is missing. */
@@ -79,14 +77,31 @@ export async function startRequest<Options extends CommonOptions>(
   await check(() => refuseConflicts(own, conflicts))
   const body: Body = (await check(() => startBody(context, options))) ?? {}
   await applyContractFlags(context, flags, own, body, problems)
-  return { ...shape, flags, call, problems, body, settings, isFirst }
+  const sets: Setting[] = []
+  for (const text of options.set ?? []) await check(() => void sets.push(parseSet(text)))
+  return { ...shape, flags, call, problems, body, sets, settings, isFirst }
+}
+
+/** The initial body from `--body`, or an empty one. */
+async function startBody(context: Context, options: CommonOptions): Promise<Body> {
+  if (options.body === undefined) return {}
+  const value = await parseJsonFlag(context, '--body', options.body)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new UsageError('--body must be a JSON object.')
+  }
+  return value as Body
+}
+
+/** Whether `--set` sets a top-level field or part of it. Invalid values set nothing. */
+export function isSet({ sets }: Draft, field: string): boolean {
+  return sets.some(({ path }) => path[0] === field)
 }
 
 /** Whether a model is named, or none is needed: otherwise the user is asked for one. */
 export function hasModel(draft: Draft, carried?: string): boolean {
-  const { endpoint, call, body } = draft
+  const { endpoint, body } = draft
   if (carried !== undefined || configuredModel(draft) !== undefined || isOptional(endpoint)) return true
-  return isInBody(endpoint) && (body['model'] !== undefined || isSet(call.options, 'model'))
+  return isInBody(endpoint) && (body['model'] !== undefined || isSet(draft, 'model'))
 }
 
 /** Whether the model is a field of the body; otherwise it is in the path. */
@@ -103,16 +118,16 @@ const isOptional = (endpoint: Endpoint) => isInBody(endpoint) && endpoint.fields
 export async function nameModel(draft: Draft, carried?: string): Promise<Model | undefined> {
   const { endpoint, modelKind, call, body, settings, problems, isFirst } = draft
   const { options } = call
-  await applySets(options, body, problems)
+  for (const { path, value } of draft.sets) await problems.check(() => setField(body, path, value))
   const id = await problems.check(async () => {
     const named =
-      (isInBody(endpoint) ? modelOfBody(body, options) : undefined) ??
+      (isInBody(endpoint) ? modelOfBody(draft) : undefined) ??
       (options.model === undefined ? carried : undefined) ??
       configuredModel(draft)
     if (named === undefined && (isFirst || isOptional(endpoint))) return undefined
     const chosen = named ?? (await chooseModel(draft))
     // A model of another type stays in the body, where the check finds it.
-    const isSetWrong = isSet(options, 'model') && typeof body['model'] !== 'string'
+    const isSetWrong = isSet(draft, 'model') && typeof body['model'] !== 'string'
     if (isInBody(endpoint) && chosen !== undefined && !isSetWrong) body['model'] = chosen
     return chosen
   })
@@ -159,16 +174,16 @@ export async function checkRequest(draft: Draft, model: Model | undefined): Prom
 /** @throws UsageError with all violations of the contract, each naming the flag to change */
 function throwViolations(draft: Draft, model: Model | undefined): void {
   const { endpoint, flags, call, body, problems } = draft
-  const { options, own } = call
+  const { own } = call
   // If some input could not be read, missing fields are not reported.
   const isPartial = problems.any
   const violations = checkBody(endpoint, body, model).filter(({ kind, path }) => {
     // A field set with --set is intentional, even if it is unknown.
-    if (kind === 'unknown') return !isSet(options, path)
+    if (kind === 'unknown') return !isSet(draft, path)
     return kind !== 'required' || !isPartial || path.includes('.')
   })
   const slips = [...misspeltValues(flags, own)].filter(([path]) => {
-    return !isSet(options, path.split('.')[0]!) && !violations.some((violation) => violation.path === path)
+    return !isSet(draft, path.split('.')[0]!) && !violations.some((violation) => violation.path === path)
   })
   if (violations.length + slips.length === 0) return
   throw new UsageError(
@@ -251,7 +266,8 @@ async function chooseModel({ modelKind, call, settings, problems }: Draft): Prom
 }
 
 /** The model that the body names, unless `-m` names another: `-m` overrides `--body`, and `--set` overrides both. */
-function modelOfBody({ model }: Body, options: CommonOptions): string | undefined {
-  const isOverridden = options.model !== undefined && !isSet(options, 'model')
+function modelOfBody(draft: Draft): string | undefined {
+  const { model } = draft.body
+  const isOverridden = draft.call.options.model !== undefined && !isSet(draft, 'model')
   return typeof model === 'string' && model !== '' && !isOverridden ? model : undefined
 }

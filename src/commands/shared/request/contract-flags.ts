@@ -6,8 +6,9 @@ import { isList, wordsOf, type FieldFlag } from '../../../contract/field-flags.t
 import { collect, suggestWords } from '../options/common-options.ts'
 import { nearestName } from '../../../nearest-name.ts'
 import type { ProblemList } from '../../../problems.ts'
-import { setField, readFlagValue, jsonOf, parseJsonFlag, parseTextFlag } from './request-body.ts'
-import { ModelgateError, UsageError } from '../../../errors.ts'
+import { UsageError } from '../../../errors.ts'
+import { fieldValue } from './flag-values.ts'
+import { setField } from './set-path.ts'
 
 /** A flag that sets one field of the request body. */
 export interface ContractFlag extends FieldFlag {
@@ -130,52 +131,6 @@ function describe({ field, default: own }: ContractFlag): string {
 /** A field of one letter is a short option as well: `-n`. */
 function spelled(name: string): string {
   return name.length === 1 ? `-${name}, --${name}` : `--${name}`
-}
-
-/**
- * The value that a flag sets in the body.
- * @param given as commander keeps it: a text, the texts of a repeated flag, or a boolean
- * @throws UsageError, FileError as `parseJsonFlag` does
- */
-async function fieldValue(context: Context, flag: string, field: Field, given: unknown): Promise<unknown> {
-  if (typeof given === 'boolean') return given
-  const texts = Array.isArray(given) ? (given as string[]) : [given as string]
-  const text = texts[0]!
-  if (field.nullable && texts.length === 1 && text === 'null') return null
-  if (isList(field)) return listOf(context, flag, texts)
-  const types: readonly string[] = typeof field.type === 'string' ? [field.type] : field.type
-  if (types.includes('number') || types.includes('integer')) return numberOf(text)
-  if (!types.includes('string')) return parseJsonFlag(context, flag, text)
-  return types.length === 1 ? text : textOrJson(context, flag, text)
-}
-
-const looksLikeJson = /^\s*[[{]/
-
-/** Where text and JSON are both allowed, the first character distinguishes them, in a file as well. */
-async function textOrJson(context: Context, flag: string, text: string): Promise<unknown> {
-  if (!text.startsWith('@')) {
-    return looksLikeJson.test(text) ? parseJsonFlag(context, flag, text) : parseTextFlag(context, flag, text)
-  }
-  const value = await readFlagValue(context, flag, text)
-  return looksLikeJson.test(value.text) ? jsonOf(value) : value.text
-}
-
-async function listOf(context: Context, flag: string, texts: readonly string[]): Promise<unknown> {
-  const [text = ''] = texts
-  if (texts.length > 1 || !/^\s*[[@]/.test(text)) return texts
-  try {
-    return await parseJsonFlag(context, flag, text)
-  } catch (error) {
-    if (!(error instanceof ModelgateError)) throw error
-    throw error.amend({
-      hint: `To send the text itself, write it as a list: ${flag} '${JSON.stringify([text])}'`,
-    })
-  }
-}
-
-/** Invalid numbers stay text; the contract check reports them with all other problems. */
-function numberOf(text: string): unknown {
-  return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
 }
 
 /** The option of an input; of one that takes several files, to be repeated. */

@@ -1,9 +1,10 @@
 import { UsageError } from '../../../errors.ts'
 import { parseJson } from '../../../files/parse-json.ts'
 import { dangerousNames } from '../../../json.ts'
+import type { Body } from '../../../operations/operation.ts'
 
 /** One `--set`: a path in the request body, and a value. */
-interface Setting {
+export interface Setting {
   /** At least one name or index. */
   readonly path: readonly string[]
   readonly value: unknown
@@ -36,6 +37,21 @@ export function parseSet(text: string): Setting {
  */
 export function setPath(body: JsonObject, path: readonly string[], value: unknown): JsonObject {
   return setIn(body, path, 0, value) as JsonObject
+}
+
+/**
+ * Sets a field of the body by its path and creates missing parents.
+ * @param flag the flag that sets it, for the message
+ * @throws UsageError `invalid_request` for a name that is not allowed, or if a parent is text or a number
+ */
+export function setField(body: Body, path: readonly string[], value: unknown, flag = '--set'): void {
+  const name = path[0]!
+  try {
+    body[name] = setPath(body, path, value)[name]
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    throw error.amend({ message: error.message.replace('--set', flag) })
+  }
 }
 
 function setIn(container: unknown, path: readonly string[], depth: number, value: unknown): unknown {

@@ -3,8 +3,8 @@ import { UsageError } from '../../../errors.ts'
 import { isDryRun, type CommonOptions } from '../options/common-options.ts'
 import { askText, canAsk } from '../input/questions.ts'
 import { readPrompt } from '../input/standard-input.ts'
-import { hasModel, type Draft } from './build-request.ts'
-import { isSet, parseTextFlag } from './request-body.ts'
+import { hasModel, isSet, type Draft } from './build-request.ts'
+import { parseTextFlag } from './flag-values.ts'
 
 interface PromptUse {
   /** Whether the body already holds a conversation; then standard input is read only for `-`. */
@@ -42,8 +42,8 @@ export async function readTextPrompt(draft: Draft, use: PromptUse): Promise<stri
 
 /** For an endpoint whose prompt is the field `prompt` of the body. */
 export async function readPromptField(draft: Draft): Promise<string | undefined> {
-  const { body, call } = draft
-  const hasContent = body['prompt'] !== undefined || isSet(call.options, 'prompt')
+  const { body } = draft
+  const hasContent = body['prompt'] !== undefined || isSet(draft, 'prompt')
   // Piped input may be the list of a loop, or a picture, so it is not read if there is a prompt.
   const prompt = await readTextPrompt(draft, { hasContent, joins: false })
   if (prompt !== undefined) body['prompt'] = prompt
@@ -56,7 +56,7 @@ async function askedPrompt(
   joins: boolean,
 ): Promise<string> {
   const argument =
-    given === undefined || given === '-' ? given : await parseTextFlag(context, 'The prompt', given)
+    given !== undefined && /^\\?@/.test(given) ? await parseTextFlag(context, 'The prompt', given) : given
   const prompt = await readPrompt(context, {
     argument,
     noStdin: !options.stdin ? 'flag' : settings?.noStdin.value === true && 'setting',

@@ -2,7 +2,7 @@ import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
 import { isObject } from '../../../json.ts'
 import type { Approval, ToolOutput } from '../../../operations/tool-outputs.ts'
-import { parseJsonFlag, parseTextFlag } from './request-body.ts'
+import { parseJsonFlag, parseTextFlag } from './flag-values.ts'
 
 /** Tools that need no configuration, by their short names (wire notes, section 1, "Request fields"). */
 const contentTools: Readonly<Record<string, string>> = {

@@ -4,7 +4,9 @@ import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import { commandInputs } from '../../../contract/command-inputs.ts'
 import { UsageError } from '../../../errors.ts'
+import type { OutputDocument } from '../../../events/documents.ts'
 import type { TextFile } from '../../../files/text-file.ts'
+import { objectOf, objectsOf } from '../../../json.ts'
 import type { AnswerSchema } from '../../../operations/answer-schema.ts'
 import type { Attachment } from '../../../operations/attachments.ts'
 import type { Style } from '../../../operations/conversation/conversation.ts'
@@ -203,7 +205,10 @@ export async function sendText(
     output: async () => ({
       ...(await textOutput(context, options, settings, await openOutputFile(context, options))),
       resume: plan.resume,
-      answer: (document) => answerCommand(context, options, document),
+      answer(document) {
+        const asked = answersFor(document)
+        return asked && answerCommand(context, options, asked.id, asked.flags)
+      },
     }),
     rescue: `${command}.txt`,
     async operation(call, gate) {
@@ -222,6 +227,24 @@ export async function sendText(
       })
     },
   })
+}
+
+/**
+ * The flags that answer what a response asks for, with TEXT for each output.
+ * @returns undefined for a response that asks for nothing, or is not kept
+ */
+function answersFor(document: OutputDocument) {
+  if (document.command !== 'respond') return undefined
+  const { id, store, output } = objectOf(document.response)
+  const calls = document.tool_calls.map(({ type, id: call }) => [
+    type === 'custom' ? '--custom-tool-output' : '--tool-output',
+    `${call}=TEXT`,
+  ])
+  const approvals = objectsOf(output)
+    .filter((item) => item['type'] === 'mcp_approval_request' && typeof item['id'] === 'string')
+    .map((item) => ['--approve', item['id'] as string])
+  const flags = [...calls, ...approvals].flat()
+  return typeof id === 'string' && store !== false && flags.length > 0 ? { id, flags } : undefined
 }
 
 export function renderOption(): Option {

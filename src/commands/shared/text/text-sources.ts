@@ -8,7 +8,8 @@ import type { Body } from '../../../operations/operation.ts'
 import { schemaFormat } from '../../../operations/response-request.ts'
 import { allInputs } from '../../../problems.ts'
 import { readStandardInputBytes } from '../input/standard-input.ts'
-import { ofFlag, parseJsonFileFlag, parseTextFlag, setField, underFlag } from '../request/request-body.ts'
+import { ofFlag, parseJsonFileFlag, parseTextFlag, underFlag } from '../request/flag-values.ts'
+import { setField } from '../request/set-path.ts'
 
 /** The field that has what the system says, and its own flag. */
 const systemFields = {

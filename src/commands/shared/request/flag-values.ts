@@ -1,15 +1,14 @@
-import type { Context } from '../../../context.ts'
-import { ModelgateError, UsageError } from '../../../errors.ts'
-import { decodeText, invalidTextClause, readInputFile } from '../../../files/input-file.ts'
-import { shownPath } from '../../../files/file-error.ts'
-import { readStandardInputText } from '../input/standard-input.ts'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { isProblem, type ProblemList } from '../../../problems.ts'
+import type { Context } from '../../../context.ts'
+import type { Field } from '../../../contract/field.ts'
+import { isList } from '../../../contract/field-flags.ts'
+import { ModelgateError, UsageError } from '../../../errors.ts'
+import { shownPath } from '../../../files/file-error.ts'
+import { decodeText, invalidTextClause, readInputFile } from '../../../files/input-file.ts'
 import { parseJson } from '../../../files/parse-json.ts'
-import type { CommonOptions } from '../options/common-options.ts'
-import { parseSet, setPath } from './set-path.ts'
-import type { Body } from '../../../operations/operation.ts'
+import { isProblem } from '../../../problems.ts'
+import { readStandardInputText } from '../input/standard-input.ts'
 
 /** The text of a flag's value, and where it was read from. */
 interface FlagValue {
@@ -24,7 +23,7 @@ interface FlagValue {
  * Files may be UTF-8, or UTF-16 with a byte order mark.
  * @throws UsageError for an empty or non-text file, FileError for a missing or unreadable one; both name the flag
  */
-export async function readFlagValue(context: Context, flag: string, value: string): Promise<FlagValue> {
+async function readFlagValue(context: Context, flag: string, value: string): Promise<FlagValue> {
   if (!value.startsWith('@')) return { text: value, location: flag, isInline: true }
   if (value === '@-') {
     const text = await readStandardInputText(context, `${flag} @-`)
@@ -81,7 +80,7 @@ export async function parseJsonFileFlag(context: Context, flag: string, value: s
  * Parses the text of a flag as JSON.
  * @throws UsageError `invalid_request` with line and column
  */
-export function jsonOf({ text, location }: FlagValue, hint?: string): unknown {
+function jsonOf({ text, location }: FlagValue, hint?: string): unknown {
   const { value, problem } = parseJson(text)
   if (problem === undefined) return value
   throw new UsageError(`${location} ${problem}.`, {
@@ -125,48 +124,53 @@ function withEscape(error: ModelgateError, value: string): ModelgateError {
   })
 }
 
-/** The initial body from `--body`, or an empty one. */
-export async function startBody(context: Context, options: CommonOptions): Promise<Body> {
-  if (options.body === undefined) return {}
-  const value = await parseJsonFlag(context, '--body', options.body)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new UsageError('--body must be a JSON object.')
-  }
-  return value as Body
-}
-
 /**
- * Sets a field of the body by its path and creates missing parents.
- * @param flag the flag that sets it, for the message
- * @throws UsageError `invalid_request` for a name that is not allowed, or if a parent is text or a number
+ * The value that a flag sets in the body.
+ * @param given as commander keeps it: a text, the texts of a repeated flag, or a boolean
+ * @throws UsageError, FileError as `parseJsonFlag` does
  */
-export function setField(body: Body, path: readonly string[], value: unknown, flag = '--set'): void {
-  const name = path[0]!
-  try {
-    body[name] = setPath(body, path, value)[name]
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error
-    throw error.amend({ message: error.message.replace('--set', flag) })
-  }
+export async function fieldValue(
+  context: Context,
+  flag: string,
+  field: Field,
+  given: unknown,
+): Promise<unknown> {
+  if (typeof given === 'boolean') return given
+  const texts = Array.isArray(given) ? (given as string[]) : [given as string]
+  const text = texts[0]!
+  if (field.nullable && texts.length === 1 && text === 'null') return null
+  if (isList(field)) return listOf(context, flag, texts)
+  const types: readonly string[] = typeof field.type === 'string' ? [field.type] : field.type
+  if (types.includes('number') || types.includes('integer')) return numberOf(text)
+  if (!types.includes('string')) return parseJsonFlag(context, flag, text)
+  return types.length === 1 ? text : textOrJson(context, flag, text)
 }
 
-/** Applies `--set`, which comes last and can set any field. */
-export async function applySets(options: CommonOptions, body: Body, problems: ProblemList): Promise<void> {
-  for (const text of options.set ?? []) {
-    await problems.check(() => {
-      const { path, value } = parseSet(text)
-      setField(body, path, value)
+const looksLikeJson = /^\s*[[{]/
+
+/** Where text and JSON are both allowed, the first character distinguishes them, in a file as well. */
+async function textOrJson(context: Context, flag: string, text: string): Promise<unknown> {
+  if (!text.startsWith('@')) {
+    return looksLikeJson.test(text) ? parseJsonFlag(context, flag, text) : parseTextFlag(context, flag, text)
+  }
+  const value = await readFlagValue(context, flag, text)
+  return looksLikeJson.test(value.text) ? jsonOf(value) : value.text
+}
+
+async function listOf(context: Context, flag: string, texts: readonly string[]): Promise<unknown> {
+  const [text = ''] = texts
+  if (texts.length > 1 || !/^\s*[[@]/.test(text)) return texts
+  try {
+    return await parseJsonFlag(context, flag, text)
+  } catch (error) {
+    if (!(error instanceof ModelgateError)) throw error
+    throw error.amend({
+      hint: `To send the text itself, write it as a list: ${flag} '${JSON.stringify([text])}'`,
     })
   }
 }
 
-/** Whether `--set` sets a top-level field or part of it. Invalid values set nothing. */
-export function isSet(options: CommonOptions, field: string): boolean {
-  return (options.set ?? []).some((text) => {
-    try {
-      return parseSet(text).path[0] === field
-    } catch {
-      return false
-    }
-  })
+/** Invalid numbers stay text; the contract check reports them with all other problems. */
+function numberOf(text: string): unknown {
+  return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
 }

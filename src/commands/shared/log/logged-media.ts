@@ -2,8 +2,12 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Context } from '../../../context.ts'
-import type { RecordedInput } from '../../../files/calls/call-record.ts'
+import type { Creation } from '../../../cost/creation.ts'
+import type { OutputDocument } from '../../../events/documents.ts'
+import type { SavedFile } from '../../../events/text.ts'
+import type { RecordedCreation, RecordedFile, RecordedInput } from '../../../files/calls/call-record.ts'
 import { referencesIn, referToMedia } from '../../../files/media-references.ts'
+import { extensionOf } from '../../../files/media-type.ts'
 import type { TextReply } from '../../../gateway/stream-text.ts'
 import type { JsonObject } from '../../../json.ts'
 import type { Body } from '../../../operations/operation.ts'
@@ -82,4 +86,68 @@ async function pathsOf(
 /** What a conversation goes on from, with references in place of media. */
 export function keptReply(reply: TextReply): JsonObject {
   return referToMedia({ ...reply }, new Map())
+}
+
+/** The files that the call wrote. */
+export function filesIn(
+  cwd: string,
+  document: OutputDocument | undefined,
+  textFile: SavedFile | undefined,
+): RecordedFile[] {
+  const files = [...savedIn(document), ...(textFile === undefined ? [] : [textFile])]
+  return files.map((file) => {
+    const { path, bytes, sha256, mime_type: type } = file
+    const { format, width, height, seconds } = file as SavedFile & Partial<Record<string, unknown>>
+    return {
+      path: resolve(cwd, path),
+      bytes,
+      sha256,
+      format: typeof format === 'string' ? format : extensionOf(type),
+      ...(typeof width === 'number' ? { width } : {}),
+      ...(typeof height === 'number' ? { height } : {}),
+      ...(typeof seconds === 'number' ? { seconds } : {}),
+    }
+  })
+}
+
+function savedIn(document: OutputDocument | undefined): readonly SavedFile[] {
+  if (document === undefined) return []
+  if ('videos' in document) return document.videos.flatMap(({ files }) => files)
+  if ('partials' in document) {
+    return [...document.files.filter(({ existing }) => !existing), ...document.partials]
+  }
+  return 'finish_reason' in document || 'operation' in document ? document.files : []
+}
+
+/** What the call created, as far as its document tells. */
+export function creationIn(
+  creation: Creation | undefined,
+  document: OutputDocument | undefined,
+  rescued = 0,
+): RecordedCreation | undefined {
+  if (creation === undefined || document === undefined) return undefined
+  const { variant, seconds, count } = creation
+  if ('partials' in document) {
+    const made = document.files.filter(({ existing }) => !existing).length + document.links.length
+    const images = {
+      count: made + rescued,
+      ...(variant?.size ? { size: variant.size } : {}),
+      ...(variant?.quality ? { quality: variant.quality } : {}),
+    }
+    return images.count === 0 ? undefined : { images }
+  }
+  const id = 'id' in document ? document.id : null
+  if (id === null) return undefined
+  if (creation.of !== 'video') return { job: id }
+  const played = 'operation' in document ? document.files.map(({ seconds: time }) => time) : []
+  const asked = seconds ? seconds * count : undefined
+  const total =
+    played.length > 0 && played.every((time) => time !== null)
+      ? played.reduce((sum, time) => sum + time, 0)
+      : asked
+  return {
+    job: id,
+    ...(total === undefined ? {} : { video_seconds: total }),
+    ...(variant?.size ? { video_size: variant.size } : {}),
+  }
 }
