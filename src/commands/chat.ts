@@ -1,8 +1,9 @@
-import { Option, type Command } from 'commander'
+import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
+import type { Style } from '../operations/conversation/conversation.ts'
 import type { ChatOptions } from './chat/run-chat.ts'
-import { addShared, suggestWords } from './shared/options/common-options.ts'
+import { addShared, wordOption } from './shared/options/common-options.ts'
 import { addExamples } from './shared/help/help-layout.ts'
 import { continueOption, conversationFileOption, renderOption } from './shared/text/text-command.ts'
 
@@ -17,22 +18,16 @@ export function registerChat(command: Command, context: Context): void {
   addShared(command, 'model body set validate usage strict money gateway quiet debug noInput')
   command
     .argument('[prompt...]', 'the first message')
-    .addOption(
-      suggestWords(new Option('--style <style>', 'respond (default) or generate'), ['respond', 'generate']),
-    )
+    .addOption(wordOption('--style <style>', 'respond (default) or generate', ['respond', 'generate']))
     .addOption(continueOption())
     .addOption(conversationFileOption())
     .option('-s, --system <text>', 'instructions as text, or @file')
     .addOption(renderOption())
     .action(async (words: string[], _: unknown, self: Command) => {
-      const options = self.optsWithGlobals<ChatOptions & { style?: string }>()
-      const { style } = options
-      if (style !== undefined && style !== 'respond' && style !== 'generate') {
-        throw new UsageError(`--style ${JSON.stringify(style)} must be respond or generate.`)
-      }
+      const options = self.optsWithGlobals<ChatOptions & { style?: Style }>()
       requireTerminal(context, options)
       const { runChat } = await import('./chat/run-chat.ts')
-      await runChat(context, options, style, words.join(' '))
+      await runChat(context, options, options.style, words.join(' '))
     })
 }
 

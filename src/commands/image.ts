@@ -55,7 +55,7 @@ import {
   allShared,
   type CommonOptions,
   strictMeanings,
-  suggestWords,
+  wordOption,
 } from './shared/options/common-options.ts'
 import { runOperation, showOperation } from './shared/call/run-operation.ts'
 
@@ -161,7 +161,7 @@ export interface ImageOptions extends CommonOptions {
   sidecar?: true
   skipExisting?: true
   download: boolean
-  preview?: string
+  preview?: PreviewMode
   allowPrivateUrls?: true
   acceptMismatch?: true
 }
@@ -180,7 +180,7 @@ export function addImageOptions(command: Command): void {
     new Option('--sidecar', 'write a JSON record beside each image'),
     new Option('--skip-existing', 'create only the images whose files do not exist yet'),
     new Option('--no-download', 'print result URLs and when they expire, save nothing'),
-    suggestWords(new Option('--preview <mode>', 'show images in the terminal'), previewModes),
+    wordOption('--preview <mode>', 'show images in the terminal', previewModes),
     acceptMismatchOption(),
     new Option('--allow-private-urls', 'allow downloads of results from private addresses'),
   ]
@@ -194,9 +194,7 @@ export async function startImageRequest(
   flags: readonly ContractFlag[],
 ): Promise<Draft<ImageOptions>> {
   const draft = await startRequest(call, { endpoint, flags, modelKind: 'image' })
-  const { check } = draft.problems
-  await check(() => void previewMode(call.options))
-  await check(() => checkCombination(call.context, call.options))
+  await draft.problems.check(() => checkCombination(call.context, call.options))
   return draft
 }
 
@@ -229,13 +227,6 @@ export async function finishImageRequest(
 export function imagePlan(options: ImageOptions, settings: Settings | undefined): ImagePlan {
   const { download, raw } = options
   return { ...options, folder: settings?.outputDir.value, download: download && raw !== true }
-}
-
-function previewMode({ preview = 'auto' }: ImageOptions): PreviewMode {
-  const known = previewModes.find((mode) => mode === preview)
-  if (known !== undefined) return known
-  const words = previewModes.join(', ')
-  throw new UsageError(`--preview must be one of ${words}, not ${JSON.stringify(preview)}.`)
 }
 
 /** @throws UsageError for flags that contradict each other, each problem a sentence that names both */
@@ -335,7 +326,7 @@ function withReasons(outcome: Outcome<ImageDocument>): Outcome<ImageDocument> {
 
 /** Pictures on the terminal, above their paths. */
 function createViewer(context: Context, options: ImageOptions): ImageViewer | undefined {
-  const preview = createPreview(context, previewMode(options))
+  const preview = createPreview(context, options.preview ?? 'auto')
   // A preview has its line above it. On a terminal the printed path follows a single picture, so it needs no caption. The paths of several come after
   // the last picture, so each gets its number.
   const captionOf = (image: ShownImage) => {

@@ -13,14 +13,13 @@ import { addExamples } from './shared/help/help-layout.ts'
 import { createGate, type Gate } from '../output/gate.ts'
 import { counted, roundedDuration } from '../quantities.ts'
 import { jobTable } from '../output/job-table.ts'
-import { addShared, type CommonOptions, suggestWords } from './shared/options/common-options.ts'
+import { addShared, numberOption, wordOption, type CommonOptions } from './shared/options/common-options.ts'
 import { openGateway, readSettings } from './shared/gateway/open-gateway.ts'
 import { printDocument } from './shared/call/print-document.ts'
-import { createProblemList } from '../problems.ts'
 import { addJobOptions, optionsForJob } from './shared/jobs/named-job.ts'
 
 interface ListOptions extends CommonOptions {
-  limit?: string
+  limit?: number
   state?: string
   refresh?: true
   prune?: true
@@ -36,8 +35,8 @@ export function registerJobs(command: Command, context: Context): void {
     ['modelgate jobs --json | jq -r ".jobs[].id"'],
   ])
   addJobOptions(command, [
-    new Option('--limit <number>', 'show only this many, the newest first'),
-    suggestWords(new Option('--state <state>', `show only jobs in this state: ${states.join(', ')}`), states),
+    numberOption('--limit <number>', 'show only this many, the newest first', 1),
+    wordOption('--state <state>', `show only jobs in this state: ${states.join(', ')}`, states),
     new Option('--refresh', 'look up every unfinished job'),
     new Option('--prune', 'forget finished jobs: failed, expired, saved or answered'),
   ])
@@ -47,26 +46,22 @@ export function registerJobs(command: Command, context: Context): void {
 
 /** @throws UsageError; what `refreshJobs` throws */
 async function listJobs(context: Context, options: ListOptions): Promise<void> {
-  const problems = createProblemList()
-  const settings = await problems.check(() => readSettings(context, options))
-  const limit = await problems.check(() => parseLimit(options.limit))
-  await problems.check(() => checkState(options.state))
-  problems.throwIfAny()
+  const settings = await readSettings(context, options)
   const gate = createGate(context)
   const store = openJobs(context, stateFolder(context), gate)
   const found = await store.list()
   const warnings = [...found.warnings]
   if (options.refresh && !options.dryRun) {
-    warnings.push(...(await refresh(context, options, settings!, gate, found.jobs)))
+    warnings.push(...(await refresh(context, options, settings, gate, found.jobs)))
   }
   const now = context.clock.now() / 1000
   const chosen = found.jobs
     .filter(({ record }) => options.state === undefined || record.state === options.state)
     .filter(({ record }) => !options.prune || isPrunable(record, now))
-    .slice(0, limit)
+    .slice(0, options.limit)
   if (options.prune && !options.dryRun) await store.forget(chosen)
   const jobs = chosen.map((job) => summaryOf(job.record, job.prompt()))
-  await show(context, options, settings!, gate, { jobs, warnings, now })
+  await show(context, options, settings, gate, { jobs, warnings, now })
 }
 
 /** Opens a gateway only when there is a job to look up on it. @returns warnings */
@@ -164,15 +159,4 @@ function reportAge({ stderr }: Context, jobs: readonly JobSummary[], now: number
   if (!(age >= freshSeconds)) return
   const which = running.length === 1 ? 'The running job is' : 'Running jobs are'
   stderr.write(`${which} shown as last seen, ${roundedDuration(age)} ago; --refresh looks again.\n`)
-}
-
-function parseLimit(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
-  throw new UsageError(`--limit must be a whole number from 1, not ${JSON.stringify(text)}.`)
-}
-
-function checkState(state: string | undefined): void {
-  if (state === undefined || states.includes(state)) return
-  throw new UsageError(`--state must be one of ${states.join(', ')}, not ${JSON.stringify(state)}.`)
 }

@@ -6,8 +6,7 @@ import { outputVersion } from '../events/version.ts'
 import { openCalls, type CallReader } from '../files/calls/read-calls.ts'
 import { listCalls, describeCall, findCall, endedAt } from '../operations/read-log.ts'
 import { logTable } from '../output/log-table.ts'
-import { createProblemList } from '../problems.ts'
-import { addShared, type CommonOptions, suggestWords } from './shared/options/common-options.ts'
+import { addShared, numberOption, suggestWords, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples } from './shared/help/help-layout.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
 import { printDocument } from './shared/call/print-document.ts'
@@ -23,7 +22,7 @@ interface LogOptions extends CommonOptions {
   since?: string
   grep?: string
   command?: string
-  limit?: string
+  limit?: number
 }
 
 const defaultLimit = 20
@@ -31,7 +30,7 @@ const defaultLimit = 20
 /** `modelgate log`: what was called on this machine. */
 export function registerLog(command: Command, context: Context): void {
   const own = [
-    new Option('-n, --limit <number>', `show this many; 0 for all (${defaultLimit})`),
+    numberOption('-n, --limit <number>', `show this many; 0 for all (${defaultLimit})`),
     new Option('--since <when>', 'only calls since: 2h, 3d, yesterday, 2026-11-22'),
     new Option('--grep <text>', 'only calls with this text in prompt, answer, command line or file names'),
     suggestWords(
@@ -76,17 +75,13 @@ export function damagedLines({ damaged }: CallReader): string[] {
 async function showLog(context: Context, options: LogOptions): Promise<void> {
   const { model, ...others } = options
   const { since, grep, command } = others
-  const problems = createProblemList()
-  const settings = await problems.check(() => readSettings(context, others))
-  const limit = await problems.check(() => parseLimit(options.limit))
-  const start = await problems.check(() =>
-    since === undefined ? undefined : parseSince('--since', since, context.clock.now()),
-  )
-  problems.throwIfAny()
+  const limit = (options.limit ?? defaultLimit) || Number.MAX_SAFE_INTEGER - 1
+  const start = since === undefined ? undefined : parseSince('--since', since, context.clock.now())
+  const settings = await readSettings(context, others)
   const log = await openCalls(stateFolder(context))
   const filter = { since: start, grep, command, model }
   // One more than is shown tells whether there are more.
-  const found = listCalls(log, filter, limit! + 1, context.cwd)
+  const found = listCalls(log, filter, limit + 1, context.cwd)
   const calls = found.slice(0, limit)
   const warnings = damagedLines(log)
   const document = { version: outputVersion, command: 'log', calls, warnings } as const
@@ -96,9 +91,9 @@ async function showLog(context: Context, options: LogOptions): Promise<void> {
     options,
     document,
     (styles, columns) => logTable(calls, { now, columns, styles }),
-    { quiet: settings!.quiet.value, events: calls.map((call) => ({ type: 'call-list', call })) },
+    { quiet: settings.quiet.value, events: calls.map((call) => ({ type: 'call-list', call })) },
   )
-  if (options.json || options.jsonl || settings!.quiet.value || !context.stdout.isTerminal) return
+  if (options.json || options.jsonl || settings.quiet.value || !context.stdout.isTerminal) return
   const isFiltered = [since, grep, command, model].some((given) => given !== undefined)
   const note = noteFor({ shown: calls.length, hasMore: found.length > calls.length, isFiltered })
   if (note !== undefined) context.stderr.write(`${note}\n`)
@@ -115,12 +110,6 @@ function noteFor({ shown, hasMore, isFiltered }: Shown): string | undefined {
   if (shown > 0) return undefined
   if (isFiltered) return 'No call in the log matches.'
   return 'The log is empty.'
-}
-
-function parseLimit(text: string | undefined): number {
-  if (text === undefined) return defaultLimit
-  if (/^\d{1,9}$/.test(text)) return Number(text) || Number.MAX_SAFE_INTEGER - 1
-  throw new UsageError(`--limit must be a whole number from 0, not ${JSON.stringify(text)}.`)
 }
 
 /** `modelgate log show`: all of one call. */

@@ -1,12 +1,11 @@
-import { Option, type Command } from 'commander'
+import type { Command } from 'commander'
 import { resolveSettings } from '../config/settings.ts'
 import { sandboxFolder } from '../config/paths.ts'
 import type { Context } from '../context.ts'
 import type { LatencyProfile, Sandbox, SandboxOptions } from '../sandbox/start-sandbox.ts'
 import type { Gate } from '../output/gate.ts'
-import { addShared, suggestWords, type CommonOptions } from './shared/options/common-options.ts'
+import { addShared, numberOption, wordOption, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples } from './shared/help/help-layout.ts'
-import { createProblemList, type ProblemList } from '../problems.ts'
 import { badPorts, normaliseBaseUrl } from '../config/base-url.ts'
 import { Interrupted, UsageError, ModelgateError } from '../errors.ts'
 import { parseYaml } from '../config/parse-config.ts'
@@ -18,10 +17,15 @@ import { resolve } from 'node:path'
 import { isLoopback } from '../loopback.ts'
 import { counted } from '../quantities.ts'
 
-interface SandboxFlags extends RecordingFlags {
-  port?: string
+interface SandboxFlags extends CommonOptions {
+  port?: number
+  seed?: number
   faults?: string
-  seed?: string
+  latency?: LatencyProfile
+  record?: string
+  upstream?: string
+  replay?: string
+  pace?: 'fast' | 'real'
 }
 
 export interface SandboxSettings {
@@ -71,35 +75,41 @@ export function registerSandbox(command: Command, context: Context, run = runSan
   ])
   addShared(command, taken, meanings)
   command
-    .option('--port <number>', 'port on 127.0.0.1 (any free one)')
+    .addOption(numberOption('--port <number>', 'port on 127.0.0.1 (any free one)', 0, 65_535))
     .option('--faults <file>', 'fault rules: a YAML or JSON file')
-    .option('--latency <profile>', 'none, natural, or milliseconds between events (natural)')
-    .option('--seed <number>', 'seed for repeatable answers, ids and faults (1)')
+    .option('--latency <profile>', 'none, natural, or milliseconds between events (natural)', parseLatency)
+    .addOption(numberOption('--seed <number>', 'seed for repeatable answers, ids and faults (1)'))
     .option('--record <folder>', 'forward calls to a gateway, and record them')
     .option('--upstream <url>', 'the gateway to record (the configured one)')
     .option('--replay <folder>', 'answer only from recordings')
-    .addOption(
-      suggestWords(new Option('--pace <pace>', 'fast, or real: as recorded (fast)'), ['fast', 'real']),
-    )
+    .addOption(wordOption('--pace <pace>', 'fast, or real: as recorded (fast)', ['fast', 'real']))
     .addHelpText('after', faultFile)
     .action(async (_: unknown, self: Command) => {
       const flags: SandboxFlags = self.optsWithGlobals()
-      const problems = createProblemList()
-      const port = await problems.check(() => parsePort(flags.port))
-      const seed = await problems.check(() => parseSeed(flags.seed))
-      const usual = flags.record === undefined && flags.replay === undefined ? 'natural' : 'none'
-      const latency = await problems.check(() => parseLatency(flags.latency ?? usual))
-      const recording = parseRecording(flags, problems)
-      problems.throwIfAny()
+      const { port = 0, seed = 1, latency, faults, quiet } = flags
+      if (port !== 0 && badPorts.has(port)) {
+        throw new UsageError(
+          `--port ${port} belongs to another protocol: HTTP clients refuse to connect to it.`,
+          { hint: 'Choose a port above 1024, such as 8080, or leave --port out.' },
+        )
+      }
+      const recording = recordingOf(flags)
       await run(context, {
-        port: port ?? 0,
-        seed: seed ?? 1,
-        latency: latency ?? 'natural',
-        faults: flags.faults,
-        isQuiet: flags.quiet === true,
-        ...(recording !== undefined && { recording }),
+        port,
+        seed,
+        latency: latency ?? (recording === undefined ? 'natural' : 'none'),
+        faults,
+        isQuiet: quiet === true,
+        recording,
       })
     })
+}
+
+/** @throws UsageError for anything but `none`, `natural` and milliseconds */
+function parseLatency(value: string): LatencyProfile {
+  if (value === 'none' || value === 'natural') return value
+  if (/^\d{1,6}$/.test(value)) return Number(value)
+  throw new UsageError(`--latency must be none, natural or a number of milliseconds, not "${value}".`)
 }
 
 /**
@@ -156,38 +166,6 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
   }
 }
 
-/** @throws UsageError for anything but a port that HTTP clients connect to, or 0 for any */
-export function parsePort(value = '0'): number {
-  const port = wholeNumber('--port', value, 65_535)
-  if (port !== 0 && badPorts.has(port)) {
-    throw new UsageError(
-      `--port ${port} belongs to another protocol: HTTP clients refuse to connect to it.`,
-      {
-        hint: 'Choose a port above 1024, such as 8080, or leave --port out.',
-      },
-    )
-  }
-  return port
-}
-
-/** @throws UsageError */
-export function parseSeed(value = '1'): number {
-  return wholeNumber('--seed', value, Number.MAX_SAFE_INTEGER)
-}
-
-/** @throws UsageError for anything but `none`, `natural` and milliseconds */
-export function parseLatency(value = 'natural'): LatencyProfile {
-  if (value === 'none' || value === 'natural') return value
-  if (/^\d{1,6}$/.test(value)) return Number(value)
-  throw new UsageError(`--latency must be none, natural or a number of milliseconds, not "${value}".`)
-}
-
-function wholeNumber(flag: string, value: string, max: number): number {
-  const number = /^\d{1,16}$/.test(value) ? Number(value) : NaN
-  if (number <= max) return number
-  throw new UsageError(`${flag} must be a whole number from 0 to ${max}, not "${value}".`)
-}
-
 const maxBytes = 1024 * 1024
 
 /**
@@ -206,17 +184,8 @@ export async function readFaults(context: Context, path: string): Promise<FaultR
   return parseFaultRules(isWrapped ? value.faults : value, source)
 }
 
-/** The flags of `modelgate sandbox` that are about recordings. */
-export interface RecordingFlags extends CommonOptions {
-  record?: string
-  upstream?: string
-  replay?: string
-  pace?: string
-  latency?: string
-}
-
 /** What to do with recordings, and the folder of them. */
-export type RecordingSettings =
+type RecordingSettings =
   | { readonly record: string; readonly upstream: string | undefined; readonly options: CommonOptions }
   | {
       readonly replay: string
@@ -237,27 +206,30 @@ const recordFlags = {
 } as const
 const replayFlags = { pace: '--pace', strict: '--strict' } as const
 
-/** Reads the flags, and adds what is wrong with them to the problems. Undefined without `--record` and `--replay`. */
-export function parseRecording(flags: RecordingFlags, problems: ProblemList): RecordingSettings | undefined {
-  const { record, replay, upstream, pace = 'fast' } = flags
-  const refuse = (message: string) => problems.add(new UsageError(message))
-  if (record !== undefined && replay !== undefined) refuse('--record and --replay cannot be used together.')
-  if (record === '' || replay === '') refuse('The folder of recordings must have a name.')
-  const refuseAll = (names: Readonly<Record<string, string>>, where: string) => {
-    for (const [name, flag] of Object.entries(names)) {
-      if (flags[name as keyof RecordingFlags] !== undefined)
-        refuse(`${flag} only means something with ${where}.`)
-    }
-  }
-  if (record === undefined) refuseAll(recordFlags, '--record')
-  if (replay === undefined) refuseAll(replayFlags, '--replay')
-  if (pace !== 'fast' && pace !== 'real') return void refuse(`--pace must be fast or real, not "${pace}".`)
-  if (pace === 'real' && flags.latency !== undefined) {
-    refuse('--latency and --pace real cannot be used together: the recorded times are the latency.')
-  }
+/**
+ * What the flags say of recordings. Undefined without `--record` and `--replay`.
+ * @throws UsageError with everything that is wrong with them
+ */
+function recordingOf(flags: SandboxFlags): RecordingSettings | undefined {
+  const { record, replay, upstream, pace = 'fast', latency, strict } = flags
+  const withoutUse = (names: Readonly<Record<string, string>>, where: string) =>
+    Object.entries(names)
+      .filter(([name]) => flags[name as keyof SandboxFlags] !== undefined)
+      .map(([, flag]) => `${flag} only means something with ${where}.`)
+  const problems = [
+    ...(record !== undefined && replay !== undefined
+      ? ['--record and --replay cannot be used together.']
+      : []),
+    ...(record === '' || replay === '' ? ['The folder of recordings must have a name.'] : []),
+    ...(record === undefined ? withoutUse(recordFlags, '--record') : []),
+    ...(replay === undefined ? withoutUse(replayFlags, '--replay') : []),
+    ...(pace === 'real' && latency !== undefined
+      ? ['--latency and --pace real cannot be used together: the recorded times are the latency.']
+      : []),
+  ]
+  if (problems.length > 0) throw new UsageError(problems)
   if (record !== undefined) return { record, upstream, options: flags }
-  if (replay === undefined) return undefined
-  return { replay, pace, isStrict: flags.strict === true }
+  return replay === undefined ? undefined : { replay, pace, isStrict: strict === true }
 }
 
 interface OpenRecordings {
@@ -277,7 +249,7 @@ interface OpenRecordings {
  * @param print takes a line about a call that could not be recorded or answered
  * @throws UsageError without an upstream gateway; what the configuration throws
  */
-export async function openRecordings(
+async function openRecordings(
   context: Context,
   settings: RecordingSettings,
   print: (line: string) => void,
@@ -335,7 +307,7 @@ export async function openRecordings(
 }
 
 /** @throws UsageError for a recorder that would record itself, which is known once the sandbox has started */
-export function checkStart({ upstream }: OpenRecordings, sandbox: Sandbox): void {
+function checkStart({ upstream }: OpenRecordings, sandbox: Sandbox): void {
   const { port } = new URL(sandbox.url)
   if (upstream !== undefined && isLoopback(upstream.hostname) && upstream.port === port) {
     throw new UsageError('--upstream is the address of this sandbox itself.')
@@ -349,7 +321,7 @@ const maxNames = 20
  * Sums up at the end.
  * @returns a line for standard error, and the failure that the process ends with, if any
  */
-export function summary(
+function summary(
   settings: RecordingSettings,
   sandbox: Sandbox,
 ): { readonly line: string; readonly failure?: ModelgateError } | undefined {

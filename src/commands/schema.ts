@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
-import { UsageError } from '../errors.ts'
 import { addShared } from './shared/options/common-options.ts'
 
 const names = ['output', 'events', 'error', 'manifest'] as const
@@ -14,19 +13,9 @@ export function registerSchema(command: Command, context: Context): void {
       'output: every document of --json, told by its command; events: a line of --jsonl; error: --json when a command fails; manifest: the file of modelgate run',
     )
     .choices(names)
-    .argParser(parseName)
     .default('output')
   addShared(command, 'messages')
   command.addArgument(name).action((chosen: SchemaName) => printSchema(context, chosen))
-}
-
-/** @throws UsageError, also for the names of earlier versions, which had a schema for each document */
-function parseName(given: string): SchemaName {
-  const name = names.find((known) => known === given)
-  if (name !== undefined) return name
-  throw new UsageError(`The name must be one of ${names.join(', ')}, not ${JSON.stringify(given)}.`, {
-    hint: 'Every document of --json is described by: modelgate schema output',
-  })
 }
 
 /** @throws what `Sink.drain` throws */

@@ -1,8 +1,7 @@
-import { Option, type Command } from 'commander'
+import type { Command } from 'commander'
 import { stateFolder } from '../config/paths.ts'
 import { resolveSettings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
-import { UsageError } from '../errors.ts'
 import { usageGroupings, type UsageGrouping } from '../events/call.ts'
 import { openCalls, type CallReader } from '../files/calls/read-calls.ts'
 import { localDay } from '../local-time.ts'
@@ -10,15 +9,14 @@ import { CallSums } from '../operations/usage-report.ts'
 import type { Columns } from '../output/table-cells.ts'
 import { usageNotes, usageTable } from '../output/usage-table.ts'
 import { damagedLines } from './log.ts'
-import { createProblemList } from '../problems.ts'
-import { addShared, type CommonOptions, suggestWords } from './shared/options/common-options.ts'
+import { addShared, wordOption, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples } from './shared/help/help-layout.ts'
 import { printDocument, tell } from './shared/call/print-document.ts'
 import { parseSince } from './shared/options/since.ts'
 
 interface UsageOptions extends CommonOptions {
   since?: string
-  by: string
+  by: UsageGrouping
 }
 
 /** `modelgate usage`: what the calls of the log add up to, and what they cost by the user's prices. */
@@ -30,26 +28,22 @@ export function registerUsage(command: Command, context: Context): void {
   ])
   addShared(command, 'json profile messages')
   command.option('--since <when>', 'only calls since: 2026-11-22, today, 24h, 7d')
-  const by = new Option('--by <what>', `a row for each ${usageGroupings.join(', ')}`).default('model')
-  command.addOption(suggestWords(by, usageGroupings))
+  const by = `a row for each ${usageGroupings.join(', ')}`
+  command.addOption(wordOption('--by <what>', by, usageGroupings).default('model'))
   command.action(async (_: unknown, self: Command) => usage(context, self.optsWithGlobals<UsageOptions>()))
 }
 
 /** @throws UsageError; FileError for a log that cannot be read */
 async function usage(context: Context, options: UsageOptions): Promise<void> {
   const { clock } = context
-  const { check, throwIfAny } = createProblemList()
-  const settings = await check(() => resolveSettings(context, options))
-  const since = await check(() =>
-    options.since === undefined ? undefined : parseSince('--since', options.since, clock.now()),
-  )
-  const by = await check(() => groupingOf(options.by))
-  throwIfAny()
-  const prices = settings!.prices.value
+  const { by } = options
+  const since = options.since === undefined ? undefined : parseSince('--since', options.since, clock.now())
+  const settings = await resolveSettings(context, options)
+  const prices = settings.prices.value
   const calls = await openCalls(stateFolder(context))
   const sums = sumsSince(calls, since)
-  const report = sums.report({ by: by!, since, prices, dayOf: (time) => localDay(Date.parse(time)) })
-  const isQuiet = settings!.quiet.value
+  const report = sums.report({ by, since, prices, dayOf: (time) => localDay(Date.parse(time)) })
+  const isQuiet = settings.quiet.value
   const document = { ...report, warnings: damagedLines(calls) }
   const table = (_: unknown, columns: Columns) => usageTable(document, columns)
   await printDocument(context, options, document, table, { quiet: isQuiet })
@@ -73,10 +67,4 @@ function sumsSince(calls: CallReader, since = 0): CallSums {
   if (since === 0 && count > fewCalls) calls.keepSums(place, sums.toJSON())
   for (const call of calls.begunSince(since, place)) sums.add(call)
   return sums
-}
-
-function groupingOf(text: string): UsageGrouping {
-  const known = usageGroupings.find((grouping) => grouping === text)
-  if (known !== undefined) return known
-  throw new UsageError(`--by must be one of ${usageGroupings.join(', ')}, not ${JSON.stringify(text)}.`)
 }

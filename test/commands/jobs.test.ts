@@ -65,12 +65,11 @@ test('--limit and --state choose', async () => {
   expect(await ids(['--state', 'pending'])).toEqual(['video_3', 'video_1'])
   expect(await ids(['--state', 'pending', '--limit', '1'])).toEqual(['video_3'])
   expect(await ids(['--state', 'unknown'])).toEqual([])
-  const bad = await list(['--limit', '0', '--state', 'done'])
-  expect(bad).toMatchObject({ code: 2, out: '' })
-  expect(bad.err).toContain('--limit must be a whole number from 1, not "0".')
-  expect(bad.err).toContain(
-    '--state must be one of pending, in_progress, completed, failed, queued, incomplete, cancelled, unknown, not "done".',
-  )
+  const limit = '--limit must be a whole number from 1, not "0".'
+  expect(await list(['--limit', '0'])).toMatchObject({ code: 2, err: `modelgate: ${limit}\n` })
+  const states = 'pending, in_progress, completed, failed, queued, incomplete, cancelled, unknown'
+  const state = `--state must be one of ${states}, not "done".`
+  expect(await list(['--state', 'done'])).toMatchObject({ code: 2, err: `modelgate: ${state}\n` })
 })
 
 test('--prune forgets what is over, and nothing that could still be fetched or still comes', async () => {

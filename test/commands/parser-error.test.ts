@@ -9,8 +9,6 @@ test.each([
   [['ls'], "unknown command 'ls' (Did you mean jobs?)"],
   [['edit', 'x.png'], "unknown command 'edit' (Did you mean image edit?)"],
   [['response'], "unknown command 'response'"],
-  [['video', 'list'], "unknown command 'video list': it is modelgate jobs now"],
-  [['response', 'status', 'x'], "unknown command 'response status': it is modelgate jobs --refresh now"],
   [['video', 'version'], "unknown command 'version'"],
   [['xyzzy'], "unknown command 'xyzzy'"],
   [['__proto__'], "unknown command '__proto__'"],
@@ -47,12 +45,8 @@ test.each([
   ['again 2 --quality high', 'Run the line that modelgate log show ID prints after "again".'],
   ['config edit', 'Open the file that modelgate config path names, or use modelgate config set.'],
   ['models --remote', "The gateway's list is the default: modelgate models."],
-  ['init --completion', 'modelgate completion --help says where the script of a shell goes.'],
-  ['init --no-completion', 'Nothing is installed for the shell any more.'],
-  ['init --test', 'It makes no call any more: try one with modelgate respond "Say hello".'],
-  ['init --no-test', 'No call is made any more.'],
-  ['init --tour', 'Look at it with modelgate respond --sandbox "Say hello".'],
-  ['init --no-tour', 'Nothing is shown first any more.'],
+  ['video list', 'It is modelgate jobs now.'],
+  ['response status x', 'What it did is done by modelgate wait, modelgate jobs and modelgate cancel.'],
 ])('%s of earlier versions is refused, with what to do instead', async (words, hint) => {
   const { code, err } = await runMain(words.split(' '))
   expect([code, err]).toEqual([2, expect.stringContaining(`hint: ${hint}\n`)])

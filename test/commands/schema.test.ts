@@ -16,8 +16,5 @@ test.each<[string, object]>([
 test.each(['images', 'run-report', 'input'])('there is no schema %s', async (name) => {
   const { code, out, err } = await runMain(['schema', name])
   expect({ code, out }).toEqual({ code: 2, out: '' })
-  expect(err).toBe(
-    `modelgate: The name must be one of output, events, error, manifest, not "${name}".\n` +
-      '  hint: Every document of --json is described by: modelgate schema output\n',
-  )
+  expect(err).toContain(`The name must be one of output, events, error, manifest, not "${name}".\n`)
 })

@@ -131,7 +131,7 @@ function valueOf(option: Option, field: Field | undefined): HelpOption['value'] 
     values: (field === undefined ? option.argChoices : wordsOf(field)?.slice()) ?? null,
     closed:
       field === undefined
-        ? option.parseArg !== undefined && option.parseArg !== collect
+        ? option.argChoices !== undefined && option.parseArg !== undefined && option.parseArg !== collect
         : bounds?.values !== undefined,
     min: bounds?.min ?? null,
     max: bounds?.max ?? null,

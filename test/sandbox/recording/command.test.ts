@@ -115,7 +115,7 @@ test.for([
   [['--upstream', 'https://gateway.example'], /--upstream only means something with --record/],
   [['--pace', 'fast'], /--pace only means something with --replay/],
   [['--strict'], /--strict only means something with --replay/],
-  [['--replay', 'calls', '--pace', 'slow'], /--pace must be fast or real/],
+  [['--replay', 'calls', '--pace', 'slow'], /--pace must be one of fast, real/],
   [['--replay', 'calls', '--pace', 'real', '--latency', '5'], /cannot be used together/],
   [['--replay', 'calls', '--api-key-file', 'k'], /--api-key-file only means something with --record/],
   [['--json'], /unknown option '--json'/],

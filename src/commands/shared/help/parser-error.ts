@@ -51,22 +51,8 @@ const goneWords: Readonly<Record<string, string>> = {
   'modelgate config edit': 'Open the file that modelgate config path names, or use modelgate config set.',
   'modelgate response': 'What it did is done by modelgate wait, modelgate jobs and modelgate cancel.',
   'modelgate models --remote': "The gateway's list is the default: modelgate models.",
-  'modelgate init --completion': 'modelgate completion --help says where the script of a shell goes.',
-  'modelgate init --no-completion': 'Nothing is installed for the shell any more.',
-  'modelgate init --test': 'It makes no call any more: try one with modelgate respond "Say hello".',
-  'modelgate init --no-test': 'No call is made any more.',
-  'modelgate init --tour': 'Look at it with modelgate respond --sandbox "Say hello".',
-  'modelgate init --no-tour': 'Nothing is shown first any more.',
-}
-
-/** Commands of earlier versions, and the words that stand for them. */
-const movedCommands: Readonly<Record<string, readonly string[]>> = {
-  'response cancel': ['cancel'],
-  'response list': ['jobs'],
-  'response status': ['jobs', '--refresh'],
-  'response wait': ['wait'],
-  'video list': ['jobs'],
-  'video wait': ['wait'],
+  'modelgate video list': 'It is modelgate jobs now.',
+  'modelgate video wait': 'It is modelgate wait now.',
 }
 
 /** Options by which other programs take a key. */
@@ -75,9 +61,9 @@ const keyOption = /^--?(?:api|secret|auth|access)?[-_]?(?:key|token)$/i
 /** A refusal of the parser in the program's own style, with what was most likely meant. */
 export function parserError(error: CommanderError, program: Command, argv: readonly string[]): UsageError {
   const command = calledCommand(program, argv)
-  const moved = error.code === 'commander.unknownCommand' ? movedCall(program, argv) : undefined
-  if (moved !== undefined) return moved
-  const gone = goneHint(error, command)
+  // What to do in place of a word of earlier versions.
+  const [, word = ''] = /unknown (?:command|option) '([^']*)'/.exec(error.message) ?? []
+  const gone = goneWords[`${pathOf(command)} ${word}`]
   const message = messageOf(error, command, gone !== undefined)
   return new UsageError(message, {
     hint: gone ?? hintFor(error, command),
@@ -96,30 +82,10 @@ export function misplaced(program: Command, argv: readonly string[]): UsageError
   }
   const path = pathOf(command).split(' ').slice(1)
   const next = [program.name(), ...path, ...before, ...argv.slice(at + path.length)]
-  const name = wrong.replace(/=[^]*$/, '')
-  return usedInstead(`${name} belongs after the command.`, next, pathOf(command))
-}
-
-/** The new line for a command of an earlier version; undefined for any other. */
-function movedCall(program: Command, argv: readonly string[]): UsageError | undefined {
-  const at = argv.findIndex((word) => word === 'response' || word === 'video')
-  const name = `${argv[at]} ${argv[at + 1]}`
-  const words = movedCommands[name]
-  if (words === undefined) return undefined
-  const rest = name === 'response status' ? [] : argv.slice(at + 2)
-  const next = [program.name(), ...argv.slice(0, at), ...words, ...rest]
-  return usedInstead(
-    `unknown command '${name}': it is ${program.name()} ${words.join(' ')} now`,
-    next,
-    `${program.name()} ${words[0]}`,
-  )
-}
-
-/** @param path the command whose help is named where the line may hold a key */
-function usedInstead(message: string, next: readonly string[], path: string): UsageError {
+  // A line that may hold a key is not repeated.
   const isShown = !next.some((word) => /^--?(?:H|header|body|set)\b/.test(word))
-  return new UsageError(message, {
-    hint: isShown ? nextCommand(next).toString() : `See ${path} --help.`,
+  return new UsageError(`${wrong.replace(/=[^]*$/, '')} belongs after the command.`, {
+    hint: isShown ? nextCommand(next).toString() : `See ${pathOf(command)} --help.`,
     ...(isShown ? { next } : {}),
   })
 }
@@ -151,12 +117,6 @@ function correctedCall(
     ...`${meant}${rest}`.split(rest === '' ? ' ' : '\0'),
     ...argv.slice(at + 1),
   ]
-}
-
-/** What to do in place of a word of earlier versions; undefined for any other. */
-function goneHint({ message }: CommanderError, command: Command): string | undefined {
-  const [, word = ''] = /unknown (?:command|option) '([^']*)'/.exec(message) ?? []
-  return goneWords[`${pathOf(command)} ${word}`]
 }
 
 function hintFor(error: CommanderError, command: Command): string {
