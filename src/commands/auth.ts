@@ -45,61 +45,66 @@ export function registerAuthLogin(command: Command, context: Context): void {
 /** @throws UsageError, FileError; ModelgateError `key_refused` (exit 3), nothing is stored then */
 async function logIn(context: Context, options: LoginOptions): Promise<void> {
   const settings = await ownSettings(context, options)
-  const profile = settings.profile.value
-  const asked = await newKey(context, options, settings)
-  const { key } = asked
-  const verdict = asked.isChecked ? asked.verdict : await tryKey(context, options, settings, key)
-  if (verdict !== undefined && !settings.quiet.value) tell(context, verdict)
-  const { path } = await storeKey(context, profile, key)
-  if (settings.quiet.value) return
+  const { profile, quiet, baseUrl } = settings
+  const say = (line: string) => void (quiet.value || tell(context, line))
+  const { key, verdict } = await newKey(context, options, settings)
+  if (verdict !== undefined) say(verdict)
+  const { path } = await storeKey(context, profile.value, key)
   const ending = lastFour(key) === '' ? '' : ` (…${lastFour(key)})`
-  tell(context, `The key${ending} of profile ${profile} is stored in ${homePath(context, path)}.`)
+  say(`The key${ending} of profile ${profile.value} is stored in ${homePath(context, path)}.`)
   const winner = await settings.keyLocation()
   if (winner !== undefined && winner.kind !== 'credentials') {
-    tell(context, `warning: ${winner.source} takes precedence over it.`)
+    say(`warning: ${winner.source} takes precedence over it.`)
   }
-  if (settings.baseUrl.value === undefined) {
-    tell(context, 'No base URL is set yet: modelgate config set base_url URL')
-  }
+  if (baseUrl.value === undefined) say('No base URL is set yet: modelgate config set base_url URL')
 }
 
-/** From a file, standard input or a question; a question is repeated until the key is good. */
+/**
+ * The key from a file, standard input or a question, which is repeated until the key is good; and what the gateway says
+ * of it.
+ */
 async function newKey(
   context: Context,
   options: LoginOptions,
   settings: Settings,
-): Promise<{ readonly key: string; readonly verdict?: string | undefined; readonly isChecked: boolean }> {
-  const { apiKeyFile: path, noInput, stdin } = options
-  const { kind } = context.stdin
+): Promise<{ readonly key: string; readonly verdict: string | undefined }> {
+  const given = await givenKey(context, options)
+  if (given !== undefined) {
+    const key = new TextDecoder().decode(given.bytes).trim()
+    checkKey(key, given.source)
+    return { key, verdict: await tryKey(context, options, settings, key) }
+  }
+  if (options.apiKeyFile !== undefined || !canAsk(context, options.noInput)) {
+    throw new UsageError('No key was given, and there is no terminal to ask for it.', {
+      code: 'not_confirmed',
+      hint: 'Pipe it in, or pass --api-key-file FILE.',
+    })
+  }
+  const profile = settings.profile.value === 'default' ? '' : ` of profile ${settings.profile.value}`
+  // Told when the question is over: it would be printed into its line.
+  let verdict: string | undefined
+  const key = await askSecret(context, `API key${profile}:`, async (typed) => {
+    checkKey(typed.trim(), 'as typed')
+    verdict = await tryKey(context, options, settings, typed.trim())
+    return undefined
+  })
+  return { key: key.trim(), verdict }
+}
+
+/** The key from a file or standard input; undefined where neither was given. */
+async function givenKey(context: Context, { apiKeyFile: path, stdin }: LoginOptions) {
   if (path !== undefined && path !== '-') {
     const bytes = await readInputFile(context, path, { maxBytes: maxKeyBytes })
     if (bytes instanceof ModelgateError) throw bytes
-    return { key: keyIn(bytes, `file ${path}`), isChecked: false }
+    return { bytes, source: `file ${path}` }
   }
-  if (path === '-' && kind !== 'terminal') {
-    const bytes = await readStandardInputBytes(context, '--api-key-file -')
-    return { key: keyIn(bytes, 'standard input'), isChecked: false }
-  }
-  if (path === undefined && stdin && (kind === 'pipe' || kind === 'file')) {
-    const bytes = await readStandardInputBytes(context, 'auth login', silence(context))
-    return { key: keyIn(bytes, 'standard input'), isChecked: false }
-  }
-  if (path === undefined && canAsk(context, noInput)) {
-    const profile = settings.profile.value === 'default' ? '' : ` of profile ${settings.profile.value}`
-    // Told when the question is over: it would be printed into its line.
-    let verdict: string | undefined
-    const key = await askSecret(context, `API key${profile}:`, (typed) =>
-      problemOf(async () => {
-        checkKey(typed.trim(), 'as typed')
-        verdict = await tryKey(context, options, settings, typed.trim())
-      }),
-    )
-    return { key: key.trim(), verdict, isChecked: true }
-  }
-  throw new UsageError('No key was given, and there is no terminal to ask for it.', {
-    code: 'not_confirmed',
-    hint: 'Pipe it in, or pass --api-key-file FILE.',
-  })
+  const { kind } = context.stdin
+  const isPiped = stdin && (kind === 'pipe' || kind === 'file')
+  if (path === '-' ? kind === 'terminal' : !isPiped) return undefined
+  const bytes = await (path === '-'
+    ? readStandardInputBytes(context, '--api-key-file -')
+    : readStandardInputBytes(context, 'auth login', silence(context)))
+  return { bytes, source: 'standard input' }
 }
 
 /** An open pipe that nobody asked to be read must not hang the program. */
@@ -114,24 +119,6 @@ function silence(context: Context): readonly SilenceStep[] {
       },
     },
   ]
-}
-
-function keyIn(bytes: Uint8Array, source: string): string {
-  const key = new TextDecoder().decode(bytes).trim()
-  checkKey(key, source)
-  return key
-}
-
-/** What is wrong with a key that was typed, to be shown below the question. */
-async function problemOf(check: () => Promise<void>): Promise<string | undefined> {
-  try {
-    await check()
-    return undefined
-  } catch (error) {
-    if (error instanceof ModelgateError && (error.exit === 'usage' || error.exit === 'key'))
-      return error.message
-    throw error
-  }
 }
 
 /**
@@ -182,39 +169,39 @@ export function registerAuthStatus(command: Command, context: Context): void {
 async function showStatus(context: Context, options: StatusOptions): Promise<void> {
   const settings = await readSettings(context, options)
   const current = settings.profile.value
-  const names = options.profile === undefined ? await profileNames(context, current) : [current]
-  const keys: string[] = []
-  const entries: ProfileKey[] = []
-  let failure: ModelgateError | undefined
-  for (const name of names) {
-    const found = await statusOf(context, options, name, name === current ? settings : undefined)
-    if (found.key !== undefined) keys.push(found.key)
-    entries.push(found.entry)
-    if (name === current) failure = found.failure
+  const stored = safely(() => storedProfiles(context), [])
+  // The one in use first; then those of the user's own file, and those whose keys are stored.
+  const names = new Set([current])
+  if (options.profile === undefined) {
+    for (const name of [...Object.keys(await writtenProfiles(context)), ...stored]) names.add(name)
   }
-  const document: KeysDocument = { version: outputVersion, command: 'auth status', profiles: entries }
-  const gate = createGate(context, keys)
+  const statuses: Status[] = []
+  for (const name of names) {
+    const own = name === current ? settings : undefined
+    statuses.push(await statusOf(context, options, name, own, stored.includes(name)))
+  }
+  const profiles = statuses.map(({ entry }) => entry)
+  const document: KeysDocument = { version: outputVersion, command: 'auth status', profiles }
+  const gate = createGate(
+    context,
+    statuses.flatMap(({ key = [] }) => key),
+  )
   await printDocument(
     context,
     options,
     document,
-    (styles, columns) => keyReport(entries, styles, columns, (path) => homePath(context, path)),
+    (styles, columns) => keyReport(profiles, styles, columns, (path) => homePath(context, path)),
     { gate },
   )
+  const { failure } = statuses[0]!
   if (failure !== undefined) throw new AlreadyReported(failure)
-}
-
-/** The one in use first; then those of the user's own file, and those whose keys are stored. */
-async function profileNames(context: Context, current: string): Promise<readonly string[]> {
-  const written = Object.keys(await writtenProfiles(context))
-  return [...new Set([current, ...written, ...safely(() => storedProfiles(context), [])])]
 }
 
 interface Status {
   readonly entry: ProfileKey
-  readonly key: string | undefined
+  readonly key?: string
   /** Why a call with this profile would fail for its key. */
-  readonly failure: ModelgateError | undefined
+  readonly failure?: ModelgateError | undefined
 }
 
 /** @param own the settings of the profile in use; undefined for another profile */
@@ -223,59 +210,32 @@ async function statusOf(
   options: StatusOptions,
   profile: string,
   own: Settings | undefined,
+  stored: boolean,
 ): Promise<Status> {
   const current = own !== undefined
-  const stored = safely(() => storedProfiles(context).includes(profile), false)
-  const entry = {
-    profile,
-    current,
-    source: null,
-    last_four: null,
-    stored,
-    base_url: null,
-    problem: null,
-    warning: null,
-    check: null,
-  }
-  let settings: Settings
-  let location: KeyLocation | undefined
+  const unknown = { source: null, last_four: null, base_url: null, problem: null, warning: null, check: null }
+  let entry: ProfileKey = { profile, current, stored, ...unknown }
   try {
-    settings = own ?? (await resolveSettings(context, { profile }))
-    location = await settings.keyLocation()
+    const settings = own ?? (await resolveSettings(context, { profile }))
+    const location = await settings.keyLocation()
+    const base_url = settings.baseUrl.value?.href.replace(/\/$/, '') ?? null
+    const warning = warningOf(context, location, stored)
+    entry = { ...entry, source: location?.source ?? null, base_url, warning }
+    // Somebody else's command is not run for a list: it may ask for a passphrase.
+    if (location?.kind === 'command' && !current && !options.check) return { entry }
+    const { value: key, lastFour } = await settings.apiKey()
+    const check = options.check ? await checkKeyAt(context, options, settings, key) : null
+    const failure =
+      check?.state === 'refused' ? new ModelgateError('key', 'key_refused', check.message) : undefined
+    const last_four = lastFour || null
+    return { entry: { ...entry, warning: warning ?? shortKeyWarning(key), last_four, check }, key, failure }
   } catch (error) {
-    return broken(entry, error)
+    if (!(error instanceof ModelgateError) || !['usage', 'key', 'io'].includes(error.exit)) throw error
+    // No key at all is no problem of one.
+    const isMissing = entry.source === null && error.code === 'key_missing'
+    const problem = isMissing ? null : [error.message, error.facts.hint ?? []].flat().join(' ')
+    return { entry: { ...entry, problem }, failure: error }
   }
-  const known = {
-    ...entry,
-    source: location?.source ?? null,
-    base_url: settings.baseUrl.value?.href.replace(/\/$/, '') ?? null,
-    warning: warningOf(context, location, stored),
-  }
-  // Somebody else's command is not run for a list: it may ask for a passphrase.
-  const isLeft = location?.kind === 'command' && !current && !options.check
-  if (isLeft) return { entry: known, key: undefined, failure: undefined }
-  try {
-    const { value, lastFour } = await settings.apiKey()
-    const check = options.check ? await checkKeyAt(context, options, settings, value) : null
-    const failure = check?.state === 'refused' ? refused(check.message) : undefined
-    const warning = known.warning ?? shortKeyWarning(value)
-    return { entry: { ...known, warning, last_four: lastFour || null, check }, key: value, failure }
-  } catch (error) {
-    return broken(known, error)
-  }
-}
-
-function broken(entry: ProfileKey, error: unknown): Status {
-  if (!(error instanceof ModelgateError) || !['usage', 'key', 'io'].includes(error.exit)) throw error
-  const { hint } = error.facts
-  // No key at all is no problem of one.
-  const isMissing = entry.source === null && error.code === 'key_missing'
-  const problem = isMissing ? null : [error.message, ...(hint === undefined ? [] : [hint])].join(' ')
-  return { entry: { ...entry, problem }, key: undefined, failure: error }
-}
-
-function refused(message: string): ModelgateError {
-  return new ModelgateError('key', 'key_refused', message)
 }
 
 /** What is no reason to refuse the key, and worth knowing. */
@@ -323,33 +283,19 @@ async function logOut(context: Context, options: LogoutOptions): Promise<void> {
     throw new UsageError('--all means every profile: leave out --all or --profile.')
   }
   const settings = await ownSettings(context, options)
+  const say = (line: string) => void (settings.quiet.value || tell(context, line))
   const profiles = options.all ? storedProfiles(context) : [settings.profile.value]
-  let removed = 0
   for (const profile of profiles) {
     const { path, changed } = await removeKey(context, profile)
-    if (changed) removed++
-    if (settings.quiet.value) continue
     const place = homePath(context, path)
-    tell(
-      context,
-      changed
-        ? `The key of profile ${profile} is removed from ${place}.`
-        : `No key of profile ${profile} is stored in ${place}.`,
-    )
+    if (changed) say(`The key of profile ${profile} is removed from ${place}.`)
+    else say(`No key of profile ${profile} is stored in ${place}.`)
   }
-  if (settings.quiet.value) return
-  if (options.all && removed === 0) tell(context, 'No key is stored.')
-  await tellRest(context, settings)
-}
-
-/** What still supplies a key is not ours to remove. */
-async function tellRest(context: Context, settings: Awaited<ReturnType<typeof ownSettings>>): Promise<void> {
-  try {
-    const rest = await settings.keyLocation()
-    if (rest === undefined || rest.kind === 'credentials') return
-    tell(context, `warning: ${rest.source} still supplies a key.`)
-  } catch (error) {
-    // A file that cannot be used supplies none.
+  if (profiles.length === 0) say('No key is stored.')
+  // What still supplies a key is not ours to remove; a file that cannot be used supplies none.
+  const rest = await settings.keyLocation().catch((error: unknown) => {
     if (!(error instanceof ModelgateError)) throw error
-  }
+    return undefined
+  })
+  if (rest !== undefined && rest.kind !== 'credentials') say(`warning: ${rest.source} still supplies a key.`)
 }
