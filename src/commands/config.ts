@@ -6,7 +6,7 @@ import type { SettingsDocument, PlacesDocument } from '../events/setting.ts'
 import { outputVersion } from '../events/version.ts'
 import { settingList } from '../output/setting-list.ts'
 import { addShared, type CommonOptions, suggestWords } from './shared/options/common-options.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/help/help-layout.ts'
 import { homePath, printDocument, tell, printLine } from './shared/call/print-document.ts'
 import { findUserFile, writtenProfiles, findProjectFile, userFilePath } from '../config/find-config-file.ts'
 import { settingTable, settingNames } from '../config/setting-table.ts'
@@ -76,14 +76,10 @@ export function registerConfigGet(command: Command, context: Context): void {
 async function getSetting(context: Context, { json, profile }: CommonOptions, typed: string): Promise<void> {
   const path = parseSettingPath(typed)
   const settings = await resolveSettings(context, { profile: path.profile ?? profile })
-  const row = settingTable[path.name]
-  const described = (await describeSettings(context, settings)).find(({ name }) => name === row.file)!
-  const isFromFile = path.inner.length > 0
-  const value = isFromFile
-    ? await writtenValue(context, path)
-    : described.hidden
-      ? settings[path.name].value
-      : described.value
+  const { file } = settingTable[path.name]
+  const described = (await describeSettings(context, settings)).find(({ name }) => name === file)!
+  const whole = described.hidden ? settings[path.name].value : described.value
+  const value = path.inner.length > 0 ? await writtenValue(context, path) : whole
   if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) {
     throw new ConfigError(`${typed} is not set.`, {
       hint: `Set it: modelgate config set ${typed} VALUE`,
@@ -101,7 +97,7 @@ async function getSetting(context: Context, { json, profile }: CommonOptions, ty
 }
 
 /** A part of a mapping as it is written in the user's own file. */
-async function writtenValue(context: Context, path: ReturnType<typeof parseSettingPath>): Promise<unknown> {
+async function writtenValue(context: Context, path: SettingPath): Promise<unknown> {
   let value = (await findUserFile(context))?.content
   for (const key of keysOf(path)) value = isObject(value) ? value[key] : undefined
   return value
@@ -156,15 +152,13 @@ async function setAll(
   for (const path of paths) await report(context, path, `is set in ${homePath(context, file)}`)
 }
 
-const unsetExamples: readonly Example[] = [
-  ['modelgate config unset timeout'],
-  ['modelgate config unset --profile work text_model'],
-  ['modelgate config unset families.my-model'],
-]
-
 /** `modelgate config unset`: removes one setting from the user's own file. */
 export function registerConfigUnset(command: Command, context: Context): void {
-  addExamples(command, unsetExamples)
+  addExamples(command, [
+    ['modelgate config unset timeout'],
+    ['modelgate config unset --profile work text_model'],
+    ['modelgate config unset families.my-model'],
+  ])
   command.addArgument(settingArgument(command))
   addShared(command, 'profile messages')
   command.action(async (name: string, _: unknown, self: Command) => {
@@ -220,7 +214,8 @@ async function valueOf(context: Context, { name, inner }: SettingPath, text: str
   const { onlyInFiles, isMapping } = settingTable[name]
   if (inner.length > 0 || onlyInFiles || isMapping) {
     // Braces and numbers are YAML; any other text is a name.
-    return /^\s*[{[]/.test(text) ? await parseYaml('the value', text) : numberOrText(text)
+    if (/^\s*[{[]/.test(text)) return await parseYaml('the value', text)
+    return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text
   }
   const { locate, fromText } = settingTable[name].kind as Kind<string>
   if (text.trim() === '' || locate === undefined) return fromText?.(text) ?? text
@@ -229,33 +224,21 @@ async function valueOf(context: Context, { name, inner }: SettingPath, text: str
 
 /** Says what was done, and what hides it. */
 async function report(context: Context, path: SettingPath, what: string): Promise<void> {
-  const own = keysOf(path).join('.')
-  tell(context, `${own} ${what}.`)
+  const { name, profile, inner } = path
+  tell(context, `${keysOf(path).join('.')} ${what}.`)
   // A mapping is joined from all its sources, so nothing hides a part of it but the same part.
-  if (path.inner.length > 0) return
-  const setting = await inUse(context, path)
-  if (setting === undefined || setting.level === 'default') return
-  const isOwn =
-    setting.level === 'user' && (path.profile !== undefined || !setting.source.includes(', profile '))
-  if (!isOwn) tell(context, `warning: ${setting.source} takes precedence over it.`)
-  else if (what.startsWith('is removed')) tell(context, `It is still set: ${setting.source}.`)
-}
-
-/** The setting as a call would use it now; undefined if the rest of the configuration has problems. */
-async function inUse(context: Context, { name, profile }: SettingPath) {
+  if (inner.length > 0) return
   try {
-    const settings = await resolveSettings(context, { profile })
-    const all = await describeSettings(context, settings)
-    return all.find((setting) => setting.name === settingTable[name].file)
+    const { level, source } = (await resolveSettings(context, { profile }))[name]
+    if (level === 'default') return
+    const isOwn = level === 'user' && (profile !== undefined || !source.includes(', profile '))
+    if (!isOwn) tell(context, `warning: ${source} takes precedence over it.`)
+    else if (what.startsWith('is removed')) tell(context, `It is still set: ${source}.`)
   } catch (error) {
+    // The rest of the configuration has problems.
     if (!(error instanceof ModelgateError)) throw error
     tell(context, `warning: ${error.message}`)
-    return undefined
   }
-}
-
-function numberOrText(text: string): number | string {
-  return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text
 }
 
 /** The names that the argument takes. */
@@ -285,8 +268,15 @@ async function showPlaces(
   if (chosen !== undefined) {
     if (json) throw new UsageError('--json prints all places: leave the name out.')
     const path = all.find(({ name }) => name === chosen)?.path ?? null
-    if (path === null) throw noPlace(chosen)
-    return await printLine(context, path)
+    if (path !== null) return await printLine(context, path)
+    if (chosen === 'project') {
+      throw new ConfigError('There is no project file here.', {
+        hint: 'It is looked for from the working directory up to the repository root: .modelgaterc.yaml, for example.',
+      })
+    }
+    throw new ConfigError(`There is no place for ${chosen}.`, {
+      hint: 'No home directory is known: set HOME, MODELGATE_CONFIG_DIR or MODELGATE_STATE_DIR.',
+    })
   }
   const document: PlacesDocument = { version: outputVersion, command: 'config path', places: all }
   await printDocument(context, { json }, document, (styles, columns) =>
@@ -316,18 +306,6 @@ async function places(context: Context): Promise<PlacesDocument['places']> {
     const path = paths[name] ?? null
     return { name, path, exists: path !== null && existsSync(path) }
   })
-}
-
-function noPlace(name: string): ConfigError {
-  return new ConfigError(
-    name === 'project' ? 'There is no project file here.' : `There is no place for ${name}.`,
-    {
-      hint:
-        name === 'project'
-          ? 'It is looked for from the working directory up to the repository root: .modelgaterc.yaml, for example.'
-          : 'No home directory is known: set HOME, MODELGATE_CONFIG_DIR or MODELGATE_STATE_DIR.',
-    },
-  )
 }
 
 /** `modelgate config schema`: describes configuration files for editors. */
