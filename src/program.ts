@@ -2,8 +2,8 @@ import { Command, CommanderError } from 'commander'
 import type { Context } from './context.ts'
 import {
   addProgramOptions,
-  refuseMisplaced,
   rememberCommandLine,
+  takeOptionsBefore,
 } from './commands/shared/options/common-options.ts'
 import { helpLayout } from './commands/shared/help/command-help.ts'
 import { addExamples } from './commands/shared/help/help-layout.ts'
@@ -69,7 +69,7 @@ export function createProgram(context: Context): Command {
   addProgramOptions(program)
   addCommands(program, context, commandEntries)
   program.hook('preAction', (_, command) => {
-    refuseMisplaced(command)
+    takeOptionsBefore(command)
     unmarkDashedText(command)
   })
   return program

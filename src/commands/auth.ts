@@ -39,7 +39,7 @@ export function registerAuthLogin(command: Command, context: Context): void {
   ])
   command.option('--no-check', 'do not check the key with the gateway')
   addShared(command, 'profile apiKeyFile caFile header allowHttp connectTimeout timeout messages', meanings)
-  command.action(async (_: unknown, self: Command) => logIn(context, self.optsWithGlobals<LoginOptions>()))
+  command.action((options: LoginOptions) => logIn(context, options))
 }
 
 /** @throws UsageError, FileError; ModelgateError `key_refused` (exit 3), nothing is stored then */
@@ -160,9 +160,7 @@ export function registerAuthStatus(command: Command, context: Context): void {
     command,
     'json profile baseUrl apiKeyFile caFile header allowHttp connectTimeout timeout messages',
   )
-  command.action(async (_: unknown, self: Command) =>
-    showStatus(context, self.optsWithGlobals<StatusOptions>()),
-  )
+  command.action((options: StatusOptions) => showStatus(context, options))
 }
 
 /** @throws AlreadyReported where the profile in use has no key that can be used (exit 3, or that of the problem) */
@@ -274,7 +272,7 @@ export function registerAuthLogout(command: Command, context: Context): void {
   ])
   command.addOption(new Option('--all', 'of every profile'))
   addShared(command, 'profile messages', { profile: 'profile whose key is removed (default)' })
-  command.action(async (_: unknown, self: Command) => logOut(context, self.optsWithGlobals<LogoutOptions>()))
+  command.action((options: LogoutOptions) => logOut(context, options))
 }
 
 /** @throws ConfigError, FileError */

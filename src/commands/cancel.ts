@@ -11,8 +11,7 @@ export function registerCancel(command: Command, context: Context): void {
   addShared(command, optionsOfResponses)
   command
     .argument('[id]', 'response id, or the beginning of one')
-    .action(async (id: string | undefined, _: unknown, self: Command) => {
-      const options = self.optsWithGlobals<ResponseOptions>()
+    .action(async (id: string | undefined, options: ResponseOptions) => {
       await followUp(context, await findNamedJob(context, options, id, ['response']), 'cancel')
     })
   addJobOptions(command, [lastOption()])

@@ -23,8 +23,7 @@ export function registerChat(command: Command, context: Context): void {
     .addOption(conversationFileOption())
     .option('-s, --system <text>', 'instructions as text, or @file')
     .addOption(renderOption())
-    .action(async (words: string[], _: unknown, self: Command) => {
-      const options = self.optsWithGlobals<ChatOptions & { style?: Style }>()
+    .action(async (words: string[], options: ChatOptions & { style?: Style }) => {
       requireTerminal(context, options)
       const { runChat } = await import('./chat/run-chat.ts')
       await runChat(context, options, options.style, words.join(' '))

@@ -32,9 +32,7 @@ export function registerConfigList(command: Command, context: Context): void {
   ])
   command.addOption(new Option('-a, --all', 'include settings at their default'))
   addShared(command, 'json profile messages')
-  command.action(async (_: unknown, self: Command) =>
-    listSettings(context, self.optsWithGlobals<CommonOptions & { readonly all?: true }>()),
-  )
+  command.action((options: CommonOptions & { readonly all?: true }) => listSettings(context, options))
 }
 
 /** @throws ConfigError for a configuration with problems */
@@ -67,9 +65,7 @@ export function registerConfigGet(command: Command, context: Context): void {
   ])
   command.addArgument(settingArgument(command))
   addShared(command, 'json profile messages')
-  command.action(async (name: string, _: unknown, self: Command) =>
-    getSetting(context, self.optsWithGlobals<CommonOptions>(), name),
-  )
+  command.action((name: string, options: CommonOptions) => getSetting(context, options, name))
 }
 
 /** @throws UsageError for an unknown setting, ConfigError `config_invalid` */
@@ -126,8 +122,8 @@ export function registerConfigSet(command: Command, context: Context): void {
     )
     .argument('[more...]', 'more names and values')
   addShared(command, 'profile messages')
-  command.action(async (name: string, value: string, more: readonly string[], _: unknown, self: Command) =>
-    setAll(context, self.optsWithGlobals<CommonOptions>(), [name, value, ...more]),
+  command.action((name: string, value: string, more: readonly string[], options: CommonOptions) =>
+    setAll(context, options, [name, value, ...more]),
   )
 }
 
@@ -161,8 +157,7 @@ export function registerConfigUnset(command: Command, context: Context): void {
   ])
   command.addArgument(settingArgument(command))
   addShared(command, 'profile messages')
-  command.action(async (name: string, _: unknown, self: Command) => {
-    const { profile, quiet } = self.optsWithGlobals<CommonOptions>()
+  command.action(async (name: string, { profile, quiet }: CommonOptions) => {
     const other = await otherKeys(context, name)
     const path = other === undefined ? await inProfile(context, parseSettingPath(name), profile) : undefined
     const keys = other ?? keysOf(path!)
@@ -253,9 +248,7 @@ export function registerConfigPath(command: Command, context: Context): void {
   const name = command.createArgument('[name]', 'print only the path of this place').choices(placeNames)
   command.addArgument(name)
   addShared(command, 'json messages')
-  command.action(async (chosen: string | undefined, _: unknown, self: Command) =>
-    showPlaces(context, self.optsWithGlobals<CommonOptions>(), chosen),
-  )
+  command.action((chosen: string | undefined, options: CommonOptions) => showPlaces(context, options, chosen))
 }
 
 /** @throws ConfigError `config_invalid` for a place that there is not */

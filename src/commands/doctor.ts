@@ -58,7 +58,7 @@ export function registerDoctor(command: Command, context: Context): void {
     ['modelgate doctor --json > report.json', 'for a bug report: no key, no prompt'],
   ])
   addShared(command, taken, meanings)
-  command.action(async (_: unknown, self: Command) => examine(context, self.optsWithGlobals<CommonOptions>()))
+  command.action((options: CommonOptions) => examine(context, options))
 }
 
 /** @throws AlreadyReported with the exit code of the first check that failed */

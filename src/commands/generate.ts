@@ -40,6 +40,7 @@ import {
 } from './shared/text/text-command.ts'
 
 interface GenerateOptions extends TextOptions {
+  contents?: string
   safety?: string[]
 }
 
@@ -100,7 +101,7 @@ export function registerGenerate(command: Command, context: Context, send = send
 
 /** @param session the conversation that it goes on with, where no flag names it */
 export async function buildGenerateRequest(call: CommandCall<GenerateOptions>, session?: Session) {
-  const { options, own } = call
+  const { options } = call
   const draft = await startRequest(call, shape)
   const { settings, body, problems } = draft
   const { check } = problems
@@ -113,7 +114,7 @@ export async function buildGenerateRequest(call: CommandCall<GenerateOptions>, s
   await check(() => addToolOutputs(draft, talk?.known))
 
   // If one of these could not be read, it probably held the messages.
-  const isUnreadable = problems.any && [options.history, own['contents']].some(isGiven)
+  const isUnreadable = problems.any && [options.history, options.contents].some(isGiven)
   const hasContent =
     isUnreadable || isGiven(body['contents']) || isSet(draft, 'contents') || talk?.awaitsAnswer === true
   const prompt = await readTextPrompt(draft, { hasContent, joins: true, carried: talk?.model })

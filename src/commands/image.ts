@@ -77,10 +77,8 @@ export function registerImageCreate(command: Command, context: Context, send = s
   ])
   command
     .argument('[prompt...]', 'what to draw; "-" or no prompt reads standard input, @file a file')
-    .action(async (words: string[], _: unknown, self: Command) => {
-      const options = self.optsWithGlobals<ImageOptions>()
-      const call = { context, options, own: self.opts(), words }
-      const draft = await startImageRequest(call, imageCreateEndpoint, createFlags)
+    .action(async (words: string[], options: ImageOptions) => {
+      const draft = await startImageRequest({ context, options, words }, imageCreateEndpoint, createFlags)
       const { settings, request } = await finishImageRequest(draft, 'image create')
       await send(context, options, settings, request)
     })
@@ -108,10 +106,8 @@ export function registerImageEdit(command: Command, context: Context, send = sen
     .argument('[prompt...]', 'what to change; "-" or no prompt reads standard input, @file a file')
     .addOption(inputOption(commandInputs['image edit'].image))
     .addOption(inputOption(commandInputs['image edit'].mask))
-    .action(async (words: string[], _: unknown, self: Command) => {
-      const options = self.optsWithGlobals<EditOptions>()
-      const call = { context, options, own: self.opts(), words }
-      const draft = await startImageRequest(call, imageEditEndpoint, editFlags)
+    .action(async (words: string[], options: EditOptions) => {
+      const draft = await startImageRequest({ context, options, words }, imageEditEndpoint, editFlags)
       const sources = await draft.problems.check(() => readSources(context, options, draft.settings))
       const { settings, request } = await finishImageRequest(draft, 'image edit', sources, whenLeftOut)
       await send(context, options, settings, request)

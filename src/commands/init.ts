@@ -60,7 +60,7 @@ export function registerInit(command: Command, context: Context): void {
     .option('--no-check', 'do not check that the gateway answers and accepts the key')
     .option('-y, --yes', 'ask nothing: keep every setting that has no flag')
   addShared(command, taken, meanings)
-  command.action(async (_: unknown, self: Command) => setUp(context, self.optsWithGlobals<InitOptions>()))
+  command.action((options: InitOptions) => setUp(context, options))
 }
 
 async function setUp(context: Context, options: InitOptions): Promise<void> {

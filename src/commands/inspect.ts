@@ -22,9 +22,7 @@ export function registerInspect(command: Command, context: Context): void {
   ])
   command.argument('<file...>', 'images, videos or other files; - is standard input')
   addShared(command, 'json jsonl messages')
-  command.action(async (paths: readonly string[], _: unknown, self: Command) =>
-    inspect(context, self.optsWithGlobals<CommonOptions>(), paths),
-  )
+  command.action((paths: readonly string[], options: CommonOptions) => inspect(context, options, paths))
 }
 
 /** @throws UsageError; AlreadyReported for files that cannot be read */

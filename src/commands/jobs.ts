@@ -41,7 +41,7 @@ export function registerJobs(command: Command, context: Context): void {
     new Option('--prune', 'forget finished jobs: failed, expired, saved or answered'),
   ])
   addShared(command, 'json jsonl dryRun gateway messages')
-  command.action(async (_: unknown, self: Command) => listJobs(context, self.optsWithGlobals<ListOptions>()))
+  command.action((options: ListOptions) => listJobs(context, options))
 }
 
 /** @throws UsageError; what `refreshJobs` throws */

@@ -48,9 +48,9 @@ export function registerLog(command: Command, context: Context): void {
   ])
   for (const option of own) command.addOption(option)
   addShared(command, 'json jsonl model messages', { model: 'only calls of this model' })
-  command.action(async (_: unknown, self: Command) => {
-    if (self.args.length > 0) throw noArgument(self.args[0]!)
-    await showLog(context, self.optsWithGlobals<LogOptions>())
+  command.action(async (options: LogOptions) => {
+    if (command.args.length > 0) throw noArgument(command.args[0]!)
+    await showLog(context, options)
   })
   command.allowExcessArguments()
 }
@@ -121,9 +121,7 @@ export function registerLogShow(command: Command, context: Context): void {
   ])
   command.argument('[id]', 'id of the call, or the beginning of it; the last call without')
   addShared(command, 'json jsonl messages')
-  command.action(async (id: string | undefined, _: unknown, self: Command) =>
-    showCall(context, self.optsWithGlobals<CommonOptions>(), id),
-  )
+  command.action((id: string | undefined, options: CommonOptions) => showCall(context, options, id))
 }
 
 /** @throws UsageError, FileError */
@@ -149,7 +147,7 @@ export function registerLogClear(command: Command, context: Context): void {
   addExamples(command, [['modelgate log clear', 'asks first'], ['modelgate log clear --before 30d --force']])
   command.option('--before <when>', 'only calls that ended before: 30d, yesterday, 2026-11-01')
   addShared(command, 'json jsonl force messages', { force: 'do not ask' })
-  command.action(async (_: unknown, self: Command) => clear(context, self.optsWithGlobals<ClearOptions>()))
+  command.action((options: ClearOptions) => clear(context, options))
 }
 
 /** @throws UsageError without `--force` where nobody can be asked; FileError */

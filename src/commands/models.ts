@@ -30,9 +30,7 @@ export function registerModels(command: Command, context: Context): void {
     .argument('[id]', 'a model: show everything known about it')
     .addOption(new Option('--known', 'show the built-in table, without contacting a gateway'))
   addShared(command, 'json jsonl raw dryRun curl gateway messages')
-  command.action(async (id: string | undefined, _: unknown, self: Command) =>
-    showModels(context, self.optsWithGlobals<ModelsOptions>(), id),
-  )
+  command.action((id: string | undefined, options: ModelsOptions) => showModels(context, options, id))
 }
 
 const noList = 'The gateway does not list its models: these are those that are known here.'

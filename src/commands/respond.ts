@@ -39,6 +39,8 @@ import {
 
 interface RespondOptions extends TextOptions {
   instructions?: string
+  input?: string
+  prompt?: string
   customToolOutput?: string[]
   approve?: string[]
   deny?: string[]
@@ -104,7 +106,7 @@ export function registerRespond(command: Command, context: Context, send = sendT
 
 /** @param session the conversation that it goes on with, where no flag names it */
 export async function buildRespondRequest(call: CommandCall<RespondOptions>, session?: Session) {
-  const { context, options, own } = call
+  const { context, options } = call
   const draft = await startRequest(call, shape)
   const { settings, body, problems } = draft
   const { instructions } = options
@@ -119,8 +121,8 @@ export async function buildRespondRequest(call: CommandCall<RespondOptions>, ses
   const answers = (await problems.check(() => readToolAnswers(draft, known))) ?? []
 
   // If one of these could not be read, it probably held the input.
-  const { history, toolOutput, customToolOutput, approve, deny } = options
-  const sources = [own['input'], own['prompt'], history, toolOutput, customToolOutput, approve, deny]
+  const { input, prompt: template, history, toolOutput, customToolOutput, approve, deny } = options
+  const sources = [input, template, history, toolOutput, customToolOutput, approve, deny]
   const hasContent =
     (problems.any && sources.some(isGiven)) ||
     answers.length > 0 ||

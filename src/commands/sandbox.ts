@@ -84,8 +84,7 @@ export function registerSandbox(command: Command, context: Context, run = runSan
     .option('--replay <folder>', 'answer only from recordings')
     .addOption(wordOption('--pace <pace>', 'fast, or real: as recorded (fast)', ['fast', 'real']))
     .addHelpText('after', faultFile)
-    .action(async (_: unknown, self: Command) => {
-      const flags: SandboxFlags = self.optsWithGlobals()
+    .action(async (flags: SandboxFlags) => {
       const { port = 0, seed = 1, latency, faults, quiet } = flags
       if (port !== 0 && badPorts.has(port)) {
         throw new UsageError(

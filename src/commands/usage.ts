@@ -30,7 +30,7 @@ export function registerUsage(command: Command, context: Context): void {
   command.option('--since <when>', 'only calls since: 2026-11-22, today, 24h, 7d')
   const by = `a row for each ${usageGroupings.join(', ')}`
   command.addOption(wordOption('--by <what>', by, usageGroupings).default('model'))
-  command.action(async (_: unknown, self: Command) => usage(context, self.optsWithGlobals<UsageOptions>()))
+  command.action((options: UsageOptions) => usage(context, options))
 }
 
 /** @throws UsageError; FileError for a log that cannot be read */

@@ -67,6 +67,7 @@ interface GenerateOptions extends VideoOptions {
   lastFrame?: string
   reference?: string[]
   video?: string
+  instances?: string
 }
 
 const operationFlags = flagsOf(videoOperationEndpoint.fields)
@@ -88,20 +89,20 @@ export function registerVideoGenerate(command: Command, context: Context, start 
     .addOption(inputOption(inputs['last-frame']))
     .addOption(inputOption(inputs.reference))
     .addOption(inputOption(inputs.video))
-    .action(async (words: string[], _: unknown, self: Command) => {
-      const options = self.optsWithGlobals<GenerateOptions>()
-      const own: Readonly<Record<string, unknown>> = self.opts()
-      const call = { context, options, own, words }
-      const draft = await startVideoRequest(call, {
-        endpoint: videoOperationEndpoint,
-        flags: operationFlags,
-        modelKind: 'video',
-      })
+    .action(async (words: string[], options: GenerateOptions) => {
+      const draft = await startVideoRequest(
+        { context, options, words },
+        {
+          endpoint: videoOperationEndpoint,
+          flags: operationFlags,
+          modelKind: 'video',
+        },
+      )
       const { body, settings, problems } = draft
       const known = problems.any ? undefined : settings
       const media = (await problems.check(() => readMedia(context, options, known))) ?? {}
       const hasContent =
-        [...mediaFlags, 'instances'].some((name) => own[name] !== undefined) ||
+        mediaFlags.some((name) => options[name] !== undefined) ||
         instancesOf(body).length > 0 ||
         ['prompt', 'instances'].some((name) => isSet(draft, name))
       const prompt = await readTextPrompt(draft, { hasContent, joins: false })
@@ -125,7 +126,8 @@ function mediaIn({ image, lastFrame, reference = [], video }: GenerateOptions): 
   return [image, lastFrame, ...references, video].filter((name) => name !== undefined)
 }
 
-const mediaFlags = ['image', 'lastFrame', 'reference', 'video'] as const
+/** Those of which a request needs no prompt. */
+const mediaFlags = ['image', 'lastFrame', 'reference', 'video', 'instances'] as const
 
 /** A request with pictures needs no prompt, so one that was piped in would go unnoticed. */
 function noteUnreadInput(context: Context): void {
@@ -205,16 +207,17 @@ export function registerVideoRemix(command: Command, context: Context, start = s
   command
     .argument('[id]', `${source.about}${source.forms}`)
     .argument('[prompt...]', 'what to change; "-" or no prompt reads standard input, @file a file')
-    .action(async (id: string | undefined, rest: string[], _: unknown, self: Command) => {
-      const given = self.optsWithGlobals<VideoOptions>()
+    .action(async (id: string | undefined, rest: string[], given: VideoOptions) => {
       const [video, words] = splitArguments(id, rest, given)
       const options = await remixOptions(context, given, video)
-      const call = { context, options, own: self.opts(), words }
-      const draft = await startVideoRequest(call, {
-        endpoint: videoRemixEndpoint,
-        flags: remixFlags,
-        modelKind: 'remix',
-      })
+      const draft = await startVideoRequest(
+        { context, options, words },
+        {
+          endpoint: videoRemixEndpoint,
+          flags: remixFlags,
+          modelKind: 'remix',
+        },
+      )
       const prompt = await readPromptField(draft)
       const request = await finishVideoRequest(draft, 'video', prompt)
       await start(context, options, request, video)

@@ -46,8 +46,8 @@ export function registerWait(command: Command, context: Context): void {
   addShared(command, optionsOfLookUps, strictMeanings.videos)
   command
     .argument('[id...]', 'ids, or the beginnings of them')
-    .action(async (given: string[], _: unknown, self: Command) => {
-      const { options, words } = await takeLanguage(self.optsWithGlobals<WaitOptions>(), given, 'wait')
+    .action(async (given: string[], all: WaitOptions) => {
+      const { options, words } = await takeLanguage(all, given, 'wait')
       await waitFor(context, options, words)
     })
   addTextOutputOptions(command)
@@ -234,12 +234,8 @@ export function registerVideoStatus(command: Command, context: Context): void {
   addShared(command, optionsOfLookUps, strictMeanings.videosIfWaiting)
   command
     .argument('[id]', 'video id or operation name, or the beginning of one')
-    .action(async (id: string | undefined, _: unknown, self: Command) =>
-      lookUpJob(
-        context,
-        await findNamedJob(context, self.optsWithGlobals<VideoOptions>(), id, videoKinds),
-        'video status',
-      ),
+    .action(async (id: string | undefined, options: VideoOptions) =>
+      lookUpJob(context, await findNamedJob(context, options, id, videoKinds), 'video status'),
     )
   addJobOptions(command, [
     lastOption(),

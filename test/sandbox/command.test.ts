@@ -38,7 +38,7 @@ async function serving(overrides: TestOverrides = {}, settings: Partial<SandboxS
 
 async function parsed(...argv: string[]): Promise<SandboxSettings | undefined> {
   let settings: SandboxSettings | undefined
-  const program = new Command().option('-q, --quiet')
+  const program = new Command()
   registerSandbox(program.command('sandbox'), testContext(), async (_, given) => {
     settings = given
     throw new Interrupted('interrupt')

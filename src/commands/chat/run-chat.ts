@@ -211,7 +211,6 @@ async function answer(
     const call = {
       context: turn,
       options: { ...options, attach: [...attach] },
-      own: {},
       words: [],
       prompt: text,
     }

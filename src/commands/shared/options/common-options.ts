@@ -187,26 +187,23 @@ export function addProgramOptions(program: Command): void {
 }
 
 /**
- * Options before the name of a command belong to it.
+ * Gives a command the options that stand before its name; those after it win.
  * @throws UsageError for those that it does not have
  */
-export function refuseMisplaced(command: Command): void {
+export function takeOptionsBefore(command: Command): void {
   const own = new Set(command.options.map((option) => option.attributeName()))
-  const given: Option[] = []
+  const wrong: string[] = []
   for (let { parent } = command; parent !== null; parent = parent.parent) {
-    const set = parent.options.filter(
-      (option) => parent!.getOptionValueSource(option.attributeName()) === 'cli',
-    )
-    given.push(...set.filter((option) => !own.has(option.attributeName())))
+    for (const option of parent.options) {
+      const name = option.attributeName()
+      if (parent.getOptionValueSource(name) !== 'cli') continue
+      if (!own.has(name)) wrong.push(`${option.long} does not apply to ${wordsOf(command)}.`)
+      else if (command.getOptionValueSource(name) !== 'cli') {
+        command.setOptionValueWithSource(name, parent.getOptionValue(name), 'cli')
+      }
+    }
   }
-  if (given.length === 0) return
-  const name = wordsOf(command)
-  throw new UsageError(
-    given.map(({ long }) => `${long} does not apply to ${name}.`),
-    {
-      hint: `See modelgate ${name} --help.`,
-    },
-  )
+  if (wrong.length > 0) throw new UsageError(wrong, { hint: `See modelgate ${wordsOf(command)} --help.` })
 }
 
 const commandLines = new WeakMap<object, readonly string[]>()

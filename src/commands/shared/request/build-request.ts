@@ -12,6 +12,7 @@ import {
   type ConflictingFlags,
   type ContractFlag,
   refuseConflicts,
+  valueOf,
 } from './contract-flags.ts'
 import { addMissingKey, configuredBaseUrl, isNotSetUp, notSetUp } from '../gateway/configured-gateway.ts'
 import { readSettings } from '../gateway/open-gateway.ts'
@@ -23,10 +24,8 @@ import { askText, canAsk } from '../input/questions.ts'
 /** A call of a command, as the parser has read it. */
 export interface CommandCall<Options extends CommonOptions> {
   readonly context: Context
-  /** With those that stand before the name of the command. */
+  /** Among them the fields of the request. */
   readonly options: Options
-  /** Only those after its name, among them the fields of the request. */
-  readonly own: Readonly<Record<string, unknown>>
   readonly words: readonly string[]
   /** The prompt as it is; nothing else is read then. */
   readonly prompt?: string | undefined
@@ -63,10 +62,10 @@ export async function startRequest<Options extends CommonOptions>(
   call: CommandCall<Options>,
   { flags: all, conflicts = [], otherForms = {}, ...shape }: RequestShape,
 ): Promise<Draft<Options>> {
-  const { context, options, own } = call
+  const { context, options } = call
   const flags = all.map((flag) => {
     const other = otherForms[flag.name]
-    return other !== undefined && own[other] !== undefined ? { ...flag, named: other } : flag
+    return other !== undefined && valueOf(options, other) !== undefined ? { ...flag, named: other } : flag
   })
   const problems = createProblemList()
   const { check } = problems
@@ -74,9 +73,9 @@ export async function startRequest<Options extends CommonOptions>(
   const isFirst = settings !== undefined && !options.sandbox && (await isNotSetUp(settings))
   if (isFirst) problems.add(notSetUp(modelVariable(shape.modelKind)))
   else if (settings !== undefined && !options.sandbox) await check(() => configuredBaseUrl(settings))
-  await check(() => refuseConflicts(own, conflicts))
+  await check(() => refuseConflicts(options, conflicts))
   const body: Body = (await check(() => startBody(context, options))) ?? {}
-  await applyContractFlags(context, flags, own, body, problems)
+  await applyContractFlags(context, flags, options, body, problems)
   const sets: Setting[] = []
   for (const text of options.set ?? []) await check(() => void sets.push(parseSet(text)))
   return { ...shape, flags, call, problems, body, sets, settings, isFirst }
@@ -174,7 +173,6 @@ export async function checkRequest(draft: Draft, model: Model | undefined): Prom
 /** @throws UsageError with all violations of the contract, each naming the flag to change */
 function throwViolations(draft: Draft, model: Model | undefined): void {
   const { endpoint, flags, call, body, problems } = draft
-  const { own } = call
   // If some input could not be read, missing fields are not reported.
   const isPartial = problems.any
   const violations = checkBody(endpoint, body, model).filter(({ kind, path }) => {
@@ -182,7 +180,7 @@ function throwViolations(draft: Draft, model: Model | undefined): void {
     if (kind === 'unknown') return !isSet(draft, path)
     return kind !== 'required' || !isPartial || path.includes('.')
   })
-  const slips = [...misspeltValues(flags, own)].filter(([path]) => {
+  const slips = [...misspeltValues(flags, call.options)].filter(([path]) => {
     return !isSet(draft, path.split('.')[0]!) && !violations.some((violation) => violation.path === path)
   })
   if (violations.length + slips.length === 0) return

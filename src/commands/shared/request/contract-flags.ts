@@ -56,19 +56,16 @@ export function addContractFlags(
   }
 }
 
-/**
- * Writes the given flags to the body, replacing what is there; a flag with invalid JSON becomes a problem.
- * @param options of the command alone: the program has options of the same name (`--no-input` beside `--input`)
- */
+/** Writes the given flags to the body, replacing what is there; a flag with invalid JSON becomes a problem. */
 export async function applyContractFlags(
   context: Context,
   flags: readonly ContractFlag[],
-  options: Readonly<Record<string, unknown>>,
+  options: object,
   body: Record<string, unknown>,
   problems: ProblemList,
 ): Promise<void> {
   for (const { name, path, field } of flags) {
-    const given = options[attribute(name)]
+    const given = valueOf(options, name)
     if (given === undefined) continue
     await problems.check(async () => {
       const flag = `--${name}`
@@ -81,15 +78,12 @@ export async function applyContractFlags(
  * The values of flags that are one that the help lists, but for a slip: what each should be, by the path of its field.
  * Letter case is none, and another number is another value.
  */
-export function misspeltValues(
-  flags: readonly ContractFlag[],
-  options: Readonly<Record<string, unknown>>,
-): Map<string, string> {
+export function misspeltValues(flags: readonly ContractFlag[], options: object): Map<string, string> {
   const digits = (text: string) => text.replaceAll(/\D/g, '')
   const found = new Map<string, string>()
   for (const { name, path, field } of flags) {
     const known = wordsOf(field) ?? []
-    const near = [options[attribute(name)]].flat().flatMap((given) => {
+    const near = [valueOf(options, name)].flat().flatMap((given) => {
       if (typeof given !== 'string' || known.some((word) => word.toLowerCase() === given.toLowerCase()))
         return []
       const alike = known.filter((word) => digits(word) === digits(given))
@@ -101,9 +95,10 @@ export function misspeltValues(
   return found
 }
 
-/** The name under which commander keeps a flag's value. */
-function attribute(name: string): string {
-  return name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())
+/** The value of a flag; commander keeps it under a name of its own. @param name without dashes in front */
+export function valueOf(options: object, name: string): unknown {
+  const attribute = name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())
+  return (options as Readonly<Record<string, unknown>>)[attribute]
 }
 
 function placeholder(field: Field): string {
@@ -148,16 +143,9 @@ export function conflictingFlags(pairs: readonly ConflictingNames[]): Conflictin
   return pairs.map(([one, other]) => [`--${one}`, `--${other}`])
 }
 
-/**
- * Rejects a call that gives both flags of a pair.
- * @param options of the command alone, as commander keeps them
- * @throws UsageError `usage` naming every such pair
- */
-export function refuseConflicts(
-  options: Readonly<Record<string, unknown>>,
-  pairs: readonly ConflictingFlags[],
-): void {
-  const isGiven = (flag: string) => options[attribute(flag.slice(2))] !== undefined
+/** Rejects a call that gives both flags of a pair. @throws UsageError `usage` naming every such pair */
+export function refuseConflicts(options: object, pairs: readonly ConflictingFlags[]): void {
+  const isGiven = (flag: string) => valueOf(options, flag.slice(2)) !== undefined
   const problems = pairs
     .filter(([one, other]) => isGiven(one) && isGiven(other))
     .map(([one, other]) => `${one} and ${other} cannot be used together.`)

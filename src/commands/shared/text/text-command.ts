@@ -82,9 +82,9 @@ export function registerText<Options extends TextOptions>(
   addTextOutputOptions(command)
   addContractFlags(command, shape.flags, shape.conflicts)
   showFirst(command, shown)
-  command.action(async (given: string[], _: unknown, self: Command) => {
-    const { options, words } = await takeLanguage(self.optsWithGlobals<Options>(), given, command.name())
-    const { settings, request } = await build({ context, options, own: self.opts(), words })
+  command.action(async (given: string[], all: Options) => {
+    const { options, words } = await takeLanguage(all, given, command.name())
+    const { settings, request } = await build({ context, options, words })
     await send(context, options, settings, request)
   })
 }
