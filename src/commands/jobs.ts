@@ -46,22 +46,36 @@ export function registerJobs(command: Command, context: Context): void {
 
 /** @throws UsageError; what `refreshJobs` throws */
 async function listJobs(context: Context, options: ListOptions): Promise<void> {
+  const { state, limit, prune, dryRun } = options
   const settings = await readSettings(context, options)
   const gate = createGate(context)
   const store = openJobs(context, stateFolder(context), gate)
   const found = await store.list()
   const warnings = [...found.warnings]
-  if (options.refresh && !options.dryRun) {
+  if (options.refresh && !dryRun)
     warnings.push(...(await refresh(context, options, settings, gate, found.jobs)))
-  }
   const now = context.clock.now() / 1000
   const chosen = found.jobs
-    .filter(({ record }) => options.state === undefined || record.state === options.state)
-    .filter(({ record }) => !options.prune || isPrunable(record, now))
-    .slice(0, options.limit)
-  if (options.prune && !options.dryRun) await store.forget(chosen)
+    .filter(({ record }) => state === undefined || record.state === state)
+    .filter(({ record }) => !prune || isPrunable(record, now))
+    .slice(0, limit)
+  if (prune && !dryRun) await store.forget(chosen)
   const jobs = chosen.map((job) => summaryOf(job.record, job.prompt()))
-  await show(context, options, settings, gate, { jobs, warnings, now })
+  const quiet = settings.quiet.value
+  const document = { version: outputVersion, command: 'jobs', jobs, warnings } as const
+  await printDocument(
+    context,
+    options,
+    document,
+    (styles, columns) => jobTable(jobs, { now, columns, styles }),
+    { quiet, gate, events: jobs.map((job) => ({ type: 'job-list', job })) },
+  )
+  if (options.json || options.jsonl || quiet) return
+  // What the rows do not show: that jobs were forgotten, or that there are none.
+  const { stdout, stderr } = context
+  if (prune) stderr.write(`${counted(jobs.length, 'job')} ${dryRun ? 'would be ' : ''}forgotten.\n`)
+  else if (jobs.length === 0) stderr.write('No jobs are on record.\n')
+  else if (stdout.isTerminal) reportAge(context, jobs, now)
 }
 
 /** Opens a gateway only when there is a job to look up on it. @returns warnings */
@@ -75,33 +89,32 @@ async function refresh(
   const warnings: string[] = []
   /** By profile: without a configured address the key belongs to one gateway alone, that of the newest job. */
   const own = new Map<string, URL>()
-  const ours: StoredJob[] = []
-  for (const job of all) {
-    if (isFinal(job.record.state)) continue
-    const isOurs = optionsForJob(context, options, settings, job.record).then(
-      () => true,
-      (error: unknown) => {
+  for (const group of jobsToRefresh(all)) {
+    const jobs: StoredJob[] = []
+    let itsOptions: CommonOptions = options
+    for (const job of group) {
+      try {
+        itsOptions = await optionsForJob(context, options, settings, job.record)
+        jobs.push(job)
+      } catch (error) {
         if (!(error instanceof UsageError)) throw error
         warnings.push(`Not looked up. ${error.message}`)
-      },
-    )
-    if (await isOurs) ours.push(job)
-  }
-  for (const [first, ...others] of jobsToRefresh(ours)) {
-    const jobs = [first, ...others]
-    const { record } = first
+      }
+    }
+    const [first] = jobs
+    if (first === undefined) continue
+    const { is_sandbox, base_url } = first.record
     const skip = (reason: string) =>
-      warnings.push(`${counted(jobs.length, 'job')} ${others.length === 0 ? 'is' : 'are'} ${reason}`)
-    if (options.sandbox && !record.is_sandbox) {
+      warnings.push(`${counted(jobs.length, 'job')} ${jobs.length === 1 ? 'is' : 'are'} ${reason}`)
+    if (options.sandbox && !is_sandbox) {
       skip('not in the sandbox, and not looked up with --sandbox.')
       continue
     }
-    const itsOptions = await optionsForJob(context, options, settings, record)
     const itsSettings = itsOptions === options ? settings : await readSettings(context, itsOptions)
     const { baseUrl, baseUrls, profile } = itsSettings
     const here = own.get(profile.value) ?? baseUrl.value
-    if (!record.is_sandbox && here !== undefined) {
-      const there = URL.parse(record.base_url)?.origin
+    if (!is_sandbox && here !== undefined) {
+      const there = URL.parse(base_url)?.origin
       if (there !== here.origin && there !== baseUrls.value?.v1beta.origin) {
         skip(`at ${there ?? 'an unknown address'}, and not looked up at ${here.origin}.`)
         continue
@@ -112,41 +125,6 @@ async function refresh(
     warnings.push(...(await refreshJobs(opened.gateway, jobs).finally(opened.close)))
   }
   return warnings
-}
-
-interface Listing {
-  readonly jobs: readonly JobSummary[]
-  readonly warnings: readonly string[]
-  /** Unix seconds. */
-  readonly now: number
-}
-
-async function show(
-  context: Context,
-  options: ListOptions,
-  settings: Settings,
-  gate: Gate,
-  { jobs, warnings, now }: Listing,
-): Promise<void> {
-  const quiet = settings.quiet.value
-  const document = { version: outputVersion, command: 'jobs', jobs, warnings } as const
-  await printDocument(
-    context,
-    options,
-    document,
-    (styles, columns) => jobTable(jobs, { now, columns, styles }),
-    { quiet, gate, events: jobs.map((job) => ({ type: 'job-list', job })) },
-  )
-  if (options.json || options.jsonl || quiet) return
-  reportCount(context, options, jobs.length)
-  if (context.stdout.isTerminal && !options.prune) reportAge(context, jobs, now)
-}
-
-/** Prints what the rows do not show: that jobs were forgotten, or that there are none. */
-function reportCount({ stderr }: Context, { prune, dryRun }: ListOptions, count: number): void {
-  const jobs = counted(count, 'job')
-  if (prune) stderr.write(dryRun ? `${jobs} would be forgotten.\n` : `${jobs} forgotten.\n`)
-  else if (count === 0) stderr.write('No jobs are on record.\n')
 }
 
 /** A state that is younger than this, in seconds, is news. */
