@@ -94,7 +94,7 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'cancel',
     about: 'Stop a background response',
-    load: async () => (await import('./commands/cancel.ts')).registerCancel,
+    load: async () => (await import('./commands/wait.ts')).registerCancel,
   },
   {
     name: 'run',

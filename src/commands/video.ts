@@ -32,12 +32,12 @@ import {
   lastOption,
   findNamedJob,
   optionsForJob,
-  pollOption,
   recordPlan,
 } from './shared/jobs/named-job.ts'
 import { stateFolder } from '../config/paths.ts'
 import { videoKinds } from '../files/calls/job-record.ts'
 import { modelSegment } from '../gateway/url.ts'
+import { pollSeconds } from '../limits.ts'
 import { openJobs } from '../operations/jobs.ts'
 import { startVideo, type WaitPlan } from '../operations/video-jobs.ts'
 import { createGate } from '../output/gate.ts'
@@ -258,7 +258,7 @@ export interface VideoOptions extends CommonOptions {
 /** Adds the options for waiting for a job. */
 export function waitOptions(): Option[] {
   return [
-    pollOption(),
+    new Option('--poll-interval <seconds>', `seconds before the first look-up (${pollSeconds.first})`),
     acceptMismatchOption(),
     new Option('--allow-private-urls', 'allow downloads of results from private addresses'),
   ]

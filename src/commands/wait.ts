@@ -6,14 +6,19 @@ import type { Context } from '../context.ts'
 import { AlreadyReported, type ModelgateError, UsageError } from '../errors.ts'
 import { recordKinds, videoKinds, type RecordKind } from '../files/calls/job-record.ts'
 import { isLeftToFetch, openJobs } from '../operations/jobs.ts'
-import { commonExit, type Call } from '../operations/operation.ts'
+import { commonExit } from '../operations/operation.ts'
 import { createGate, type Gate } from '../output/gate.ts'
 import { createProblemList, throwProblems } from '../problems.ts'
 import { addExamples } from './shared/help/help-layout.ts'
 import { addJobOptions, findNamedJob, lastOption, type FoundJob } from './shared/jobs/named-job.ts'
 import { waitOptions, type VideoOptions, refuseCombinations, waitPlan } from './video.ts'
 import { addShared, strictMeanings, isDryRun } from './shared/options/common-options.ts'
-import { addAnswerOptions, followUp, type ResponseOptions } from './shared/jobs/follow-up.ts'
+import {
+  addAnswerOptions,
+  followUp,
+  optionsOfResponses,
+  type ResponseOptions,
+} from './shared/jobs/follow-up.ts'
 import { addTextOutputOptions, takeLanguage } from './shared/text/text-command.ts'
 import { settleImages, fetchImages } from '../operations/make-images.ts'
 import { objectOf } from '../json.ts'
@@ -32,7 +37,7 @@ import {
   type AwaitedJob,
   type WaitPlan,
 } from '../operations/video-jobs.ts'
-import { openGateway, readSettings } from './shared/gateway/open-gateway.ts'
+import { openGateway, readSettings, type OpenGateway } from './shared/gateway/open-gateway.ts'
 
 type WaitOptions = VideoOptions & ResponseOptions & { all?: true }
 
@@ -57,6 +62,18 @@ export function registerWait(command: Command, context: Context): void {
     ...waitOptions(),
   ])
   addAnswerOptions(command)
+}
+
+/** `modelgate cancel`: stops a background response; the specification has no request that stops another job. */
+export function registerCancel(command: Command, context: Context): void {
+  addExamples(command, [['modelgate cancel resp_123'], ['modelgate cancel --last --json | jq -r .state']])
+  addShared(command, optionsOfResponses)
+  command
+    .argument('[id]', 'response id, or the beginning of one')
+    .action(async (id: string | undefined, options: ResponseOptions) =>
+      followUp(context, await findNamedJob(context, options, id, ['response']), 'cancel'),
+    )
+  addJobOptions(command, [lastOption()])
 }
 
 type Found = FoundJob<WaitOptions>
@@ -333,7 +350,9 @@ export async function waitForSeveral(
     await showOperation(context, given, { ...parts, quiet, gate }, (listener) =>
       waitForVideos({ listener, signal: context.signal }, jobs, noCall, resume),
     ).finally(() => {
-      if (!quiet) context.stderr.write(jobs.length === 0 ? 'There is nothing left to wait for.\n' : savedNote)
+      const videos = jobs.flatMap(({ saved = [] }) => saved)
+      const note = jobs.length === 0 ? 'There is nothing left to wait for.\n' : alreadySavedNote(videos)
+      if (!quiet) context.stderr.write(note)
     })
     return
   }
@@ -342,44 +361,28 @@ export async function waitForSeveral(
     logged: { command: 'wait', model: null, jobs: jobs.map(({ named }) => named.id) },
     output: () => parts,
     async operation(call) {
-      const calls = await openCalls(context, unsaved, call, gate)
+      const { listener } = call
+      const calls = new Map([[gatewayOf(first), call]])
+      const opened: OpenGateway[] = []
       try {
-        const { listener } = call
-        return await waitForVideos({ listener, signal: context.signal }, jobs, calls.of, resume)
+        for (const job of unsaved) {
+          if (calls.has(gatewayOf(job))) continue
+          const next = await openGateway(context, job.options, job.settings, false, () => listener, gate)
+          opened.push(next)
+          calls.set(gatewayOf(job), { ...call, gateway: next.gateway, hasSent: next.hasSent })
+        }
+        const callOf = (job: PlannedJob) => calls.get(gatewayOf(job))!
+        return await waitForVideos({ listener, signal: context.signal }, jobs, callOf, resume)
       } finally {
-        await calls.close()
+        for (const gateway of opened) await gateway.close()
       }
     },
   })
 }
 
-const savedNote = 'The videos were saved earlier, and no gateway was contacted; --force fetches them again.\n'
-
-/** Opens each gateway of the jobs once. @param first the call with the gateway of the first job */
-async function openCalls(context: Context, jobs: readonly PlannedJob[], first: Call, gate: Gate) {
-  const opened: { close(): Promise<void> }[] = []
-  const calls = new Map<string, Call>()
-  const keyOf = ({ options: { sandbox }, settings: { baseUrl, profile } }: PlannedJob) =>
-    JSON.stringify([sandbox === true, baseUrl.value?.href, profile.value])
-  const close = async () => {
-    for (const gateway of opened) await gateway.close()
-  }
-  try {
-    for (const job of jobs) {
-      const key = keyOf(job)
-      if (calls.size === 0) calls.set(key, first)
-      if (calls.has(key)) continue
-      const { options, settings } = job
-      const next = await openGateway(context, options, settings, false, () => first.listener, gate)
-      opened.push(next)
-      calls.set(key, { ...first, gateway: next.gateway, hasSent: next.hasSent })
-    }
-  } catch (error) {
-    await close()
-    throw error
-  }
-  return { of: (job: PlannedJob) => calls.get(keyOf(job))!, close }
-}
+/** Which jobs are on the same gateway, reached with the same settings. */
+const gatewayOf = ({ options: { sandbox }, settings: { baseUrl, profile } }: PlannedJob) =>
+  JSON.stringify([sandbox === true, baseUrl.value?.href, profile.value])
 
 /**
  * The videos go to this command's `-o`, otherwise to that of the command that started the job.

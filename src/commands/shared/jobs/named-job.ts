@@ -6,7 +6,6 @@ import { UsageError } from '../../../errors.ts'
 import { isStartedWith, type JobRecord, type RecordKind } from '../../../files/calls/job-record.ts'
 import { shellWord } from '../../../files/file-error.ts'
 import type { JobStore } from '../../../files/calls/job-store.ts'
-import { pollSeconds } from '../../../limits.ts'
 import {
   namedJob,
   openJobs,
@@ -26,9 +25,6 @@ export const lastOption = () =>
 export function addJobOptions(command: Command, options: readonly Option[]): void {
   for (const option of options) command.addOption(option.helpGroup('Job:'))
 }
-
-export const pollOption = () =>
-  new Option('--poll-interval <seconds>', `seconds before the first look-up (${pollSeconds.first})`)
 
 /**
  * The options for a job on record, which knows its gateway: nobody has to configure that again, with the key that
