@@ -42,7 +42,6 @@ export function registerAuthLogin(command: Command, context: Context): void {
   command.action((options: LoginOptions) => logIn(context, options))
 }
 
-/** @throws UsageError, FileError; ModelgateError `key_refused` (exit 3), nothing is stored then */
 async function logIn(context: Context, options: LoginOptions): Promise<void> {
   const settings = await ownSettings(context, options)
   const { profile, quiet, baseUrl } = settings
@@ -198,7 +197,6 @@ async function showStatus(context: Context, options: StatusOptions): Promise<voi
 interface Status {
   readonly entry: ProfileKey
   readonly key?: string
-  /** Why a call with this profile would fail for its key. */
   readonly failure?: ModelgateError | undefined
 }
 
@@ -275,7 +273,6 @@ export function registerAuthLogout(command: Command, context: Context): void {
   command.action((options: LogoutOptions) => logOut(context, options))
 }
 
-/** @throws ConfigError, FileError */
 async function logOut(context: Context, options: LogoutOptions): Promise<void> {
   if (options.all && options.profile !== undefined) {
     throw new UsageError('--all means every profile: leave out --all or --profile.')

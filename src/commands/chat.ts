@@ -30,7 +30,6 @@ export function registerChat(command: Command, context: Context): void {
     })
 }
 
-/** @throws UsageError where nobody could type, so that nothing hangs */
 function requireTerminal({ stdin, stderr }: Context, { noInput }: ChatOptions): void {
   if (!noInput && stdin.kind === 'terminal' && stdin.stream !== undefined && stderr.isTerminal) return
   const missing = noInput

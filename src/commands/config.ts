@@ -35,7 +35,6 @@ export function registerConfigList(command: Command, context: Context): void {
   command.action((options: CommonOptions & { readonly all?: true }) => listSettings(context, options))
 }
 
-/** @throws ConfigError for a configuration with problems */
 async function listSettings(
   context: Context,
   { json, profile, quiet, all }: CommonOptions & { readonly all?: true },
@@ -68,7 +67,6 @@ export function registerConfigGet(command: Command, context: Context): void {
   command.action((name: string, options: CommonOptions) => getSetting(context, options, name))
 }
 
-/** @throws UsageError for an unknown setting, ConfigError `config_invalid` */
 async function getSetting(context: Context, { json, profile }: CommonOptions, typed: string): Promise<void> {
   const path = parseSettingPath(typed)
   const settings = await resolveSettings(context, { profile: path.profile ?? profile })
@@ -190,7 +188,6 @@ async function inProfile(
   return Object.hasOwn(await writtenProfiles(context), profile) ? { ...path, profile } : path
 }
 
-/** @throws UsageError for a value that the setting cannot have */
 async function checkedValue(context: Context, path: SettingPath, text: string): Promise<unknown> {
   const value = await valueOf(context, path, text)
   // A part of a mapping is checked with the whole.
@@ -236,7 +233,6 @@ async function report(context: Context, path: SettingPath, what: string): Promis
   }
 }
 
-/** The names that the argument takes. */
 const placeNames = ['user', 'project', 'credentials', 'state', 'log', 'rescued'] as const
 
 /** `modelgate config path`: where files are. */
@@ -251,7 +247,6 @@ export function registerConfigPath(command: Command, context: Context): void {
   command.action((chosen: string | undefined, options: CommonOptions) => showPlaces(context, options, chosen))
 }
 
-/** @throws ConfigError `config_invalid` for a place that there is not */
 async function showPlaces(
   context: Context,
   { json }: CommonOptions,
@@ -284,7 +279,6 @@ async function showPlaces(
   )
 }
 
-/** Every place that is read or written, whether it is there or not. */
 async function places(context: Context): Promise<PlacesDocument['places']> {
   const state = stateFolder(context)
   const paths: Readonly<Record<(typeof placeNames)[number], string | undefined>> = {

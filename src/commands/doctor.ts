@@ -61,7 +61,6 @@ export function registerDoctor(command: Command, context: Context): void {
   command.action((options: CommonOptions) => examine(context, options))
 }
 
-/** @throws AlreadyReported with the exit code of the first check that failed */
 async function examine(context: Context, options: CommonOptions): Promise<void> {
   const { json, jsonl, sandbox } = options
   const configured = await usableSettings(context, options)
@@ -126,7 +125,6 @@ async function* findings(
   yield ['clock', checkClock(look)]
 }
 
-/** Undefined for a configuration with problems. */
 async function usableSettings(context: Context, options: CommonOptions): Promise<Settings | undefined> {
   try {
     const settings = await readSettings(context, options)
@@ -138,7 +136,6 @@ async function usableSettings(context: Context, options: CommonOptions): Promise
   }
 }
 
-/** The settings with the sandbox as the gateway. */
 function settingsOfSandbox(settings: Settings, url: URL): Settings {
   const source = 'the sandbox'
   return {
@@ -178,7 +175,6 @@ function errorOf({ exit_code: code, message }: Check): ModelgateError {
   return new ModelgateError(exit, 'some_failed', message)
 }
 
-/** What a check found out, without its name. */
 type Finding = Omit<Check, 'name'>
 
 const finding =
@@ -202,7 +198,6 @@ function failedBy(error: unknown): Finding {
   return failed(error.exit, error.message, error.facts.hint ?? null)
 }
 
-/** What the terminal can show; a script needs none. */
 async function checkTerminal(context: Context): Promise<Finding> {
   const { stdout, stderr, env } = context
   const screen = stdout.isTerminal ? stdout : stderr.isTerminal ? stderr : undefined
@@ -320,7 +315,6 @@ async function checkState(context: Context): Promise<Finding> {
   return ok(text)
 }
 
-/** The bytes of the files of a folder. */
 async function sizeOf(folder: string): Promise<number> {
   const names = await readdir(folder).catch(() => [])
   const files = await Promise.allSettled(names.map((name) => stat(join(folder, name))))
@@ -356,7 +350,6 @@ function checkBaseUrl({ baseUrl, baseUrls }: Settings): Finding {
     : warning(`${text}: anyone on the network path can read the key`, 'Use https:// in the base URL.')
 }
 
-/** The proxy that the environment names for the gateway. */
 function checkProxy({ env }: Context, baseUrl: URL | undefined): Finding {
   const proxies = proxiesFrom(env)
   if (proxies === undefined) return ok('none')
@@ -396,7 +389,6 @@ async function lookAtGateway(parts: CheckParts, baseUrl: URL): Promise<FirstLook
   }
 }
 
-/** Whether the address answers like a gateway. */
 function checkAnswer({ check }: FirstLook): Finding {
   const text = describeCheck(check, false)
   switch (check.verdict) {
@@ -417,7 +409,6 @@ function checkAnswer({ check }: FirstLook): Finding {
   }
 }
 
-/** Which key is used, and whether the gateway accepts it. */
 async function checkKey(
   parts: CheckParts,
   found: Awaited<ReturnType<Settings['apiKey']>> | ModelgateError,

@@ -40,7 +40,6 @@ export function registerHelp(command: Command, context: Context, load: LoadComma
   })
 }
 
-/** @throws UsageError when there is no such command */
 async function findCommand(help: Command, words: readonly string[], load: LoadCommand): Promise<Command> {
   const program = help.parent!
   let found = program
@@ -53,7 +52,6 @@ async function findCommand(help: Command, words: readonly string[], load: LoadCo
   return found
 }
 
-/** @throws what `Sink.drain` throws */
 async function printTree(
   { stdout }: Context,
   program: Command,

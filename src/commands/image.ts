@@ -162,7 +162,6 @@ export interface ImageOptions extends CommonOptions {
   acceptMismatch?: true
 }
 
-/** The values of `--preview`. */
 export const previewModes: readonly PreviewMode[] = ['auto', 'kitty', 'iterm', 'blocks', 'off']
 
 export function addImageOptions(command: Command): void {
@@ -183,7 +182,6 @@ export function addImageOptions(command: Command): void {
   for (const option of options) command.addOption(option.helpGroup('Result:'))
 }
 
-/** Starts a request for images, and checks the flags that both commands have. */
 export async function startImageRequest(
   call: CommandCall<ImageOptions>,
   endpoint: Endpoint,
@@ -258,7 +256,6 @@ export function checkCombination({ stdout }: Pick<Context, 'stdout'>, options: I
   if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
 }
 
-/** The names of the flags that were given. */
 function named(flags: Readonly<Record<string, boolean | undefined>>): string[] {
   return Object.keys(flags).filter((name) => flags[name])
 }

@@ -25,7 +25,6 @@ export function registerInspect(command: Command, context: Context): void {
   command.action((paths: readonly string[], options: CommonOptions) => inspect(context, options, paths))
 }
 
-/** @throws UsageError; AlreadyReported for files that cannot be read */
 async function inspect(context: Context, options: CommonOptions, paths: readonly string[]): Promise<void> {
   const { quiet, stdin } = options
   for (const path of paths) {

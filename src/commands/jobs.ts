@@ -44,7 +44,6 @@ export function registerJobs(command: Command, context: Context): void {
   command.action((options: ListOptions) => listJobs(context, options))
 }
 
-/** @throws UsageError; what `refreshJobs` throws */
 async function listJobs(context: Context, options: ListOptions): Promise<void> {
   const { state, limit, prune, dryRun } = options
   const settings = await readSettings(context, options)
@@ -127,7 +126,6 @@ async function refresh(
   return warnings
 }
 
-/** A state that is younger than this, in seconds, is news. */
 const freshSeconds = 10
 
 /** Tells how old the states of the jobs are that go on without this machine, and how to see newer ones. */

@@ -71,7 +71,6 @@ export function damagedLines({ damaged }: CallReader): string[] {
   return [`${lines} damaged, and left out.`]
 }
 
-/** @throws UsageError, FileError */
 async function showLog(context: Context, options: LogOptions): Promise<void> {
   const { model, ...others } = options
   const { since, grep, command } = others
@@ -124,7 +123,6 @@ export function registerLogShow(command: Command, context: Context): void {
   command.action((id: string | undefined, options: CommonOptions) => showCall(context, options, id))
 }
 
-/** @throws UsageError, FileError */
 async function showCall(
   context: Context,
   { json, jsonl, quiet }: CommonOptions,
@@ -150,7 +148,6 @@ export function registerLogClear(command: Command, context: Context): void {
   command.action((options: ClearOptions) => clear(context, options))
 }
 
-/** @throws UsageError without `--force` where nobody can be asked; FileError */
 async function clear(context: Context, options: ClearOptions): Promise<void> {
   const { before, json, jsonl, force, quiet } = options
   const time = before === undefined ? Infinity : parseSince('--before', before, context.clock.now())

@@ -36,7 +36,6 @@ export function registerModels(command: Command, context: Context): void {
 const noList = 'The gateway does not list its models: these are those that are known here.'
 const noGateway = 'No gateway is set up: these are the models that are known here.'
 
-/** @throws UsageError; AlreadyReported for a failure of the gateway */
 async function showModels(context: Context, options: ModelsOptions, id: string | undefined): Promise<void> {
   const problems = createProblemList()
   const settings = await problems.check(() => readSettings(context, options))
@@ -94,7 +93,6 @@ async function showListed(context: Context, options: ModelsOptions, settings: Se
   })
 }
 
-/** The table, or everything about one model. */
 function text(id: string | undefined, models: ModelsDocument['models'], columns: Columns): string {
   if (id === undefined) return modelTable(models, columns)
   return models.map((model) => modelReport(model, columns)).join('')

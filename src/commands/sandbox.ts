@@ -32,7 +32,6 @@ export interface SandboxSettings {
   readonly port: number
   readonly seed: number
   readonly latency: LatencyProfile
-  /** YAML or JSON file with fault rules. */
   readonly faults: string | undefined
   /** No hint and no request log on standard error. */
   readonly isQuiet: boolean
@@ -40,7 +39,6 @@ export interface SandboxSettings {
   readonly recording?: RecordingSettings | undefined
 }
 
-/** Characters of a printed line. */
 const maxLineLength = 2000
 
 /** Shared options, most of them for the gateway that is recorded. */
@@ -104,7 +102,6 @@ export function registerSandbox(command: Command, context: Context, run = runSan
     })
 }
 
-/** @throws UsageError for anything but `none`, `natural` and milliseconds */
 function parseLatency(value: string): LatencyProfile {
   if (value === 'none' || value === 'natural') return value
   if (/^\d{1,6}$/.test(value)) return Number(value)
@@ -183,7 +180,6 @@ export async function readFaults(context: Context, path: string): Promise<FaultR
   return parseFaultRules(isWrapped ? value.faults : value, source)
 }
 
-/** What to do with recordings, and the folder of them. */
 type RecordingSettings =
   | { readonly record: string; readonly upstream: string | undefined; readonly options: CommonOptions }
   | {
@@ -237,7 +233,6 @@ interface OpenRecordings {
   readonly options: NonNullable<SandboxOptions['recordings']>
   /** Cleans what is printed: it knows the key. */
   readonly gate: Gate
-  /** Printed at the start. */
   readonly about: string
   /** Whether a caller's own key matters. */
   readonly needsKey: boolean
@@ -313,7 +308,6 @@ function checkStart({ upstream }: OpenRecordings, sandbox: Sandbox): void {
   }
 }
 
-/** File names that are listed at the end. */
 const maxNames = 20
 
 /**

@@ -18,7 +18,6 @@ export function registerSchema(command: Command, context: Context): void {
   command.addArgument(name).action((chosen: SchemaName) => printSchema(context, chosen))
 }
 
-/** @throws what `Sink.drain` throws */
 async function printSchema({ stdout }: Context, name: SchemaName): Promise<void> {
   stdout.write(`${JSON.stringify(await schemaCalled(name), undefined, 2)}\n`)
   await stdout.drain()

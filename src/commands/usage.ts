@@ -33,7 +33,6 @@ export function registerUsage(command: Command, context: Context): void {
   command.action((options: UsageOptions) => usage(context, options))
 }
 
-/** @throws UsageError; FileError for a log that cannot be read */
 async function usage(context: Context, options: UsageOptions): Promise<void> {
   const { clock } = context
   const { by } = options

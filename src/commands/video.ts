@@ -242,7 +242,6 @@ function splitArguments(
   })
 }
 
-/** The options of commands for a single job, besides the fields of their requests. */
 export interface VideoOptions extends CommonOptions {
   /** Undefined: depends on whether there is a terminal. */
   wait?: boolean
@@ -255,7 +254,6 @@ export interface VideoOptions extends CommonOptions {
   exitStatus?: true
 }
 
-/** Adds the options for waiting for a job. */
 export function waitOptions(): Option[] {
   return [
     new Option('--poll-interval <seconds>', `seconds before the first look-up (${pollSeconds.first})`),
@@ -264,7 +262,6 @@ export function waitOptions(): Option[] {
   ]
 }
 
-/** Adds the options of the commands that start a job. */
 export function addStartOptions(command: Command): void {
   addShared(command, allShared, {
     ...strictMeanings.videos,

@@ -262,7 +262,6 @@ export function registerVideoStatus(command: Command, context: Context): void {
   ])
 }
 
-/** The shared options of look-ups and waits. */
 export const optionsOfLookUps = 'dryRun curl output json force jsonl raw githubOutput strict gateway messages'
 
 export type FoundVideo = FoundJob<VideoOptions, JobKind>
@@ -415,7 +414,6 @@ async function planWait(
   return { ...waitPlan(context, options, settings, resume), output, force }
 }
 
-/** Tells the user that no request was made. */
 function alreadySavedNote({ length }: readonly SavedVideo[]): string {
   const saved = length === 1 ? 'The video was' : `The ${length} videos were`
   const them = length === 1 ? 'it' : 'them'

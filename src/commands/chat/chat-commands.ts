@@ -13,7 +13,6 @@ import type { OpenGateway } from '../shared/gateway/open-gateway.ts'
 import { parseTextFlag } from '../shared/request/flag-values.ts'
 import type { ConversationOptions } from '../shared/text/conversation.ts'
 
-/** The commands of a chat, with what they take. */
 export const chatCommands = {
   help: { takes: '', about: 'this list' },
   model: { takes: '[ID]', about: 'the model, or another one from now on' },
@@ -75,7 +74,6 @@ function looksLikeFile(path: string): boolean {
   return /^(?:(?:https?|gs):\/\/|(?:~|\.{1,2})?\/)/i.test(path) || /[\w-]\.[A-Za-z]\w{0,4}$/.test(path)
 }
 
-/** A chat, as its commands see it. */
 export interface Chat {
   readonly context: Context
   /** Of all messages from now on. */
@@ -84,7 +82,6 @@ export interface Chat {
   readonly session: Session
   readonly opened: OpenGateway
   say(line: string): void
-  /** Asks the last message again. */
   retry(): Promise<void>
 }
 
@@ -133,7 +130,6 @@ export async function runChatCommand(
   }
 }
 
-/** What the list of commands is laid out for, at least. */
 const minColumns = 30
 
 function help({ say, context: { stderr } }: Chat): void {

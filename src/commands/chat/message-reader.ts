@@ -50,7 +50,6 @@ export function openMessageReader(options: ReaderOptions) {
     isAsking = false
     question.abort()
   }
-  /** Ends the reading: nobody types any more. */
   const leave = () => {
     hasLeft = true
     endQuestion()
@@ -132,7 +131,6 @@ export function openMessageReader(options: ReaderOptions) {
       return undefined
     },
     leave,
-    /** Gives the terminal back. */
     close() {
       input.off('data', onData)
       input.off('end', leave)

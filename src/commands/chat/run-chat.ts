@@ -87,7 +87,6 @@ async function converse(
   await loadColours(context)
   const { accent } = stylesFor(context, stderr)
   let isLeaving = false
-  /** Stops the answer that is coming. */
   let stop: AbortController | undefined
   const reader = openMessageReader({
     marksPastes: context.env['TERM'] !== 'dumb',
@@ -165,7 +164,6 @@ async function converse(
   }
 }
 
-/** The one line at the top. */
 function title(talk: Talk, style: Style): string {
   const model = currentModel(talk) ?? (talk.options.sandbox ? 'the sandbox' : 'the model of the gateway')
   const long = `Chat with ${model} (${style}). /help lists the commands, Ctrl-D leaves.`

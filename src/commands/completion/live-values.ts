@@ -14,9 +14,7 @@ import { isObject } from '../../json.ts'
 import { manifestName } from '../../pipeline/project.ts'
 import { roundedDuration } from '../../quantities.ts'
 
-/** Where the values are looked for. */
 export type Place = Pick<Context, 'env' | 'home' | 'cwd' | 'platform'> & {
-  /** Milliseconds since 1970. */
   readonly now: number
 }
 
@@ -192,7 +190,6 @@ const unsafe = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 /** Neither shells nor terminals act on it, and it fits a line. */
 const isPlain = (value: string) => value !== '' && value.length <= 300 && !unsafe.test(value)
 
-/** Characters of a description that fit beside a value. */
 const maxAbout = 60
 
 function shortened(text: string): string {

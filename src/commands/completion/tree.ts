@@ -18,7 +18,6 @@ export interface Flag {
   /** With dashes: `-o`, `--output`. */
   readonly names: readonly string[]
   readonly about: string
-  /** Whether it may be given more than once. */
   readonly repeatable: boolean
   /** Left out for a switch. */
   readonly value?: Value

@@ -88,7 +88,6 @@ function describeArgument(argument: Argument): HelpCommand['arguments'][number] 
   }
 }
 
-/** Its name, with dashes. */
 const flagOf = ({ long, short }: Option) => long ?? short!
 
 function describeOption(

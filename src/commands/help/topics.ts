@@ -10,7 +10,6 @@ interface Block {
   readonly heading: string
   readonly text?: string
   readonly rows?: readonly (readonly [term: string, about: string])[]
-  /** Lines that are shown as they are. */
   readonly lines?: readonly string[]
 }
 
@@ -22,7 +21,6 @@ export interface Topic {
   readonly examples: readonly Example[]
 }
 
-/** Environment variables besides those of the settings. */
 const otherVariables: readonly (readonly [names: string, about: string])[] = [
   ['MODELGATE_API_KEY', 'the key'],
   ['MODELGATE_CONFIG_DIR', 'folder of the user file and the credentials'],

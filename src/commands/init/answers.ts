@@ -21,18 +21,14 @@ export interface InitOptions extends CommonOptions {
   yes?: true
 }
 
-/** What the questions need. */
 export interface Session {
   readonly context: Context
   readonly options: InitOptions
   /** As they are configured now, without the flags of the answers and without the project file. */
   readonly settings: Settings
   readonly gate: Gate
-  /** Whether questions may be asked. */
   readonly asks: boolean
-  /** Whether the gateway may be asked. */
   readonly checks: boolean
-  /** Writes a line for the user on standard error. */
   say(line: string): void
 }
 
@@ -55,7 +51,6 @@ export async function answerAll(session: Session): Promise<Answers> {
   return { gateway, key, check, models: { text, image, video } }
 }
 
-/** Characters of an error below a question. */
 const maxErrorLength = 500
 
 /** A gateway as answered, and what became of the check without a key; undefined where none is wanted. */
@@ -134,7 +129,6 @@ function messageOf({ message, facts: { hint } }: ModelgateError): string {
   return hint === undefined || hint.includes('--base-url') ? message : `${message} ${hint}`
 }
 
-/** Where the key is to come from. */
 export type KeyAnswer =
   | { readonly kind: 'as it is' | 'later' }
   | { readonly kind: 'store'; readonly value: string }
@@ -284,12 +278,10 @@ async function answerModel(
   return id === '' || id === '-' ? undefined : id
 }
 
-/** Longer than any id that is meant to be chosen. */
 const maxIdLength = 200
 
 interface Candidate {
   readonly id: string
-  /** Whether it seems to be of the kind that is asked for. */
   readonly fits: boolean
   readonly about: string
 }

@@ -24,9 +24,7 @@ import type { EndedCall, LoggedRequest } from '../log/log-call.ts'
 import { keyForShell, printRequest, type PrintableContent } from './dry-run.ts'
 import { lineLimit, openGateway, sandboxKey, type OpenGateway } from '../gateway/open-gateway.ts'
 
-/** What a command runs on a gateway, and how its output is rendered. */
 interface CommandRun<Document extends OutputDocument> {
-  /** Whether the reply is expected as a stream. */
   readonly streamed?: boolean
   /** The request as `--dry-run` shows it; left out by a command that refuses to be shown so. */
   describeRequest?(gateway: Gateway): {
@@ -127,7 +125,6 @@ export async function runOperation<Document extends OutputDocument>(
   }
 }
 
-/** What is known of a call before its request is sent. */
 async function callStart(
   context: Context,
   { sandbox }: CommonOptions,
@@ -163,7 +160,6 @@ function workingDirectory(context: Context): string {
   }
 }
 
-/** A log that cannot be written is a warning. */
 async function addToLog(context: Context, call: EndedCall): Promise<void> {
   try {
     // Loaded now, when the result has been shown.
@@ -176,7 +172,6 @@ async function addToLog(context: Context, call: EndedCall): Promise<void> {
   }
 }
 
-/** How an operation is shown. */
 type View = Omit<OutputOptions, 'mode' | 'usage' | 'step'> & {
   /** Whether a request that may cost money has been sent. */
   readonly hasSent?: () => boolean

@@ -59,7 +59,6 @@ export interface CheckParts {
   readonly options: CommonOptions
   readonly settings: Settings
   readonly gate: Gate
-  /** Receives the headers of each reply. */
   readonly onReply?: Gateway['onReply']
 }
 

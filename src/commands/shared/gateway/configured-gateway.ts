@@ -173,7 +173,6 @@ export async function ownHeaders(
   return { headers: await read(headers), downloadHeaders: Object.fromEntries(await Promise.all(downloads)) }
 }
 
-/** Proxies and certificates. @throws UsageError, ModelgateError `config_invalid` */
 export async function networkOptions(context: Context, { caFile }: Settings): Promise<ConnectionOptions> {
   const proxies = proxiesFrom(context.env)
   const ca = caFile.value === undefined ? undefined : await readCertificates(context, caFile.value)

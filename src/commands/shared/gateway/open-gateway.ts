@@ -110,7 +110,6 @@ export async function openGateway(
     gateway,
     /** Redacts all output except results; it knows the key. */
     gate,
-    /** The records of all calls. */
     book,
     /** What the gateway's requests create, and what they cost. */
     spending,

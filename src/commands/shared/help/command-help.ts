@@ -3,7 +3,6 @@ import { formatPage, type HelpPage, type HelpRow } from '../../../output/help-pa
 import { isHarmless, isShared } from '../options/common-options.ts'
 import { examplesOf, shownFirst } from './help-layout.ts'
 
-/** How many examples are shown without `--all`. */
 const shownExamples = 3
 
 /** Every `--help`. Commander takes the colours out where there are none. */
@@ -88,7 +87,6 @@ function split<Item>(items: readonly Item[], isFirst: (item: Item) => boolean): 
   return [items.filter(isFirst), items.filter((item) => !isFirst(item))]
 }
 
-/** The words that call a command. */
 export function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
 }
@@ -116,13 +114,11 @@ const isLast = ({ long }: Option) => long === '--version' || long === '--help'
 const usualHeading = 'Options:'
 const headingOf = ({ helpGroupHeading }: Option) => helpGroupHeading ?? usualHeading
 
-/** A part of the list of commands, in the order of the help. */
 interface CommandGroup {
   readonly heading: string
   readonly names: readonly string[]
 }
 
-/** What people look for, and the commands for it. */
 const table: readonly CommandGroup[] = [
   { heading: 'Make text', names: ['respond', 'generate', 'chat'] },
   { heading: 'Make images and videos', names: ['image', 'video', 'run'] },

@@ -10,7 +10,6 @@ export function addExamples(command: Command, examples: readonly Example[]): voi
   examplesByCommand.set(command, examples)
 }
 
-/** The examples in the help of a command. */
 export function examplesOf(command: Command): readonly Example[] {
   return examplesByCommand.get(command) ?? []
 }

@@ -72,7 +72,6 @@ export async function askYesNo(context: Context, message: string, present: boole
 export interface Choice<Value> {
   readonly value: Value
   readonly name: string
-  /** Shown while the choice is marked. */
   readonly description?: string
 }
 

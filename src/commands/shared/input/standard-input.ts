@@ -8,11 +8,9 @@ export interface PromptSource {
   readonly argument: string | undefined
   /** Whether standard input is ignored: by `--no-stdin`, or by a setting, which `-` overrides. */
   readonly noStdin: 'flag' | 'setting' | false
-  /** Whether standard input is read beside a prompt as well. */
   readonly joins: boolean
   /** `--stdin-timeout`, in seconds: how long a pipe beside a prompt may stay silent. 0 waits for ever. */
   readonly stdinTimeout?: number
-  /** Takes a line for standard error. */
   notice(line: string): void
 }
 

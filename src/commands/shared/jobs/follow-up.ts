@@ -27,7 +27,6 @@ import { resumeCommand, waitLimits } from './resume-command.ts'
 import { runOperation } from '../call/run-operation.ts'
 import { openOutputFile, textOutput, type TextOutputFlags } from '../text/text-command.ts'
 
-/** The options of the commands for one background response. */
 export interface ResponseOptions extends CommonOptions, TextOutputFlags {
   last?: true
   stream?: true
@@ -36,7 +35,6 @@ export interface ResponseOptions extends CommonOptions, TextOutputFlags {
   pollInterval?: string
 }
 
-/** Adds the options for the answer of a background response. */
 export function addAnswerOptions(command: Command): void {
   addJobOptions(command, [
     new Option('--stream', 'stream the answer instead of polling until it is complete'),
@@ -48,7 +46,6 @@ export function addAnswerOptions(command: Command): void {
   ])
 }
 
-/** The shared options of what is done with a response. */
 export const optionsOfResponses = 'dryRun curl json jsonl raw githubOutput gateway messages'
 
 /** Waits for a background response and prints its answer, or cancels it. */

@@ -218,12 +218,10 @@ export function commandLineOf(context: object): readonly string[] {
   return commandLines.get(context) ?? []
 }
 
-/** Whether the request is printed instead of sent. */
 export function isDryRun({ dryRun, curl }: Pick<CommonOptions, 'dryRun' | 'curl'>): boolean {
   return dryRun === true || curl === true
 }
 
-/** Collects a repeatable option. */
 export function collect(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value]
 }

@@ -11,7 +11,6 @@ import { askChoice, canAsk } from '../input/questions.ts'
 import { isDryRun, type CommonOptions } from '../options/common-options.ts'
 import type { Draft } from '../request/build-request.ts'
 
-/** The options that continue a conversation. */
 export interface ConversationOptions extends CommonOptions {
   /** The id of a call; empty for the last one. */
   continue?: string
@@ -105,7 +104,6 @@ async function continueCall(
   throw nothing(`the texts of calls are not recorded (history: ${history.value}, ${history.source})`)
 }
 
-/** How many exchanges are offered. */
 const maxOffered = 8
 
 async function askWhich(

@@ -31,13 +31,11 @@ import { addContractFlags, inputOption, type ConflictingFlags } from '../request
 import type { ConversationOptions } from './conversation.ts'
 import { addAnswerSchema, addHistory, addSystem, attachmentPaths, readAttachments } from './text-sources.ts'
 
-/** The options of commands that print the text of an answer. */
 export interface TextOutputFlags {
   render?: string
   extract?: string | true
 }
 
-/** The options that both text commands have. */
 export interface TextOptions extends ConversationOptions, TextOutputFlags {
   system?: string
   history?: string
@@ -61,7 +59,6 @@ interface TextCommand<Options extends TextOptions> {
   readonly send: typeof sendText
 }
 
-/** Declares a text command. */
 export function registerText<Options extends TextOptions>(
   command: Command,
   context: Context,
