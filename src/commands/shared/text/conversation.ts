@@ -2,10 +2,17 @@ import { rescueFolder, stateFolder } from '../../../config/paths.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
-import type { CallFacts } from '../../../files/calls/call-record.ts'
+import { openCalls } from '../../../files/calls/read-calls.ts'
 import { shownPath } from '../../../files/file-error.ts'
-import type { PreparedRequest, Session } from '../../../operations/conversation/conversation-session.ts'
+import {
+  prepareRequest,
+  titleOf,
+  type PreparedRequest,
+  type Session,
+} from '../../../operations/conversation/conversation-session.ts'
 import type { Conversation, Style } from '../../../operations/conversation/conversation.ts'
+import { exchangeOf, lastExchange, pastExchanges } from '../../../operations/conversation/from-log.ts'
+import { findCall } from '../../../operations/read-log.ts'
 import { roundedDuration } from '../../../quantities.ts'
 import { askChoice, canAsk } from '../input/questions.ts'
 import { isDryRun, type CommonOptions } from '../options/common-options.ts'
@@ -30,7 +37,6 @@ export async function continueConversation(
   const { context, options } = call
   // What the settings would say of the gateway and the log is not known; the call fails anyway.
   if (settings === undefined) return undefined
-  const { prepareRequest } = await import('../../../operations/conversation/conversation-session.ts')
   const opened = session ?? (await openSession(context, options, settings, style))
   return await prepareRequest(context, opened, style, body)
 }
@@ -59,12 +65,8 @@ export async function openSession(
     rescueFolder: rescueFolder(context),
   })
   if (last !== undefined && file.conversation.messages.length > 0) {
-    throw new UsageError(
-      `--continue cannot be used with ${shownPath(path)}, which already has a conversation.`,
-      {
-        hint: 'Without --continue, the conversation in the file is continued.',
-      },
-    )
+    const problem = `--continue cannot be used with ${shownPath(path)}, which already has a conversation.`
+    throw new UsageError(problem, { hint: 'Without --continue, the conversation in the file is continued.' })
   }
   return { conversation: last ?? file.conversation, gateway, file }
 }
@@ -78,14 +80,9 @@ async function continueCall(
 ): Promise<Conversation> {
   const folder = stateFolder(context)
   if (folder === undefined) throw nothing('there is no home directory, so no calls are recorded')
-  const [{ exchangeOf, lastExchange, pastExchanges }, { openCalls }] = await Promise.all([
-    import('../../../operations/conversation/from-log.ts'),
-    import('../../../files/calls/read-calls.ts'),
-  ])
   const calls = await openCalls(folder)
   const find = (texts: readonly string[]) => calls.calls(texts)
   if (id !== '') {
-    const { findCall } = await import('../../../operations/read-log.ts')
     const exchange = exchangeOf(findCall(calls, id), find)
     if (exchange === undefined) throw nothing(`the call ${id} has no answer on record`)
     return exchange
@@ -93,34 +90,22 @@ async function continueCall(
   const last = lastExchange(find, context)
   if (last.kind === 'found') return last.conversation
   const past = canAsk(context, noInput) ? [...pastExchanges(calls.calls(), find, style).take(maxOffered)] : []
-  if (past.length > 0) return await askWhich(context, past)
-  if (history.value === 'full') {
-    throw nothing(
-      last.kind === 'none'
-        ? 'there is no exchange of this terminal or this folder'
-        : 'the texts of the last calls here were not recorded',
-    )
+  if (past.length > 0) {
+    const choices = past.map(({ facts, conversation }) => {
+      const age = roundedDuration((context.clock.now() - Date.parse(facts.time)) / 1000)
+      return { value: conversation, name: `${titleOf(conversation)}, ${age} ago`, description: facts.cwd }
+    })
+    const question = 'Nothing was said in this terminal or folder. Which one to continue?'
+    return await askChoice(context, question, choices)
   }
-  throw nothing(`the texts of calls are not recorded (history: ${history.value}, ${history.source})`)
+  if (history.value !== 'full') {
+    throw nothing(`the texts of calls are not recorded (history: ${history.value}, ${history.source})`)
+  }
+  if (last.kind === 'none') throw nothing('there is no exchange of this terminal or this folder')
+  throw nothing('the texts of the last calls here were not recorded')
 }
 
 const maxOffered = 8
-
-async function askWhich(
-  context: Context,
-  past: readonly { readonly facts: CallFacts; readonly conversation: Conversation }[],
-): Promise<Conversation> {
-  const { titleOf } = await import('../../../operations/conversation/conversation-session.ts')
-  const choices = past.map(({ facts, conversation }) => {
-    const age = roundedDuration((context.clock.now() - Date.parse(facts.time)) / 1000)
-    return { value: conversation, name: `${titleOf(conversation)}, ${age} ago`, description: facts.cwd }
-  })
-  return await askChoice(
-    context,
-    'Nothing was said in this terminal or folder. Which one to continue?',
-    choices,
-  )
-}
 
 function nothing(reason: string): UsageError {
   return new UsageError(`Nothing to continue: ${reason}.`, {
