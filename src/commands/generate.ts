@@ -11,7 +11,7 @@ import { appendEntries } from '../operations/operation.ts'
 import { functionResponses } from '../operations/tool-outputs.ts'
 import { allInputs } from '../problems.ts'
 import type { Example } from './shared/help/help-layout.ts'
-import { collect, suggestWords } from './shared/options/common-options.ts'
+import { collect } from './shared/options/common-options.ts'
 import {
   checkRequest,
   isSet,
@@ -21,15 +21,10 @@ import {
   type Draft,
   type RequestShape,
 } from './shared/request/build-request.ts'
-import { conflictingFlags, inputOption } from './shared/request/contract-flags.ts'
+import { inputOption } from './shared/request/contract-flags.ts'
 import { underFlag } from './shared/request/flag-values.ts'
 import { readTextPrompt } from './shared/request/text-prompt.ts'
-import {
-  contentToolForms,
-  contentToolNames,
-  readContentTool,
-  readToolOutput,
-} from './shared/request/tool-flag.ts'
+import { contentToolOption, readContentTool, readToolOutput } from './shared/request/tool-flag.ts'
 import {
   conversationConflicts,
   finishMessage,
@@ -48,11 +43,7 @@ const shape: RequestShape = {
   endpoint,
   modelKind: 'text',
   flags: flagsOf(endpoint.fields),
-  conflicts: [
-    ...conflictingFlags(conflictingInputs.generate),
-    ['--history', '--contents'],
-    ...conversationConflicts('--contents'),
-  ],
+  conflicts: [...conflictingInputs.generate, ['history', 'contents'], ...conversationConflicts('contents')],
   otherForms: {
     contents: 'history',
     tools: 'tool',
@@ -73,7 +64,6 @@ export const generateExamples: readonly Example[] = [
 
 /** `modelgate generate`: streamed text, content-generation style (specification, endpoint 1). */
 export function registerGenerate(command: Command, context: Context, send = sendText): void {
-  const tool = new Option('--tool <tool>', `${contentToolForms} (repeatable)`).argParser(collect)
   const safety = 'safety setting, such as harassment=BLOCK_NONE (repeatable)'
   registerText<GenerateOptions>(command, context, {
     argument: '[prompt...]',
@@ -92,7 +82,7 @@ export function registerGenerate(command: Command, context: Context, send = send
         'what a function that --history calls returned: NAME=JSON or ID=JSON, =@file, =@- (repeatable)',
       ).argParser(collect),
       new Option('--safety <category=threshold>', safety).argParser(collect),
-      suggestWords(tool, contentToolNames),
+      contentToolOption(),
     ],
     build: buildGenerateRequest,
     send,

@@ -94,21 +94,12 @@ async function showLog(context: Context, options: LogOptions): Promise<void> {
   )
   if (options.json || options.jsonl || settings.quiet.value || !context.stdout.isTerminal) return
   const isFiltered = [since, grep, command, model].some((given) => given !== undefined)
-  const note = noteFor({ shown: calls.length, hasMore: found.length > calls.length, isFiltered })
-  if (note !== undefined) context.stderr.write(`${note}\n`)
-}
-
-interface Shown {
-  readonly shown: number
-  readonly hasMore: boolean
-  readonly isFiltered: boolean
-}
-
-function noteFor({ shown, hasMore, isFiltered }: Shown): string | undefined {
-  if (hasMore) return `There are more: modelgate log -n ${Math.max(shown * 2, defaultLimit)}`
-  if (shown > 0) return undefined
-  if (isFiltered) return 'No call in the log matches.'
-  return 'The log is empty.'
+  const { stderr } = context
+  const more = Math.max(calls.length * 2, defaultLimit)
+  if (found.length > calls.length) stderr.write(`There are more: modelgate log -n ${more}\n`)
+  else if (calls.length === 0) {
+    stderr.write(isFiltered ? 'No call in the log matches.\n' : 'The log is empty.\n')
+  }
 }
 
 /** `modelgate log show`: all of one call. */

@@ -8,7 +8,7 @@ import { addInput, responseRequest } from '../operations/response-request.ts'
 import { approvalItems, toolOutputItems } from '../operations/tool-outputs.ts'
 import { allInputs } from '../problems.ts'
 import type { Example } from './shared/help/help-layout.ts'
-import { collect, suggestWords } from './shared/options/common-options.ts'
+import { collect } from './shared/options/common-options.ts'
 import {
   checkRequest,
   isSet,
@@ -18,15 +18,13 @@ import {
   type Draft,
   type RequestShape,
 } from './shared/request/build-request.ts'
-import { conflictingFlags } from './shared/request/contract-flags.ts'
 import { parseTextFlag, underFlag } from './shared/request/flag-values.ts'
 import { readTextPrompt } from './shared/request/text-prompt.ts'
 import {
   readApproval,
   readResponseTool,
   readToolOutput,
-  responseToolForms,
-  responseToolNames,
+  responseToolOption,
 } from './shared/request/tool-flag.ts'
 import {
   conversationConflicts,
@@ -55,10 +53,10 @@ const shape: RequestShape = {
     // The gateway's own default is another one; this command always says which it wants.
     .map((flag) => (flag.name === 'stream' ? { ...flag, default: 'true, false with --background' } : flag)),
   conflicts: [
-    ...conflictingFlags(conflictingInputs.respond),
-    ['--history', '--input'],
-    ['--system', '--instructions'],
-    ...conversationConflicts('--input', '--previous-response-id', '--conversation', '--background'),
+    ...conflictingInputs.respond,
+    ['history', 'input'],
+    ['system', 'instructions'],
+    ...conversationConflicts('input', 'previous-response-id', 'conversation', 'background'),
   ],
   otherForms: { input: 'history', tools: 'tool' },
 }
@@ -74,7 +72,6 @@ export const respondExamples: readonly Example[] = [
 
 /** `modelgate respond`: text, response-object style, streamed by default (specification, endpoint 2). */
 export function registerRespond(command: Command, context: Context, send = sendText): void {
-  const tool = new Option('--tool <tool>', `${responseToolForms} (repeatable)`).argParser(collect)
   registerText<RespondOptions>(command, context, {
     argument: '[input...]',
     examples: respondExamples,
@@ -97,7 +94,7 @@ export function registerRespond(command: Command, context: Context, send = sendT
       ).argParser(collect),
       new Option('--approve <id>', 'approve a remote tool call (repeatable)').argParser(collect),
       new Option('--deny <id>', 'deny a remote tool call: ID or ID=REASON (repeatable)').argParser(collect),
-      suggestWords(tool, responseToolNames),
+      responseToolOption(),
     ],
     build: buildRespondRequest,
     send,

@@ -110,7 +110,9 @@ function describeOption(
     repeatable: option.parseArg === collect,
     conflicts: [
       ...conflictsWith.map((other) => `--${dashed(other)}`),
-      ...conflicts.flatMap(([one, other]) => (one === flag ? [other] : other === flag ? [one] : [])),
+      ...conflicts
+        .filter((names) => names.some((own) => `--${own}` === flag))
+        .map(([one, other]) => `--${flag === `--${one}` ? other : one}`),
     ],
     field: contract === undefined ? null : contract.path.join('.'),
     settings: settingsOf(name, flag),

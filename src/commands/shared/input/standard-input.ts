@@ -10,7 +10,7 @@ export interface PromptSource {
   readonly noStdin: 'flag' | 'setting' | false
   readonly joins: boolean
   /** `--stdin-timeout`, in seconds: how long a pipe beside a prompt may stay silent. 0 waits for ever. */
-  readonly stdinTimeout?: number
+  readonly stdinTimeout?: number | undefined
   notice(line: string): void
 }
 

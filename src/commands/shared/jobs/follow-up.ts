@@ -1,10 +1,9 @@
 import { type Command, Option } from 'commander'
 import type { Context } from '../../../context.ts'
 import { addJobOptions, type FoundJob } from './named-job.ts'
-import type { CommonOptions } from '../options/common-options.ts'
+import { numberOption, type CommonOptions } from '../options/common-options.ts'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { UsageError } from '../../../errors.ts'
 import { shownPath } from '../../../files/file-error.ts'
 import { safeFileName } from '../../../files/file-name.ts'
 import {
@@ -21,7 +20,6 @@ import {
   waitForResponse,
   type WaitForResponsePlan,
 } from '../../../operations/background-response.ts'
-import { createProblemList } from '../../../problems.ts'
 import { parseJsonFileFlag } from '../request/flag-values.ts'
 import { resumeCommand, waitLimits } from './resume-command.ts'
 import { runOperation } from '../call/run-operation.ts'
@@ -30,7 +28,7 @@ import { openOutputFile, textOutput, type TextOutputFlags } from '../text/text-c
 export interface ResponseOptions extends CommonOptions, TextOutputFlags {
   last?: true
   stream?: true
-  startingAfter?: string
+  startingAfter?: number
   schema?: string
   pollInterval?: string
 }
@@ -38,7 +36,7 @@ export interface ResponseOptions extends CommonOptions, TextOutputFlags {
 export function addAnswerOptions(command: Command): void {
   addJobOptions(command, [
     new Option('--stream', 'stream the answer instead of polling until it is complete'),
-    new Option('--starting-after <number>', 'stream only the events after this sequence number'),
+    numberOption('--starting-after <number>', 'stream only the events after this sequence number'),
     new Option(
       '--schema <json>',
       'JSON Schema of an answer: JSON, @file or a file name; the answer is checked',
@@ -83,31 +81,19 @@ export async function followUp(
 
 type WaitPlan = Pick<WaitForResponsePlan, 'streamed' | 'after' | 'answerSchema'>
 
-/** @throws UsageError with everything that is wrong with the options */
 async function planWait(
   context: Context,
   { stream, startingAfter, schema }: ResponseOptions,
   { stored }: NamedJob<'response'>,
 ): Promise<WaitPlan> {
-  const problems = createProblemList()
-  const after = await problems.check(() => parsePlace(startingAfter))
-  const answerSchema = await problems.check(async () => {
-    if (schema !== undefined)
-      return await compileAnswerSchema(context, await parseJsonFileFlag(context, '--schema', schema))
-    const asked = stored?.record.checks_schema ? objectOf(stored.record.request)['text'] : undefined
-    const recorded = objectOf(objectOf(asked)['format'])['schema']
-    return recorded === undefined ? undefined : await compileAnswerSchema(context, recorded)
-  })
-  problems.throwIfAny()
-  return { streamed: stream === true || startingAfter !== undefined, after: after ?? -1, answerSchema }
-}
-
-function parsePlace(text: string | undefined): number {
-  if (text === undefined) return -1
-  if (/^\d{1,15}$/.test(text)) return Number(text)
-  throw new UsageError(
-    `--starting-after must be the number of an event, a whole number from 0, not ${JSON.stringify(text)}.`,
-  )
+  const asked = stored?.record.checks_schema ? objectOf(stored.record.request)['text'] : undefined
+  const recorded = objectOf(objectOf(asked)['format'])['schema']
+  const expected = schema === undefined ? recorded : await parseJsonFileFlag(context, '--schema', schema)
+  return {
+    streamed: stream === true || startingAfter !== undefined,
+    after: startingAfter ?? -1,
+    answerSchema: expected === undefined ? undefined : await compileAnswerSchema(context, expected),
+  }
 }
 
 /** @param wait undefined to cancel it */

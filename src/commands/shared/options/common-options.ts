@@ -28,7 +28,7 @@ export interface CommonOptions {
   validate: boolean
   noInput?: true
   stdin: boolean
-  stdinTimeout?: string
+  stdinTimeout?: number
   timeout?: string
   connectTimeout?: string
   firstByteTimeout?: string
@@ -82,7 +82,7 @@ const optionTable = (): Readonly<Record<string, readonly Option[]>> => {
       new Option(
         '--stdin-timeout <seconds>',
         `how long to wait for a silent pipe (${defaultSeconds.standardInput})`,
-      ),
+      ).argParser(stdinSeconds),
       plain(new Option('--no-input', 'never ask; missing input is an error')),
     ],
     'Money:': [
@@ -121,6 +121,12 @@ const optionTable = (): Readonly<Record<string, readonly Option[]>> => {
       new Option('--allow-http', 'allow an http:// base URL on another host'),
     ],
   }
+}
+
+function stdinSeconds(text: string): number {
+  const seconds = Number(text)
+  if (text.trim() !== '' && seconds >= 0) return seconds
+  throw new UsageError('--stdin-timeout must be a number of seconds.')
 }
 
 /** What a group of these options is about: commands take groups, and single options by their names. */

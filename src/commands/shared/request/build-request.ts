@@ -1,5 +1,6 @@
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
+import type { ConflictingNames } from '../../../contract/command-inputs.ts'
 import { checkBody, ignoredAdvice, type Endpoint, type Violation } from '../../../contract/field.ts'
 import type { Model } from '../../../contract/known-models.ts'
 import { nearestName } from '../../../nearest-name.ts'
@@ -9,7 +10,6 @@ import type { CommonOptions } from '../options/common-options.ts'
 import {
   applyContractFlags,
   misspeltValues,
-  type ConflictingFlags,
   type ContractFlag,
   refuseConflicts,
   valueOf,
@@ -35,7 +35,7 @@ export interface CommandCall<Options extends CommonOptions> {
 export interface RequestShape {
   readonly endpoint: Endpoint
   readonly flags: readonly ContractFlag[]
-  readonly conflicts?: readonly ConflictingFlags[]
+  readonly conflicts?: readonly ConflictingNames[]
   /** Flags that set a field in another form, by the name of the field's own flag: messages name what was given. */
   readonly otherForms?: Readonly<Record<string, string>>
   readonly modelKind: ModelKind

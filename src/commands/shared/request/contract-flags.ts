@@ -23,7 +23,7 @@ const group = 'Fields of the request (JSON is inline, @file or @-):'
 /** What a command says of its request, for those that describe commands. */
 interface Declared {
   readonly flags: readonly ContractFlag[]
-  readonly conflicts: readonly ConflictingFlags[]
+  readonly conflicts: readonly ConflictingNames[]
 }
 const declared = new WeakMap<Command, Declared>()
 
@@ -36,7 +36,7 @@ export function contractFlagsOf(command: Command): Declared {
 export function addContractFlags(
   command: Command,
   flags: readonly ContractFlag[],
-  conflicts: readonly ConflictingFlags[] = [],
+  conflicts: readonly ConflictingNames[] = [],
 ): void {
   declared.set(command, { flags, conflicts })
   // What is written by hand before JSON.
@@ -136,18 +136,11 @@ export function inputOption(input: CommandInput & { readonly isList?: boolean })
   return isRepeatable ? option.argParser(collect) : option
 }
 
-/** Two flags, with dashes, of which one would silently override the other. */
-export type ConflictingFlags = readonly [one: string, other: string]
-
-export function conflictingFlags(pairs: readonly ConflictingNames[]): ConflictingFlags[] {
-  return pairs.map(([one, other]) => [`--${one}`, `--${other}`])
-}
-
 /** Rejects a call that gives both flags of a pair. @throws UsageError `usage` naming every such pair */
-export function refuseConflicts(options: object, pairs: readonly ConflictingFlags[]): void {
-  const isGiven = (flag: string) => valueOf(options, flag.slice(2)) !== undefined
+export function refuseConflicts(options: object, pairs: readonly ConflictingNames[]): void {
+  const isGiven = (name: string) => valueOf(options, name) !== undefined
   const problems = pairs
     .filter(([one, other]) => isGiven(one) && isGiven(other))
-    .map(([one, other]) => `${one} and ${other} cannot be used together.`)
+    .map(([one, other]) => `--${one} and --${other} cannot be used together.`)
   if (problems.length > 0) throw new UsageError(problems)
 }

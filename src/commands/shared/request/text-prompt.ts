@@ -61,7 +61,7 @@ async function askedPrompt(
     argument,
     noStdin: !options.stdin ? 'flag' : settings?.noStdin.value === true && 'setting',
     joins,
-    ...(options.stdinTimeout === undefined ? {} : { stdinTimeout: secondsOf(options.stdinTimeout) }),
+    stdinTimeout: options.stdinTimeout,
     notice: (line) => {
       if (!options.quiet && settings?.quiet.value !== true) context.stderr.write(`modelgate: ${line}\n`)
     },
@@ -107,13 +107,6 @@ async function askForPrompt(context: Context, options: CommonOptions): Promise<s
     if (answer.trim() !== '') return answer
   }
   throw missingPrompt()
-}
-
-function secondsOf(text: string): number {
-  const seconds = Number(text)
-  if (text.trim() === '' || !(seconds >= 0))
-    throw new UsageError('--stdin-timeout must be a number of seconds.')
-  return seconds
 }
 
 function missingPrompt(): UsageError {

@@ -1,7 +1,9 @@
+import { Option } from 'commander'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
 import { isObject } from '../../../json.ts'
 import type { Approval, ToolOutput } from '../../../operations/tool-outputs.ts'
+import { collect, suggestWords } from '../options/common-options.ts'
 import { parseJsonFlag, parseTextFlag } from './flag-values.ts'
 
 /** Tools that need no configuration, by their short names (wire notes, section 1, "Request fields"). */
@@ -12,11 +14,12 @@ const contentTools: Readonly<Record<string, string>> = {
   google_maps: 'googleMaps',
 }
 
-/** The names that `--tool` takes. */
-export const contentToolNames = Object.keys(contentTools)
+export const contentToolOption = () => toolOption(contentTools, Object.keys(contentTools))
 
-/** Every form of `--tool`, for the help. */
-export const contentToolForms = [...contentToolNames, 'or a function or whole tool: @file, JSON'].join(', ')
+function toolOption(names: object, forms: readonly string[]): Option {
+  const about = `${forms.join(', ')}, or a function or whole tool: @file, JSON (repeatable)`
+  return suggestWords(new Option('--tool <tool>', about).argParser(collect), Object.keys(names))
+}
 
 /**
  * One `--tool`: a built-in tool by name, or a function declaration (or a whole tool) as JSON or `@file`.
@@ -44,15 +47,14 @@ const responseTools: Readonly<Record<string, unknown>> = {
   local_shell: { type: 'local_shell' },
 }
 
-/** The names that `--tool` takes. */
-export const responseToolNames = Object.keys(responseTools)
+const shortForms = [
+  ...Object.keys(responseTools),
+  'file_search:ID[,ID]',
+  'mcp:LABEL=URL',
+  'connector:LABEL=ID',
+]
 
-const shortForms = [...responseToolNames, 'file_search:ID[,ID]', 'mcp:LABEL=URL', 'connector:LABEL=ID'].join(
-  ', ',
-)
-
-/** Every form of `--tool`, for the help. */
-export const responseToolForms = `${shortForms}, or a function or whole tool: @file, JSON`
+export const responseToolOption = () => toolOption(responseTools, shortForms)
 
 /**
  * One `--tool` in its short form: a name, `file_search:ID[,ID]`, `mcp:LABEL=URL`, `connector:LABEL=ID`, or JSON (`@file`).
@@ -69,7 +71,9 @@ export async function readResponseTool(context: Context, text: string): Promise<
     if (kind === 'mcp') return { type: 'mcp', server_label: label, server_url: target }
     if (kind === 'connector') return { type: 'mcp', server_label: label, connector_id: target }
   }
-  throw new UsageError(`--tool ${JSON.stringify(text)} is not one of ${shortForms}, nor JSON or @file.`)
+  throw new UsageError(
+    `--tool ${JSON.stringify(text)} is not one of ${shortForms.join(', ')}, nor JSON or @file.`,
+  )
 }
 
 function requireUrl(text: string, url: string): void {

@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander'
 import { rescueFolder } from '../../../config/paths.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
-import { commandInputs } from '../../../contract/command-inputs.ts'
+import { commandInputs, type ConflictingNames } from '../../../contract/command-inputs.ts'
 import { UsageError } from '../../../errors.ts'
 import type { OutputDocument } from '../../../events/documents.ts'
 import type { TextFile } from '../../../files/text-file.ts'
@@ -27,7 +27,7 @@ import {
   type CommonOptions,
 } from '../options/common-options.ts'
 import type { CommandCall, Draft, RequestShape } from '../request/build-request.ts'
-import { addContractFlags, inputOption, type ConflictingFlags } from '../request/contract-flags.ts'
+import { addContractFlags, inputOption } from '../request/contract-flags.ts'
 import type { ConversationOptions } from './conversation.ts'
 import { addAnswerSchema, addHistory, addSystem, attachmentPaths, readAttachments } from './text-sources.ts'
 
@@ -100,11 +100,11 @@ export function conversationFileOption(): Option {
   )
 }
 
-/** What says itself what was said before. @param own flags of one of the commands */
-export function conversationConflicts(...own: readonly string[]): readonly ConflictingFlags[] {
-  return ['--history', ...own].flatMap((flag) => [
-    ['--continue', flag] as const,
-    ['--conversation-file', flag] as const,
+/** What says itself what was said before. @param own names of flags of one of the commands */
+export function conversationConflicts(...own: readonly string[]): readonly ConflictingNames[] {
+  return ['history', ...own].flatMap((flag) => [
+    ['continue', flag] as const,
+    ['conversation-file', flag] as const,
   ])
 }
 
