@@ -3,7 +3,7 @@ import { resolveSettings } from '../config/settings.ts'
 import { sandboxFolder } from '../config/paths.ts'
 import type { Context } from '../context.ts'
 import type { LatencyProfile, Sandbox, SandboxOptions } from '../sandbox/start-sandbox.ts'
-import type { Gate } from '../output/gate.ts'
+import { createGate, type Gate } from '../output/gate.ts'
 import { addShared, numberOption, wordOption, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples } from './shared/help/help-layout.ts'
 import { badPorts, normaliseBaseUrl } from '../config/base-url.ts'
@@ -119,25 +119,23 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
   const { recording, port, seed, latency, isQuiet } = settings
   const faults = settings.faults === undefined ? [] : await readFaults(context, settings.faults)
   const { families } = await resolveSettings(context, { sandbox: true })
-  let gate: Gate | undefined
-  const warn = (line: string) => stderr.write(`${gate?.line(line, maxLineLength) ?? line}\n`)
+  const gate = createGate(context)
+  const warn = (line: string) => stderr.write(`${gate.line(line, maxLineLength)}\n`)
   const print = (line: string) => void (isQuiet || warn(line))
   // What a user must not miss is printed even with --quiet: a recording that is not there.
-  const opened = recording && (await openRecordings(context, recording, 'record' in recording ? warn : print))
-  gate = opened?.gate
+  const report = recording && 'record' in recording ? warn : print
+  const opened = recording && (await openRecordings(context, recording, gate, report))
   const { startSandbox } = await import('../sandbox/start-sandbox.ts')
-  const folder = sandboxFolder(context)
-  const recordings = opened?.options
   const sandbox = await startSandbox({
     port,
     seed,
     latency,
     faults,
-    folder,
+    folder: sandboxFolder(context),
     families: families.value,
     clock,
     platform: context.platform,
-    recordings,
+    recordings: opened?.options,
     onRequest: print,
   })
   try {
@@ -231,8 +229,6 @@ interface OpenRecordings {
   /** The gateway that is recorded. */
   readonly upstream?: URL
   readonly options: NonNullable<SandboxOptions['recordings']>
-  /** Cleans what is printed: it knows the key. */
-  readonly gate: Gate
   readonly about: string
   /** Whether a caller's own key matters. */
   readonly needsKey: boolean
@@ -240,31 +236,29 @@ interface OpenRecordings {
 
 /**
  * Prepares recording or replaying.
- * @param print takes a line about a call that could not be recorded or answered
+ * @param gate cleans what is printed; the secrets are added to it
+ * @param report takes a line about a call that could not be recorded or answered
  * @throws UsageError without an upstream gateway; what the configuration throws
  */
 async function openRecordings(
   context: Context,
   settings: RecordingSettings,
-  print: (line: string) => void,
+  gate: Gate,
+  report: (line: string) => void,
 ): Promise<OpenRecordings> {
-  // None of this is needed for the sandbox's own answers.
-  const { createGate } = await import('../output/gate.ts')
   if ('replay' in settings) {
     const { replay, pace } = settings
-    const folder = resolve(context.cwd, replay)
-    const about = `Answers come from the recordings in ${shownPath(replay)} and from nothing else. Any key is accepted.`
     return {
-      options: { replay: { folder, pace, report: print } },
-      gate: createGate(context),
-      about,
+      options: { replay: { folder: resolve(context.cwd, replay), pace, report } },
+      about: `Answers come from the recordings in ${shownPath(replay)} and from nothing else. Any key is accepted.`,
       needsKey: false,
     }
   }
   const { record, upstream: address, options } = settings
-  const { networkOptions, ownHeaders } = await import('./shared/gateway/configured-gateway.ts')
+  // None of this is needed for the sandbox's own answers.
   const { readSettings } = await import('./shared/gateway/open-gateway.ts')
-  const { locateKey } = await import('../config/key.ts')
+  const { networkOptions, ownHeaders } = await import('./shared/gateway/configured-gateway.ts')
+  const { createUpstream } = await import('../gateway/upstream.ts')
   const configuration = await readSettings(context, options)
   const { allowHttp, connectTimeout, baseUrl: configured } = configuration
   const baseUrl =
@@ -274,29 +268,27 @@ async function openRecordings(
       hint: 'Name it with --upstream URL, or set MODELGATE_BASE_URL.',
     })
   }
-  const hasKey = (await locateKey(context, configuration)) !== undefined
+  const hasKey = (await configuration.keyLocation()) !== undefined
   const key = hasKey ? (await configuration.apiKey()).value : undefined
-  const network = await networkOptions(context, configuration)
-  const { createUpstream } = await import('../gateway/upstream.ts')
-  const connectMs = connectTimeout.value ? connectTimeout.value * 1000 : undefined
-  const headerValues: string[] = []
-  const { headers } = await ownHeaders(context, {}, configuration, {
-    hide: (secret) => void headerValues.push(secret),
+  const secrets = [context.env['MODELGATE_API_KEY'] ?? '', key ?? ''].filter((secret) => secret !== '')
+  const hide = (secret: string) => void secrets.push(secret)
+  const { headers } = await ownHeaders(context, {}, configuration, { hide })
+  for (const secret of secrets) gate.hide(secret)
+  const upstream = createUpstream({
+    baseUrl,
+    key,
+    headers,
+    clock: context.clock,
+    connectMs: connectTimeout.value ? connectTimeout.value * 1000 : undefined,
+    ...(await networkOptions(context, configuration)),
   })
-  const own = { baseUrl, key, headers, clock: context.clock, connectMs }
-  const upstream = createUpstream({ ...own, ...network })
-  const { MODELGATE_API_KEY: environmentKey = '' } = context.env
-  const secrets = [environmentKey, key ?? '', ...headerValues].filter((secret) => secret !== '')
+  const whose = hasKey ? 'the configured key, whatever callers send' : 'the key that each caller sends'
   const folder = resolve(context.cwd, record)
-  const whose =
-    key === undefined ? 'the key that each caller sends' : 'the configured key, whatever callers send'
-  const about = `Calls go to ${baseUrl.href} with ${whose}, and cost what they cost. Recordings: ${shownPath(record)}.`
   return {
     upstream: baseUrl,
-    options: { record: { folder, files: context, upstream, secrets, report: print } },
-    gate: createGate(context, secrets),
-    about,
-    needsKey: key === undefined,
+    options: { record: { folder, files: context, upstream, secrets, report } },
+    about: `Calls go to ${baseUrl.href} with ${whose}, and cost what they cost. Recordings: ${shownPath(record)}.`,
+    needsKey: !hasKey,
   }
 }
 
