@@ -75,9 +75,7 @@ async function getSetting(context: Context, { json, profile }: CommonOptions, ty
   const whole = described.hidden ? settings[path.name].value : described.value
   const value = path.inner.length > 0 ? await writtenValue(context, path) : whole
   if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) {
-    throw new ConfigError(`${typed} is not set.`, {
-      hint: `Set it: modelgate config set ${typed} VALUE`,
-    })
+    throw new ConfigError(`${typed} is not set.`, { hint: `Set it: modelgate config set ${typed} VALUE` })
   }
   const document: SettingsDocument = {
     version: outputVersion,

@@ -95,9 +95,7 @@ function joinedWords(words: readonly string[]): string | undefined {
     : `To put its text before the other words, pipe it in: <${special.slice(1)}`
   throw new UsageError(
     `${JSON.stringify(special)} is read only when it is the whole prompt, not among other words.`,
-    {
-      hint: `${fix}; to send the words themselves, put quotes around all of them.`,
-    },
+    { hint: `${fix}; to send the words themselves, put quotes around all of them.` },
   )
 }
 
