@@ -28,8 +28,7 @@ export type CheckAnswer<Value> = (value: Value, signal: AbortSignal) => Promise<
  * @throws Interrupted on Ctrl-C; the signal's reason
  */
 export async function askText(context: Context, message: string): Promise<string> {
-  const answer = await ask(context, ({ input }, streams) => input({ message, required: true }, streams))
-  return answer ?? ''
+  return await ask(context, ({ input }, streams) => input({ message, required: true }, streams), '')
 }
 
 /**
@@ -42,10 +41,8 @@ export async function askLine(
   message: string,
   { present = '', check }: { readonly present?: string | undefined; readonly check?: CheckAnswer<string> },
 ): Promise<string> {
-  return answered(
-    await ask(context, ({ input }, streams, signal) =>
-      input({ message, default: present, validate: validation(check, signal) }, streams),
-    ),
+  return await ask(context, ({ input }, streams, signal) =>
+    input({ message, default: present, validate: validation(check, signal) }, streams),
   )
 }
 
@@ -55,18 +52,14 @@ export async function askSecret(
   message: string,
   check?: CheckAnswer<string>,
 ): Promise<string> {
-  return answered(
-    await ask(context, ({ password }, streams, signal) =>
-      password({ message, toggleMask: false, validate: validation(check, signal) }, streams),
-    ),
+  return await ask(context, ({ password }, streams, signal) =>
+    password({ message, toggleMask: false, validate: validation(check, signal) }, streams),
   )
 }
 
 /** @throws as `askLine` */
 export async function askYesNo(context: Context, message: string, present: boolean): Promise<boolean> {
-  return answered(
-    await ask(context, ({ confirm }, streams) => confirm({ message, default: present }, streams)),
-  )
+  return await ask(context, ({ confirm }, streams) => confirm({ message, default: present }, streams))
 }
 
 export interface Choice<Value> {
@@ -80,13 +73,8 @@ export async function askChoice<Value>(
   context: Context,
   message: string,
   choices: readonly Choice<Value>[],
-  present?: Value,
 ): Promise<Value> {
-  return answered(
-    await ask(context, ({ select }, streams) =>
-      select({ message, choices, ...presentOf(present), loop: false }, streams),
-    ),
-  )
+  return await ask(context, ({ select }, streams) => select({ message, choices, loop: false }, streams))
 }
 
 /**
@@ -94,29 +82,18 @@ export async function askChoice<Value>(
  * @param find the choices for what has been typed, which is empty at first
  * @throws as `askLine`
  */
-export async function askSearch<Value>(
+export async function askSearch(
   context: Context,
   message: string,
-  find: (typed: string) => readonly Choice<Value>[],
-  present?: Value,
-): Promise<Value> {
-  let found: readonly Choice<Value>[] = []
+  find: (typed: string) => readonly Choice<string>[],
+  present?: string,
+): Promise<string> {
+  let found: readonly Choice<string>[] = []
   const source = (typed: string | undefined) => [...(found = find(typed ?? ''))]
-  const answer = answered(
-    await ask(context, ({ search }, streams) => search({ message, source, ...presentOf(present) }, streams)),
-  )
+  const marked = present === undefined ? {} : { default: present }
+  const answer = await ask(context, ({ search }, streams) => search({ message, source, ...marked }, streams))
   // Keys that come all at once, as from a paste, may choose what was marked before they were typed.
   return found.some(({ value }) => value === answer) ? answer : (found[0]?.value ?? answer)
-}
-
-function presentOf<Value>(present: Value | undefined): { readonly default?: NoInfer<Value> } {
-  return present === undefined ? {} : { default: present }
-}
-
-/** At the end of the input nobody is there any more. */
-function answered<Value>(answer: Value | undefined): Value {
-  if (answer === undefined) throw new Interrupted('interrupt')
-  return answer
 }
 
 /** What a library takes as validation: it must not throw, and after the end of the question it must not end either. */
@@ -140,13 +117,14 @@ interface Streams {
 
 /**
  * Asks one question.
- * @returns undefined if the input has ended
+ * @param atEnd the answer if the input has ended; left out where nobody is there any more then
  * @throws Interrupted on Ctrl-C; the signal's reason
  */
 async function ask<Value>(
   { stdin, stderr, signal }: Context,
   question: (library: Questions, streams: Streams, over: AbortSignal) => Promise<Value>,
-): Promise<Value | undefined> {
+  atEnd?: Value,
+): Promise<Value> {
   const [ended, over] = [new AbortController(), new AbortController()]
   const streams = {
     ...(stdin.stream === undefined ? {} : { input: stdin.stream }),
@@ -165,8 +143,9 @@ async function ask<Value>(
     return await question(library, streams, AbortSignal.any([over.signal, streams.signal]))
   } catch (error) {
     if (signal.aborted) throw signal.reason
-    if (error instanceof Error && error.name === 'ExitPromptError') throw new Interrupted('interrupt')
-    if (error instanceof Error && error.name === 'AbortPromptError') return undefined
+    const { name } = error instanceof Error ? error : {}
+    if (name === 'AbortPromptError' && atEnd !== undefined) return atEnd
+    if (name === 'AbortPromptError' || name === 'ExitPromptError') throw new Interrupted('interrupt')
     throw error
   } finally {
     over.abort()
