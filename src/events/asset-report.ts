@@ -1,26 +1,21 @@
 import * as f from './fields.ts'
-import { runStates, stateCounts } from './run-document.ts'
-
-const digest = f.textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal; of a text with LF')
+import { digest, failureFields, runStates, stateCounts } from './run-document.ts'
 
 /** A file that a result consists of. */
 export type ReportFile = f.Infer<typeof reportFile>
-const reportFile = f.define(
-  'report_file',
-  f.object({
-    path: f.text('where it belongs, or belonged, relative to the output folder, with /'),
-    stored: f.textOrNull(
-      "where its bytes lie, relative to the manifest's folder, with /; null if they are gone",
-    ),
-    bytes: f.count('its size'),
-    sha256: digest,
-    media_type: f.text('what it is, from its bytes'),
-    width: f.countOrNull('in pixels, of an image or a video'),
-    height: f.countOrNull('in pixels, of an image or a video'),
-    seconds: f.numberOrNull('how long a video plays'),
-    credentials: f.flag('whether content credentials are inside'),
-  }),
-)
+const reportFile = f.shape('report_file', {
+  path: f.text('where it belongs, or belonged, relative to the output folder, with /'),
+  stored: f.textOrNull(
+    "where its bytes lie, relative to the manifest's folder, with /; null if they are gone",
+  ),
+  bytes: f.count('its size'),
+  sha256: digest,
+  media_type: f.text('what it is, from its bytes'),
+  width: f.countOrNull('in pixels, of an image or a video'),
+  height: f.countOrNull('in pixels, of an image or a video'),
+  seconds: f.numberOrNull('how long a video plays'),
+  credentials: f.flag('whether content credentials are inside'),
+})
 
 const provenance = {
   model: f.textOrNull('the model, as the gateway names it'),
@@ -33,89 +28,64 @@ const provenance = {
 
 /** One of several results to choose from, or one that failed its asserts. */
 export type ReportCandidate = f.Infer<typeof reportCandidate>
-const reportCandidate = f.define(
-  'report_candidate',
-  f.object({
-    number: f.count('from 1, as `run pick` takes it'),
-    state: f.oneOf(['awaiting', 'picked', 'rejected'], 'what has become of it'),
-    reasons: f.texts('the asserts that failed, each a sentence'),
-    files: f.list(reportFile, 'what it consists of'),
-    pick: f.orNull(
-      f.texts('words'),
-      'the command that makes it the output, word by word; null if it cannot be picked',
-    ),
-    ...provenance,
-  }),
-)
+const reportCandidate = f.shape('report_candidate', {
+  number: f.count('from 1, as `run pick` takes it'),
+  state: f.oneOf(['awaiting', 'picked', 'rejected'], 'what has become of it'),
+  reasons: f.texts('the asserts that failed, each a sentence'),
+  files: f.list(reportFile, 'what it consists of'),
+  pick: f.orNull(
+    f.texts('words'),
+    'the command that makes it the output, word by word; null if it cannot be picked',
+  ),
+  ...provenance,
+})
 
 /** A field of a request, as people read it. */
-const reportField = f.define(
-  'report_field',
-  f.object({
-    name: f.text("the manifest's name of it"),
-    text: f.text('its value; a list of files or other values with commas'),
-    assets: f.texts('the ids of the assets that it refers to'),
-  }),
-)
+const reportField = f.shape('report_field', {
+  name: f.text("the manifest's name of it"),
+  text: f.text('its value; a list of files or other values with commas'),
+  assets: f.texts('the ids of the assets that it refers to'),
+})
 
 /** One asset of a manifest, with all that is known of it. */
 export type ReportAsset = f.Infer<typeof reportAsset>
-const reportAsset = f.define(
-  'report_asset',
-  f.object({
-    id: f.text('`hero`, `captions[shoe-de]`'),
-    job: f.text('the job of the manifest'),
-    command: f.text('the command that makes it'),
-    kind: f.oneOf(['image', 'video', 'text'], 'what it is'),
-    state: f.oneOf(runStates, 'what it is in comparison with lock, files and journals'),
-    reasons: f.texts('why, each a sentence'),
-    next: f.orNull(
-      f.texts('words'),
-      'the command to run next, word by word; null where nothing is to be done',
-    ),
-    prompt: f.textOrNull('the prompt, or the input of a text'),
-    prompt_file: f.textOrNull("the file that it was read from, relative to the manifest's folder"),
-    fields: f.list(reportField, 'the other fields of the request'),
-    alt: f.textOrNull('what an image shows, in words'),
-    output: f.text('the path of the output in the manifest'),
-    files: f.list(reportFile, 'the output as it is now; empty before there is one'),
-    before: f.list(reportFile, 'what was there before; empty if that is not known'),
-    candidates: f.list(reportCandidate, 'the results to choose from, and those that were rejected'),
-    picked: f.countOrNull('the number of the candidate that became the output'),
-    adopted: f.textOrNull('who locked a file that was there already, and on which day'),
-    failure: f.orNull(
-      f.object({
-        code: f.text('a stable word'),
-        exit_code: f.count('the exit code of the program'),
-        message: f.text('what went wrong'),
-        billed: f.oneOf(['no', 'maybe', 'yes'], 'whether the call may have cost money'),
-      }),
-      'how its last request failed',
-    ),
-    ...provenance,
-  }),
-)
+const reportAsset = f.shape('report_asset', {
+  id: f.text('`hero`, `captions[shoe-de]`'),
+  job: f.text('the job of the manifest'),
+  command: f.text('the command that makes it'),
+  kind: f.oneOf(['image', 'video', 'text'], 'what it is'),
+  state: f.oneOf(runStates, 'what it is in comparison with lock, files and journals'),
+  reasons: f.texts('why, each a sentence'),
+  next: f.orNull(f.texts('words'), 'the command to run next, word by word; null where nothing is to be done'),
+  prompt: f.textOrNull('the prompt, or the input of a text'),
+  prompt_file: f.textOrNull("the file that it was read from, relative to the manifest's folder"),
+  fields: f.list(reportField, 'the other fields of the request'),
+  alt: f.textOrNull('what an image shows, in words'),
+  output: f.text('the path of the output in the manifest'),
+  files: f.list(reportFile, 'the output as it is now; empty before there is one'),
+  before: f.list(reportFile, 'what was there before; empty if that is not known'),
+  candidates: f.list(reportCandidate, 'the results to choose from, and those that were rejected'),
+  picked: f.countOrNull('the number of the candidate that became the output'),
+  adopted: f.textOrNull('who locked a file that was there already, and on which day'),
+  failure: f.orNull(f.object(failureFields), 'how its last request failed'),
+  ...provenance,
+})
 
 /** What a report was compared with, and what that came to. */
-const reportSince = f.define(
-  'report_since',
-  f.object({
-    name: f.text('the commit as it was named'),
-    commit: f.text('the id of the commit whose lock it was compared with: where it and HEAD parted'),
-    changed: f.count('how many assets have another output than then, or another request for it'),
-    added: f.count('how many have an output, and had none'),
-    unchanged: f.count(
-      'how many are as they were; those of them that are up to date are not among the assets',
-    ),
-    removed: f.list(
-      f.object({
-        id: f.text('`hero`, `captions[shoe-de]`'),
-        files: f.list(reportFile, 'its output of then'),
-      }),
-      'those that the manifest does not have any more; empty where the report is of some jobs',
-    ),
-  }),
-)
+const reportSince = f.shape('report_since', {
+  name: f.text('the commit as it was named'),
+  commit: f.text('the id of the commit whose lock it was compared with: where it and HEAD parted'),
+  changed: f.count('how many assets have another output than then, or another request for it'),
+  added: f.count('how many have an output, and had none'),
+  unchanged: f.count('how many are as they were; those of them that are up to date are not among the assets'),
+  removed: f.list(
+    f.object({
+      id: f.text('`hero`, `captions[shoe-de]`'),
+      files: f.list(reportFile, 'its output of then'),
+    }),
+    'those that the manifest does not have any more; empty where the report is of some jobs',
+  ),
+})
 
 /** The assets of a manifest, for people who look at them: what `run report --format json` writes. */
 export type AssetReport = f.Infer<typeof assetReport>

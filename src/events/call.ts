@@ -4,7 +4,7 @@ import { warnings } from './text.ts'
 const fileFields = {
   path: f.text('where it was written, absolute'),
   bytes: f.count('its size'),
-  sha256: f.textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal'),
+  sha256: f.sha256('its SHA-256 in hexadecimal'),
   format: f.text('what it is, from its bytes: png, mp4, txt, ...'),
   width: f.countOrNull('in pixels, of an image or a video'),
   height: f.countOrNull('in pixels, of an image or a video'),
@@ -50,10 +50,10 @@ const callFields = {
 
 /** A call in the log. */
 export type CallSummary = f.Infer<typeof call>
-const call = f.define(
-  'call',
-  f.object({ ...callFields, files: f.list(f.object(fileFields), 'files that it wrote') }),
-)
+const call = f.shape('call', {
+  ...callFields,
+  files: f.list(f.object(fileFields), 'files that it wrote'),
+})
 
 /** A file that a call wrote, as it is now. */
 export type CallFile = f.Infer<typeof callFile>
@@ -124,16 +124,13 @@ const sums = {
 }
 
 export type UsageRow = f.Infer<typeof usageRow>
-const usageRow = f.define(
-  'usage_row',
-  f.object({
-    key: f.textOrNull('the model, the command or the local day; null for a model that nobody named'),
-    ...sums,
-  }),
-)
+const usageRow = f.shape('usage_row', {
+  key: f.textOrNull('the model, the command or the local day; null for a model that nobody named'),
+  ...sums,
+})
 
 export type UsageSums = f.Infer<typeof usageSums>
-const usageSums = f.define('usage_sums', f.object(sums))
+const usageSums = f.shape('usage_sums', sums)
 
 /** The document of `usage`. */
 export type UsageDocument = f.Infer<typeof usageReportDocument>

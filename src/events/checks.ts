@@ -4,18 +4,13 @@ const verdicts = ['ok', 'warning', 'failed', 'skipped'] as const
 
 /** One check of `doctor`. */
 export type Check = f.Infer<typeof check>
-const check = f.define(
-  'check',
-  f.object({
-    name: f.text('what was checked'),
-    verdict: f.oneOf(verdicts, 'what became of it; skipped: it could not be checked, or need not be'),
-    message: f.text('what was found'),
-    remedy: f.textOrNull('what to do about it'),
-    exit_code: f.integerOrNull(
-      'the exit code that the failure leads to; null for a check that has not failed',
-    ),
-  }),
-)
+const check = f.shape('check', {
+  name: f.text('what was checked'),
+  verdict: f.oneOf(verdicts, 'what became of it; skipped: it could not be checked, or need not be'),
+  message: f.text('what was found'),
+  remedy: f.textOrNull('what to do about it'),
+  exit_code: f.integerOrNull('the exit code that the failure leads to; null for a check that has not failed'),
+})
 
 export type KeyVerdict = f.Infer<typeof keyVerdict>
 const keyVerdict = f.object({
@@ -25,20 +20,17 @@ const keyVerdict = f.object({
 
 /** The key of a profile, in `auth status`. */
 export type ProfileKey = f.Infer<typeof profileKey>
-const profileKey = f.define(
-  'profile_key',
-  f.object({
-    profile: f.text('name of the profile'),
-    current: f.flag('whether it is the profile in use'),
-    source: f.textOrNull('where its key comes from; null when it has none'),
-    last_four: f.textOrNull('last four characters of the key; null when it is short or cannot be read'),
-    stored: f.flag('whether auth login has stored a key for it, even if another source takes precedence'),
-    base_url: f.textOrNull('the gateway that gets the key'),
-    problem: f.textOrNull('why the key cannot be used'),
-    warning: f.textOrNull('what else is wrong, such as a file that others can read'),
-    check: f.orNull(keyVerdict, 'what the gateway says of it; null without --check'),
-  }),
-)
+const profileKey = f.shape('profile_key', {
+  profile: f.text('name of the profile'),
+  current: f.flag('whether it is the profile in use'),
+  source: f.textOrNull('where its key comes from; null when it has none'),
+  last_four: f.textOrNull('last four characters of the key; null when it is short or cannot be read'),
+  stored: f.flag('whether auth login has stored a key for it, even if another source takes precedence'),
+  base_url: f.textOrNull('the gateway that gets the key'),
+  problem: f.textOrNull('why the key cannot be used'),
+  warning: f.textOrNull('what else is wrong, such as a file that others can read'),
+  check: f.orNull(keyVerdict, 'what the gateway says of it; null without --check'),
+})
 
 export const checkEvents = {
   /** A check of `doctor` has come to its end. */

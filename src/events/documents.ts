@@ -94,10 +94,7 @@ export interface ErrorDocument {
   readonly error: f.Infer<typeof error>
 }
 const error = f.object({
-  code: f.textMatching(
-    '^[a-z0-9_]+$',
-    'one of those in docs/exit-codes.md, or the code of an error that the gateway sent',
-  ),
+  code: f.stableWord('one of those in docs/exit-codes.md, or the code of an error that the gateway sent'),
   exit_code: f.count('the exit code of the program'),
   phase: f.textOrNull('the phase in which the command failed'),
   http_status: f.integerOrNull('status of the reply'),

@@ -11,80 +11,46 @@ export type Infer<Described extends v.GenericSchema> = v.InferOutput<Described>
 type Properties = Readonly<Record<string, Schema<unknown>>>
 type Shape<Fields extends Properties> = { readonly [Name in keyof Fields]: Infer<Fields[Name]> }
 
-function described<Value>(schema: Schema<Value>, description: string): Schema<Value> {
-  return v.pipe(schema, v.description(description))
+const described = <Value>(schema: Schema<Value>, description: string): Schema<Value> =>
+  v.pipe(schema, v.description(description))
+
+/** A kind of value: what describes one, and one that may be null. */
+function kind<Value>(schema: Schema<Value>) {
+  return [
+    (description: string) => described(schema, description),
+    (description: string) => orNull(schema, description),
+  ] as const
 }
 
 const wholeNumber = v.pipe(v.number(), v.integer())
-const natural = v.pipe(wholeNumber, v.minValue(0))
-const positive = v.pipe(v.number(), v.minValue(0))
+
+export const [, textOrNull] = kind(v.string())
+export const [number, numberOrNull] = kind(v.number())
+export const [flag] = kind(v.boolean())
+export const [, integerOrNull] = kind(wholeNumber)
+/** A whole number from 0 on. */
+export const [count, countOrNull] = kind(v.pipe(wholeNumber, v.minValue(0)))
+export const [seconds, secondsOrNull] = kind(v.pipe(v.number(), v.minValue(0)))
+/** A value whose shape the gateway decides. */
+export const [anything] = kind(v.unknown())
+export const [sha256] = kind(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)))
+/** A word that stays the same: the code of an error. */
+export const [stableWord] = kind(v.pipe(v.string(), v.regex(/^[a-z0-9_]+$/)))
 
 /** @typeParam Value a narrower type than any text, where the program knows the words */
-export function text<Value extends string = string>(description: string): Schema<Value> {
-  return described(v.string(), description) as Schema<Value>
-}
+export const text = <Value extends string = string>(description: string) =>
+  described(v.string(), description) as Schema<Value>
 
-export function textOrNull(description: string): Schema<string | null> {
-  return orNull(v.string(), description)
-}
+export const oneOf = <const Word extends string>(words: readonly Word[], description: string): Schema<Word> =>
+  described(v.picklist(words), description)
 
-export function textMatching(pattern: string, description: string): Schema<string> {
-  return described(v.pipe(v.string(), v.regex(new RegExp(pattern))), description)
-}
+export const list = <Item>(items: Schema<Item>, description: string): Schema<readonly Item[]> =>
+  described(v.array(items), description)
 
-/** A whole number from 0 on. */
-export function count(description: string): Schema<number> {
-  return described(natural, description)
-}
+export const texts = (description: string) => list(v.string(), description)
 
-export function countOrNull(description: string): Schema<number | null> {
-  return orNull(natural, description)
-}
-
-export function integerOrNull(description: string): Schema<number | null> {
-  return orNull(wholeNumber, description)
-}
-
-export function number(description: string): Schema<number> {
-  return described(v.number(), description)
-}
-
-export function numberOrNull(description: string): Schema<number | null> {
-  return orNull(v.number(), description)
-}
-
-export function seconds(description: string): Schema<number> {
-  return described(positive, description)
-}
-
-export function secondsOrNull(description: string): Schema<number | null> {
-  return orNull(positive, description)
-}
-
-export function flag(description: string): Schema<boolean> {
-  return described(v.boolean(), description)
-}
-
-/** A value whose shape the gateway decides. */
-export function anything(description: string): Schema<unknown> {
-  return described(v.unknown(), description)
-}
-
-export function oneOf<const Word extends string>(words: readonly Word[], description: string): Schema<Word> {
-  return described(v.picklist(words), description)
-}
-
-export function list<Item>(items: Schema<Item>, description: string): Schema<readonly Item[]> {
-  return described(v.array(items), description)
-}
-
-export function texts(description: string): Schema<readonly string[]> {
-  return list(v.string(), description)
-}
-
-export function orNull<Value>(schema: Schema<Value>, description: string): Schema<Value | null> {
-  return described(v.nullable(schema), description)
-}
+export const orNull = <Value>(schema: Schema<Value>, description: string): Schema<Value | null> =>
+  described(v.nullable(schema), description)
 
 /** Every field is always present; null means no value. Readers must accept fields that a later version adds. */
 export function object<const Fields extends Properties>(
@@ -96,10 +62,9 @@ export function object<const Fields extends Properties>(
 /** The shapes that several documents and events refer to: each stands once in the JSON Schema, under its name. */
 export const definitions: Record<string, Schema<unknown>> = {}
 
-/** Enters a shape in `definitions`. */
-export function define<Value>(name: string, schema: Schema<Value>): Schema<Value> {
-  definitions[name] = schema
-  return schema
+/** An object that enters `definitions`. */
+export function shape<const Fields extends Properties>(name: string, entries: Fields) {
+  return (definitions[name] = object(entries)) as Schema<Shape<Fields>>
 }
 
 /** The union of events that a table describes, each with its `type`. */

@@ -64,23 +64,17 @@ export type HelpOption = f.Infer<typeof option>
 
 /** A command as `help --json` describes it. */
 export type HelpCommand = f.Infer<typeof command>
-const command = f.define(
-  'command',
-  f.object({
-    name: f.text('the words that call it, without the program itself; empty for the program'),
-    about: f.text('what it does'),
-    usage: f.text('how it is called'),
-    group: f.textOrNull('what it is for, as the list of commands has it'),
-    commands: f.texts('the commands below it, by their own names'),
-    arguments: f.list(argument, 'in their order'),
-    options: f.list(option, 'its own options'),
-    common_options: f.texts('options of the program that apply to it'),
-    examples: f.list(
-      f.object({ line: f.text('to paste'), about: f.textOrNull('what it shows') }),
-      'examples',
-    ),
-  }),
-)
+const command = f.shape('command', {
+  name: f.text('the words that call it, without the program itself; empty for the program'),
+  about: f.text('what it does'),
+  usage: f.text('how it is called'),
+  group: f.textOrNull('what it is for, as the list of commands has it'),
+  commands: f.texts('the commands below it, by their own names'),
+  arguments: f.list(argument, 'in their order'),
+  options: f.list(option, 'its own options'),
+  common_options: f.texts('options of the program that apply to it'),
+  examples: f.list(f.object({ line: f.text('to paste'), about: f.textOrNull('what it shows') }), 'examples'),
+})
 
 const ending = f.object({
   code: f.count('the exit code'),

@@ -1,45 +1,44 @@
 import * as f from './fields.ts'
-import { cost } from './cost.ts'
-import { failureFields, file, mismatches, savedFileFields, usageFields, verified, warnings } from './text.ts'
+import {
+  cost,
+  failureFields,
+  file,
+  mismatches,
+  savedFileFields,
+  usageFields,
+  verified,
+  warnings,
+} from './text.ts'
 
 /** An image that was saved and checked. */
 export type SavedImage = f.Infer<typeof image>
-const image = f.define(
-  'image',
-  f.object({
-    ...savedFileFields,
-    format: f.text('png, jpeg, webp, gif, the word of another media type, or bin, from its bytes'),
-    width: f.countOrNull('in pixels; null where the header cannot be read'),
-    height: f.countOrNull('in pixels; null where the header cannot be read'),
-    revised_prompt: f.textOrNull('the prompt as the gateway changed it'),
-    verified,
-    existing: f.flag('whether the file was there already (--skip-existing); otherwise this call made it'),
-  }),
-)
+const image = f.shape('image', {
+  ...savedFileFields,
+  format: f.text('png, jpeg, webp, gif, the word of another media type, or bin, from its bytes'),
+  width: f.countOrNull('in pixels; null where the header cannot be read'),
+  height: f.countOrNull('in pixels; null where the header cannot be read'),
+  revised_prompt: f.textOrNull('the prompt as the gateway changed it'),
+  verified,
+  existing: f.flag('whether the file was there already (--skip-existing); otherwise this call made it'),
+})
 
 /** Token counts of images (specification, "Image result"). */
 export type ImageUsage = f.Infer<typeof imageUsage>
-const imageUsage = f.define(
-  'image_usage',
-  f.object({
-    ...usageFields,
-    input_image_tokens: f.countOrNull('tokens of the input that are of pictures'),
-    input_text_tokens: f.countOrNull('tokens of the input that are of the prompt'),
-  }),
-)
+const imageUsage = f.shape('image_usage', {
+  ...usageFields,
+  input_image_tokens: f.countOrNull('tokens of the input that are of pictures'),
+  input_text_tokens: f.countOrNull('tokens of the input that are of the prompt'),
+})
 
 /** A result that was not downloaded (`--no-download`). */
-const imageLink = f.define(
-  'image_link',
-  f.object({
-    index: f.count('number of the image'),
-    url: f.text('where it can be fetched'),
-    expires_at: f.count('until when, in Unix seconds'),
-  }),
-)
+const imageLink = f.shape('image_link', {
+  index: f.count('number of the image'),
+  url: f.text('where it can be fetched'),
+  expires_at: f.count('until when, in Unix seconds'),
+})
 
 /** One of several images that could not be saved. */
-const imageFailure = f.define('image_failure', f.object(failureFields('image')))
+const imageFailure = f.shape('image_failure', failureFields('image'))
 
 const numbered = {
   index: f.count('number of the image'),

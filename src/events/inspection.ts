@@ -16,31 +16,28 @@ const origin = f.object({
 })
 
 export type Inspection = f.Infer<typeof inspection>
-const inspection = f.define(
-  'inspection',
-  f.object({
-    path: f.text('the file, as it was given'),
-    bytes: f.count('length in bytes'),
-    sha256: f.text('of the content, in hexadecimal'),
-    mime_type: f.textOrNull('what the bytes are, whatever the name says; null when unknown'),
-    width: f.countOrNull('in pixels, as stored'),
-    height: f.countOrNull('in pixels, as stored'),
-    seconds: f.secondsOrNull('duration of a video'),
-    alpha: f.orNull(f.flag(''), 'whether pixels of the image can be transparent'),
-    integrity: f.oneOf(
-      ['whole', 'unknown', 'unchecked', 'short', 'damaged'],
-      'unknown: the format does not say where the file ends; unchecked: there is no check for this type',
-    ),
-    damage: f.textOrNull('what is wrong, for short and damaged'),
-    credentials: f.flag('whether content credentials (C2PA) are inside; nothing of them is verified'),
-    made_with: f.orNull(origin, 'null when neither a sidecar nor the log knows the file'),
-  }),
-)
+const inspection = f.shape('inspection', {
+  path: f.text('the file, as it was given'),
+  bytes: f.count('length in bytes'),
+  sha256: f.text('of the content, in hexadecimal'),
+  mime_type: f.textOrNull('what the bytes are, whatever the name says; null when unknown'),
+  width: f.countOrNull('in pixels, as stored'),
+  height: f.countOrNull('in pixels, as stored'),
+  seconds: f.secondsOrNull('duration of a video'),
+  alpha: f.orNull(f.flag(''), 'whether pixels of the image can be transparent'),
+  integrity: f.oneOf(
+    ['whole', 'unknown', 'unchecked', 'short', 'damaged'],
+    'unknown: the format does not say where the file ends; unchecked: there is no check for this type',
+  ),
+  damage: f.textOrNull('what is wrong, for short and damaged'),
+  credentials: f.flag('whether content credentials (C2PA) are inside; nothing of them is verified'),
+  made_with: f.orNull(origin, 'null when neither a sidecar nor the log knows the file'),
+})
 
 /** A file that could not be read. */
 const failure = f.object({
   path: f.text('the file, as it was given'),
-  code: f.textMatching('^[a-z0-9_]+$', 'a stable word'),
+  code: f.stableWord('a stable word'),
   message: f.text('why'),
 })
 

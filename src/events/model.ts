@@ -40,28 +40,25 @@ const listing = f.object({
 })
 
 export type ModelEntry = f.Infer<typeof model>
-const model = f.define(
-  'model',
-  f.object({
-    id: f.text('id of the model'),
-    kind: f.textOrNull('image, video or text; null when unknown'),
-    family: f.textOrNull('family whose limits hold; null: only the rules for every model'),
-    about: f.textOrNull('what the family is'),
-    source: f.textOrNull('where the id is known from, built-in or configuration; null when it is unknown'),
-    retires: f.textOrNull('day on which its vendor retires it, as YYYY-MM-DD'),
-    retired: f.flag('whether that day has come'),
-    nearest: f.textOrNull('the known id that an unknown one may mean'),
-    endpoints: f.list(
-      f.object({
-        command: f.text('command that the limits are for'),
-        limits: f.list(fieldLimit, 'by field'),
-      }),
-      'commands that the model is for, as far as they have limits',
-    ),
-    sources: f.orNull(sources, 'what image edit may start from; null for anything'),
-    listed: f.orNull(listing, 'what the gateway says of it; null when it was not asked or does not list it'),
-  }),
-)
+const model = f.shape('model', {
+  id: f.text('id of the model'),
+  kind: f.textOrNull('image, video or text; null when unknown'),
+  family: f.textOrNull('family whose limits hold; null: only the rules for every model'),
+  about: f.textOrNull('what the family is'),
+  source: f.textOrNull('where the id is known from, built-in or configuration; null when it is unknown'),
+  retires: f.textOrNull('day on which its vendor retires it, as YYYY-MM-DD'),
+  retired: f.flag('whether that day has come'),
+  nearest: f.textOrNull('the known id that an unknown one may mean'),
+  endpoints: f.list(
+    f.object({
+      command: f.text('command that the limits are for'),
+      limits: f.list(fieldLimit, 'by field'),
+    }),
+    'commands that the model is for, as far as they have limits',
+  ),
+  sources: f.orNull(sources, 'what image edit may start from; null for anything'),
+  listed: f.orNull(listing, 'what the gateway says of it; null when it was not asked or does not list it'),
+})
 
 export const modelEvents = {
   /** A model of `models`. */

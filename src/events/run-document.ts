@@ -1,6 +1,5 @@
 import * as f from './fields.ts'
-import { cost, estimate } from './cost.ts'
-import { warnings } from './text.ts'
+import { cost, estimate, warnings } from './text.ts'
 
 /**
  * What an instance is in comparison with lock, files, store and journals. `unknown`: a request was sent, and nobody knows
@@ -48,13 +47,11 @@ export const runModes = ['run', 'plan', 'check', 'frozen'] as const
 export type RunMode = (typeof runModes)[number]
 
 export type StateCounts = f.Infer<typeof stateCounts>
-export const stateCounts = f.define(
+export const stateCounts = f.shape(
   'state_counts',
-  f.object(
-    Object.fromEntries(
-      runStates.map((state) => [state, f.count(`instances that are ${state.replaceAll('_', ' ')}`)]),
-    ) as Record<RunState, f.Schema<number>>,
-  ),
+  Object.fromEntries(
+    runStates.map((state) => [state, f.count(`instances that are ${state.replaceAll('_', ' ')}`)]),
+  ) as Record<RunState, f.Schema<number>>,
 )
 
 export function countStates(instances: Iterable<{ readonly state: RunState }>): StateCounts {
@@ -63,29 +60,28 @@ export function countStates(instances: Iterable<{ readonly state: RunState }>): 
   return counts
 }
 
-export type RunFile = f.Infer<typeof runFile>
-const runFile = f.define(
-  'run_file',
-  f.object({
-    path: f.text('where it is, from the working directory'),
-    bytes: f.count('its size'),
-    sha256: f.textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal; of a text with LF'),
-    mime_type: f.text('its media type'),
-    width: f.countOrNull('in pixels; null where it has none'),
-    height: f.countOrNull('in pixels; null where it has none'),
-    seconds: f.numberOrNull('how long it plays; null where it does not'),
-  }),
-)
+export const digest = f.sha256('its SHA-256 in hexadecimal; of a text with LF')
 
-/** What is told of a request that failed, by runs and by workers. */
-const failureFields = {
+export type RunFile = f.Infer<typeof runFile>
+const runFile = f.shape('run_file', {
+  path: f.text('where it is, from the working directory'),
+  bytes: f.count('its size'),
+  sha256: digest,
+  mime_type: f.text('its media type'),
+  width: f.countOrNull('in pixels; null where it has none'),
+  height: f.countOrNull('in pixels; null where it has none'),
+  seconds: f.numberOrNull('how long it plays; null where it does not'),
+})
+
+/** What is told of a request that failed, by runs, their reports and workers. */
+export const failureFields = {
   code: f.text('a stable word'),
   exit_code: f.count('the exit code that it leads to alone'),
   billed: f.oneOf(['no', 'maybe', 'yes'], 'whether the request may have cost money'),
   message: f.text('what went wrong'),
 }
 
-const runFailure = f.define('run_failure', f.object(failureFields))
+const runFailure = f.shape('run_failure', failureFields)
 
 const instance = f.text('id of the instance')
 const lane = f.oneOf(['text', 'image', 'video'], 'with which others it shares the number of requests at once')
@@ -117,7 +113,7 @@ const instanceFields = {
 
 /** One thing to generate, and what became of it. */
 export type RunInstance = f.Infer<typeof runInstance>
-const runInstance = f.define('run_instance', f.object(instanceFields))
+const runInstance = f.shape('run_instance', instanceFields)
 
 /** The outputs of an instance that a run has put where they belong; none for one that it left as it was. */
 export function filesInPlace({ placed, files }: Pick<RunInstance, 'placed' | 'files'>): readonly RunFile[] {
@@ -125,31 +121,26 @@ export function filesInPlace({ placed, files }: Pick<RunInstance, 'placed' | 'fi
 }
 
 export type RunRemainder = f.Infer<typeof runRemainder>
-const runRemainder = f.define(
-  'run_remainder',
-  f.object({
-    state: f.oneOf(
-      [...runStates, 'failed'],
-      'the state that these instances share; failed: what failed in this run',
-    ),
-    instances: f.texts('their ids'),
-    message: f.text('what that means, and what can be done'),
-    commands: f.list(
-      f.texts('the words of a command, the program first'),
-      'the commands that do it, one after the other or one of them, as the message says; empty where there is none',
-    ),
-  }),
-)
+const runRemainder = f.shape('run_remainder', {
+  state: f.oneOf(
+    [...runStates, 'failed'],
+    'the state that these instances share; failed: what failed in this run',
+  ),
+  instances: f.texts('their ids'),
+  message: f.text('what that means, and what can be done'),
+  commands: f.list(
+    f.texts('the words of a command, the program first'),
+    'the commands that do it, one after the other or one of them, as the message says; empty where there is none',
+  ),
+})
 
-const creates = f.define(
-  'run_creates',
-  f.object({
-    planned: f.count('how many results the rest of the run had, or has, to have created'),
-    made: f.count('how many were created, those of earlier processes of the same run included'),
-    limit: f.countOrNull('how many may be; null where nothing limits them'),
-  }),
-)
+const creates = f.shape('run_creates', {
+  planned: f.count('how many results the rest of the run had, or has, to have created'),
+  made: f.count('how many were created, those of earlier processes of the same run included'),
+  limit: f.countOrNull('how many may be; null where nothing limits them'),
+})
 
+const manifest = f.text('the manifest, as its path is shown')
 const folder = f.text('the absolute path of the folder that the outputs lie below')
 const part = f.textOrNull(
   'the folder that a shard leaves for `run merge`, in which its outputs are; null where they are put in place',
@@ -209,11 +200,9 @@ export const runEvents = {
 }
 
 export type RunDocument = f.Infer<typeof runDocument>
-export const runDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['run', 'run merge', 'run pull'], 'the command that ran'),
+export const runDocument = f.document(['run', 'run merge', 'run pull'], {
   mode: f.oneOf(runModes, 'what was asked for'),
-  manifest: f.text('the manifest, as its path is shown'),
+  manifest,
   folder,
   sandbox: f.flag('whether the results come from the sandbox'),
   run: f.textOrNull('id of the run; null where nothing was run'),
@@ -229,19 +218,16 @@ export const runDocument = f.object({
   warnings,
 })
 
-/** What the documents of the commands on a project begin with. */
-function headOf<const Command extends string>(...commands: readonly Command[]) {
-  return {
-    version: f.version,
-    command: f.oneOf(commands, 'the command that ran'),
-    manifest: f.text('the manifest, as its path is shown'),
-    folder,
-  }
+/** The document of a command on a project. */
+function projectDocument<const Command extends string, const Fields extends Parameters<typeof f.object>[0]>(
+  commands: readonly Command[],
+  fields: Fields,
+) {
+  return f.document(commands, { manifest, folder, ...fields, warnings })
 }
 
 export type RunChangeDocument = f.Infer<typeof runChangeDocument>
-export const runChangeDocument = f.object({
-  ...headOf('run adopt', 'run pick'),
+export const runChangeDocument = projectDocument(['run adopt', 'run pick'], {
   instances: f.list(
     f.object({
       instance,
@@ -250,37 +236,33 @@ export const runChangeDocument = f.object({
     }),
     'the instances that were changed',
   ),
-  warnings,
 })
 
 export type RunRestoreDocument = f.Infer<typeof runRestoreDocument>
-export const runRestoreDocument = f.object({
-  ...headOf('run restore'),
+export const runRestoreDocument = projectDocument(['run restore'], {
   instance,
   versions: f.list(
     f.object({
       number: f.count('what run restore takes, from 1'),
       time: f.text('when it was put aside, or made'),
       path: f.text('where it belongs, from the working directory'),
-      sha256: f.textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal; of a text with LF'),
+      sha256: digest,
       bytes: f.count('its size'),
     }),
     'its earlier files, the oldest first',
   ),
   restored: f.countOrNull('number of the one that is the output now; null where they are only listed'),
   adopted: f.textOrNull('who locked what is there, and on which day; null where nobody did'),
-  warnings,
 })
 
 export type RunPushDocument = f.Infer<typeof runPushDocument>
-export const runPushDocument = f.object({
-  ...headOf('run push'),
+export const runPushDocument = projectDocument(['run push'], {
   store: f.text('where the files were put'),
   files: f.list(
     f.object({
       instance,
       path: f.text('where the output is, from the working directory'),
-      sha256: f.textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal; of a text with LF'),
+      sha256: digest,
       bytes: f.count('its size'),
       state: f.oneOf(
         ['new', 'present', 'missing'],
@@ -289,14 +271,11 @@ export const runPushDocument = f.object({
     }),
     'the outputs that the lock names',
   ),
-  warnings,
 })
 
 export type RunReportDocument = f.Infer<typeof runReportDocument>
-export const runReportDocument = f.object({
-  version: f.version,
-  command: f.oneOf(['run report'], 'the command that ran'),
-  manifest: f.text('the manifest, as its path is shown'),
+export const runReportDocument = f.document(['run report'], {
+  manifest,
   states: stateCounts,
   files: f.list(
     f.object({
@@ -310,8 +289,7 @@ export const runReportDocument = f.object({
 })
 
 export type RunCleanDocument = f.Infer<typeof runCleanDocument>
-export const runCleanDocument = f.object({
-  ...headOf('run clean'),
+export const runCleanDocument = projectDocument(['run clean'], {
   removed: f.flag('whether they were removed; otherwise they are only listed'),
   items: f.list(
     f.object({
@@ -326,7 +304,6 @@ export const runCleanDocument = f.object({
     'what the lock does not name',
   ),
   bytes: f.count('what they take together'),
-  warnings,
 })
 
 const taskLane = f.oneOf(['text', 'image', 'video'], 'what kind of result it makes')
@@ -334,13 +311,13 @@ const taskLane = f.oneOf(['text', 'image', 'video'], 'what kind of result it mak
 const taskFields = {
   instance: f.text('id of the instance'),
   run: f.text('id of the run that wants it'),
-  key: f.textMatching('^[0-9a-f]{64}$', 'the key of its request'),
+  key: f.sha256('the key of its request'),
   lane: taskLane,
   creates: f.count('how many results the request creates'),
 }
 
 /** Why a request was not made. */
-const taskFailure = f.define('task_failure', f.object(failureFields))
+const taskFailure = f.shape('task_failure', failureFields)
 
 const lanes = f.list(
   f.object({ lane: taskLane, concurrency: f.count('how many requests at once') }),

@@ -3,21 +3,18 @@ import { warnings } from './text.ts'
 
 /** A setting of `config list`. */
 export type SettingEntry = f.Infer<typeof setting>
-const setting = f.define(
-  'setting',
-  f.object({
-    name: f.text('name in configuration files'),
-    value: f.anything('the value; null when there is none, or when it is hidden'),
-    hidden: f.flag('whether the value may hold a secret'),
-    level: f.oneOf(['flag', 'environment', 'project', 'user', 'default'], 'kind of the source'),
-    source: f.text('where the value comes from; several sources where they are joined'),
-    file: f.textOrNull('path of the file that the value is from'),
-    line: f.integerOrNull('line in the file, counted from 1'),
-    env: f.textOrNull('environment variable for it'),
-    flag: f.textOrNull('flag for it'),
-    about: f.text('what it is'),
-  }),
-)
+const setting = f.shape('setting', {
+  name: f.text('name in configuration files'),
+  value: f.anything('the value; null when there is none, or when it is hidden'),
+  hidden: f.flag('whether the value may hold a secret'),
+  level: f.oneOf(['flag', 'environment', 'project', 'user', 'default'], 'kind of the source'),
+  source: f.text('where the value comes from; several sources where they are joined'),
+  file: f.textOrNull('path of the file that the value is from'),
+  line: f.integerOrNull('line in the file, counted from 1'),
+  env: f.textOrNull('environment variable for it'),
+  flag: f.textOrNull('flag for it'),
+  about: f.text('what it is'),
+})
 
 /** The document of `config list` and `config get`. */
 export type SettingsDocument = f.Infer<typeof settingsDocument>

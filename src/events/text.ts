@@ -4,7 +4,6 @@
  */
 
 import { responseStates } from '../contract/response-object.ts'
-import { cost } from './cost.ts'
 import * as f from './fields.ts'
 
 /** Why the text ended, for both styles. */
@@ -31,46 +30,37 @@ export const usageFields = {
 }
 
 export type Usage = f.Infer<typeof usage>
-const usage = f.define('usage', f.object(usageFields))
+const usage = f.shape('usage', usageFields)
 
 export type ToolCall = f.Infer<typeof toolCall>
-const toolCall = f.define(
-  'tool_call',
-  f.object({
-    type: f.oneOf(['function', 'custom'], 'whether the arguments are JSON, or the text of a custom tool'),
-    id: f.textOrNull('id that the result of the call must name'),
-    name: f.text('name of the tool'),
-    arguments: f.anything('the arguments as JSON; the text as received when it is not JSON'),
-  }),
-)
+const toolCall = f.shape('tool_call', {
+  type: f.oneOf(['function', 'custom'], 'whether the arguments are JSON, or the text of a custom tool'),
+  id: f.textOrNull('id that the result of the call must name'),
+  name: f.text('name of the tool'),
+  arguments: f.anything('the arguments as JSON; the text as received when it is not JSON'),
+})
 
 export type Citation = f.Infer<typeof citation>
-const citation = f.define(
-  'citation',
-  f.object({
-    url: f.textOrNull('address of the source'),
-    title: f.textOrNull('title of the source'),
-    start: f.countOrNull("start in the text, in the gateway's own counting"),
-    end: f.countOrNull("end in the text, in the gateway's own counting"),
-    license: f.textOrNull('licence of the source'),
-    file_id: f.textOrNull('id of the cited file'),
-  }),
-)
+const citation = f.shape('citation', {
+  url: f.textOrNull('address of the source'),
+  title: f.textOrNull('title of the source'),
+  start: f.countOrNull("start in the text, in the gateway's own counting"),
+  end: f.countOrNull("end in the text, in the gateway's own counting"),
+  license: f.textOrNull('licence of the source'),
+  file_id: f.textOrNull('id of the cited file'),
+})
 
-const candidate = f.define(
-  'candidate',
-  f.object({
-    index: f.count('number of the candidate'),
-    text: f.text('its text'),
-    finish_reason: f.oneOf(finishReasons, 'why it ended'),
-  }),
-)
+const candidate = f.shape('candidate', {
+  index: f.count('number of the candidate'),
+  text: f.text('its text'),
+  finish_reason: f.oneOf(finishReasons, 'why it ended'),
+})
 
 /** The fields of every file that was written. */
 export const savedFileFields = {
   path: f.text('where the file is'),
   bytes: f.count('its size'),
-  sha256: f.textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal'),
+  sha256: f.sha256('its SHA-256 in hexadecimal'),
   mime_type: f.text('its media type'),
 }
 
@@ -87,24 +77,36 @@ export const failureFields = (noun: 'image' | 'video') => ({
 
 /** A field of the request that a result does not fulfil. */
 export type Mismatch = f.Infer<typeof mismatch>
-const mismatch = f.define(
-  'mismatch',
-  f.object({
-    index: f.count('number of the image or video'),
-    field: f.text('the field of the request'),
-    asked: f.text('the value that was asked for'),
-    came: f.text('what came instead'),
-  }),
-)
+const mismatch = f.shape('mismatch', {
+  index: f.count('number of the image or video'),
+  field: f.text('the field of the request'),
+  asked: f.text('the value that was asked for'),
+  came: f.text('what came instead'),
+})
 
 /** The field of a document that lists them. */
 export const mismatches = f.list(mismatch, 'results that are not what was asked for')
+
+/** What a call has cost, by the prices of the configuration. */
+export type CostEstimate = f.Infer<typeof estimate>
+export const estimate = f.shape('cost', {
+  amount: f.numberOrNull('how much, by the prices of the configuration; null when it is not known'),
+  currency: f.textOrNull('the currency of those prices; null with an unknown amount'),
+  estimate: f.flag('true: only the invoice knows what a call really costs'),
+  reason: f.textOrNull('why the amount is not known, or why it is 0'),
+})
+
+/** The field of every document of a call that may cost money. */
+export const cost = f.orNull(
+  estimate,
+  'an estimate of what the call has cost; null without prices in the configuration, and for look-ups',
+)
 
 export const warnings = f.texts('warnings of the command')
 
 /** A file this program wrote. */
 export type SavedFile = f.Infer<typeof file>
-export const file = f.define('file', f.object(savedFileFields))
+export const file = f.shape('file', savedFileFields)
 
 /** Events of a decoder while a reply arrives. */
 export type TextEvent = f.EventsOf<typeof textEvents>
@@ -141,14 +143,9 @@ export const textEvents = {
   },
 }
 
-/** The commands that print a text document. */
-const textCommands = ['generate', 'respond', 'wait', 'cancel'] as const
-
 /** The document that `--json` prints. */
 export type TextDocument = f.Infer<typeof textDocument>
-export const textDocument = f.object({
-  version: f.version,
-  command: f.oneOf(textCommands, 'the command that ran'),
+export const textDocument = f.document(['generate', 'respond', 'wait', 'cancel'], {
   model: f.textOrNull('the requested model; where the gateway chose, the one that its reply names'),
   text: f.text('the text of the first candidate'),
   extracted: f.textOrNull('with --extract: the code that it takes out of the text; null where there is none'),

@@ -1,8 +1,6 @@
 import { jobStates, videoStates } from '../contract/video-state.ts'
-
 import * as f from './fields.ts'
-import { cost } from './cost.ts'
-import { failureFields, mismatches, savedFileFields, verified, warnings } from './text.ts'
+import { cost, failureFields, mismatches, savedFileFields, verified, warnings } from './text.ts'
 
 /** The kind of a job: a Video (endpoints 3 and 5) or an operation (endpoint 7). */
 export type JobKind = f.Infer<typeof kind>
@@ -26,46 +24,40 @@ const expiresAt = f.countOrNull('until when the result is kept, in Unix seconds'
 
 /** A video that was saved and checked. */
 export type SavedVideo = f.Infer<typeof video>
-const video = f.define(
-  'video',
-  f.object({
-    ...savedFileFields,
-    format: f.text('mp4, mov, webm, mkv, avi, mpg, ts, ogv or bin, from its bytes'),
-    width: f.countOrNull('in pixels; null when the file does not say'),
-    height: f.countOrNull('in pixels; null when the file does not say'),
-    seconds: f.numberOrNull('how long it plays; null when the file does not say'),
-    verified,
-  }),
-)
+const video = f.shape('video', {
+  ...savedFileFields,
+  format: f.text('mp4, mov, webm, mkv, avi, mpg, ts, ogv or bin, from its bytes'),
+  width: f.countOrNull('in pixels; null when the file does not say'),
+  height: f.countOrNull('in pixels; null when the file does not say'),
+  seconds: f.numberOrNull('how long it plays; null when the file does not say'),
+  verified,
+})
 
 /** One of several videos that could not be saved. */
 export type VideoFailure = f.Infer<typeof videoFailure>
-const videoFailure = f.define('video_failure', f.object(failureFields('video')))
+const videoFailure = f.shape('video_failure', failureFields('video'))
 
 /** What is recorded of a job that this machine started; the lines of `jobs`. */
 export type JobSummary = f.Infer<typeof job>
-const job = f.define(
-  'job',
-  f.object({
-    id: f.textOrNull(
-      "id of the video or the response, or name of the operation; null when the gateway's reply never arrived",
-    ),
-    kind: jobKind,
-    state: f.oneOf([...jobStates, 'unknown'], 'last known state'),
-    status,
-    progress,
-    model: f.text('the requested model'),
-    prompt: f.text('the prompt of the request'),
-    base_url: f.text('address of the gateway'),
-    is_sandbox: f.flag('whether it is the built-in local gateway'),
-    idempotency_key: f.text('idempotency key of the request'),
-    created_at: f.count('when it was requested, in Unix seconds'),
-    checked_at: f.countOrNull('when it was last looked up, in Unix seconds'),
-    completed_at: completedAt,
-    expires_at: expiresAt,
-    files: f.texts('where its videos were saved'),
-  }),
-)
+const job = f.shape('job', {
+  id: f.textOrNull(
+    "id of the video or the response, or name of the operation; null when the gateway's reply never arrived",
+  ),
+  kind: jobKind,
+  state: f.oneOf([...jobStates, 'unknown'], 'last known state'),
+  status,
+  progress,
+  model: f.text('the requested model'),
+  prompt: f.text('the prompt of the request'),
+  base_url: f.text('address of the gateway'),
+  is_sandbox: f.flag('whether it is the built-in local gateway'),
+  idempotency_key: f.text('idempotency key of the request'),
+  created_at: f.count('when it was requested, in Unix seconds'),
+  checked_at: f.countOrNull('when it was last looked up, in Unix seconds'),
+  completed_at: completedAt,
+  expires_at: expiresAt,
+  files: f.texts('where its videos were saved'),
+})
 
 /** Events while a job runs and its result is saved. Videos of a job are numbered from 1. */
 export type VideoEvent = f.EventsOf<typeof videoEvents>
@@ -139,14 +131,11 @@ export const videoDocument = f.document(['video generate', 'video remix', 'video
 
 /** One of several jobs that were waited for. */
 export type AwaitedVideo = f.Infer<typeof awaitedVideo>
-const awaitedVideo = f.define(
-  'awaited_video',
-  f.object({
-    ...outcomeFields,
-    state: knownState,
-    error: f.orNull(f.object(reason), 'why it came to nothing, or not to all of its videos'),
-  }),
-)
+const awaitedVideo = f.shape('awaited_video', {
+  ...outcomeFields,
+  state: knownState,
+  error: f.orNull(f.object(reason), 'why it came to nothing, or not to all of its videos'),
+})
 
 /** The document of `wait` for several video jobs. */
 export type VideosDocument = f.Infer<typeof videosDocument>

@@ -1,5 +1,5 @@
 import { amountOf, shownAmount } from '../../cost/amount.ts'
-import type { CostEstimate } from '../../events/cost.ts'
+import type { CostEstimate } from '../../events/text.ts'
 import { runStates, type RunDocument, type RunEvent, type RunInstance } from '../../events/run-document.ts'
 import { nextCommand } from '../../files/next-command.ts'
 import { byteText, clockTime, firstFew } from '../../quantities.ts'

@@ -1,7 +1,7 @@
 import type { Amount, Money } from '../../cost/amount.ts'
 import type { Prices } from '../../cost/prices.ts'
 import type { ModelgateError } from '../../errors.ts'
-import type { CostEstimate } from '../../events/cost.ts'
+import type { CostEstimate } from '../../events/text.ts'
 import type { RunAction, RunMode } from '../../events/run-document.ts'
 import type { Listener } from '../../operations/operation.ts'
 import type { ExecuteCall } from '../execute/task.ts'
