@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { asModelgateError, GenerationError, ModelgateError, asSentence, Interrupted } from '../errors.ts'
+import { asModelgateError, GenerationError, ModelgateError, Interrupted } from '../errors.ts'
 import type { ImageDocument } from '../events/image.ts'
 import type { MadeImages, RemoteImage } from '../files/calls/job-record.ts'
 import type { JobStore, StoredJob } from '../files/calls/job-store.ts'
@@ -34,12 +34,12 @@ export async function makeImages(
     const inputs = plan.sidecar ? await digestSources(request) : []
     const broken = await receive(call, results, writers.receiver)
     if (plan.relay !== undefined) await endRelay(plan.relay, results, broken)
-    if (broken !== undefined && gateway.signal.aborted) throw withAddresses(broken, results)
-    if (!plan.download && plan.relay === undefined) listLinks(results)
-    if (plan.download && results.remote.length > 0) {
+    else if (!plan.download) listLinks(results)
+    else if (results.remote.length > 0) {
       results.next = (await plan.onMade?.(results.made(gateway.baseUrl.origin))) ?? undefined
-      await downloadImages(gateway, results, writers, plan)
     }
+    if (broken !== undefined && gateway.signal.aborted) throw interrupted(broken, results)
+    if (plan.download) await downloadImages(gateway, results, writers, plan)
     results.reportFiles()
     if (plan.sidecar) await writeSidecars(call, results, inputs, plan)
     const { total } = results
@@ -266,8 +266,7 @@ async function writeSidecars(
 }
 
 /**
- * Downloads all results immediately, since their URLs expire soon. A failed download does not stop the others; its URL
- * is reported, because the image has been paid for.
+ * Downloads all results immediately, since their URLs expire soon. A failed download does not stop the others.
  * @throws ModelgateError when no image at all was saved
  */
 async function downloadImages(
@@ -277,7 +276,7 @@ async function downloadImages(
   { allowPrivateUrls: allowPrivate = false }: ImagePlan,
   expiresAt = Infinity,
 ): Promise<void> {
-  const failures: { readonly image: RemoteImage; readonly error: ModelgateError }[] = []
+  const failures: { readonly index: number; readonly error: ModelgateError }[] = []
   for (const image of results.remote) {
     const { index, url } = image
     const writer = openImage(index)
@@ -287,53 +286,32 @@ async function downloadImages(
     } catch (error) {
       if (gateway.signal.aborted) {
         await writer.discard()
-        throw withAddresses(error, results)
+        throw interrupted(error, results)
       }
       results.addLink(image, false)
-      const kept = await keepDamaged(writer, error)
-      const failure = downloadError(gateway, image, kept, expiresAt)
+      const failure = downloadError(gateway, image, await keepDamaged(writer, error), expiresAt)
       results.hasUnfetched ||= failure.exit === 'running'
-      failures.push({ image, error: failure })
+      failures.push({ index, error: failure })
     }
     results.reportFiles(index)
   }
   const [first] = failures
   // Nothing was saved: then the first failure is that of the operation.
   if (first !== undefined && results.saved.size === 0) {
-    if (results.next !== undefined && first.error.exit === 'running') {
-      throw first.error.amend(fetchLater(results.next, first.error.facts.hint))
-    }
-    const [address, ...others] = failures.flatMap(({ image }) => addressOf(image) ?? [])
-    const hints = [
-      [first.error.facts.hint, address].filter((line) => line !== undefined).join(' '),
-      ...others,
-    ]
-    const isKnown = first.error.exit === 'bug' || hints[0] === ''
-    throw isKnown ? first.error : first.error.amend({ hint: hints.join('\n') })
+    const { error } = first
+    throw error.exit === 'running' ? error.amend(fetchLater(results.next, error.facts.hint)) : error
   }
-  for (const { image, error } of failures) {
-    const isLeft = results.next !== undefined && error.exit === 'running'
-    const address = isLeft ? undefined : addressOf(image)
-    // One failure of several is reported by its message only.
-    const message = address === undefined ? error.message : `${asSentence(error.message)} ${address}`
-    results.fail(image.index, error.amend({ message }))
-  }
+  for (const { index, error } of failures) results.fail(index, error)
 }
 
-/**
- * Adds the URLs of images that have not been downloaded to an interrupt: the images have been paid for.
- * @param error the reason of the abort
- */
-function withAddresses(error: unknown, results: ImageResults): unknown {
-  const { remote, saved } = results
+/** Adds to an interrupt how the images that it leaves are fetched: they have been paid for. */
+function interrupted(error: unknown, results: ImageResults): unknown {
+  const { remote, saved, links, failures } = results
   const left = remote.filter(({ index }) => !saved.has(index))
-  const { links, failures } = results
   const known = new Set([...links, ...failures].map(({ index }) => index))
   for (const image of left) if (!known.has(image.index)) results.addLink(image, false)
   if (!(error instanceof Interrupted) || (left.length === 0 && saved.size === 0)) return error
-  const addresses = left.flatMap((image) => addressOf(image) ?? [])
-  const hint = addresses.length === 0 ? undefined : addresses.join('\n')
-  const way = left.length > 0 && results.next !== undefined ? fetchLater(results.next) : { hint }
+  const way = left.length === 0 ? {} : fetchLater(results.next)
   return error.amend({ phase: error.facts.phase ?? 'result', billed: 'yes', ...way })
 }
 
@@ -357,11 +335,6 @@ function downloadError(
 /** The line that goes on, behind a hint that applies. */
 function fetchLater(next: NextCommand | undefined, hint?: string | null) {
   return next === undefined ? {} : leadTo(`${hint ? `${hint} ` : ''}To fetch it, free: `, next)
-}
-
-/** A hint with the URL of an image; undefined for a data URL, which has no address to fetch it from. */
-function addressOf({ url }: RemoteImage): string | undefined {
-  return url.startsWith('data:') ? undefined : `The image has been made; its address is ${url}`
 }
 
 export interface ImageRecordPlan extends RecordPlan {
@@ -395,8 +368,11 @@ export function recordImages(call: Call, request: ImageRequest, plan: ImageRecor
           request: request.body,
           idempotency_key: idempotencyKeyOf(gateway),
         },
-        (reason) =>
-          listener.event({ type: 'warning-add', message: `The images are not on record: ${reason}` }),
+        (reason) => {
+          const addresses = made.images.map(({ url }) => url).join(' ')
+          const message = `The images are not on record: ${reason} They have been made: ${addresses}`
+          listener.event({ type: 'warning-add', message })
+        },
         { id, state: 'completed', expires_at, request_id, made },
       )
       return stored && plan.resume(id)
