@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { families as builtIn, familyCalled } from '../contract/families.ts'
 import type { Endpoint, Family, FamilyEndpoint, FamilyFields, Field } from '../contract/field.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
+import type { SizeRule } from '../contract/size-rule.ts'
 import type { ModelFamilies } from '../contract/known-models.ts'
 import { videoRemixEndpoint } from '../contract/videos.ts'
 import { isObject, type JsonObject } from '../json.ts'
@@ -45,16 +46,7 @@ const sizeRule = (problem: string): LimitSchema =>
       if (missing.length > 0) report([], `must have ${missing.join(', ')}, too`)
     }),
     v.metadata({ required: sizeKeys }),
-    v.transform(({ words, ...limits }) => ({
-      values: words,
-      size: {
-        multipleOf: limits.multiple_of!,
-        maxRatio: limits.max_ratio!,
-        maxEdge: limits.max_edge!,
-        minPixels: limits.min_pixels!,
-        maxPixels: limits.max_pixels!,
-      },
-    })),
+    v.transform(({ words, ...size }) => ({ values: words, size: size as SizeRule })),
   )
 
 /** False, a list of words, or bounds by their names; of a size also the rule. */

@@ -39,11 +39,11 @@ const responseFormat = { values: ['url', 'b64_json'] } as const
 
 /** The sizes of gpt-image-2 (wire notes, "Images"). */
 const sizes2: SizeRule = {
-  multipleOf: 16,
-  maxRatio: 3,
-  maxEdge: 3840,
-  minPixels: 655_360,
-  maxPixels: 8_294_400,
+  multiple_of: 16,
+  max_ratio: 3,
+  max_edge: 3840,
+  min_pixels: 655_360,
+  max_pixels: 8_294_400,
 }
 const size2 = { size: { values: ['auto'], size: sizes2 } } as const satisfies FamilyFields
 

@@ -1,15 +1,32 @@
 import { grouped } from '../quantities.ts'
 
-/** The sizes that a model takes, where it takes more than a list of them. All lengths are in pixels. */
+/**
+ * The sizes that a model takes, where it takes more than a list of them, by the names that configurations and documents
+ * have. All lengths are in pixels.
+ */
 export interface SizeRule {
   /** Both edges are multiples of it. */
-  readonly multipleOf: number
+  readonly multiple_of: number
   /** The longer edge is at most so many times the shorter one. */
-  readonly maxRatio: number
-  readonly maxEdge: number
+  readonly max_ratio: number
+  readonly max_edge: number
   /** Bounds of width times height. */
-  readonly minPixels: number
-  readonly maxPixels: number
+  readonly min_pixels: number
+  readonly max_pixels: number
+}
+
+/** What a rule asks for: each a clause, and whether a width and a height fulfil it. */
+function clausesOf(rule: SizeRule): [clause: string, holds: (width: number, height: number) => boolean][] {
+  const { multiple_of: step, max_ratio: ratio, max_edge: edge, min_pixels: least, max_pixels: most } = rule
+  return [
+    [`edges that are multiples of ${step}`, (width, height) => width % step === 0 && height % step === 0],
+    [`a ratio from 1:${ratio} to ${ratio}:1`, (...edges) => Math.max(...edges) <= ratio * Math.min(...edges)],
+    [`edges of at most ${edge}`, (...edges) => Math.max(...edges) <= edge],
+    [
+      `${grouped(least)} to ${grouped(most)} pixels`,
+      (width, height) => width * height >= least && width * height <= most,
+    ],
+  ]
 }
 
 /**
@@ -18,32 +35,18 @@ export interface SizeRule {
  * @param words allowed besides sizes: `auto`
  */
 export function sizeProblem(rule: SizeRule, words: readonly string[], size: unknown): string | undefined {
-  if (typeof size !== 'string') return `must be ${formText(words)}`
-  if (words.includes(size)) return undefined
-  const [, width, height] = /^([1-9]\d{0,5})x([1-9]\d{0,5})$/.exec(size)?.map(Number) ?? []
+  if (words.some((word) => word === size)) return undefined
+  const [, width, height] =
+    /^([1-9]\d{0,5})x([1-9]\d{0,5})$/.exec(typeof size === 'string' ? size : '')?.map(Number) ?? []
   if (width === undefined || height === undefined) return `must be ${formText(words)}`
-  const { multipleOf, maxRatio, maxEdge, minPixels, maxPixels } = rule
-  const pixels = width * height
-  const broken = [
-    ...(width % multipleOf === 0 && height % multipleOf === 0 ? [] : [clauses.multiple(rule)]),
-    ...(Math.max(width, height) <= maxRatio * Math.min(width, height) ? [] : [clauses.ratio(rule)]),
-    ...(Math.max(width, height) <= maxEdge ? [] : [clauses.edge(rule)]),
-    ...(pixels >= minPixels && pixels <= maxPixels ? [] : [clauses.pixels(rule)]),
-  ]
+  const broken = clausesOf(rule).flatMap(([clause, holds]) => (holds(width, height) ? [] : [clause]))
   return broken.length === 0 ? undefined : `must have ${broken.join(' and ')}`
 }
 
 /** The rule in words: `auto or WIDTHxHEIGHT, with edges that are multiples of 16, …`. */
 export function sizeText(rule: SizeRule, words: readonly string[]): string {
-  const { multiple, ratio, edge, pixels } = clauses
-  return `${formText(words)}, with ${multiple(rule)}, ${ratio(rule)}, ${edge(rule)} and ${pixels(rule)}`
-}
-
-const clauses = {
-  multiple: ({ multipleOf }: SizeRule) => `edges that are multiples of ${multipleOf}`,
-  ratio: ({ maxRatio }: SizeRule) => `a ratio from 1:${maxRatio} to ${maxRatio}:1`,
-  edge: ({ maxEdge }: SizeRule) => `edges of at most ${maxEdge}`,
-  pixels: ({ minPixels, maxPixels }: SizeRule) => `${grouped(minPixels)} to ${grouped(maxPixels)} pixels`,
+  const clauses = clausesOf(rule).map(([clause]) => clause)
+  return `${formText(words)}, with ${clauses.slice(0, -1).join(', ')} and ${clauses.at(-1)}`
 }
 
 function formText(words: readonly string[]): string {

@@ -128,27 +128,17 @@ export function limitOf(
   own: Partial<Field> | false | undefined,
 ): FieldLimit | undefined {
   const field: Partial<Field> = own === false ? {} : { ...wide, ...own }
-  const { values = null, size, min = null, max = null, maxLength = null } = field
-  const isLimited = [values, size ?? null, min, max, maxLength].some((value) => value !== null)
+  const { values = null, size = null, min = null, max = null, maxLength = null } = field
+  const isLimited = [values, size, min, max, maxLength].some((value) => value !== null)
   if (own !== false && !isLimited) return undefined
   return {
     field: name,
     taken: own !== false,
     values,
-    size: size === undefined ? null : sizeOf(size),
+    size,
     min,
     max,
     max_length: maxLength,
-  }
-}
-
-function sizeOf({ multipleOf, maxRatio, maxEdge, minPixels, maxPixels }: NonNullable<Field['size']>) {
-  return {
-    multiple_of: multipleOf,
-    max_ratio: maxRatio,
-    max_edge: maxEdge,
-    min_pixels: minPixels,
-    max_pixels: maxPixels,
   }
 }
 

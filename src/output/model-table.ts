@@ -36,11 +36,7 @@ function briefLimits({ family, endpoints }: ModelEntry): string {
 /** What a field takes, in words. */
 function limitText({ taken, values, size, min, max, max_length }: FieldLimit): string {
   if (!taken) return 'not taken'
-  if (size !== null) {
-    const { multiple_of: multipleOf, max_ratio: maxRatio, max_edge: maxEdge } = size
-    const rule = { multipleOf, maxRatio, maxEdge, minPixels: size.min_pixels, maxPixels: size.max_pixels }
-    return sizeText(rule, values ?? [])
-  }
+  if (size !== null) return sizeText(size, values ?? [])
   if (values !== null) return values.join(', ')
   if (max_length !== null) return `at most ${max_length} characters`
   if (min === max) return `only ${min}`

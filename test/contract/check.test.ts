@@ -116,7 +116,7 @@ test.each<[string, Omit<Field, 'about'>, readonly unknown[], readonly (readonly 
     'a size, and no word',
     {
       type: 'string',
-      size: { multipleOf: 16, maxRatio: 3, maxEdge: 3840, minPixels: 655_360, maxPixels: 8_294_400 },
+      size: { multiple_of: 16, max_ratio: 3, max_edge: 3840, min_pixels: 655_360, max_pixels: 8_294_400 },
     },
     ['1024x1024'],
     [['huge', 'must be WIDTHxHEIGHT, not "huge"']],
