@@ -6,7 +6,7 @@ import { isObject } from '../json.ts'
 import { createProblemList } from '../problems.ts'
 import { normaliseBaseUrl } from './base-url.ts'
 import { findUserFile, parseUserFile, userFilePath } from './find-config-file.ts'
-import { userLayer, type FileLayer, type Layer } from './layers.ts'
+import { fileLayer, type FileLayer, type Layer } from './layers.ts'
 import { configFolder } from './paths.ts'
 import { rewriteFile, type RewrittenFile } from './rewrite-file.ts'
 
@@ -83,7 +83,7 @@ async function checkUserFile(context: Context, path: string, text: string): Prom
   // A file of comments alone has no settings.
   if (file.content === null || file.content === undefined) return
   const problems = createProblemList(20)
-  const layer = await userLayer(context, file, problems)
+  const layer = await fileLayer(context, file, 'user', problems)
   await problems.check(() => checkBaseUrls(layer))
   problems.throwIfAny()
 }

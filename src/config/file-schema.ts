@@ -10,7 +10,7 @@ export type ConfigOwner = 'user' | 'project'
  * refuses, too; the program refuses more: what depends on other values, and what a project file may not raise.
  */
 export async function configSchema(owner: ConfigOwner): Promise<JsonObject> {
-  const names = settingNames.filter((name) => owner === 'user' || settingTable[name].project !== 'never')
+  const names = settingNames.filter((name) => owner === 'user' || settingTable[name].project !== undefined)
   const properties = Object.fromEntries(
     await Promise.all(names.map(async (name) => [settingTable[name].file, await schemaOf(name)] as const)),
   )

@@ -1,3 +1,4 @@
+import * as v from 'valibot'
 import type { Context } from '../context.ts'
 import { nearestName } from '../nearest-name.ts'
 import { ConfigError } from '../errors.ts'
@@ -6,8 +7,16 @@ import type { ProblemList } from '../problems.ts'
 import { userFilePath, type FoundFile } from './find-config-file.ts'
 import { homeFolder } from './paths.ts'
 import { quoted } from './parse-config.ts'
-import { boolean, kindOf, parseValue, type Kind } from './setting-kinds.ts'
-import { flagName, settingNames, settingTable, type SettingFlags, type SettingName } from './setting-table.ts'
+import {
+  boolean,
+  flagName,
+  settingNames,
+  settingTable,
+  type AnyRow,
+  type Kind,
+  type SettingFlags,
+  type SettingName,
+} from './setting-table.ts'
 import { pathsOf } from '../platform.ts'
 
 /** The sources of a value, in order of precedence. */
@@ -25,36 +34,34 @@ export type Layer = ReadonlyMap<SettingName, Setting<unknown>>
 
 /** The settings given on the command line. */
 export function flagLayer(context: Context, flags: SettingFlags, problems: ProblemList): Promise<Layer> {
-  return textLayer(context, 'flag', problems, (name) => {
-    const { flag, kind } = settingTable[name]
+  return textLayer(context, 'flag', problems, ({ flag, kind }) => {
     if (flag === undefined) return undefined
     const given = flags[flag as keyof SettingFlags]
     // `respond --no-store` is a field of its request.
-    const isOther = typeof given === 'boolean' && (kind as Kind<unknown>) !== boolean
+    const isOther = typeof given === 'boolean' && kind !== boolean
     return { given: isOther ? undefined : given, location: flagName(flag) }
   })
 }
 
 /** The settings given by `MODELGATE_*` variables; an empty variable counts as unset. */
 export function environmentLayer(context: Context, problems: ProblemList): Promise<Layer> {
-  return textLayer(context, 'environment', problems, (name) => {
-    const { env } = settingTable[name]
-    return env === undefined ? undefined : { given: context.env[env] || undefined, location: env }
-  })
+  return textLayer(context, 'environment', problems, ({ env }) =>
+    env === undefined ? undefined : { given: context.env[env] || undefined, location: env },
+  )
 }
 
 async function textLayer(
   context: Context,
   level: Level,
   problems: ProblemList,
-  read: (name: SettingName) => { readonly given: unknown; readonly location: string } | undefined,
+  read: (row: AnyRow) => { readonly given: unknown; readonly location: string } | undefined,
 ): Promise<Layer> {
   const layer = new Map<SettingName, Setting<unknown>>()
   for (const name of settingNames) {
-    const { given, location } = read(name) ?? {}
+    const row: AnyRow = settingTable[name]
+    const { given, location } = read(row) ?? {}
     if (given === undefined || location === undefined) continue
-    const { kind }: { readonly kind: Kind<unknown> } = settingTable[name]
-    const value = typeof given === 'string' ? (kind.fromText?.(given) ?? given) : given
+    const value = typeof given === 'string' ? (row.kind.fromText?.(given) ?? given) : given
     const origin = { source: `${level} ${location}`, level, location: () => location, folder: context.cwd }
     await addValue(context, layer, name, value, origin, problems)
   }
@@ -70,39 +77,28 @@ export interface FileLayer {
   readonly profiles: ReadonlyMap<string, Layer>
 }
 
-/** The settings of the project file. Settings that could leak the key are rejected. */
-export async function projectLayer(
+/** The settings of a file. Of a project file, those that could leak the key are rejected. */
+export async function fileLayer(
   context: Context,
   file: FoundFile,
+  level: 'project' | 'user',
   problems: ProblemList,
 ): Promise<FileLayer> {
-  const source = `project file ${file.path}`
-  const section = { context, file, problems, level: 'project', source, path: [], otherKeys: [] } as const
-  return { folder: file.folder, settings: await readSection(section, file.content), profiles: new Map() }
-}
-
-/** The settings and profiles of the user's own file. */
-export async function userLayer(
-  context: Context,
-  file: FoundFile,
-  problems: ProblemList,
-): Promise<FileLayer> {
-  const source = `user file ${file.path}`
-  const otherKeys = ['profiles']
-  const section = { context, file, problems, level: 'user', source, path: [], otherKeys } as const
-  const settings = await readSection(section, file.content)
+  const { folder, content } = file
+  const source = `${level} file ${file.path}`
+  const settings = await readSection({ context, file, problems, level, source, path: [] }, content)
   const profiles = new Map<string, Layer>()
-  const written = isObject(file.content) ? file.content['profiles'] : undefined
+  const written = level === 'user' && isObject(content) ? content['profiles'] : undefined
   if (written !== undefined && !isObject(written)) {
     const location = locationOf(file, ['profiles'])
     problems.add(new ConfigError(`${location} must map names to settings, not ${kindOf(written)}.`))
   }
-  for (const [name, content] of isObject(written) ? Object.entries(written) : []) {
+  for (const [name, own] of isObject(written) ? Object.entries(written) : []) {
     if (problems.isFull) break
-    const inner = { source: `${source}, profile ${name}`, path: ['profiles', name], otherKeys: [] }
-    profiles.set(name, await readSection({ ...section, ...inner }, content))
+    const inner = { source: `${source}, profile ${name}`, path: ['profiles', name] }
+    profiles.set(name, await readSection({ context, file, problems, level, ...inner }, own))
   }
-  return { folder: file.folder, settings, profiles }
+  return { folder, settings, profiles }
 }
 
 /** The settings at the top of a file, or those of a profile. */
@@ -113,8 +109,6 @@ interface Section {
   /** The path of keys to it: empty, or `profiles` and a name. */
   readonly path: readonly string[]
   readonly source: string
-  /** Keys that are allowed besides the settings. */
-  readonly otherKeys: readonly string[]
   readonly problems: ProblemList
 }
 
@@ -126,13 +120,15 @@ async function readSection(section: Section, content: unknown): Promise<Layer> {
     problems.add(new ConfigError(`${location} must be a mapping of settings, not ${kindOf(content)}.`))
     return layer
   }
+  // Keys that are allowed besides the settings.
+  const others = path.length > 0 ? [] : level === 'user' ? ['$schema', 'profiles'] : ['$schema']
   for (const [key, value] of Object.entries(content)) {
     if (problems.isFull) break
-    if (section.otherKeys.includes(key) || (key === '$schema' && path.length === 0)) continue
+    if (others.includes(key)) continue
     const name = settingNames.find((setting) => settingTable[setting].file === key)
     const location = (keys: readonly string[] = []) => locationOf(file, [...path, key, ...keys])
-    if (name === undefined) problems.add(unknownKey(section, key))
-    else if (level === 'project' && settingTable[name].project === 'never')
+    if (name === undefined) problems.add(unknownKey(location(), key, others))
+    else if (level === 'project' && settingTable[name].project === undefined)
       problems.add(notAllowedInProject(context, location()))
     else if (name === 'profile' && path.length > 0)
       problems.add(new ConfigError(`${location()} cannot be set in a profile.`))
@@ -148,8 +144,8 @@ function notAllowedInProject(context: Context, location: string): ConfigError {
   })
 }
 
-function unknownKey({ file, path, otherKeys }: Section, key: string): ConfigError {
-  const location = locationOf(file, [...path, key])
+/** @param others keys that are allowed besides the settings */
+function unknownKey(location: string, key: string, others: readonly string[]): ConfigError {
   if (/^api[-_]?key$/i.test(key)) {
     return new ConfigError(`${location} is not a setting: keys do not belong in configuration files.`, {
       hint: 'Set MODELGATE_API_KEY, or name a file or a command with api_key_file or api_key_command.',
@@ -158,7 +154,7 @@ function unknownKey({ file, path, otherKeys }: Section, key: string): ConfigErro
   if (key === 'profiles') {
     return new ConfigError(`${location} can only be set in your own configuration file.`)
   }
-  const nearest = nearestName(key, [...settingNames.map((name) => settingTable[name].file), ...otherKeys])
+  const nearest = nearestName(key, [...settingNames.map((name) => settingTable[name].file), ...others])
   const suggestion = nearest === undefined ? '' : ` Did you mean ${nearest}?`
   return new ConfigError(`${location} is not a setting.${suggestion}`)
 }
@@ -220,6 +216,57 @@ async function addValue(
   const absolute = (path: string) => absolutePath(context, folder, path)
   const value = kind.locate === undefined ? result.value : kind.locate(result.value, absolute)
   layer.set(name, { value, source, level })
+}
+
+/** A problem of a value: the keys inside the setting that lead to it, and a clause that follows its name. */
+interface WrongValue {
+  readonly keys: readonly string[]
+  readonly problem: string
+}
+
+/** The converted value, or its problems. */
+export async function parseValue<Value>(
+  { schema }: Kind<Value>,
+  input: unknown,
+): Promise<{ readonly value: Value } | { readonly wrong: readonly WrongValue[] }> {
+  if (input === null) return { wrong: [{ keys: [], problem: 'has no value' }] }
+  const loaded = typeof schema === 'function' ? await schema() : schema
+  const result = v.safeParse(loaded, input)
+  if (result.success) return { value: result.output }
+  return { wrong: result.issues.flatMap((issue) => problemsIn(issue)) }
+}
+
+/** What an issue says; of a value that has the outside of one of several forms (a mapping, a list), what is wrong inside. */
+function problemsIn(
+  { path, message, input, issues }: v.BaseIssue<unknown>,
+  outer: readonly unknown[] = [],
+): WrongValue[] {
+  const keys = [...outer, ...(path?.map(({ key }) => key) ?? [])]
+  const inside = (issues ?? []).filter((issue) => issue.path !== undefined || issue.kind === 'validation')
+  if (inside.length > 0) return inside.flatMap((issue) => problemsIn(issue, keys))
+  const item = keys.find((key) => typeof key === 'number')
+  const place = item === undefined ? '' : `(item ${item + 1}) `
+  const isValue = message.startsWith('must be')
+  return [
+    {
+      keys: keys.filter((key) => typeof key === 'string'),
+      problem: `${place}${message}${isValue ? `, not ${describeValue(input)}` : ''}`,
+    },
+  ]
+}
+
+/** An invalid value for a message. Long text is not quoted: it may be a misplaced API key. */
+function describeValue(value: unknown): string {
+  if (value === '') return 'empty'
+  if (typeof value === 'string' && value.length <= 16) return quoted(value)
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value)
+}
+
+/** Describes a value without quoting it. */
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return 'nothing'
+  if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a mapping'
+  return typeof value === 'string' ? 'text' : `a ${typeof value}`
 }
 
 /** A path of a setting, from the folder that it is relative to; `~` is the home directory. */

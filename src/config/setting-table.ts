@@ -1,26 +1,147 @@
+import * as v from 'valibot'
 import type { ModelFamilies } from '../contract/known-models.ts'
 import type { Prices } from '../cost/prices.ts'
 import { defaultMaxRetries, defaultSeconds, pollSeconds } from '../limits.ts'
-import {
-  baseUrls,
-  boolean,
-  count,
-  downloadHeaders,
-  families,
-  headers,
-  historyMode,
-  historyModes,
-  origins,
-  path,
-  place,
-  prices,
-  renderMode,
-  retryMode,
-  retryModes,
-  seconds,
-  text,
-  type Kind,
-} from './setting-kinds.ts'
+import type { DownloadHeaders, HeaderSources } from './headers.ts'
+
+/** The type of a setting, and how it is parsed from text (environment, command line). */
+export interface Kind<Value> {
+  readonly schema: v.GenericSchema<unknown, Value> | (() => Promise<v.GenericSchema<unknown, Value>>)
+  /** By default a text is taken as it is. */
+  fromText?(text: string): unknown
+  /** Makes the paths in a value absolute, which are relative to the folder of the file that names it. */
+  locate?(value: Value, absolute: (path: string) => string): Value
+}
+
+const text: Kind<string> = { schema: oneLine('must be text') }
+
+const path: Kind<string> = {
+  schema: oneLine('must be the path of a file or folder'),
+  locate: (value, absolute) => absolute(value),
+}
+
+/** A folder, or the address of something else. */
+const place: Kind<string> = {
+  schema: oneLine('must be a folder or an address'),
+  locate: (value, absolute) => (/^[a-z][a-z\d+.-]+:/i.test(value) ? value : absolute(value)),
+}
+
+const secondsMessage = 'must be a number of seconds greater than 0'
+const seconds: Kind<number> = {
+  schema: firstProblem(
+    v.pipe(v.number(secondsMessage), v.finite(secondsMessage), v.gtValue(0, secondsMessage)),
+  ),
+  fromText: numberFrom,
+}
+
+const countMessage = 'must be a whole number from 0 to 100'
+const count: Kind<number> = {
+  schema: firstProblem(
+    v.pipe(
+      v.number(countMessage),
+      v.integer(countMessage),
+      v.minValue(0, countMessage),
+      v.maxValue(100, countMessage),
+    ),
+  ),
+  fromText: numberFrom,
+}
+
+const booleanWords: ReadonlyMap<string, boolean> = new Map([
+  ...['true', 'yes', 'on', '1'].map((word) => [word, true] as const),
+  ...['false', 'no', 'off', '0'].map((word) => [word, false] as const),
+])
+export const boolean: Kind<boolean> = {
+  schema: v.boolean('must be true or false'),
+  fromText: (value) => booleanWords.get(value.toLowerCase()) ?? value,
+}
+
+const originMessage = 'must be an origin such as https://gateway.example'
+const origins: Kind<readonly string[]> = {
+  schema: v.array(
+    firstProblem(
+      v.pipe(
+        v.string(originMessage),
+        v.regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^/]/, originMessage),
+        v.check((value) => URL.canParse(value), originMessage),
+        v.transform((value) => new URL(value).origin),
+      ),
+    ),
+    'must be a list of origins',
+  ),
+  fromText: (value) => value.split(/[\s,]+/).filter((part) => part !== ''),
+}
+
+function oneOf<const Word extends string>(words: readonly Word[]): Kind<Word> {
+  return { schema: v.picklist(words, `must be one of ${words.join(', ')}`) }
+}
+
+/** From fewest to most retries. */
+const retryModes = ['never', 'safe', 'always'] as const
+
+/** From least to most that is recorded of a call; `metadata`, of earlier versions, is the same as `off`. */
+const historyModes = ['off', 'metadata', 'full'] as const
+
+/** The roots of the two styles, where they differ. */
+export interface BaseUrls<Address = string> {
+  readonly v1: Address
+  readonly v1beta: Address
+}
+
+const baseUrls: Kind<BaseUrls> = {
+  schema: v.strictObject(
+    { v1: oneLine('must be an address'), v1beta: oneLine('must be an address') },
+    'must have the addresses v1 and v1beta',
+  ),
+}
+
+const headers: Kind<HeaderSources> = {
+  // Loaded only where there are any.
+  schema: async () => (await import('./headers.ts')).headerSources,
+  fromText: (value) => value.split(/\r?\n/).filter((part) => part.trim() !== ''),
+  locate: located,
+}
+
+const downloadHeaders: Kind<DownloadHeaders> = {
+  schema: async () => (await import('./headers.ts')).downloadHeaders,
+  locate: (value, absolute) => mapped(value, (inner) => located(inner, absolute)),
+}
+
+function located(value: HeaderSources, absolute: (path: string) => string): HeaderSources {
+  return mapped(value, (source) => (source.startsWith('@') ? `@${absolute(source.slice(1))}` : source))
+}
+
+function mapped<Value>(
+  values: Readonly<Record<string, Value>>,
+  change: (value: Value) => Value,
+): Readonly<Record<string, Value>> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]))
+}
+
+// These are loaded only when a file has the setting.
+const prices: Kind<Prices> = { schema: async () => (await import('./model-prices.ts')).modelPrices }
+const families: Kind<ModelFamilies> = {
+  schema: async () => (await import('./model-families.ts')).modelFamilies,
+}
+
+/** Reports only the first problem of a value whose rules say the same in other words. */
+function firstProblem<Schema extends v.GenericSchema>(schema: Schema): Schema {
+  return v.config(schema, { abortPipeEarly: true })
+}
+
+/** Text that is not blank, without control characters. */
+function oneLine(message: string) {
+  return v.pipe(
+    v.string(message),
+    v.regex(/^(?=[\s\S]*\S)[^\u0000-\u001f\u007f]+$/, ({ input }) =>
+      input.trim() === '' ? message : 'contains a line break or another control character',
+    ),
+  )
+}
+
+function numberFrom(value: string): unknown {
+  return /^-?\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : value
+}
 
 /** A setting. */
 interface Row {
@@ -31,8 +152,11 @@ interface Row {
   readonly flag?: string
   /** Undefined where it has none. */
   readonly default?: unknown
-  /** A project file comes with a cloned repository: it cannot set what could leak the key or cost money. */
-  readonly project: 'may set' | 'only to a trusted origin' | 'only to lower it' | 'never'
+  /**
+   * Whether a project file may set it. It comes with a cloned repository: what could leak the key or cost money is
+   * closed to it, and so is what has none of these.
+   */
+  readonly project?: 'may set' | 'only to a trusted origin' | 'only to lower it'
   /** Ranks a value by how much it allows; a project file may only lower it. */
   allows?(value: unknown): number
   /** Says of a value that allows more what it would do, before `than` and the other value. */
@@ -50,9 +174,7 @@ function joined(mappings: readonly object[]): object {
   return Object.assign(Object.create(null), ...mappings.toReversed())
 }
 
-const noPrices: Prices = Object.freeze(Object.create(null) as Prices)
-const noHeaders = Object.freeze(Object.create(null) as Record<string, never>)
-const noFamilies: ModelFamilies = Object.freeze(Object.create(null) as ModelFamilies)
+const none = Object.freeze(Object.create(null) as Record<string, never>)
 
 const rows = {
   baseUrl: {
@@ -97,18 +219,15 @@ const rows = {
     about: 'file that holds the key',
     kind: path,
     flag: 'apiKeyFile',
-    project: 'never',
   },
   apiKeyCommand: {
     about: 'command that prints the key',
     kind: text,
-    project: 'never',
   },
   trustedOrigins: {
     about: 'origins that a project file may name as base URL',
     kind: origins,
     default: [],
-    project: 'never',
     join: (lists: readonly string[][]) => [...new Set(lists.flat())],
   },
   connectTimeout: {
@@ -163,7 +282,7 @@ const rows = {
   },
   retry: {
     about: 'what to retry: never, safe or always',
-    kind: retryMode,
+    kind: oneOf(retryModes),
     flag: 'retry',
     default: 'safe',
     project: 'only to lower it',
@@ -174,20 +293,17 @@ const rows = {
     about: 'whether the gateway honours Idempotency-Key, so that creating is safe to repeat',
     kind: boolean,
     default: false,
-    project: 'never',
   },
   caFile: {
     about: 'certificate authority to trust (PEM file)',
     kind: path,
     flag: 'caFile',
-    project: 'never',
   },
   allowHttp: {
     about: 'allow an http:// base URL on another host',
     kind: boolean,
     flag: 'allowHttp',
     default: false,
-    project: 'never',
   },
   outputDir: {
     about: 'folder for results without -o',
@@ -197,18 +313,17 @@ const rows = {
   families: {
     about: 'families of model ids, with their limits',
     kind: families,
-    default: noFamilies,
+    default: none,
     project: 'may set',
     onlyInFiles: true,
     isMapping: true,
     join: joined,
   },
+  // Not in a project file: a low price would defeat --max-cost.
   prices: {
     about: 'what models cost, for estimates',
     kind: prices,
-    default: noPrices,
-    // A low price would defeat --max-cost.
-    project: 'never',
+    default: none,
     onlyInFiles: true,
     isMapping: true,
     join: joined,
@@ -217,16 +332,14 @@ const rows = {
     about: 'headers of your own for the gateway; a value may be @FILE or env:NAME',
     kind: headers,
     flag: 'header',
-    default: noHeaders,
-    project: 'never',
+    default: none,
     isMapping: true,
     join: joined,
   },
   downloadHeaders: {
     about: 'headers for downloads of results, by the origin that they lie at',
     kind: downloadHeaders,
-    default: noHeaders,
-    project: 'never',
+    default: none,
     onlyInFiles: true,
     isMapping: true,
     join: joined,
@@ -247,7 +360,7 @@ const rows = {
   },
   render: {
     about: 'whether the Markdown of an answer is shown: auto (on a terminal), always or never',
-    kind: renderMode,
+    kind: oneOf(['auto', 'always', 'never']),
     flag: 'render',
     default: 'auto',
     project: 'may set',
@@ -256,17 +369,15 @@ const rows = {
     about: 'address of the queue that runs and workers share',
     kind: text,
     flag: 'queue',
-    project: 'never',
   },
   store: {
     about: 'folder, or s3://bucket/prefix, that runs and workers share for files',
     kind: place,
     flag: 'store',
-    project: 'never',
   },
   history: {
     about: 'what the log keeps of a call: off (the facts) or full (what was said, too; where CI is set, off)',
-    kind: historyMode,
+    kind: oneOf(historyModes),
     default: 'full',
     project: 'only to lower it',
     allows: (mode: (typeof historyModes)[number]) => historyModes.indexOf(mode),
@@ -293,6 +404,9 @@ type FlagName = Extract<Rows[SettingName], { readonly flag: string }>['flag']
 export type SettingFlags = { readonly [Name in FlagName | 'sandbox']?: unknown }
 
 export const settingNames = Object.keys(rows) as SettingName[]
+
+/** Any setting, with its names. */
+export type AnyRow = SettingRow<Row>
 
 type SettingRow<Own extends Row> = Omit<Row, keyof Own> &
   Own & {

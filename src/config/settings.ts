@@ -4,21 +4,13 @@ import { createProblemList, type ProblemList } from '../problems.ts'
 import { normaliseBaseUrl } from './base-url.ts'
 import { findProjectFile, findUserFile, userFilePath } from './find-config-file.ts'
 import { findKey, locateKey, profileExists, type ApiKey, type KeyLocation } from './key.ts'
-import {
-  environmentLayer,
-  flagLayer,
-  projectLayer,
-  userLayer,
-  type FileLayer,
-  type Layer,
-  type Setting,
-} from './layers.ts'
+import { environmentLayer, fileLayer, flagLayer, type FileLayer, type Layer, type Setting } from './layers.ts'
 import { homeFolder } from './paths.ts'
 import { quoted } from './parse-config.ts'
-import type { BaseUrls } from './setting-kinds.ts'
 import {
   settingNames,
   settingTable,
+  type BaseUrls,
   type SettingFlags,
   type SettingName,
   type SettingValues,
@@ -65,11 +57,11 @@ export async function resolveSettings(
   const environment = await environmentLayer(context, problems)
   const project = await problems.check(async () => {
     const file = withProject ? await findProjectFile(context) : undefined
-    return file && projectLayer(context, file, problems)
+    return file && fileLayer(context, file, 'project', problems)
   })
   const user = await problems.check(async () => {
     const file = await findUserFile(context)
-    return file && userLayer(context, file, problems)
+    return file && fileLayer(context, file, 'user', problems)
   })
   problems.throwIfAny()
 

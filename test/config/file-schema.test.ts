@@ -1,7 +1,7 @@
 import { Ajv } from 'ajv'
 import { expect, test } from 'vitest'
 import { configSchema, type ConfigOwner } from '../../src/config/file-schema.ts'
-import { projectLayer, userLayer } from '../../src/config/layers.ts'
+import { fileLayer } from '../../src/config/layers.ts'
 import { createProblemList } from '../../src/problems.ts'
 import { testContext } from '../support/test-context.ts'
 
@@ -11,7 +11,7 @@ const context = testContext()
 async function isTaken(owner: ConfigOwner, content: object): Promise<boolean> {
   const problems = createProblemList()
   const file = { path: 'config.json', text: '', content, folder: '/' }
-  await (owner === 'user' ? userLayer : projectLayer)(context, file, problems)
+  await fileLayer(context, file, owner, problems)
   return !problems.any
 }
 

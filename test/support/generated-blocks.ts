@@ -51,7 +51,6 @@ const projectMarks = {
   'may set': '',
   'only to a trusted origin': 'trusted origin',
   'only to lower it': 'lower',
-  never: 'never',
 } as const
 
 /** Names of environment variables follow from those of the settings. */
@@ -64,7 +63,7 @@ function settingRows(): string[][] {
       about,
       flag === undefined ? '' : `\`${flagName(flag)}\``,
       hasDefault ? `\`${String(preset)}\`` : '',
-      projectMarks[project],
+      project === undefined ? 'never' : projectMarks[project],
     ]
   })
 }
