@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
 import { commandInputs, conflictingInputs } from '../contract/command-inputs.ts'
-import { flagsOf } from '../contract/field-flags.ts'
+import { flagsOf } from '../contract/field.ts'
 import { generateContentEndpoint as endpoint } from '../contract/generate-content.ts'
 import { UsageError } from '../errors.ts'
 import { listOf } from '../json.ts'

@@ -1,12 +1,11 @@
 import { type Command, Option } from 'commander'
 import type { Context } from '../context.ts'
-import { flagsOf } from '../contract/field-flags.ts'
 import { defaultEditModel, imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
 import { addContractFlags, inputOption, type ContractFlag } from './shared/request/contract-flags.ts'
 import { addExamples, showFirst } from './shared/help/help-layout.ts'
 import type { Settings } from '../config/settings.ts'
 import { commandInputs } from '../contract/command-inputs.ts'
-import { flagName, type Endpoint } from '../contract/field.ts'
+import { flagName, type Endpoint, flagsOf } from '../contract/field.ts'
 import { UsageError } from '../errors.ts'
 import {
   imageFromBytes,

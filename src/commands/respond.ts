@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
 import { conflictingInputs } from '../contract/command-inputs.ts'
-import { flagsOf } from '../contract/field-flags.ts'
+import { flagsOf } from '../contract/field.ts'
 import { responsesEndpoint as endpoint } from '../contract/responses.ts'
 import type { Session } from '../operations/conversation/conversation-session.ts'
 import { addInput, responseRequest } from '../operations/response-request.ts'

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { commandInputs } from '../contract/command-inputs.ts'
-import { flagsOf } from '../contract/field-flags.ts'
+import { flagsOf } from '../contract/field.ts'
 import { videoOperationEndpoint, videoReferenceTypes, videoRemixEndpoint } from '../contract/videos.ts'
 import {
   addInstance,

@@ -49,6 +49,8 @@ const schema = {
   value: 'json',
 } as const satisfies CommandInput
 
+const picture = { kind: 'files', value: 'file|url', isList: false, media: 'image' } as const
+
 /** The inputs of each command, by their names. */
 export const commandInputs = {
   generate: {
@@ -68,58 +70,45 @@ export const commandInputs = {
   'image edit': {
     image: {
       name: 'image',
-      kind: 'files',
       about: 'image to edit',
       forms: ', or - for standard input',
-      value: 'file|url',
+      ...picture,
       isList: true,
-      media: 'image',
       required: true,
     },
     mask: {
       name: 'mask',
-      kind: 'files',
       about: 'PNG whose transparent area may be edited',
       forms: '',
-      value: 'file|url',
-      isList: false,
-      media: 'image',
+      ...picture,
     },
   },
   'video generate': {
     image: {
       name: 'image',
-      kind: 'files',
       about: 'image of the first frame',
       forms: ', or - for standard input',
-      value: 'file|url',
-      isList: false,
-      media: 'image',
+      ...picture,
     },
     'last-frame': {
       name: 'last-frame',
-      kind: 'files',
       about: 'image of the last frame',
       forms: '',
-      value: 'file|url',
-      isList: false,
-      media: 'image',
+      ...picture,
     },
     reference: {
       name: 'reference',
-      kind: 'files',
       about: 'reference image',
       forms: ', or FILE=style for its style',
-      value: 'file|url',
+      ...picture,
       isList: true,
-      media: 'image',
       roles: videoReferenceTypes,
     },
     video: {
       name: 'video',
-      kind: 'files',
       about: 'video to extend',
       forms: ': a file, or its URI at the gateway',
+      kind: 'files',
       value: 'file|uri',
       isList: false,
       media: 'video',

@@ -37,72 +37,70 @@ export interface CommandContract {
 const isTransport = 'It says how a result travels, which is up to the run.'
 const isStorage = 'A result is saved where "out" says.'
 
-/** Every command that creates something. */
-export const creatingCommands: Readonly<Record<CreatingCommand, CommandContract>> = {
+/** What the rest of a contract follows from. */
+type Row = Pick<CommandContract, 'endpoint' | 'creates' | 'prompt' | 'content' | 'excluded'>
+
+const rows: Readonly<Record<CreatingCommand, Row>> = {
   generate: {
-    name: 'generate',
     endpoint: generateContentEndpoint,
     creates: 'text',
     prompt: { name: 'prompt', about: 'what to ask' },
     content: ['prompt', 'contents'],
-    model: { location: 'path', isOptional: false, family: null },
-    inputs: Object.values(commandInputs.generate),
-    conflicts: conflictingInputs.generate,
     excluded: { 'candidate-count': 'A job makes one text; "variants" makes several to pick from.' },
   },
   respond: {
-    name: 'respond',
     endpoint: responsesEndpoint,
     creates: 'text',
     prompt: { name: 'input', about: 'what to ask' },
     content: ['input', 'prompt'],
-    model: { location: 'body', isOptional: true, family: null },
-    inputs: Object.values(commandInputs.respond),
-    conflicts: conflictingInputs.respond,
     excluded: { stream: isTransport, 'stream-options': isTransport, background: isTransport },
   },
   'image create': {
-    name: 'image create',
     endpoint: imageCreateEndpoint,
     creates: 'image',
     prompt: { name: 'prompt', about: 'what to draw' },
     content: ['prompt'],
-    model: { location: 'body', isOptional: true, family: 'image' },
-    inputs: [],
-    conflicts: [],
     excluded: { stream: isTransport, 'partial-images': isTransport, 'response-format': isTransport },
   },
   'image edit': {
-    name: 'image edit',
     endpoint: imageEditEndpoint,
     creates: 'image',
     prompt: { name: 'prompt', about: 'what to change' },
     content: ['prompt'],
-    model: { location: 'body', isOptional: true, family: 'image' },
-    inputs: Object.values(commandInputs['image edit']),
-    conflicts: [],
     excluded: { stream: isTransport, 'partial-images': isTransport, 'response-format': isTransport },
   },
   'video generate': {
-    name: 'video generate',
     endpoint: videoOperationEndpoint,
     creates: 'video',
     prompt: { name: 'prompt', about: 'what to show' },
     content: ['prompt', 'instances', 'image', 'last-frame', 'reference', 'video'],
-    model: { location: 'path', isOptional: false, family: 'video' },
-    inputs: Object.values(commandInputs['video generate']),
-    conflicts: [],
     excluded: { 'storage-uri': isStorage, 'pubsub-topic': isTransport },
   },
   'video remix': {
-    name: 'video remix',
     endpoint: videoRemixEndpoint,
     creates: 'video',
     prompt: { name: 'prompt', about: 'what to change' },
     content: ['prompt'],
-    model: { location: 'body', isOptional: false, family: 'video' },
-    inputs: Object.values(commandInputs['video remix']),
-    conflicts: [],
     excluded: {},
   },
 }
+
+function contractOf(name: CreatingCommand): CommandContract {
+  const row = rows[name]
+  const { path, fields } = row.endpoint
+  const location = path.includes('{model}') ? 'path' : 'body'
+  const isOptional = location === 'body' && fields['model']?.required !== true
+  return {
+    name,
+    ...row,
+    model: { location, isOptional, family: row.creates === 'text' ? null : row.creates },
+    inputs: Object.values(commandInputs[name]),
+    conflicts:
+      (conflictingInputs as Partial<Record<CreatingCommand, readonly ConflictingNames[]>>)[name] ?? [],
+  }
+}
+
+/** Every command that creates something. */
+export const creatingCommands = Object.fromEntries(
+  Object.keys(rows).map((name) => [name, contractOf(name as CreatingCommand)]),
+) as Readonly<Record<CreatingCommand, CommandContract>>

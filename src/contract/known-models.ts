@@ -1,7 +1,6 @@
 import { nearestName } from '../nearest-name.ts'
 import { families, familyCalled, type FamilyId } from './families.ts'
 import type { Family, FamilyEndpoint } from './field.ts'
-import { withoutDate } from './model-snapshot.ts'
 
 export interface Model {
   readonly id: string
@@ -68,6 +67,11 @@ function known(id: string, family: Family | undefined, retires?: string): Model 
 export function knownModels(configured: ModelFamilies = {}): readonly Model[] {
   const own = Object.keys(configured).map((id) => modelCalled(id, configured))
   return [...own, ...builtIn.filter(({ id }) => !Object.hasOwn(configured, id))]
+}
+
+/** The id of a model without the date of a snapshot: `gpt-image-2` for `gpt-image-2-2026-04-21`. */
+export function withoutDate(id: string): string {
+  return id.replace(/-\d{4}-\d{2}-\d{2}$/, '')
 }
 
 /**

@@ -10,47 +10,11 @@ export const jobStates: readonly (VideoState | ResponseState)[] = [
 ]
 
 /** Names that gateways and relays use for each state, in lower case with underscores (quirk 18). */
-const words: Readonly<Record<VideoState, readonly string[]>> = {
-  pending: [
-    'pending',
-    'queued',
-    'submitted',
-    'not_start',
-    'not_started',
-    'created',
-    'accepted',
-    'waiting',
-    'scheduled',
-  ],
-  in_progress: [
-    'in_progress',
-    'inprogress',
-    'processing',
-    'running',
-    'started',
-    'generating',
-    'rendering',
-    'active',
-  ],
-  completed: ['completed', 'complete', 'succeeded', 'succeed', 'success', 'successful', 'done', 'finished'],
-  failed: [
-    'failed',
-    'failure',
-    'fail',
-    'error',
-    'cancelled',
-    'canceled',
-    'expired',
-    'rejected',
-    'blocked',
-    'aborted',
-    'timeout',
-  ],
-}
-
-const states = new Map<string, VideoState>()
-for (const [state, list] of Object.entries(words)) {
-  for (const word of list) states.set(word, state as VideoState)
+const words: Readonly<Record<VideoState, string>> = {
+  pending: 'pending queued submitted not_start not_started created accepted waiting scheduled',
+  in_progress: 'in_progress inprogress processing running started generating rendering active',
+  completed: 'completed complete succeeded succeed success successful done finished',
+  failed: 'failed failure fail error cancelled canceled expired rejected blocked aborted timeout',
 }
 
 /**
@@ -58,7 +22,8 @@ for (const [state, list] of Object.entries(words)) {
  * (fault F2).
  */
 export function videoStateOf(word: string): VideoState | undefined {
-  return states.get(normaliseState(word))
+  const name = normaliseState(word)
+  return videoStates.find((state) => words[state].split(' ').includes(name))
 }
 
 /** Removes what makes no difference: letter case, blanks, and the prefix of an enumeration. */

@@ -1,4 +1,4 @@
-import { withoutDate } from '../contract/model-snapshot.ts'
+import { withoutDate } from '../contract/known-models.ts'
 import type { Variant } from './creation.ts'
 
 /**

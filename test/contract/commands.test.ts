@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { creatingCommands } from '../../src/contract/commands.ts'
-import { flagsOf } from '../../src/contract/field-flags.ts'
+import { flagsOf } from '../../src/contract/field.ts'
 import type { CreatingCommand } from '../../src/contract/command-inputs.ts'
 import { fieldsOf } from '../../src/pipeline/manifest/manifest-fields.ts'
 import { loadedProgram } from '../support/program-tree.ts'

@@ -1,7 +1,6 @@
 import type { CommandInput, CreatingCommand, FilesInput } from '../../contract/command-inputs.ts'
 import { creatingCommands } from '../../contract/commands.ts'
-import { flagsOf } from '../../contract/field-flags.ts'
-import type { Field, Fields } from '../../contract/field.ts'
+import { type Field, type Fields, flagsOf } from '../../contract/field.ts'
 import { lanes, type Lane } from './manifest.ts'
 
 /** What a manifest holds, in the words of the contract's tables: reading it and its JSON Schema follow from this. */
