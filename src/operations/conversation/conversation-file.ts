@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { basename, dirname, join, resolve } from 'node:path'
-import { Document, isNode, Lexer, LineCounter, parseDocument } from 'yaml'
+import * as v from 'valibot'
+import { Document, isNode, LineCounter, parseDocument } from 'yaml'
 import type { FileContext } from '../../context.ts'
-import { FileError, ModelgateError, UsageError } from '../../errors.ts'
+import { asModelgateError, FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { openAtomicFile } from '../../files/atomic-file.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { decodeText, invalidTextClause, readInputFile } from '../../files/input-file.ts'
@@ -62,12 +63,9 @@ export async function openConversationFile(
       const content = formatConversation(withoutSecrets(next, redactor), path)
       const release = await lock(context, current)
       try {
-        // What cannot be read any more cannot be written either, which is told there.
-        let unread: ModelgateError | undefined
-        const found = await readText(context, current).catch((error: unknown) => {
-          if (error instanceof ModelgateError) unread = error
-          return undefined
-        })
+        const found = await readText(context, current).catch((error: unknown) =>
+          asModelgateError(error, false),
+        )
         const isMine = release !== undefined && (found === undefined || found === (known ?? ''))
         const isNew = !isMine || found === undefined
         const { path: written, rescued } = await write(content, isNew)
@@ -75,7 +73,7 @@ export async function openConversationFile(
         const before = current
         current = written
         known = content
-        if (!isMine || (isNew && written !== before)) throw changed(before, written, unread)
+        if (!isMine || (isNew && written !== before)) throw changed(before, written, found)
       } catch (error) {
         if (error instanceof ModelgateError && error.code !== 'conversation_not_saved') throw notSaved(error)
         throw error
@@ -105,9 +103,12 @@ function notSaved(error: ModelgateError): ModelgateError {
   return error.amend({ exit: 'io', code: 'conversation_not_saved', message, phase: 'output', billed: 'yes' })
 }
 
-function changed(path: string, written: string, unread: ModelgateError | undefined): FileError {
+/** @param found what is in the file now, or why it cannot be read */
+function changed(path: string, written: string, found: string | ModelgateError | undefined): FileError {
   const what =
-    unread?.message.replace(/\.$/, '') ?? `${shownPath(path)} was changed by another process meanwhile`
+    found instanceof ModelgateError
+      ? found.message.replace(/\.$/, '')
+      : `${shownPath(path)} was changed by another process meanwhile`
   const message = `${what}; the conversation with this exchange is in ${shownPath(written)}.`
   return new FileError('conversation_not_saved', message, {
     phase: 'output',
@@ -134,9 +135,6 @@ const maxAliasCount = 20
 
 /** Deeper than any request. */
 const maxDepth = 128
-
-/** A parsed token takes hundreds of bytes: these are thousands of turns. A text has no more tokens than characters. */
-const maxTokens = 1_000_000
 
 /** The text of a conversation file: JSON if its name says so, else YAML. */
 export function formatConversation(conversation: Conversation, path: string): string {
@@ -165,28 +163,23 @@ function digestOf(gateway: string | undefined, messages: readonly unknown[]): st
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
-const isText = (value: unknown) => value === undefined || typeof value === 'string'
+const optionalText = (name: string) => v.optional(v.string(`"${name}" has to be a text`))
 
-/** The fields of a file, and what each has to be. */
-const fields: Readonly<Record<string, readonly [isRight: (value: unknown) => boolean, problem: string]>> = {
-  version: [(value) => value === undefined || value === version, `only version ${version} is known here`],
-  style: [
-    (value) => [undefined, 'generate', 'respond'].includes(value as string),
-    '"style" is generate or respond',
-  ],
-  gateway: [isText, '"gateway" has to be a text'],
-  model: [isText, '"model" has to be a text'],
-  system: [isText, '"system" has to be a text'],
-  settings: [(value) => value === undefined || isObject(value), '"settings" is an object'],
-  messages: [Array.isArray, '"messages" has to be a list'],
-  response: [() => true, ''],
+/** A file, apart from its messages, which are the contract's, and the response, which may be anything. */
+const fields = {
+  version: v.optional(v.literal(version, `only version ${version} is known here`)),
+  style: v.optional(v.picklist(['generate', 'respond'], '"style" is generate or respond')),
+  gateway: optionalText('gateway'),
+  model: optionalText('model'),
+  system: optionalText('system'),
+  settings: v.optional(v.custom<JsonObject>(isObject, '"settings" is an object'), {}),
+  messages: v.array(
+    v.custom<JsonObject>(() => true),
+    '"messages" has to be a list',
+  ),
+  response: v.optional(v.unknown()),
 }
-
-/** The fields of a file that have been checked. */
-type FileFields = Partial<Pick<Conversation, 'style' | 'gateway' | 'model' | 'system' | 'settings'>> & {
-  readonly messages: readonly JsonObject[]
-  readonly response?: unknown
-}
+const fileSchema = v.looseObject(fields, 'a conversation is an object with a list of "messages"')
 
 function unknownField(name: string): string {
   const near = nearestName(name, Object.keys(fields))
@@ -201,7 +194,6 @@ function unknownField(name: string): string {
  * @throws UsageError `invalid_conversation`, with line and column
  */
 export function readConversation(file: string, text: string, usual: Style): Conversation {
-  if (text.length > maxTokens) checkSize(file, text)
   const lineCounter = new LineCounter()
   const document = parseDocument(text, {
     lineCounter,
@@ -231,21 +223,17 @@ export function readConversation(file: string, text: string, usual: Style): Conv
     throw invalid(undefined, 'it has too many aliases, or one that leads nowhere')
   }
   if (isDeeperThan(value, maxDepth)) throw invalid(undefined, tooDeep)
-  if (!isObject(value)) throw problem([], 'a conversation is an object with a list of "messages"')
-  const unknown = Object.keys(value).find((name) => !Object.hasOwn(fields, name))
+  const unknown = Object.keys(objectOf(value)).find((name) => !Object.hasOwn(fields, name))
   if (unknown !== undefined) throw problem([unknown], unknownField(unknown))
-  for (const [name, [isRight, reason]] of Object.entries(fields)) {
-    if (!isRight(value[name])) throw problem([name], reason)
+  const read = v.safeParse(fileSchema, value, { abortEarly: true })
+  if (!read.success) {
+    const [{ path = [], message }] = read.issues
+    throw problem(
+      path.map(({ key }) => key),
+      message,
+    )
   }
-  const {
-    style = usual,
-    gateway,
-    model,
-    system,
-    settings = {},
-    messages,
-    response,
-  } = value as unknown as FileFields
+  const { style = usual, gateway, model, system, settings, messages, response } = read.output
   const odd = messages.findIndex((message) => !isMessage(style, message))
   if (odd !== -1) throw problem(['messages', odd], `a message is an object: ${written[style]}`)
   return {
@@ -283,12 +271,3 @@ const written = {
   respond: '{role: user, content: TEXT}, of the model {role: assistant, content: TEXT}',
   generate: '{role: user, parts: [{text: TEXT}]}, of the model {role: model, parts: [{text: TEXT}]}',
 } as const
-
-/** Before it is parsed, which takes much more memory. */
-function checkSize(file: string, text: string): void {
-  let count = 0
-  for (const _ of new Lexer().lex(text)) {
-    if (++count > maxTokens)
-      throw new UsageError(`${file}: more than a conversation can have.`, { code: 'invalid_conversation' })
-  }
-}

@@ -20,41 +20,35 @@ type FindCalls = (texts: readonly string[]) => Iterable<FoundCall>
 /** A call with its words. */
 type WholeCall = CallFacts & CallWords
 
-export type LastExchange =
-  | { readonly kind: 'found'; readonly conversation: Conversation }
-  /** There was an exchange, but only its facts were recorded. */
-  | { readonly kind: 'not-recorded' }
-  | { readonly kind: 'none' }
-
 const textCommands: ReadonlySet<string> = new Set(['generate', 'respond', 'chat'])
 
-/** How many calls without their words are passed over. */
+/** How many calls without their words are passed over: where there are more, older ones are not what is meant. */
 const maxUnrecorded = 100
 
 /**
  * The newest exchange of this terminal, or, where there is none, of this folder, with all before it. A call that got no
  * answer is passed over.
+ * @returns `not-recorded` where of the exchanges there were only the facts are known
  */
 export function lastExchange(
   find: FindCalls,
   { terminalId: terminal, cwd }: Pick<Context, 'terminalId' | 'cwd'>,
-): LastExchange {
+): Conversation | 'not-recorded' | undefined {
   const places = [...(terminal === undefined ? [] : [['terminal', terminal] as const]), ['cwd', cwd] as const]
   let isUnrecorded = false
   for (const [field, value] of places) {
     let unrecorded = 0
-    for (const { facts, words } of find([value])) {
+    for (const call of find([value])) {
+      const { facts, words } = call
       if (facts[field] !== value || !textCommands.has(facts.command)) continue
-      const whole = { ...facts, ...words() }
-      if (whole.request !== undefined && answerIn(whole) !== undefined)
-        return { kind: 'found', conversation: conversationOf(whole, find) }
-      if (whole.request === undefined && whole.exit_code === 0) unrecorded++
-      // Where words have not been kept for so long, older ones are not what is meant.
-      if (unrecorded === maxUnrecorded) break
+      const exchange = exchangeOf(call, find)
+      if (exchange !== undefined) return exchange
+      if (facts.exit_code !== 0 || words().request !== undefined) continue
+      isUnrecorded = true
+      if (++unrecorded === maxUnrecorded) break
     }
-    isUnrecorded ||= unrecorded > 0
   }
-  return { kind: isUnrecorded ? 'not-recorded' : 'none' }
+  return isUnrecorded ? 'not-recorded' : undefined
 }
 
 /**
@@ -67,17 +61,22 @@ export function* pastExchanges(
   style: Style | undefined,
 ): Generator<{ readonly facts: CallFacts; readonly conversation: Conversation }, void, undefined> {
   for (const call of calls) {
-    const conversation = textCommands.has(call.facts.command) ? exchangeOf(call, find) : undefined
+    const conversation = exchangeOf(call, find)
     if (conversation === undefined || (style !== undefined && conversation.style !== style)) continue
     yield { facts: call.facts, conversation }
   }
 }
 
 /** The exchange of a call, with all before it; undefined where it got no answer, or its words were not kept. */
-export function exchangeOf({ facts, words }: FoundCall, find: FindCalls): Conversation | undefined {
-  const call = { ...facts, ...words() }
-  const isText = textCommands.has(facts.command) && call.request !== undefined
-  return isText && answerIn(call) !== undefined ? conversationOf(call, find) : undefined
+export function exchangeOf(call: FoundCall, find: FindCalls): Conversation | undefined {
+  const whole = wholeOf(call)
+  return whole && answerIn(whole) && conversationOf(whole, find)
+}
+
+/** Undefined for another command, and for a call whose words were not kept. */
+function wholeOf({ facts, words }: FoundCall): WholeCall | undefined {
+  const whole = textCommands.has(facts.command) ? { ...facts, ...words() } : undefined
+  return whole?.request === undefined ? undefined : whole
 }
 
 /** @param find finds the responses that each other continued from */
@@ -113,10 +112,9 @@ function conversationOf(last: WholeCall, find: FindCalls): Conversation {
 }
 
 function callOfResponse(id: string, find: FindCalls): WholeCall | undefined {
-  for (const { facts, words } of find([id])) {
-    if (!textCommands.has(facts.command)) continue
-    const whole = { ...facts, ...words() }
-    if (whole.request !== undefined && stringOf(whole.reply?.['id']) === id) return whole
+  for (const call of find([id])) {
+    const whole = wholeOf(call)
+    if (stringOf(whole?.reply?.['id']) === id) return whole
   }
   return undefined
 }

@@ -204,13 +204,6 @@ describe('a hostile conversation file', () => {
       /nested more than 128 levels deep\.$/,
     )
   })
-
-  test('with more tokens than memory is there for', () => {
-    const text = `messages:\n${'- role: user\n- role: b\n'.repeat(100_000)}`
-    expect(() => readConversation('talk.yaml', text, 'respond')).toThrow(
-      'talk.yaml: more than a conversation can have.',
-    )
-  })
 })
 
 const conversation = (text: string): Conversation => ({

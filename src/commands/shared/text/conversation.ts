@@ -88,7 +88,7 @@ async function continueCall(
     return exchange
   }
   const last = lastExchange(find, context)
-  if (last.kind === 'found') return last.conversation
+  if (typeof last === 'object') return last
   const past = canAsk(context, noInput) ? [...pastExchanges(calls.calls(), find, style).take(maxOffered)] : []
   if (past.length > 0) {
     const choices = past.map(({ facts, conversation }) => {
@@ -101,7 +101,7 @@ async function continueCall(
   if (history.value !== 'full') {
     throw nothing(`the texts of calls are not recorded (history: ${history.value}, ${history.source})`)
   }
-  if (last.kind === 'none') throw nothing('there is no exchange of this terminal or this folder')
+  if (last === undefined) throw nothing('there is no exchange of this terminal or this folder')
   throw nothing('the texts of the last calls here were not recorded')
 }
 
