@@ -1,13 +1,12 @@
 import { leadTo, type NextCommand } from '../files/next-command.ts'
 import { lastSegment } from '../contract/video-state.ts'
-import { resolve } from 'node:path'
+import { extname, resolve } from 'node:path'
 import type { Context } from '../context.ts'
 import { usualVideoSamples } from '../contract/videos.ts'
 import type { SavedVideo, VideoDocument } from '../events/video.ts'
-import { extensionOf } from '../files/media-type.ts'
 import type { JobRecord } from '../files/calls/job-record.ts'
 import { type OutputPlan, maxPlannedNames } from '../files/output-plan.ts'
-import { describeVideoFile, videoMediaTypes, videoKind } from '../files/video-info.ts'
+import { describeVideoFile, videoKind } from '../files/video-info.ts'
 import { objectOf } from '../json.ts'
 import type { NamedJob } from './jobs.ts'
 import { type Listener, type Outcome, type Redactor, countMismatch, type Call } from './operation.ts'
@@ -22,10 +21,33 @@ import type { JobReport } from '../gateway/videos/job-fields.ts'
 import { lookUpJob, type Job } from '../gateway/videos/look-up-job.ts'
 import { videoCount } from './video-request.ts'
 
-const extensions = Object.values(videoMediaTypes).map(extensionOf)
+/** A video that is on record as saved, if its file still exists unchanged. */
+async function savedVideo(
+  { cwd }: Pick<Context, 'cwd'>,
+  { result }: JobRecord,
+  path: string,
+): Promise<SavedVideo | undefined> {
+  const file = await describeVideoFile({ cwd }, path)
+  const before = result?.videos.find((video) => video.path === path)
+  if (file === undefined || (before !== undefined && before.sha256 !== file.sha256)) return undefined
+  return { ...file, verified: before?.verified ?? file.verified }
+}
+
+/** The planned name of a video that is at a path; undefined where that is another. @param index from 1 */
+function nameAt(
+  cwd: string,
+  output: OutputPlan,
+  id: string,
+  path: string,
+  index: number,
+): string | undefined {
+  const name = output.pathFor({ index, extension: extname(path).slice(1), id })
+  return resolve(cwd, name) === path ? name : undefined
+}
 
 /**
- * The videos of a job that earlier commands saved and that still exist, by their numbers from 1.
+ * The videos of a job that earlier commands saved under the names of the plan and that still exist, by their numbers
+ * from 1.
  * @param id the value of `{id}` in names
  * @param count how many videos the job has
  */
@@ -35,30 +57,15 @@ async function savedBefore(
   output: OutputPlan,
   { id, count }: { readonly id: string; readonly count: number },
 ): Promise<ReadonlyMap<number, SavedVideo>> {
-  const paths = record?.files ?? []
   const saved = new Map<number, SavedVideo>()
-  if (paths.length === 0) return saved
-  const described = await Promise.all(paths.map((path) => describeVideoFile({ cwd }, path)))
-  const recorded = new Map(record?.result?.videos.map((video) => [video.path, video]))
-  const isOurs = ({ path, sha256 }: SavedVideo) => (recorded.get(path)?.sha256 ?? sha256) === sha256
-  const existing = new Map(
-    described.flatMap((file) =>
-      file !== undefined && isOurs(file)
-        ? [[file.path, { ...file, verified: recorded.get(file.path)?.verified ?? file.verified }]]
-        : [],
-    ),
-  )
-  for (let index = 1; index <= count; index++) {
-    for (const extension of extensions) {
-      const path = output.pathFor({ index, extension, id })
-      const file = existing.get(resolve(cwd, path))
-      if (file !== undefined) saved.set(index, { ...file, path })
+  for (const path of record?.files ?? []) {
+    for (let index = 1; index <= count; index++) {
+      const name = nameAt(cwd, output, id, path, index)
+      const file = name === undefined ? undefined : await savedVideo({ cwd }, record!, path)
+      if (file !== undefined) saved.set(index, { ...file, path: name! })
     }
   }
-  // Under other names, only the complete set can be recognized. The same video may have several names.
-  const different = [...new Map([...existing.values()].map((file) => [file.sha256, file])).values()]
-  if (saved.size === count || different.length < count) return saved
-  return new Map(different.map((file, at) => [at + 1, file]))
+  return saved
 }
 
 /**
@@ -67,16 +74,20 @@ async function savedBefore(
  */
 export async function findSavedVideos(
   { cwd }: Pick<Context, 'cwd'>,
-  { id, stored }: NamedJob,
+  { id: given, stored }: NamedJob,
   output: OutputPlan,
   redactor: Redactor,
 ): Promise<readonly SavedVideo[] | undefined> {
-  const result = stored?.record.result
-  if (result === undefined || output.toStandardOutput) return undefined
-  const count = result.videos.length
-  const record = { ...stored!.record, files: result.videos.map(({ path }) => path) }
-  const saved = await savedBefore({ cwd }, record, output, { id: redactor.text(lastSegment(id)), count })
-  return saved.size < count ? undefined : [...saved.values()]
+  const record = stored?.record
+  if (record?.result === undefined || output.toStandardOutput) return undefined
+  const id = redactor.text(lastSegment(given))
+  const saved: SavedVideo[] = []
+  for (const [at, { path }] of record.result.videos.entries()) {
+    const file = await savedVideo({ cwd }, record, path)
+    if (file === undefined) return undefined
+    saved.push({ ...file, path: nameAt(cwd, output, id, path, at + 1) ?? path })
+  }
+  return saved
 }
 
 /** Reports videos like the operation that saved them, including missing ones, with the same outcome. */
@@ -91,9 +102,7 @@ export function reportSavedVideos(
   run.job = recordedJob(named)
   for (const [at, video] of videos.entries()) run.saved(at + 1, video)
   const known = { id: named.id, value: objectOf(run.job.value) }
-  const filtered = run.reportFiltered(known, videos.length)
-  const missing = run.checkCount(known, videos.length)
-  const failure = filtered ?? missing ?? run.doubtful(judgement)
+  const failure = run.shortfall(known, videos.length, judgement)
   run.reportRaw()
   return { kind: 'ended', document: run.document()!, failure }
 }
@@ -116,13 +125,13 @@ export interface SavePlan {
 /**
  * Saves all videos of a completed job immediately, since their URLs expire soon. A failed download does not stop the
  * others.
- * @returns the error for missing videos (exit 12), including filtered ones
+ * @returns the error for missing videos, and for those that are not what was asked for (exit 12)
  * @throws ModelgateError if not a single one was saved
  */
 export async function saveVideos(
   call: Call,
   run: VideoRun,
-  plan: SavePlan,
+  plan: SavePlan & Judgement,
   job: Job,
   completed: JobReport,
 ): Promise<ModelgateError | undefined> {
@@ -154,14 +163,12 @@ export async function saveVideos(
     }
   }
   run.job = fetcher.report
-  if (errors.length === 0) {
-    await recordResult(call, run, plan, fetcher.report, count)
-    return run.reportFiltered(completed, count)
-  }
+  if (errors.length === 0) await recordResult(call, run, plan, fetcher.report, count)
   const paths = errors.flatMap(({ facts }) => facts.rescued ?? [])
   const rescued = paths.length === 0 ? {} : { rescued: paths }
   if (errors.length === count) throw errors[0]!.amend(rescued)
-  run.reportFiltered(completed, count)
+  const shortfall = run.shortfall(completed, count, plan)
+  if (errors.length === 0) return shortfall
   const some = someMissing(`${errors.length} of ${count} videos could not be saved.`, completed.id, {
     ...leadTo('To try again while they are kept: ', plan.resume(job.id)),
     ...rescued,

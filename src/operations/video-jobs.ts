@@ -7,7 +7,6 @@ import { outputVersion } from '../events/version.ts'
 import type { AwaitedVideo, SavedVideo, VideoDocument, VideosDocument } from '../events/video.ts'
 import { leadTo, type NextCommand } from '../files/next-command.ts'
 import { rootOf } from '../gateway/url.ts'
-import { videoSources } from '../gateway/videos/fetch-video.ts'
 import type { JobReport } from '../gateway/videos/job-fields.ts'
 import { isUnknownJob, lookUpJob, lookUpOnce } from '../gateway/videos/look-up-job.ts'
 import { startJob } from '../gateway/videos/start-job.ts'
@@ -168,9 +167,7 @@ async function waitAndSave(
   }).finally(() => writing)
   if (ended.state === 'failed') throw jobFailed(ended)
   const inTime = { ...gateway, limits: { ...gateway.limits, deadline: deadlineMs } }
-  const missing = await takeTurn(() => saveVideos({ ...call, gateway: inTime }, run, plan, job, ended))
-  const fewer = run.checkCount(ended, videoSources(ended).length)
-  return missing ?? fewer ?? run.doubtful(plan)
+  return takeTurn(() => saveVideos({ ...call, gateway: inTime }, run, plan, job, ended))
 }
 
 /** The result of one look-up; `elapsedMs` is since the wait began. */

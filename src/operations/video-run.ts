@@ -152,47 +152,38 @@ export class VideoRun {
   }
 
   /**
-   * Reports the videos that were generated but withheld.
-   * @param count how many there are besides them
-   * @returns the error for missing videos; undefined if there are none
+   * Reports the videos that were withheld, and those of which the gateway says nothing (fault E37).
+   * @param count how many have come
+   * @returns the error for missing videos and for those that are not what was asked for (exit 12), or with `strict` not
+   *   known to be whole (exit 9)
    */
-  reportFiltered({ value, id }: Pick<JobReport, 'value' | 'id'>, count: number): ModelgateError | undefined {
+  shortfall(
+    { id, value }: Pick<JobReport, 'id' | 'value'>,
+    count: number,
+    { acceptMismatch, strict }: Judgement,
+  ): ModelgateError | undefined {
     const filtered = filteredOf(value)
-    if (filtered.count === 0) return undefined
-    const reasons =
-      filtered.reasons.length > 0 ? filtered.reasons : ['The gateway does not say why it was held back.']
-    for (const [at, reason] of reasons.entries()) {
-      this.failed(count + at + 1, new GenerationError('content_refused', reason))
+    const known = count + filtered.count
+    // Without a record nobody knows how many were asked for.
+    const requested = this.stored === undefined ? known : videoCount(this.stored.record.request)
+    const fewer = `The gateway sent only ${count} of ${requested} videos.`
+    if (filtered.count > 0) {
+      const [first = 'The gateway does not say why it was held back.', ...others] = filtered.reasons
+      for (const [at, reason] of [first, ...others].entries()) {
+        this.failed(count + at + 1, new GenerationError('content_refused', reason))
+      }
     }
-    return someMissing(filteredSentence(filtered, count), id)
-  }
-
-  /**
-   * Reports the videos of which the gateway says nothing (fault E37); filtered ones are reported separately.
-   * @param count how many videos there are
-   * @returns the error for missing videos; undefined if there are none, or if nobody knows how many were asked for
-   */
-  checkCount({ id, value }: Pick<JobReport, 'id' | 'value'>, count: number): ModelgateError | undefined {
-    if (this.stored === undefined) return undefined
-    const requested = videoCount(this.stored.record.request)
-    const known = count + filteredOf(value).count
-    if (known >= requested) return undefined
-    const message = `The gateway sent only ${count} of ${requested} videos.`
     for (let index = known + 1; index <= requested; index++) {
-      this.failed(index, new GenerationError('nothing_generated', message))
+      this.failed(index, new GenerationError('nothing_generated', fewer))
     }
-    return someMissing(message, id)
-  }
-
-  /** The error for videos that are not what was asked for (exit 12), or with `strict` not known to be whole (exit 9). */
-  doubtful({ acceptMismatch, strict }: Judgement): ModelgateError | undefined {
+    if (filtered.count > 0) return someMissing(filteredSentence(filtered, count), id)
+    if (known < requested) return someMissing(fewer, id)
     const mismatch = acceptMismatch
       ? undefined
       : mismatchError('video', this.#mismatches, (index) => this.#files.get(index)?.path)
-    if (mismatch !== undefined || !strict) return mismatch
-    const count = this.files.filter(({ verified }) => !verified).length
-    if (count === 0) return undefined
-    const message = `${count === 1 ? 'A video' : `${count} videos`} could not be verified as complete.`
+    const doubtful = this.files.filter(({ verified }) => !verified).length
+    if (mismatch !== undefined || !strict || doubtful === 0) return mismatch
+    const message = `${doubtful === 1 ? 'A video' : `${doubtful} videos`} could not be verified as complete.`
     return new GenerationError('damaged_media', message, { billed: 'yes' })
   }
 
