@@ -34,7 +34,6 @@ export async function editUserFile(context: Context, changes: readonly Change[])
   })
 }
 
-/** What a file begins with. */
 function newUserFile(path: string): string {
   if (path.endsWith('.json')) return '{}\n'
   return '# Settings of modelgate. All there are: modelgate config list --all\n'
@@ -98,7 +97,6 @@ function checkBaseUrls({ settings, profiles }: FileLayer): void {
   for (const [name, profile] of profiles) check(profile, `profiles.${name}.base_url`)
 }
 
-/** One change of a configuration file. */
 export interface Change {
   /** The keys that lead to the value: `['timeout']`, `['profiles', 'work', 'base_url']`. */
   readonly path: readonly string[]

@@ -230,7 +230,6 @@ async function loadFirst(folder: string, names: readonly string[]): Promise<Foun
   return { path: filepath, text: texts.get(filepath) ?? '', content: config as unknown, folder }
 }
 
-/** The settings inside a package.json, or undefined. */
 function packageSection(document: unknown): unknown {
   return isObject(document) && Object.hasOwn(document, packageKey) ? document[packageKey] : undefined
 }

@@ -32,7 +32,6 @@ export interface Setting<Value> {
 /** The settings of one source, validated and converted. */
 export type Layer = ReadonlyMap<SettingName, Setting<unknown>>
 
-/** The settings given on the command line. */
 export function flagLayer(context: Context, flags: SettingFlags, problems: ProblemList): Promise<Layer> {
   return textLayer(context, 'flag', problems, ({ flag, kind }) => {
     if (flag === undefined) return undefined
@@ -68,9 +67,7 @@ async function textLayer(
   return layer
 }
 
-/** The settings of a configuration file. */
 export interface FileLayer {
-  /** The folder that the file was found in. */
   readonly folder: string
   readonly settings: Layer
   /** By name, without inherited settings. Only the user's own file has profiles. */
@@ -191,7 +188,6 @@ interface Origin {
   readonly level: Level
   /** How messages refer to it, or to a value inside it: `--timeout`, `file.yaml:3: timeout`. */
   readonly location: (keys?: readonly string[]) => string
-  /** The base of relative paths. */
   readonly folder: string
 }
 

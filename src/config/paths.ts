@@ -43,7 +43,6 @@ export function sandboxFolder(context: Environment): string | undefined {
   return folder === undefined ? undefined : pathsOf(context.platform).join(folder, 'sandbox')
 }
 
-/** The home directory; undefined when none is set. */
 export function homeFolder(context: Environment): string | undefined {
   const { env, home, platform } = context
   if (!pathsOf(platform).isAbsolute(home)) return undefined

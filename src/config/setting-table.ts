@@ -143,14 +143,12 @@ function numberFrom(value: string): unknown {
   return /^-?\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : value
 }
 
-/** A setting. */
 interface Row {
   /** What it is, for help and for the schema of configuration files: one clause. */
   readonly about: string
   /** Its type; times are in seconds. */
   readonly kind: Kind<unknown>
   readonly flag?: string
-  /** Undefined where it has none. */
   readonly default?: unknown
   /**
    * Whether a project file may set it. It comes with a cloned repository: what could leak the key or cost money is
@@ -163,7 +161,6 @@ interface Row {
   readonly wouldDo?: string
   /** Joins the values of all sources, the strongest first, instead of the first source winning. */
   join?(values: readonly unknown[]): unknown
-  /** It has no environment variable. */
   readonly onlyInFiles?: true
   /** Its values are by name, and can be set one by one. */
   readonly isMapping?: true

@@ -7,11 +7,9 @@ import { videoReferenceTypes } from './videos.ts'
 export interface CommandInput {
   /** As a flag, without dashes in front: `last-frame`. */
   readonly name: string
-  /** The short flag's letter. */
   readonly short?: string
   /** `files`: local files. `source`: a finished video. */
   readonly kind: 'text' | 'files' | 'schema' | 'source'
-  /** One line for `--help`. */
   readonly about: string
   /** The forms that the command line takes it in, which follow `about`. */
   readonly forms: string
@@ -22,7 +20,6 @@ export interface CommandInput {
 /** Local files that go into a request. */
 export interface FilesInput extends CommandInput {
   readonly kind: 'files'
-  /** Whether it takes several. */
   readonly isList: boolean
   /** What the files are; null for anything. */
   readonly media: 'image' | 'video' | null

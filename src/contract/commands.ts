@@ -100,7 +100,6 @@ function contractOf(name: CreatingCommand): CommandContract {
   }
 }
 
-/** Every command that creates something. */
 export const creatingCommands = Object.fromEntries(
   Object.keys(rows).map((name) => [name, contractOf(name as CreatingCommand)]),
 ) as Readonly<Record<CreatingCommand, CommandContract>>

@@ -141,7 +141,6 @@ export const families: readonly Family[] = table
 
 const byId: ReadonlyMap<string, Family> = new Map(families.map((family) => [family.id, family]))
 
-/** The built-in family of that name. */
 export function familyCalled(id: FamilyId): Family
 export function familyCalled(id: string): Family | undefined
 export function familyCalled(id: string): Family | undefined {

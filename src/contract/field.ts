@@ -139,7 +139,6 @@ export function flagsOf(fields: Fields, path: readonly string[] = []): FieldFlag
   })
 }
 
-/** The allowed values, if the contract lists them. */
 export function wordsOf(field: Field): readonly string[] | undefined {
   return field.values ?? field.known ?? field.items?.values ?? field.items?.known
 }
@@ -149,7 +148,6 @@ export function isList(field: Field): boolean {
   return field.type === 'array' && field.items?.type === 'string'
 }
 
-/** A violation of the contract by a request body. */
 export interface Violation {
   /** Where, in the body's own names: `generationConfig.topP`, `tools.0.type`. */
   readonly path: string

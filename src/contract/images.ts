@@ -4,10 +4,8 @@ import type { Endpoint, Fields, Rule } from './field.ts'
 /** Result URLs can be fetched for this long after generation (specification, Limits). */
 export const urlLifetimeMinutes = 60
 
-/** Maximum number of images per request. */
 export const maxImages = 10
 
-/** Maximum number of partial images per image. */
 export const maxPartialImages = 3
 
 /**

@@ -48,7 +48,6 @@ const retiring: Readonly<Record<string, string>> = {
   '2027-05-07': 'gemini-3.1-flash-lite',
 }
 
-/** Every model that is known without a configuration. */
 const builtIn: readonly Model[] = [
   ...publicModels.map(([id, family, retires]) => known(id, familyCalled(family), retires)),
   ...Object.entries(retiring).flatMap(([day, ids]) => ids.split(' ').map((id) => known(id, undefined, day))),

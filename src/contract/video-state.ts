@@ -38,7 +38,6 @@ export function normaliseState(word: string): string {
 /** The final states of videos, operations and background responses. */
 const finalStates: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled', 'incomplete'])
 
-/** Whether the state of a video, an operation or a background response is final. */
 export function isFinal(state: string): boolean {
   return finalStates.has(state)
 }

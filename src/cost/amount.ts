@@ -29,7 +29,6 @@ export function times(amount: Amount, count: number): Amount {
   return (amount * BigInt(Math.round(count * 1000))) / 1000n
 }
 
-/** All digits: `0.0123`. */
 export function amountText(amount: Amount): string {
   const digits = String(amount).padStart(decimals + 1, '0')
   const fraction = digits.slice(-decimals).replace(/0+$/, '')

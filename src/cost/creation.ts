@@ -8,7 +8,6 @@ export interface Creation {
   /** For a text: what is sent, and the tokens that the answer may have, if that is limited. */
   readonly body?: unknown
   readonly maxOutputTokens?: number | null
-  /** For images and videos. */
   readonly variant?: Variant
   /** For videos, of each. */
   readonly seconds?: number | null

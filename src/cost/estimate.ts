@@ -18,7 +18,6 @@ export interface TokenCounts {
   readonly input_image_tokens?: number | null
 }
 
-/** An estimate, by the user's own prices. */
 export interface KnownCost {
   readonly amount: Amount
   readonly currency: string
@@ -29,7 +28,6 @@ export interface KnownCost {
 export interface UnknownCost {
   readonly amount: null
   readonly code: 'no_price' | 'no_usage'
-  /** Why, as a clause. */
   readonly reason: string
 }
 
@@ -106,7 +104,6 @@ function pieces({ currency }: ModelPrice, each: number | undefined, count: numbe
   return { amount: times(amountOf(each), count), currency }
 }
 
-/** The price, if there is only one. */
 function single(prices: readonly number[]): number | undefined {
   const [first, ...others] = prices
   return others.every((price) => price === first) ? first : undefined

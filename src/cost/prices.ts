@@ -16,13 +16,10 @@ export interface ModelPrice {
   /** Left out, such tokens cost what others of the input do. */
   readonly cachedInput?: number
   readonly imageInput?: number
-  /** One image. */
   readonly image?: SizedPrice
-  /** A second of video. */
   readonly second?: SizedPrice
 }
 
-/** By model id. */
 export type Prices = Readonly<Record<string, ModelPrice>>
 
 /**

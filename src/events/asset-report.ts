@@ -1,7 +1,6 @@
 import * as f from './fields.ts'
 import { digest, failureFields, runStates, stateCounts } from './run-document.ts'
 
-/** A file that a result consists of. */
 export type ReportFile = f.Infer<typeof reportFile>
 const reportFile = f.shape('report_file', {
   path: f.text('where it belongs, or belonged, relative to the output folder, with /'),
@@ -40,7 +39,6 @@ const reportCandidate = f.shape('report_candidate', {
   ...provenance,
 })
 
-/** A field of a request, as people read it. */
 const reportField = f.shape('report_field', {
   name: f.text("the manifest's name of it"),
   text: f.text('its value; a list of files or other values with commas'),

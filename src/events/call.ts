@@ -48,7 +48,6 @@ const callFields = {
   again: f.textOrNull('the line to paste that makes the call again; null where the log lacks a part of it'),
 }
 
-/** A call in the log. */
 export type CallSummary = f.Infer<typeof call>
 const call = f.shape('call', {
   ...callFields,
@@ -65,7 +64,6 @@ const callFile = f.object({
   ),
 })
 
-/** All that is known of a call. */
 export type WholeCall = f.Infer<typeof wholeCall>
 const wholeCall = f.object({
   ...callFields,
@@ -76,25 +74,21 @@ const wholeCall = f.object({
 })
 
 export const logEvents = {
-  /** A call of `log`. */
   'call-list': { call: call },
 }
 
-/** The document of `log`. */
 export type LogDocument = f.Infer<typeof logDocument>
 export const logDocument = f.document(['log'], {
   calls: f.list(call, 'the calls, the newest first'),
   warnings,
 })
 
-/** The document of `log show`. */
 export type CallDocument = f.Infer<typeof callDocument>
 export const callDocument = f.document(['log show'], {
   call: wholeCall,
   warnings,
 })
 
-/** The document of `log clear`. */
 export type LogClearDocument = f.Infer<typeof logClearDocument>
 export const logClearDocument = f.document(['log clear'], {
   removed: f.count('how many calls were forgotten'),
@@ -132,7 +126,6 @@ const usageRow = f.shape('usage_row', {
 export type UsageSums = f.Infer<typeof usageSums>
 const usageSums = f.shape('usage_sums', sums)
 
-/** The document of `usage`. */
 export type UsageDocument = f.Infer<typeof usageReportDocument>
 export const usageReportDocument = f.document(['usage'], {
   since: f.textOrNull(

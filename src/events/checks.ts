@@ -2,7 +2,6 @@ import * as f from './fields.ts'
 
 const verdicts = ['ok', 'warning', 'failed', 'skipped'] as const
 
-/** One check of `doctor`. */
 export type Check = f.Infer<typeof check>
 const check = f.shape('check', {
   name: f.text('what was checked'),
@@ -37,7 +36,6 @@ export const checkEvents = {
   'check-end': { check: check },
 }
 
-/** The document of `doctor`. */
 export type ChecksDocument = f.Infer<typeof checksDocument>
 export const checksDocument = f.document(['doctor'], {
   verdict: f.oneOf(['ok', 'warning', 'failed'], 'the worst of all checks'),
@@ -46,7 +44,6 @@ export const checksDocument = f.document(['doctor'], {
   checks: f.list(check, 'the checks, in their order'),
 })
 
-/** The document of `auth status`. */
 export type KeysDocument = f.Infer<typeof keysDocument>
 export const keysDocument = f.document(['auth status'], {
   profiles: f.list(profileKey, 'the profiles, the one in use first'),

@@ -1,7 +1,6 @@
 import { fieldLimit } from './model.ts'
 import * as f from './fields.ts'
 
-/** What the value of an option is. */
 export const valueTypes = [
   'text',
   'word',
@@ -59,10 +58,8 @@ const option = f.object({
   ),
 })
 
-/** An option of a command. */
 export type HelpOption = f.Infer<typeof option>
 
-/** A command as `help --json` describes it. */
 export type HelpCommand = f.Infer<typeof command>
 const command = f.shape('command', {
   name: f.text('the words that call it, without the program itself; empty for the program'),
@@ -85,7 +82,6 @@ const ending = f.object({
 
 const topic = f.object({ name: f.text('what modelgate help takes'), about: f.text('what it explains') })
 
-/** The document of `help --json`. */
 export type HelpDocument = f.Infer<typeof helpDocument>
 export const helpDocument = f.document(['help'], {
   program: f.text('name of the program'),

@@ -37,7 +37,6 @@ const imageLink = f.shape('image_link', {
   expires_at: f.count('until when, in Unix seconds'),
 })
 
-/** One of several images that could not be saved. */
 const imageFailure = f.shape('image_failure', failureFields('image'))
 
 const numbered = {
@@ -60,7 +59,6 @@ export const imageEvents = {
   'image-fail': { failure: imageFailure },
 }
 
-/** The document of the image commands. */
 export type ImageDocument = f.Infer<typeof imageDocument>
 export const imageDocument = f.document(['image create', 'image edit', 'wait'], {
   model: f.textOrNull('the requested model; null when the gateway chooses'),

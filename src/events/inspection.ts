@@ -1,7 +1,6 @@
 import * as f from './fields.ts'
 import { warnings } from './text.ts'
 
-/** The call that made the file. */
 const origin = f.object({
   sidecar: f.textOrNull('path of the sidecar that describes the file'),
   log_id: f.textOrNull('id of the call in the log'),
@@ -34,7 +33,6 @@ const inspection = f.shape('inspection', {
   made_with: f.orNull(origin, 'null when neither a sidecar nor the log knows the file'),
 })
 
-/** A file that could not be read. */
 const failure = f.object({
   path: f.text('the file, as it was given'),
   code: f.stableWord('a stable word'),
@@ -46,7 +44,6 @@ export const inspectionEvents = {
   'file-fail': { failure },
 }
 
-/** The document of `inspect`. */
 export type InspectionDocument = f.Infer<typeof inspectionDocument>
 export const inspectionDocument = f.document(['inspect'], {
   files: f.list(inspection, 'the files, in the order that was given'),

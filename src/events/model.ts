@@ -61,11 +61,9 @@ const model = f.shape('model', {
 })
 
 export const modelEvents = {
-  /** A model of `models`. */
   'model-list': { model: model },
 }
 
-/** The document of `models`. */
 export type ModelsDocument = f.Infer<typeof modelsDocument>
 export const modelsDocument = f.document(['models'], {
   gateway: f.textOrNull('address of the gateway that was asked; null where none was'),

@@ -316,7 +316,6 @@ const taskFields = {
   creates: f.count('how many results the request creates'),
 }
 
-/** Why a request was not made. */
 const taskFailure = f.shape('task_failure', failureFields)
 
 const lanes = f.list(
@@ -338,7 +337,6 @@ const outcomes = ['done', 'failed', 'unknown', 'again', 'returned'] as const
 
 export type WorkerEvent = f.EventsOf<typeof workerEvents>
 export const workerEvents = {
-  /** The first event after `start`. */
   'worker-start': {
     ...places,
     lanes,
@@ -358,7 +356,6 @@ export const workerEvents = {
   },
 }
 
-/** The document of `run worker`. */
 export type WorkerDocument = f.Infer<typeof workerDocument>
 export const workerDocument = f.document(['run worker'], {
   ...places,

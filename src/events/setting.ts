@@ -1,7 +1,6 @@
 import * as f from './fields.ts'
 import { warnings } from './text.ts'
 
-/** A setting of `config list`. */
 export type SettingEntry = f.Infer<typeof setting>
 const setting = f.shape('setting', {
   name: f.text('name in configuration files'),
@@ -16,14 +15,12 @@ const setting = f.shape('setting', {
   about: f.text('what it is'),
 })
 
-/** The document of `config list` and `config get`. */
 export type SettingsDocument = f.Infer<typeof settingsDocument>
 export const settingsDocument = f.document(['config list', 'config get'], {
   profile: f.text('the profile that is in use'),
   settings: f.list(setting, 'the settings'),
 })
 
-/** The document of `config path`. */
 export type PlacesDocument = f.Infer<typeof placesDocument>
 export const placesDocument = f.document(['config path'], {
   places: f.list(
@@ -49,7 +46,6 @@ const key = f.object({
   last_four: f.text('its last four characters; empty for a short one, and for one that is not read'),
 })
 
-/** The document of `init`. */
 export type InitDocument = f.Infer<typeof initDocument>
 export const initDocument = f.document(['init'], {
   profile: f.text('the profile that was set up'),

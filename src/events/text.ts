@@ -104,7 +104,6 @@ export const cost = f.orNull(
 
 export const warnings = f.texts('warnings of the command')
 
-/** A file this program wrote. */
 export type SavedFile = f.Infer<typeof file>
 export const file = f.shape('file', savedFileFields)
 
@@ -122,7 +121,6 @@ export const textEvents = {
     name: f.text('name of the tool'),
     arguments: f.text('a piece of the arguments'),
   },
-  /** A complete tool call. */
   'tool-call': { index: f.count('number of the call'), call: toolCall },
   'code-run': { language: f.text('language'), code: f.text('code that the model ran') },
   'code-result': { outcome: f.text('how it went'), output: f.text('what it printed') },

@@ -33,7 +33,6 @@ const video = f.shape('video', {
   verified,
 })
 
-/** One of several videos that could not be saved. */
 export type VideoFailure = f.Infer<typeof videoFailure>
 const videoFailure = f.shape('video_failure', failureFields('video'))
 
@@ -96,7 +95,6 @@ export const videoEvents = {
   'video-fail': { id, failure: videoFailure },
   /** One of several jobs that came to nothing, or not to all of its videos. */
   'job-fail': { id, ...reason },
-  /** A job of `jobs`. */
   'job-list': { job: job },
 }
 
@@ -137,14 +135,12 @@ const awaitedVideo = f.shape('awaited_video', {
   error: f.orNull(f.object(reason), 'why it came to nothing, or not to all of its videos'),
 })
 
-/** The document of `wait` for several video jobs. */
 export type VideosDocument = f.Infer<typeof videosDocument>
 export const videosDocument = f.document(['wait'], {
   videos: f.list(awaitedVideo, 'the jobs, in the order in which they were given'),
   warnings,
 })
 
-/** The document of `jobs`. */
 export type JobListDocument = f.Infer<typeof jobListDocument>
 export const jobListDocument = f.document(['jobs'], {
   jobs: f.list(job, 'jobs that this machine has started'),

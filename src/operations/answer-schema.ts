@@ -18,7 +18,6 @@ export interface AnswerSchema {
 /** Time limit for compiling a schema, and for checking a text. Normally each takes some milliseconds. */
 const maxMs = 10_000
 
-/** Memory limit of the thread. */
 const maxMebibytes = 512
 
 type CheckContext = Pick<Context, 'clock' | 'signal'>

@@ -5,14 +5,12 @@ import { ModelgateError, UsageError } from '../errors.ts'
 import { extensionOf, mediaTypeOfName, refineZip, sniffMediaType } from '../files/media-type.ts'
 import { readInputFile } from '../files/input-file.ts'
 
-/** A file whose bytes go into the request. */
 interface FileAttachment {
   readonly kind: 'file'
   /** The base name of its path; `stdin.png` and the like for standard input. */
   readonly name: string
   /** Detected from its bytes; `application/octet-stream` if unknown. */
   readonly mediaType: string
-  /** Its size. */
   readonly bytes: number
   /** Absolute; none for standard input. */
   readonly path?: string

@@ -95,7 +95,6 @@ export interface WaitForResponsePlan extends TextPlan, WaitLimits {
   /** The stream continues after the event with this number; -1 for all of it. */
   readonly after: number
   readonly warnings: readonly string[]
-  /** The schema that the answer must match. */
   readonly answerSchema: AnswerSchema | undefined
 }
 
@@ -224,7 +223,6 @@ function lookUps(following: Following) {
   )
 }
 
-/** Whether the answer has ended, so that there is something to check. */
 function hasText({ decoder }: TextRun): boolean {
   const { state } = decoder.result()
   return state !== 'queued' && state !== 'in_progress'
@@ -261,7 +259,6 @@ function keepState({ run, stored }: Following, change: Partial<JobProgress>): Pr
   return keepRecord(stored, change, run.warn)
 }
 
-/** What is recorded of a stream. */
 function streamedChange({ decoder }: TextRun): Partial<JobProgress> {
   const { state, response } = decoder.result()
   const status = stringOf(objectOf(response)['status']) ?? null

@@ -20,17 +20,14 @@ import type { PreparedRequest } from './conversation/conversation-session.ts'
 import { settle, type Body, type Call, type Outcome } from './operation.ts'
 import { createImageSaver, type ImageData, type ImageSaver } from './text-images.ts'
 
-/** A validated text request, of either style. */
 export interface TextRequest {
   readonly command: 'generate' | 'respond'
   /** The requested model; null when the gateway chooses. */
   readonly model: string | null
-  /** Path below the base URL. */
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
   readonly body: Body
   readonly streamed: boolean
-  /** The schema that the answer must match. */
   readonly answerSchema?: AnswerSchema | undefined
   readonly warnings: readonly string[]
   /** The conversation that it goes on with. */
@@ -49,7 +46,6 @@ export interface TextPlan {
   readonly resume?: ((id: string, after?: number) => NextCommand) | undefined
 }
 
-/** The request as it goes over the wire. */
 export function textGatewayRequest(gateway: Gateway, request: TextRequest): GatewayRequest {
   const { path, query, body, streamed } = request
   const idempotencyKey = idempotencyKeyOf(gateway)
@@ -59,7 +55,6 @@ export function textGatewayRequest(gateway: Gateway, request: TextRequest): Gate
   return jsonRequest(gateway, path, { kind, creation, query, body, streamed, idempotencyKey })
 }
 
-/** What the request asks to be created. */
 export function textCreation({ model, body }: Pick<TextRequest, 'model' | 'body'>): Creation {
   return { model, count: 1, of: 'text', body, maxOutputTokens: maxTokens(body) }
 }
@@ -84,7 +79,6 @@ export type AnswerFacts = Pick<TextRequest, 'model' | 'answerSchema' | 'createDe
   readonly isSilent?: boolean
 }
 
-/** Prepares to receive an answer. */
 export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsResponse, strict }: TextPlan) {
   const { listener, redactor } = call
   const { command, model, answerSchema, isRest, isSilent } = facts
@@ -165,7 +159,6 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
   return {
     decoder,
     receiver,
-    /** Reports that the command begins. */
     begin(): void {
       listener.event({ type: 'start', version: outputVersion, command, model })
       for (const message of facts.warnings) warn(message)
@@ -253,7 +246,6 @@ function withResume(error: ModelgateError, resume: TextPlan['resume']): Modelgat
   return error.amend(leadTo('To wait for it: ', resume(remoteId)))
 }
 
-/** Whether a reply contains anything besides images. */
 function hasWords(decoder: TextDecoder): boolean {
   const { candidates, tool_calls: calls } = decoder.result()
   return calls.length > 0 || candidates.some(({ text }) => text !== '')

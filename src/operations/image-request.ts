@@ -23,7 +23,6 @@ import type { ProblemList } from '../problems.ts'
 import { sourceProblems, type ImageSource } from './image-sources.ts'
 import type { Body } from './operation.ts'
 
-/** A validated request for images. */
 export interface ImageRequest {
   readonly command: 'image create' | 'image edit'
   /** The requested model; null when the gateway chooses. */
@@ -33,11 +32,9 @@ export interface ImageRequest {
   readonly images: readonly ImageSource[]
   readonly mask: ImageSource | undefined
   readonly streamed: boolean
-  /** The names of the files. */
   readonly outputs: OutputPlan
   /** The numbers of the images to generate, from 1: with `skipExisting` only those that do not exist. */
   readonly wanted: readonly number[]
-  /** Existing images (`skipExisting`). */
   readonly existing: readonly ExistingImage[]
   readonly warnings: readonly string[]
 }
@@ -53,9 +50,7 @@ export interface ImagePlan {
   readonly output?: string | undefined
   /** The folder for files that `output` does not name. */
   readonly folder?: string | undefined
-  /** Whether existing files are replaced. */
   readonly force?: boolean
-  /** Whether images whose files exist are skipped. */
   readonly skipExisting?: boolean
   /** Whether images are saved; otherwise their URLs are reported. */
   readonly download: boolean
@@ -78,7 +73,6 @@ export interface ImagePlan {
   readonly relay?: ReplySink
 }
 
-/** Takes the bytes of a reply. */
 export interface ReplySink {
   write(chunk: Uint8Array): Promise<void>
   /** Ends the reply. @throws FileError for output that could not be written, and was saved elsewhere */
@@ -239,7 +233,6 @@ async function readExisting(context: FileContext, path: string): Promise<SavedIm
   return problem('damaged_media', `${JSON.stringify(path)} ${what}.`)
 }
 
-/** A part of a form: a value, or a file identified by its source. */
 export type ImagePart =
   | { readonly name: string; readonly value: string }
   | {
@@ -284,7 +277,6 @@ export function imageGatewayRequest(
   }
 }
 
-/** What the request asks to be created. */
 export function imageCreation({
   model,
   body,
@@ -328,7 +320,6 @@ function form({ body, images, mask }: ImageRequest) {
   return { ...multipartBody([...fields, ...files]), content: { parts: [...fields, ...shown] } }
 }
 
-/** Counts the bytes sent. A retry starts from zero. */
 function withProgress(body: RequestBody, report: (sent: number, total: number) => void): RequestBody {
   return {
     length: body.length,

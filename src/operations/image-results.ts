@@ -154,7 +154,6 @@ export class ImageResults {
     return Math.floor(this.#clock.now() / 1000) + urlLifetimeMinutes * 60
   }
 
-  /** The results at addresses, as they go on record. */
   made(origin: string): MadeImages {
     return {
       origin,
@@ -196,7 +195,6 @@ export class ImageResults {
     }
   }
 
-  /** Compares the images that came with the request. */
   async compare(cwd: string): Promise<void> {
     const mismatches: Mismatch[] = []
     for (const [index, image] of [...this.saved].sort(([a], [b]) => a - b)) {
@@ -221,7 +219,6 @@ function readImageUsage(value: unknown): ImageUsage | null {
   }
 }
 
-/** Shows images as they arrive. */
 export type ImageViewer = (image: ShownImage) => Promise<void>
 
 export type ShownImage = {

@@ -15,9 +15,7 @@ import { download } from '../gateway/download/download.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { fileChunks } from '../gateway/multipart.ts'
 
-/** The input of a picture. */
 export interface SourceInput {
-  /** The field of the request. */
   readonly field: 'image' | 'mask'
   /** Its name in messages: `--image`. */
   readonly name: string
@@ -34,9 +32,7 @@ export interface ImageSource extends SourceInput {
   readonly isAddress?: true
   /** Undefined if it is not a known image format. */
   readonly info: ImageInfo | undefined
-  /** The bytes, from the beginning. */
   open(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>
-  /** Reads the bytes for their SHA-256, in hexadecimal. */
   digest(): Promise<string>
 }
 

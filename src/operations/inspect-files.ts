@@ -12,7 +12,6 @@ export interface InspectRequest {
   readonly paths: readonly string[]
   /** Inspects one of them. */
   inspect(path: string): Promise<FileFacts>
-  /** Undefined where there is none. */
   readonly stateFolder: string | undefined
 }
 
@@ -62,7 +61,6 @@ export async function inspectFiles(
   }
 }
 
-/** A call with its words. */
 interface ReadCall {
   readonly facts: CallFacts
   readonly words: CallWords

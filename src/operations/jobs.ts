@@ -33,7 +33,6 @@ export interface NamedJob<Kind extends RecordKind = JobKind> {
 /** The gateway that jobs are looked up on. */
 export interface JobGateway {
   readonly isSandbox: boolean
-  /** Undefined when none is configured. */
   readonly baseUrl: URL | undefined
   readonly betaUrl: URL | undefined
 }
@@ -163,10 +162,8 @@ export async function keepRecord(
   })
 }
 
-/** What a look-up of any job tells. */
 type AnyReport = JobReport | ResponseReport
 
-/** The fields of a report that are recorded. */
 export function changeOf(report: AnyReport): Partial<JobProgress> {
   const { state, status, progress, completedAt, expiresAt, failure, requestId } = report
   return {
@@ -244,7 +241,6 @@ export function jobsToRefresh(
   return [...groups.values()].map(([first, ...others]) => [first!, ...others])
 }
 
-/** How many jobs are looked up concurrently. */
 const atOnce = 4
 
 /**

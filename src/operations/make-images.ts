@@ -221,7 +221,6 @@ function afterSending(error: ModelgateError, hasReplied: boolean): ModelgateErro
   return error.amend({ exit: 'io', phase: 'output', billed: 'yes' })
 }
 
-/** Describes the input pictures for the record. */
 function digestSources({ images, mask }: ImageRequest): Promise<InputDigest[]> {
   const sources = [...images, ...(mask === undefined ? [] : [mask])]
   return Promise.all(
@@ -338,7 +337,6 @@ function fetchLater(next: NextCommand | undefined, hint?: string | null) {
 }
 
 export interface ImageRecordPlan extends RecordPlan {
-  /** The command that fetches the images later. */
   readonly resume: (id: string) => NextCommand
 }
 

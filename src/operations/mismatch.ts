@@ -105,7 +105,6 @@ export function videoDifferences(
   ]
 }
 
-/** A size in pixels; undefined for `auto` and other words. */
 function sizeIn(value: unknown): string | undefined {
   return typeof value === 'string' && /^\d+x\d+$/.test(value) ? value : undefined
 }

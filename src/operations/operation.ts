@@ -30,7 +30,6 @@ export interface Redactor {
   document(json: string): string
 }
 
-/** A value of JSON without the secrets in its texts. */
 export function withoutSecrets<Value>(value: Value, redactor: Redactor): Value {
   return JSON.parse(redactor.document(JSON.stringify(value))) as Value
 }
@@ -106,7 +105,6 @@ export function commonExit(errors: readonly ModelgateError[], count: number): Ex
   return errors.length === count && exits.size === 1 ? exit : 'partial'
 }
 
-/** The id of the request that a document came from. */
 export function requestIdOf(document: OutputDocument): string | undefined {
   return 'request_id' in document ? (document.request_id ?? undefined) : undefined
 }

@@ -110,7 +110,6 @@ export function reportSavedVideos(
 /** Where to save the videos of a job, and what to do about existing ones. */
 export interface SavePlan {
   readonly output: OutputPlan
-  /** Replace existing files. */
   readonly force: boolean
   /** Also fetch videos that were saved earlier. */
   readonly refetch: boolean

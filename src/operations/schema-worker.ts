@@ -25,7 +25,6 @@ export type SchemaMessage = CheckedText | Unchecked
 const port = parentPort!
 const send = (message: SchemaMessage) => port.postMessage(message)
 
-/** Maximum number of reported differences. */
 const maxPlaces = 10
 
 /** By the last part of `$schema`. Each draft is loaded only when a schema asks for it. */
@@ -61,7 +60,6 @@ async function compile(schema: object | boolean): Promise<ValidateFunction | Unc
   }
 }
 
-/** The stack has overflowed. */
 const tooDeep: Unchecked = {
   kind: 'unchecked',
   clause: 'is nested too deeply, or the schema refers to itself without an end',

@@ -7,7 +7,6 @@ import { leadTo, nextCommand } from '../files/next-command.ts'
 import { counted } from '../quantities.ts'
 
 export interface SpendingLimits {
-  /** How much one command may create. */
   readonly own?: number | undefined
   /** How much all commands of this machine together may create since a time. */
   readonly all?: number | undefined

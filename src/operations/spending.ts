@@ -168,7 +168,6 @@ function givenBack({ count }: Creation, known: KnownCost | undefined): Count {
   return { count: -count, was: textOf(known), currency: known?.currency ?? null }
 }
 
-/** A cost as documents have it. */
 export function describeCost(cost: Cost): CostEstimate {
   return cost.amount === null
     ? { amount: null, currency: null, estimate: true, reason: cost.reason }

@@ -98,7 +98,6 @@ function callsOf(parts: unknown): JsonObject[] {
   )
 }
 
-/** A call of a function by the model, as far as an answer to it needs. */
 interface FunctionCall {
   readonly id: string | undefined
   readonly name: string

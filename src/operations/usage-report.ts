@@ -175,7 +175,6 @@ function sumsOf({ exit_code: code, error, created, usage }: CountedCall): {
   }
 }
 
-/** Width and height of the first file. */
 function sizeOf([file]: CountedCall['files']): string | null {
   return file?.width === undefined || file.height === undefined ? null : `${file.width}x${file.height}`
 }

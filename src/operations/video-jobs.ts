@@ -36,7 +36,6 @@ export interface WaitPlan extends SavePlan, Judgement, WaitLimits {
 export interface StartPlan extends WaitPlan, CreatePlan {
   /** Whether the job is waited for and its videos are saved. */
   readonly waits: boolean
-  /** The video that a remix starts from. */
   readonly source?: NamedJob | undefined
   /** Whether the source is looked up before it is paid for. */
   readonly checksSource: boolean
@@ -197,7 +196,6 @@ export interface LookUpPlan {
   readonly resume: (id: string) => NextCommand
 }
 
-/** Looks up a job, once. */
 export async function lookUpVideo(
   call: Call,
   command: VideoDocument['command'],
@@ -242,7 +240,6 @@ function withRecord(error: ModelgateError, named: NamedJob, run: VideoRun): Mode
   return error.amend({ message: `${error.message} What was saved of it: ${files.join(', ')}.` })
 }
 
-/** One of several jobs that are waited for. */
 export interface AwaitedJob {
   readonly named: NamedJob
   readonly plan: WaitPlan
@@ -250,7 +247,6 @@ export interface AwaitedJob {
   readonly saved: readonly SavedVideo[] | undefined
 }
 
-/** How many jobs save their videos at the same time. */
 const savingAtOnce = 4
 
 /**

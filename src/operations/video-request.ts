@@ -16,7 +16,6 @@ import { operationRequest, remixRequest } from '../gateway/videos/start-job.ts'
 import { isObject, objectOf, stringOf } from '../json.ts'
 import type { Body } from './operation.ts'
 
-/** A validated request for a video job. */
 export interface VideoRequest {
   readonly command: 'video generate' | 'video remix'
   readonly kind: JobKind
@@ -24,7 +23,6 @@ export interface VideoRequest {
   readonly body: Body
   /** The prompt for file names and records. */
   readonly prompt: string
-  /** How many videos it asks for. */
   readonly count: number
   /** What is known against the request, each a sentence. */
   readonly warnings: readonly string[]
@@ -84,7 +82,6 @@ export function videoGatewayRequest(
   return { ...remixRequest(gateway, id, keyed), idempotencyKey }
 }
 
-/** What the request asks to be created. */
 export function videoCreation({
   model,
   body,

@@ -39,10 +39,8 @@ export class VideoRun {
   readonly #warnings: string[] = []
   /** The latest report on the job; undefined until its id is known. */
   job: KnownJob | undefined
-  /** The recorded job. */
   stored: StoredJob | undefined
 
-  /** Reports that the command begins. */
   constructor(
     listener: Listener,
     command: VideoDocument['command'],
@@ -73,7 +71,6 @@ export class VideoRun {
     return outcome
   }
 
-  /** Reports the gateway's own object, as last received. */
   reportRaw(): void {
     const { job } = this
     if (job !== undefined && job.value !== null) this.#listener.raw?.(job.text ?? JSON.stringify(job.value))
@@ -118,7 +115,6 @@ export class VideoRun {
     return [...this.#files].sort(([a], [b]) => a - b).map(([, file]) => file)
   }
 
-  /** Emits a warning, without duplicates. */
   readonly warn = (message: string): void => {
     if (this.#warnings.includes(message)) return
     this.#warnings.push(message)
@@ -204,13 +200,11 @@ function sourceIn(sent: JsonObject): string | null {
   return source === undefined || source === '' || /^[a-z]+:/i.test(source) ? null : source
 }
 
-/** The error for missing videos (exit 12). */
 export function someMissing(message: string, remoteId: string, facts: ErrorFacts = {}): ModelgateError {
   const all = { phase: 'result', billed: 'yes', remoteId, ...facts } as const
   return new ModelgateError('partial', 'some_failed', message, all)
 }
 
-/** The error for a failed job (exit 9). */
 export function jobFailed({ id, failure, requestId }: JobReport): GenerationError {
   const { code, message } = failure ?? { code: null, message: 'no reason given' }
   const reason = code === null || message.includes(code) ? message : `${message} (${code})`

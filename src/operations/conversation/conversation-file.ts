@@ -13,7 +13,6 @@ import { nearestName } from '../../nearest-name.ts'
 import { withoutSecrets, type Redactor } from '../operation.ts'
 import type { Conversation, Style } from './conversation.ts'
 
-/** A conversation that is kept in a file. */
 export type ConversationFile = Awaited<ReturnType<typeof openConversationFile>>
 
 /** More than a person reads; media is not in it. */
@@ -50,7 +49,6 @@ export async function openConversationFile(
     return await file.commit()
   }
   return {
-    /** As it was read. */
     conversation,
     /**
      * Writes the conversation. What another process has written meanwhile is left alone: then this one continues in a
@@ -266,7 +264,6 @@ function keptResponse(
 
 const tooDeep = `nested more than ${maxDepth} levels deep`
 
-/** A message as it is written by hand. */
 const written = {
   respond: '{role: user, content: TEXT}, of the model {role: assistant, content: TEXT}',
   generate: '{role: user, parts: [{text: TEXT}]}, of the model {role: model, parts: [{text: TEXT}]}',

@@ -45,7 +45,6 @@ const carried: Readonly<Record<Style, readonly string[]>> = {
   ],
 }
 
-/** What of a request holds for the whole conversation. */
 export function settingsOf(style: Style, body: JsonObject): Pick<Conversation, 'system' | 'settings'> {
   const settings: Body = {}
   for (const name of carried[style]) {
@@ -159,7 +158,6 @@ function itemsSentBack(output: unknown): JsonObject[] {
   return kept.map((item) => Object.fromEntries(Object.entries(item).filter(isSent)))
 }
 
-/** Whether an item is nothing but text. */
 function isPlain({ type, content }: JsonObject): boolean {
   return (
     type === 'message' &&

@@ -17,7 +17,6 @@ import {
 /** Finds the calls in which one of some texts stands, the newest first; read no further than is needed. */
 type FindCalls = (texts: readonly string[]) => Iterable<FoundCall>
 
-/** A call with its words. */
 type WholeCall = CallFacts & CallWords
 
 const textCommands: ReadonlySet<string> = new Set(['generate', 'respond', 'chat'])
