@@ -55,8 +55,7 @@ export async function findUserFile(context: Environment): Promise<FoundFile | un
  * @throws ConfigError when it is not valid JSON or YAML
  */
 export async function parseUserFile(path: string, text: string): Promise<FoundFile> {
-  const content = path.endsWith('.json') ? parseJson(path, text) : await parseYaml(path, text)
-  return { path, text, content: refuseImport(path, content), folder: dirname(path) }
+  return { path, text, content: await parseText(path, text), folder: dirname(path) }
 }
 
 /** The path of the user's own configuration file, whether it exists or not: for hints. */
@@ -87,14 +86,16 @@ export function presentFiles(context: Environment): { readonly user: string[]; r
   return { user, project: [] }
 }
 
-/** Checks with `stat` first: loading the packages that read such files takes longer than the rest of the start. */
+/**
+ * The first of the files that is not empty. They are looked for before, since loading the packages that read such files
+ * takes longer than the rest of the start.
+ */
 async function readFirst(folder: string, names: readonly string[]): Promise<FoundFile | undefined> {
-  const files = present(folder, names)
-  if (files.length === 0) return undefined
-  return loadFirst(
-    folder,
-    files.map((path) => path.slice(folder.length + 1)),
-  )
+  for (const path of present(folder, names)) {
+    const found = await readFile(folder, path)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 /** String concatenation: normalising a hundred paths takes longer than checking the files. */
@@ -181,31 +182,29 @@ function realPath(path: string): string {
 type ExplorerClass = new (
   options: Options & { readonly metaConfigFilePath: null; readonly moduleName: string },
 ) => {
-  search(from: string): Promise<CosmiconfigResult>
+  load(path: string): Promise<CosmiconfigResult>
 }
 
 /**
- * Reads the first of the files in `folder` that is not empty, as data.
+ * Reads a file as data, unless it is empty.
  *
  * The public functions of cosmiconfig first look for a "meta configuration" in the working directory and run a
  * `.config/config.js` found there, whatever the options. Its Explorer class does not.
  *
- * @throws ConfigError naming file, line and column when a file is not valid JSON or YAML
+ * @throws ConfigError naming file, line and column when it is not valid JSON or YAML
  */
-async function loadFirst(folder: string, names: readonly string[]): Promise<FoundFile | undefined> {
+async function readFile(folder: string, path: string): Promise<FoundFile | undefined> {
   const module: unknown = await import('cosmiconfig/dist/Explorer.js')
   const { Explorer } = module as { Explorer: ExplorerClass }
-  const texts = new Map<string, string>()
-  const parsing =
-    (parse: (file: string, text: string) => unknown) => async (file: string, content: string) => {
-      const text = content.replace(/^\uFEFF/, '')
-      texts.set(file, text)
-      return refuseImport(file, await parse(file, text))
-    }
+  let text = ''
+  const loader = (file: string, content: string) => {
+    text = content.replace(/^\uFEFF/, '')
+    return parseText(file, text)
+  }
   const explorer = new Explorer({
     moduleName: packageKey,
     packageProp: packageKey,
-    searchPlaces: [...names],
+    searchPlaces: [],
     searchStrategy: 'none',
     ignoreEmptySearchPlaces: true,
     metaConfigFilePath: null,
@@ -213,34 +212,28 @@ async function loadFirst(folder: string, names: readonly string[]): Promise<Foun
     mergeSearchPlaces: false,
     cache: false,
     transform: (result) => result,
-    loaders: {
-      '.json': parsing((file, text) => parseJson(file, text, isPackage(file) ? packageSection : undefined)),
-      '.yaml': parsing(parseYaml),
-      '.yml': parsing(parseYaml),
-      noExt: parsing((file, text) =>
-        /^\s*\{\s*["}]/.test(text) ? parseJson(file, text) : parseYaml(file, text),
-      ),
-    },
+    loaders: { '.json': loader, '.yaml': loader, '.yml': loader, noExt: loader },
   })
-  const found = await explorer.search(folder).catch((error: unknown) => {
-    throw error instanceof ModelgateError ? error : unreadable(join(folder, names[0]!), error)
+  const found = await explorer.load(path).catch((error: unknown) => {
+    throw error instanceof ModelgateError ? error : unreadable(path, error)
   })
-  if (found === null) return undefined
-  const { filepath, config } = found
-  return { path: filepath, text: texts.get(filepath) ?? '', content: config as unknown, folder }
+  return found === null || found.isEmpty
+    ? undefined
+    : { path, text, content: found.config as unknown, folder }
 }
 
+/** The settings inside a package.json, or undefined. */
 function packageSection(document: unknown): unknown {
   return isObject(document) && Object.hasOwn(document, packageKey) ? document[packageKey] : undefined
 }
 
-function isPackage(file: string): boolean {
-  return /[\\/]package\.json$/.test(file)
-}
-
-/** Refused because cosmiconfig would read files anywhere on the disk. */
-function refuseImport(file: string, document: unknown): unknown {
-  const settings = isPackage(file) ? packageSection(document) : document
+/** JSON or YAML, as the name says, or where it has no extension the beginning. */
+async function parseText(file: string, text: string): Promise<unknown> {
+  const section = /[\\/]package\.json$/.test(file) ? packageSection : undefined
+  const isJson = file.endsWith('.json') || (file.endsWith('rc') && /^\s*\{\s*["}]/.test(text))
+  const document = isJson ? parseJson(file, text, section) : await parseYaml(file, text)
+  const settings = section === undefined ? document : section(document)
+  // Cosmiconfig would read files anywhere on the disk.
   if (isObject(settings) && Object.hasOwn(settings, '$import')) {
     throw new ConfigError(`${file}: "$import" is not supported: a configuration file cannot include others.`)
   }
