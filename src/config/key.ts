@@ -7,7 +7,7 @@ import { ConfigError, ModelgateError } from '../errors.ts'
 import { readInputFile } from '../files/input-file.ts'
 import { shellWord } from '../files/file-error.ts'
 import { leadTo, nextCommand } from '../files/next-command.ts'
-import { isObject } from '../json.ts'
+import { isObject, objectOf } from '../json.ts'
 import { userFilePath } from './find-config-file.ts'
 import type { Level, Setting } from './layers.ts'
 import { parseJson } from './parse-config.ts'
@@ -114,8 +114,12 @@ function configuredKey(
 
 async function credentialsKey(context: Context, settings: KeySettings): Promise<KeyLocation | undefined> {
   const [path, profile] = [credentialsPath(context), settings.profile.value]
-  const value = await storedKey(context, profile)
-  if (path === undefined || value === undefined) return undefined
+  const entry = (await readProfiles(context))?.[profile]
+  if (path === undefined || entry === undefined) return undefined
+  const value = objectOf(entry)['api_key']
+  if (typeof value !== 'string') {
+    throw new ConfigError(`${path}: the entry of profile ${JSON.stringify(profile)} has no api_key.`)
+  }
   return { kind: 'credentials', path, profile, value, source: `credentials file ${path}` }
 }
 
@@ -236,22 +240,6 @@ export function credentialsPath(context: Context): string | undefined {
   return folder === undefined ? undefined : join(folder, 'credentials.json')
 }
 
-/**
- * The key stored for a profile, as it is written.
- * @throws ConfigError when others can read the file, or when it is malformed
- */
-async function storedKey(context: Context, profile: string): Promise<string | undefined> {
-  const entry = (await readProfiles(context))?.[profile]
-  if (entry === undefined) return undefined
-  const key = isObject(entry) && Object.hasOwn(entry, 'api_key') ? entry['api_key'] : undefined
-  if (typeof key !== 'string') {
-    throw new ConfigError(
-      `${credentialsPath(context)}: the entry of profile ${JSON.stringify(profile)} has no api_key.`,
-    )
-  }
-  return key
-}
-
 /** Whether a key is stored for a profile; a file that cannot be used is reported when the key is needed. */
 export async function profileExists(context: Context, profile: string): Promise<boolean> {
   try {
@@ -273,9 +261,7 @@ async function readProfiles(context: Context): Promise<Readonly<Record<string, u
  * @throws ConfigError when it is malformed
  */
 export function parseCredentials(file: string, text: string): Readonly<Record<string, unknown>> {
-  const document = parseJson(file, text)
-  const profiles =
-    isObject(document) && Object.hasOwn(document, 'profiles') ? document['profiles'] : undefined
+  const { profiles } = objectOf(parseJson(file, text))
   if (!isObject(profiles)) throw new ConfigError(`${file}: must be a JSON object with "profiles".`)
   return Object.assign(Object.create(null) as Record<string, unknown>, profiles)
 }
