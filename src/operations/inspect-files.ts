@@ -27,7 +27,7 @@ export async function inspectFiles(
 ): Promise<{ readonly document: InspectionDocument; readonly failure: ModelgateError | undefined }> {
   event({ type: 'start', version: outputVersion, command: 'inspect', model: null })
   const found: FileFacts[] = []
-  const errors: { readonly path: string; readonly error: ModelgateError }[] = []
+  const errors: ReadError[] = []
   for (const path of paths) {
     try {
       found.push(await inspect(path))
@@ -54,17 +54,12 @@ export async function inspectFiles(
   for (const message of warnings) event({ type: 'warning-add', message })
   return {
     document: { version: outputVersion, command: 'inspect', files, failures, warnings },
-    failure: failureOf(
-      errors.map(({ error }) => error),
-      paths.length,
-    ),
+    failure: failureOf(errors, paths.length),
   }
 }
 
-interface ReadCall {
-  readonly facts: CallFacts
-  readonly words: CallWords
-}
+type ReadError = { readonly path: string; readonly error: ModelgateError }
+type ReadCall = CallFacts & CallWords
 
 /** A log that cannot be read is a warning: the files were inspected. */
 async function findCalls(
@@ -78,7 +73,7 @@ async function findCalls(
       // The newest call comes first.
       for (const { sha256 } of call.facts.files) {
         if (!digests.has(sha256) || found.has(sha256)) continue
-        found.set(sha256, { facts: call.facts, words: call.words() })
+        found.set(sha256, { ...call.facts, ...call.words() })
       }
       if (found.size === digests.size) break
     }
@@ -89,14 +84,12 @@ async function findCalls(
   return found
 }
 
-function failureOf(errors: readonly ModelgateError[], count: number): ModelgateError | undefined {
-  const [first] = errors
+function failureOf(errors: readonly ReadError[], count: number): ModelgateError | undefined {
+  const all = errors.map(({ error }) => error)
+  const [first] = all
   if (first === undefined || count === 1) return first
-  const message = errors.map((error) => error.message).join('\n')
-  return new ModelgateError(commonExit(errors, count), 'some_failed', message, {
-    phase: 'input',
-    billed: 'no',
-  })
+  const message = all.map((error) => error.message).join('\n')
+  return new ModelgateError(commonExit(all, count), 'some_failed', message, { phase: 'input', billed: 'no' })
 }
 
 function inspectionOf(
@@ -105,19 +98,13 @@ function inspectionOf(
   call: ReadCall | undefined,
   cwd: string,
 ): Inspection {
-  const { path, bytes, sha256, mediaType, width, height, seconds, hasAlpha, integrity, credentials } = facts
+  const { mediaType, hasAlpha, integrity, ...same } = facts
   return {
-    path,
-    bytes,
-    sha256,
+    ...same,
     mime_type: mediaType ?? null,
-    width,
-    height,
-    seconds,
     alpha: hasAlpha ?? null,
     integrity: integrity.state,
     damage: integrity.damage ?? null,
-    credentials,
     made_with: sidecar === undefined && call === undefined ? null : originOf(sidecar, call, facts, cwd),
   }
 }
@@ -129,18 +116,17 @@ function originOf(
   { path, sha256 }: Pick<FileFacts, 'path' | 'sha256'>,
   cwd: string,
 ): NonNullable<Inspection['made_with']> {
-  const { facts, words } = call ?? {}
-  const written = facts?.files.find((file) => file.sha256 === sha256)?.path
+  const written = call?.files.find((file) => file.sha256 === sha256)?.path
   return {
     sidecar: sidecar?.path ?? null,
-    log_id: facts?.id ?? null,
+    log_id: call?.id ?? null,
     path: written === undefined || written === resolve(cwd, path) ? null : written,
-    time: facts?.time ?? sidecar?.time ?? null,
-    command: facts?.command ?? sidecar?.command ?? null,
-    model: facts?.model ?? sidecar?.model ?? null,
-    prompt: words?.prompt ?? sidecar?.prompt ?? null,
+    time: call?.time ?? sidecar?.time ?? null,
+    command: call?.command ?? sidecar?.command ?? null,
+    model: call?.model ?? sidecar?.model ?? null,
+    prompt: call?.prompt ?? sidecar?.prompt ?? null,
     revised_prompt: sidecar?.revisedPrompt ?? null,
-    request_id: facts?.request_id ?? sidecar?.requestId ?? null,
-    again: (facts && words && lineOf(facts, words, cwd)) ?? null,
+    request_id: call?.request_id ?? sidecar?.requestId ?? null,
+    again: (call && lineOf(call, call, cwd)) ?? null,
   }
 }
