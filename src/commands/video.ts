@@ -10,7 +10,6 @@ import {
   readPicture,
   readVideo,
   storedMedia,
-  type InstanceImage,
   type InstanceMedia,
   planVideos,
   videoCreation,
@@ -19,6 +18,7 @@ import {
   type VideoRequest,
 } from '../operations/video-request.ts'
 import { mediaTypeOfName } from '../files/media-type.ts'
+import type { JsonObject } from '../json.ts'
 import { isUrl } from '../operations/image-sources.ts'
 import { addContractFlags, inputOption } from './shared/request/contract-flags.ts'
 import { fetchSource } from './shared/request/fetch-source.ts'
@@ -146,7 +146,7 @@ async function readMedia(
   settings: Settings | undefined,
 ): Promise<InstanceMedia> {
   const { image, lastFrame, reference = [], video } = options
-  const read = async (flag: string, name: string): Promise<InstanceImage> => {
+  const read = async (flag: string, name: string): Promise<JsonObject> => {
     const stored = storedMedia(name)
     if (stored !== undefined) return stored
     if (isUrl(name)) {

@@ -28,7 +28,7 @@ import { resumeCommand, type JobNames } from './shared/jobs/resume-command.ts'
 import { checkCombination, imagePlan } from './image.ts'
 import type { JobKind, SavedVideo } from '../events/video.ts'
 import { lookUpRequest } from '../gateway/videos/look-up-job.ts'
-import { findSavedVideos, reportSavedVideos } from '../operations/save-videos.ts'
+import { findSavedVideos, reportSavedVideos } from '../operations/video-run.ts'
 import { planVideos, videoCount } from '../operations/video-request.ts'
 import {
   lookUpVideo,

@@ -107,11 +107,10 @@ const sourceLimits = {
 const sources = v.pipe(
   mapping(sourceLimits, `must be a mapping of ${Object.keys(sourceLimits).join(', ')}`, notLimit),
   v.description('what image edit may start from'),
-  v.transform(({ max_count, below_mb, media_types: types, square }) => ({
-    maxCount: max_count ?? Infinity,
-    below: Math.round((below_mb ?? Infinity) * 1_000_000),
-    mediaTypes: types,
-    square,
+  v.transform(({ max_count = Infinity, below_mb = Infinity, ...others }) => ({
+    max_count,
+    below_bytes: Math.round(below_mb * 1_000_000),
+    ...others,
   })),
 )
 

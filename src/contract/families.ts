@@ -5,9 +5,9 @@ import type { SizeRule } from './size-rule.ts'
 const MB = 1_000_000
 
 const sourcesA: SourceLimits = {
-  maxCount: 16,
-  below: 50 * MB,
-  mediaTypes: ['image/png', 'image/webp', 'image/jpeg'],
+  max_count: 16,
+  below_bytes: 50 * MB,
+  media_types: ['image/png', 'image/webp', 'image/jpeg'],
   square: false,
 }
 
@@ -90,7 +90,7 @@ const table = [
         size: { values: ['256x256', '512x512', '1024x1024'] },
       },
     },
-    sources: { maxCount: 1, below: 4 * MB, mediaTypes: ['image/png'], square: true },
+    sources: { max_count: 1, below_bytes: 4 * MB, media_types: ['image/png'], square: true },
   },
   {
     id: 'image-model-c',

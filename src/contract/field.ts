@@ -67,12 +67,12 @@ export type FamilyFields = Readonly<
 export const familyEndpoints = ['image create', 'image edit', 'video create', 'video remix'] as const
 export type FamilyEndpoint = (typeof familyEndpoints)[number]
 
-/** What may be uploaded for an edit (specification, Limits). */
+/** What may be uploaded for an edit (specification, Limits), by the names that documents have. */
 export interface SourceLimits {
-  readonly maxCount: number
+  readonly max_count: number
   /** Each file must be smaller than this many bytes. */
-  readonly below: number
-  readonly mediaTypes: readonly string[]
+  readonly below_bytes: number
+  readonly media_types: readonly string[]
   readonly square: boolean
 }
 

@@ -178,4 +178,4 @@ export function defaultEditModel(body: Readonly<Record<string, unknown>>): {
 }
 
 /** A mask is a PNG with an alpha channel and the dimensions of the first image (specification, Limits). */
-export const maskLimits = { below: 4_000_000, mediaTypes: ['image/png'] } as const
+export const maskLimits = { below_bytes: 4_000_000, media_types: ['image/png'] } as const

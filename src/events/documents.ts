@@ -13,17 +13,7 @@ import { inspectionDocument, inspectionEvents } from './inspection.ts'
 import { callDocument, logClearDocument, logDocument, logEvents, usageReportDocument } from './call.ts'
 import { initDocument, placesDocument, settingsDocument } from './setting.ts'
 import { modelEvents, modelsDocument } from './model.ts'
-import {
-  runChangeDocument,
-  runCleanDocument,
-  runPushDocument,
-  runRestoreDocument,
-  runDocument,
-  runEvents,
-  runReportDocument,
-  workerDocument,
-  workerEvents,
-} from './run-document.ts'
+import * as run from './run-document.ts'
 import { jobListDocument, videoDocument, videoEvents, videosDocument } from './video.ts'
 
 /** Events of every operation and of the request core. */
@@ -54,8 +44,8 @@ const events = {
   ...inspectionEvents,
   ...logEvents,
   ...checkEvents,
-  ...runEvents,
-  ...workerEvents,
+  ...run.runEvents,
+  ...run.workerEvents,
 }
 
 /** The `type` of every event that a command may emit between `start` and the last line. */
@@ -80,13 +70,13 @@ const documents = [
   placesDocument,
   keysDocument,
   checksDocument,
-  runDocument,
-  runChangeDocument,
-  runReportDocument,
-  runCleanDocument,
-  runRestoreDocument,
-  runPushDocument,
-  workerDocument,
+  run.runDocument,
+  run.runChangeDocument,
+  run.runReportDocument,
+  run.runCleanDocument,
+  run.runRestoreDocument,
+  run.runPushDocument,
+  run.workerDocument,
 ] as const
 
 /** The error object of `--json` and `--jsonl`. */

@@ -39,7 +39,7 @@ export interface ImageSource extends SourceInput {
 /** More than any family accepts: larger input is rejected without being read. */
 const maxSourceBytes = 1024 * 1024 * 1024
 /** A picture from a URL is kept in memory until it is sent; no family accepts a larger one. */
-const maxFetchedBytes = familyCalled('image-model-a').sources!.below
+const maxFetchedBytes = familyCalled('image-model-a').sources!.below_bytes
 const maxShownUrl = 200
 const maxShownLabel = 100
 
@@ -166,9 +166,9 @@ export async function sourceProblems(
   const limits = model.family?.sources
   const [first] = images
   return [
-    ...(first !== undefined && limits !== undefined && images.length > limits.maxCount
+    ...(first !== undefined && limits !== undefined && images.length > limits.max_count
       ? [
-          `${first.name} may be given ${times(limits.maxCount)} for ${subjectOf(model)}, not ${images.length} times.`,
+          `${first.name} may be given ${times(limits.max_count)} for ${subjectOf(model)}, not ${images.length} times.`,
         ]
       : []),
     ...images.flatMap((image) => (image.isAddress ? [] : imageProblems(image, model))),
@@ -190,10 +190,10 @@ function imageProblems(image: ImageSource, model: Pick<Model, 'id' | 'family'>):
   const { width, height } = info
   const subject = subjectOf(model)
   return [
-    ...(limits.mediaTypes.includes(mediaType)
+    ...(limits.media_types.includes(mediaType)
       ? []
-      : [`${nameOf(image)} is ${mediaType}; ${subject} takes ${limits.mediaTypes.join(', ')}.`]),
-    ...sizeProblem(image, limits.below, subject),
+      : [`${nameOf(image)} is ${mediaType}; ${subject} takes ${limits.media_types.join(', ')}.`]),
+    ...sizeProblem(image, limits.below_bytes, subject),
     ...(limits.square && width !== height
       ? [`${nameOf(image)} is ${width}x${height}; ${subject} takes only square images.`]
       : []),
@@ -201,13 +201,13 @@ function imageProblems(image: ImageSource, model: Pick<Model, 'id' | 'family'>):
 }
 
 async function maskProblems(mask: ImageSource, first: ImageSource | undefined): Promise<string[]> {
-  if (mask.info === undefined || !maskLimits.mediaTypes.includes(mask.mediaType as 'image/png')) {
+  if (mask.info === undefined || !maskLimits.media_types.includes(mask.mediaType as 'image/png')) {
     return [`${nameOf(mask)} must be a PNG, not ${mask.mediaType}.`]
   }
   const { width, height } = mask.info
   const other = first?.info
   return [
-    ...sizeProblem(mask, maskLimits.below, 'a mask'),
+    ...sizeProblem(mask, maskLimits.below_bytes, 'a mask'),
     ...(await contentProblems(mask)),
     ...(other === undefined || (other.width === width && other.height === height)
       ? []
@@ -219,7 +219,7 @@ async function maskProblems(mask: ImageSource, first: ImageSource | undefined): 
 
 /** A mask is small enough to be read for its content; one that is too large is rejected anyway. */
 async function contentProblems(mask: ImageSource): Promise<string[]> {
-  if (mask.bytes >= maskLimits.below) return []
+  if (mask.bytes >= maskLimits.below_bytes) return []
   const chunks: Uint8Array[] = []
   for await (const chunk of mask.open()) chunks.push(Buffer.from(chunk))
   const png = Buffer.concat(chunks)

@@ -142,9 +142,10 @@ export function limitOf(
   }
 }
 
+/** Null for what is not limited. */
 function sourcesOf(family: Family | undefined): ModelEntry['sources'] {
   if (family?.sources === undefined) return null
-  const { maxCount, below, mediaTypes, square } = family.sources
+  const { max_count, below_bytes, ...others } = family.sources
   const finite = (limit: number) => (Number.isFinite(limit) ? limit : null)
-  return { max_count: finite(maxCount), below_bytes: finite(below), media_types: mediaTypes, square }
+  return { max_count: finite(max_count), below_bytes: finite(below_bytes), ...others }
 }

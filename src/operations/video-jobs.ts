@@ -22,9 +22,17 @@ import {
   type WaitLimits,
 } from './jobs.ts'
 import { commonExit, type Call, type Listener, type Outcome } from './operation.ts'
-import { reportSavedVideos, saveVideos, type SavePlan } from './save-videos.ts'
 import { videoGatewayRequest, type VideoRequest } from './video-request.ts'
-import { VideoRun, jobFailed, recordedDocument, recordedJob, type Judgement } from './video-run.ts'
+import {
+  VideoRun,
+  jobFailed,
+  recordedDocument,
+  recordedJob,
+  reportSavedVideos,
+  saveVideos,
+  type Judgement,
+  type SavePlan,
+} from './video-run.ts'
 
 export interface WaitPlan extends SavePlan, Judgement, WaitLimits {
   /** Whether an error is to say that the job is paid for; by default if this call has started it. */

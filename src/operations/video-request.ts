@@ -2,7 +2,6 @@ import { lastSegment } from '../contract/video-state.ts'
 import { maxPlannedNames, planOutputs, type OutputPlan } from '../files/output-plan.ts'
 import { resolve } from 'node:path'
 import type { FileContext } from '../context.ts'
-
 import type { Creation } from '../cost/creation.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 import type { JobKind } from '../events/video.ts'
@@ -13,7 +12,7 @@ import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
 import { bareModel, idempotencyKeyOf } from '../gateway/url.ts'
 import type { Job } from '../gateway/videos/look-up-job.ts'
 import { operationRequest, remixRequest } from '../gateway/videos/start-job.ts'
-import { isObject, objectOf, stringOf } from '../json.ts'
+import { isObject, objectOf, stringOf, type JsonObject } from '../json.ts'
 import type { Body } from './operation.ts'
 
 export interface VideoRequest {
@@ -98,31 +97,17 @@ export function videoCreation({
   }
 }
 
-/** A picture or a video by its path, or its bytes. */
-export type MediaInput =
-  /** The label identifies it in messages, besides its path: a flag, a field. */
-  { readonly label: string; readonly path: string } | { readonly label: string; readonly bytes: Uint8Array }
+/** A picture or a video by its path, or its bytes. The label identifies it in messages: a flag, a field. */
+export type MediaInput = { readonly label: string } & (
+  | { readonly path: string }
+  | { readonly bytes: Uint8Array }
+)
 
-/** A picture inside an instance (wire notes, section 7). */
-export type InstanceImage =
-  | { readonly bytesBase64Encoded: string; readonly mimeType: string }
-  | { readonly gcsUri: string; readonly mimeType?: string }
-
-/** A video inside an instance (wire notes, section 7). */
-type InstanceVideo =
-  | { readonly encodedVideo: string; readonly encoding: string }
-  | { readonly uri: string }
-  | { readonly gcsUri: string; readonly mimeType?: string }
-
-export interface InstanceMedia {
-  readonly image?: InstanceImage
-  readonly lastFrame?: InstanceImage
-  readonly referenceImages?: readonly { readonly image: InstanceImage; readonly referenceType: string }[]
-  readonly video?: InstanceVideo
-}
+/** The media of an instance, by the fields that take it (wire notes, section 7). */
+export type InstanceMedia = Partial<Record<'image' | 'lastFrame' | 'referenceImages' | 'video', unknown>>
 
 /** The address of media in cloud storage (`gs:`), which only the gateway can read; undefined for any other name. */
-export function storedMedia(name: string): { gcsUri: string; mimeType?: string } | undefined {
+export function storedMedia(name: string): JsonObject | undefined {
   if (!/^gs:\/\//i.test(name)) return undefined
   const mimeType = mediaTypeOfName(name)
   return { gcsUri: name, ...(mimeType === undefined ? {} : { mimeType }) }
@@ -132,7 +117,7 @@ export function storedMedia(name: string): { gcsUri: string; mimeType?: string }
  * Reads a picture and detects its type from its bytes.
  * @throws UsageError, FileError
  */
-export async function readPicture(context: FileContext, picture: MediaInput): Promise<InstanceImage> {
+export async function readPicture(context: FileContext, picture: MediaInput): Promise<JsonObject> {
   const { base64, mimeType } = await readMedia(context, picture, 'image')
   return { bytesBase64Encoded: base64, mimeType }
 }
@@ -143,8 +128,8 @@ export async function readPicture(context: FileContext, picture: MediaInput): Pr
  */
 export async function readVideo(
   context: FileContext,
-  video: Extract<MediaInput, { path: string }>,
-): Promise<InstanceVideo> {
+  video: { readonly label: string; readonly path: string },
+): Promise<JsonObject> {
   const { path } = video
   if (/^https?:\/\//i.test(path)) return { uri: path }
   const stored = storedMedia(path)

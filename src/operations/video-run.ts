@@ -1,18 +1,30 @@
-import { isFinal, videoStateOf } from '../contract/video-state.ts'
-import { GenerationError, ModelgateError, type ErrorFacts } from '../errors.ts'
+import { isFinal, lastSegment, videoStateOf } from '../contract/video-state.ts'
+import { type ErrorFacts, GenerationError, ModelgateError, UsageError, asModelgateError } from '../errors.ts'
 import { outputVersion } from '../events/version.ts'
 import type { Mismatch } from '../events/text.ts'
 import type { SavedVideo, VideoDocument, VideoFailure } from '../events/video.ts'
-import type { JobProgress } from '../files/calls/job-record.ts'
+import type { JobProgress, JobRecord } from '../files/calls/job-record.ts'
 import type { StoredJob } from '../files/calls/job-store.ts'
 import { refusalHint } from '../gateway/gateway-errors.ts'
-import { filteredOf, filteredSentence, jobObject, type JobReport } from '../gateway/videos/job-fields.ts'
+import { type JobReport, filteredOf, filteredSentence, jobObject } from '../gateway/videos/job-fields.ts'
 import { modelInName } from '../gateway/videos/read-job.ts'
-import { isObject, objectOf, stringOf, type JsonObject } from '../json.ts'
-import { keepRecord, type NamedJob } from './jobs.ts'
+import { type JsonObject, isObject, objectOf, stringOf } from '../json.ts'
+import { type NamedJob, keepRecord } from './jobs.ts'
 import { mismatchError, videoDifferences } from './mismatch.ts'
-import { settle, type Call, type Listener, type Outcome } from './operation.ts'
+import { type Call, type Listener, type Outcome, type Redactor, countMismatch, settle } from './operation.ts'
 import { videoCount } from './video-request.ts'
+import { type NextCommand, leadTo } from '../files/next-command.ts'
+import { extname, resolve } from 'node:path'
+import type { Context } from '../context.ts'
+import { usualVideoSamples } from '../contract/videos.ts'
+import { type OutputPlan, maxPlannedNames } from '../files/output-plan.ts'
+import { describeVideoFile, videoKind } from '../files/video-info.ts'
+import { unlink } from 'node:fs/promises'
+import { keepDamaged, openMediaFile, unverifiedNote } from '../files/media-file.ts'
+import { streamMedia } from '../files/stream-media.ts'
+import { hintApplies, notFetched } from '../gateway/download/download.ts'
+import { type VideoFetcher, createVideoFetcher, videoSources } from '../gateway/videos/fetch-video.ts'
+import { type Job, lookUpJob } from '../gateway/videos/look-up-job.ts'
 
 /** What is known of a job, from the gateway or from the record, which may lack the gateway's own object. */
 type KnownJob = Omit<JobReport, 'value' | 'isKnown' | 'failure' | 'note' | 'isCut' | 'nextLookUpMs'> & {
@@ -240,4 +252,275 @@ export function recordedDocument(named: NamedJob): VideoDocument {
   const run = new VideoRun({ event() {}, flush: async () => {} }, 'wait', named.stored)
   run.job = recordedJob(named)
   return run.document()!
+}
+
+/** A video that is on record as saved, if its file still exists unchanged. */
+async function savedVideo(
+  { cwd }: Pick<Context, 'cwd'>,
+  { result }: JobRecord,
+  path: string,
+): Promise<SavedVideo | undefined> {
+  const file = await describeVideoFile({ cwd }, path)
+  const before = result?.videos.find((video) => video.path === path)
+  if (file === undefined || (before !== undefined && before.sha256 !== file.sha256)) return undefined
+  return { ...file, verified: before?.verified ?? file.verified }
+}
+
+/** The planned name of a video that is at a path; undefined where that is another. @param index from 1 */
+function nameAt(
+  cwd: string,
+  output: OutputPlan,
+  id: string,
+  path: string,
+  index: number,
+): string | undefined {
+  const name = output.pathFor({ index, extension: extname(path).slice(1), id })
+  return resolve(cwd, name) === path ? name : undefined
+}
+
+/**
+ * The videos of a job that earlier commands saved under the names of the plan and that still exist, by their numbers
+ * from 1.
+ * @param id the value of `{id}` in names
+ * @param count how many videos the job has
+ */
+async function savedBefore(
+  { cwd }: Pick<Context, 'cwd'>,
+  record: JobRecord | undefined,
+  output: OutputPlan,
+  { id, count }: { readonly id: string; readonly count: number },
+): Promise<ReadonlyMap<number, SavedVideo>> {
+  const saved = new Map<number, SavedVideo>()
+  for (const path of record?.files ?? []) {
+    for (let index = 1; index <= count; index++) {
+      const name = nameAt(cwd, output, id, path, index)
+      const file = name === undefined ? undefined : await savedVideo({ cwd }, record!, path)
+      if (file !== undefined) saved.set(index, { ...file, path: name! })
+    }
+  }
+  return saved
+}
+
+/**
+ * The videos of a job if all were saved and still exist unchanged; undefined otherwise. A repeated wait then only
+ * reports where they are; the gateway may have deleted the job.
+ */
+export async function findSavedVideos(
+  { cwd }: Pick<Context, 'cwd'>,
+  { id: given, stored }: NamedJob,
+  output: OutputPlan,
+  redactor: Redactor,
+): Promise<readonly SavedVideo[] | undefined> {
+  const record = stored?.record
+  if (record?.result === undefined || output.toStandardOutput) return undefined
+  const id = redactor.text(lastSegment(given))
+  const saved: SavedVideo[] = []
+  for (const [at, { path }] of record.result.videos.entries()) {
+    const file = await savedVideo({ cwd }, record, path)
+    if (file === undefined) return undefined
+    saved.push({ ...file, path: nameAt(cwd, output, id, path, at + 1) ?? path })
+  }
+  return saved
+}
+
+/** Reports videos like the operation that saved them, including missing ones, with the same outcome. */
+export function reportSavedVideos(
+  listener: Listener,
+  command: VideoDocument['command'],
+  named: NamedJob,
+  videos: readonly SavedVideo[],
+  judgement: Judgement,
+): Outcome<VideoDocument> {
+  const run = new VideoRun(listener, command, named.stored)
+  run.job = recordedJob(named)
+  for (const [at, video] of videos.entries()) run.saved(at + 1, video)
+  const known = { id: named.id, value: objectOf(run.job.value) }
+  const failure = run.shortfall(known, videos.length, judgement)
+  run.reportRaw()
+  return { kind: 'ended', document: run.document()!, failure }
+}
+
+/** Where to save the videos of a job, and what to do about existing ones. */
+export interface SavePlan {
+  readonly output: OutputPlan
+  readonly force: boolean
+  /** Also fetch videos that were saved earlier. */
+  readonly refetch: boolean
+  /** Whether the target differs from the record, which then keeps the earlier files. */
+  readonly isCopy: boolean
+  /** Fetch results from private addresses, too. */
+  readonly allowPrivateUrls: boolean
+  /** The command that resumes waiting for a job, for hints. */
+  readonly resume: (id: string) => NextCommand
+}
+
+/**
+ * Saves all videos of a completed job immediately, since their URLs expire soon. A failed download does not stop the
+ * others.
+ * @returns the error for missing videos, and for those that are not what was asked for (exit 12)
+ * @throws ModelgateError if not a single one was saved
+ */
+export async function saveVideos(
+  call: Call,
+  run: VideoRun,
+  plan: SavePlan & Judgement,
+  job: Job,
+  completed: JobReport,
+): Promise<ModelgateError | undefined> {
+  const { context, gateway, redactor } = call
+  const count = savedCount(run, completed)
+  if (plan.output.toStandardOutput && count > 1) throw tooManyForStandardOutput(count, completed.id)
+  const id = redactor.text(lastSegment(completed.id))
+  const before = plan.refetch
+    ? new Map<number, SavedVideo>()
+    : await savedBefore(context, run.stored?.record, plan.output, { id, count })
+  for (const [index, file] of before) run.saved(index, file)
+  const meter = createDownloadMeter(call, completed.id)
+  const fetcher = createVideoFetcher(gateway, completed, () => lookUpJob(gateway, job), {
+    allowPrivate: plan.allowPrivateUrls,
+    onProgress: meter.onProgress,
+  })
+  const errors: ModelgateError[] = []
+  for (let index = 1; index <= count; index++) {
+    if (before.has(index)) continue
+    meter.begin(index)
+    try {
+      await saveVideo(call, run, plan, fetcher, index)
+    } catch (thrown) {
+      const known = asModelgateError(thrown, gateway.trace !== undefined)
+      const error = withResume(known, completed.id, plan.resume(job.id))
+      if (gateway.signal.aborted) throw error
+      errors.push(error)
+      if (count > 1) run.failed(index, error)
+    }
+  }
+  run.job = fetcher.report
+  if (errors.length === 0) await recordResult(call, run, plan, fetcher.report, count)
+  const paths = errors.flatMap(({ facts }) => facts.rescued ?? [])
+  const rescued = paths.length === 0 ? {} : { rescued: paths }
+  if (errors.length === count) throw errors[0]!.amend(rescued)
+  const shortfall = run.shortfall(completed, count, plan)
+  if (errors.length === 0) return shortfall
+  const some = someMissing(`${errors.length} of ${count} videos could not be saved.`, completed.id, {
+    ...leadTo('To try again while they are kept: ', plan.resume(job.id)),
+    ...rescued,
+  })
+  // What can be fetched still outranks what came.
+  return errors.some(({ exit }) => exit === 'running') ? some.amend({ exit: 'running' }) : some
+}
+
+/** How many of the videos to save: extra videos may have been billed, but no gateway may fill a folder. */
+function savedCount(run: VideoRun, completed: JobReport): number {
+  const total = Math.max(1, videoSources(completed).length)
+  const requested = run.stored === undefined ? undefined : videoCount(run.stored.record.request)
+  const count = Math.min(
+    total,
+    requested === undefined ? maxPlannedNames : Math.max(requested, usualVideoSamples),
+  )
+  if (count < total) run.warn(countMismatch(total, requested, 'video', count))
+  return count
+}
+
+/** Enough to report the result again without the gateway. A copy elsewhere does not replace the record. */
+async function recordResult(
+  { context }: Call,
+  run: VideoRun,
+  { isCopy }: SavePlan,
+  { value }: JobReport,
+  count: number,
+): Promise<void> {
+  const files = run.files
+  if (files.length < count || (isCopy && run.stored?.record.result !== undefined)) return
+  const videos = files.map((file) => ({ ...file, path: resolve(context.cwd, file.path) }))
+  await run.keep({ result: { reply: value, videos } })
+}
+
+function tooManyForStandardOutput(count: number, remoteId: string): UsageError {
+  return new UsageError(`-o - takes one video, and the job has ${count}.`, {
+    billed: 'yes',
+    remoteId,
+    hint: 'Name a folder: -o DIR/',
+  })
+}
+
+async function saveVideo(
+  { context, gateway, redactor, rescueFolder }: Call,
+  run: VideoRun,
+  { output, force }: SavePlan,
+  fetcher: VideoFetcher,
+  index: number,
+): Promise<void> {
+  const id = redactor.text(lastSegment(fetcher.report.id))
+  let taken: { readonly planned: string; readonly saved: string } | undefined
+  const file = output.toStandardOutput
+    ? streamMedia(context, videoKind)
+    : openMediaFile(context, videoKind, {
+        pathFor: (extension) => output.pathFor({ index, extension, id }),
+        force,
+        rescueFolder,
+        renamed: (planned, saved) => (taken = { planned, saved }),
+      })
+  try {
+    const { isFramed } = await fetcher.fetch(index - 1, file)
+    const saved = await file.commit(isFramed)
+    if (!saved.verified) {
+      run.warn(unverifiedNote('video', saved.path === '-' ? 'what was written' : saved.path))
+    }
+    if (saved.rescued !== undefined) throw saved.rescued
+    if (output.toStandardOutput) return run.compare(index, saved)
+    const kept = taken === undefined ? saved : await withoutCopy(context.cwd, saved, taken.planned)
+    if (taken !== undefined && kept === saved && !output.isAutomatic) {
+      run.warn(`${taken.planned} already exists; the video is in ${saved.path}.`)
+    }
+    run.saved(index, kept)
+    const files = [...(run.stored?.record.files ?? []), resolve(context.cwd, kept.path)]
+    await run.keep({ files })
+  } catch (error) {
+    if (!gateway.signal.aborted) throw await keepDamaged(file, error)
+    await file.discard()
+    throw gateway.signal.reason
+  }
+}
+
+/** A wait that was killed after renaming the file has left the same video: do not save it twice. */
+async function withoutCopy(cwd: string, saved: SavedVideo, planned: string): Promise<SavedVideo> {
+  const existing = await describeVideoFile({ cwd }, planned)
+  if (existing?.sha256 !== saved.sha256) return saved
+  await unlink(resolve(cwd, saved.path))
+  return { ...existing, verified: saved.verified }
+}
+
+/** The video exists and can be fetched as long as the gateway keeps it. */
+function withResume(error: ModelgateError, id: string, resume: NextCommand): ModelgateError {
+  const isFinal = error.code === 'result_expired' || error.code === 'result_in_cloud_storage'
+  const expiry = error.facts.httpStatus === 404 ? ', if it has not expired meanwhile' : ''
+  const hint = hintApplies(error) ? error.facts.hint : undefined
+  const before = [hint, `The video has been made; to fetch it again${expiry}: `].filter(Boolean)
+  const next = isFinal ? {} : leadTo(before.join(' '), resume)
+  // A job has been paid for already, for example if its folder was removed.
+  const known = error.exit === 'usage' ? error.amend({ exit: 'io' }) : error
+  const told = isFinal ? known.amend({ phase: 'result', billed: 'yes' }) : notFetched(known, false)
+  return told.amend({ remoteId: id, ...next })
+}
+
+/** Milliseconds between two progress events of a download: one for every chunk would be too many. */
+const pauseMs = 500
+
+/** Reports the progress of downloads: at the start of each video, then every half second, and at its end. */
+function createDownloadMeter({ context: { clock }, listener }: Call, id: string) {
+  let current = 0
+  let reportedAt = -Infinity
+  return {
+    /** @param index number of the next video, from 1 */
+    begin(index: number): void {
+      current = index
+      reportedAt = -Infinity
+    },
+    onProgress({ received, total }: { readonly received: number; readonly total: number | null }): void {
+      const now = clock.monotonic()
+      if (now - reportedAt < pauseMs && received !== total) return
+      reportedAt = now
+      listener.event({ type: 'download-progress', id, index: current, received, total })
+    },
+  }
 }

@@ -65,7 +65,7 @@ describe('a configuration', () => {
       id: 'flux',
       kind: 'image',
       about: 'Flux behind our gateway',
-      sources: { maxCount: 2, below: 10_000_000, mediaTypes: ['image/png'], square: true },
+      sources: { max_count: 2, below_bytes: 10_000_000, media_types: ['image/png'], square: true },
     })
     const video = 'families: { film: { video remix: { prompt: { max_length: 9 } } } }'
     const settings = await resolveSettings(configPlace({ user: video }).context)

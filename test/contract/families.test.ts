@@ -183,11 +183,11 @@ test('the rule of sizes in words', () => {
 
 test('the sources of an edit, as the specification limits them', () => {
   const types = ['image/png', 'image/webp', 'image/jpeg']
-  const current = { maxCount: 16, below: 50_000_000, mediaTypes: types, square: false }
+  const current = { max_count: 16, below_bytes: 50_000_000, media_types: types, square: false }
   for (const id of ['image-model-a', 'image-model-a-mini', 'gpt-image-2', 'gpt-image-2.5'] as const) {
     expect(familyCalled(id).sources).toEqual(current)
   }
-  const legacy = { maxCount: 1, below: 4_000_000, mediaTypes: ['image/png'], square: true }
+  const legacy = { max_count: 1, below_bytes: 4_000_000, media_types: ['image/png'], square: true }
   expect(familyCalled('image-model-b').sources).toEqual(legacy)
 })
 

@@ -98,14 +98,14 @@ const boundary = /;\s*boundary=(?:"[^"]{1,70}"|[^\s";]{1,70})\s*(?:;|$)/i
 const limits = { fields: 100, files: 100, parts: 200 }
 
 /** Files whose pixels are needed are kept completely, unless they are too large; of others only the header. */
-const maxSourceBytes = Math.max(...families.flatMap(({ sources }) => sources?.below ?? []))
+const maxSourceBytes = Math.max(...families.flatMap(({ sources }) => sources?.below_bytes ?? []))
 
 /** @param earlier the preceding files */
 function keptBytes(field: string, earlier: readonly UploadedFile[]): number {
   const isMask = (name: string) => name === 'mask'
   const isFirst = !earlier.some((file) => isMask(file.field) === isMask(field))
   if (!isFirst) return imageInfoHeadBytes
-  return isMask(field) ? maskLimits.below : maxSourceBytes
+  return isMask(field) ? maskLimits.below_bytes : maxSourceBytes
 }
 
 /**

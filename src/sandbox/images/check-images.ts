@@ -29,8 +29,8 @@ export function checkSources(files: readonly UploadedFile[], family: Family | un
   const masks = files.filter(({ field }) => field === 'mask')
   const [first, ...others] = uploads
   if (first === undefined) throw missingField('image')
-  if (uploads.length > limits.maxCount) {
-    const most = limits.maxCount === 1 ? '1 file' : `${limits.maxCount} files`
+  if (uploads.length > limits.max_count) {
+    const most = limits.max_count === 1 ? '1 file' : `${limits.max_count} files`
     throw invalidFile('image', `must be at most ${most}, not ${uploads.length}`)
   }
   if (masks.length > 1) throw invalidFile('mask', 'must be one file')
@@ -44,19 +44,19 @@ export function checkSources(files: readonly UploadedFile[], family: Family | un
 }
 
 /** The formats and sizes that the sandbox decodes, whatever the model. */
-const readable: SourceLimits = { ...familyCalled('image-model-a').sources!, maxCount: Infinity }
+const readable: SourceLimits = { ...familyCalled('image-model-a').sources!, max_count: Infinity }
 
-function checkFile(file: UploadedFile, name: string, limits: Omit<SourceLimits, 'maxCount'>): Source {
-  const types = limits.mediaTypes.join(', ')
+function checkFile(file: UploadedFile, name: string, limits: Omit<SourceLimits, 'max_count'>): Source {
+  const types = limits.media_types.join(', ')
   // Public practice: a part without an image type is rejected, whatever its bytes.
-  if (!limits.mediaTypes.includes(file.declaredType.replace('image/jpg', 'image/jpeg'))) {
+  if (!limits.media_types.includes(file.declaredType.replace('image/jpg', 'image/jpeg'))) {
     throw invalidFile(name, `must be sent as ${types}, not as ${file.declaredType}`)
   }
-  if (file.size >= limits.below) {
-    throw invalidFile(name, `must be smaller than ${limits.below} bytes, not ${file.size}`)
+  if (file.size >= limits.below_bytes) {
+    throw invalidFile(name, `must be smaller than ${limits.below_bytes} bytes, not ${file.size}`)
   }
   const info = readImageInfo(file.head)
-  if (info === undefined || !limits.mediaTypes.includes(info.mediaType)) {
+  if (info === undefined || !limits.media_types.includes(info.mediaType)) {
     throw invalidFile(name, `must be an image of type ${types} by its bytes`)
   }
   const { width, height } = info
