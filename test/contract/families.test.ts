@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { familyCalled } from '../../src/contract/families.ts'
-import { checkBody, subjectOf } from '../../src/contract/field.ts'
+import { checkBody } from '../../src/contract/field.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../../src/contract/images.ts'
 import { modelCalled } from '../../src/contract/known-models.ts'
 import { sizeText, type SizeRule } from '../../src/contract/size-rule.ts'
@@ -138,10 +138,6 @@ test('more levels of quality came with gpt-image-2.5', () => {
   ])
 })
 
-test('a model of no family is named alone', () => {
-  expect(subjectOf({ id: 'flux-pro', family: undefined })).toBe('flux-pro')
-})
-
 test('messages about a limit name the given model, with the family beside it', () => {
   expect(problems('dall-e-2', { size: '1536x1024', style: 'vivid', prompt: 'x'.repeat(1001) })).toEqual([
     'prompt must have at most 1000 characters for dall-e-2 (image-model-b), not 1001',
@@ -159,19 +155,26 @@ test('a field that a model lacks may be given as what it is without it', () => {
   ])
 })
 
-test('without a model only the limits of all models hold', () => {
-  expect(checkBody(imageCreateEndpoint, { ...create, size: '7x9', style: 'noir' })).toEqual([])
-})
-
-test('an edit with the current model has its limits', () => {
-  const edit = (body: Record<string, unknown>) => problems('image-model-a', body, imageEditEndpoint)
-  expect(edit({ input_fidelity: 'low' })).toEqual([])
-  expect(edit({ input_fidelity: 'medium' })).toEqual([
-    'input_fidelity must be one of high, low for image-model-a, not "medium"',
-  ])
-  expect(edit({ quality: 'standard' })).toEqual([
-    'quality must be one of auto, high, medium, low for image-model-a, not "standard"',
-  ])
+test.each([
+  ['image-model-a', { input_fidelity: 'low' }, []],
+  [
+    'image-model-a',
+    { input_fidelity: 'medium' },
+    ['input_fidelity must be one of high, low for image-model-a, not "medium"'],
+  ],
+  [
+    'image-model-a',
+    { quality: 'standard' },
+    ['quality must be one of auto, high, medium, low for image-model-a, not "standard"'],
+  ],
+  ['gpt-image-1', { input_fidelity: 'high' }, []],
+  [
+    'gpt-image-1-mini',
+    { input_fidelity: 'high' },
+    ['input_fidelity is not for gpt-image-1-mini (image-model-a-mini)'],
+  ],
+])('an edit with %s and %j', (id, body, expected) => {
+  expect(problems(id, body, imageEditEndpoint)).toEqual(expected)
 })
 
 test('the rule of sizes in words', () => {
@@ -189,12 +192,4 @@ test('the sources of an edit, as the specification limits them', () => {
   }
   const legacy = { max_count: 1, below_bytes: 4_000_000, media_types: ['image/png'], square: true }
   expect(familyCalled('image-model-b').sources).toEqual(legacy)
-})
-
-test('input fidelity is for model A, not for its mini variant', () => {
-  const edit = (id: string) => problems(id, { input_fidelity: 'high' }, imageEditEndpoint)
-  expect(edit('gpt-image-1')).toEqual([])
-  expect(edit('gpt-image-1-mini')).toEqual([
-    'input_fidelity is not for gpt-image-1-mini (image-model-a-mini)',
-  ])
 })

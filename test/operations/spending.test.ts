@@ -78,53 +78,34 @@ const prices = {
   m: { currency: 'USD', image: 0.25 },
   writer: { currency: 'EUR', input: 1_000_000, output: 2_000_000 },
 }
-const notSent = new ModelgateError('notSent', 'not_sent', 'No such host.', { billed: 'no' })
 
-describe('a creation', () => {
-  test('goes on without limits where it cannot be counted, and is not sent with one', async () => {
-    const book = new CallBook(undefined, fakeClock())
-    await place({ book }).spending.admit(image(1))
-    const full = new CallBook(temporaryFolder(), fakeClock())
-    full.begin = () => {
-      throw new FileError('no_space', 'The disk is full.')
-    }
-    await place({ book: full }).spending.admit(image(1))
-    await place({ book, limits: { ...noLimit, own: 5 } }).spending.admit(image(1))
-    const { spending } = place({ book, limits: { ...noLimit, all: 5 } })
-    await expect(spending.admit(image(1))).rejects.toMatchObject({
-      exitCode: 10,
-      message:
-        'What is created cannot be counted, so nothing was sent: Nothing can be recorded: there is no home directory.',
-    })
+const noHome = 'Nothing can be recorded: there is no home directory.'
+
+test.each([
+  ['there is no home', () => new CallBook(undefined, fakeClock()), noHome],
+  ['the disk is full', fullBook, 'The disk is full.'],
+])('without limits a creation goes on where %s, and is not sent with one', async (_, open, reason) => {
+  const book = open()
+  await place({ book }).spending.admit(image(1))
+  await place({ book, limits: { ...noLimit, own: 5 } }).spending.admit(image(1))
+  const own = { created: 0 }
+  const { spending } = place({ book, own, limits: { ...noLimit, all: 5 } })
+  await expect(spending.admit(image(1))).rejects.toMatchObject({
+    exitCode: 10,
+    message: `What is created cannot be counted, so nothing was sent: ${reason}`,
+    facts: { billed: 'no' },
   })
+  expect(own.created).toBe(0)
 })
 
-describe('a limit', () => {
-  test('lets nothing be sent that cannot be written down, although the records can be read', async () => {
-    const full = new FileError('no_space', 'The disk is full.')
-    const book = new CallBook(temporaryFolder(), fakeClock())
-    book.begin = () => {
-      throw full
-    }
-    const own = { created: 0 }
-    const { spending } = place({ book, own, limits: { ...noLimit, all: 5 } })
-    await expect(spending.admit(image(1))).rejects.toMatchObject({
-      code: 'no_space',
-      message: 'What is created cannot be counted, so nothing was sent: The disk is full.',
-      facts: { billed: 'no' },
-    })
-    expect(own.created).toBe(0)
-  })
-
-  test('on the cost needs a price', async () => {
-    const { spending, lines } = place({ prices, limits: { ...noLimit, cost: 0n } })
-    await expect(spending.admit({ ...image(2), model: 'other' })).rejects.toMatchObject({
-      code: 'price_unknown',
-    })
-    await expect(spending.admit(image(2))).rejects.toMatchObject({ code: 'cost_limit' })
-    expect(lines()).toMatchObject([{ amount: '0.5' }, { count: -2, was: '0.5' }])
-  })
-})
+/** Its records can be read. */
+function fullBook(): CallBook {
+  const book = new CallBook(temporaryFolder(), fakeClock())
+  book.begin = () => {
+    throw new FileError('no_space', 'The disk is full.')
+  }
+  return book
+}
 
 describe('the cost of a document', () => {
   const answer = (fields: object) =>
@@ -160,14 +141,6 @@ describe('the cost of a document', () => {
       reason: 'the gateway reported no token counts',
     })
     expect(lines()).toHaveLength(1)
-  })
-
-  test('of what was not accepted corrects nothing', async () => {
-    const { spending, lines } = place({ prices })
-    const failed = await spending.admit(text)
-    failed(notSent)
-    await spending.withCost(answer({ usage }))
-    expect(lines().at(-1)).toEqual({ count: -1, was: '5', currency: 'EUR' })
   })
 
   test('of an answer that is generated in the background is corrected by the command that fetches it', async () => {
