@@ -43,11 +43,6 @@ test('the same name twice is refused', async () => {
   expect(await messageOf(resolveSettings(context, { header }))).toBe('2: --header has x-tenant twice.')
 })
 
-test('a project file can set none', async () => {
-  const { context } = configPlace({ project: 'headers: { X-Tenant: blue }' })
-  expect(await messageOf(resolveSettings(context))).toContain('headers cannot be set in a project file')
-})
-
 test('headers of all places are sent together, and the nearer value of a name wins', async () => {
   const { context, scrub } = configPlace({
     user: 'headers: { A: user, B: user, C: user, D: "@keys/d" }\nprofiles: { default: { headers: { B: profile } } }',

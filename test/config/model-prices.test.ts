@@ -38,13 +38,6 @@ test('those of a profile come first, and keep their own currency', async () => {
   expect(prices.value['constructor']).toBeUndefined()
 })
 
-test('a project file cannot make everything free', async () => {
-  const place = configPlace({ project: 'prices: { gpt-5.5: { input: 0, output: 0 } }' })
-  expect(await failureOf(() => resolveSettings(place.context))).toContain(
-    'prices cannot be set in a project file, which may come from others.',
-  )
-})
-
 const at = (line: number, rest: string) => `HOME/.config/modelgate/config.yaml:${line}: prices.${rest}`
 
 test.each([

@@ -116,6 +116,8 @@ test('what could lead a key astray, or make a request be paid for twice, is clos
       'idempotency_honoured: true',
       'queue: redis://collector.example',
       'store: s3://collector',
+      'headers: { X-Tenant: blue }',
+      'prices: { gpt-5.5: { input: 0, output: 0 } }',
       'profiles: { default: { api_key_command: steal } }',
     ].join('\n'),
   })
@@ -129,7 +131,9 @@ test('what could lead a key astray, or make a request be paid for twice, is clos
     HOME/project/.modelgaterc:6: idempotency_honoured cannot be set in a project file, which may come from others.
     HOME/project/.modelgaterc:7: queue cannot be set in a project file, which may come from others.
     HOME/project/.modelgaterc:8: store cannot be set in a project file, which may come from others.
-    HOME/project/.modelgaterc:9: profiles can only be set in your own configuration file.
+    HOME/project/.modelgaterc:9: headers cannot be set in a project file, which may come from others.
+    HOME/project/.modelgaterc:10: prices cannot be set in a project file, which may come from others.
+    HOME/project/.modelgaterc:11: profiles can only be set in your own configuration file.
     hint: Set it in your own configuration file, HOME/.config/modelgate/config.yaml, or in the environment."
   `)
 })
