@@ -146,33 +146,26 @@ const own = v.pipe(
  */
 export const modelFamilies: v.GenericSchema<unknown, ModelFamilies> = v.pipe(
   // A name can be that of any family of the same file; those that are built in are offered by editors.
-  v.pipe(
-    byName<string | Omit<Family, 'id'>>(
-      v.union([v.picklist(['none', ...builtIn.map(({ id }) => id)]), v.string(), own], anyForm),
-      'must map model ids to families',
-    ),
-    check((given, report) => {
-      const entries = Object.entries(given as JsonObject)
-      const names = entries.flatMap(([id, value]) => (isObject(value) ? [id] : []))
-      for (const [id, name] of entries) {
-        if (typeof name !== 'string' || name === 'none' || names.includes(name)) continue
-        if (familyCalled(name) === undefined) report([id], nameProblem(name, names), name)
-      }
-    }),
+  byName<string | Omit<Family, 'id'>>(
+    v.union([v.picklist(['none', ...builtIn.map(({ id }) => id)]), v.string(), own], anyForm),
+    'must map model ids to families',
   ),
+  check((given, report) => {
+    const entries = Object.entries(given as JsonObject)
+    const names = entries.flatMap(([id, value]) => (isObject(value) ? [id] : []))
+    for (const [id, name] of entries) {
+      if (typeof name !== 'string' || name === 'none' || names.includes(name)) continue
+      if (familyCalled(name) === undefined) report([id], nameProblem(name, names), name)
+    }
+  }),
   v.transform((given) => {
-    const ownFamilies = Object.fromEntries(
-      Object.entries(given).flatMap(([id, value]) =>
-        typeof value === 'string' ? [] : [[id, { id, ...value }]],
-      ),
+    const entries = Object.entries(given)
+    const families = new Map(
+      entries.flatMap(([id, value]) => (typeof value === 'string' ? [] : [[id, { id, ...value }]])),
     )
-    const called = (name: string) =>
-      Object.hasOwn(ownFamilies, name) ? ownFamilies[name] : familyCalled(name)
-    const familyOf = (id: string, value: unknown) =>
-      value === 'none' ? null : typeof value === 'string' ? called(value)! : ownFamilies[id]!
-    return withoutPrototype(
-      Object.fromEntries(Object.entries(given).map(([id, value]) => [id, familyOf(id, value)])),
-    )
+    const called = (name: string) => (name === 'none' ? null : (families.get(name) ?? familyCalled(name)!))
+    const found = entries.map(([id, value]) => [id, called(typeof value === 'string' ? value : id)] as const)
+    return withoutPrototype(Object.fromEntries(found))
   }),
 )
 

@@ -13,7 +13,7 @@ export interface VideoFacts extends Omit<Shape, 'hasAlpha'> {
   readonly format: VideoFormat
 }
 
-export const videoMediaTypes: Readonly<Record<VideoFormat, string>> = {
+const videoMediaTypes: Readonly<Record<VideoFormat, string>> = {
   mp4: 'video/mp4',
   mov: 'video/quicktime',
   webm: 'video/webm',

@@ -212,7 +212,7 @@ function sourceIn(sent: JsonObject): string | null {
   return source === undefined || source === '' || /^[a-z]+:/i.test(source) ? null : source
 }
 
-export function someMissing(message: string, remoteId: string, facts: ErrorFacts = {}): ModelgateError {
+function someMissing(message: string, remoteId: string, facts: ErrorFacts = {}): ModelgateError {
   const all = { phase: 'result', billed: 'yes', remoteId, ...facts } as const
   return new ModelgateError('partial', 'some_failed', message, all)
 }
