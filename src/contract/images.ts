@@ -1,5 +1,5 @@
 import { familyCalled } from './families.ts'
-import type { Endpoint, Fields, Rule } from './field.ts'
+import type { Endpoint, Field, Fields, Rule } from './field.ts'
 
 /** Result URLs can be fetched for this long after generation (specification, Limits). */
 export const urlLifetimeMinutes = 60
@@ -8,18 +8,17 @@ export const maxImages = 10
 
 export const maxPartialImages = 3
 
+/** A field of one word. */
+function word(known: readonly string[], preset: string, about: string): Field {
+  return { type: 'string', nullable: true, known, default: preset, about }
+}
+
 /**
  * Fields of both endpoints, with the limits that hold for every model. The words that some family takes are suggested;
  * the families enforce them (`families.ts`).
  */
 const commonFields: Fields = {
-  background: {
-    type: 'string',
-    nullable: true,
-    known: ['transparent', 'opaque', 'auto'],
-    default: 'auto',
-    about: 'background of the image',
-  },
+  background: word(['transparent', 'opaque', 'auto'], 'auto', 'background of the image'),
   n: { type: 'integer', nullable: true, min: 1, max: maxImages, default: 1, about: 'number of images' },
   output_compression: {
     type: 'integer',
@@ -29,13 +28,7 @@ const commonFields: Fields = {
     default: 100,
     about: 'compression in percent, for webp and jpeg',
   },
-  output_format: {
-    type: 'string',
-    nullable: true,
-    known: ['png', 'jpeg', 'webp'],
-    default: 'png',
-    about: 'format of the image',
-  },
+  output_format: word(['png', 'jpeg', 'webp'], 'png', 'format of the image'),
   partial_images: {
     type: 'integer',
     min: 0,
@@ -43,13 +36,7 @@ const commonFields: Fields = {
     default: 0,
     about: 'partial images while streaming; 0 means one image in a single event',
   },
-  response_format: {
-    type: 'string',
-    nullable: true,
-    known: ['url', 'b64_json'],
-    default: 'url',
-    about: 'how the image is returned',
-  },
+  response_format: word(['url', 'b64_json'], 'url', 'how the image is returned'),
   stream: { type: 'boolean', nullable: true, default: false, about: 'send server-sent events' },
   user: { type: 'string', about: 'end-user identifier for abuse monitoring' },
 }
@@ -95,34 +82,18 @@ export const imageCreateEndpoint: Endpoint = {
     prompt: { type: 'string', required: true, minLength: 1, maxLength: 32_000, about: 'what to draw' },
     model: { type: 'string', nullable: true, about: 'image model' },
     ...commonFields,
-    moderation: {
-      type: 'string',
-      nullable: true,
-      known: ['low', 'auto'],
-      default: 'auto',
-      about: 'strictness of moderation',
-    },
-    quality: {
-      type: 'string',
-      nullable: true,
-      known: ['auto', 'max', 'xhigh', 'high', 'medium', 'low', 'hd', 'standard'],
-      default: 'auto',
-      about: 'quality of the image',
-    },
-    size: {
-      type: 'string',
-      nullable: true,
-      known: ['1024x1024', '1536x1024', '1024x1536', 'auto', '256x256', '512x512', '1792x1024', '1024x1792'],
-      default: 'auto',
-      about: 'WIDTHxHEIGHT in pixels, or auto; what a model takes: modelgate models ID',
-    },
-    style: {
-      type: 'string',
-      nullable: true,
-      known: ['vivid', 'natural'],
-      default: 'vivid',
-      about: 'style of the image',
-    },
+    moderation: word(['low', 'auto'], 'auto', 'strictness of moderation'),
+    quality: word(
+      ['auto', 'max', 'xhigh', 'high', 'medium', 'low', 'hd', 'standard'],
+      'auto',
+      'quality of the image',
+    ),
+    size: word(
+      ['1024x1024', '1536x1024', '1024x1536', 'auto', '256x256', '512x512', '1792x1024', '1024x1792'],
+      'auto',
+      'WIDTHxHEIGHT in pixels, or auto; what a model takes: modelgate models ID',
+    ),
+    style: word(['vivid', 'natural'], 'vivid', 'style of the image'),
   },
   rules,
   familyRules,
@@ -144,13 +115,11 @@ export const imageEditEndpoint: Endpoint = {
       default: 'low',
       about: 'fidelity to the source images',
     },
-    quality: {
-      type: 'string',
-      nullable: true,
-      known: ['auto', 'max', 'xhigh', 'high', 'medium', 'low', 'standard'],
-      default: 'auto',
-      about: 'quality of the image',
-    },
+    quality: word(
+      ['auto', 'max', 'xhigh', 'high', 'medium', 'low', 'standard'],
+      'auto',
+      'quality of the image',
+    ),
     size: {
       type: 'string',
       nullable: true,

@@ -1,4 +1,4 @@
-import type { Endpoint, Fields } from './field.ts'
+import type { Endpoint, Field, Fields } from './field.ts'
 
 /** Known from public practice (wire notes, section 7); gateways may take others. The long and the short side, in pixels. */
 export const videoResolutions: Readonly<Record<string, readonly [number, number]>> = {
@@ -24,44 +24,36 @@ export const usualVideoSamples = 4
 
 /** An image inside an instance: its bytes, or where it is stored (wire notes, section 7). */
 const imageFields: Fields = {
-  bytesBase64Encoded: { type: 'string', about: 'the image as base64', flag: false },
-  gcsUri: { type: 'string', about: 'the image in cloud storage', flag: false },
-  mimeType: { type: 'string', about: 'type of the image', flag: false },
+  bytesBase64Encoded: { type: 'string', about: 'the image as base64' },
+  gcsUri: { type: 'string', about: 'the image in cloud storage' },
+  mimeType: { type: 'string', about: 'type of the image' },
 }
 
 /** A video inside an instance, in the forms of both public services (wire notes, section 7). */
 const videoFields: Fields = {
-  uri: { type: 'string', about: 'a video that the gateway has made', flag: false },
-  encodedVideo: { type: 'string', about: 'the video as base64', flag: false },
-  encoding: { type: 'string', about: 'type of the encoded video', flag: false },
-  gcsUri: { type: 'string', about: 'the video in cloud storage', flag: false },
-  bytesBase64Encoded: { type: 'string', about: 'the video as base64', flag: false },
-  mimeType: { type: 'string', about: 'type of the video', flag: false },
+  uri: { type: 'string', about: 'a video that the gateway has made' },
+  encodedVideo: { type: 'string', about: 'the video as base64' },
+  encoding: { type: 'string', about: 'type of the encoded video' },
+  gcsUri: { type: 'string', about: 'the video in cloud storage' },
+  bytesBase64Encoded: { type: 'string', about: 'the video as base64' },
+  mimeType: { type: 'string', about: 'type of the video' },
+}
+
+const referenceFields: Fields = {
+  image: { type: 'object', fields: imageFields, about: 'the image' },
+  referenceType: { type: 'string', known: videoReferenceTypes, about: 'what is taken from it' },
 }
 
 const instanceFields: Fields = {
-  prompt: { type: 'string', about: 'what to show', flag: false },
-  image: { type: 'object', fields: imageFields, about: 'first frame', flag: false },
-  lastFrame: { type: 'object', fields: imageFields, about: 'last frame', flag: false },
+  prompt: { type: 'string', about: 'what to show' },
+  image: { type: 'object', fields: imageFields, about: 'first frame' },
+  lastFrame: { type: 'object', fields: imageFields, about: 'last frame' },
   referenceImages: {
     type: 'array',
-    items: {
-      type: 'object',
-      about: 'reference image',
-      fields: {
-        image: { type: 'object', fields: imageFields, about: 'the image', flag: false },
-        referenceType: {
-          type: 'string',
-          known: videoReferenceTypes,
-          about: 'what is taken from it',
-          flag: false,
-        },
-      },
-    },
+    items: { type: 'object', about: 'reference image', fields: referenceFields },
     about: 'reference images',
-    flag: false,
   },
-  video: { type: 'object', fields: videoFields, about: 'video to extend', flag: false },
+  video: { type: 'object', fields: videoFields, about: 'video to extend' },
 }
 
 /**
@@ -109,6 +101,10 @@ export const videoOperationEndpoint: Endpoint = {
   rules: [],
 }
 
+function promptField(about: string): Field {
+  return { type: 'string', required: true, minLength: 1, maxLength: maxVideoPromptLength, about }
+}
+
 /** `POST /v1/videos`, which the specification does not show; fields from wire notes, "Videos". */
 export const videoCreateEndpoint: Endpoint = {
   name: 'video create',
@@ -117,13 +113,7 @@ export const videoCreateEndpoint: Endpoint = {
   envelope: 'openai',
   fields: {
     model: { type: 'string', minLength: 1, about: 'video model' },
-    prompt: {
-      type: 'string',
-      required: true,
-      minLength: 1,
-      maxLength: maxVideoPromptLength,
-      about: 'what to show',
-    },
+    prompt: promptField('what to show'),
     seconds: { type: ['string', 'number'], known: ['4', '8', '12'], about: 'duration in seconds' },
     size: {
       type: 'string',
@@ -143,13 +133,7 @@ export const videoRemixEndpoint: Endpoint = {
   envelope: 'openai',
   fields: {
     model: { type: 'string', required: true, minLength: 1, about: 'video remix model' },
-    prompt: {
-      type: 'string',
-      required: true,
-      minLength: 1,
-      maxLength: maxVideoPromptLength,
-      about: 'the change; one clear adjustment works best',
-    },
+    prompt: promptField('the change; one clear adjustment works best'),
   },
   rules: [],
 }
