@@ -53,11 +53,6 @@ const model = v.pipe(
       { anyOf: [has('image'), has('second')], not: { anyOf: Object.keys(tokenPrices).map(has) } },
     ],
   }),
-  v.transform(({ cached_input: cachedInput, image_input: imageInput, ...rest }) => ({
-    ...rest,
-    ...(cachedInput !== undefined && { cachedInput }),
-    ...(imageInput !== undefined && { imageInput }),
-  })),
 )
 
 const currencyProblem = 'must be a short word of letters such as USD'

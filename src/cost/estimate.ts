@@ -87,14 +87,19 @@ function tokenCost(
   input: number,
   output: number,
 ): KnownCost {
-  const { input: each = 0, output: eachOut = 0, cachedInput = each, imageInput = each } = price
+  const {
+    input: each = 0,
+    output: eachOut = 0,
+    cached_input: eachCached = each,
+    image_input: eachImage = each,
+  } = price
   const cached = Math.min(cached_tokens ?? 0, input)
   // Whether the cached ones are of pictures is not reported: they are taken from the text first.
   const pictures = Math.min(input_image_tokens ?? 0, input - cached)
   const millions =
     amountOf(each) * BigInt(input - cached - pictures) +
-    amountOf(cachedInput) * BigInt(cached) +
-    amountOf(imageInput) * BigInt(pictures) +
+    amountOf(eachCached) * BigInt(cached) +
+    amountOf(eachImage) * BigInt(pictures) +
     amountOf(eachOut) * BigInt(output)
   return { amount: millions / 1_000_000n, currency: price.currency }
 }

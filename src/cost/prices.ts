@@ -14,8 +14,8 @@ export interface ModelPrice {
   readonly input?: number
   readonly output?: number
   /** Left out, such tokens cost what others of the input do. */
-  readonly cachedInput?: number
-  readonly imageInput?: number
+  readonly cached_input?: number
+  readonly image_input?: number
   readonly image?: SizedPrice
   readonly second?: SizedPrice
 }

@@ -99,9 +99,9 @@ function shortName(text: string, bytes: number): string {
 
 export interface OutputRequest {
   /** What `-o` says: a name, a folder (`DIR/` or one that exists), a template, or `-`. */
-  readonly output?: string
+  readonly output?: string | undefined
   /** The folder for files that `-o` does not name (`output_dir`). */
-  readonly folder?: string
+  readonly folder?: string | undefined
   /** The kind of files; images by default. */
   readonly kind?: OutputKind
   /** How many of them are requested. */

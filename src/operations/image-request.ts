@@ -110,8 +110,8 @@ export async function imageRequest(
   const prompt = typeof body['prompt'] === 'string' ? body['prompt'] : ''
   const count = countOf(body)
   const outputs = planOutputs(context, {
-    ...(plan.output === undefined ? {} : { output: plan.output }),
-    ...(plan.folder === undefined ? {} : { folder: plan.folder }),
+    output: plan.output,
+    folder: plan.folder,
     count,
     force: plan.force === true || plan.skipExisting === true,
     model: model ?? '',

@@ -190,8 +190,8 @@ export function planVideos(
 ): OutputPlan {
   const plan = planOutputs(cwd === undefined ? context : { ...context, cwd }, {
     ...named,
-    ...(output === null ? {} : { output }),
-    ...(folder === null ? {} : { folder }),
+    output: output ?? undefined,
+    folder: folder ?? undefined,
     kind: 'video',
     force,
   })

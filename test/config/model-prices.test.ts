@@ -18,12 +18,12 @@ const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 test('prices are read by model, each with its currency', async () => {
   const { prices } = await resolveSettings(configPlace({ user }).context)
   expect(plain(prices.value)).toEqual({
-    'gpt-5.5': { currency: 'USD', input: 1.25, cachedInput: 0.125, output: 10 },
+    'gpt-5.5': { currency: 'USD', input: 1.25, cached_input: 0.125, output: 10 },
     'gpt-image-2': { currency: 'USD', image: { '1024x1024': { low: 0.011, high: 0.167 }, default: 0.04 } },
     painter: {
       currency: 'USD',
       input: 5,
-      imageInput: 10,
+      image_input: 10,
       output: 40,
       image: { high: { '1K': 0.1, '2K': 0.2 } },
     },

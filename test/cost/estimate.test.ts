@@ -9,10 +9,10 @@ const plain = <Shape extends object>(value: Shape): Shape =>
 
 const sized = plain({ '1024x1024': plain({ low: 0.011, high: 0.167 }), default: 0.04 })
 const prices: Prices = plain<Record<string, ModelPrice>>({
-  text: { currency: 'USD', input: 1.25, cachedInput: 0.125, output: 10 },
+  text: { currency: 'USD', input: 1.25, cached_input: 0.125, output: 10 },
   'text-2026-01-02': { currency: 'USD', input: 3, output: 20 },
   plain: { currency: 'EUR', input: 1, output: 2 },
-  painter: { currency: 'USD', input: 5, imageInput: 10, output: 40 },
+  painter: { currency: 'USD', input: 5, image_input: 10, output: 40 },
   mixed: { currency: 'USD', input: 5, output: 40, image: sized },
   sized: { currency: 'USD', image: sized },
   quality: { currency: 'USD', image: plain({ low: 0.01, high: 0.2 }) },
