@@ -36,6 +36,22 @@ export interface Field {
 
 export type Fields = Readonly<Record<string, Field>>
 
+/** What a field has besides its type and what it is about. */
+type Facts = Omit<Field, 'type' | 'about'>
+
+export const field = (type: Field['type'], about: string, facts: Facts = {}): Field => ({
+  type,
+  about,
+  ...facts,
+})
+export const text = (about: string, facts?: Facts) => field('string', about, facts)
+export const whole = (about: string, facts?: Facts) => field('integer', about, facts)
+export const number = (about: string, facts?: Facts) => field('number', about, facts)
+export const flag = (about: string, facts?: Facts) => field('boolean', about, facts)
+export const object = (about: string, fields?: Fields, facts?: Facts) =>
+  field('object', about, { ...facts, ...(fields && { fields }) })
+export const list = (about: string, items: Field, facts?: Facts) => field('array', about, { ...facts, items })
+
 /** A rule about a combination of fields. */
 export type Rule =
   | {

@@ -1,5 +1,5 @@
 import { familyCalled } from './families.ts'
-import type { Endpoint, Field, Fields, Rule } from './field.ts'
+import { flag, text, whole, type Endpoint, type Field, type Fields, type Rule } from './field.ts'
 
 /** Result URLs can be fetched for this long after generation (specification, Limits). */
 export const urlLifetimeMinutes = 60
@@ -10,7 +10,7 @@ export const maxPartialImages = 3
 
 /** A field of one word. */
 function word(known: readonly string[], preset: string, about: string): Field {
-  return { type: 'string', nullable: true, known, default: preset, about }
+  return text(about, { nullable: true, known, default: preset })
 }
 
 /**
@@ -19,26 +19,22 @@ function word(known: readonly string[], preset: string, about: string): Field {
  */
 const commonFields: Fields = {
   background: word(['transparent', 'opaque', 'auto'], 'auto', 'background of the image'),
-  n: { type: 'integer', nullable: true, min: 1, max: maxImages, default: 1, about: 'number of images' },
-  output_compression: {
-    type: 'integer',
+  n: whole('number of images', { nullable: true, min: 1, max: maxImages, default: 1 }),
+  output_compression: whole('compression in percent, for webp and jpeg', {
     nullable: true,
     min: 0,
     max: 100,
     default: 100,
-    about: 'compression in percent, for webp and jpeg',
-  },
+  }),
   output_format: word(['png', 'jpeg', 'webp'], 'png', 'format of the image'),
-  partial_images: {
-    type: 'integer',
+  partial_images: whole('partial images while streaming; 0 means one image in a single event', {
     min: 0,
     max: maxPartialImages,
     default: 0,
-    about: 'partial images while streaming; 0 means one image in a single event',
-  },
+  }),
   response_format: word(['url', 'b64_json'], 'url', 'how the image is returned'),
-  stream: { type: 'boolean', nullable: true, default: false, about: 'send server-sent events' },
-  user: { type: 'string', about: 'end-user identifier for abuse monitoring' },
+  stream: flag('send server-sent events', { nullable: true, default: false }),
+  user: text('end-user identifier for abuse monitoring'),
 }
 
 const rules: readonly Rule[] = [
@@ -79,8 +75,8 @@ export const imageCreateEndpoint: Endpoint = {
   path: '/v1/images/generations',
   envelope: 'openai',
   fields: {
-    prompt: { type: 'string', required: true, minLength: 1, maxLength: 32_000, about: 'what to draw' },
-    model: { type: 'string', nullable: true, about: 'image model' },
+    prompt: text('what to draw', { required: true, minLength: 1, maxLength: 32_000 }),
+    model: text('image model', { nullable: true }),
     ...commonFields,
     moderation: word(['low', 'auto'], 'auto', 'strictness of moderation'),
     quality: word(
@@ -106,26 +102,19 @@ export const imageEditEndpoint: Endpoint = {
   path: '/v1/images/edits',
   envelope: 'openai',
   fields: {
-    prompt: { type: 'string', required: true, minLength: 1, maxLength: 32_000, about: 'what to change' },
-    model: { type: 'string', nullable: true, about: 'image model' },
+    prompt: text('what to change', { required: true, minLength: 1, maxLength: 32_000 }),
+    model: text('image model', { nullable: true }),
     ...commonFields,
-    input_fidelity: {
-      type: 'string',
-      known: ['high', 'low'],
-      default: 'low',
-      about: 'fidelity to the source images',
-    },
+    input_fidelity: text('fidelity to the source images', { known: ['high', 'low'], default: 'low' }),
     quality: word(
       ['auto', 'max', 'xhigh', 'high', 'medium', 'low', 'standard'],
       'auto',
       'quality of the image',
     ),
-    size: {
-      type: 'string',
+    size: text('WIDTHxHEIGHT in pixels, or auto; what a model takes: modelgate models ID', {
       nullable: true,
       known: ['1024x1024', '1536x1024', '1024x1536', 'auto', '256x256', '512x512'],
-      about: 'WIDTHxHEIGHT in pixels, or auto; what a model takes: modelgate models ID',
-    },
+    }),
   },
   rules,
   familyRules,

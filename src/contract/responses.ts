@@ -1,4 +1,4 @@
-import type { Endpoint, Fields } from './field.ts'
+import { field, flag, list, number, object, text, whole, type Endpoint, type Fields } from './field.ts'
 
 /** Extra output that can be requested (specification, endpoint 2, `include`). */
 const includeValues = [
@@ -13,144 +13,86 @@ const includeValues = [
 
 /** Fields of a request to create a response, with the specification's ranges (endpoint 2 and Limits). */
 export const responseFields: Fields = {
-  model: { type: 'string', about: 'model id' },
-  input: { type: ['string', 'array'], about: 'text, image or file input' },
-  instructions: {
-    type: 'string',
+  model: text('model id'),
+  input: field(['string', 'array'], 'text, image or file input'),
+  instructions: text('system or developer message; not carried over with --previous-response-id', {
     nullable: true,
-    about: 'system or developer message; not carried over with --previous-response-id',
-  },
-  previous_response_id: {
-    type: 'string',
+  }),
+  previous_response_id: text('id of the response to continue; not together with --conversation', {
     nullable: true,
-    about: 'id of the response to continue; not together with --conversation',
-  },
-  conversation: {
-    type: ['string', 'object'],
-    about: 'conversation that input and output items are appended to',
-  },
-  metadata: {
-    type: 'object',
-    about: 'names and values kept with the response',
-  },
-  top_logprobs: { type: 'integer', min: 0, max: 20, about: 'log probabilities per token' },
-  temperature: {
-    type: 'number',
+  }),
+  conversation: field(['string', 'object'], 'conversation that input and output items are appended to'),
+  metadata: object('names and values kept with the response'),
+  top_logprobs: whole('log probabilities per token', { min: 0, max: 20 }),
+  temperature: number('randomness of the answer; adjust this or --top-p, not both', {
     nullable: true,
     min: 0,
     max: 2,
     default: 1,
-    about: 'randomness of the answer; adjust this or --top-p, not both',
-  },
-  top_p: {
-    type: 'number',
+  }),
+  top_p: number('nucleus sampling: share of probability kept', {
     nullable: true,
     min: 0,
     max: 1,
     default: 1,
-    about: 'nucleus sampling: share of probability kept',
-  },
-  user: {
-    type: 'string',
-    deprecated: '--safety-identifier and --prompt-cache-key',
-    about: 'end-user identifier',
-  },
-  safety_identifier: { type: 'string', about: 'stable end-user identifier; hash it' },
-  prompt_cache_key: { type: 'string', about: 'cache-grouping key' },
-  service_tier: { type: 'string', values: ['default', 'scale'], about: 'service tier' },
-  reasoning: {
-    type: 'object',
-    about: 'reasoning configuration, for reasoning-capable models only',
-    fields: {
-      effort: {
-        type: 'string',
-        nullable: true,
-        flag: 'reasoning-effort',
-        known: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
-        about: 'how much to reason',
+  }),
+  user: text('end-user identifier', { deprecated: '--safety-identifier and --prompt-cache-key' }),
+  safety_identifier: text('stable end-user identifier; hash it'),
+  prompt_cache_key: text('cache-grouping key'),
+  service_tier: text('service tier', { values: ['default', 'scale'] }),
+  reasoning: object('reasoning configuration, for reasoning-capable models only', {
+    effort: text('how much to reason', {
+      nullable: true,
+      flag: 'reasoning-effort',
+      known: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
+    }),
+    summary: text('summary of the reasoning', {
+      nullable: true,
+      flag: 'reasoning-summary',
+      known: ['auto', 'concise', 'detailed'],
+    }),
+  }),
+  background: flag('run in the background', { nullable: true, default: false }),
+  max_output_tokens: whole('upper bound of visible and reasoning tokens', { nullable: true, min: 1 }),
+  max_tool_calls: whole('built-in tool calls allowed in all', { nullable: true, min: 0 }),
+  text: object('text output configuration: plain or structured', {
+    format: object(
+      'format of the answer',
+      {
+        type: text('kind of format', {
+          required: true,
+          flag: false,
+          known: ['text', 'json_schema', 'json_object'],
+        }),
       },
-      summary: {
-        type: 'string',
-        nullable: true,
-        flag: 'reasoning-summary',
-        known: ['auto', 'concise', 'detailed'],
-        about: 'summary of the reasoning',
-      },
-    },
-  },
-  background: { type: 'boolean', nullable: true, default: false, about: 'run in the background' },
-  max_output_tokens: {
-    type: 'integer',
-    nullable: true,
-    min: 1,
-    about: 'upper bound of visible and reasoning tokens',
-  },
-  max_tool_calls: { type: 'integer', nullable: true, min: 0, about: 'built-in tool calls allowed in all' },
-  text: {
-    type: 'object',
-    about: 'text output configuration: plain or structured',
-    fields: {
-      format: {
-        type: 'object',
-        flag: 'text-format',
-        about: 'format of the answer',
-        fields: {
-          type: {
-            type: 'string',
-            required: true,
-            flag: false,
-            known: ['text', 'json_schema', 'json_object'],
-            about: 'kind of format',
-          },
-        },
-      },
-      verbosity: {
-        type: 'string',
-        nullable: true,
-        known: ['low', 'medium', 'high'],
-        about: 'length of the answer',
-      },
-    },
-  },
-  tools: {
-    type: 'array',
-    about: 'tools the model may use',
-    items: {
-      type: 'object',
-      about: 'a tool',
-      fields: { type: { type: 'string', required: true, about: 'kind of tool' } },
-    },
-  },
-  tool_choice: {
-    type: ['string', 'object'],
+      { flag: 'text-format' },
+    ),
+    verbosity: text('length of the answer', { nullable: true, known: ['low', 'medium', 'high'] }),
+  }),
+  tools: list(
+    'tools the model may use',
+    object('a tool', { type: text('kind of tool', { required: true }) }),
+  ),
+  tool_choice: field(['string', 'object'], 'whether and which tool is called', {
     values: ['none', 'auto', 'required'],
-    about: 'whether and which tool is called',
-  },
-  prompt: { type: ['string', 'object'], about: 'prompt text' },
-  truncation: {
-    type: 'string',
+  }),
+  prompt: field(['string', 'object'], 'prompt text'),
+  truncation: text('what happens when the input exceeds the context window', {
     nullable: true,
     values: ['auto', 'disabled'],
     default: 'disabled',
-    about: 'what happens when the input exceeds the context window',
-  },
-  include: {
-    type: 'array',
-    nullable: true,
-    items: { type: 'string', values: includeValues, about: 'an extra' },
-    about: 'extra output to return',
-  },
-  parallel_tool_calls: { type: 'boolean', nullable: true, default: true, about: 'allow parallel tool calls' },
-  store: { type: 'boolean', nullable: true, default: true, about: 'keep the response for later retrieval' },
-  stream: { type: 'boolean', nullable: true, default: false, about: 'send server-sent events' },
-  stream_options: {
-    type: 'object',
-    nullable: true,
-    about: 'stream options; only while streaming',
-    fields: {
-      include_obfuscation: { type: 'boolean', about: 'pad events against traffic analysis' },
+  }),
+  include: list('extra output to return', text('an extra', { values: includeValues }), { nullable: true }),
+  parallel_tool_calls: flag('allow parallel tool calls', { nullable: true, default: true }),
+  store: flag('keep the response for later retrieval', { nullable: true, default: true }),
+  stream: flag('send server-sent events', { nullable: true, default: false }),
+  stream_options: object(
+    'stream options; only while streaming',
+    {
+      include_obfuscation: flag('pad events against traffic analysis'),
     },
-  },
+    { nullable: true },
+  ),
 }
 
 /** Endpoint 2 of the specification: create a response. */

@@ -1,4 +1,4 @@
-import type { Endpoint, Field, Fields } from './field.ts'
+import { field, flag, list, object, text, whole, type Endpoint, type Field, type Fields } from './field.ts'
 
 /** Known from public practice (wire notes, section 7); gateways may take others. The long and the short side, in pixels. */
 export const videoResolutions: Readonly<Record<string, readonly [number, number]>> = {
@@ -24,36 +24,32 @@ export const usualVideoSamples = 4
 
 /** An image inside an instance: its bytes, or where it is stored (wire notes, section 7). */
 const imageFields: Fields = {
-  bytesBase64Encoded: { type: 'string', about: 'the image as base64' },
-  gcsUri: { type: 'string', about: 'the image in cloud storage' },
-  mimeType: { type: 'string', about: 'type of the image' },
+  bytesBase64Encoded: text('the image as base64'),
+  gcsUri: text('the image in cloud storage'),
+  mimeType: text('type of the image'),
 }
 
 /** A video inside an instance, in the forms of both public services (wire notes, section 7). */
 const videoFields: Fields = {
-  uri: { type: 'string', about: 'a video that the gateway has made' },
-  encodedVideo: { type: 'string', about: 'the video as base64' },
-  encoding: { type: 'string', about: 'type of the encoded video' },
-  gcsUri: { type: 'string', about: 'the video in cloud storage' },
-  bytesBase64Encoded: { type: 'string', about: 'the video as base64' },
-  mimeType: { type: 'string', about: 'type of the video' },
+  uri: text('a video that the gateway has made'),
+  encodedVideo: text('the video as base64'),
+  encoding: text('type of the encoded video'),
+  gcsUri: text('the video in cloud storage'),
+  bytesBase64Encoded: text('the video as base64'),
+  mimeType: text('type of the video'),
 }
 
 const referenceFields: Fields = {
-  image: { type: 'object', fields: imageFields, about: 'the image' },
-  referenceType: { type: 'string', known: videoReferenceTypes, about: 'what is taken from it' },
+  image: object('the image', imageFields),
+  referenceType: text('what is taken from it', { known: videoReferenceTypes }),
 }
 
 const instanceFields: Fields = {
-  prompt: { type: 'string', about: 'what to show' },
-  image: { type: 'object', fields: imageFields, about: 'first frame' },
-  lastFrame: { type: 'object', fields: imageFields, about: 'last frame' },
-  referenceImages: {
-    type: 'array',
-    items: { type: 'object', about: 'reference image', fields: referenceFields },
-    about: 'reference images',
-  },
-  video: { type: 'object', fields: videoFields, about: 'video to extend' },
+  prompt: text('what to show'),
+  image: object('first frame', imageFields),
+  lastFrame: object('last frame', imageFields),
+  referenceImages: list('reference images', object('reference image', referenceFields)),
+  video: object('video to extend', videoFields),
 }
 
 /**
@@ -65,44 +61,39 @@ export const videoOperationEndpoint: Endpoint = {
   path: '/v1beta/models/{model}:predictLongRunning',
   envelope: 'google',
   fields: {
-    instances: {
-      type: 'array',
-      required: true,
-      minLength: 1,
-      items: { type: 'object', about: 'one order', fields: instanceFields },
-      about: 'what to generate: objects with a prompt and reference images',
-    },
-    parameters: {
-      type: 'object',
-      required: true,
-      about: 'how to generate it',
-      fields: {
-        aspectRatio: { type: 'string', known: ['16:9', '9:16'], about: 'aspect ratio' },
-        durationSeconds: { type: 'integer', known: ['4', '6', '8'], about: 'duration in seconds' },
-        sampleCount: { type: 'integer', known: ['1', '2', '3', '4'], about: 'number of videos' },
-        resolution: { type: 'string', known: Object.keys(videoResolutions), about: 'resolution' },
-        negativePrompt: { type: 'string', about: 'what not to show' },
-        personGeneration: {
-          type: 'string',
+    instances: list(
+      'what to generate: objects with a prompt and reference images',
+      object('one order', instanceFields),
+      { required: true, minLength: 1 },
+    ),
+    parameters: object(
+      'how to generate it',
+      {
+        aspectRatio: text('aspect ratio', { known: ['16:9', '9:16'] }),
+        durationSeconds: whole('duration in seconds', { known: ['4', '6', '8'] }),
+        sampleCount: whole('number of videos', { known: ['1', '2', '3', '4'] }),
+        resolution: text('resolution', { known: Object.keys(videoResolutions) }),
+        negativePrompt: text('what not to show'),
+        personGeneration: text('whether people may be shown', {
           known: ['dont_allow', 'allow_adult', 'allow_all'],
-          about: 'whether people may be shown',
-        },
-        enhancePrompt: { type: 'boolean', about: 'let the gateway rewrite the prompt' },
-        generateAudio: { type: 'boolean', about: 'generate audio as well' },
-        seed: { type: 'integer', about: 'seed for repeatable results' },
-        fps: { type: 'integer', about: 'frames per second' },
-        compressionQuality: { type: 'string', known: ['optimized', 'lossless'], about: 'compression' },
-        resizeMode: { type: 'string', known: ['pad', 'crop'], about: 'how images are fitted' },
-        storageUri: { type: 'string', about: 'where the gateway stores the videos' },
-        pubsubTopic: { type: 'string', about: 'Pub/Sub topic for the progress messages of the gateway' },
+        }),
+        enhancePrompt: flag('let the gateway rewrite the prompt'),
+        generateAudio: flag('generate audio as well'),
+        seed: whole('seed for repeatable results'),
+        fps: whole('frames per second'),
+        compressionQuality: text('compression', { known: ['optimized', 'lossless'] }),
+        resizeMode: text('how images are fitted', { known: ['pad', 'crop'] }),
+        storageUri: text('where the gateway stores the videos'),
+        pubsubTopic: text('Pub/Sub topic for the progress messages of the gateway'),
       },
-    },
+      { required: true },
+    ),
   },
   rules: [],
 }
 
 function promptField(about: string): Field {
-  return { type: 'string', required: true, minLength: 1, maxLength: maxVideoPromptLength, about }
+  return text(about, { required: true, minLength: 1, maxLength: maxVideoPromptLength })
 }
 
 /** `POST /v1/videos`, which the specification does not show; fields from wire notes, "Videos". */
@@ -112,15 +103,11 @@ export const videoCreateEndpoint: Endpoint = {
   path: '/v1/videos',
   envelope: 'openai',
   fields: {
-    model: { type: 'string', minLength: 1, about: 'video model' },
+    model: text('video model', { minLength: 1 }),
     prompt: promptField('what to show'),
-    seconds: { type: ['string', 'number'], known: ['4', '8', '12'], about: 'duration in seconds' },
-    size: {
-      type: 'string',
-      values: ['720x1280', '1280x720', '1024x1792', '1792x1024'],
-      about: 'width and height in pixels',
-    },
-    input_reference: { type: ['string', 'object'], about: 'image that the video starts from' },
+    seconds: field(['string', 'number'], 'duration in seconds', { known: ['4', '8', '12'] }),
+    size: text('width and height in pixels', { values: ['720x1280', '1280x720', '1024x1792', '1792x1024'] }),
+    input_reference: field(['string', 'object'], 'image that the video starts from'),
   },
   rules: [],
 }
@@ -132,7 +119,7 @@ export const videoRemixEndpoint: Endpoint = {
   path: '/v1/videos/{video_id}/remix',
   envelope: 'openai',
   fields: {
-    model: { type: 'string', required: true, minLength: 1, about: 'video remix model' },
+    model: text('video remix model', { required: true, minLength: 1 }),
     prompt: promptField('the change; one clear adjustment works best'),
   },
   rules: [],
