@@ -1,16 +1,17 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { join } from 'node:path'
 import type { Clock } from '../context.ts'
 import type { ModelFamilies } from '../contract/known-models.ts'
-import type { BoundedMap } from './bounded-map.ts'
-import type { FaultChooser, EndpointName } from './faults/fault-rule.ts'
-import type { FirstAnswers } from './http/idempotency.ts'
-import type { JobPacing, LatencyProfile, Reply } from './http/reply.ts'
-import { envelopeOf, type Envelope } from './http/request-problem.ts'
-import type { JsonStore } from './json-store.ts'
+import { createBoundedMap } from './bounded-map.ts'
+import { createFaultChooser, type FaultRule, type EndpointName } from './faults/fault-rule.ts'
+import { createFirstAnswers } from './http/idempotency.ts'
+import { pacingOf, type LatencyProfile, type Reply } from './http/reply.ts'
+import { envelopeOf } from './http/request-problem.ts'
+import { createJsonStore } from './json-store.ts'
 import type { JsonObject } from './json-value.ts'
-import type { FiredFault, RecordStats, ReplayStats, RequestLog, RequestRecord } from './request-log.ts'
-import type { ResponseStore } from './responses/response-store.ts'
-import type { VideoJob } from './videos/video-job.ts'
+import { createRequestLog, type RecordStats, type ReplayStats, type RequestRecord } from './request-log.ts'
+import { createResponseStore } from './responses/response-store.ts'
+import { isJob, isJobOver, type VideoJob } from './videos/video-job.ts'
 
 export type ImageFormat = 'png' | 'jpeg' | 'webp'
 
@@ -20,111 +21,140 @@ export interface EncodedPicture {
   readonly background: 'transparent' | 'opaque'
 }
 
-/** A running sandbox: its settings, and the state that its endpoints share. */
-export interface Sandbox {
-  /** `http://127.0.0.1:PORT` */
-  readonly url: string
-  readonly seed: number
-  /** The families that a configuration gives to models. */
-  readonly families: ModelFamilies
+export interface StateOptions {
+  /** Makes texts, ids, jitter and random choices repeatable; 1 by default. */
+  readonly seed?: number
+  /** `none` when left out. */
+  readonly latency?: LatencyProfile
+  readonly faults?: readonly FaultRule[]
+  /**
+   * The folder for video jobs and background responses, so that they outlive this sandbox; created on demand. By default they are kept in
+   * memory.
+   */
+  readonly folder?: string | undefined
+  /** Whether the folder keeps all stored responses, and not only those in the background: for a sandbox of one command. */
+  readonly keepsAllResponses?: boolean
+  /** How many answers to requests with an `Idempotency-Key` are kept; 1000 by default. */
+  readonly keptAnswers?: number
+  /** The families that a configuration gives to models, besides those that are known. */
+  readonly families?: ModelFamilies
   readonly clock: Clock
-  readonly latency: LatencyProfile
-  /** Of videos and background responses. */
-  readonly pacing: JobPacing
-  readonly signal: AbortSignal
-  readonly faults: FaultChooser
-  readonly log: RequestLog
-  /** How often each request was answered, so that every answer to a repeated one can be another. */
-  readonly repetitions: BoundedMap<number>
-  readonly firstAnswers: FirstAnswers
-  readonly responses: ResponseStore
-  /** The pictures that can be fetched by URL, by file name. */
-  readonly images: BoundedMap<EncodedPicture>
-  readonly videoJobs: JsonStore<VideoJob>
-  readonly onRequest: ((record: RequestRecord) => void) | undefined
-  /** Creations accepted so far, in all or of one endpoint: what a real gateway would have billed. */
-  created(endpoint?: EndpointName): number
-  requests(): readonly Readonly<RequestRecord>[]
-  firedFaults(): readonly FiredFault[]
-  /** How recordings have been made or used; undefined without. */
-  recordings(): RecordStats | ReplayStats | undefined
-  /** Aborts running requests and frees the port. */
-  close(): Promise<void>
+  /** Whether files that are open hinder replacing them; `linux` by default. */
+  readonly platform?: NodeJS.Platform
+}
+
+const keptRepetitions = 10_000
+/** Maximum number of result images, and of their bytes; beyond it the oldest are dropped. */
+const [keptImages, keptImageBytes] = [10_000, 256 * 1024 * 1024]
+const keptJobs = 1000
+
+export type SandboxState = ReturnType<typeof createState>
+
+/**
+ * The settings of a sandbox, and the state that its endpoints share.
+ * @param signal aborted when it closes
+ * @param recordings how recordings have been made or used; undefined without
+ */
+export function createState(
+  options: StateOptions,
+  signal: AbortSignal,
+  recordings: () => RecordStats | ReplayStats | undefined,
+) {
+  const { seed = 1, latency = 'none', families = {}, clock, folder, platform = 'linux' } = options
+  const log = createRequestLog()
+  const host = { clock, platform }
+  return {
+    seed,
+    latency,
+    families,
+    clock,
+    signal,
+    /** Of videos and background responses. */
+    pacing: pacingOf(latency),
+    faults: createFaultChooser(options.faults ?? [], seed),
+    log,
+    /** How often each request was answered, so that every answer to a repeated one can be another. */
+    repetitions: createBoundedMap<number>(keptRepetitions),
+    firstAnswers: createFirstAnswers(options.keptAnswers),
+    responses: createResponseStore(host, folder && join(folder, 'responses'), options.keepsAllResponses),
+    /** The pictures that can be fetched by URL, by file name. */
+    images: createBoundedMap<EncodedPicture>(keptImages, keptImageBytes),
+    videoJobs: createJsonStore<VideoJob>(host, {
+      folder,
+      isEntry: isJob,
+      isOver: isJobOver,
+      maxEntries: keptJobs,
+    }),
+    created: log.created,
+    requests: log.requests,
+    firedFaults: log.firedFaults,
+    recordings,
+  }
 }
 
 /** Maximum length of a recorded path. No endpoint has a longer one. */
 const maxPathLength = 2048
 
 /** One request, from its arrival to the last byte of its reply; it is filled in on the way. */
-export class Exchange {
-  readonly sandbox: Sandbox
-  readonly incoming: IncomingMessage
-  readonly outgoing: ServerResponse
-  readonly method: string
-  /** Without escapes of characters that need none. */
-  readonly path: string
-  /** May contain a key, so it is neither stored nor logged. */
-  readonly query: URLSearchParams
-  readonly headers: IncomingHttpHeaders
-  /** Of URLs on this sandbox, as the client addresses it. */
-  readonly origin: string
-  readonly envelope: Envelope
-  /** Of the header `x-sandbox-scenario`. */
-  readonly scenario: string | undefined
-  readonly record: RequestRecord
-  /** Aborted when the client disconnects or the sandbox closes. */
-  readonly signal: AbortSignal
-  /** Makes ids unique and repeatable. */
-  number = 0
-  /** The path parameters of the route: `id`, `model`. */
-  params: Readonly<Record<string, string>> = {}
-  /** A JSON object, or the fields of a form; empty without a body. */
-  body: JsonObject = {}
-  /** Of a form. */
-  files: readonly UploadedFile[] = []
-  size = 0
-  /** The same for bodies that say the same: SHA-256 of the canonical JSON, or of the fields and files of a form. */
-  digest = ''
-  /**
-   * Seeds what is created: the sandbox's seed, and from the second identical request on how many came before. A request
-   * with a seed of its own takes the sandbox's seed and that one instead.
-   */
-  seed: readonly (string | number)[]
-  /** Whether a fault replaces the stream with one document. */
-  ignoresStream = false
-  /** Whether the answer is made to its end for others who may ask for it, though the client has gone. */
-  outlivesClient = false
+export type Exchange = ReturnType<typeof createExchange>
 
-  constructor(incoming: IncomingMessage, outgoing: ServerResponse, sandbox: Sandbox) {
-    const { method = 'GET', url = '/', headers } = incoming
-    const [path = '', ...query] = url.split('?')
-    const left = new AbortController()
-    outgoing.once('close', () => left.abort())
-    this.sandbox = sandbox
-    this.incoming = incoming
-    this.outgoing = outgoing
-    this.method = method
-    this.path = plainPath(path)
-    this.query = new URLSearchParams(query.join('?'))
-    this.headers = headers
-    this.origin = `http://${headers.host}`
-    this.envelope = envelopeOf(this.path, headers)
-    this.scenario = [headers['x-sandbox-scenario']].flat()[0]
-    this.signal = AbortSignal.any([left.signal, sandbox.signal])
-    this.seed = [sandbox.seed]
-    this.record = {
-      method,
-      path: copyOf(this.path.slice(0, maxPathLength).replace(/[^\x21-\x7e]/g, '?')),
-      endpoint: undefined,
-      model: undefined,
-      idempotencyKey: undefined,
-      status: undefined,
-      created: false,
-      repeats: false,
-      fault: undefined,
-      cameAt: sandbox.clock.monotonic(),
-      repliedAt: undefined,
-    }
+export function createExchange(incoming: IncomingMessage, outgoing: ServerResponse, sandbox: SandboxState) {
+  const { method = 'GET', url = '/', headers } = incoming
+  const [escapedPath = '', ...query] = url.split('?')
+  const path = plainPath(escapedPath)
+  const left = new AbortController()
+  outgoing.once('close', () => left.abort())
+  const record: RequestRecord = {
+    method,
+    path: copyOf(path.slice(0, maxPathLength).replace(/[^\x21-\x7e]/g, '?')),
+    endpoint: undefined,
+    model: undefined,
+    idempotencyKey: undefined,
+    status: undefined,
+    created: false,
+    repeats: false,
+    fault: undefined,
+    cameAt: sandbox.clock.monotonic(),
+    repliedAt: undefined,
+  }
+  return {
+    sandbox,
+    incoming,
+    outgoing,
+    method,
+    headers,
+    record,
+    /** Without escapes of characters that need none. */
+    path,
+    /** May contain a key, so it is neither stored nor logged. */
+    query: new URLSearchParams(query.join('?')),
+    /** Of URLs on this sandbox, as the client addresses it. */
+    origin: `http://${headers.host}`,
+    envelope: envelopeOf(path, headers),
+    /** Of the header `x-sandbox-scenario`. */
+    scenario: [headers['x-sandbox-scenario']].flat()[0],
+    /** Aborted when the client disconnects or the sandbox closes. */
+    signal: AbortSignal.any([left.signal, sandbox.signal]),
+    /** Makes ids unique and repeatable. */
+    number: 0,
+    /** The path parameters of the route: `id`, `model`. */
+    params: {} as Readonly<Record<string, string>>,
+    /** A JSON object, or the fields of a form; empty without a body. */
+    body: {} as JsonObject,
+    /** Of a form. */
+    files: [] as readonly UploadedFile[],
+    size: 0,
+    /** The same for bodies that say the same: SHA-256 of the canonical JSON, or of the fields and files of a form. */
+    digest: '',
+    /**
+     * Seeds what is created: the sandbox's seed, and from the second identical request on how many came before. A request
+     * with a seed of its own takes the sandbox's seed and that one instead.
+     */
+    seed: [sandbox.seed] as readonly (string | number)[],
+    /** Whether a fault replaces the stream with one document. */
+    ignoresStream: false,
+    /** Whether the answer is made to its end for others who may ask for it, though the client has gone. */
+    outlivesClient: false,
   }
 }
 

@@ -1,49 +1,22 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
-import type { Clock } from '../context.ts'
-import type { ModelFamilies } from '../contract/known-models.ts'
-import { maxHeaderBytes } from '../limits.ts'
 import { UsageError } from '../errors.ts'
-import { createBoundedMap } from './bounded-map.ts'
-import { type FaultRule, createFaultChooser } from './faults/fault-rule.ts'
+import { maxHeaderBytes } from '../limits.ts'
+import type { FaultRule } from './faults/fault-rule.ts'
 import { handleRequest } from './http/handle-request.ts'
-import { createFirstAnswers } from './http/idempotency.ts'
-import { pacingOf, type LatencyProfile } from './http/reply.ts'
-import { createJsonStore } from './json-store.ts'
+import type { LatencyProfile } from './http/reply.ts'
 import type { CallMatcher } from './recording/call-handler.ts'
 import type { Recorder, RecordOptions } from './recording/record-calls.ts'
 import type { Replayer, ReplayOptions } from './recording/replay-calls.ts'
-import { createRequestLog, type RequestRecord } from './request-log.ts'
-import { createResponseStore } from './responses/response-store.ts'
+import type { RequestRecord } from './request-log.ts'
 import { ownRouter } from './routes.ts'
-import type { Sandbox } from './sandbox.ts'
-import { isJob, isJobOver } from './videos/video-job.ts'
+import { createState, type StateOptions } from './sandbox.ts'
 
-export type { FaultRule, LatencyProfile, RequestRecord, Sandbox }
+export type { FaultRule, LatencyProfile, RequestRecord }
 
-export interface SandboxOptions {
+export interface SandboxOptions extends StateOptions {
   /** 0, the default, takes any free port. */
   readonly port?: number
-  /** Makes texts, ids, jitter and random choices repeatable; 1 by default. */
-  readonly seed?: number
-  /** `none` when left out. */
-  readonly latency?: LatencyProfile
-  readonly faults?: readonly FaultRule[]
-  /**
-   * The folder for video jobs and background responses, so that they outlive this sandbox; created on demand. By default they are kept in
-   * memory.
-   */
-  readonly folder?: string | undefined
-  /** Whether the folder keeps all stored responses, and not only those in the background: for a sandbox of one command. */
-  readonly keepsAllResponses?: boolean
-  /** How many answers to requests with an `Idempotency-Key` are kept; 1000 by default. */
-  readonly keptAnswers?: number
-  /** The families that a configuration gives to models, besides those that are known. */
-  readonly families?: ModelFamilies
-  readonly clock: Clock
-  /** Whether files that are open hinder replacing them; `linux` by default. */
-  readonly platform?: NodeJS.Platform
   /** Records a gateway's replies, or answers from recordings, in place of the sandbox's own endpoints. */
   readonly recordings?: { readonly record: RecordOptions } | { readonly replay: ReplayOptions } | undefined
   /** Called with one line for every request, after its reply. Contains no key and no prompt. */
@@ -53,63 +26,44 @@ export interface SandboxOptions {
 /** How long the headers of a request may take to arrive, and all of it. */
 const [headersMs, requestMs] = [60_000, 300_000]
 
-const keptRepetitions = 10_000
-/** Maximum number of result images, and of their bytes; beyond it the oldest are dropped. */
-const [keptImages, keptImageBytes] = [10_000, 256 * 1024 * 1024]
-const keptJobs = 1000
+export type Sandbox = Awaited<ReturnType<typeof startSandbox>>
 
 /**
  * Starts the sandbox on 127.0.0.1.
  * @throws UsageError if the port is not available, or recordings cannot be used; FileError if none can be made
  */
-export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { seed = 1, latency = 'none', clock, folder, onRequest } = options
-  const host = { clock, platform: options.platform ?? 'linux' }
-  const log = createRequestLog()
+export async function startSandbox(options: SandboxOptions) {
+  const { faults = [], recordings, onRequest } = options
   const closing = new AbortController()
-  const recorded = options.recordings && (await openRecordings(options.recordings))
+  const recorded = recordings && (await openRecordings(recordings))
   const router = recorded === undefined ? ownRouter : { find: recorded.find, methods: () => [] }
-  // A fault that leaves a body unread may outlast the timeout of slow requests.
-  const leavesUnread = options.faults?.some(({ at }) => at === 'before-body') === true
+  const state = createState(options, closing.signal, () => recorded?.stats())
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: headersMs,
-    requestTimeout: leavesUnread ? 0 : requestMs,
+    // A fault that leaves a body unread may outlast the timeout of slow requests.
+    requestTimeout: faults.some(({ at }) => at === 'before-body') ? 0 : requestMs,
     noDelay: true,
   })
+  server.on('request', (incoming, outgoing) => {
+    handleRequest(incoming, outgoing, router, state)
+      .then((record) => record && onRequest?.(lineOf(record)))
+      // Rejects only for a bug in the sandbox: close the connection rather than send an answer.
+      .catch(() => outgoing.destroy())
+  })
   await listen(server, options.port ?? 0)
-  const sandbox: Sandbox = {
+  return {
+    ...state,
+    /** `http://127.0.0.1:PORT` */
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    seed,
-    families: options.families ?? {},
-    clock,
-    latency,
-    pacing: pacingOf(latency),
-    signal: closing.signal,
-    faults: createFaultChooser(options.faults ?? [], seed),
-    log,
-    repetitions: createBoundedMap(keptRepetitions),
-    firstAnswers: createFirstAnswers(options.keptAnswers),
-    responses: createResponseStore(host, folder && join(folder, 'responses'), options.keepsAllResponses),
-    images: createBoundedMap(keptImages, keptImageBytes),
-    videoJobs: createJsonStore(host, { folder, isEntry: isJob, isOver: isJobOver, maxEntries: keptJobs }),
-    onRequest: onRequest && ((record) => onRequest(lineOf(record))),
-    created: log.created,
-    requests: log.requests,
-    firedFaults: log.firedFaults,
-    recordings: () => recorded?.stats(),
+    /** Aborts running requests and frees the port. */
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         closing.abort()
         server.close(() => resolve())
         server.closeAllConnections()
       }),
   }
-  server.on('request', (incoming, outgoing) => {
-    // Rejects only for a bug in the sandbox: close the connection rather than send an answer.
-    handleRequest(incoming, outgoing, router, sandbox).catch(() => outgoing.destroy())
-  })
-  return sandbox
 }
 
 /** Answers take the place of the sandbox's own endpoints, whose names fault rules still use. */

@@ -7,24 +7,36 @@ import { type Reply, jsonReply, paceOf, wholeReply } from './reply.ts'
 import { RequestProblem, invalidField, problemReply } from './request-problem.ts'
 import { digestOf, textOf } from '../json-value.ts'
 import type { RequestRecord } from '../request-log.ts'
-import { copyOf, Exchange, type Match, type Router, type Sandbox } from '../sandbox.ts'
+import {
+  copyOf,
+  createExchange,
+  type Exchange,
+  type Match,
+  type Router,
+  type SandboxState,
+} from '../sandbox.ts'
 import { seededRandom } from '../seeded-random.ts'
 
 /** The path of the statistics. Requests to it are not counted and need no key. */
 const statsPath = '/sandbox/stats'
 
-/** One request from its arrival to the last byte of its reply: guard, key, fault, body, endpoint, delivery, log. */
+/**
+ * One request from its arrival to the last byte of its reply: guard, key, fault, body, endpoint, delivery, log.
+ * @returns its record; undefined for one that is not counted
+ */
 export async function handleRequest(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   router: Router,
-  sandbox: Sandbox,
-): Promise<void> {
+  sandbox: SandboxState,
+): Promise<RequestRecord | undefined> {
   const { log, seed, clock } = sandbox
-  const exchange = new Exchange(incoming, outgoing, sandbox)
+  const exchange = createExchange(incoming, outgoing, sandbox)
   const { record } = exchange
-  if (exchange.path === statsPath && ['GET', 'HEAD'].includes(exchange.method))
-    return deliver(exchange, statsReply(exchange), () => 0)
+  if (exchange.path === statsPath && ['GET', 'HEAD'].includes(exchange.method)) {
+    await deliver(exchange, statsReply(exchange), () => 0)
+    return undefined
+  }
   exchange.number = log.add(record)
   const { reply, fault } = await decide(exchange, router)
   record.fault = fault?.id
@@ -36,40 +48,34 @@ export async function handleRequest(
   await deliver(exchange, reply, pace, fault)
   record.repliedAt = clock.monotonic()
   record.status = outgoing.headersSent ? outgoing.statusCode : undefined
-  sandbox.onRequest?.(record)
+  return record
 }
 
 /**
  * Answers in this order: guard, key, early fault, body, fault, endpoint. Never rejects.
  * @returns the reply, and the fault to inject into it
  */
-async function decide(
-  exchange: Exchange,
-  router: Router,
-): Promise<{ readonly reply: Reply; readonly fault: NamedRule | undefined }> {
-  const { incoming, record, envelope, method, path, query } = exchange
-  const { faults } = exchange.sandbox
+async function decide(exchange: Exchange, router: Router) {
+  const { incoming, record, envelope, method, path, query, sandbox } = exchange
   let fault: NamedRule | undefined
+  const replacement = () => fault && faultActions[fault.action].replace?.(fault, envelope)
   try {
     assertLocal(incoming)
     const match = router.find(method, path)
     if (!match?.handler.needsNoKey) authenticate(exchange)
     if (match === undefined) throw notOffered(record, router.methods(path).join(', '))
     admit(exchange, match)
-    fault = faults.beforeBody(record)
-    if (fault !== undefined) {
-      const reply = faultActions[fault.action].replace?.(fault, envelope)
-      return { fault, reply: reply ?? wholeReply([], undefined) }
-    }
+    fault = sandbox.faults.beforeBody(record)
+    if (fault !== undefined) return { fault, reply: replacement() ?? wholeReply([], undefined) }
     if (method === 'POST') await (match.handler.readBody ?? readJsonBody)(exchange)
     record.model ??= nameOf(textOf(exchange.body['model']))
-    fault = faults.afterBody(record)
-    const replacement = fault && faultActions[fault.action].replace?.(fault, envelope)
-    if (replacement !== undefined && fault?.accepted !== true) return { fault, reply: replacement }
+    fault = sandbox.faults.afterBody(record)
+    const replaced = replacement()
+    if (replaced !== undefined && fault?.accepted !== true) return { fault, reply: replaced }
     exchange.ignoresStream = fault?.action === 'ignore-stream'
     const own = await answer(exchange, match)
     record.repeats = own.repeats === true
-    return { fault, reply: replacement ?? own }
+    return { fault, reply: replaced ?? own }
   } catch (error) {
     const problem = error instanceof RequestProblem ? error : unexpected(error)
     return { fault, reply: problemReply(envelope, problem, query.get('alt') === 'sse') }

@@ -22,7 +22,7 @@ import {
 } from '../http/reply.ts'
 import { textOf, type JsonObject } from '../json-value.ts'
 import { assertServed } from '../sandbox-models.ts'
-import type { EncodedPicture, Exchange, ImageFormat, Sandbox } from '../sandbox.ts'
+import type { EncodedPicture, Exchange, ImageFormat, SandboxState } from '../sandbox.ts'
 import { seededHex } from '../seeded-random.ts'
 import { checkSources, decodeSource, invalidFile } from './check-images.ts'
 import { readImageRequest, sizeOf, takes, usageOf, usualSize, type ImageRequest } from './image-request.ts'
@@ -213,14 +213,14 @@ async function imageList(job: ImageJob, count: number, id: string, exchange: Exc
   return { data, ...imageProperties(job.request, background), ...(usage && { usage }) }
 }
 
-function keptPath(sandbox: Sandbox, id: string, picture: EncodedPicture): string {
+function keptPath(sandbox: SandboxState, id: string, picture: EncodedPicture): string {
   const file = `${id}.${picture.format.replace('jpeg', 'jpg')}`
   sandbox.images.set(file, picture, picture.bytes.length)
   const se = new Date(sandbox.clock.now() + urlLifetimeMinutes * 60_000).toISOString()
   return `/sandbox/images/${file}?${new URLSearchParams({ se, sig: signatureOf(sandbox, file, se) })}`
 }
 
-function signatureOf({ seed }: Sandbox, file: string, expiry: string): string {
+function signatureOf({ seed }: SandboxState, file: string, expiry: string): string {
   return seededHex(32, seed, 'address', file, expiry)
 }
 

@@ -8,7 +8,7 @@ import { checkCalls, fitContext, inputItems, resolveReferences } from './input.t
 import { type OutputItem, itemEvents } from './output-items.ts'
 import { type StoredResponse, type Timing, begunOf, responseAt } from './response-store.ts'
 import { defaultTextModel, textModel } from '../sandbox-models.ts'
-import type { Exchange, Sandbox } from '../sandbox.ts'
+import type { Exchange, SandboxState } from '../sandbox.ts'
 import { pick, seededHex, seededRandom } from '../seeded-random.ts'
 
 /**
@@ -60,7 +60,7 @@ export async function createResponse(exchange: Exchange): Promise<Reply> {
 }
 
 /** The stream of a response, from its start or after a sequence number. */
-function streamOf(stored: StoredResponse, sandbox: Sandbox, after = -1): Reply {
+function streamOf(stored: StoredResponse, sandbox: SandboxState, after = -1): Reply {
   const { id, timing } = stored
   const frames = eventFrames(stored, responseEvents(stored), { after })
   return streamReply(timing === null ? frames : framesInTime(stored, timing, sandbox, after), {
@@ -77,7 +77,10 @@ function requestId(id: string): Record<string, string> {
  * The items before the input: the chain of responses, or the conversation. A response without output yet adds none.
  * @throws RequestProblem 404 for a response that is not stored
  */
-async function earlierItems(body: JsonObject, { responses, clock }: Sandbox): Promise<readonly JsonObject[]> {
+async function earlierItems(
+  body: JsonObject,
+  { responses, clock }: SandboxState,
+): Promise<readonly JsonObject[]> {
   const previous = body['previous_response_id']
   if (typeof previous === 'string') {
     const stored = await responses.find(previous)
@@ -199,7 +202,7 @@ function* eventFrames(
 async function* framesInTime(
   stored: StoredResponse,
   { acceptedAt, pendingMs, runningMs }: Timing,
-  { responses, clock }: Sandbox,
+  { responses, clock }: SandboxState,
   after: number,
 ): AsyncGenerator<Frame> {
   const frames = [...eventFrames(stored, responseEvents(stored))]
