@@ -103,14 +103,15 @@ export function namedIn(prompt: string): (name: string) => boolean {
  * Which tools the answer calls: any if one is required, otherwise those that the prompt names.
  * @param hasOutput whether the request ends with a tool's output, which the answer then quotes
  */
-export function chooseCalls<Tool extends { readonly name: string; readonly otherNames?: readonly string[] }>(
+export function chooseCalls<Tool>(
   mode: 'none' | 'auto' | 'required',
   declared: readonly Tool[],
+  namesOf: (tool: Tool) => readonly string[],
   { prompt, hasOutput }: { prompt: string; hasOutput: boolean },
 ): readonly Tool[] {
   if (mode === 'none') return []
   const isNamed = namedIn(prompt)
-  const named = declared.filter(({ name, otherNames = [] }) => [name, ...otherNames].some(isNamed))
+  const named = declared.filter((tool) => namesOf(tool).some(isNamed))
   if (mode === 'required') return named.length > 0 ? named : declared.slice(0, 1)
   return hasOutput ? [] : named
 }

@@ -8,7 +8,6 @@ export interface ToolCall {
   readonly name: string
   /** JSON Schema (or the OpenAPI subset) of the arguments; undefined for a custom tool, which takes text. */
   readonly parameters: unknown
-  readonly custom?: true
 }
 
 /** A request of either style, in a common form. */
@@ -106,9 +105,10 @@ async function visibleParts(
   const callParts: AnswerPart[] = []
   let characters = 0
   for (const call of calls) {
-    const value = call.custom
-      ? '[sandbox] input of a custom tool'
-      : await sampleOf(call.parameters ?? {}, random, 'object')
+    const value =
+      call.parameters === undefined
+        ? '[sandbox] input of a custom tool'
+        : await sampleOf(call.parameters, random, 'object')
     const text = typeof value === 'string' ? value : JSON.stringify(value)
     characters += call.name.length + text.length
     assertAnswerSize(characters)

@@ -144,7 +144,7 @@ function readRequest(exchange: Exchange, model: string) {
     scenario,
     format: mime === 'text/x.enum' ? 'enum' : isJson ? 'json' : 'text',
     schema,
-    calls: chooseCalls(mode, declared, { prompt, hasOutput: toolOutputs.length > 0 }),
+    calls: chooseCalls(mode, declared, ({ name }) => [name], { prompt, hasOutput: toolOutputs.length > 0 }),
     toolOutputs,
     findings: [],
     waits: false,

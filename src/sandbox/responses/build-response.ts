@@ -52,7 +52,9 @@ export async function buildResponse(
   const isAsked = (name: string) => words.some((word) => word.name === name)
   let ids = 0
   const newId: NewId = (prefix) => `${prefix}_${seededHex(48, facts.id, prefix, ids++)}`
-  const setting = { exchange, prompt: withoutScenarios(prompt), query: queryOf(prompt) || 'sandbox', newId }
+  const includes = (field: string) => listOf(body['include']).includes(field)
+  const query = queryOf(prompt) || 'sandbox'
+  const setting = { exchange, prompt: withoutScenarios(prompt), query, includes, newId }
   const outputs = lastOutputs(context)
   const [approvals, toolOutputs] = [true, false].map((isApproval) =>
     outputs.filter(({ type }) => (type === 'mcp_approval_response') === isApproval),
@@ -155,11 +157,12 @@ function reasoningItem(text: string, body: JsonObject, isShown: boolean, newId: 
 }
 
 function toolCall({ tokens, call }: AnswerPart, status: string, newId: NewId): OutputItem {
-  const { name, custom } = call!
+  const { name, parameters } = call!
   const shared = { status, call_id: callId(newId), name }
-  const item = custom
-    ? { id: newId('ctc'), type: 'custom_tool_call', ...shared, input: tokens.join('') }
-    : { id: newId('fc'), type: 'function_call', ...shared, arguments: tokens.join('') }
+  const item =
+    parameters === undefined
+      ? { id: newId('ctc'), type: 'custom_tool_call', ...shared, input: tokens.join('') }
+      : { id: newId('fc'), type: 'function_call', ...shared, arguments: tokens.join('') }
   return output(item, tokens)
 }
 

@@ -5,7 +5,7 @@ import { type JsonObject, objectOf, objectsOf, textOf } from '../json-value.ts'
 import { buildResponse, conversationId } from './build-response.ts'
 import { checkRequest } from './check-request.ts'
 import { checkCalls, fitContext, inputItems, resolveReferences } from './input.ts'
-import { type OutputItem, itemEvents } from './output-items.ts'
+import { itemEvents } from './output-items.ts'
 import { type StoredResponse, type Timing, begunOf, responseAt } from './response-store.ts'
 import { defaultTextModel, textModel } from '../sandbox-models.ts'
 import type { Exchange, SandboxState } from '../sandbox.ts'
@@ -47,7 +47,7 @@ export async function createResponse(exchange: Exchange): Promise<Reply> {
     ...built,
     pads: objectOf(body['stream_options'])['include_obfuscation'] !== false,
     context,
-    size: exchange.size + built.items.reduce((sum, item) => sum + picturesIn(item), 0),
+    size: exchange.size + JSON.stringify(built.items).length,
     timing: isBackground ? { acceptedAt: now, pendingMs, runningMs, cancelledAt: null } : null,
   }
   await responses.keep(stored, input)
@@ -94,11 +94,6 @@ async function earlierItems(
   }
   const id = conversationId(body)
   return id === undefined ? [] : responses.conversationItems(id)
-}
-
-/** Characters of the pictures in an item, of which the response keeps the last one twice. */
-function picturesIn({ item, partials }: OutputItem): number {
-  return 2 * textOf(item['result']).length + partials.join('').length
 }
 
 /** `GET /v1/responses/{id}`, with `?stream=true&starting_after=N` the rest of its stream. */

@@ -27,61 +27,52 @@ export function output(
 /** Events between the announcement of an item and its end; the place of the item is added to each. */
 type Step = (output: OutputItem) => Iterable<JsonObject>
 
-interface ItemKind {
-  /** The fields that are not yet filled when an item is announced, if the item has them. */
-  readonly begun: JsonObject
-  readonly steps: readonly Step[]
+/** How each kind of output item is streamed (wire notes, section 2, "Event types"). */
+const steps: Readonly<Record<string, readonly Step[]>> = {
+  message: [parts('content')],
+  reasoning: [parts('summary'), parts('content')],
+  function_call: [pieces('arguments', 'function_call_arguments', ['name'])],
+  custom_tool_call: [pieces('input', 'custom_tool_call_input')],
+  web_search_call: [reached('in_progress'), reached('searching'), ended()],
+  file_search_call: [reached('in_progress'), reached('searching'), ended()],
+  code_interpreter_call: [
+    reached('in_progress'),
+    pieces('code', 'code_interpreter_call_code'),
+    reached('interpreting'),
+    ended(),
+  ],
+  image_generation_call: [reached('in_progress'), reached('generating'), partialImages, ended()],
+  mcp_list_tools: [reached('in_progress'), ended('failed')],
+  mcp_call: [reached('in_progress'), pieces('arguments', 'mcp_call_arguments'), ended('failed')],
+  mcp_approval_request: [],
+  computer_call: [],
+  local_shell_call: [],
 }
 
-/** The kinds of output items, and how each is streamed (wire notes, section 2, "Event types"). */
-const kinds: Readonly<Record<string, ItemKind>> = {
-  message: { begun: { status: 'in_progress', content: [] }, steps: [parts('content')] },
-  reasoning: { begun: { summary: [], content: [] }, steps: [parts('summary'), parts('content')] },
-  function_call: {
-    begun: { status: 'in_progress', arguments: '' },
-    steps: [pieces('arguments', 'function_call_arguments', ['name'])],
-  },
-  custom_tool_call: {
-    begun: { status: 'in_progress', input: '' },
-    steps: [pieces('input', 'custom_tool_call_input')],
-  },
-  web_search_call: {
-    begun: { status: 'in_progress' },
-    steps: [reached('in_progress'), reached('searching'), ended()],
-  },
-  file_search_call: {
-    begun: { status: 'in_progress', results: null },
-    steps: [reached('in_progress'), reached('searching'), ended()],
-  },
-  code_interpreter_call: {
-    begun: { status: 'in_progress', code: '', outputs: null },
-    steps: [
-      reached('in_progress'),
-      pieces('code', 'code_interpreter_call_code'),
-      reached('interpreting'),
-      ended(),
-    ],
-  },
-  image_generation_call: {
-    begun: { status: 'in_progress', result: null },
-    steps: [reached('in_progress'), reached('generating'), partialImages, ended()],
-  },
-  mcp_list_tools: { begun: { tools: [] }, steps: [reached('in_progress'), ended('failed')] },
-  mcp_call: {
-    begun: { status: 'in_progress', arguments: '', output: null, error: null },
-    steps: [reached('in_progress'), pieces('arguments', 'mcp_call_arguments'), ended('failed')],
-  },
-  mcp_approval_request: { begun: {}, steps: [] },
-  computer_call: { begun: { status: 'in_progress' }, steps: [] },
-  local_shell_call: { begun: { status: 'in_progress' }, steps: [] },
+/** The fields that are not yet filled when an item is announced, where it has them. */
+const unfilled: JsonObject = {
+  status: 'in_progress',
+  content: [],
+  summary: [],
+  tools: [],
+  arguments: '',
+  input: '',
+  code: '',
+  results: null,
+  outputs: null,
+  result: null,
+  output: null,
+  error: null,
 }
 
 export function* itemEvents(output: OutputItem, index: number): Generator<JsonObject> {
   const { item } = output
-  const { begun, steps } = kinds[textOf(item['type'])]!
-  const empty = Object.fromEntries(Object.entries(begun).filter(([name]) => Object.hasOwn(item, name)))
-  yield { type: 'response.output_item.added', output_index: index, item: { ...item, ...empty } }
-  for (const step of steps) {
+  const type = textOf(item['type'])
+  const empty = Object.fromEntries(Object.entries(unfilled).filter(([name]) => Object.hasOwn(item, name)))
+  // A request for approval comes as a whole.
+  const announced = type === 'mcp_approval_request' ? item : { ...item, ...empty }
+  yield { type: 'response.output_item.added', output_index: index, item: announced }
+  for (const step of steps[type]!) {
     for (const { type, ...rest } of step(output)) {
       yield { type, item_id: item['id'], output_index: index, ...rest }
     }

@@ -5,22 +5,13 @@ import type { ToolCall } from '../answer/compose-answer.ts'
 import { invalidField, limitExceeded, RequestProblem } from '../http/request-problem.ts'
 import { base64Of, paint, promptPicture } from '../images/image-endpoints.ts'
 import { readImageRequest } from '../images/image-request.ts'
-import {
-  isObject,
-  type JsonObject,
-  listOf,
-  numberOf,
-  objectOf,
-  objectsOf,
-  textOf,
-  textsOf,
-} from '../json-value.ts'
+import { isObject, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json-value.ts'
 import type { Exchange } from '../sandbox.ts'
 import { output, type OutputItem } from './output-items.ts'
 
 /** A call of a built-in tool that the answer makes. */
 interface BuiltInCall {
-  readonly kind: BuiltInKind
+  readonly kind: string
   readonly tool: JsonObject
   /** Which call of this kind it is in the response, from 0. */
   readonly number: number
@@ -33,6 +24,8 @@ interface CallSetting {
   readonly prompt: string
   /** What is searched for. */
   readonly query: string
+  /** Whether the request asks for an additional field. */
+  includes(field: string): boolean
   /** An id of that prefix, unique in the response. */
   newId(prefix: string): string
 }
@@ -61,34 +54,28 @@ interface Result {
 }
 
 interface BuiltInTool {
-  /** The `type` of tools of this kind; their dated versions begin with it. */
-  readonly types: readonly string[]
-  readonly item: string
   /** Of the item's id. */
   readonly prefix: string
   /** In the sentence that it failed; undefined for a call that the caller carries out. */
   readonly what?: string
-  run(call: BuiltInCall, setting: CallSetting): Result | Promise<Result>
+  run(call: BuiltInCall & CallSetting): Result | Promise<Result>
 }
 
 const program =
   "values = [3, 1, 4, 1, 5]\nwith open('result.csv', 'w') as file:\n    file.write(str(sum(values)))\nprint(sum(values))\n"
 const command = 'echo "hello from the sandbox"'
 
-/** The built-in tools by the word that a prompt calls them with (wire notes, section 2, "Output items"). */
-const builtInTools = {
+/** The built-in tools but remote ones, by the word that a prompt calls them with (wire notes, section 2, "Output items"). */
+const builtInTools: Readonly<Record<string, BuiltInTool>> = {
   web_search: {
-    types: ['web_search', 'web_search_preview'],
-    item: 'web_search_call',
     prefix: 'ws',
     what: 'web search',
-    run({ tool, number }: BuiltInCall, setting: CallSetting) {
-      const { query } = setting
+    run({ tool, number, query, includes }) {
       const [domain = 'example.com'] = textsOf(objectOf(tool['filters'])['allowed_domains'])
       const page = number + 1
       const url = `https://${domain}/sandbox/${page}`
       const sources = [url, `${url}/more`].map((found) => ({ type: 'url', url: found }))
-      const shown = includes(setting, 'web_search_call.action.sources') && { sources }
+      const shown = includes('web_search_call.action.sources') && { sources }
       const action = { type: 'search', query, queries: [query], ...shown }
       const cited = `[Page ${page}](${url})`
       const source = { type: 'url_citation', url, title: `Page ${page} of the sandbox` }
@@ -97,13 +84,10 @@ const builtInTools = {
     },
   },
   file_search: {
-    types: ['file_search'],
-    item: 'file_search_call',
     prefix: 'fs',
     what: 'file search',
-    run({ tool, number, fails }: BuiltInCall, setting: CallSetting) {
-      const { query } = setting
-      const file = { file_id: setting.newId('file').replace('_', '-'), filename: 'sandbox-notes.md' }
+    run({ tool, number, fails, query, includes, newId }) {
+      const file = { file_id: newId('file').replace('_', '-'), filename: 'sandbox-notes.md' }
       const count = Math.min(numberOf(tool['max_num_results']) ?? 2, 2)
       const found = Array.from({ length: count }, (_, rank) => ({
         ...file,
@@ -111,7 +95,7 @@ const builtInTools = {
         text: `[sandbox] Passage ${rank + 1} of a file that no store has.`,
         attributes: {},
       }))
-      const results = includes(setting, 'file_search_call.results') && !fails ? found : null
+      const results = includes('file_search_call.results') && !fails ? found : null
       const cited = `(${file.filename})`
       const source = { type: 'file_citation', ...file, index: number }
       const finding = { sentence: `A file has notes on it ${cited}.`, cited, source }
@@ -119,28 +103,24 @@ const builtInTools = {
     },
   },
   code_interpreter: {
-    types: ['code_interpreter'],
-    item: 'code_interpreter_call',
     prefix: 'ci',
     what: 'program',
-    run({ tool: { container }, fails }: BuiltInCall, setting: CallSetting) {
-      const container_id = typeof container === 'string' ? container : setting.newId('cntr')
+    run({ tool: { container }, fails, includes, newId }) {
+      const container_id = typeof container === 'string' ? container : newId('cntr')
       const code = fails ? `${program}raise SystemExit('sandbox')\n` : program
       const logs = fails ? '14\nSystemExit: sandbox\n' : '14\n'
-      const outputs = includes(setting, 'code_interpreter_call.outputs') ? [{ type: 'logs', logs }] : null
+      const outputs = includes('code_interpreter_call.outputs') ? [{ type: 'logs', logs }] : null
       const cited = 'result.csv'
-      const file_id = setting.newId('cfile')
+      const file_id = newId('cfile')
       const source = { type: 'container_file_citation', container_id, file_id, filename: cited }
       const finding = { sentence: `The program printed 14 and wrote ${cited}.`, cited, source }
       return { fields: { code, container_id, outputs }, streamed: code, finding }
     },
   },
   image_generation: {
-    types: ['image_generation'],
-    item: 'image_generation_call',
     prefix: 'ig',
     what: 'image generation',
-    async run({ tool, number, fails }: BuiltInCall, { exchange, prompt }: CallSetting) {
+    async run({ tool, number, fails, exchange, prompt }) {
       const body = { ...imageRequestOf(tool), prompt, stream: exchange.body['stream'] }
       const request = readImageRequest({ ...exchange, body }, imageModelOf(tool), imageCreateEndpoint)
       const { size, format, quality, background } = request
@@ -163,16 +143,12 @@ const builtInTools = {
     },
   },
   computer: {
-    types: ['computer', 'computer_use', 'computer_use_preview'],
-    item: 'computer_call',
     prefix: 'cu',
     /** First a look at the screen, then a click into its middle. */
-    run({ tool, number }: BuiltInCall, { newId }: CallSetting) {
-      const [width, height] = [
-        numberOf(tool['display_width']) ?? 1024,
-        numberOf(tool['display_height']) ?? 768,
-      ]
-      const click = { type: 'click', button: 'left', x: Math.floor(width / 2), y: Math.floor(height / 2) }
+    run({ tool, number, newId }) {
+      const x = Math.floor((numberOf(tool['display_width']) ?? 1024) / 2)
+      const y = Math.floor((numberOf(tool['display_height']) ?? 768) / 2)
+      const click = { type: 'click', button: 'left', x, y }
       const action = number === 0 ? { type: 'screenshot' } : click
       // The preview has one action, its successor a list.
       const shown = tool['type'] === 'computer' ? { actions: [action] } : { action }
@@ -181,42 +157,35 @@ const builtInTools = {
     },
   },
   local_shell: {
-    types: ['local_shell'],
-    item: 'local_shell_call',
     prefix: 'lsh',
-    run(_: BuiltInCall, { newId }: CallSetting) {
+    run({ newId }) {
       const action = { type: 'exec', command: ['sh', '-c', command], env: {}, timeout_ms: 10_000 }
       return { fields: { call_id: callId(newId), action }, streamed: command }
     },
   },
-} as const satisfies Readonly<Record<string, BuiltInTool>>
+}
 
-type BuiltInKind = keyof typeof builtInTools | 'mcp'
-const builtInKinds = [...Object.keys(builtInTools), 'mcp'] as readonly BuiltInKind[]
+const builtInKinds = [...Object.keys(builtInTools), 'mcp']
 
 /** The kind of a tool, or of a tool choice; undefined for functions, custom tools and what the sandbox never calls. */
-export function kindOfTool(tool: JsonObject): BuiltInKind | undefined {
-  const type = textOf(tool['type']).replace(/_20\d\d_\d\d_\d\d$/, '')
-  return builtInKinds.find((kind) => {
-    const types: readonly string[] = kind === 'mcp' ? ['mcp'] : builtInTools[kind].types
-    return types.includes(type)
-  })
+export function kindOfTool({ type }: JsonObject): string | undefined {
+  const name = textOf(type).replace(/_20\d\d_\d\d_\d\d$/, '')
+  return builtInKinds.find((kind) =>
+    [kind, `${kind}_preview`, `${kind}_use`, `${kind}_use_preview`].includes(name),
+  )
 }
 
 /** Makes a call, or has the caller make it. */
 export async function makeCall(call: BuiltInCall, setting: CallSetting): Promise<MadeCall> {
   if (call.kind === 'mcp') return callRemoteTool(call, setting)
-  const { item: type, prefix, what, run }: BuiltInTool = builtInTools[call.kind]
-  const { fields, streamed, finding, partials = [] } = await run(call, setting)
+  const { prefix, what, run } = builtInTools[call.kind]!
+  const { fields, streamed, finding, partials = [] } = await run({ ...call, ...setting })
   const hasFailed = call.fails && what !== undefined
-  const item = { id: setting.newId(prefix), type, status: hasFailed ? 'failed' : 'completed', ...fields }
+  const status = hasFailed ? 'failed' : 'completed'
+  const item = { id: setting.newId(prefix), type: `${call.kind}_call`, status, ...fields }
   const found = hasFailed ? { sentence: `[sandbox] The ${what} failed.` } : finding
   const outputs = [output(item, streamed, { partials })]
   return { outputs, waits: what === undefined, ...(found && { finding: found }) }
-}
-
-function includes({ exchange }: CallSetting, extra: string): boolean {
-  return listOf(exchange.body['include']).includes(extra)
 }
 
 /** The id by which the output of a call names it. */
@@ -337,21 +306,17 @@ export function followApprovals(
   })
 }
 
-/** A tool that the answer may call, or calls. */
-interface Candidate {
-  readonly name: string
-  readonly otherNames?: readonly string[]
-  readonly tool: JsonObject
-  readonly use: ToolCall | BuiltInKind
-  readonly fails?: boolean
-}
-
 interface Situation {
   /** Without the words for the sandbox. */
   readonly prompt: string
   readonly words: Scenario['words']
   /** Whether the request ends with the output of a call, which the answer then quotes. */
   readonly hasOutput: boolean
+}
+
+interface ChosenTool {
+  readonly tool: JsonObject
+  readonly fails?: boolean
 }
 
 const maxBuiltInCalls = 16
@@ -363,12 +328,12 @@ const maxBuiltInCalls = 16
  */
 export function chosenCalls(body: JsonObject, situation: Situation) {
   const all = choose(body, situation)
-  const chosen = body['parallel_tool_calls'] === false ? all.slice(0, 1) : all
   const calls: ToolCall[] = []
   const builtIn: BuiltInCall[] = []
-  for (const { use, tool, fails = false } of chosen) {
-    if (typeof use !== 'string') calls.push(use)
-    else builtIn.push({ kind: use, tool, number: builtIn.filter(({ kind }) => kind === use).length, fails })
+  for (const { tool, fails = false } of body['parallel_tool_calls'] === false ? all.slice(0, 1) : all) {
+    const kind = kindOfTool(tool)
+    if (kind === undefined) calls.push(callOf(tool))
+    else builtIn.push({ kind, tool, number: builtIn.filter((call) => call.kind === kind).length, fails })
   }
   // Further attempts are ignored (specification, `max_tool_calls`).
   const made = builtIn.slice(0, numberOf(body['max_tool_calls']) ?? Infinity)
@@ -376,48 +341,58 @@ export function chosenCalls(body: JsonObject, situation: Situation) {
   throw limitExceeded(`The sandbox makes at most ${maxBuiltInCalls} calls of built-in tools in one response.`)
 }
 
-function choose({ tools, tool_choice: choice }: JsonObject, situation: Situation): readonly Candidate[] {
-  const { words, hasOutput } = situation
-  const offered = objectsOf(tools).flatMap(candidatesOf)
+function callOf({ type, name, parameters }: JsonObject): ToolCall {
+  return {
+    name: textOf(name),
+    parameters: type === 'custom' ? undefined : (parameters ?? { type: 'object' }),
+  }
+}
+
+function choose({ tools, tool_choice: choice }: JsonObject, situation: Situation): readonly ChosenTool[] {
+  const offered = objectsOf(tools).filter((tool) => namesOf(tool).length > 0)
   const isRule = isObject(choice) && choice['type'] === 'allowed_tools'
-  if (isObject(choice) && !isRule) return [forcedBy(choice, offered)]
+  if (isObject(choice) && !isRule) return [{ tool: forcedBy(choice, offered) }]
   const mode = isRule ? choice['mode'] : choice
   const allowed = isRule
-    ? offered.filter(({ tool }) => objectsOf(choice['tools']).some((named) => isSameTool(named, tool)))
+    ? offered.filter((tool) => objectsOf(choice['tools']).some((named) => isSameTool(named, tool)))
     : offered
-  const asked = words.flatMap(({ name, variant }) => askedTool(name, variant === 'failed', allowed))
-  if (mode !== 'none' && !hasOutput && asked.length > 0) return asked
+  const asked = situation.words.flatMap(({ name, variant }) => {
+    return askedTool(name, variant === 'failed', allowed) ?? []
+  })
+  if (mode !== 'none' && !situation.hasOutput && asked.length > 0) return asked
   if (mode === 'required' && offered.length === 0) {
     throw wrongChoice("Tool choice 'required' must be specified with 'tools' parameter.")
   }
-  return chooseCalls(mode === 'none' || mode === 'required' ? mode : 'auto', allowed, situation)
+  const named = chooseCalls(
+    mode === 'none' || mode === 'required' ? mode : 'auto',
+    allowed,
+    namesOf,
+    situation,
+  )
+  return named.map((tool) => ({ tool }))
 }
 
 function wrongChoice(message: string, code?: string): RequestProblem {
   return new RequestProblem(400, message, { param: 'tool_choice', ...(code !== undefined && { code }) })
 }
 
-function candidatesOf(tool: JsonObject): readonly Candidate[] {
-  const name = textOf(tool['name'])
-  if (tool['type'] === 'function') {
-    return [{ name, tool, use: { name, parameters: tool['parameters'] ?? { type: 'object' } } }]
-  }
-  if (tool['type'] === 'custom') return [{ name, tool, use: { name, parameters: undefined, custom: true } }]
+/** What a prompt may call a tool; nothing for a tool that the sandbox never calls. */
+function namesOf(tool: JsonObject): readonly string[] {
+  if (tool['type'] === 'function' || tool['type'] === 'custom') return [textOf(tool['name'])]
   const kind = kindOfTool(tool)
   if (kind === undefined) return []
-  const remote = kind === 'mcp' ? [textOf(tool['server_label']), ...remoteToolNames(tool)] : []
-  return [{ name: kind, otherNames: remote, tool, use: kind }]
+  return kind === 'mcp' ? [kind, labelOf(tool), ...remoteToolNames(tool)] : [kind]
 }
 
-function forcedBy(choice: JsonObject, offered: readonly Candidate[]): Candidate {
-  const found = offered.find(({ tool }) => isSameTool(choice, tool))
-  if (found === undefined) {
-    const name = (textOf(choice['name']) || textOf(choice['type'])).slice(0, 100)
-    throw wrongChoice(`Tool choice '${name}' not found in 'tools' parameter.`, 'invalid_value')
+function forcedBy(choice: JsonObject, offered: readonly JsonObject[]): JsonObject {
+  const tool = offered.find((one) => isSameTool(choice, one))
+  const { name, type } = choice
+  if (tool === undefined) {
+    const shown = (textOf(name) || textOf(type)).slice(0, 100)
+    throw wrongChoice(`Tool choice '${shown}' not found in 'tools' parameter.`, 'invalid_value')
   }
   // The choice may name one tool of a remote server.
-  const isRemote = found.use === 'mcp' && textOf(choice['name']) !== ''
-  return isRemote ? { ...found, tool: { ...found.tool, name: choice['name'] } } : found
+  return kindOfTool(tool) === 'mcp' && textOf(name) !== '' ? { ...tool, name } : tool
 }
 
 function isSameTool(choice: JsonObject, tool: JsonObject): boolean {
@@ -447,14 +422,11 @@ export const usualTools: Readonly<Record<string, JsonObject>> = {
   computer: { type: 'computer_use_preview', ...screen },
 }
 
-/** The tool that the word of a scenario means: an offered one of its kind, or else the usual one. */
-function askedTool(name: string, fails: boolean, offered: readonly Candidate[]): readonly Candidate[] {
-  const usual = Object.hasOwn(usualTools, name) ? usualTools[name]! : undefined
-  if (usual === undefined) return []
-  const found = offered.find(({ tool, use }) => {
-    return typeof use === 'string' ? use === kindOfTool(usual) : tool['type'] === usual['type']
-  })
-  const candidates = found === undefined ? candidatesOf(usual) : [found]
-  const rule = name === 'approval' && { require_approval: 'always' }
-  return candidates.map((candidate) => ({ ...candidate, tool: { ...candidate.tool, ...rule }, fails }))
+/** The tool that the word of a scenario means: an offered one of its kind, or else the usual one; undefined for other words. */
+function askedTool(name: string, fails: boolean, offered: readonly JsonObject[]): ChosenTool | undefined {
+  if (!Object.hasOwn(usualTools, name)) return undefined
+  const kindOf = (tool: JsonObject) => kindOfTool(tool) ?? tool['type']
+  const usual = usualTools[name]!
+  const tool = offered.find((one) => kindOf(one) === kindOf(usual)) ?? usual
+  return { tool: name === 'approval' ? { ...tool, require_approval: 'always' } : tool, fails }
 }
