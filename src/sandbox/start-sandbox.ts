@@ -101,12 +101,9 @@ function listen(server: Server, port: number): Promise<void> {
 
 /** `POST /v1/responses 200 sandbox-text, creation, fault rule-1` */
 function lineOf({ method, path, status, model, created, repeats, fault }: RequestRecord): string {
-  const facts = [
-    `${method} ${path} ${status ?? 'no reply'}`,
-    ...(model === undefined ? [] : [model.replace(/[^\x21-\x7e]/g, '?').slice(0, 80)]),
-  ].join(' ')
+  const shown = model === undefined ? '' : ` ${model.replace(/[^\x21-\x7e]/g, '?').slice(0, 80)}`
   const notes = [
-    facts,
+    `${method} ${path} ${status ?? 'no reply'}${shown}`,
     ...(created ? ['creation'] : []),
     ...(repeats ? ['first answer again'] : []),
     ...(fault === undefined ? [] : [`fault ${fault}`]),

@@ -108,7 +108,7 @@ async function send(
   frames: Frames,
   pace: Pace,
   fault: FaultRule | undefined,
-  breaksAt: ReturnType<typeof breakingPoint> | undefined,
+  breaksAt: BreakingPoint | undefined,
 ): Promise<boolean> {
   const { signal, sandbox } = exchange
   let isDue = true

@@ -27,19 +27,26 @@ export function createFirstAnswers(keptAnswers = usuallyKept) {
      */
     async give(key: string, identity: string, answer: () => Promise<Reply>): Promise<Reply> {
       for (let known = kept.get(key); known !== undefined; known = kept.get(key)) {
-        if (known.identity !== identity) throw keyReused()
+        if (known.identity !== identity) {
+          throw new RequestProblem(400, 'This Idempotency-Key was used for another request.', {
+            type: 'idempotency_error',
+            code: 'idempotency_key_reused',
+          })
+        }
         const first = await known.reply
-        if (first !== undefined) return repeatOf(first)
+        // Marked as public services mark it.
+        const mark = { 'idempotent-replayed': 'true' }
+        if (first !== undefined) return { ...first, headers: { ...first.headers, ...mark }, repeats: true }
       }
       const { promise: reply, resolve: settle } = Promise.withResolvers<Reply | undefined>()
       const entry = { identity, reply }
       kept.set(key, entry)
+      const grow = (size: number) => {
+        if (kept.get(key) === entry) kept.set(key, entry, size)
+      }
       let accepted: Reply | undefined
       try {
         const made = await answer()
-        const grow = (size: number) => {
-          if (kept.get(key) === entry) kept.set(key, entry, size)
-        }
         if (made.creates) accepted = { ...made, frames: replayable(made.frames, grow) }
         return accepted ?? made
       } finally {
@@ -48,19 +55,6 @@ export function createFirstAnswers(keptAnswers = usuallyKept) {
       }
     },
   }
-}
-
-/** A first answer once more, marked as public services mark it. */
-function repeatOf(first: Reply): Reply {
-  const headers = { ...first.headers, 'idempotent-replayed': 'true' }
-  return { ...first, headers, repeats: true }
-}
-
-function keyReused(): RequestProblem {
-  return new RequestProblem(400, 'This Idempotency-Key was used for another request.', {
-    type: 'idempotency_error',
-    code: 'idempotency_key_reused',
-  })
 }
 
 /**

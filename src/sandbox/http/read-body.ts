@@ -3,6 +3,7 @@ import { families } from '../../contract/families.ts'
 import type { Field, Fields } from '../../contract/field.ts'
 import { maskLimits } from '../../contract/images.ts'
 import { imageInfoHeadBytes } from '../../files/image-info.ts'
+import { isDeeperThan, maxJsonDepth } from '../../json.ts'
 import { maxRequestBytes, maxRequestMebibytes } from '../../limits.ts'
 import { digestOf, type JsonObject, isObject } from '../json-value.ts'
 import type { Exchange, UploadedFile } from '../sandbox.ts'
@@ -54,32 +55,26 @@ function parseObject(bytes: Buffer): JsonObject {
     throw new RequestProblem(400, 'The JSON body of the request could not be parsed.')
   }
   if (!isObject(value)) throw new RequestProblem(400, 'The body of the request must be a JSON object.')
+  if (isDeeperThan(value, maxJsonDepth)) throw tooMuch(`nests deeper than ${maxJsonDepth} levels`)
   return value
 }
 
-const maxDepth = 512
 /** Maximum number of values in a body. Each takes much more memory than the two bytes that it needs on the wire. */
 const maxValues = 100_000
 
 /**
- * Refuses JSON that would fill the memory or the stack before it is parsed. Invalid JSON is found by the parser.
+ * Refuses JSON that would fill the memory before it is parsed. Invalid JSON is found by the parser.
  * @throws RequestProblem 400
  */
 function assertModest(bytes: Buffer): void {
   let isInString = false
-  let depth = 0
   let values = 0
   for (let at = 0; at < bytes.length; at++) {
     const character = bytes[at]
     if (character === 0x22) isInString = !isInString
     else if (isInString) at += character === 0x5c ? 1 : 0
-    else if (character === 0x2c) values++
-    else if (character === 0x5d || character === 0x7d) depth--
-    else if (character === 0x5b || character === 0x7b) {
-      values++
-      depth++
-    }
-    if (depth > maxDepth) throw tooMuch(`nests deeper than ${maxDepth} levels`)
+    // A comma, or an opening bracket or brace.
+    else if (character === 0x2c || character === 0x5b || character === 0x7b) values++
     if (values > maxValues) throw tooMuch(`holds more than ${maxValues} values`)
   }
 }

@@ -56,9 +56,8 @@ export async function buildResponse(
   const query = queryOf(prompt) || 'sandbox'
   const setting = { exchange, prompt: withoutScenarios(prompt), query, includes, newId }
   const outputs = lastOutputs(context)
-  const [approvals, toolOutputs] = [true, false].map((isApproval) =>
-    outputs.filter(({ type }) => (type === 'mcp_approval_response') === isApproval),
-  ) as [JsonObject[], JsonObject[]]
+  const isApproval = ({ type }: JsonObject) => type === 'mcp_approval_response'
+  const approvals = outputs.filter(isApproval)
   const isCallless = callless.has(scenario.ending) || scenario.extent === 'nothing'
   const chosen =
     approvals.length > 0 || isCallless
@@ -88,7 +87,7 @@ export async function buildResponse(
       format: format === 'json_schema' || format === 'json_object' ? 'json' : 'text',
       schema: format === 'json_schema' ? schema : undefined,
       calls: chosen.calls,
-      toolOutputs: toolOutputs.map((item) => describeOutput(item['output'])),
+      toolOutputs: outputs.filter((item) => !isApproval(item)).map((item) => describeOutput(item['output'])),
       findings: findings.map(({ sentence }) => sentence),
       waits: kept.some(({ waits }) => waits),
       thinks:
