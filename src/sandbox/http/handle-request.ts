@@ -67,7 +67,7 @@ async function decide(exchange: Exchange, router: Router) {
     admit(exchange, match)
     fault = sandbox.faults.beforeBody(record)
     if (fault !== undefined) return { fault, reply: replacement() ?? wholeReply([], undefined) }
-    if (method === 'POST') await (match.handler.readBody ?? readJsonBody)(exchange)
+    await (match.handler.readBody ?? (method === 'POST' ? readJsonBody : undefined))?.(exchange)
     record.model ??= nameOf(textOf(exchange.body['model']))
     fault = sandbox.faults.afterBody(record)
     const replaced = replacement()

@@ -32,26 +32,22 @@ export function callMatch(
   const { endpoint, params } = matchOf(given, path)
   // Only the body is left out of the reply to HEAD.
   const method = given === 'HEAD' ? 'GET' : given
-  let bytes: Buffer = Buffer.alloc(0)
-  let request: RecordedRequest | undefined
+  const { promise: call, resolve } = Promise.withResolvers<ArrivedCall>()
   const handler: Handler = {
     endpoint,
     needsNoKey: true,
     ignoresIdempotency: true,
-    async readBody(exchange) {
-      bytes = await readBytes(exchange)
-      const { query, headers } = exchange
-      request = describeRequest({ method, path, query, headers, body: bytes })
-      exchange.body = modelIn(request)
-    },
-    async answer(asked) {
+    async readBody(asked) {
       if (!isPassed(method) || !path.startsWith('/')) {
         throw new RequestProblem(405, 'Only GET, POST and DELETE are recorded and replayed.')
       }
       const { query, headers } = asked
-      request ??= describeRequest({ method, path, query, headers, body: bytes })
-      return answer({ method, path, bytes, request, asked })
+      const bytes = await readBytes(asked)
+      const request = describeRequest({ method, path, query, headers, body: bytes })
+      asked.body = modelIn(request)
+      resolve({ method, path, bytes, request, asked })
     },
+    answer: async () => answer(await call),
   }
   return { params, handler }
 }
@@ -70,9 +66,13 @@ export function isCompleting(event: string): boolean {
   return completing.test(event)
 }
 
+export function bytesFrame(bytes: Buffer): Frame {
+  return { text: '', bytes, pause: 'token', role: 'event' }
+}
+
 /** An event as it is sent: as text, which faults can change, if it is text. */
 export function eventFrame(bytes: Buffer): Frame {
-  if (!isUtf8(bytes)) return { text: '', bytes, pause: 'token', role: 'event' }
+  if (!isUtf8(bytes)) return bytesFrame(bytes)
   const text = bytes.toString('utf8')
   const role = /^data: ?\[DONE\]/.test(text) ? 'closing' : isCompleting(text) ? 'terminal' : 'event'
   return { text, pause: 'token', role }

@@ -5,9 +5,11 @@ import { writeError } from '../../files/file-error.ts'
 import { makeFolder } from '../../files/write-target.ts'
 import { BrokenOff, wholeReply, type Frame, type Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
+import { mapped } from '../json-value.ts'
 import type { RecordStats } from '../request-log.ts'
 import type { Exchange } from '../sandbox.ts'
 import {
+  bytesFrame,
   callMatch,
   createsSomething,
   eventFrame,
@@ -29,7 +31,7 @@ import {
   type RecordedEvent,
 } from './recording-file.ts'
 import { atOrigin, createResultUrls, givesResults, maxRewrittenBytes, resultEndpoint } from './result-urls.ts'
-import { assertNoKey, createSecretFilter, type SecretFilter } from './secret-filter.ts'
+import { assertNoKey, createSecretFilter } from './secret-filter.ts'
 
 interface UpstreamRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
@@ -84,87 +86,100 @@ export async function createRecorder(
 ) {
   const { clock } = files
   const urls = createResultUrls(upstream.baseUrl)
-  const listed: RecordStats['refusals'][number][] = []
+  const refusals: RecordStats['refusals'][number][] = []
+  const counts = { recorded: 0, refused: 0, abandoned: 0 }
   let number = await nextNumber(folder)
-  let recorded = 0
-  let refusals = 0
-  let abandoned = 0
 
-  async function answer({ method, path, bytes, request, asked }: ArrivedCall): Promise<Reply> {
+  async function answer(call: ArrivedCall): Promise<Reply> {
+    const { method, path, request, asked } = call
+    const { origin, signal } = asked
     const started = clock.monotonic()
     const elapsed = () => Math.round(clock.monotonic() - started)
-    const came = new Date(clock.now()).toISOString()
-    const ownNumber = number++
+    const recorded = new Date(clock.now()).toISOString()
+    const stem = `${String(number++).padStart(4, '0')}-${slugOf(request)}-${keyOf(request).slice(0, 8)}`
     const filter = createSecretFilter([...secrets, ...keysSent(asked, upstream.key)])
-    const reply = await sent(method, path, bytes, asked)
-    /** Only of one that could not be decoded. */
-    const { 'content-encoding': encoding } = reply.headers
+    const reply = await sent(call)
+    const { status, body } = reply
+    const {
+      'content-type': mediaType = '',
+      'content-length': length,
+      'content-encoding': encoding,
+    } = reply.headers
     const headers = recordedHeaders(reply.headers, path)
-    const afterMs = elapsed()
+    const after_ms = elapsed()
 
+    const bodyOf = async (
+      parts: readonly RecordedPart[],
+      isStream: boolean,
+    ): Promise<RecordedBody | undefined> => {
+      const store = (text: string, type: string) =>
+        storeBytes(files, folder, Buffer.from(text, 'latin1'), type)
+      if (!isStream) {
+        const text = filter.hide(parts.map((part) => part.text).join(''))
+        assertNoKey(text)
+        return text === '' ? undefined : store(text, mediaType)
+      }
+      const events: RecordedEvent[] = []
+      for (const [at, text] of filter.events(parts.map((part) => part.text)).entries()) {
+        events.push({ ms: parts[at]!.ms, ...(await store(text, 'text/plain')) })
+      }
+      return { events }
+    }
     /** Writes what has come; a recording that cannot be written never breaks the reply. */
-    const keep = async (body: () => Promise<RecordedBody | undefined>, isBrokenOff: boolean) => {
+    const keep: Passage['keep'] = async (parts, isStream, broken_off) => {
       try {
+        // Such a body could not be decoded.
         if (encoding !== undefined) throw new Error(`the encoding ${encoding.slice(0, 20)} is not known`)
+        if (parts === undefined) throw new Error('it is too large')
         const described = Buffer.from(JSON.stringify(request)).toString('latin1')
         if (filter.hide(described) !== described) throw new Error('the request holds the key in use')
-        const entries = Object.entries(headers).map(([name, value]) => [name, filter.hide(value)])
-        const text = recordingText({
-          recorded: came,
-          request,
-          reply: {
-            status: reply.status,
-            headers: Object.fromEntries(entries) as Record<string, string>,
-            after_ms: afterMs,
-            broken_off: isBrokenOff,
-            body: await body(),
-          },
-        })
+        const hidden = mapped(headers, filter.hide)
+        const kept = { status, headers: hidden, after_ms, broken_off, body: await bodyOf(parts, isStream) }
+        const text = recordingText({ recorded, request, reply: kept })
         assertNoKey(text)
-        const stem = `${String(ownNumber).padStart(4, '0')}-${slugOf(request)}-${keyOf(request).slice(0, 8)}`
         await writeRecording(files, folder, stem, text)
-        recorded++
+        counts.recorded++
       } catch (error) {
         const reason = (error as Error).message.replace(/\.$/, '')
         const shown = shortPath(filter.hide(path))
-        refusals++
-        if (listed.length < maxRefusals) listed.push({ method, path: shown, reason })
+        counts.refused++
+        if (refusals.length < maxRefusals) refusals.push({ method, path: shown, reason })
         report(`Not recorded: ${method} ${shown}: ${reason}.`)
       }
     }
 
-    const { origin, signal } = asked
     const facts = {
-      status: reply.status,
+      status,
       headers: {
-        ...Object.fromEntries(
-          Object.entries(headers).map(([name, value]) => [name, atOrigin(value, origin)]),
-        ),
+        ...mapped(headers, (value) => atOrigin(value, origin)),
         ...(encoding !== undefined && { 'content-encoding': encoding }),
       },
-      creates: createsSomething(method, path, reply.status),
+      creates: createsSomething(method, path, status),
     }
-    if (reply.status >= 300 && reply.status < 400) {
+    if (status >= 300 && status < 400) {
       // Such a body may repeat the request with its key, and says nothing else.
       reply.close()
-      await keep(async () => undefined, false)
+      await keep([], false, false)
       return wholeReply([], undefined, facts)
     }
-    const store = (bytes: Buffer, type: string) => storeBytes(files, folder, bytes, type)
-    const call = { store, elapsed, filter, signal, keep, abandon: () => void abandoned++ }
-    const mediaType = reply.headers['content-type'] ?? ''
-    const { body } = reply
+    const passage = {
+      origin,
+      signal,
+      elapsed,
+      keep,
+      close: () => reply.close(),
+      abandon: () => counts.abandoned++,
+    }
     if (/^text\/event-stream\b/i.test(mediaType)) {
-      return { ...streamed, ...facts, frames: passOn(reply, { body, mediaType, isEvents: true }, call) }
+      return { ...streamed, ...facts, frames: passOn(body, { ...passage, isStream: true }) }
     }
-    if (/json/i.test(mediaType) && givesResults(path) && reply.status < 300) {
+    if (/json/i.test(mediaType) && givesResults(path) && status < 300) {
       const results = rewritten(body, (json) => urls.rewrite(json, path))
-      return { ...streamed, ...facts, frames: passOn(reply, { body: results, mediaType, origin }, call) }
+      return { ...streamed, ...facts, frames: passOn(results, passage) }
     }
-    const { 'content-length': length } = reply.headers
-    const sentHeaders = { ...facts.headers, ...(length !== undefined && { 'content-length': length }) }
-    const known = length === undefined ? undefined : Number(length)
-    const frames = passOn(reply, { body, mediaType, length: known }, call)
+    if (length === undefined) return { ...streamed, ...facts, frames: passOn(body, passage) }
+    const sentHeaders = { ...facts.headers, 'content-length': length }
+    const frames = passOn(body, { ...passage, length: Number(length) })
     return { ...streamed, ...facts, headers: sentHeaders, frames }
   }
 
@@ -180,7 +195,7 @@ export async function createRecorder(
     return { ...headers, location: urls.rewriteLocation(location, requested, path) }
   }
 
-  async function sent(method: ArrivedCall['method'], path: string, bytes: Buffer, asked: Exchange) {
+  async function sent({ method, path, bytes, asked }: ArrivedCall): Promise<UpstreamReply> {
     const { headers, query, signal } = asked
     const request = { method, headers, signal, ...(method === 'POST' && { body: bytes }) }
     const url = urls.find(path)
@@ -201,33 +216,32 @@ export async function createRecorder(
   return {
     /** Finds how a request is answered: by the gateway. */
     find: (method: string, path: string) => callMatch(method, path, matchOf, answer),
-    stats: (): RecordStats => ({ mode: 'record', recorded, refused: refusals, abandoned, refusals: listed }),
+    stats: (): RecordStats => ({ mode: 'record', ...counts, refusals }),
   }
 }
 
-/** A call whose reply is passed on. */
-interface PassedCall {
-  readonly store: (bytes: Buffer, mediaType: string) => ReturnType<typeof storeBytes>
-  /** Milliseconds since the request came. */
-  readonly elapsed: () => number
-  readonly filter: SecretFilter
-  /** Aborted when the caller has gone. */
-  readonly signal: AbortSignal
-  /** Records the call, or says why not. Never rejects. */
-  readonly keep: (body: () => Promise<RecordedBody | undefined>, isBrokenOff: boolean) => Promise<void>
-  /** Called when the caller has gone before the end, so that nothing is recorded. */
-  readonly abandon: () => void
+/** An event, or a piece of a body, as Latin-1: one character for each byte, so that no character is split. */
+interface RecordedPart {
+  /** Since the request came. */
+  readonly ms: number
+  readonly text: string
 }
 
-interface PassedBody {
-  readonly body: AsyncIterable<Uint8Array>
-  readonly mediaType: string
+interface Passage {
   /** Whether it is a stream of events, each recorded with its time. */
-  readonly isEvents?: boolean
+  readonly isStream?: boolean
   /** In bytes, where it is known. */
-  readonly length?: number | undefined
-  /** Of the sandbox, for a body with addresses of results. */
-  readonly origin?: string
+  readonly length?: number
+  /** Of the sandbox, for the addresses of results. */
+  readonly origin: string
+  /** Aborted when the caller has gone. */
+  readonly signal: AbortSignal
+  elapsed(): number
+  /** Records the call, or says why not; `parts` is undefined for a body that is too large. Never rejects. */
+  keep(parts: readonly RecordedPart[] | undefined, isStream: boolean, isBrokenOff: boolean): Promise<void>
+  /** Called when the caller has gone before the end, so that nothing is recorded. */
+  abandon(): void
+  close(): void
 }
 
 /**
@@ -235,38 +249,23 @@ interface PassedBody {
  * before, unless the event that completes the stream has come.
  */
 async function* passOn(
-  { close }: UpstreamReply,
-  { body, mediaType, isEvents = false, length = Infinity, origin }: PassedBody,
-  { store, elapsed, filter, signal, keep, abandon }: PassedCall,
+  body: AsyncIterable<Uint8Array>,
+  { isStream = false, length = Infinity, origin, signal, elapsed, keep, abandon, close }: Passage,
 ): AsyncGenerator<Frame> {
   let splitter = createEventSplitter()
-  /** Events, or pieces of a body, as Latin-1. */
-  let parts: { readonly ms: number; readonly text: string }[] = []
+  let parts: RecordedPart[] = []
   let size = 0
   let [isComplete, isKept, isBrokenOff] = [false, false, false]
 
   const add = (text: string) => {
-    isComplete ||= isEvents && isCompleting(text)
+    isComplete ||= isStream && isCompleting(text)
     parts.push({ ms: elapsed(), text })
-  }
-  const recordedBody = async (): Promise<RecordedBody | undefined> => {
-    if (size > maxKeptBytes) throw new Error('it is too large')
-    if (!isEvents) {
-      const text = filter.hide(parts.map((part) => part.text).join(''))
-      assertNoKey(text)
-      return size === 0 ? undefined : store(Buffer.from(text, 'latin1'), mediaType)
-    }
-    if (splitter.open !== '') add(splitter.open)
-    const events: RecordedEvent[] = []
-    for (const [at, text] of filter.events(parts.map((part) => part.text)).entries()) {
-      events.push({ ms: parts[at]!.ms, ...(await store(Buffer.from(text, 'latin1'), 'text/plain')) })
-    }
-    return { events }
   }
   const finish = async () => {
     if (isKept) return
     isKept = true
-    await keep(recordedBody, isBrokenOff)
+    if (splitter.open !== '') add(splitter.open)
+    await keep(size > maxKeptBytes ? undefined : parts, isStream, isBrokenOff)
   }
   try {
     try {
@@ -278,17 +277,15 @@ async function* passOn(
           isComplete = true
           parts = []
           splitter = createEventSplitter()
-          yield isEvents ? eventFrame(bytes) : { text: '', bytes, pause: 'token', role: 'event' }
+          yield isStream ? eventFrame(bytes) : bytesFrame(bytes)
           continue
         }
-        // One character for each byte, so that no character is split.
         const latin1 = bytes.toString('latin1')
-        if (!isEvents) {
+        if (!isStream) {
           add(latin1)
           // With the last byte of a known length the caller has it all.
           if (size >= length) await finish()
-          const passed = origin === undefined ? latin1 : atOrigin(latin1, origin)
-          yield { text: '', bytes: Buffer.from(passed, 'latin1'), pause: 'token', role: 'event' }
+          yield bytesFrame(Buffer.from(atOrigin(latin1, origin), 'latin1'))
           continue
         }
         for (const { text, event } of splitter.push(latin1)) {

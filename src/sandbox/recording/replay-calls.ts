@@ -3,6 +3,7 @@ import { FileError, UsageError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { BrokenOff, type Frame, type Pause, type Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
+import { mapped } from '../json-value.ts'
 import type { Miss, ReplayStats } from '../request-log.ts'
 import {
   callMatch,
@@ -189,7 +190,7 @@ const maxWaitMs = 30_000
 /** @throws DamagedRecording before the reply begins */
 async function playedReply(
   folder: string,
-  { status, headers: recordedHeaders, after_ms: afterMs, broken_off: isBrokenOff, body }: RecordedReply,
+  { status, headers, after_ms: afterMs, broken_off: isBrokenOff, body }: RecordedReply,
   pace: ReplayOptions['pace'],
   origin: string,
 ): Promise<Reply> {
@@ -210,11 +211,10 @@ async function playedReply(
     else if ('file' in part) frames.push({ text: '', bytes, pause, role: 'terminal' })
     else frames.push({ text: atOrigin(part.text, origin), pause, role: 'terminal' })
   }
-  const entries = Object.entries(recordedHeaders).map(([name, value]) => [name, atOrigin(value, origin)])
   return {
     ...streamed,
     status,
-    headers: Object.fromEntries(entries) as Record<string, string>,
+    headers: mapped(headers, (value) => atOrigin(value, origin)),
     creates: false,
     frames: isBrokenOff ? breakingOff(frames) : frames,
     isWhole: !isStream && !isBrokenOff,

@@ -7,8 +7,6 @@ import { PieceStream } from '../../redact/streams.ts'
 /** So much of a text is looked at again with its next piece, for what looks like a key. */
 const overlap = 512
 
-export type SecretFilter = ReturnType<typeof createSecretFilter>
-
 /**
  * Takes secrets out of what is recorded: those in use, in every form. All texts are bytes as Latin-1, so that no
  * character is split between pieces.

@@ -1,7 +1,7 @@
 import { createContext, runInContext } from 'node:vm'
 import { isDeeperThan } from '../../json.ts'
 import { limitExceeded, RequestProblem } from '../http/request-problem.ts'
-import { isObject, type JsonObject, listOf, numberOf, textOf, textsOf } from '../json-value.ts'
+import { isObject, type JsonObject, listOf, mapped, numberOf, textOf, textsOf } from '../json-value.ts'
 import { pick, type Random } from '../seeded-random.ts'
 
 const maxCharacters = 2_000_000
@@ -153,10 +153,6 @@ function inOrder(properties: unknown, names: readonly string[]): unknown {
   if (!isObject(properties)) return properties
   const first = names.filter((name) => Object.hasOwn(properties, name))
   return { ...Object.fromEntries(first.map((name) => [name, properties[name]])), ...properties }
-}
-
-function mapped(object: JsonObject, change: (value: unknown, name: string) => unknown): JsonObject {
-  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))
 }
 
 /** Without the digits that only binary fractions have. */
