@@ -43,16 +43,6 @@ export interface AnswerPart {
   readonly isCut?: true
 }
 
-/** An answer of the sandbox, before it is encoded in either style. */
-export interface Answer {
-  /** Summary of the thoughts; empty unless requested. */
-  readonly thoughts: readonly string[]
-  readonly parts: readonly AnswerPart[]
-  /** That of the scenario, `complete`, or `length` at the token limit. */
-  readonly ending: string
-  readonly visibleTokens: number
-}
-
 const longAnswerWords = 6000
 /** How long calls may take to compose, so that no request holds up the others. */
 const maxAnswerMs = 5000
@@ -62,10 +52,11 @@ const maxQuotes = 100
 const shortLimit = 24
 
 /**
- * Composes an answer. The same request gets the same answer.
+ * Composes an answer, before it is encoded in either style. The same request gets the same answer.
+ * @returns the summary of the thoughts and the parts in tokens, and how it ends: as the scenario says, or `length`
  * @throws RequestProblem 400 when it is larger, or takes longer, than the sandbox allows
  */
-export async function composeAnswer(request: TextRequest, clock: Clock): Promise<Answer> {
+export async function composeAnswer(request: TextRequest, clock: Clock) {
   const { scenario, maxTokens = Infinity, calls } = request
   const random = seededRandom(...request.seed, request.prompt)
   const limit = scenario.extent === 'part' ? Math.min(maxTokens, shortLimit) : maxTokens

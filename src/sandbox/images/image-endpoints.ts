@@ -97,7 +97,6 @@ export async function editImages(exchange: Exchange): Promise<Reply> {
   const source = await decodeSource(images[0], 'image')
   await yieldToEventLoop()
   const maskPixels = mask && (await decodeSource(mask, 'mask'))
-  const fidelity = body['input_fidelity'] === 'high' ? 'high' : 'low'
   const seed = [...exchange.seed, 'edit', ...files.map(({ digest }) => digest)]
   const draw = (index: number) => {
     if (maskPixels === undefined) return promptPicture(request, size, seed, index)
@@ -105,8 +104,7 @@ export async function editImages(exchange: Exchange): Promise<Reply> {
       promptPicture(request, area, seed, index),
     )
   }
-  const job = { request, draw, eventPrefix: 'image_edit', sources: images.length, fidelity } as const
-  return replyWithImages(job, exchange)
+  return replyWithImages({ request, draw, eventPrefix: 'image_edit' }, exchange)
 }
 
 /** `auto`, and no size where the model takes it: the size of model A whose shape is nearest to the source's. */
@@ -141,18 +139,12 @@ interface ImageJob {
   readonly draw: (index: number) => Pixels
   /** Prefix of its event names: `image_generation.completed`. */
   readonly eventPrefix: 'image_generation' | 'image_edit'
-  readonly sources?: number
-  readonly fidelity?: 'low' | 'high'
 }
 
 /** The properties of a picture in replies and final events; none with legacy models. */
 function imageProperties({ family, format, quality, size }: ImageRequest, background: string): object {
   if (family !== undefined && !takes(family, 'output_format')) return {}
   return { background, output_format: format, quality, size: `${size.width}x${size.height}` }
-}
-
-function usageAfter({ request, sources = 0, fidelity = 'low' }: ImageJob, images: number) {
-  return usageOf(request, sources, fidelity, images)
 }
 
 const brokeOff = new RequestProblem(500, '[sandbox] Generation broke off.')
@@ -209,7 +201,7 @@ async function imageList(job: ImageJob, count: number, id: string, exchange: Exc
       ...(revises && { revised_prompt: revised }),
     })
   }
-  const usage = usageAfter(job, count)
+  const usage = usageOf(job.request, count)
   return { data, ...imageProperties(job.request, background), ...(usage && { usage }) }
 }
 
@@ -245,7 +237,7 @@ async function* imageEvents(job: ImageJob, count: number, created: number): Asyn
     const isLast = index === count - 1
     const isEarly = scenario === 'early'
     // Usage is that of the request so far: in the last event that of all images.
-    const usage = usageAfter(job, index + 1)
+    const usage = usageOf(job.request, index + 1)
     const completed = () => event('completed', index, { usage }, isLast ? 'terminal' : 'event')
     if (isEarly) yield await completed()
     for (let partial = 0; partial < partials; partial++) {

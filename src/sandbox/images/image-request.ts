@@ -28,6 +28,9 @@ export interface ImageRequest {
   readonly streams: boolean
   readonly partials: number
   readonly isVivid: boolean
+  /** How many images are edited. */
+  readonly sources: number
+  readonly fidelity: keyof typeof sourceTokens
 }
 
 /**
@@ -76,6 +79,8 @@ export function readImageRequest(
     streams: body['stream'] === true && !exchange.ignoresStream,
     partials: numberOf(body['partial_images']) ?? 0,
     isVivid: fields['style'] === undefined || textField('style') === 'vivid',
+    sources: exchange.files.filter(({ field }) => field !== 'mask').length,
+    fidelity: body['input_fidelity'] === 'high' ? 'high' : 'low',
   }
 }
 
@@ -126,14 +131,9 @@ const partialTokens = 100
 /** Of a source image, and of one that is to be kept with high fidelity. */
 const sourceTokens = { low: 194, high: 4354 } as const
 
-/**
- * Usage once so many images have been generated; undefined for models other than A. All numbers add up.
- * @param sources the number of images that are edited
- */
+/** Usage once so many images have been generated; undefined for models other than A. All numbers add up. */
 export function usageOf(
-  { family, prompt, quality, partials, streams, size }: ImageRequest,
-  sources: number,
-  fidelity: 'low' | 'high',
+  { family, prompt, quality, partials, streams, size, sources, fidelity }: ImageRequest,
   images: number,
 ): object | undefined {
   if (!isLikeModelA(family)) return undefined

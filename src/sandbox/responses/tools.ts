@@ -212,11 +212,10 @@ export function remoteToolNames({ allowed_tools: allowed }: JsonObject): readonl
   return names.length > 0 ? names : ['search', 'fetch']
 }
 
-const querySchema = {
-  type: 'object',
-  properties: { query: { type: 'string' } },
-  required: ['query'],
-  additionalProperties: false,
+/** A schema of parameters with one text. */
+function oneText(name: string): JsonObject {
+  const properties = { [name]: { type: 'string' } }
+  return { type: 'object', properties, required: [name], additionalProperties: false }
 }
 
 /**
@@ -235,7 +234,7 @@ export function listRemoteTools(
     const list = remoteToolNames(tool).map((name) => ({
       name,
       description: `The tool ${name} of a server that the sandbox makes up.`,
-      input_schema: querySchema,
+      input_schema: oneText('query'),
       annotations: { read_only: true },
     }))
     const state = failing ? { tools: [], error: '[sandbox] The server does not answer.' } : { tools: list }
@@ -402,19 +401,13 @@ function isSameTool(choice: JsonObject, tool: JsonObject): boolean {
   return kind === kindOfTool(tool) && (label === undefined || label === tool['server_label'])
 }
 
-const cityParameters = {
-  type: 'object',
-  properties: { city: { type: 'string' } },
-  required: ['city'],
-  additionalProperties: false,
-}
 const screen = { display_width: 1024, display_height: 768, environment: 'browser' }
 const server = { type: 'mcp', server_label: 'sandbox' }
 
 /** Tools that a scenario may ask for without an offer in the request. */
 export const usualTools: Readonly<Record<string, JsonObject>> = {
   ...Object.fromEntries(builtInKinds.map((type) => [type, { type }])),
-  function: { type: 'function', name: 'get_weather', parameters: cityParameters },
+  function: { type: 'function', name: 'get_weather', parameters: oneText('city') },
   custom: { type: 'custom', name: 'take_note' },
   image_generation: { type: 'image_generation', partial_images: 1 },
   mcp: { ...server, require_approval: 'never' },

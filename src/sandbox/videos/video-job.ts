@@ -122,20 +122,14 @@ export function availableFilms({ scenario, films }: VideoJob): readonly Film[] {
   return scenario === 'fewer' ? films.slice(0, -1) : films
 }
 
-interface JobState {
-  readonly state: VideoState
-  /** 0 to 100. */
-  readonly progress: number
-  /** Milliseconds since 1970; undefined before, and for a job that failed. */
-  readonly completedAt?: number
-  readonly expiresAt?: number
-}
-
-/** The state of a job depends only on the clock, so that all processes agree. */
+/**
+ * The state of a job depends only on the clock, so that all processes agree.
+ * @returns progress up to 100, and times in milliseconds since 1970, which only a completed job has
+ */
 export function jobStateAt(
   { kind, createdAt, pendingMs, runningMs, scenario }: VideoJob,
   now: number,
-): JobState {
+): { state: VideoState; progress: number; completedAt?: number; expiresAt?: number } {
   const ran = now - createdAt - pendingMs
   if (ran < 0) return { state: 'pending', progress: 0 }
   const share = runningMs === 0 ? 1 : ran / runningMs
