@@ -8,8 +8,11 @@ import { createImages, editImages, serveImage } from './images/image-endpoints.t
 import { cancelResponse, createResponse, getResponse } from './responses/create-response.ts'
 import type { Exchange, Handler, Router } from './sandbox.ts'
 import { getModel, listModels } from './sandbox-models.ts'
-import { createOperation, lookUpOperation, redirectToFile, serveFile } from './videos/operation-endpoints.ts'
 import {
+  createOperation,
+  lookUpOperation,
+  redirectToFile,
+  serveFile,
   createVideo,
   deleteVideo,
   getVideo,

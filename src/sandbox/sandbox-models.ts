@@ -34,7 +34,6 @@ export const videoModel = { id: 'sandbox-video' } as const
 /**
  * Rejects a model of a family that is not for the endpoint. A model of no known family follows the rules for every
  * model.
- * @throws RequestProblem 400
  */
 export function assertServed({ name }: Endpoint, { id, family }: Model): void {
   if (name === undefined || family === undefined || family.endpoints[name] !== undefined) return

@@ -189,6 +189,7 @@ export interface Handler {
   /** Whether a request with a known `Idempotency-Key` is answered like any other. */
   readonly ignoresIdempotency?: boolean
   readBody?(exchange: Exchange): Promise<void>
+  /** @throws RequestProblem for a request that it refuses, as everything that it calls may */
   answer(exchange: Exchange): Reply | Promise<Reply>
 }
 

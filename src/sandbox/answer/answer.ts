@@ -155,7 +155,6 @@ const maxAnswerCharacters = 2_000_000
 /**
  * To be called whenever an answer grows.
  * @param characters of the answer so far
- * @throws RequestProblem 400
  */
 export function assertAnswerSize(characters: number): void {
   if (characters <= maxAnswerCharacters) return

@@ -33,10 +33,7 @@ import { citationsOf, useTools } from './tools.ts'
 const chunksBeforeError = 5
 const breakOffProblem = new RequestProblem(500, '[sandbox] Generation broke off.')
 
-/**
- * Endpoint 1: `:streamGenerateContent` answers with events, `:generateContent` with one document.
- * @throws RequestProblem
- */
+/** Endpoint 1: `:streamGenerateContent` answers with events, `:generateContent` with one document. */
 export async function answerContent(exchange: Exchange, isStream: boolean): Promise<Reply> {
   const { sandbox, params } = exchange
   const body = objectOf(withCanonicalNames(exchange.body))

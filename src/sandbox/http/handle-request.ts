@@ -103,7 +103,6 @@ function admit(exchange: Exchange, { handler, params }: Match): void {
   record.idempotencyKey = key && copyOf(key.slice(0, maxNameLength))
 }
 
-/** @throws RequestProblem 400 */
 function nameOf(model = ''): string | undefined {
   if (model.length > maxNameLength)
     throw invalidField('model', `must have at most ${maxNameLength} characters in the sandbox`)
@@ -114,10 +113,7 @@ function keyOf({ headers }: Exchange): string | undefined {
   return [headers['idempotency-key']].flat()[0]
 }
 
-/**
- * Has the endpoint answer, once for an `Idempotency-Key`.
- * @throws RequestProblem
- */
+/** Has the endpoint answer, once for an `Idempotency-Key`. */
 async function answer(exchange: Exchange, { handler }: Match): Promise<Reply> {
   const { sandbox, method, path, query } = exchange
   if (method !== 'POST') return handler.answer(exchange)

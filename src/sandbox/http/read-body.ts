@@ -62,10 +62,7 @@ function parseObject(bytes: Buffer): JsonObject {
 /** Maximum number of values in a body. Each takes much more memory than the two bytes that it needs on the wire. */
 const maxValues = 100_000
 
-/**
- * Refuses JSON that would fill the memory before it is parsed. Invalid JSON is found by the parser.
- * @throws RequestProblem 400
- */
+/** Refuses JSON that would fill the memory before it is parsed. Invalid JSON is found by the parser. */
 function assertModest(bytes: Buffer): void {
   let isInString = false
   let values = 0

@@ -24,15 +24,21 @@ import { textOf, type JsonObject } from '../json-value.ts'
 import { assertServed } from '../sandbox-models.ts'
 import type { EncodedPicture, Exchange, ImageFormat, SandboxState } from '../sandbox.ts'
 import { seededHex } from '../seeded-random.ts'
-import { checkSources, decodeSource, invalidFile } from './check-images.ts'
-import { readImageRequest, sizeOf, takes, usageOf, usualSize, type ImageRequest } from './image-request.ts'
+import {
+  checkSources,
+  decodeSource,
+  invalidFile,
+  readImageRequest,
+  sizeOf,
+  takes,
+  usageOf,
+  usualSize,
+  type ImageRequest,
+} from './image-request.ts'
 import { cutOut, fit, hasTransparency, onWhite, paintOpening, unfinished, type Size } from './pixels.ts'
 import { plainPicture } from './plain-picture.ts'
 
-/**
- * Endpoint 4: generate images.
- * @throws RequestProblem
- */
+/** Endpoint 4: generate images. */
 export function createImages(exchange: Exchange): Promise<Reply> {
   const { body, sandbox } = exchange
   const named = textOf(body['model'])
@@ -78,7 +84,6 @@ function sizeWords({ endpoints }: Family): readonly string[] {
 /**
  * Endpoint 6: edit images. With a mask the first image stays as it is but for the open area; without one, all of it is
  * new. Other images only affect usage and the random seed.
- * @throws RequestProblem
  */
 export async function editImages(exchange: Exchange): Promise<Reply> {
   const { body, files, sandbox } = exchange

@@ -37,7 +37,6 @@ const callless = new Set(['refusal', 'block', 'failure'])
 /**
  * Builds the response to a context. The same request gets the same one.
  * @param context the conversation so far and the input
- * @throws RequestProblem
  */
 export async function buildResponse(
   exchange: Exchange,

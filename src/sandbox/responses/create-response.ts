@@ -11,10 +11,7 @@ import { defaultTextModel, textModel } from '../sandbox-models.ts'
 import type { Exchange, SandboxState } from '../sandbox.ts'
 import { pick, seededHex, seededRandom } from '../seeded-random.ts'
 
-/**
- * Endpoint 2: create a response, streamed, whole or in the background.
- * @throws RequestProblem
- */
+/** Endpoint 2: create a response, streamed, whole or in the background. */
 export async function createResponse(exchange: Exchange): Promise<Reply> {
   const { body, sandbox } = exchange
   const { responses, seed, clock, pacing } = sandbox

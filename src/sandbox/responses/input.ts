@@ -36,10 +36,7 @@ export function resolveReferences(
   })
 }
 
-/**
- * Every call of the caller's own tools has its output, and every output its call, as in public practice.
- * @throws RequestProblem 400
- */
+/** Every call of the caller's own tools has its output, and every output its call, as in public practice. */
 export function checkCalls(items: readonly JsonObject[]): void {
   const wrong = (message: string) => new RequestProblem(400, message, { param: 'input' })
   /** The calls without an output, and all calls, by the name and the kind of the output. */

@@ -64,10 +64,7 @@ function isFilmLength(seconds: number): boolean {
   return Number.isInteger(seconds) && seconds >= 1 && seconds <= maxFilmSeconds
 }
 
-/**
- * The length of a video, as a number or a text.
- * @throws RequestProblem 400
- */
+/** The length of a video, as a number or a text. */
 export function filmSeconds(value: unknown, field: string): number {
   const seconds = /^\d{1,9}$/.test(String(value)) ? Number(value) : Number.NaN
   if (isFilmLength(seconds)) return seconds

@@ -1,7 +1,13 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { drawFilm, mp4File } from '../../../src/sandbox/videos/film.ts'
-import { keyPicture, pictureSet, repeatedPicture, sequenceSet } from '../../../src/sandbox/videos/h264.ts'
+import {
+  drawFilm,
+  keyPicture,
+  mp4File,
+  pictureSet,
+  repeatedPicture,
+  sequenceSet,
+} from '../../../src/sandbox/videos/film.ts'
 import type { Film } from '../../../src/sandbox/videos/video-job.ts'
 import { decodeVideo, hasFfmpeg } from '../../support/decode-video.ts'
 import { mp4Facts } from '../../support/mp4-boxes.ts'
