@@ -94,6 +94,8 @@ export function createState(
 
 /** Maximum length of a recorded path. No endpoint has a longer one. */
 const maxPathLength = 2048
+/** Maximum length of a model's name and of an idempotency key, since thousands are remembered. */
+export const maxNameLength = 256
 
 /** One request, from its arrival to the last byte of its reply; it is filled in on the way. */
 export type Exchange = ReturnType<typeof createExchange>
@@ -104,12 +106,13 @@ export function createExchange(incoming: IncomingMessage, outgoing: ServerRespon
   const path = plainPath(escapedPath)
   const left = new AbortController()
   outgoing.once('close', () => left.abort())
+  const idempotencyKey = [headers['idempotency-key']].flat()[0]
   const record: RequestRecord = {
     method,
     path: copyOf(path.slice(0, maxPathLength).replace(/[^\x21-\x7e]/g, '?')),
     endpoint: undefined,
     model: undefined,
-    idempotencyKey: undefined,
+    idempotencyKey: idempotencyKey && copyOf(idempotencyKey.slice(0, maxNameLength)),
     status: undefined,
     created: false,
     repeats: false,
@@ -124,6 +127,7 @@ export function createExchange(incoming: IncomingMessage, outgoing: ServerRespon
     method,
     headers,
     record,
+    idempotencyKey,
     /** Without escapes of characters that need none. */
     path,
     /** May contain a key, so it is neither stored nor logged. */

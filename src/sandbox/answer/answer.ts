@@ -1,4 +1,4 @@
-import { limitExceeded } from '../http/request-problem.ts'
+import { limitExceeded, moderationBlocked } from '../http/request-problem.ts'
 import { objectsOf, textOf } from '../json-value.ts'
 
 /** What a request asks of the sandbox: by the header `x-sandbox-scenario`, by words of its prompt, or by its model. */
@@ -75,13 +75,23 @@ function scenarioWords(header: string | undefined, prompt: string): readonly Sce
   return words
 }
 
-export function askedFor<Name extends string>(
+/**
+ * The scenario of a request for images or videos: one of these names.
+ * @param type of the error of a request that is rejected
+ * @throws RequestProblem 400 for `refusal` and `block`
+ */
+export function mediaScenario<Name extends string>(
   names: readonly Name[],
+  type: string,
   header: string | undefined,
   prompt: string,
+  model: string,
 ): Name | undefined {
   const requested = new Set(scenarioWords(header, prompt).map(({ name }) => name))
-  return names.find((name) => requested.has(name))
+  const scenario =
+    names.find((name) => requested.has(name)) ?? names.find((name) => model === `sandbox-${name}`)
+  if (scenario === 'refusal' || scenario === 'block') throw moderationBlocked(type)
+  return scenario
 }
 
 export function withoutScenarios(prompt: string): string {

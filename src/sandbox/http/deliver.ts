@@ -39,8 +39,12 @@ async function play(
   pace: Pace,
   fault: FaultRule | undefined,
 ): Promise<void> {
-  const { outgoing, signal } = exchange
+  const { outgoing, signal, sandbox } = exchange
   const action = fault && faultActions[fault.action]
+  const connection = { outgoing, signal, clock: sandbox.clock }
+  const interrupt: Interrupt = async (isBegun) => {
+    return fault !== undefined && (await action?.interrupt?.(connection, fault, isBegun)) === 'over'
+  }
   if (fault !== undefined && action?.raw !== undefined) {
     outgoing.socket?.end(await action.raw(reply, fault))
     return
@@ -48,17 +52,20 @@ async function play(
   const point = fault?.at ?? action?.at ?? 'mid-event'
   // A cut ends a message properly, so headers must be sent first.
   const isEarly = (point === 'before-headers' || point === 'before-body') && fault?.action !== 'cut'
-  if (isEarly && (await interrupt(exchange, fault, false))) return
+  if (isEarly && (await interrupt(false))) return
   const frames = (fault && action?.change?.(reply, fault)) ?? reply.frames
   const whole = reply.isWhole && !action?.hasNoLength ? await allFrames(frames) : undefined
   const length = whole?.reduce((sum, frame) => sum + frameBytes(frame).length, 0)
   outgoing.writeHead(reply.status, headersOf(reply, fault, length))
   outgoing.flushHeaders()
   const breaksAt = isEarly || !action?.interrupt ? undefined : breakingPoint(point, fault?.event)
-  if (await send(exchange, whole ?? frames, pace, fault, breaksAt)) return
+  if (await send(exchange, whole ?? frames, pace, fault, breaksAt, interrupt)) return
   if (fault?.action === 'keep-open') await settled(signal)
   else outgoing.end()
 }
+
+/** @returns whether the fault has ended the connection; a stall that ended has not */
+type Interrupt = (isBegun: boolean) => Promise<boolean>
 
 /** Returns, for each frame, the number of bytes after which the fault occurs; undefined if not in this frame. */
 type BreakingPoint = (bytes: Uint8Array, role: Frame['role']) => number | undefined
@@ -88,18 +95,6 @@ function breakingPoint(at: FaultPoint, event = usualEvent): BreakingPoint {
   }
 }
 
-/** @returns whether the fault has ended the connection; a stall that ended has not */
-async function interrupt(
-  { outgoing, signal, sandbox }: Exchange,
-  fault: FaultRule | undefined,
-  isBegun: boolean,
-): Promise<boolean> {
-  const action = fault && faultActions[fault.action]
-  if (fault === undefined || action?.interrupt === undefined) return false
-  const connection = { outgoing, signal, clock: sandbox.clock }
-  return (await action.interrupt(connection, fault, isBegun)) === 'over'
-}
-
 const framesPerTurn = 100
 
 /** @returns whether the fault has ended the connection, or the client has */
@@ -109,6 +104,7 @@ async function send(
   pace: Pace,
   fault: FaultRule | undefined,
   breaksAt: BreakingPoint | undefined,
+  interrupt: Interrupt,
 ): Promise<boolean> {
   const { signal, sandbox } = exchange
   let isDue = true
@@ -128,7 +124,7 @@ async function send(
     isDue = false
     await write(exchange, bytes.subarray(0, offset))
     await flush(exchange)
-    if (await interrupt(exchange, fault, true)) return true
+    if (await interrupt(true)) return true
     await write(exchange, bytes.subarray(offset))
   }
   return signal.aborted

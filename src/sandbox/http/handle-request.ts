@@ -9,6 +9,7 @@ import { digestOf, textOf } from '../json-value.ts'
 import type { RequestRecord } from '../request-log.ts'
 import {
   copyOf,
+  maxNameLength,
   createExchange,
   type Exchange,
   type Match,
@@ -64,7 +65,9 @@ async function decide(exchange: Exchange, router: Router) {
     const match = router.find(method, path)
     if (!match?.handler.needsNoKey) authenticate(exchange)
     if (match === undefined) throw notOffered(record, router.methods(path).join(', '))
-    admit(exchange, match)
+    exchange.params = match.params
+    record.endpoint = match.handler.endpoint
+    record.model = nameOf(match.params['model'])
     fault = sandbox.faults.beforeBody(record)
     if (fault !== undefined) return { fault, reply: replacement() ?? wholeReply([], undefined) }
     await (match.handler.readBody ?? (method === 'POST' ? readJsonBody : undefined))?.(exchange)
@@ -90,27 +93,10 @@ function notOffered({ method, path }: RequestRecord, allow: string): RequestProb
   })
 }
 
-/** Maximum length of a model's name and of an idempotency key, since thousands are remembered. */
-const maxNameLength = 256
-
-/** @throws RequestProblem 400 for a model whose name is too long */
-function admit(exchange: Exchange, { handler, params }: Match): void {
-  const { record } = exchange
-  exchange.params = params
-  record.endpoint = handler.endpoint
-  record.model = nameOf(params['model'])
-  const key = keyOf(exchange)
-  record.idempotencyKey = key && copyOf(key.slice(0, maxNameLength))
-}
-
 function nameOf(model = ''): string | undefined {
   if (model.length > maxNameLength)
     throw invalidField('model', `must have at most ${maxNameLength} characters in the sandbox`)
   return model === '' ? undefined : copyOf(model)
-}
-
-function keyOf({ headers }: Exchange): string | undefined {
-  return [headers['idempotency-key']].flat()[0]
 }
 
 /** Has the endpoint answer, once for an `Idempotency-Key`. */
@@ -118,7 +104,7 @@ async function answer(exchange: Exchange, { handler }: Match): Promise<Reply> {
   const { sandbox, method, path, query } = exchange
   if (method !== 'POST') return handler.answer(exchange)
   const identity = digestOf([path, [...query].filter(([name]) => name !== 'key'), exchange.digest])
-  const key = handler.ignoresIdempotency ? undefined : keyOf(exchange)
+  const key = handler.ignoresIdempotency ? undefined : exchange.idempotencyKey
   exchange.outlivesClient = key !== undefined
   const make = async () => {
     const { seed, repetitions } = sandbox
@@ -183,6 +169,8 @@ const shown = new Set(['document', 'image', 'video'])
  * @throws RequestProblem 403; 400 for more than one `Host` (RFC 9112, section 3.2)
  */
 function assertLocal({ headers, headersDistinct }: IncomingMessage): void {
+  const fromPage = (sign: string) =>
+    new RequestProblem(403, `The sandbox does not answer web pages (the request has ${sign}).`)
   if (headers.origin !== undefined) throw fromPage('an Origin header')
   const { 'sec-fetch-site': site = 'none', 'sec-fetch-dest': destination } = headers
   if (!['none', 'same-origin'].includes(String(site)) && !shown.has(String(destination)))
@@ -193,8 +181,4 @@ function assertLocal({ headers, headersDistinct }: IncomingMessage): void {
   if (!['127.0.0.1', 'localhost', '[::1]'].includes(host)) {
     throw new RequestProblem(403, 'The sandbox answers only as 127.0.0.1 or localhost.')
   }
-}
-
-function fromPage(sign: string): RequestProblem {
-  return new RequestProblem(403, `The sandbox does not answer web pages (the request has ${sign}).`)
 }

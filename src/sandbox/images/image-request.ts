@@ -4,14 +4,8 @@ import { maskLimits } from '../../contract/images.ts'
 import type { Model } from '../../contract/known-models.ts'
 import { decodeImage, type Pixels } from '../../files/codecs.ts'
 import { readImageInfo, type ImageInfo } from '../../files/image-info.ts'
-import { askedFor, countTokens, imageScenarios } from '../answer/answer.ts'
-import {
-  RequestProblem,
-  invalidField,
-  missingField,
-  moderationBlocked,
-  unknownField,
-} from '../http/request-problem.ts'
+import { mediaScenario, countTokens, imageScenarios } from '../answer/answer.ts'
+import { RequestProblem, invalidField, missingField, unknownField } from '../http/request-problem.ts'
 import { numberOf, textOf } from '../json-value.ts'
 import type { Exchange, ImageFormat, UploadedFile } from '../sandbox.ts'
 import type { Size } from './pixels.ts'
@@ -70,15 +64,12 @@ export function readImageRequest(
   /** The value of a field, or the contract's default. */
   const textField = (name: string) => textOf(body[name]) || String(fields[name]?.default)
   const prompt = textOf(body['prompt'])
-  const ofModel = imageScenarios.find((scenario) => model === `sandbox-${scenario}`)
-  const scenario = askedFor(imageScenarios, exchange.scenario, prompt) ?? ofModel
-  if (scenario === 'refusal' || scenario === 'block') throw moderationBlocked('image_generation_user_error')
   const quality = qualityOf(textField('quality'))
   const background = textField('background')
   return {
     family,
     prompt,
-    scenario,
+    scenario: mediaScenario(imageScenarios, 'image_generation_user_error', exchange.scenario, prompt, model),
     count: numberOf(body['n']) ?? 1,
     size: drawableSize(textOf(body['size'])) ?? usual,
     quality,

@@ -209,9 +209,8 @@ export async function recordedBytes(folder: string, part: { text: string } | Own
   const { file, bytes: size } = part
   const path = join(folder, file)
   const found = await stat(path).catch(() => undefined)
-  if (!found?.isFile()) throw new DamagedRecording(`${file} cannot be read.`)
-  if (found.size !== size) throw new DamagedRecording(`${file} has another size.`)
-  const bytes = await readFile(path).catch(() => Buffer.alloc(0))
+  const bytes = found?.isFile() && found.size === size ? await readFile(path) : undefined
+  if (bytes === undefined) throw new DamagedRecording(`${file} cannot be read, or has another size.`)
   const digest = createHash('sha256').update(bytes).digest('hex')
   if (!file.includes(`/${digest}.`)) throw new DamagedRecording(`${file} has another digest.`)
   return bytes

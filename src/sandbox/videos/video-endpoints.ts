@@ -9,6 +9,7 @@ import {
   videoResolutions,
 } from '../../contract/videos.ts'
 import { decodeBase64 } from '../../files/decode-base64.ts'
+import { mediaScenario } from '../answer/answer.ts'
 import { bytesReply, googleReply, jsonReply, type Reply } from '../http/reply.ts'
 import { RequestProblem, assertValid, invalidField } from '../http/request-problem.ts'
 import { sizeOf } from '../images/image-request.ts'
@@ -28,7 +29,7 @@ import {
   sourceVideoId,
   type Film,
   type VideoJob,
-  videoScenarioOf,
+  videoScenarios,
 } from './video-job.ts'
 
 /**
@@ -42,7 +43,8 @@ export async function startJob(
   asked = job.prompt,
 ): Promise<VideoJob> {
   const { videoJobs, seed, clock, pacing } = sandbox
-  const scenario = videoScenarioOf(header, asked, job.model)
+  const scenario =
+    mediaScenario(videoScenarios, 'video_generation_user_error', header, asked, job.model) ?? null
   const digits = seededHex(48, seed, 'video', number, ...videoJobs.salt())
   const id = job.kind === 'video' ? `video_${digits}` : digits.slice(0, 20)
   const { pendingMs, runningMs } = pacing

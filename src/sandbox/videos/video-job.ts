@@ -1,8 +1,7 @@
 import type { VideoState } from '../../contract/video-state.ts'
 import { videoLifetimeMinutes } from '../../contract/videos.ts'
-import { askedFor } from '../answer/answer.ts'
 import type { JobPacing } from '../http/reply.ts'
-import { invalidField, moderationBlocked } from '../http/request-problem.ts'
+import { invalidField } from '../http/request-problem.ts'
 import type { Size } from '../images/pixels.ts'
 
 /**
@@ -10,7 +9,7 @@ import type { Size } from '../images/pixels.ts'
  * rejected immediately, failed with an error object, withheld (all of it, or the last video of several), completed
  * without a result or with an expired one, in progress forever.
  */
-const videoScenarios = [
+export const videoScenarios = [
   'refusal',
   'block',
   'failure',
@@ -95,22 +94,6 @@ export const sourceVideo: VideoJob = {
   scenario: null,
   films: [{ text: sourcePrompt, seed: sourceVideoId, width: 1280, height: 720, seconds: 4 }],
   remixedFrom: null,
-}
-
-/**
- * The scenario that a request for a video selects.
- * @param header of the request, which takes precedence
- * @throws RequestProblem 400 if it is a rejection
- */
-export function videoScenarioOf(
-  header: string | undefined,
-  prompt: string,
-  model: string,
-): VideoJob['scenario'] {
-  const ofModel = videoScenarios.find((scenario) => model === `sandbox-${scenario}`)
-  const scenario = askedFor(videoScenarios, header, prompt) ?? ofModel ?? null
-  if (scenario === 'refusal' || scenario === 'block') throw moderationBlocked('video_generation_user_error')
-  return scenario
 }
 
 /** The videos that are not withheld in the scenario. */
