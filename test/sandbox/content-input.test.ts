@@ -3,47 +3,38 @@ import { call, runningSandbox, type Json } from '../support/running-sandbox.ts'
 
 const path = '/v1beta/models/m:generateContent'
 const text = [{ text: 'hi' }]
-const withPart = (part: Json) => ({ contents: [{ parts: [part] }] })
-const functions = { tools: [{ functionDeclarations: [{ name: 'look' }] }] }
+const declared = { tools: [{ functionDeclarations: [{ name: 'look' }] }] }
+const calling = (functionCallingConfig: Json) => ({ toolConfig: { functionCallingConfig } })
+
+async function refusal(body: Json, field: string, problem: string) {
+  const sandbox = await runningSandbox()
+  const { status, json } = await call(sandbox, path, { contents: [{ parts: text }], ...body })
+  expect([status, json.error.status]).toEqual([400, 'INVALID_ARGUMENT'])
+  expect(json.error.message).toContain(`'${field}'`)
+  expect(json.error.message).toContain(problem)
+  expect(json.error.details[0].fieldViolations[0].field).toBe(field)
+  expect(sandbox.created()).toBe(0)
+}
+
+test.for<[field: string, problem: string, part: Json]>([
+  ['', 'must have one of text, inlineData', {}],
+  ['', 'must have one of', { thought: true }],
+  ['', 'must have only one of text and fileData', { text: 'a', fileData: {} }],
+  ['.text', 'must be text', { text: 5 }],
+  ['.inlineData', 'must be an object', { inlineData: 'AAAA' }],
+  ['.inlineData.mimeType', 'Missing required parameter', { inlineData: { data: 'AAAA' } }],
+  ['.inlineData.mimeType', 'must be a media type', { inlineData: { mimeType: 'png', data: 'AAAA' } }],
+  ['.inlineData.data', 'must be base64', { inlineData: { mimeType: 'image/png', data: 'data:image/png' } }],
+  ['.fileData.fileUri', 'Missing required parameter', { fileData: { mimeType: 'a/b' } }],
+  ['.functionCall.name', 'must be text', { functionCall: { name: 1 } }],
+  ['.functionResponse.response', 'must be an object', { functionResponse: { name: 'look', response: 'a' } }],
+  ['.functionResponse', 'must follow a functionCall', { functionResponse: { name: 'look', response: {} } }],
+])('a part is refused: contents[0].parts[0]%s %s', async ([field, problem, part]) => {
+  await refusal({ contents: [{ parts: [part] }] }, `contents[0].parts[0]${field}`, problem)
+})
 
 test.for<[field: string, problem: string, body: Json]>([
   ['contents[0].parts', 'must have at least 1 entry', { contents: [{ parts: [] }] }],
-  ['contents[0].parts[0]', 'must have one of text, inlineData', withPart({})],
-  ['contents[0].parts[0]', 'must have one of', withPart({ thought: true })],
-  ['contents[0].parts[0]', 'must have only one of text and fileData', withPart({ text: 'a', fileData: {} })],
-  ['contents[0].parts[0].text', 'must be text', withPart({ text: 5 })],
-  ['contents[0].parts[0].inlineData', 'must be an object', withPart({ inlineData: 'AAAA' })],
-  [
-    'contents[0].parts[0].inlineData.mimeType',
-    'Missing required parameter',
-    withPart({ inlineData: { data: 'AAAA' } }),
-  ],
-  [
-    'contents[0].parts[0].inlineData.mimeType',
-    'must be a media type',
-    withPart({ inlineData: { mimeType: 'png', data: 'AAAA' } }),
-  ],
-  [
-    'contents[0].parts[0].inlineData.data',
-    'must be base64',
-    withPart({ inlineData: { mimeType: 'image/png', data: 'data:image/png;base64,AAAA' } }),
-  ],
-  [
-    'contents[0].parts[0].fileData.fileUri',
-    'Missing required parameter',
-    withPart({ fileData: { mimeType: 'a/b' } }),
-  ],
-  ['contents[0].parts[0].functionCall.name', 'must be text', withPart({ functionCall: { name: 1 } })],
-  [
-    'contents[0].parts[0].functionResponse.response',
-    'must be an object',
-    withPart({ functionResponse: { name: 'look', response: 'text' } }),
-  ],
-  [
-    'contents[0].parts[0].functionResponse',
-    'must follow a functionCall of its name',
-    withPart({ functionResponse: { name: 'look', response: {} } }),
-  ],
   [
     'contents[1].role',
     'must be user or model',
@@ -54,17 +45,13 @@ test.for<[field: string, problem: string, body: Json]>([
   [
     'toolConfig.functionCallingConfig.allowedFunctionNames[1]',
     'must be the name of a declared function',
-    { ...functions, toolConfig: { functionCallingConfig: { allowedFunctionNames: ['look', 'hear'] } } },
+    { ...declared, ...calling({ allowedFunctionNames: ['look', 'hear'] }) },
   ],
-  [
-    'toolConfig.functionCallingConfig.mode',
-    'must be one of AUTO, ANY, NONE, VALIDATED',
-    { toolConfig: { functionCallingConfig: { mode: 'SOMETIMES' } } },
-  ],
+  ['toolConfig.functionCallingConfig.mode', 'must be one of AUTO, ANY, NONE', calling({ mode: 'SOMETIMES' })],
   [
     'toolConfig.functionCallingConfig.mode',
     'must have a function to call',
-    { tools: [{ googleSearch: {} }], toolConfig: { functionCallingConfig: { mode: 'ANY' } } },
+    { tools: [{ googleSearch: {} }], ...calling({ mode: 'ANY' }) },
   ],
   [
     'safetySettings[0].threshold',
@@ -82,13 +69,7 @@ test.for<[field: string, problem: string, body: Json]>([
     { generationConfig: { thinkingConfig: { thinkingLevel: 'DEEP' } } },
   ],
 ])('%s %s', async ([field, problem, body]) => {
-  const sandbox = await runningSandbox()
-  const { status, json } = await call(sandbox, path, { contents: [{ parts: text }], ...body })
-  expect([status, json.error.status]).toEqual([400, 'INVALID_ARGUMENT'])
-  expect(json.error.message).toContain(`'${field}'`)
-  expect(json.error.message).toContain(problem)
-  expect(json.error.details[0].fieldViolations[0].field).toBe(field)
-  expect(sandbox.created()).toBe(0)
+  await refusal(body, field, problem)
 })
 
 test('every kind of part is taken', async () => {

@@ -1,6 +1,7 @@
 import { GoogleGenAI, type GenerateContentConfig, type Tool } from '@google/genai'
 import { expect, test } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
+import { imageInfoHeadBytes, readImageInfo } from '../../src/files/image-info.ts'
 import { call, eventsOf, generate, runningSandbox, type Json } from '../support/running-sandbox.ts'
 
 const clientOf = (sandbox: Sandbox) =>
@@ -119,4 +120,26 @@ test('function calls: VALIDATED waits for a name, several names call several, th
   expect(response.functionCalls!.map(({ name }) => name)).toEqual(['get_rain', 'get_wind'])
   const signed = candidate.content!.parts!.filter((part) => part.functionCall)
   expect(signed.every((part) => /^[\w+/]+=*$/.test(part.thoughtSignature ?? ''))).toBe(true)
+})
+
+test('sandbox:citations quotes sentences by their bytes, with address and licence', async () => {
+  const { candidate, response } = await ask('Name a river sandbox:citations', {})
+  const { citations } = candidate.citationMetadata!
+  const bytes = Buffer.from(response.text!)
+  expect(citations!.length).toBeGreaterThan(1)
+  expect(citations![0]).toMatchObject({ uri: 'https://www.example.com/source/1', license: 'mit' })
+  for (const { startIndex, endIndex } of citations!) {
+    expect(bytes.subarray(startIndex, endIndex).toString()).toMatch(/^[A-Z][^.]*\.$/)
+  }
+})
+
+test('an image alone, in the wanted shape, and its tokens', async () => {
+  const config = { responseModalities: ['IMAGE'], imageConfig: { aspectRatio: '16:9' } }
+  const { response, candidate, usage } = await ask('A boat', config)
+  expect(candidate.content!.parts).toHaveLength(1)
+  const info = readImageInfo(Buffer.from(response.data!, 'base64').subarray(0, imageInfoHeadBytes))
+  expect(info).toMatchObject({ mediaType: 'image/png', width: 114, height: 64 })
+  expect(usage.candidatesTokenCount).toBe(64)
+  const both = await ask('A boat', { responseModalities: ['TEXT', 'IMAGE'] })
+  expect(both.candidate.content!.parts!.map((part) => Object.keys(part)[0])).toEqual(['text', 'inlineData'])
 })

@@ -9,8 +9,8 @@ import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
 /** What the specification says of one field of a request, in literals. */
 export interface FieldRow {
   readonly field: string
-  /** How the command line gives it. */
-  readonly flags: readonly string[]
+  /** How the command line gives it, where that is not the flag of its name. */
+  readonly flags?: readonly string[]
   /** How it then stands in the body. */
   readonly value: unknown
   /** Other values that the specification allows. */
@@ -48,6 +48,13 @@ export async function requestOf(
   return { code, err, request: code === 0 ? (JSON.parse(out) as Json) : undefined }
 }
 
+/** `--tool-choice none`, `--metadata {"a":"b"}`, `--background`, `--no-store` */
+function flagsOf(field: string, value: unknown): string[] {
+  const name = field.replaceAll('_', '-').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  if (typeof value === 'boolean') return [value ? `--${name}` : `--no-${name}`]
+  return [`--${name}`, typeof value === 'string' ? value : JSON.stringify(value)]
+}
+
 /**
  * Where a side differs from the row: the program sends the field as its flag says, and both sides take what is allowed
  * (exit 0, status 200) and refuse what is not (exit 2, status 400).
@@ -55,7 +62,7 @@ export async function requestOf(
 export async function differences(
   sandbox: Sandbox,
   endpoint: EndpointUnderTest,
-  { field, flags, value, allowed = [], refused, beside = {} }: FieldRow,
+  { field, value, flags = flagsOf(field, value), allowed = [], refused, beside = {} }: FieldRow,
 ): Promise<string[]> {
   const besides = Object.entries(beside).flatMap(([name, one]) => ['--set', `${name}=${JSON.stringify(one)}`])
   const start = [...endpoint.command, ...besides]

@@ -27,10 +27,9 @@ const commonRows: readonly FieldRow[] = [
     refused: [0, 11, 1.5, '2'],
     beside: { model: modelB, size: '256x256' },
   },
-  { field: 'user', flags: ['--user', 'ann'], value: 'ann', refused: [5, null] },
+  { field: 'user', value: 'ann', refused: [5, null] },
   {
     field: 'partial_images',
-    flags: ['--partial-images', '2'],
     value: 2,
     allowed: [0, 3],
     refused: [-1, 4, 1.5, '2', null],

@@ -6,32 +6,19 @@ const file = 'data:application/pdf;base64,JVBERi0='
 const user = (...content: Json[]) => ({ role: 'user', content })
 const call = { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}' }
 
+const byUrl = { type: 'input_image', image_url: 'https://example.com/a.png' }
+const pdf = { type: 'input_file', filename: 'a.pdf', file_data: file }
+
 const accepted: readonly (readonly [what: string, input: Json])[] = [
   ['no item', []],
   ['a message with a type', [{ type: 'message', role: 'developer', content: 'hi' }]],
-  [
-    'parts',
-    [user({ type: 'input_text', text: 'hi' }, { type: 'input_image', image_url: picture, detail: 'low' })],
-  ],
-  ['URLs', [user({ type: 'input_image', image_url: 'https://example.com/a.png' })]],
+  ['parts', [user({ type: 'input_text', text: 'hi' }, { ...byUrl, image_url: picture, detail: 'low' })]],
+  ['URLs', [user(byUrl, { type: 'input_file', file_url: 'https://example.com/a.pdf' })]],
   [
     'ids',
-    [
-      user(
-        { type: 'input_image', file_id: 'file-1', image_url: null },
-        { type: 'input_file', file_id: 'file-2' },
-      ),
-    ],
+    [user({ ...byUrl, file_id: 'file-1', image_url: null }, { type: 'input_file', file_id: 'file-2' })],
   ],
-  [
-    'files',
-    [
-      user(
-        { type: 'input_file', filename: 'a.pdf', file_data: file },
-        { type: 'input_file', file_url: 'https://example.com/a.pdf' },
-      ),
-    ],
-  ],
+  ['files', [user(pdf)]],
   [
     'an earlier answer',
     [{ role: 'assistant', content: [{ type: 'output_text', text: 'hi', annotations: [] }] }],
@@ -60,24 +47,12 @@ const refused: readonly (readonly [param: string, code: string | null, input: Js
   ['input[0].content[0].type', 'missing_required_parameter', [user({ text: 'hi' })]],
   ['input[0].content[0].type', 'invalid_value', [user({ type: 'output_text', text: 'hi' })]],
   ['input[0].content[0].text', 'missing_required_parameter', [user({ type: 'input_text' })]],
-  [
-    'input[0].content[1]',
-    'invalid_value',
-    [user({ type: 'input_text', text: 'hi' }, { type: 'input_image' })],
-  ],
+  ['input[0].content[1]', 'invalid_value', [user(pdf, { type: 'input_image' })]],
   ['input[0].content[0].image_url', 'invalid_value', [user({ type: 'input_image', image_url: 'fox.png' })]],
   ['input[0].content[0].image_url', 'invalid_value', [user({ type: 'input_image', image_url: file })]],
   ['input[0].content[0]', 'invalid_value', [user({ type: 'input_file', filename: 'a.pdf' })]],
-  [
-    'input[0].content[0].file_data',
-    'invalid_value',
-    [user({ type: 'input_file', filename: 'a.pdf', file_data: 'JVBERi0=' })],
-  ],
-  [
-    'input[0].content[0].filename',
-    'missing_required_parameter',
-    [user({ type: 'input_file', file_data: file })],
-  ],
+  ['input[0].content[0].file_data', 'invalid_value', [user({ ...pdf, file_data: 'JVBERi0=' })]],
+  ['input[0].content[0].filename', 'missing_required_parameter', [user({ ...pdf, filename: undefined })]],
   ['input[0].call_id', 'missing_required_parameter', [{ type: 'function_call_output', output: '1' }]],
   ['input[0].output', 'missing_required_parameter', [{ type: 'function_call_output', call_id: 'call_1' }]],
   ['input', null, [{ type: 'function_call_output', call_id: 'call_1', output: '1' }]],
