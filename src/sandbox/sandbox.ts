@@ -188,10 +188,8 @@ export interface UploadedFile {
 
 export interface Handler {
   readonly endpoint: EndpointName
-  /** Whether a request without a key is accepted. */
+  /** Whether a request is answered without a key, and whatever its `Idempotency-Key` is. */
   readonly needsNoKey?: boolean
-  /** Whether a request with a known `Idempotency-Key` is answered like any other. */
-  readonly ignoresIdempotency?: boolean
   readBody?(exchange: Exchange): Promise<void>
   /** @throws RequestProblem for a request that it refuses, as everything that it calls may */
   answer(exchange: Exchange): Reply | Promise<Reply>

@@ -12,7 +12,7 @@ import {
 } from '../answer/answer.ts'
 import { type TextRequest, type ToolCall, composeAnswer } from '../answer/compose-answer.ts'
 import { brokenOff, type Frame, type Frames, type Reply, googleReply, streamReply } from '../http/reply.ts'
-import { RequestProblem, assertValid, errorBody } from '../http/request-problem.ts'
+import { RequestProblem, assertValid, brokeOff, errorBody } from '../http/request-problem.ts'
 import { plainPicture } from '../images/plain-picture.ts'
 import { type JsonObject, isObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json-value.ts'
 import { textModel } from '../sandbox-models.ts'
@@ -31,7 +31,6 @@ import {
 import { citationsOf, useTools } from './tools.ts'
 
 const chunksBeforeError = 5
-const breakOffProblem = new RequestProblem(500, '[sandbox] Generation broke off.')
 
 /** Endpoint 1: `:streamGenerateContent` answers with events, `:generateContent` with one document. */
 export async function answerContent(exchange: Exchange, isStream: boolean): Promise<Reply> {
@@ -69,7 +68,7 @@ export async function answerContent(exchange: Exchange, isStream: boolean): Prom
     const frames = chunkFrames(candidates, facts)
     return streamOf(ending === 'error' ? brokenOff(frames, chunksBeforeError + 1, breakOff) : frames)
   }
-  if (ending === 'error') throw breakOffProblem
+  if (ending === 'error') throw brokeOff
   return documentOf(replyDocument(candidates, facts))
 }
 
@@ -83,7 +82,7 @@ function streamOf(frames: Frames): Reply {
 
 /** The error as the service writes it into a running stream: plain JSON, not an event (wire notes, section 1). */
 function breakOff(): readonly Frame[] {
-  const error = JSON.stringify(errorBody('google', breakOffProblem), null, 2)
+  const error = JSON.stringify(errorBody('google', brokeOff), null, 2)
   return [{ text: `${error}\n`, pause: 'token', role: 'terminal' }]
 }
 

@@ -18,9 +18,6 @@ import {
 } from '../sandbox.ts'
 import { seededRandom } from '../seeded-random.ts'
 
-/** The path of the statistics. Requests to it are not counted and need no key. */
-const statsPath = '/sandbox/stats'
-
 /**
  * One request from its arrival to the last byte of its reply: guard, key, fault, body, endpoint, delivery, log.
  * @returns its record; undefined for one that is not counted
@@ -34,22 +31,24 @@ export async function handleRequest(
   const { log, seed, clock } = sandbox
   const exchange = createExchange(incoming, outgoing, sandbox)
   const { record } = exchange
-  if (exchange.path === statsPath && ['GET', 'HEAD'].includes(exchange.method)) {
-    await deliver(exchange, statsReply(exchange), () => 0)
-    return undefined
-  }
-  exchange.number = log.add(record)
+  const isCounted = !isAboutStats(exchange)
+  if (isCounted) exchange.number = log.add(record)
   const { reply, fault } = await decide(exchange, router)
   record.fault = fault?.id
   // A request counts as a creation once it is accepted, whatever happens to its reply.
   const isAccepted = fault?.accepted ?? (reply.creates && fault?.at !== 'before-body')
   record.created = record.endpoint !== undefined && isAccepted && !record.repeats
-  log.count(record, fault)
+  if (isCounted) log.count(record, fault)
   const pace = paceOf(sandbox.latency, seededRandom(seed, 'pace', exchange.number))
   await deliver(exchange, reply, pace, fault)
   record.repliedAt = clock.monotonic()
   record.status = outgoing.headersSent ? outgoing.statusCode : undefined
-  return record
+  return isCounted ? record : undefined
+}
+
+/** Requests for the statistics, of tests in other processes, are not counted and need no key. */
+function isAboutStats({ method, path }: Exchange): boolean {
+  return path === '/sandbox/stats' && ['GET', 'HEAD'].includes(method)
 }
 
 /**
@@ -62,6 +61,9 @@ async function decide(exchange: Exchange, router: Router) {
   const replacement = () => fault && faultActions[fault.action].replace?.(fault, envelope)
   try {
     assertLocal(incoming)
+    if (isAboutStats(exchange)) {
+      return { fault, reply: jsonReply({ ...sandbox.log.stats(), recordings: sandbox.recordings() }) }
+    }
     const match = router.find(method, path)
     if (!match?.handler.needsNoKey) authenticate(exchange)
     if (match === undefined) throw notOffered(record, router.methods(path).join(', '))
@@ -80,7 +82,9 @@ async function decide(exchange: Exchange, router: Router) {
     record.repeats = own.repeats === true
     return { fault, reply: replaced ?? own }
   } catch (error) {
-    const problem = error instanceof RequestProblem ? error : unexpected(error)
+    const { message } = error as Error
+    const problem =
+      error instanceof RequestProblem ? error : new RequestProblem(500, `The sandbox failed: ${message}`)
     return { fault, reply: problemReply(envelope, problem, query.get('alt') === 'sse') }
   }
 }
@@ -104,7 +108,7 @@ async function answer(exchange: Exchange, { handler }: Match): Promise<Reply> {
   const { sandbox, method, path, query } = exchange
   if (method !== 'POST') return handler.answer(exchange)
   const identity = digestOf([path, [...query].filter(([name]) => name !== 'key'), exchange.digest])
-  const key = handler.ignoresIdempotency ? undefined : exchange.idempotencyKey
+  const key = handler.needsNoKey ? undefined : exchange.idempotencyKey
   exchange.outlivesClient = key !== undefined
   const make = async () => {
     const { seed, repetitions } = sandbox
@@ -115,23 +119,6 @@ async function answer(exchange: Exchange, { handler }: Match): Promise<Reply> {
     return handler.answer(exchange)
   }
   return key === undefined ? make() : sandbox.firstAnswers.give(digestOf(key), identity, make)
-}
-
-function unexpected(error: unknown): RequestProblem {
-  // The client disconnected while its body was read; no reply is needed.
-  if ((error as NodeJS.ErrnoException).code === 'ECONNRESET')
-    return new RequestProblem(499, 'The client has gone.')
-  return new RequestProblem(500, `The sandbox failed: ${(error as Error).message}`)
-}
-
-/** The statistics, for tests in other processes. */
-function statsReply({ incoming, sandbox }: Exchange): Reply {
-  try {
-    assertLocal(incoming)
-    return jsonReply({ ...sandbox.log.stats(), recordings: sandbox.recordings() })
-  } catch (error) {
-    return problemReply('openai', error as RequestProblem)
-  }
 }
 
 /** The only key that is rejected, for testing rejections. */

@@ -30,7 +30,6 @@ const googleStatuses: Readonly<Record<number, string>> = {
   409: 'ABORTED',
   413: 'INVALID_ARGUMENT',
   429: 'RESOURCE_EXHAUSTED',
-  499: 'CANCELLED',
   500: 'INTERNAL',
   501: 'UNIMPLEMENTED',
   503: 'UNAVAILABLE',
@@ -85,6 +84,9 @@ export function unknownField(field: string): RequestProblem {
 export function limitExceeded(message: string, headers?: ProblemFacts['headers']): RequestProblem {
   return new RequestProblem(400, message, { code: 'sandbox_limit_exceeded', headers })
 }
+
+/** A generation that fails. */
+export const brokeOff = new RequestProblem(500, '[sandbox] Generation broke off.')
 
 /** A rejected prompt, in the words of public practice. */
 export function moderationBlocked(type: string): RequestProblem {

@@ -9,7 +9,7 @@ import {
 } from '../../contract/images.ts'
 import { modelCalled, type Model } from '../../contract/known-models.ts'
 import { encodeJpeg, encodePng, encodeWebp, type Pixels } from '../../files/codecs.ts'
-import { assertValid, errorBody, RequestProblem } from '../http/request-problem.ts'
+import { assertValid, brokeOff, errorBody, RequestProblem } from '../http/request-problem.ts'
 import {
   brokenOff,
   bytesReply,
@@ -64,13 +64,11 @@ export function promptPicture(
 
 /** For a request without a model: the first of the specification that takes its parameters, or the current one. */
 function chooseModel(body: JsonObject): Model {
-  const served = families.filter(({ endpoints }) => endpoints['image create'] !== undefined)
-  const takesAll = (family: Family) => checkBody(imageCreateEndpoint, body, modelOf(family)).length === 0
-  return modelOf(served.find(takesAll) ?? familyCalled('image-model-a'))
-}
-
-function modelOf(family: Family): Model {
-  return { ...modelCalled(family.id), family }
+  const models = families
+    .filter(({ endpoints }) => endpoints['image create'] !== undefined)
+    .map((family) => ({ ...modelCalled(family.id), family }))
+  const takesAll = (model: Model) => checkBody(imageCreateEndpoint, body, model).length === 0
+  return models.find(takesAll) ?? models.find(({ id }) => id === 'image-model-a')!
 }
 
 /** The sizes of model A, which `auto` chooses from. */
@@ -151,8 +149,6 @@ function imageProperties({ family, format, quality, size }: ImageRequest, backgr
   if (family !== undefined && !takes(family, 'output_format')) return {}
   return { background, output_format: format, quality, size: `${size.width}x${size.height}` }
 }
-
-const brokeOff = new RequestProblem(500, '[sandbox] Generation broke off.')
 
 /** The event that ends a stream whose generation broke off (wire notes, relay quirk 17). */
 const errorEvent = namedEvent(

@@ -36,7 +36,6 @@ export function callMatch(
   const handler: Handler = {
     endpoint,
     needsNoKey: true,
-    ignoresIdempotency: true,
     async readBody(asked) {
       if (!isPassed(method) || !path.startsWith('/')) {
         throw new RequestProblem(405, 'Only GET, POST and DELETE are recorded and replayed.')

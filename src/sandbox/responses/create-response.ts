@@ -1,6 +1,6 @@
 import { assertAnswerSize } from '../answer/answer.ts'
 import { type Frame, type Reply, eventHeaders, jsonReply, namedEvent, streamReply } from '../http/reply.ts'
-import { RequestProblem } from '../http/request-problem.ts'
+import { brokeOff, RequestProblem } from '../http/request-problem.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../json-value.ts'
 import { buildResponse, conversationId } from './build-response.ts'
 import { checkRequest } from './check-request.ts'
@@ -37,8 +37,7 @@ export async function createResponse(exchange: Exchange): Promise<Reply> {
   // Each of several events has all of the response.
   assertAnswerSize(JSON.stringify(built.response, withoutPictures).length)
   const isStream = body['stream'] === true && !exchange.ignoresStream
-  if (!isStream && built.breaksOff && !isBackground)
-    throw new RequestProblem(500, '[sandbox] Generation broke off.')
+  if (!isStream && built.breaksOff && !isBackground) throw brokeOff
   const stored = {
     id,
     ...built,
@@ -147,7 +146,7 @@ function* responseEvents(stored: StoredResponse): Generator<JsonObject> {
  * of that event are there, too.
  */
 function breakOffEvents({ response }: StoredResponse): readonly JsonObject[] {
-  const problem = { code: 'server_error', message: '[sandbox] Generation broke off.' }
+  const problem = { code: 'server_error', message: brokeOff.message }
   const error = { type: 'server_error', ...problem }
   return [
     { type: 'error', ...problem, param: null, error: { ...error, param: null } },
