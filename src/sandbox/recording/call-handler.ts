@@ -9,8 +9,6 @@ import type { Exchange, Handler, Match } from '../sandbox.ts'
 
 /** A request that is passed on or answered from a recording. */
 export interface ArrivedCall {
-  readonly method: RecordedRequest['method']
-  readonly path: string
   /** The body as it came. */
   readonly bytes: Buffer
   readonly request: RecordedRequest
@@ -44,7 +42,7 @@ export function callMatch(
       const bytes = await readBytes(asked)
       const request = describeRequest({ method, path, query, headers, body: bytes })
       asked.body = modelIn(request)
-      resolve({ method, path, bytes, request, asked })
+      resolve({ bytes, request, asked })
     },
     answer: async () => answer(await call),
   }
@@ -97,21 +95,18 @@ function modelIn({ body }: RecordedRequest): { readonly model?: unknown } {
   return 'form' in body ? { model: body.form.find(({ name }) => name === 'model')?.value } : {}
 }
 
-interface StreamPart {
-  readonly text: string
-  /** The whole event that this part completes; undefined for a part that does not. */
-  readonly event: string | undefined
-}
-
 /** Splits the text of an event stream into its events, each with the blank line that ends it. */
 export function createEventSplitter() {
   let pieces: string[] = []
   /** The end of the open event: the line ends after it may have begun there. */
   let tail = ''
   return {
-    /** @returns the parts of events in this text, in order; the last one may be the beginning of an event */
-    push(text: string): readonly StreamPart[] {
-      const parts: StreamPart[] = []
+    /**
+     * @returns the parts of events in this text, in order, each with the whole event that it completes; the last one may
+     *   be the beginning of an event
+     */
+    push(text: string) {
+      const parts: { text: string; event: string | undefined }[] = []
       // Two line ends in a row; a lone CR at the end may be the first half of one.
       const end = /(?:\r\n|\n|\r(?!\n|$)){2}/g
       const all = tail + text

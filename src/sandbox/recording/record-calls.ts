@@ -91,8 +91,9 @@ export async function createRecorder(
   let number = await nextNumber(folder)
 
   async function answer(call: ArrivedCall): Promise<Reply> {
-    const { method, path, request, asked } = call
-    const { origin, signal } = asked
+    const { request, asked } = call
+    const { method } = request
+    const { path, origin, signal } = asked
     const started = clock.monotonic()
     const elapsed = () => Math.round(clock.monotonic() - started)
     const recorded = new Date(clock.now()).toISOString()
@@ -195,8 +196,8 @@ export async function createRecorder(
     return { ...headers, location: urls.rewriteLocation(location, requested, path) }
   }
 
-  async function sent({ method, path, bytes, asked }: ArrivedCall): Promise<UpstreamReply> {
-    const { headers, query, signal } = asked
+  async function sent({ request: { method }, bytes, asked }: ArrivedCall): Promise<UpstreamReply> {
+    const { path, headers, query, signal } = asked
     const request = { method, headers, signal, ...(method === 'POST' && { body: bytes }) }
     const url = urls.find(path)
     if (url === undefined && resultEndpoint(path) !== undefined) {

@@ -58,9 +58,10 @@ export async function createReplayer({ folder, pace, report }: ReplayOptions, ma
     if (entry !== undefined) entry.used++
     return entry
   }
-  const miss = ({ method, path, request }: ArrivedCall): RequestProblem => {
+  const miss = ({ request, asked }: ArrivedCall): RequestProblem => {
+    const { method } = request
     const nearest = nearestOf(entries, request)
-    const shown = shortPath(path)
+    const shown = shortPath(asked.path)
     missed++
     if (misses.length < maxListed) {
       const differs = nearest?.differs.slice(0, 10) ?? []
@@ -84,7 +85,7 @@ export async function createReplayer({ folder, pace, report }: ReplayOptions, ma
       // Read again, so that memory holds no replies, and an edited one counts.
       const { reply } = await readRecording(folder, entry.name)
       const played = await playedReply(folder, reply, pace, call.asked.origin)
-      return { ...played, creates: createsSomething(call.method, call.path, reply.status) }
+      return { ...played, creates: createsSomething(call.request.method, call.asked.path, reply.status) }
     } catch (error) {
       if (!(error instanceof DamagedRecording)) throw error
       if (damaged.size < maxListed) damaged.add(error.message)

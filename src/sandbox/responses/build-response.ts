@@ -61,7 +61,7 @@ export async function buildResponse(
   const chosen =
     approvals.length > 0 || isCallless
       ? { calls: [], builtIn: [] }
-      : chosenCalls(body, { prompt: setting.prompt, words, hasOutput: outputs.length > 0 })
+      : chosenCalls(body, setting.prompt, words, outputs.length > 0)
   const isListFailing = words.some(({ name, variant }) => name === 'mcp_list_tools' && variant === 'failed')
   const servers = [...objectsOf(body['tools']), ...chosen.builtIn.map(({ tool }) => tool)]
   if (isAsked('mcp_list_tools') && servers.every(({ type }) => type !== 'mcp'))

@@ -9,7 +9,6 @@ import { isObject, type JsonObject, numberOf, objectOf, objectsOf, textOf, texts
 import type { Exchange } from '../sandbox.ts'
 import { output, type OutputItem } from './output-items.ts'
 
-/** A call of a built-in tool that the answer makes. */
 interface BuiltInCall {
   readonly kind: string
   readonly tool: JsonObject
@@ -197,7 +196,6 @@ export function callId(newId: CallSetting['newId']): string {
 const imageFields =
   'background moderation output_compression output_format partial_images quality size'.split(' ')
 
-/** The part of a tool that is a request for an image. */
 export function imageRequestOf(tool: JsonObject): JsonObject {
   return Object.fromEntries(imageFields.flatMap((name) => (name in tool ? [[name, tool[name]]] : [])))
 }
@@ -305,31 +303,23 @@ export function followApprovals(
   })
 }
 
-interface Situation {
-  /** Without the words for the sandbox. */
-  readonly prompt: string
-  readonly words: Scenario['words']
-  /** Whether the request ends with the output of a call, which the answer then quotes. */
-  readonly hasOutput: boolean
-}
-
-interface ChosenTool {
-  readonly tool: JsonObject
-  readonly fails?: boolean
-}
+/** A tool to call, and whether the call fails. */
+type ChosenTool = readonly [tool: JsonObject, fails: boolean]
 
 const maxBuiltInCalls = 16
 
 /**
  * The calls that `tool_choice`, the scenarios or the prompt ask for, within `max_tool_calls` and
  * `parallel_tool_calls`.
+ * @param prompt without the words for the sandbox
+ * @param hasOutput whether the request ends with the output of a call, which the answer then quotes
  * @throws RequestProblem 400 when the forced tool was not offered, or the calls are too many
  */
-export function chosenCalls(body: JsonObject, situation: Situation) {
-  const all = choose(body, situation)
+export function chosenCalls(body: JsonObject, prompt: string, words: Scenario['words'], hasOutput: boolean) {
+  const all = choose(body, prompt, words, hasOutput)
   const calls: ToolCall[] = []
   const builtIn: BuiltInCall[] = []
-  for (const { tool, fails = false } of body['parallel_tool_calls'] === false ? all.slice(0, 1) : all) {
+  for (const [tool, fails] of body['parallel_tool_calls'] === false ? all.slice(0, 1) : all) {
     const kind = kindOfTool(tool)
     if (kind === undefined) calls.push(callOf(tool))
     else builtIn.push({ kind, tool, number: builtIn.filter((call) => call.kind === kind).length, fails })
@@ -347,28 +337,28 @@ function callOf({ type, name, parameters }: JsonObject): ToolCall {
   }
 }
 
-function choose({ tools, tool_choice: choice }: JsonObject, situation: Situation): readonly ChosenTool[] {
+function choose(
+  { tools, tool_choice: choice }: JsonObject,
+  prompt: string,
+  words: Scenario['words'],
+  hasOutput: boolean,
+): readonly ChosenTool[] {
   const offered = objectsOf(tools).filter((tool) => namesOf(tool).length > 0)
   const isRule = isObject(choice) && choice['type'] === 'allowed_tools'
-  if (isObject(choice) && !isRule) return [{ tool: forcedBy(choice, offered) }]
+  if (isObject(choice) && !isRule) return [[forcedBy(choice, offered), false]]
   const mode = isRule ? choice['mode'] : choice
   const allowed = isRule
     ? offered.filter((tool) => objectsOf(choice['tools']).some((named) => isSameTool(named, tool)))
     : offered
-  const asked = situation.words.flatMap(({ name, variant }) => {
-    return askedTool(name, variant === 'failed', allowed) ?? []
+  const asked = words.flatMap(({ name, variant }): ChosenTool[] => {
+    return Object.hasOwn(usualTools, name) ? [[askedTool(name, allowed), variant === 'failed']] : []
   })
-  if (mode !== 'none' && !situation.hasOutput && asked.length > 0) return asked
+  if (mode !== 'none' && !hasOutput && asked.length > 0) return asked
   if (mode === 'required' && offered.length === 0) {
     throw wrongChoice("Tool choice 'required' must be specified with 'tools' parameter.")
   }
-  const named = chooseCalls(
-    mode === 'none' || mode === 'required' ? mode : 'auto',
-    allowed,
-    namesOf,
-    situation,
-  )
-  return named.map((tool) => ({ tool }))
+  const kind = mode === 'none' || mode === 'required' ? mode : 'auto'
+  return chooseCalls(kind, allowed, namesOf, { prompt, hasOutput }).map((tool) => [tool, false])
 }
 
 function wrongChoice(message: string, code?: string): RequestProblem {
@@ -415,11 +405,10 @@ export const usualTools: Readonly<Record<string, JsonObject>> = {
   computer: { type: 'computer_use_preview', ...screen },
 }
 
-/** The tool that the word of a scenario means: an offered one of its kind, or else the usual one; undefined for other words. */
-function askedTool(name: string, fails: boolean, offered: readonly JsonObject[]): ChosenTool | undefined {
-  if (!Object.hasOwn(usualTools, name)) return undefined
+/** The tool that the word of a scenario means: an offered one of its kind, or else the usual one. */
+function askedTool(name: string, offered: readonly JsonObject[]): JsonObject {
   const kindOf = (tool: JsonObject) => kindOfTool(tool) ?? tool['type']
   const usual = usualTools[name]!
   const tool = offered.find((one) => kindOf(one) === kindOf(usual)) ?? usual
-  return { tool: name === 'approval' ? { ...tool, require_approval: 'always' } : tool, fails }
+  return name === 'approval' ? { ...tool, require_approval: 'always' } : tool
 }

@@ -7,12 +7,11 @@ const framesPerSecond = 24
 
 /** A video that shows one picture, as H.264 in an MP4. The same film produces the same bytes. */
 export function drawFilm(film: Film): Uint8Array {
-  const { width, height, seconds } = film
+  const { seconds } = film
   const pictures = Array.from({ length: seconds * framesPerSecond }, (_, frame) =>
     frame === 0 ? keyPicture(drawStill(film)) : repeatedPicture(frame, film),
   )
-  const sets = { sequenceSet: sequenceSet(film), pictureSet: pictureSet() }
-  return mp4File({ width, height, framesPerSecond, ...sets }, pictures)
+  return mp4File(film, pictures)
 }
 
 export function drawThumbnail(film: Film): Promise<Uint8Array> {
@@ -21,13 +20,6 @@ export function drawThumbnail(film: Film): Promise<Uint8Array> {
 
 function drawStill({ text, seed, width, height, seconds }: Film): Pixels {
   return plainPicture({ seed: [seed], text, caption: `${width}x${height} ${seconds} s`, width, height })
-}
-
-interface Track extends Size {
-  readonly framesPerSecond: number
-  /** The parameter sets of the H.264 stream. */
-  readonly sequenceSet: Uint8Array
-  readonly pictureSet: Uint8Array
 }
 
 /** Timescale of the whole file, in ticks per second. */
@@ -46,22 +38,22 @@ const times = zeros(8)
  * 14496-12).
  * @param pictures each its NAL unit; the first one is a key picture
  */
-export function mp4File(track: Track, pictures: readonly Uint8Array[]): Uint8Array {
+export function mp4File(size: Size, pictures: readonly Uint8Array[]): Uint8Array {
   const type = box('ftyp', 'isom', u32(0x200), 'isom', 'iso2', 'avc1', 'mp41')
   const samples = pictures.map((unit) => Buffer.concat([u32(unit.length), unit]))
   const sizes = samples.map(({ length }) => length)
   // The index contains the offsets of the pictures; its length does not depend on them.
-  const index = movie(track, sizes, type.length + movie(track, sizes, 0).length + 8)
+  const index = movie(size, sizes, type.length + movie(size, sizes, 0).length + 8)
   return Buffer.concat([type, index, box('mdat', ...samples)])
 }
 
-function movie(track: Track, sizes: readonly number[], start: number): Buffer {
-  const { width, height, framesPerSecond } = track
+function movie(size: Size, sizes: readonly number[], start: number): Buffer {
+  const { width, height } = size
   const count = sizes.length
   const duration = Math.round((count / framesPerSecond) * fileTicks)
   const table = box(
     'stbl',
-    box('stsd', u32(0, 1), sampleEntry(track)),
+    box('stsd', u32(0, 1), sampleEntry(size)),
     box('stts', u32(0, 1, count, 1)),
     box('stss', u32(0, 1, 1)),
     box('stsc', u32(0, 1, 1, count, 1)),
@@ -85,12 +77,15 @@ function movie(track: Track, sizes: readonly number[], start: number): Buffer {
 }
 
 /** `avc1` with the parameter sets (ISO 14496-15), square pixels and the colours of BT.709. */
-function sampleEntry({ width, height, sequenceSet, pictureSet }: Track): Buffer {
+function sampleEntry(size: Size): Buffer {
+  const { width, height } = size
+  const sequence = sequenceSet(size)
+  const picture = pictureSet()
   const resolution = u32(0x48_0000, 0x48_0000)
   const fixed = [zeros(6), u16(1), zeros(16), u16(width, height), resolution, zeros(4), u16(1), zeros(32)]
-  const [sequence, picture] = [sequenceSet, pictureSet].map((set) => [u16(set.length), set] as const)
-  const config = [Buffer.of(1), sequenceSet.subarray(1, 4), Buffer.of(0xff, 0xe1), ...sequence!]
-  const configBox = box('avcC', ...config, Buffer.of(1), ...picture!)
+  const profile = [Buffer.of(1), sequence.subarray(1, 4), Buffer.of(0xff, 0xe1)]
+  const sets = [u16(sequence.length), sequence, Buffer.of(1), u16(picture.length), picture]
+  const configBox = box('avcC', ...profile, ...sets)
   const colours = box('colr', 'nclx', u16(1, 1, 1), zeros(1))
   return box('avc1', ...fixed, u16(24, 0xffff), configBox, colours, box('pasp', u32(1, 1)))
 }
