@@ -11,14 +11,7 @@ import {
 } from '@google/genai'
 import { expect, test } from 'vitest'
 import { runningSandbox } from '../../support/running-sandbox.ts'
-import { all, dot } from './all.ts'
-
-const parameters = {
-  type: 'object',
-  properties: { city: { type: 'string' } },
-  required: ['city'],
-  additionalProperties: false,
-}
+import { all, dot, place } from './all.ts'
 
 async function googleClient(options = {}) {
   const sandbox = await runningSandbox(options)
@@ -60,7 +53,7 @@ test('function calls, whole and streamed', async () => {
     model: 'sandbox-text',
     contents: 'Hello',
     config: {
-      tools: [{ functionDeclarations: [{ name: 'get_weather', parametersJsonSchema: parameters }] }],
+      tools: [{ functionDeclarations: [{ name: 'get_weather', parametersJsonSchema: place }] }],
       toolConfig: { functionCallingConfig: { mode: FunctionCallingConfigMode.ANY } },
     },
   }
@@ -74,7 +67,7 @@ test('automatic function calling, whole and streamed', async () => {
   const { client } = await googleClient()
   const called: unknown[] = []
   const weather: CallableTool = {
-    tool: async () => ({ functionDeclarations: [{ name: 'get_weather', parametersJsonSchema: parameters }] }),
+    tool: async () => ({ functionDeclarations: [{ name: 'get_weather', parametersJsonSchema: place }] }),
     callTool: async (calls) =>
       calls.map(({ id, name, args }) => {
         called.push(args)

@@ -1,8 +1,8 @@
-import OpenAI, { BadRequestError, toFile } from 'openai'
+import { BadRequestError, toFile } from 'openai'
 import { beforeAll, expect, test } from 'vitest'
 import { decodeImage } from '../../../src/files/codecs.ts'
-import { runningSandbox } from '../../support/running-sandbox.ts'
 import { maskPng, testImages } from '../../support/test-images.ts'
+import { openaiClient } from './all.ts'
 
 let png: Uint8Array
 let mask: Uint8Array
@@ -12,11 +12,6 @@ beforeAll(async () => {
 })
 
 const asFile = (bytes: Uint8Array, name: string) => toFile(bytes, name, { type: 'image/png' })
-
-async function openaiClient() {
-  const sandbox = await runningSandbox()
-  return { sandbox, client: new OpenAI({ baseURL: `${sandbox.url}/v1`, apiKey: 'any', maxRetries: 0 }) }
-}
 
 async function sizeOf(base64: string | undefined): Promise<string> {
   const { width, height } = await decodeImage(Buffer.from(base64 ?? '', 'base64'), 'image/png')

@@ -1,20 +1,6 @@
 import OpenAI, { AuthenticationError, NotFoundError } from 'openai'
 import { expect, test } from 'vitest'
-import { runningSandbox } from '../../support/running-sandbox.ts'
-import { all } from './all.ts'
-
-const parameters = {
-  type: 'object',
-  properties: { city: { type: 'string' } },
-  required: ['city'],
-  additionalProperties: false,
-}
-
-async function openaiClient(options = {}) {
-  const sandbox = await runningSandbox(options)
-  const client = new OpenAI({ baseURL: `${sandbox.url}/v1`, apiKey: 'any', maxRetries: 0 })
-  return { sandbox, client }
-}
+import { all, openaiClient, place } from './all.ts'
 
 test('text', async () => {
   const { client } = await openaiClient()
@@ -58,7 +44,7 @@ test('idempotency keys', async () => {
 
 test('structured output, whole and streamed', async () => {
   const { client } = await openaiClient()
-  const text = { format: { type: 'json_schema' as const, name: 'place', schema: parameters, strict: true } }
+  const text = { format: { type: 'json_schema' as const, name: 'place', schema: place, strict: true } }
   const parsed = await client.responses.parse({ model: 'sandbox-text', input: 'Invent', text })
   expect(parsed.output_parsed).toMatchObject({ city: expect.any(String) })
   const streamed = await client.responses
@@ -69,7 +55,7 @@ test('structured output, whole and streamed', async () => {
 
 test('function tools', async () => {
   const { client } = await openaiClient()
-  const tools = [{ type: 'function' as const, name: 'get_weather', parameters, strict: true }]
+  const tools = [{ type: 'function' as const, name: 'get_weather', parameters: place, strict: true }]
   const first = await client.responses.create({ model: 'sandbox-text', input: 'get_weather please', tools })
   const [call] = first.output
   if (call?.type !== 'function_call') throw new Error('no function call')
@@ -182,4 +168,25 @@ test.each([
 ])('%s: not offered', async (_, ask) => {
   const { client } = await openaiClient()
   await expect(ask(client)).rejects.toMatchObject({ status: 404, type: 'invalid_request_error' })
+})
+
+test('models', async () => {
+  const { client } = await openaiClient()
+  const ids: string[] = []
+  for await (const model of client.models.list()) ids.push(model.id)
+  const some = [
+    'sandbox-text',
+    'sandbox-video',
+    'image-model-a',
+    'video-model-remix',
+    'gpt-image-2',
+    'dall-e-2',
+  ]
+  expect(ids).toEqual(expect.arrayContaining(some))
+  expect(new Set(ids).size).toBe(ids.length)
+  for (const id of ids) expect(await client.models.retrieve(id)).toMatchObject({ id, object: 'model' })
+  await expect(client.models.retrieve('gpt-image-9')).rejects.toMatchObject({
+    status: 404,
+    code: 'model_not_found',
+  })
 })

@@ -1,17 +1,12 @@
-import OpenAI, { toFile } from 'openai'
+import { toFile, type OpenAI } from 'openai'
 import { expect, test } from 'vitest'
 import { fakeClock, type FakeClock } from '../../support/fake-clock.ts'
-import { runningSandbox } from '../../support/running-sandbox.ts'
 import { testImages } from '../../support/test-images.ts'
+import { openaiClient } from './all.ts'
 
-async function openaiClient() {
+async function timedClient() {
   const clock = fakeClock()
-  const sandbox = await runningSandbox({ clock })
-  return {
-    sandbox,
-    clock,
-    client: new OpenAI({ baseURL: `${sandbox.url}/v1`, apiKey: 'any', maxRetries: 0 }),
-  }
+  return { clock, ...(await openaiClient({ clock })) }
 }
 
 /** Asks until the job has ended, as soon as the sandbox advises. */
@@ -28,7 +23,7 @@ async function ended(
 }
 
 test('videos created, retrieved, downloaded, listed, deleted', async () => {
-  const { client, clock, sandbox } = await openaiClient()
+  const { client, clock, sandbox } = await timedClient()
   const { png } = await testImages(32)
   const made = await client.videos.create({
     model: 'sora-2',
@@ -57,7 +52,7 @@ test('videos created, retrieved, downloaded, listed, deleted', async () => {
 })
 
 test('video remixes', async () => {
-  const { client, clock, sandbox } = await openaiClient()
+  const { client, clock, sandbox } = await timedClient()
   const wishes = { model: 'sora-2', prompt: 'make it night' }
   const remix = await client.videos.remix('video_sandbox_source', wishes)
   expect(remix).toMatchObject({
@@ -71,7 +66,7 @@ test('video remixes', async () => {
 })
 
 test('failed videos', async () => {
-  const { client, clock } = await openaiClient()
+  const { client, clock } = await timedClient()
   const { id } = await client.videos.create({ prompt: 'a boat sandbox:failure' })
   expect(await ended({ client, clock }, id)).toMatchObject({
     status: 'failed',
@@ -87,7 +82,7 @@ test.each([
   ],
   ['video characters', (client: OpenAI) => client.videos.getCharacter('char_1')],
 ])('%s: not offered', async (_, ask) => {
-  const { client } = await openaiClient()
+  const { client } = await timedClient()
   await expect(ask(client)).rejects.toMatchObject({
     status: 404,
     message: expect.stringContaining('Invalid URL'),
@@ -95,13 +90,13 @@ test.each([
 })
 
 test('video remixes without a model: refused', async () => {
-  const { client } = await openaiClient()
+  const { client } = await timedClient()
   const remix = client.videos.remix('video_sandbox_source', { prompt: 'make it night' })
   await expect(remix).rejects.toMatchObject({ status: 400, param: 'model' })
 })
 
 test('thumbnails of videos', async () => {
-  const { client } = await openaiClient()
+  const { client } = await timedClient()
   const still = await client.videos.downloadContent('video_sandbox_source', { variant: 'thumbnail' })
   expect(still.headers.get('content-type')).toMatch(/^image\//)
 })

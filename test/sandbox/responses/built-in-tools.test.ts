@@ -1,4 +1,4 @@
-import OpenAI from 'openai'
+import type OpenAI from 'openai'
 import type {
   Response,
   ResponseCreateParamsNonStreaming,
@@ -6,14 +6,10 @@ import type {
 } from 'openai/resources/responses/responses'
 import { expect, test } from 'vitest'
 import { decodeImage } from '../../../src/files/codecs.ts'
-import { runningSandbox } from '../../support/running-sandbox.ts'
+import { openaiClient } from '../clients/all.ts'
 
-async function clientOf(options = {}): Promise<OpenAI> {
-  const { url } = await runningSandbox(options)
-  return new OpenAI({ baseURL: `${url}/v1`, apiKey: 'any', maxRetries: 0 })
-}
-
-const create = async (body: ResponseCreateParamsNonStreaming) => (await clientOf()).responses.create(body)
+const create = async (body: ResponseCreateParamsNonStreaming) =>
+  (await openaiClient()).client.responses.create(body)
 const typesOf = ({ output }: Response) => output.map(({ type }) => type)
 
 /** The only item of that type. */
@@ -136,7 +132,7 @@ test.for<[tool: Tool, extra: string, found: object, cited: object]>([
 })
 
 test('an image generation call returns a picture of the size that is asked for, and previews of it', async () => {
-  const client = await clientOf()
+  const { client } = await openaiClient()
   const tools = [{ ...image, size: '1024x1024' as const, partial_images: 1, output_format: 'png' as const }]
   const body = { input: 'A red fox', tools, tool_choice: 'required' as const }
   const stream = client.responses.stream(body)
@@ -182,12 +178,12 @@ test('scenarios of tools go with those of the answer, and come in a header, too'
   const refused = await create({ input: 'sandbox:web_search sandbox:refusal' })
   expect(typesOf(refused)).toEqual(['message'])
   const headers = { 'x-sandbox-scenario': 'web_search:failed' }
-  const failed = await (await clientOf()).responses.create({ input: 'Rivers' }, { headers })
+  const failed = await (await openaiClient()).client.responses.create({ input: 'Rivers' }, { headers })
   expect(itemOf(failed, 'web_search_call').status).toBe('failed')
 })
 
 test('a remote server: listed once, approved, called under the id of the request', async () => {
-  const client = await clientOf()
+  const { client } = await openaiClient()
   const tools = [{ ...server, allowed_tools: ['read_file', 'write_file'] }]
   const first = await client.responses.create({ input: 'Please write_file now', tools })
   const { tools: listed } = itemOf(first, 'mcp_list_tools')
@@ -242,7 +238,7 @@ test.for([
 ] as const)(
   'the output of a call of %s leads to a text that uses it',
   async ([word, type, output, quoted]) => {
-    const client = await clientOf()
+    const { client } = await openaiClient()
     const first = await client.responses.create({ input: `Rivers sandbox:${word}` })
     const call = first.output[0] as { id: string; call_id: string }
     const id = type === 'local_shell_call_output' ? { id: call.id } : { call_id: call.call_id }

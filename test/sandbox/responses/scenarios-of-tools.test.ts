@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
-import OpenAI from 'openai'
 import type { ResponseCreateParams, ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { expect, test } from 'vitest'
 import { projectRoot } from '../../support/generated-files.ts'
-import { runningSandbox } from '../../support/running-sandbox.ts'
+import { openaiClient } from '../clients/all.ts'
 
 const page = readFileSync(new URL('docs/sandbox.md', projectRoot), 'utf8').split(
   '\n## Content generation',
@@ -44,14 +43,9 @@ const usual = new Set([
   'completed',
 ])
 
-async function clientOf(): Promise<OpenAI> {
-  const { url } = await runningSandbox()
-  return new OpenAI({ baseURL: `${url}/v1`, apiKey: 'any', maxRetries: 0 })
-}
-
 /** All events of a stream of the official client, which checks their order, and what it makes of them. */
 async function streamed(body: Omit<ResponseCreateParams, 'stream'>) {
-  const stream = (await clientOf()).responses.stream(body as never)
+  const stream = (await openaiClient()).client.responses.stream(body as never)
   const events: ResponseStreamEvent[] = []
   for await (const event of stream) events.push(event as ResponseStreamEvent)
   return { events, final: await stream.finalResponse() }
@@ -68,6 +62,6 @@ test.for(rows)('sandbox:$word has the items and events of the page', async ({ wo
   expect(names.filter((name) => !usual.has(name))).toEqual(events)
   expect(all.map(({ sequence_number }) => sequence_number)).toEqual([...all.keys()])
   expect(final.id).toBe((all[0] as { response: { id: string } }).response.id)
-  const whole = await (await clientOf()).responses.create({ input: `Rivers sandbox:${word}` })
+  const whole = await (await openaiClient()).client.responses.create({ input: `Rivers sandbox:${word}` })
   expect(whole.output.map(({ type }) => type)).toEqual(items)
 })
