@@ -125,78 +125,27 @@ function base64Start(text: string, final: boolean): number | undefined {
   return comma + 1
 }
 
-/** The same for base64 or a data URL that holds it (quirk 15). @throws ContractError `damaged_media` */
+/**
+ * The same for base64 or a data URL that holds it (quirk 15). @throws ContractError `damaged_media`, also for a data URL of
+ * anything else
+ */
 export function createMediaDecoder(write: (bytes: Uint8Array) => Promise<void>) {
   const decoder = createBase64Decoder(write)
   /** What has come while it is unknown where the base64 begins; undefined afterwards. */
   let head: string | undefined = ''
-  let isDataUrl = false
-  const escapes = createPercentDecoder()
-  const decode = (text: Buffer) => decoder.push(isDataUrl ? escapes.push(text) : text)
   const begin = async (text: string, final: boolean) => {
     const start = base64Start(text, final)
     head = start === undefined ? text : undefined
-    if (start === undefined) return
-    isDataUrl = start > 0
-    await decode(Buffer.from(text.slice(start), 'latin1'))
+    if (start !== undefined) await decoder.push(Buffer.from(text.slice(start), 'latin1'))
   }
   return {
     flush: decoder.flush,
     /** ASCII bytes, cut anywhere. */
     push: (text: Buffer): Promise<void> =>
-      head === undefined ? decode(text) : begin((head + text.toString('latin1')).trimStart(), false),
+      head === undefined ? decoder.push(text) : begin((head + text.toString('latin1')).trimStart(), false),
     async end() {
       if (head !== undefined) await begin(head, true)
-      await decoder.push(escapes.end())
       await decoder.end()
     },
-  }
-}
-
-/**
- * The content of a `data:` URL, decoded without any network (RFC 2397).
- * @returns its media type
- * @throws ContractError `damaged_media`
- */
-export async function readDataUrl(url: string, write: (bytes: Uint8Array) => Promise<void>): Promise<string> {
-  const comma = url.indexOf(',')
-  if (comma === -1) {
-    throw new ContractError('damaged_media', 'The data URL of the reply has no content.', { billed: 'no' })
-  }
-  const head = url.slice('data:'.length, comma)
-  const content = decodePercent(Buffer.from(url.slice(comma + 1)))
-  if (endsInBase64.test(head)) {
-    const decoder = createBase64Decoder(write)
-    await decoder.push(content)
-    await decoder.end()
-  } else if (content.length > 0) await write(content)
-  return head.replace(endsInBase64, '').trim() || 'text/plain;charset=US-ASCII'
-}
-
-const PERCENT = 37
-
-/** Byte by byte: the escaped bytes need not be text. */
-function decodePercent(bytes: Buffer): Buffer {
-  if (!bytes.includes(PERCENT)) return bytes
-  const plain = bytes
-    .toString('latin1')
-    .replaceAll(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
-  return Buffer.from(plain, 'latin1')
-}
-
-/** The same for pieces. An incomplete escape is held back until the rest of it has come. */
-function createPercentDecoder() {
-  let held: Buffer = Buffer.alloc(0)
-  return {
-    push(piece: Buffer): Buffer {
-      const bytes = held.length === 0 ? piece : Buffer.concat([held, piece])
-      const last = bytes.lastIndexOf(PERCENT)
-      const end = last === -1 || last + 2 < bytes.length ? bytes.length : last
-      // A copy, so that the whole chunk is not kept in memory.
-      held = Buffer.from(bytes.subarray(end))
-      return decodePercent(bytes.subarray(0, end))
-    },
-    /** What is still held back, which is not an escape. */
-    end: (): Buffer => held,
   }
 }

@@ -280,8 +280,7 @@ async function downloadImages(
     const { index, url } = image
     const writer = openImage(index)
     try {
-      const { isFramed } = await download(gateway, url, writer, { allowPrivate })
-      await writer.commit(isFramed)
+      await writer.commit(await download(gateway, url, writer, { allowPrivate }))
     } catch (error) {
       if (gateway.signal.aborted) {
         await writer.discard()

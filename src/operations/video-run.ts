@@ -461,8 +461,7 @@ async function saveVideo(
         renamed: (planned, saved) => (taken = { planned, saved }),
       })
   try {
-    const { isFramed } = await fetcher.fetch(index - 1, file)
-    const saved = await file.commit(isFramed)
+    const saved = await file.commit(await fetcher.fetch(index - 1, file))
     if (!saved.verified) {
       run.warn(unverifiedNote('video', saved.path === '-' ? 'what was written' : saved.path))
     }

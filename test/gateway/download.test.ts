@@ -50,8 +50,8 @@ async function fetchInto(gateway: Gateway, url: string, options: DownloadOptions
   }
   const content = () => Buffer.concat(chunks).toString('latin1')
   try {
-    const { bytes, contentType } = await download(gateway, url, sink, { network, ...options })
-    return { outcome: `${bytes} ${contentType}`, content: content(), error: undefined }
+    const isFramed = await download(gateway, url, sink, { network, ...options })
+    return { outcome: isFramed ? 'framed' : 'not framed', content: content(), error: undefined }
   } catch (error) {
     if (!(error instanceof ModelgateError)) throw error
     return { outcome: `${error.exitCode} ${error.code}`, content: content(), error }
@@ -72,7 +72,7 @@ test('the key goes to the gateway’s own origin, and nowhere else', async () =>
     at('cdn.test', server),
     at('gateway.test', other),
   ]) {
-    expect(await fetchInto(gateway, url)).toMatchObject({ outcome: '9 image/png', content: 'a picture' })
+    expect(await fetchInto(gateway, url)).toMatchObject({ outcome: 'framed', content: 'a picture' })
   }
   const keys = [...server.requests, ...other.requests].map(({ headers }) => headers['authorization'])
   expect(keys).toEqual(['Bearer test-key-0123456789', 'Bearer test-key-0123456789', undefined, undefined])
@@ -161,12 +161,12 @@ test.for<[string, readonly ServerReply[], string]>([
   [
     'an expired URL that the gateway wants to be asked for again',
     [text('<Error/>', { status: 403, headers: { 'x-should-retry': 'true' } }), picture],
-    '9 image/png',
+    'framed',
   ],
   ['a URL that wants a key of its own', [text('', { status: 401 })], '4 url_expired'],
-  ['a URL that is ready in a moment', [accepted, accepted, picture], '9 image/png'],
+  ['a URL that is ready in a moment', [accepted, accepted, picture], 'framed'],
   ['a URL that is never ready', Array<ServerReply>(4).fill(accepted), '5 not_ready'],
-  ['a server that is busy for a while', [busy(), busy({ 'retry-after': '3' }), picture], '9 image/png'],
+  ['a server that is busy for a while', [busy(), busy({ 'retry-after': '3' }), picture], 'framed'],
   ['a wait beyond all patience', [busy({ 'retry-after': '3600' })], '5 http_503'],
   ['no content', [[readAll, write(head(204)), { step: 'end' }]], '8 reply_not_understood'],
   ['an encoded file', [text('x', { headers: { 'content-encoding': 'gzip' } })], '8 reply_not_understood'],
@@ -193,17 +193,17 @@ const broken = (body: string, headers: Record<string, string> = {}): ServerReply
   write(head(200, { 'content-length': '9', 'content-type': 'image/png', ...headers }) + body),
   reset,
 ]
-const range = (place: string, body = 'a picture'): ServerReply =>
+const range = (place: string, body: string): ServerReply =>
   text(body, { status: 206, headers: { 'content-range': `bytes ${place}`, 'content-type': 'image/png' } })
 
 test.for<[string, readonly ServerReply[]]>([
   ['was another one before it broke off', [broken('some'), picture]],
-  ['comes whole as a part', [range('0-8/9')]],
+  ['comes as a part that nobody asked for', [range('0-3/9', 'a pi'), picture]],
 ])('a download that %s begins again, and is whole', async ([, replies]) => {
   const server = await localServer(replies)
   const gateway = testGateway('http://gateway.test')
   expect(await fetchInto(gateway, at('cdn.test', server))).toMatchObject({
-    outcome: '9 image/png',
+    outcome: 'framed',
     content: 'a picture',
   })
   expect(server.requests.map(({ headers }) => headers['range'])).toEqual(replies.map(() => undefined))
@@ -223,17 +223,14 @@ test.for<[string, ServerReply]>([
 })
 
 test.for<[string, string, string]>([
-  ['data:image/png;base64,YSBwaWN0dXJl', '9 image/png', 'a picture'],
-  ['DATA:image/png;BASE64,YSBwaWN0dXJl', '9 image/png', 'a picture'],
-  [' data:;base64,YQ', '1 text/plain;charset=US-ASCII', 'a'],
-  ['data:image/png;base64,YQ%3D%3D', '1 image/png', 'a'],
-  ['data:image/svg+xml,%3Csvg/%3E', '6 image/svg+xml', '<svg/>'],
-  ['data:application/octet-stream,%ff%00', '2 application/octet-stream', '\xff\0'],
+  ['data:image/png;base64,YSBwaWN0dXJl', 'framed', 'a picture'],
+  ['DATA:image/png;BASE64,YSBwaWN0dXJl', 'framed', 'a picture'],
+  [' data:;base64,YQ', 'framed', 'a'],
+  ['data:image/svg+xml,<svg/>', '8 damaged_media', ''],
   ['data:image/png;base64,Y!', '8 damaged_media', ''],
   ['data:image/png;base64', '8 damaged_media', ''],
   ['data:image/png;base64,', '8 damaged_media', ''],
   [`data:image/png;base64,${'A'.repeat(200)}`, '8 reply_too_large', ''],
-  [`data:,${'A'.repeat(200)}`, '8 reply_too_large', ''],
 ])('decodes %s without any network', async ([url, outcome, content]) => {
   expect(await fetchInto(testGateway('https://gateway.test'), url, { maxBytes: 100 })).toMatchObject({
     outcome,

@@ -4,7 +4,7 @@ import { createUrlPolicy, refused, type Network, type UrlPolicy } from './url-po
 import { ExchangeError } from '../exchange-error.ts'
 import type { ExitName, ModelgateError } from '../../errors.ts'
 import type { Gateway } from '../gateway.ts'
-import { createBase64Decoder, maxResultBytes, readDataUrl } from '../base64.ts'
+import { maxResultBytes } from '../base64.ts'
 import { readBody } from '../reply-body.ts'
 import { brokenError } from '../gateway-errors.ts'
 import { Failure, mayRepeatBroken, withRetries } from '../retry.ts'
@@ -20,23 +20,11 @@ export interface DownloadOptions extends Partial<Omit<TransferOptions, 'sink'>> 
   readonly isExpired?: (() => boolean) | undefined
 }
 
-export type Download = ReturnType<typeof createDownload>
-
-export interface Downloaded {
-  readonly bytes: number
-  /** As declared by the server, or empty. */
-  readonly contentType: string
-  /** Whether the transport showed where the content ends. */
-  readonly isFramed: boolean
-}
-
-/** Base64 is decoded in pieces of this many characters. */
-const sliceLength = 1_048_576
-
 /**
  * Fetches a result into a writer, which the caller ends. `data:` is decoded here. What breaks off, or ends in order and
  * is not whole by its container, is requested again from its beginning.
  * @param url absolute, or relative to the base URL
+ * @returns whether the transport showed where the content ends
  * @throws ContractError (8) for a URL that is refused, content over the limit, and content that came whole and is
  *   damaged; ModelgateError 4 for an expired URL, 5 for a server that keeps failing or content that stays cut, 6 for one
  *   that cannot be reached
@@ -46,45 +34,26 @@ export function download(
   url: string,
   sink: DownloadSink,
   options: DownloadOptions = {},
-): Promise<Downloaded> {
+): Promise<boolean> {
   return createDownload(gateway, sink, options).from(url)
 }
 
-/** The same, for content that may be at several URLs. */
+export type Download = ReturnType<typeof createDownload>
+
+/** The same, for content that may be at several URLs. After one that failed, another may be given: it begins again. */
 export function createDownload(
   gateway: Gateway,
   sink: DownloadSink,
   { maxBytes = maxResultBytes, allowPrivate = false, network, isExpired, ...options }: DownloadOptions = {},
 ) {
   const transfer = new Transfer({ sink, maxBytes, ...options })
-  const takeInline = async (read: (add: (bytes: Uint8Array) => Promise<void>) => Promise<void>) => {
-    try {
-      await transfer.begin()
-      await read((bytes) => transfer.add(bytes))
-      transfer.end()
-    } catch (error) {
-      throw error instanceof Failure ? error.error : error
-    }
-  }
+  const { proxies, clock } = gateway
   return {
-    /** How many bytes have been written. */
-    get received() {
-      return transfer.received
-    },
-    /** Takes the content from a URL. After one that failed, another URL may be given: it begins again. */
-    async from(url: string): Promise<Downloaded> {
-      if (/^\s*data:/i.test(url)) {
-        let contentType = ''
-        await takeInline(async (add) => {
-          contentType = await readDataUrl(url.trim(), add)
-        })
-        return { bytes: transfer.received, contentType, isFramed: true }
-      }
+    async from(url: string): Promise<boolean> {
+      if (/^\s*data:/i.test(url)) return this.fromText(url)
       const address = parseResultUrl(url, gateway)
       if (address === undefined) throw refused('it is not a valid URL.')
-      const { proxies, clock } = gateway
-      const resolver = proxies === undefined ? undefined : clock
-      const policy = createUrlPolicy({ gateway, allowPrivate, network, proxied: resolver })
+      const policy = createUrlPolicy({ gateway, allowPrivate, network, proxied: proxies && clock })
       const limit = startTotalLimit(gateway)
       try {
         const guarded = { ...gateway, signal: limit.signal }
@@ -92,17 +61,13 @@ export function createDownload(
       } finally {
         limit.end?.()
       }
-      return { bytes: transfer.received, contentType: transfer.contentType, isFramed: transfer.isFramed }
+      return transfer.isFramed
     },
-    /** Takes content from base64. @throws ContractError `damaged_media` */
-    fromBase64: (text: string): Promise<void> =>
-      takeInline(async (add) => {
-        const decoder = createBase64Decoder(add)
-        for (let at = 0; at < text.length; at += sliceLength) {
-          await decoder.push(Buffer.from(text.slice(at, at + sliceLength)))
-        }
-        await decoder.end()
-      }),
+    /** Takes content that came in the reply itself, as base64 or a data URL. @throws ContractError `damaged_media` */
+    async fromText(text: string): Promise<boolean> {
+      await transfer.takeText(text)
+      return true
+    },
   }
 }
 

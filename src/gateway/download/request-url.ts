@@ -40,7 +40,7 @@ export async function requestUrl(
     if (redirectStatuses.has(reply.status)) {
       reply.close()
       current = redirectTarget(reply, current)
-    } else if (reply.status === 200 || reply.status === 206) {
+    } else if (reply.status === 200) {
       refuseEncoding(reply)
       return reply
     } else throw failureOf(gateway, await refusalOf(gateway, reply, asked), mayAppear)
@@ -61,7 +61,7 @@ function failureOf({ policy }: Gateway, error: ModelgateError, mayAppear: boolea
   // A result that is not found may still appear (fault F12).
   if (error.code !== 'url_expired' && (httpStatus === 202 || httpStatus === 404))
     return new Failure(error, mayAppear, true)
-  return new Failure(error, mayRepeatAnswered(error, 'read', policy))
+  return new Failure(error, error.code === 'connection_lost' || mayRepeatAnswered(error, 'read', policy))
 }
 
 async function refusalOf(
@@ -72,7 +72,7 @@ async function refusalOf(
   const { status, headers } = reply
   if (status >= 200 && status < 300) {
     reply.close()
-    return status === 202 ? notReady(url) : noContent(url, status)
+    return withoutContent(url, status)
   }
   const text = await readErrorText(reply, gateway.clock)
   const error = statusError(status, headers, text, 'read', gateway.clock.now())
@@ -90,20 +90,17 @@ function expired(url: URL, { facts: { httpStatus, shouldRetry } }: ModelgateErro
   return new ModelgateError('rejected', 'url_expired', message, facts)
 }
 
-/** The replies of gateways for a result that is not ready yet. */
-function notReady(url: URL): ModelgateError {
-  const message = `${url.host} says that the content is not ready yet (HTTP 202).`
-  const facts = { phase: 'result', httpStatus: 202, billed: 'no', hint: 'Run it again later.' } as const
-  return new ModelgateError('later', 'not_ready', message, facts)
-}
-
-function noContent(url: URL, status: number): ContractError {
-  return new ContractError(
-    'reply_not_understood',
-    `${url.host} answered with HTTP ${status} and no content.`,
-    {
-      httpStatus: status,
-      billed: 'no',
-    },
-  )
+/** A success without the whole content: not ready yet (202), a part that nobody asked for (206), or nothing. */
+function withoutContent({ host }: URL, httpStatus: number): ModelgateError {
+  const facts = { phase: 'result', httpStatus, billed: 'no', hint: 'Run it again later.' } as const
+  if (httpStatus === 202) {
+    const message = `${host} says that the content is not ready yet (HTTP 202).`
+    return new ModelgateError('later', 'not_ready', message, facts)
+  }
+  if (httpStatus === 206) {
+    const message = `${host} sent a part of the content (HTTP 206), though all of it was requested.`
+    return new ModelgateError('later', 'connection_lost', message, facts)
+  }
+  const message = `${host} answered with HTTP ${httpStatus} and no content.`
+  return new ContractError('reply_not_understood', message, { httpStatus, billed: 'no' })
 }

@@ -1,31 +1,10 @@
 import { ContractError, ModelgateError } from '../../errors.ts'
-import { crc32 } from 'node:zlib'
 import { endsEarly, short, unknownEnd, type Integrity } from '../../files/containers.ts'
 import { damagedMedia, type MediaFile } from '../../files/media-file.ts'
+import { createMediaDecoder } from '../base64.ts'
+import { isBlank } from '../reply-body.ts'
 import type { Reply, ReplyHeaders } from '../exchange.ts'
 import { Failure } from '../retry.ts'
-
-const laterFacts = { phase: 'result', billed: 'no', hint: 'Run it again later.' } as const
-
-/** @param damage what is missing, as a clause */
-function downloadCut(damage: string): ModelgateError {
-  const message = `The connection was closed before the download was complete: ${damage}.`
-  return new ModelgateError('later', 'connection_lost', message, laterFacts)
-}
-
-function partOnly(): ModelgateError {
-  const message = 'The server sent a part of the content (HTTP 206), though all of it was requested.'
-  return new ModelgateError('later', 'connection_lost', message, laterFacts)
-}
-
-function tooLarge(maxBytes: number): ContractError {
-  const message = `The content at the URL is larger than ${maxBytes} bytes.`
-  return new ContractError('reply_too_large', message, { billed: 'no' })
-}
-
-function empty(): ContractError {
-  return new ContractError('damaged_media', 'The content at the URL is empty.', { billed: 'no' })
-}
 
 /** Where a download goes; what cannot be checked leaves out the rest. */
 export type DownloadSink = Pick<MediaFile<unknown>, 'write' | 'restart'> &
@@ -37,8 +16,8 @@ export interface TransferOptions {
   readonly maxBytes: number
   /** Called after every write; `total` is null while it is unknown. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
-  /** Passes content on from its beginning, and throws when it is not what was requested. */
-  readonly inspect?: ((body: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>) | undefined
+  /** The error for content that is JSON or HTML, for media that never begin so. @param text its beginning */
+  readonly textError?: ((text: string) => ContractError) | undefined
 }
 
 /** The progress of a download, in bytes. */
@@ -48,19 +27,16 @@ export interface Progress {
   readonly total: number | null
 }
 
+/** Base64 is decoded in pieces of this many characters. */
+const sliceLength = 1_048_576
+
 /** A download into a sink. It may take several replies, each of which begins it again. */
 export class Transfer {
-  /** Bytes of the last reply. */
-  received = 0
-  /** As declared by the server, or empty. */
-  contentType = ''
   /** Whether the transport said where the content ends: a body that ends with the connection may have been cut anywhere. */
   isFramed = true
   readonly #options: TransferOptions
+  #received = 0
   #total: number | null = null
-  #checksum = 0
-  /** The checksum of the last content that came whole by the transport. */
-  #settled: number | undefined
 
   constructor(options: TransferOptions) {
     this.#options = options
@@ -68,53 +44,103 @@ export class Transfer {
 
   /**
    * Writes the content of a reply.
-   * @throws ExchangeError when it breaks off; ContractError when it is too large or empty; Failure
+   * @throws ExchangeError when it breaks off; ContractError when it is too large, empty or a text; Failure
    */
-  async take({ status, headers, body, close }: Reply): Promise<void> {
-    const { maxBytes, inspect } = this.#options
+  async take({ headers, body, close }: Reply): Promise<void> {
+    const { maxBytes, textError } = this.#options
     try {
-      if (status === 206 && !isWholeRange(headers)) throw new Failure(partOnly(), true)
       const total = lengthOf(headers)
       if ((total ?? 0) > maxBytes) throw tooLarge(maxBytes)
-      this.contentType = headers['content-type'] ?? ''
-      await this.begin(isDelimited(headers), total)
-      for await (const chunk of inspect === undefined ? body : inspect(body)) await this.add(chunk)
-      this.end()
+      await this.#begin(isDelimited(headers), total)
+      for await (const chunk of body) {
+        if (textError !== undefined && this.#received === 0 && beginsText(chunk)) {
+          throw textError(await readText(chunk, body))
+        }
+        await this.#add(chunk)
+      }
+      const damage = this.#end()
+      if (damage !== undefined) throw new Failure(damage, true)
     } finally {
       close()
     }
   }
 
+  /** Writes content that came as base64, or in a data URL. @throws ContractError */
+  async takeText(text: string): Promise<void> {
+    await this.#begin(true, null)
+    const decoder = createMediaDecoder((bytes) => this.#add(bytes))
+    for (let at = 0; at < text.length; at += sliceLength) {
+      await decoder.push(Buffer.from(text.slice(at, at + sliceLength)))
+    }
+    await decoder.end()
+    const damage = this.#end()
+    if (damage !== undefined) throw damage
+  }
+
   /** Begins with the first byte; what has come before is forgotten. */
-  async begin(isFramed = true, total: number | null = null): Promise<void> {
-    if (this.received > 0) await this.#options.sink.restart()
+  async #begin(isFramed: boolean, total: number | null): Promise<void> {
+    if (this.#received > 0) await this.#options.sink.restart()
     this.isFramed = isFramed
     this.#total = total
-    this.received = this.#checksum = 0
+    this.#received = 0
   }
 
-  async add(chunk: Uint8Array): Promise<void> {
+  async #add(chunk: Uint8Array): Promise<void> {
     const { sink, maxBytes, onProgress } = this.#options
-    this.received += chunk.length
-    if (this.received > maxBytes) throw tooLarge(maxBytes)
-    this.#checksum = crc32(chunk, this.#checksum)
+    this.#received += chunk.length
+    if (this.#received > maxBytes) throw tooLarge(maxBytes)
     await sink.write(chunk)
-    onProgress?.({ received: this.received, total: this.#total })
+    onProgress?.({ received: this.#received, total: this.#total })
   }
 
-  /** Checks the content, as far as its container allows. @throws ContractError, Failure */
-  end(): void {
+  /** Checks the content, as far as its container allows. @returns why it is not whole. @throws ContractError when it is empty */
+  #end(): ModelgateError | undefined {
     const { sink } = this.#options
-    if (this.received === 0) throw this.isFramed ? empty() : new Failure(downloadCut('no data arrived'), true)
-    const { state, damage } = judge(sink, this.isFramed, this.received)
-    if (damage === undefined) return
+    if (this.#received === 0) {
+      if (this.isFramed) throw empty()
+      return downloadCut('no data arrived')
+    }
+    const { state, damage } = judge(sink, this.isFramed, this.#received)
+    if (damage === undefined) return undefined
     const isCut = state === 'short' && !this.isFramed
-    // The same content again: another attempt is pointless.
-    const isSettled = this.isFramed && this.#checksum === this.#settled
-    if (this.isFramed) this.#settled = this.#checksum
-    const error = isCut ? downloadCut(damage) : damagedMedia(sink.noun ?? 'image', damage, undefined)
-    throw new Failure(error, !isSettled)
+    return isCut ? downloadCut(damage) : damagedMedia(sink.noun ?? 'image', damage, undefined)
   }
+}
+
+/** @param damage what is missing, as a clause */
+function downloadCut(damage: string): ModelgateError {
+  const message = `The connection was closed before the download was complete: ${damage}.`
+  const facts = { phase: 'result', billed: 'no', hint: 'Run it again later.' } as const
+  return new ModelgateError('later', 'connection_lost', message, facts)
+}
+
+function tooLarge(maxBytes: number): ContractError {
+  const message = `The content at the URL is larger than ${maxBytes} bytes.`
+  return new ContractError('reply_too_large', message, { billed: 'no' })
+}
+
+function empty(): ContractError {
+  return new ContractError('damaged_media', 'The content at the URL is empty.', { billed: 'no' })
+}
+
+/** Whether content begins as JSON or HTML. */
+function beginsText(chunk: Uint8Array): boolean {
+  const first = chunk.find((byte) => !isBlank(byte))
+  return first !== undefined && '{[<'.includes(String.fromCharCode(first))
+}
+
+/** Characters of a text that are read for its message. */
+const maxTextLength = 65_536
+
+async function readText(beginning: Uint8Array, rest: AsyncIterable<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = decoder.decode(beginning, { stream: true })
+  if (text.length > maxTextLength) return text
+  for await (const chunk of rest) {
+    text += decoder.decode(chunk, { stream: true })
+    if (text.length > maxTextLength) break
+  }
+  return text
 }
 
 /** Fewer bytes than this do not always show what kind of content they begin. */
@@ -131,12 +157,6 @@ function judge(sink: DownloadSink, isFramed: boolean, received: number): Integri
 
 function isDelimited(headers: ReplyHeaders): boolean {
   return 'content-length' in headers || /chunked/i.test(headers['transfer-encoding'] ?? '')
-}
-
-/** Some servers send all of it as a range, which nobody has asked for. */
-function isWholeRange(headers: ReplyHeaders): boolean {
-  const [, last, total] = /^bytes 0-(\d+)\/(\d+)$/.exec(headers['content-range'] ?? '') ?? []
-  return last !== undefined && Number(last) + 1 === Number(total)
 }
 
 function lengthOf(headers: ReplyHeaders): number | null {

@@ -3,15 +3,8 @@ import { isoTime } from '../../events/format-job.ts'
 import { isObject, stringOf, type JsonObject } from '../../json.ts'
 import { bothCases, jobObject, videoIdIn, type JobReport } from './job-fields.ts'
 import { ModelgateError, ContractError } from '../../errors.ts'
-import {
-  createDownload,
-  isGone,
-  type Download,
-  type Downloaded,
-  type DownloadOptions,
-} from '../download/download.ts'
+import { createDownload, isGone, type Download, type DownloadOptions } from '../download/download.ts'
 import type { Gateway } from '../gateway.ts'
-import { isBlank } from '../reply-body.ts'
 import type { DownloadSink } from '../download/transfer.ts'
 import { endpointUrl, isOwnOrigin, type Roots } from '../url.ts'
 import { readErrorBody } from '../error-body.ts'
@@ -23,7 +16,7 @@ export type VideoSource =
   /** Absolute, or relative to the base URL; `gs:` cannot be fetched. */
   | { readonly kind: 'url'; readonly url: string }
   /** Contained in the reply. */
-  | { readonly kind: 'bytes'; readonly base64: string; readonly mimeType: string | null }
+  | { readonly kind: 'bytes'; readonly base64: string }
 
 /** Where one video of a job can be fetched from, the best source first. */
 export type VideoSources = readonly VideoSource[]
@@ -88,8 +81,8 @@ function videosIn(value: unknown, depth = 0): VideoSources[] {
   if (Array.isArray(value)) return value.flatMap((item) => videosIn(item, depth + 1))
   if (!isObject(value)) return []
   const own = [
-    ...bytesNames.flatMap((name) => bytesSource(value[name], value)),
-    ...(looksEncoded(value['video']) ? bytesSource(value['video'], value) : []),
+    ...bytesNames.flatMap((name) => bytesSource(value[name])),
+    ...(looksEncoded(value['video']) ? bytesSource(value['video']) : []),
     ...urlNames.flatMap((name) => urlSource(value[name], anyAddress)),
   ]
   const inner = holderNames.map((name) => videosIn(value[name], depth + 1))
@@ -110,12 +103,10 @@ function urlSource(value: unknown, address = fullAddress): VideoSource[] {
   return text !== undefined && address.test(text) ? [{ kind: 'url', url: text }] : []
 }
 
-function bytesSource(value: unknown, holder: JsonObject): VideoSource[] {
-  const text = stringOf(value)
-  if (text === undefined || text.trim() === '') return []
-  if (fullAddress.test(text.trim())) return urlSource(text)
-  const mimeType = stringOf(holder['mimeType']) ?? stringOf(holder['encoding']) ?? null
-  return [{ kind: 'bytes', base64: text, mimeType }]
+function bytesSource(value: unknown): VideoSource[] {
+  const text = stringOf(value)?.trim() ?? ''
+  if (fullAddress.test(text)) return urlSource(text)
+  return text === '' ? [] : [{ kind: 'bytes', base64: text }]
 }
 
 /** Whether a field of any meaning holds a video as base64: no name or id is that long without other characters. */
@@ -140,6 +131,9 @@ export type FetchVideoOptions = Pick<DownloadOptions, 'allowPrivate' | 'network'
 
 export type VideoFetcher = ReturnType<typeof createVideoFetcher>
 
+/** A video may be larger than any other result; no clip of some seconds needs more than 8 GiB. */
+const maxVideoBytes = 8 * 1024 ** 3
+
 /**
  * Fetches the videos of a completed job, one by one into writers that the caller ends. When a URL has expired, the job is
  * looked up once more for a fresh one (fault F11).
@@ -157,51 +151,41 @@ export function createVideoFetcher(
   // Some gateways no longer find what has expired.
   const hasGone = (error: unknown): error is ModelgateError =>
     isExpired(error) || (error instanceof ModelgateError && error.facts.httpStatus === 404 && isOver())
-  const gone = (error: ModelgateError) =>
-    isGone(error) || isOver() ? expired(error, report, isOver()) : error
   return {
     /** The report that the URLs are from: a newer one after a URL had expired. */
     get report() {
       return report
     },
-    /** @param index which video of the job, from 0 */
-    async fetch(index: number, writer: DownloadSink): Promise<Downloaded> {
+    /**
+     * The key goes along to the gateway's own origin, on every hop, and nowhere else.
+     * @param index which video of the job, from 0
+     * @returns whether the transport showed where the content ends
+     * @throws ModelgateError 4 `url_expired` where that is what all sources say; 5, 6, 8 as `download` does
+     */
+    async fetch(index: number, writer: DownloadSink): Promise<boolean> {
       const fetchFrom = createVideoDownload(gateway, writer, { ...options, isExpired: isOver })
-      const take = () => fetchFrom(videoSources(report)[index] ?? [])
-      try {
-        return await take()
-      } catch (error) {
-        if (!hasGone(error)) throw error
-        if (isFresh) throw gone(error)
+      for (;;) {
+        try {
+          return await fetchFrom(videoSources(report)[index] ?? [])
+        } catch (error) {
+          if (!hasGone(error)) throw error
+          if (isFresh) throw isGone(error) || isOver() ? expired(error, report, isOver()) : error
+        }
         isFresh = true
         report = await lookUp()
-        return await take().catch((reason: unknown) => {
-          throw hasGone(reason) ? gone(reason) : reason
-        })
       }
     },
   }
 }
 
-/** A video may be larger than any other result; no clip of some seconds needs more than 8 GiB. */
-const maxVideoBytes = 8 * 1024 ** 3
-
-/**
- * Fetches one video into a writer, from the first of its sources that has it. The key goes along to the gateway's own
- * origin, on every hop, and nowhere else. What breaks off begins again, from the
- * same source or another. What a service refuses without a key of its own is requested from the gateway.
- * @throws ModelgateError 4 `url_expired` where that is what all sources say; 5, 6, 8 as `download` does
- */
+/** Fetches a video from the first of its sources that has it. What breaks off begins again, from the same or another. */
 export function createVideoDownload(
   gateway: Gateway,
   writer: DownloadSink,
-  options: FetchVideoOptions & Pick<DownloadOptions, 'isExpired'> = {},
-): (sources: VideoSources) => Promise<Downloaded> {
-  const download = createDownload(gateway, writer, {
-    maxBytes: maxVideoBytes,
-    ...options,
-    inspect: refuseText,
-  })
+  options: FetchVideoOptions & Pick<DownloadOptions, 'isExpired'>,
+): (sources: VideoSources) => Promise<boolean> {
+  const limits = { maxBytes: maxVideoBytes, ...options, textError: notAVideo }
+  const download = createDownload(gateway, writer, limits)
   return async (sources) => {
     let failure: unknown
     for (const source of sources) {
@@ -216,26 +200,20 @@ export function createVideoDownload(
   }
 }
 
-async function fetchSource(gateway: Gateway, source: VideoSource, download: Download): Promise<Downloaded> {
-  if (source.kind === 'bytes') {
-    await download.fromBase64(source.base64)
-    return { bytes: download.received, contentType: source.mimeType ?? '', isFramed: true }
-  }
+async function fetchSource(gateway: Gateway, source: VideoSource, download: Download): Promise<boolean> {
+  if (source.kind === 'bytes') return download.fromText(source.base64)
   if (source.kind === 'content') return download.from(endpointUrl(gateway, source.path).href)
   if (/^gs:/i.test(source.url)) throw inCloudStorage(source.url)
-  return fetchUrl(gateway, source.url, download)
-}
-
-async function fetchUrl(gateway: Gateway, asked: string, download: Download): Promise<Downloaded> {
   try {
-    return await download.from(asked)
+    return await download.from(source.url)
   } catch (refusal) {
+    // What a service refuses without a key of its own, or serves only to the gateway, is requested from that.
     if (!(refusal instanceof ModelgateError) || !(wantsKey(refusal) || isOutOfReach(refusal))) throw refusal
-    const own = relayedFile(gateway, asked)
+    const own = relayedFile(gateway, source.url)
     if (own === undefined) throw refusal
     return await download.from(own.href).catch((error: unknown) => {
       if (gateway.signal.aborted || !mayBeElsewhere(error)) throw error
-      throw servedByNeither(refusal, error, { asked, own })
+      throw servedByNeither(refusal, error, { asked: source.url, own })
     })
   }
 }
@@ -274,53 +252,12 @@ function inCloudStorage(url: string): ModelgateError {
   return new ModelgateError('rejected', 'result_in_cloud_storage', message, facts)
 }
 
-function noSource(): ModelgateError {
-  return new ModelgateError(
-    'contract',
-    'reply_not_understood',
-    'The gateway does not say where the video is.',
-    {
-      phase: 'result',
-      billed: 'yes',
-      hint: 'See its reply with --json.',
-    },
-  )
+function noSource(): ContractError {
+  const facts = { phase: 'result', billed: 'yes', hint: 'See its reply with --json.' } as const
+  return new ContractError('reply_not_understood', 'The gateway does not say where the video is.', facts)
 }
 
-/** Characters of a text reply that are read for its message. */
-const maxTextLength = 65_536
-
-/**
- * Passes on content that may be a video. What begins as JSON or HTML is read instead, for its message.
- * No container of videos begins with white space, a brace or an angle bracket (fault F17).
- * @throws ContractError `damaged_media`
- */
-async function* refuseText(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const blanks: Uint8Array[] = []
-  const decoder = new TextDecoder()
-  let kind: 'unknown' | 'video' | 'text' = 'unknown'
-  let text = ''
-  for await (const chunk of body) {
-    if (kind === 'unknown') {
-      const first = chunk.find((byte) => !isBlank(byte))
-      if (first === undefined && blanks.length < 100) {
-        // A copy, because the buffer of a chunk is reused.
-        blanks.push(Buffer.from(chunk))
-        continue
-      }
-      kind = first !== undefined && '{[<'.includes(String.fromCharCode(first)) ? 'text' : 'video'
-      if (kind === 'video') yield* blanks
-    }
-    if (kind === 'video') yield chunk
-    else {
-      text += decoder.decode(chunk, { stream: true })
-      if (text.length > maxTextLength) break
-    }
-  }
-  if (kind === 'text') throw notAVideo(text)
-  if (kind === 'unknown') yield* blanks
-}
-
+/** No container of videos begins as JSON or HTML does (fault F17): such a text is quoted. */
 function notAVideo(text: string): ContractError {
   const { message } = readErrorBody(text)
   const isPage = /^\s*</.test(text)
