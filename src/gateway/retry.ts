@@ -1,7 +1,7 @@
 import { sleep, type Clock } from '../context.ts'
 import { Interrupted, ModelgateError } from '../errors.ts'
 import type { ReplyHeaders } from './exchange.ts'
-import { DeadlinePassed, type ExchangeError, type ExchangeFault } from './exchange-error.ts'
+import { DeadlinePassed, ExchangeError, type ExchangeFault } from './exchange-error.ts'
 import { checkUsage } from './reply-errors.ts'
 
 /** `text` and `create` cost money, and `create` is repeated only where it cannot cost twice; `read` costs nothing. */
@@ -40,29 +40,20 @@ const finalFaults: ReadonlySet<ExchangeFault> = new Set([
   'deadline',
 ])
 
-/** Whether the request of a broken exchange may be sent again (see docs/faults.md, phases of a request). */
-export function mayRepeatBroken(error: ExchangeError, kind: RequestKind, policy: RetryPolicy): boolean {
-  if (neverRepeats(kind, policy)) return false
-  if (finalFaults.has(error.fault)) return false
-  // Until the whole request has been sent, no server can have accepted it.
-  if (error.stage === 'connect' || error.stage === 'send' || kind === 'read') return true
-  return policy.mode === 'always' || policy.idempotencyHonoured
-}
-
-/** Whether a request that was answered with this error may be sent again. */
-export function mayRepeatAnswered(error: ModelgateError, kind: RequestKind, policy: RetryPolicy): boolean {
-  if (neverRepeats(kind, policy)) return false
-  const { shouldRetry, httpStatus: status = 0 } = error.facts
+/** Whether a request that ended with this error may be sent again (see docs/faults.md, phases of a request). */
+export function mayRepeat(error: ModelgateError, kind: RequestKind, policy: RetryPolicy): boolean {
+  if (policy.mode === 'never' || (policy.readsOnly === true && kind !== 'read')) return false
+  const mayCreateAgain = policy.mode === 'always' || policy.idempotencyHonoured
+  const { shouldRetry, httpStatus: status = 0, cause } = error.facts
+  if (cause instanceof ExchangeError) {
+    if (finalFaults.has(cause.fault)) return false
+    // Until the whole request has been sent, no server can have accepted it.
+    return cause.stage === 'connect' || cause.stage === 'send' || kind === 'read' || mayCreateAgain
+  }
   if (shouldRetry !== undefined) return shouldRetry
   // A spent quota, an unknown model and refused content come with retryable statuses, too.
   if (error.exit === 'rejected' || error.exit === 'key' || error.exit === 'failed') return false
-  if (refusedStatus.has(status)) return true
-  if (!failedStatus.has(status)) return false
-  return kind !== 'create' || policy.mode === 'always' || policy.idempotencyHonoured
-}
-
-function neverRepeats(kind: RequestKind, { mode, readsOnly }: RetryPolicy): boolean {
-  return mode === 'never' || (readsOnly === true && kind !== 'read')
+  return refusedStatus.has(status) || (failedStatus.has(status) && (kind !== 'create' || mayCreateAgain))
 }
 
 /** Seconds before the next attempt: what the gateway asks for, else exponential with jitter, at most 8 s. */
@@ -88,18 +79,11 @@ export class Failure extends Error {
 }
 
 /** The failure of an attempt, with a hint at `--retry always` where that would make a difference. */
-export function judgeFailure(
-  error: ModelgateError,
-  policy: RetryPolicy,
-  mayRepeat: (policy: RetryPolicy) => boolean,
-): Failure {
-  const repeatable = mayRepeat(policy)
-  const wouldHelp = !repeatable && policy.maxRetries > 0 && mayRepeat({ ...policy, mode: 'always' })
-  if (error.exit !== 'unknown' || !wouldHelp) return new Failure(error, repeatable)
-  return new Failure(
-    error.amend({ hint: `${checkUsage}; --retry always repeats such requests.` }),
-    repeatable,
-  )
+export function judgeFailure(error: ModelgateError, kind: RequestKind, policy: RetryPolicy): Failure {
+  const repeatable = mayRepeat(error, kind, policy)
+  const wouldHelp = policy.maxRetries > 0 && mayRepeat(error, kind, { ...policy, mode: 'always' })
+  if (repeatable || !wouldHelp || error.exit !== 'unknown') return new Failure(error, repeatable)
+  return new Failure(error.amend({ hint: `${checkUsage}; --retry always repeats such requests.` }), false)
 }
 
 /** The waits, in seconds, between requests for a result that is not found yet (fault F12). */

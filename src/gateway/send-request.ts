@@ -3,14 +3,7 @@ import { ExchangeError } from './exchange-error.ts'
 import { requestIdOf, type ExchangeRequest, type Reply, exchange, type RequestBody } from './exchange.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
 import { ContractError, ModelgateError } from '../errors.ts'
-import {
-  Failure,
-  judgeFailure,
-  mayRepeatAnswered,
-  mayRepeatBroken,
-  withRetries,
-  type RetryPolicy,
-} from './retry.ts'
+import { Failure, judgeFailure, withRetries } from './retry.ts'
 import { endpointUrl, isOwnOrigin, maxRedirects, sameOriginTarget, type Roots } from './url.ts'
 import { brokenError, statusError } from './gateway-errors.ts'
 import { readErrorText } from './reply-body.ts'
@@ -84,7 +77,8 @@ function hideQuery(url: URL): string {
 const nothingKnown: Creation = { model: null, count: 1, of: 'text' }
 
 /**
- * Sends a request to the gateway, again where that cannot cost twice, and resolves with a reply of status 200 to 299.
+ * Sends a request to the gateway, again where that cannot cost twice, and resolves with a reply of status 200 to 299, which has
+ * to be closed: `--timeout` holds until then.
  * @throws ModelgateError for everything that can go wrong
  */
 export async function sendRequest(gateway: Gateway, request: GatewayRequest): Promise<GatewayReply> {
@@ -92,7 +86,11 @@ export async function sendRequest(gateway: Gateway, request: GatewayRequest): Pr
   const { signal, end } = startTotalLimit(gateway)
   try {
     const reply = await sendWithRetries(gateway, request, signal, async (opened) => opened)
-    return end === undefined ? reply : onceRead(reply, end)
+    const close = () => {
+      end?.()
+      reply.close()
+    }
+    return { ...reply, close }
   } catch (error) {
     end?.()
     failed?.(error)
@@ -116,22 +114,6 @@ export async function requestWhole<Result>(
   } finally {
     end?.()
   }
-}
-
-/** The same reply; `end` is called when its body has been read, or it is closed. */
-function onceRead(reply: GatewayReply, end: () => void): GatewayReply {
-  async function* body() {
-    try {
-      yield* reply.body
-    } finally {
-      end()
-    }
-  }
-  const close = () => {
-    end()
-    reply.close()
-  }
-  return { ...reply, body: body(), close }
 }
 
 async function sendWithRetries<Result>(
@@ -172,8 +154,7 @@ async function attemptOnce(
   } catch (error) {
     if (!(error instanceof ExchangeError)) throw error
     trace.failure(error)
-    const mayRepeat = (under: RetryPolicy) => mayRepeatBroken(error, request.kind, under)
-    throw judgeFailure(brokenError(error, request.kind), policy, mayRepeat)
+    throw judgeFailure(brokenError(error, request.kind), request.kind, policy)
   }
   trace.reply(reply)
   gateway.onReply?.(reply.headers)
@@ -190,7 +171,7 @@ async function attemptOnce(
   const text = await readErrorText(reply, gateway.clock)
   trace.errorBody(text)
   const error = statusError(reply.status, reply.headers, text, request.kind, gateway.clock.now())
-  throw judgeFailure(error, policy, (under) => mayRepeatAnswered(error, request.kind, under))
+  throw judgeFailure(error, request.kind, policy)
 }
 
 /**

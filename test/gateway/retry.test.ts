@@ -1,14 +1,8 @@
 import { expect, test } from 'vitest'
 import { ModelgateError } from '../../src/errors.ts'
 import { ExchangeError, type ExchangeFault, type Stage } from '../../src/gateway/exchange-error.ts'
-import {
-  mayRepeatAnswered,
-  mayRepeatBroken,
-  waitBefore,
-  type RequestKind,
-  type RetryPolicy,
-} from '../../src/gateway/retry.ts'
-import { statusError } from '../../src/gateway/gateway-errors.ts'
+import { mayRepeat, waitBefore, type RequestKind, type RetryPolicy } from '../../src/gateway/retry.ts'
+import { brokenError, statusError } from '../../src/gateway/gateway-errors.ts'
 
 const safe: RetryPolicy = { mode: 'safe', maxRetries: 2, idempotencyHonoured: false }
 const never: RetryPolicy = { ...safe, mode: 'never' }
@@ -17,9 +11,9 @@ const honoured: RetryPolicy = { ...safe, idempotencyHonoured: true }
 
 const kinds = ['text', 'create', 'read'] as const
 const broken = (stage: Stage, fault: ExchangeFault, kind: RequestKind, policy: RetryPolicy) =>
-  mayRepeatBroken(new ExchangeError(stage, fault, ''), kind, policy)
+  mayRepeat(brokenError(new ExchangeError(stage, fault, ''), kind), kind, policy)
 const answered = (status: number, kind: RequestKind, policy: RetryPolicy, headers = {}, body = '') =>
-  mayRepeatAnswered(statusError(status, headers, body, kind, 0), kind, policy)
+  mayRepeat(statusError(status, headers, body, kind, 0), kind, policy)
 
 test('repeats what was never handed over, whatever it was', () => {
   for (const kind of kinds) {
@@ -112,12 +106,12 @@ test('does not repeat a refused key or refused content, whose statuses are those
   const body = '{"error":{"code":"content_filter"}}'
   for (const kind of ['text', 'create'] as const) expect(answered(503, kind, always, {}, body)).toBe(false)
   const key = new ModelgateError('key', 'key_refused', 'No.', { httpStatus: 429 })
-  for (const kind of kinds) expect(mayRepeatAnswered(key, kind, always)).toBe(false)
+  for (const kind of kinds) expect(mayRepeat(key, kind, always)).toBe(false)
 })
 
 test('an error without a status is not repeated', () => {
   const error = new ModelgateError('later', 'timeout', 'No.')
-  for (const kind of kinds) expect(mayRepeatAnswered(error, kind, always)).toBe(false)
+  for (const kind of kinds) expect(mayRepeat(error, kind, always)).toBe(false)
 })
 
 test.for([

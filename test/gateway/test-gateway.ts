@@ -88,9 +88,13 @@ export async function outcomeOf(
   }
 }
 
-export async function textOf(reply: Pick<GatewayReply, 'body'>): Promise<string> {
+export async function textOf(reply: Pick<GatewayReply, 'body' | 'close'>): Promise<string> {
   const chunks: Uint8Array[] = []
-  for await (const chunk of reply.body) chunks.push(chunk)
+  try {
+    for await (const chunk of reply.body) chunks.push(chunk)
+  } finally {
+    reply.close()
+  }
   return Buffer.concat(chunks).toString()
 }
 

@@ -7,7 +7,7 @@ import type { Gateway } from '../gateway.ts'
 import { maxResultBytes } from '../base64.ts'
 import { readBody } from '../reply-body.ts'
 import { brokenError } from '../gateway-errors.ts'
-import { Failure, mayRepeatBroken, withRetries } from '../retry.ts'
+import { judgeFailure, withRetries } from '../retry.ts'
 import { startTotalLimit } from '../time-limits.ts'
 import { createTrace } from '../send-request.ts'
 import { rootOf, type Roots } from '../url.ts'
@@ -88,7 +88,7 @@ async function fetchAll(
     } catch (error) {
       if (!(error instanceof ExchangeError)) throw error
       if (policy.refusal !== undefined) throw policy.refusal
-      throw new Failure(brokenError(error, 'read'), mayRepeatBroken(error, 'read', gateway.policy))
+      throw judgeFailure(brokenError(error, 'read'), 'read', gateway.policy)
     }
   })
 }

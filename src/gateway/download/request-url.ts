@@ -7,7 +7,7 @@ import { refuseEncoding, wireRequest, type Trace } from '../send-request.ts'
 import { isOwnOrigin, maxRedirects, redirectStatuses } from '../url.ts'
 import { statusError } from '../gateway-errors.ts'
 import { refused, type UrlPolicy } from './url-policy.ts'
-import { Failure, mayRepeatAnswered } from '../retry.ts'
+import { Failure, judgeFailure } from '../retry.ts'
 
 interface Tools {
   readonly policy: UrlPolicy
@@ -61,7 +61,7 @@ function failureOf({ policy }: Gateway, error: ModelgateError, mayAppear: boolea
   // A result that is not found may still appear (fault F12).
   if (error.code !== 'url_expired' && (httpStatus === 202 || httpStatus === 404))
     return new Failure(error, mayAppear, true)
-  return new Failure(error, error.code === 'connection_lost' || mayRepeatAnswered(error, 'read', policy))
+  return httpStatus === 206 ? new Failure(error, true) : judgeFailure(error, 'read', policy)
 }
 
 async function refusalOf(

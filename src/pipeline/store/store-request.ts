@@ -8,7 +8,7 @@ import { brokenError } from '../../gateway/gateway-errors.ts'
 import {
   Failure,
   failedStatus,
-  mayRepeatBroken,
+  judgeFailure,
   refusedStatus,
   waitHint,
   withRetries,
@@ -67,7 +67,7 @@ export function connectStore(
     } catch (error) {
       if (!(error instanceof ExchangeError)) throw error
       traced.failure(error)
-      throw new Failure(broken(error, shown), mayRepeatBroken(error, 'read', policy))
+      throw judgeFailure(broken(error, shown), 'read', policy)
     }
   }
 

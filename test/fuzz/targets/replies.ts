@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { ContractError, ModelgateError, exitCodes } from '../../../src/errors.ts'
 import { createBase64Decoder } from '../../../src/gateway/base64.ts'
 import { readErrorBody } from '../../../src/gateway/error-body.ts'
-import { mayRepeatAnswered, waitBefore, waitHint } from '../../../src/gateway/retry.ts'
+import { mayRepeat, waitBefore, waitHint } from '../../../src/gateway/retry.ts'
 import { statusError } from '../../../src/gateway/gateway-errors.ts'
 import { hostileValue } from '../../gateway/hostile-values.ts'
 import { readReply } from '../../gateway/images/read-reply.ts'
@@ -247,10 +247,10 @@ const httpError = target({
     assert.ok(error.exitCode > 1 && error.exitCode < 10)
     assert.ok(/^[a-z0-9_]*[a-z][a-z0-9_]*$/.test(error.code))
     const policy = { mode: 'safe', maxRetries: 2, idempotencyHonoured: false } as const
-    const mayRepeat = mayRepeatAnswered(error, kind, policy)
+    const repeats = mayRepeat(error, kind, policy)
     // What may have been done already is not done again, unless the gateway itself says that it may be.
     if (kind === 'create' && error.facts.billed === 'maybe' && headers['x-should-retry'] !== 'true') {
-      assert.ok(!mayRepeat)
+      assert.ok(!repeats)
     }
   },
 })
