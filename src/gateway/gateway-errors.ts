@@ -13,51 +13,24 @@ import { checkUsage } from './reply-errors.ts'
 import { refusedStatus, waitHint, type RequestKind } from './retry.ts'
 
 /** Error codes for a prompt, a picture or an answer that was refused for its content. */
-const refusedContentWords = new Set([
-  'blocklist',
-  'content_blocked',
-  'content_filter',
-  'content_filtered',
-  'content_moderation',
-  'content_policy',
-  'content_policy_violation',
-  'content_refused',
-  'data_inspection_failed',
-  'datainspectionfailed',
-  'image_content_policy_violation',
-  'image_prohibited_content',
-  'image_safety',
-  'jailbreak',
-  'model_armor',
-  'moderation_blocked',
-  'policy_violation',
-  'prohibited_content',
-  'prompt_blocked',
-  'responsibleaipolicyviolation',
-  'safety',
-  'sensitive_words_detected',
-  'spii',
-])
+const refusedContentWords = new RegExp(
+  `^(?:${[
+    'content_(?:blocked|filter|filtered|moderation|policy|refused)',
+    '(?:(?:image_)?content_)?policy_violation|responsibleaipolicyviolation',
+    '(?:image_)?(?:prohibited_content|safety)|(?:moderation|prompt)_blocked|sensitive_words_detected',
+    'data_?inspection_?failed|blocklist|jailbreak|model_armor|spii',
+  ].join('|')})$`,
+  'i',
+)
 /** The same in words, for gateways that give no code of their own. */
 const refusedContentMessage =
   /\b(safety (system|reasons)|content (management |filtering |safety )?polic(y|ies)|usage (guidelines|polic(y|ies))|responsible ai|prohibited (content|use policy)|(blocked|rejected|refused) by [^.]{0,40}(safety|moderation|content filter)|sensitive words?\b|flagged (as|by|for))/i
-const badKeyWords = new Set([
-  'api_key_invalid',
-  'invalid_api_key',
-  'api_key_expired',
-  'invalid_authentication',
-])
+const badKeyWords = /^(?:api_key_(?:invalid|expired)|invalid_(?:api_key|authentication))$/i
 const badKeyMessage =
   /\b(incorrect|invalid|expired|missing|wrong|bad) api[ -]?key|api[ -]?key (not valid|is invalid|expired)/i
 /** Error codes for a quota that waiting does not restore; Gemini's RESOURCE_EXHAUSTED is a rate limit. */
-const spentQuotaWords = new Set([
-  'insufficient_quota',
-  'insufficient_user_quota',
-  'billing_hard_limit_reached',
-  'billing_not_active',
-  'credits_exhausted',
-  'quota_exceeded',
-])
+const spentQuotaWords =
+  /^(?:insufficient_(?:user_)?quota|billing_(?:hard_limit_reached|not_active)|credits_exhausted|quota_exceeded)$/i
 
 type ReplyExit = Extract<ExitName, 'failed' | 'rejected' | 'key' | 'later' | 'unknown'>
 
@@ -66,24 +39,24 @@ interface Rule {
   readonly exit: ReplyExit
   /** Only of requests that create something, or only of those that read. */
   readonly of?: 'creating' | 'reading'
-  readonly status?: ReadonlySet<number> | ((status: number) => boolean)
-  /** Codes, in lower case. */
-  readonly words?: ReadonlySet<string>
+  readonly status?: readonly number[] | ((status: number) => boolean)
+  /** A code among those of the reply. */
+  readonly words?: RegExp
   readonly message?: RegExp
 }
 
 /** The first that fits decides. Relays change statuses, so that codes come first. */
 const rules: readonly Rule[] = [
   { exit: 'failed', of: 'creating', words: refusedContentWords },
-  { exit: 'failed', of: 'creating', status: new Set([400, 403, 422, 451]), message: refusedContentMessage },
+  { exit: 'failed', of: 'creating', status: [400, 403, 422, 451], message: refusedContentMessage },
   { exit: 'rejected', words: spentQuotaWords },
-  { exit: 'rejected', status: new Set([402]) },
-  { exit: 'key', status: new Set([401, 403]) },
-  { exit: 'key', status: new Set([400]), words: badKeyWords },
-  { exit: 'key', status: new Set([400]), message: badKeyMessage },
+  { exit: 'rejected', status: [402] },
+  { exit: 'key', status: [401, 403] },
+  { exit: 'key', status: [400], words: badKeyWords },
+  { exit: 'key', status: [400], message: badKeyMessage },
   // Relays answer so when no channel serves the model (wire notes, "Status codes"): waiting does not help.
-  { exit: 'rejected', status: new Set([503]), words: new Set(['model_not_found']) },
-  { exit: 'later', status: refusedStatus },
+  { exit: 'rejected', status: [503], words: /^model_not_found$/i },
+  { exit: 'later', status: (status) => refusedStatus.has(status) },
   { exit: 'rejected', status: (status) => status < 500 || status === 501 },
   { exit: 'later', of: 'reading' },
   // The gateway failed, perhaps after the work was done.
@@ -110,8 +83,8 @@ const outcomes: Readonly<
 function fits(rule: Rule, status: number, { message = '', words }: ErrorBody, kind: RequestKind): boolean {
   if (rule.of !== undefined && (rule.of === 'reading') !== (kind === 'read')) return false
   const { status: statuses } = rule
-  if (typeof statuses === 'function' ? !statuses(status) : statuses?.has(status) === false) return false
-  if (rule.words !== undefined && !words.some((word) => rule.words!.has(word.toLowerCase()))) return false
+  if (typeof statuses === 'function' ? !statuses(status) : statuses?.includes(status) === false) return false
+  if (rule.words !== undefined && !words.some((word) => rule.words!.test(word))) return false
   return rule.message === undefined || rule.message.test(message)
 }
 
@@ -130,7 +103,7 @@ export function statusError(
   const { message, code, hint } = outcomes[exit]
   const shouldRetry: string | undefined = headers['x-should-retry']
   const retryAfterS = waitHint(headers, body.retryAfterS, now)
-  const given = exit === 'failed' ? body.words.find(isRefusalWord) : body.code
+  const given = exit === 'failed' ? body.words.find((word) => refusedContentWords.test(word)) : body.code
   const named = errorCode(given) ?? code ?? (`http_${status}` as const)
   return new ModelgateError(exit, named, `${message} (HTTP ${status}${detail(body)}`, {
     phase: 'reply',
@@ -165,15 +138,10 @@ export function replyError(value: unknown): GenerationError {
 export function refusalHint({
   message = '',
   words,
-}: {
-  readonly message?: string | undefined
-  readonly words: readonly string[]
-}): string | undefined {
-  return words.some(isRefusalWord) || refusedContentMessage.test(message) ? changeContent : undefined
-}
-
-function isRefusalWord(word: string): boolean {
-  return refusedContentWords.has(word.toLowerCase())
+}: Pick<ErrorBody, 'message' | 'words'>): string | undefined {
+  const isRefused =
+    words.some((word) => refusedContentWords.test(word)) || refusedContentMessage.test(message)
+  return isRefused ? changeContent : undefined
 }
 
 function runAgain(retryAfterS: number | undefined): string {
@@ -259,17 +227,9 @@ export function brokenError(error: ExchangeError, kind: RequestKind): ModelgateE
   const code = faults[fault]?.lost ?? 'connection_lost'
   if (kind === 'read') {
     const hint = 'Run it again later.'
-    return new ModelgateError('later', code, message, {
-      ...facts,
-      billed: 'no',
-      hint,
-    })
+    return new ModelgateError('later', code, message, { ...facts, billed: 'no', hint })
   }
   const hint =
     fault === 'deadline' ? `${checkUsage}, and allow it more time with --timeout.` : `${checkUsage}.`
-  return new ModelgateError('unknown', code, message, {
-    ...facts,
-    billed: 'maybe',
-    hint,
-  })
+  return new ModelgateError('unknown', code, message, { ...facts, billed: 'maybe', hint })
 }

@@ -40,6 +40,6 @@ test.each([
 })
 
 test('an error that says nothing refuses no content', () => {
-  expect(refusalHint({ words: [] })).toBeUndefined()
-  expect(refusalHint({ words: ['safety_identifier', '', '400'] })).toBeUndefined()
+  expect(refusalHint({ message: undefined, words: [] })).toBeUndefined()
+  expect(refusalHint({ message: undefined, words: ['safety_identifier', '', '400'] })).toBeUndefined()
 })

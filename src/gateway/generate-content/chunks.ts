@@ -1,28 +1,28 @@
 import { createGrowingText, maxReplyCharacters, type GrowingText } from '../../growing-text.ts'
 import {
+  countOf,
   dangerousNames,
   isObject,
+  listOf,
   objectOf,
   objectsOf,
-  type JsonObject,
   stringOf,
-  countOf,
+  type JsonObject,
 } from '../../json.ts'
 import type { Usage } from '../../events/text.ts'
 import type { TextReply } from '../stream-text.ts'
 import { positionOf } from '../events/json-reader.ts'
 import { characters, count, plainString } from '../events/skimmer.ts'
 
-type Mutable = Record<string, unknown>
-
-/** A text part that may be continued. */
-interface OpenPart {
-  readonly part: JsonObject
-  readonly text: GrowingText
-}
-
 /** How much media of an answer is kept to go on from, in characters of base64. */
 const maxReplyMedia = 32 * 1024 * 1024
+
+/** What is kept of a candidate: of every field the last value, and all parts. */
+interface Candidate {
+  fields: JsonObject
+  content: JsonObject
+  readonly parts: JoinedParts
+}
 
 /**
  * Joins the chunks of a stream into the one object that a reply without streaming would have been: candidates by index,
@@ -32,32 +32,36 @@ const maxReplyMedia = 32 * 1024 * 1024
  *   thought signatures, calls and other parts as they were sent
  */
 export function createChunkMerger(keepResponse: boolean, keepReply: boolean) {
-  const fields: Mutable = {}
-  const candidates = new Map<number, Mutable>()
-  /** The last part of a candidate, by its list of parts, where that is a text. */
-  const open = new Map<unknown[], OpenPart>()
+  let fields: JsonObject = {}
+  const candidates = new Map<number, Candidate>()
   /** Of the content of the first candidate, in characters. */
   let length = 0
   let mediaLength = 0
   let skimmed: RegExpExecArray | undefined
 
-  const mayKeep = (part: JsonObject) => {
-    length += lengthOf(part['text']) + lengthOf(part['thoughtSignature'])
-    mediaLength += lengthOf(objectOf(part['inlineData'] ?? part['inline_data'])['data'])
-    return length <= maxReplyCharacters && mediaLength <= maxReplyMedia
+  const isCut = () => length > maxReplyCharacters || mediaLength > maxReplyMedia
+  const addPart = (index: number, parts: JoinedParts, part: unknown) => {
+    if (index === 0 && isObject(part)) {
+      length += lengthOf(part['text']) + lengthOf(part['thoughtSignature'])
+      mediaLength += lengthOf(objectOf(part['inlineData'] ?? part['inline_data'])['data'])
+    }
+    if (keepResponse || !isCut()) parts.add(part)
   }
   const addCandidate = (candidate: JsonObject) => {
     const index = positionOf(candidate['index'])
-    const parts = index === 0 ? objectsOf(objectOf(candidate['content'])['parts']).filter(mayKeep) : []
-    if (keepResponse) mergeCandidate(candidates, index, candidate, open)
-    else if (keepReply && index === 0) mergeCandidate(candidates, 0, { content: { parts } }, open)
+    if (!keepResponse && (!keepReply || index > 0)) return
+    const known = candidates.get(index) ?? { fields: {}, content: {}, parts: new JoinedParts() }
+    candidates.set(index, known)
+    const { content, ...others } = candidate
+    const { parts, ...about } = objectOf(content)
+    // Spread, unlike assignment, cannot reach a prototype, whatever the names.
+    known.fields = { ...known.fields, ...others }
+    known.content = { ...known.content, ...about }
+    for (const part of listOf(parts)) addPart(index, known.parts, part)
   }
-  const addFields = (chunk: JsonObject) => {
-    for (const name in chunk) {
-      const value = chunk[name]
-      if (name !== 'candidates' && (value !== null || !Object.hasOwn(fields, name)))
-        define(fields, name, value)
-    }
+  const addFields = ({ candidates: _, ...others }: JsonObject) => {
+    const isNews = ([name, value]: [string, unknown]) => value !== null || !Object.hasOwn(fields, name)
+    fields = { ...fields, ...Object.fromEntries(Object.entries(others).filter(isNews)) }
   }
   const allFields = () => {
     if (skimmed !== undefined) {
@@ -91,75 +95,58 @@ export function createChunkMerger(keepResponse: boolean, keepReply: boolean) {
     /** All of it; null where it is not wanted. */
     get response(): unknown {
       if (!keepResponse) return null
-      closeParts(open)
-      return candidates.size === 0 ? fields : { candidates: [...candidates.values()], ...fields }
+      return candidates.size === 0 ? fields : { candidates: [...candidates.values()].map(whole), ...fields }
     },
     reply(isWhole: boolean): TextReply | undefined {
       if (!keepReply) return undefined
-      closeParts(open)
-      const parts: unknown[] = []
-      const joined = new Map<unknown[], OpenPart>()
-      for (const part of objectsOf(objectOf(candidates.get(0)?.['content'])['parts'])) {
-        appendPart(parts, part, joined)
-      }
-      closeParts(joined)
+      const parts = candidates.get(0)?.parts.list ?? []
       const text = objectsOf(parts)
         .map((part) => (part['thought'] === true ? '' : (stringOf(part['text']) ?? '')))
         .join('')
-      const isCut = length > maxReplyCharacters || mediaLength > maxReplyMedia
-      return { text, content: { role: 'model', parts }, ...(isWhole && !isCut ? {} : { is_partial: true }) }
+      return { text, content: { role: 'model', parts }, ...(isWhole && !isCut() ? {} : { is_partial: true }) }
     },
   }
 }
 
-function mergeCandidate(
-  candidates: Map<number, Mutable>,
-  index: number,
-  candidate: JsonObject,
-  open: Map<unknown[], OpenPart>,
-): void {
-  const known = candidates.get(index) ?? {}
-  candidates.set(index, known)
-  for (const name in candidate) {
-    const field = candidate[name]
-    const isContent = name === 'content' && isObject(field)
-    define(known, name, isContent ? mergeContent(known['content'], field, open) : field)
-  }
-}
-
-function mergeContent(before: unknown, content: JsonObject, open: Map<unknown[], OpenPart>): Mutable {
-  const parts = content['parts']
-  if (!isObject(before)) return Array.isArray(parts) ? { ...content, parts: [...parts] } : { ...content }
-  const joined = before as Mutable
-  const known = Array.isArray(before['parts']) ? (before['parts'] as unknown[]) : []
-  for (const name in content) if (name !== 'parts') define(joined, name, content[name])
-  if (Array.isArray(parts)) for (const part of parts) appendPart(known, part, open)
-  joined['parts'] = known
-  return joined
+function whole({ fields, content, parts: { list } }: Candidate): JsonObject {
+  const hasContent = list.length > 0 || Object.keys(content).length > 0
+  return hasContent ? { content: { ...content, parts: list }, ...fields } : fields
 }
 
 function lengthOf(value: unknown): number {
   return stringOf(value)?.length ?? 0
 }
 
-function closeParts(open: Map<unknown[], OpenPart>): void {
-  for (const [parts, last] of open) parts[parts.length - 1] = { ...last.part, text: last.text.toString() }
-}
+/** The parts of an answer: texts of one kind that follow each other become one part. */
+class JoinedParts {
+  readonly #parts: unknown[] = []
+  /** The text of the last part, once another has been added to it. */
+  #text: GrowingText | undefined
 
-/** Two texts of one kind that follow each other become one part. */
-function appendPart(parts: unknown[], part: unknown, open: Map<unknown[], OpenPart>): void {
-  const last = parts.at(-1)
-  const begun = open.get(parts)
-  if (isPlainText(last) && isPlainText(part) && last['thought'] === part['thought']) {
-    const text = begun?.text ?? createGrowingText()
-    if (begun === undefined) text.add(last['text'] as string)
-    text.add(part['text'] as string)
-    open.set(parts, { part: last, text })
-    return
+  add(part: unknown): void {
+    const last = this.#parts.at(-1)
+    if (!isPlainText(last) || !isPlainText(part) || last['thought'] !== part['thought']) {
+      this.#close()
+      this.#parts.push(part)
+      return
+    }
+    if (this.#text === undefined) {
+      this.#text = createGrowingText()
+      this.#text.add(last['text'] as string)
+    }
+    this.#text.add(part['text'] as string)
   }
-  if (begun !== undefined) parts[parts.length - 1] = { ...begun.part, text: begun.text.toString() }
-  open.delete(parts)
-  parts.push(part)
+
+  get list(): readonly unknown[] {
+    this.#close()
+    return this.#parts
+  }
+
+  #close(): void {
+    if (this.#text === undefined) return
+    this.#parts.push({ ...objectOf(this.#parts.pop()), text: this.#text.toString() })
+    this.#text = undefined
+  }
 }
 
 function isPlainText(part: unknown): part is JsonObject {
@@ -168,12 +155,6 @@ function isPlainText(part: unknown): part is JsonObject {
     typeof part['text'] === 'string' &&
     Object.keys(part).every((key) => key === 'text' || key === 'thought')
   )
-}
-
-/** Assignment that cannot reach the prototype, whatever the name. */
-function define(target: Mutable, name: string, value: unknown): void {
-  if (name !== '__proto__') target[name] = value
-  else Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true })
 }
 
 /** `usageMetadata` in the program's own names; null if the gateway sent none. */
@@ -201,18 +182,14 @@ const maxSteps = 100
  * The arguments of a function call that arrive in pieces, `functionCall.partialArgs[]`: each names a JSON path and adds
  * a value, or the next part of a string, there (recorded from Vertex; wire notes, "Part kinds").
  */
-export function createPartialArguments() {
-  const root: Record<string, unknown> = {}
-  return {
-    add(partialArgs: unknown) {
-      for (const piece of objectsOf(partialArgs)) {
-        const path = parsePath(stringOf(piece['jsonPath']) ?? '')
-        if (path !== undefined) setAt(root, path, piece)
-      }
-    },
-    get value(): unknown {
-      return root
-    },
+export class PartialArguments {
+  readonly value: Record<string, unknown> = {}
+
+  add(partialArgs: unknown): void {
+    for (const piece of objectsOf(partialArgs)) {
+      const path = parsePath(stringOf(piece['jsonPath']) ?? '')
+      if (path !== undefined) setAt(this.value, path, piece)
+    }
   }
 }
 
@@ -233,22 +210,24 @@ function parsePath(text: string): (string | number)[] | undefined {
 }
 
 function setAt(root: Record<string, unknown>, path: readonly (string | number)[], piece: JsonObject): void {
-  let at: Record<string, unknown> = root
-  for (const [index, step] of path.slice(0, -1).entries()) {
+  let at = root
+  for (const [index, step] of path.entries()) {
+    // A name in an array would be its `length` at best.
     if (Array.isArray(at) && typeof step === 'string') return
-    const child = Object.hasOwn(at, step) ? at[step] : undefined
-    if (isObject(child) || Array.isArray(child)) at = child as Record<string, unknown>
-    else at = at[step] = (typeof path[index + 1] === 'number' ? [] : {}) as Record<string, unknown>
+    const before = Object.hasOwn(at, step) ? at[step] : undefined
+    const next = path[index + 1]
+    if (next === undefined) at[step] = valueOf(piece, before)
+    else if (typeof before !== 'object' || before === null) at[step] = typeof next === 'number' ? [] : {}
+    at = at[step] as Record<string, unknown>
   }
-  const last = path.at(-1)!
-  // A name in an array would be its `length` at best.
-  if (Array.isArray(at) && typeof last === 'string') return
-  const before = Object.hasOwn(at, last) ? at[last] : undefined
+}
+
+/** The value that a piece gives; a text goes on from the one before. */
+function valueOf(piece: JsonObject, before: unknown): unknown {
   const text = stringOf(piece['stringValue'])
-  if (text !== undefined) at[last] = typeof before === 'string' ? before + text : text
-  else if ('numberValue' in piece) at[last] = piece['numberValue']
-  else if ('boolValue' in piece) at[last] = piece['boolValue']
-  else if ('nullValue' in piece) at[last] = null
+  if (text !== undefined) return typeof before === 'string' ? before + text : text
+  if ('nullValue' in piece) return null
+  return piece['numberValue'] ?? piece['boolValue'] ?? before
 }
 
 const details = String.raw`\[\{"modality":"[A-Z]*","tokenCount":${count}\}\]`

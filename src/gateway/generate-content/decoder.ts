@@ -13,13 +13,9 @@ import {
   type TextDecoder,
 } from '../stream-text.ts'
 import { citationsOf, itemOfPart, jsonOf, lookUpsOf } from './metadata.ts'
-import {
-  createChunkMerger,
-  createPartialArguments,
-  hasSameFields,
-  notableRatings,
-  usualChunk,
-} from './chunks.ts'
+import { createChunkMerger, PartialArguments, hasSameFields, notableRatings, usualChunk } from './chunks.ts'
+
+const metadataNames = ['groundingMetadata', 'urlContextMetadata', 'citationMetadata', 'safetyRatings']
 
 interface CandidateState {
   readonly text: GrowingText
@@ -49,9 +45,7 @@ export function createContentDecoder({
   const citations: Citation[] = []
   const cited = new Set<string>()
   const merger = createChunkMerger(keepResponse, keepReply)
-  let open:
-    | { name: string; id: string | null; arguments: ReturnType<typeof createPartialArguments> }
-    | undefined
+  let open: { name: string; id: string | null; arguments: PartialArguments } | undefined
   const newText = () => createGrowingText(keepText ? Infinity : sampleLength)
   const reasoning = newText()
   let block: Block | undefined
@@ -123,11 +117,7 @@ export function createContentDecoder({
       understood = true
       endToolCall()
     }
-    if (candidate['groundingMetadata'] || candidate['urlContextMetadata'])
-      lookUpsOf(candidate).forEach(addLookUp)
-    if (candidate['citationMetadata'] || candidate['groundingMetadata'])
-      citationsOf(candidate).forEach(addCitation)
-    if (candidate['safetyRatings']) reportSafety(candidate['safetyRatings'])
+    if (metadataNames.some((name) => candidate[name])) readMetadata(candidate)
   }
 
   const readPart = (part: JsonObject, index: number, state: CandidateState) => {
@@ -151,7 +141,7 @@ export function createContentDecoder({
     }
     if (name !== undefined) {
       endToolCall()
-      open = { name, id, arguments: createPartialArguments() }
+      open = { name, id, arguments: new PartialArguments() }
     }
     if (open === undefined) return
     open.arguments.add(call['partialArgs'])
@@ -204,32 +194,31 @@ export function createContentDecoder({
     if (index !== -1) answered.add(index)
   }
 
-  const addLookUp = (found: ReturnType<typeof lookUpsOf>[number]) => {
-    // Grounding is repeated in every chunk.
-    const key = `${found.kind} ${found.summary}`
-    if (cited.has(key)) return
-    cited.add(key)
-    emit({ type: 'item-add', ...found })
+  /** Grounding is repeated in every chunk. */
+  const isNew = (key: string) => {
+    const { size } = cited
+    return cited.add(key).size > size
   }
 
-  const addCitation = (citation: Citation) => {
-    const key = JSON.stringify(citation)
-    if (cited.has(key)) return
-    cited.add(key)
-    citations.push(citation)
-    emit({ type: 'citation-add', citation })
+  const readMetadata = (candidate: JsonObject) => {
+    for (const found of lookUpsOf(candidate)) {
+      if (isNew(`${found.kind} ${found.summary}`)) emit({ type: 'item-add', ...found })
+    }
+    for (const citation of citationsOf(candidate)) {
+      if (!isNew(JSON.stringify(citation))) continue
+      citations.push(citation)
+      emit({ type: 'citation-add', citation })
+    }
+    const ratings = notableRatings(candidate['safetyRatings'])
+    if (ratings.length > 0) emit({ type: 'safety-report', ratings })
   }
 
-  const reportSafety = (ratings: unknown) => {
-    const notable = notableRatings(ratings)
-    if (notable.length > 0) emit({ type: 'safety-report', ratings: notable })
-  }
-
-  const allFinished = () =>
-    candidates.size > 0 && [...candidates.values()].every(({ finish }) => finish !== undefined)
-  const allEnded = () =>
+  /** @param isOver whether the stream has ended: then an unspecified reason is one, too */
+  const allEnded = (isOver: boolean) =>
     candidates.size > 0 &&
-    [...candidates.values()].every(({ finish, isUnspecified }) => finish !== undefined || isUnspecified)
+    [...candidates.values()].every(
+      ({ finish, isUnspecified }) => finish !== undefined || (isOver && isUnspecified),
+    )
 
   const result = (): TextResult => {
     const ordered = [...candidates].sort(([a], [b]) => a - b)
@@ -283,10 +272,10 @@ export function createContentDecoder({
     // Some send a finish reason with every chunk (recorded).
     endIsCertain: false,
     get state() {
-      return !repeatsEnd && (block !== undefined || allFinished()) ? 'settled' : 'open'
+      return !repeatsEnd && (block !== undefined || allEnded(false)) ? 'settled' : 'open'
     },
     result,
-    reply: () => merger.reply(block === undefined && (isMarked || allEnded())),
+    reply: () => merger.reply(block === undefined && (isMarked || allEnded(true))),
     verdict(marked) {
       isMarked = marked
       endToolCall()
@@ -294,7 +283,7 @@ export function createContentDecoder({
       const whole = result()
       const anyText = whole.candidates.some(({ text }) => text !== '')
       if (!understood) return notUnderstood()
-      if (block === undefined && !allEnded() && !marked) return truncatedError(whole)
+      if (block === undefined && !allEnded(true) && !marked) return truncatedError(whole)
       return finishError(whole, anyText || toolCalls.length > 0 || otherOutput)
     },
   }

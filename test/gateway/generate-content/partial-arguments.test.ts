@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { createPartialArguments } from '../../../src/gateway/generate-content/chunks.ts'
+import { PartialArguments } from '../../../src/gateway/generate-content/chunks.ts'
 import { prototypes } from '../hostile-values.ts'
 
 function argumentsOf(...pieces: unknown[]): unknown {
-  const partial = createPartialArguments()
+  const partial = new PartialArguments()
   for (const piece of pieces) partial.add([piece])
   return partial.value
 }
