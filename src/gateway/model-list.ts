@@ -73,7 +73,7 @@ async function fetchPages(
   for (let page = 0; page < maxPages; page++) {
     const url = endpointUrl(gateway, path)
     if (next !== undefined) url.searchParams.set(...next)
-    const reply = await requestJson(gateway, requestFor(url))
+    const reply = await requestJson(gateway, requestFor(url), { convert: (whole) => whole })
     onPage?.(reply.text)
     requestId = reply.requestId
     const before = models.size

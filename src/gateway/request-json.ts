@@ -7,22 +7,22 @@ import { isBlank, readBody } from './reply-body.ts'
 import { brokenError } from './gateway-errors.ts'
 import { requestWhole, sendRequest } from './send-request.ts'
 
-/** A JSON value, and its original text. */
-export interface JsonText {
-  readonly value: unknown
-  readonly text: string
-}
-
 export type JsonReply = Recovered & Pick<GatewayReply, 'status' | 'headers' | 'requestId'>
 
-/** A value, and whether only its beginning has come. */
-export type Recovered = JsonText & { readonly isCut: boolean }
+/** A JSON value, its original text, and whether only its beginning has come. */
+export interface Recovered {
+  readonly value: unknown
+  readonly text: string
+  readonly isCut: boolean
+}
 
-interface JsonLimits {
+interface JsonReading<Result> {
   /** Maximum number of characters in a reply; by default that of one message in a stream. */
   readonly maxLength?: number
   /** Recovers a value from a truncated reply. */
   readonly recover?: Recovery | undefined
+  /** Makes something of the reply; what it throws gets the id of the request. */
+  readonly convert: (reply: JsonReply) => Result
 }
 
 export interface Recovery {
@@ -38,16 +38,19 @@ export interface Recovery {
  * @throws ContractError for what is not JSON, for HTML, and for more than the limit; ModelgateError for a reply that is cut or
  *   stalls, unless the value had come by then or could be recovered; what `sendRequest` throws
  */
-export async function requestJson(
+export async function requestJson<Result>(
   gateway: Gateway,
   request: GatewayRequest,
-  limits: JsonLimits = {},
-): Promise<JsonReply> {
+  { convert, ...reading }: JsonReading<Result>,
+): Promise<Result> {
   const read = async (reply: GatewayReply) => {
     try {
-      return await readJsonReply(gateway, request, reply, limits)
+      return convert(await readJsonReply(gateway, request, reply, reading))
     } catch (error) {
-      throw withRequestId(error, reply.requestId)
+      const { requestId } = reply
+      if (!(error instanceof ModelgateError) || requestId === null) throw error
+      // By it the gateway's operator finds the request.
+      throw error.amend({ requestId, ...error.facts })
     }
   }
   const { kind } = request
@@ -55,18 +58,11 @@ export async function requestJson(
   return await read(await sendRequest(gateway, request))
 }
 
-/** The same error with the id of the request, by which the gateway's operator finds it. */
-export function withRequestId(error: unknown, requestId: string | null): unknown {
-  return error instanceof ModelgateError && requestId !== null
-    ? error.amend({ requestId, ...error.facts })
-    : error
-}
-
 async function readJsonReply(
   gateway: Gateway,
   request: GatewayRequest,
   reply: GatewayReply,
-  { maxLength, recover }: JsonLimits,
+  { maxLength, recover }: Pick<JsonReading<unknown>, 'maxLength' | 'recover'>,
 ): Promise<JsonReply> {
   let found: Recovered | undefined
   let beginning = ''

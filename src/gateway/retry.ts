@@ -86,8 +86,11 @@ export function judgeFailure(error: ModelgateError, kind: RequestKind, policy: R
   return new Failure(error.amend({ hint: `${checkUsage}; --retry always repeats such requests.` }), false)
 }
 
-/** The waits, in seconds, between requests for a result that is not found yet (fault F12). */
-const absenceWaitsS: readonly number[] = [5 / 6, 5 / 3, 5 / 2]
+/**
+ * The waits, in seconds, between requests for a job or a result that is new and not found yet: a gateway may have several
+ * servers (faults C11 and F12).
+ */
+export const absenceWaitsS: readonly number[] = [1, 3, 6]
 
 /** What the loop needs of a gateway or a store. */
 interface Retrying {
@@ -119,7 +122,7 @@ export async function withRetries<Result>(
     if (policy.mode === 'never' || !repeatable || attemptsLeft <= 0) throw error
     if (!isAbsent && asked !== undefined && asked > maxWaitS) throw tooLong(error, asked)
     const waitS = isAbsent ? absenceWaitsS[absent++]! : waitBefore(repeated++, asked, clock.random())
-    const retry = { error, attempt: count, attemptsLeft, waitS }
+    const retry = { error, attempt: count, attempts_left: attemptsLeft, waitS }
     await pauseBeforeRetry({ clock, onRetry }, signal, retry).catch((reason: unknown) => {
       // A signal does not undo what the failed attempt may have cost.
       const { phase = 'reply', billed = 'no' } = error.facts
@@ -136,37 +139,31 @@ function tooLong(error: ModelgateError, seconds: number): ModelgateError {
   return error.amend({ exit: 'later', message, hint: 'Run it again then.' })
 }
 
-/** The argument of `onRetry`. */
-export interface RetryNotice {
+interface RetryCounts {
   /** The attempt that failed, from 1. */
   readonly attempt: number
   readonly attempts_left: number
+}
+
+/** The argument of `onRetry`. */
+export interface RetryNotice extends RetryCounts {
   readonly wait_s: number
   readonly http_status: number | null
   readonly reason: string
 }
 
-interface Retry {
-  /** Why the attempt failed. */
-  readonly error: unknown
-  /** The attempt that failed, from 1. */
-  readonly attempt: number
-  readonly attemptsLeft: number
-  readonly waitS: number
-}
-
 /**
  * Reports that a request will be sent again, and waits until then.
+ * @param retry `attempt` is the one that failed, from 1
  * @throws the error of the failed attempt when the time limit passes meanwhile; else the signal's reason
  */
 export async function pauseBeforeRetry(
-  { clock, onRetry }: { readonly clock: Clock; onRetry(notice: RetryNotice): void },
+  { clock, onRetry }: Pick<Retrying, 'clock' | 'onRetry'>,
   signal: AbortSignal,
-  { error, attempt, attemptsLeft, waitS }: Retry,
+  { error, waitS, ...counts }: { readonly error: unknown; readonly waitS: number } & RetryCounts,
 ): Promise<void> {
   onRetry({
-    attempt,
-    attempts_left: attemptsLeft,
+    ...counts,
     wait_s: Math.round(waitS * 1000) / 1000,
     http_status: error instanceof ModelgateError ? (error.facts.httpStatus ?? null) : null,
     reason: error instanceof Error ? error.message : String(error),

@@ -27,7 +27,7 @@ import { type VideoFetcher, createVideoFetcher, videoSources } from '../gateway/
 import { type Job, lookUpJob } from '../gateway/videos/look-up-job.ts'
 
 /** What is known of a job, from the gateway or from the record, which may lack the gateway's own object. */
-type KnownJob = Omit<JobReport, 'value' | 'isKnown' | 'failure' | 'note' | 'isCut' | 'nextLookUpMs'> & {
+type KnownJob = Omit<JobReport, 'value' | 'failure' | 'note' | 'isCut' | 'nextLookUpMs'> & {
   readonly value: JobReport['value'] | null
 }
 

@@ -11,6 +11,7 @@ async function ask(body: string, ending: Ending = 'whole', recover = false): Pro
   const gateway = testGateway(server.url)
   const read = (beginning: string) => ({ value: beginning.length, text: beginning, isCut: true })
   return requestJson(gateway, textRequest(gateway, { kind: 'create' }), {
+    convert: (reply) => reply,
     maxLength: 40,
     recover: recover ? { maxBytes: 6, read } : undefined,
   }).then(

@@ -6,7 +6,7 @@ import { jobReplyBeginningBytes } from '../../files/calls/reply-log.ts'
 import { isObject, numberOf, objectOf, stringOf, type JsonObject } from '../../json.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { replyError } from '../gateway-errors.ts'
-import { requestJson, withRequestId, type Recovered, type Recovery } from '../request-json.ts'
+import { requestJson, type JsonReply, type Recovered, type Recovery } from '../request-json.ts'
 import { endpointUrl, pathSegment, type Roots } from '../url.ts'
 import { asLookUp, isMissing, noSuchJob } from '../videos/look-up-job.ts'
 import { beginningObject, warnOfLostJob } from '../videos/start-job.ts'
@@ -122,18 +122,10 @@ async function requestReport(
   asked: string | undefined,
   recover?: Recovery,
 ): Promise<ResponseReport> {
-  const { value, text, requestId, isCut } = await requestJson(gateway, request, { recover })
-  try {
-    return { ...readReport(value, asked), text, requestId, isCut }
-  } catch (error) {
-    throw withRequestId(error, requestId)
-  }
+  return await requestJson(gateway, request, { recover, convert: (reply) => readReport(reply, asked) })
 }
 
-function readReport(
-  value: unknown,
-  asked: string | undefined,
-): Omit<ResponseReport, 'text' | 'requestId' | 'isCut'> {
+function readReport({ value, text, requestId, isCut }: JsonReply, asked: string | undefined): ResponseReport {
   if (!isObject(value)) throw notAResponse()
   if (value['error'] && value['object'] !== 'response' && value['id'] === undefined) throw replyError(value)
   // Relays may give a response another id with each reply (quirk 13): the one that was asked for works.
@@ -142,7 +134,8 @@ function readReport(
   if (id === undefined || (status === null && !Array.isArray(value['output']))) throw notAResponse()
   const state = status === null ? 'completed' : (responseStateOf(status) ?? 'in_progress')
   const completedAt = numberOf(value['completed_at'])
-  return { id, state, status, completedAt, progress: null, expiresAt: null, failure: undefined, value }
+  const unspecified = { progress: null, expiresAt: null, failure: undefined }
+  return { id, state, status, completedAt, ...unspecified, value, text, requestId, isCut }
 }
 
 function notAResponse(): ContractError {

@@ -87,7 +87,7 @@ export async function followResponse(
     await pauseBeforeRetry(own, own.signal, {
       error: reason,
       attempt: failures,
-      attemptsLeft: maxResumptions + 1 - failures,
+      attempts_left: maxResumptions + 1 - failures,
       waitS: waitBefore(failures - 1, askedWait(reason), own.clock.random()),
     })
     request = responseStream(own, id, place.after)

@@ -10,11 +10,10 @@ export interface JobReport {
   /** The id of a video, or the name of an operation. */
   readonly id: string
   readonly kind: JobKind
+  /** That of an unknown word is `in_progress` (fault F2). */
   readonly state: VideoState
   /** The gateway's own name for the state; null if the state is derived from other fields. */
   readonly status: string | null
-  /** False for an unknown word, which is treated as a running job (fault F2). */
-  readonly isKnown: boolean
   /** 0 to 100, for display; null when the gateway does not say. */
   readonly progress: number | null
   readonly model: string | null

@@ -1,10 +1,10 @@
-import { sleep } from '../../context.ts'
 import { lastSegment } from '../../contract/video-state.ts'
 import { videoStatusEndpoint } from '../../contract/videos.ts'
 import type { JobKind } from '../../events/video.ts'
 import { GenerationError, ModelgateError } from '../../errors.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { endpointUrl, pathSegment, type Roots } from '../url.ts'
+import { absenceWaitsS, Failure, withRetries } from '../retry.ts'
 import { requestJob } from './start-job.ts'
 import { operationPath } from './read-job.ts'
 import type { JobReport } from './job-fields.ts'
@@ -105,18 +105,19 @@ function isNoPath({ facts, message }: ModelgateError): boolean {
   return facts.httpStatus === 405 || facts.httpStatus === 501 || /\binvalid url\b/i.test(message)
 }
 
-/** How often, and after how many milliseconds each time, a new job that is not found yet is looked up again (fault C11). */
-const appearance = { retries: 3, waitMs: 10_000 / 3 } as const
-
 /**
- * The wait until a new job that was not found is looked up again, in milliseconds: a gateway may have several servers
- * (fault C11). Undefined when it will not appear any more, or the error is another.
+ * The wait until a new job that was not found is looked up again, in milliseconds. Undefined when it will not appear any
+ * more, or the error is another.
  * @param before how often it was not found before
  */
 export function appearanceWait(error: unknown, before: number): number | undefined {
-  if (!(error instanceof ModelgateError) || !isUnknownJob(error) || before >= appearance.retries)
-    return undefined
-  return error.cause instanceof ModelgateError && isNoPath(error.cause) ? undefined : appearance.waitMs
+  const waitS = absenceWaitsS[before]
+  return waitS !== undefined && mayAppear(error) ? waitS * 1000 : undefined
+}
+
+function mayAppear(error: unknown): boolean {
+  if (!(error instanceof ModelgateError) || !isUnknownJob(error)) return false
+  return !(error.cause instanceof ModelgateError && isNoPath(error.cause))
 }
 
 /** Whether the gateway does not know the job. */
@@ -130,29 +131,35 @@ export async function lookUpOnce<Report>(
   lookUp: () => Promise<Report>,
   { isNew }: { readonly isNew: boolean },
 ): Promise<Report> {
-  for (let absences = 0; ; absences++) {
-    let waitMs: number | undefined
-    try {
-      return await lookUp()
-    } catch (error) {
-      waitMs = isNew ? appearanceWait(error, absences) : undefined
-      if (waitMs === undefined) throw error
-    }
-    await sleep(clock, waitMs, signal)
-  }
+  const policy = { mode: 'safe', maxRetries: 0, idempotencyHonoured: false } as const
+  return await withRetries({ clock, policy, onRetry() {} }, signal, () =>
+    lookUp().catch((error: unknown) => {
+      throw isNew && mayAppear(error) ? new Failure(error as ModelgateError, true, true) : error
+    }),
+  )
 }
 
 /** The error for a job that the gateway does not know. */
 export function noSuchJob(cause: ModelgateError, id: string, what: JobKind | 'response'): ModelgateError {
-  const message = `The gateway knows no ${what} ${id}. ${cause.message}`
-  const hint =
-    'Check the id, the base URL (--base-url) and whose key it is; gateways keep results only for a while.'
-  return cause.amend({ exit: 'rejected', code: 'no_such_job', message, cause, remoteId: id, hint })
+  return unknownJob(
+    cause,
+    id,
+    `The gateway knows no ${what} ${id}.`,
+    'Check the id, the base URL (--base-url) and whose key it is; gateways keep results only for a while.',
+  )
 }
 
 function noOperationPath(cause: ModelgateError, id: string): ModelgateError {
-  const message = `The gateway has no status of the operation ${id}, neither under /v1beta nor as a video. ${cause.message}`
-  const hint = 'It may not support looking up operations: look for the video in its own list of tasks.'
+  return unknownJob(
+    cause,
+    id,
+    `The gateway has no status of the operation ${id}, neither under /v1beta nor as a video.`,
+    'It may not support looking up operations: look for the video in its own list of tasks.',
+  )
+}
+
+function unknownJob(cause: ModelgateError, id: string, text: string, hint: string): ModelgateError {
+  const message = `${text} ${cause.message}`
   return cause.amend({ exit: 'rejected', code: 'no_such_job', message, cause, remoteId: id, hint })
 }
 

@@ -121,14 +121,13 @@ function saysSuccess({ code }: JsonObject): boolean {
   return /^(0|200|ok|success)$/i.test(idOf(code) ?? '')
 }
 
-type Verdict = Pick<JobReport, 'state' | 'status' | 'isKnown' | 'failure' | 'note'>
+type Verdict = Pick<JobReport, 'state' | 'status' | 'failure' | 'note'>
 
 function judge(job: JsonObject, asked: AskedJob, httpStatus: number): Verdict {
   const word = wordIn(job)
   const status = word ?? null
-  const isKnown = word === undefined || videoStateOf(word) !== undefined
-  const base = { status, isKnown, failure: undefined, note: undefined }
-  const failed = (failure: JobFailure): Verdict => ({ ...base, isKnown: true, state: 'failed', failure })
+  const base = { status, failure: undefined, note: undefined }
+  const failed = (failure: JobFailure): Verdict => ({ ...base, state: 'failed', failure })
   const state = stateOf(job, asked, httpStatus, word)
   if (state === 'failed') return failed(failureIn(job, status))
   if (state !== 'completed') return { ...base, state }
@@ -140,10 +139,8 @@ function judge(job: JsonObject, asked: AskedJob, httpStatus: number): Verdict {
     return failed({ code: 'content_refused', message: filteredSentence(filtered, 0) })
   }
   if (!kept && isObject(response['generateVideoResponse'])) {
-    return failed({
-      code: 'nothing_generated',
-      message: 'Nothing was generated; the gateway gives no reason.',
-    })
+    const message = 'Nothing was generated; the gateway gives no reason.'
+    return failed({ code: 'nothing_generated', message })
   }
   return { ...base, state, note: filtered.count > 0 ? filteredSentence(filtered, kept) : undefined }
 }

@@ -9,7 +9,7 @@ import { jobReplyBeginningBytes } from '../../files/calls/reply-log.ts'
 import { isObject, tryJson, type JsonObject } from '../../json.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { closeJson } from '../events/json-reader.ts'
-import { requestJson, withRequestId, type Recovered } from '../request-json.ts'
+import { requestJson, type Recovered } from '../request-json.ts'
 import { readJob, type AskedJob } from './read-job.ts'
 
 /** The parameters of a request that starts a job. */
@@ -77,16 +77,14 @@ export async function requestJob(
   asked: AskedJob,
 ): Promise<JobReport> {
   const isNew = request.kind === 'create'
-  const reply = await requestJson(gateway, request, {
+  return await requestJson(gateway, request, {
     maxLength: maxJobReplyBytes,
     recover: isNew ? { maxBytes: jobReplyBeginningBytes, read: readBeginning } : undefined,
+    convert(reply) {
+      const value = isNew ? withWholeIds(reply.value, reply.text) : reply.value
+      return { ...readJob(value, asked, { ...reply, now: gateway.clock.now() }), isCut: reply.isCut }
+    },
   })
-  const value = isNew ? withWholeIds(reply.value, reply.text) : reply.value
-  try {
-    return { ...readJob(value, asked, { ...reply, now: gateway.clock.now() }), isCut: reply.isCut }
-  } catch (error) {
-    throw withRequestId(error, reply.requestId)
-  }
 }
 
 /** The job that a whole or cut reply names; undefined when it names none. */

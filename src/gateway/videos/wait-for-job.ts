@@ -13,7 +13,7 @@ import {
   type Job,
 } from './look-up-job.ts'
 import type { JobReport } from './job-fields.ts'
-import { createPollWaits } from './poll-waits.ts'
+import { pollWaitAfter } from './poll-waits.ts'
 
 /** A failed look-up; the job itself may be fine. */
 export interface FailedLookUp {
@@ -69,12 +69,7 @@ const lastLookUpMs = 10_000
 
 /** Waits for a video or an operation as `waitForEnd` does. */
 export function waitForJob(gateway: Gateway, job: Job, options: WaitOptions = {}): Promise<JobReport> {
-  const polled: PolledJob<JobReport> = {
-    id: job.id,
-    noun: 'job',
-    lookUp: createJobLookUp(job),
-  }
-  return waitForEnd(gateway, polled, options)
+  return waitForEnd(gateway, { id: job.id, noun: 'job', lookUp: createJobLookUp(job) }, options)
 }
 
 /**
@@ -126,7 +121,9 @@ async function pollUntilEnd<Report extends PolledReport>(
   const { clock, signal } = gateway
   const { first, isNew = false, deadlineMs = Infinity } = options
   const begun = clock.monotonic()
-  const waits = createPollWaits(options.firstWaitS)
+  const elapsedMs = () => clock.monotonic() - begun
+  const pollWait = (askedMs: number | undefined) =>
+    pollWaitAfter(elapsedMs(), askedMs, clock.random(), options.firstWaitS)
   let failures = 0
   let failingSince: number | undefined
   let latest: Report | undefined
@@ -135,12 +132,12 @@ async function pollUntilEnd<Report extends PolledReport>(
 
   const take = (report: Report): Report => {
     latest = neverBack(report, latest)
-    options.onReport?.(latest, { elapsedMs: clock.monotonic() - begun })
+    options.onReport?.(latest, { elapsedMs: elapsedMs() })
     return latest
   }
   // A timer may fire a little before its time.
   const isOurDeadline = ({ code }: ModelgateError) => deadlineMs < Infinity && code === 'deadline'
-  const stillRunning = () => runningError(job, latest, clock.monotonic() - begun)
+  const stillRunning = () => runningError(job, latest, elapsedMs())
 
   /** Waits; resolves with whether that took far longer than it should have. */
   const pause = async (ms: number): Promise<boolean> => {
@@ -164,9 +161,8 @@ async function pollUntilEnd<Report extends PolledReport>(
     failingSince ??= now
     if (++failures >= lookUpFailures.most || now - failingSince >= lookUpFailures.minutes * 60_000)
       throw gaveUp(error, failures)
-    const askedS = error.facts.retryAfterS
-    const usualMs = waits.next(askedS === undefined ? undefined : askedS * 1000, clock.random())
-    const waitMs = Math.min(usualMs, appearsMs ?? Infinity)
+    const { retryAfterS } = error.facts
+    const waitMs = appearsMs ?? pollWait(retryAfterS && retryAfterS * 1000)
     options.onFailedLookUp?.({
       attempt: failures,
       waitS: Math.round(waitMs) / 1000,
@@ -177,17 +173,15 @@ async function pollUntilEnd<Report extends PolledReport>(
   }
 
   let report = first === undefined ? undefined : take(first)
-  let waitMs = report === undefined ? 0 : waits.next(report.nextLookUpMs, clock.random())
+  let waitMs = report === undefined ? 0 : pollWait(report.nextLookUpMs)
   while (report === undefined || !isFinal(report.state)) {
-    const wasAsleep = await pause(waitMs)
-    const left = wasAsleep
-      ? Math.max(deadlineMs - clock.monotonic(), lastLookUpMs)
-      : deadlineMs - clock.monotonic()
+    const shortest = (await pause(waitMs)) ? lastLookUpMs : -Infinity
+    const left = Math.max(deadlineMs - clock.monotonic(), shortest)
     try {
       report = take(await job.lookUp(forOne(gateway, left)))
       failures = 0
       failingSince = absences = undefined
-      waitMs = waits.next(report.nextLookUpMs, clock.random())
+      waitMs = pollWait(report.nextLookUpMs)
     } catch (error) {
       waitMs = failed(error)
     }

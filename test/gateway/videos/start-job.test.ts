@@ -62,7 +62,6 @@ test.each(['warming_up', '待機'])('a new job in the unknown state %s is runnin
     id: 'video_2',
     state: 'in_progress',
     status,
-    isKnown: false,
     failure: undefined,
   })
 })
