@@ -9,11 +9,11 @@ export function isBlank(byte: number): boolean {
   return byte === 32 || (byte >= 9 && byte <= 13)
 }
 
-/** The progress made by one chunk; keep-alives do not count. */
-interface ChunkProgress {
-  /** Whether a message was completed. */
-  readonly completed: boolean
-  /** Bytes of content. */
+/** How far the reading of a reply has come; keep-alives do not count. */
+interface Progress {
+  /** Messages that have been completed. */
+  readonly messages: number
+  /** Bytes of content, in messages that are not complete or altogether. */
   readonly bytes: number
 }
 
@@ -21,7 +21,7 @@ interface BodyReading {
   /** The error for a body that keeps arriving but makes no progress. */
   stalled(seconds: number): Error
   /** Called after each chunk. Without it every byte counts as progress. */
-  progress?(chunk: Uint8Array): ChunkProgress
+  progress?(): Progress
   /**
    * How long the body may stay open once everything has come, in milliseconds: something may still follow (fault E11).
    * Undefined as long as more is expected.
@@ -31,80 +31,62 @@ interface BodyReading {
 
 /** If the consumer takes longer than this for a chunk, in milliseconds, it has blocked the sender. */
 const noticeableMs = 100
+/** A body that brings less makes no progress: no line is so slow, and web servers hold their clients to as much. */
+const minBytesPerSecond = 256
 
 /**
- * The chunks of a reply's body, as long as it makes progress (`--progress-timeout`). The time that the consumer takes for
- * a chunk is not counted: a slow disk or terminal is not the sender's silence.
+ * The chunks of a reply's body, as long as it makes progress: within the limit (`--progress-timeout`) a message has to be
+ * completed, or 256 bytes for each second of it received. The time that the consumer takes for a chunk is not counted: a
+ * slow disk or terminal is not the sender's silence.
  * Closes the reply, however it ends.
  * @throws what `stalled` returns; ExchangeError when the connection breaks
  */
 export async function* readBody(
-  { clock, limits }: Pick<Gateway, 'clock' | 'limits'>,
-  reply: Reply,
+  { clock, limits }: Pick<Gateway, 'clock'> & { readonly limits: Pick<Gateway['limits'], 'progress'> },
+  reply: Pick<Reply, 'body' | 'close'>,
   { stalled, progress, graceMs }: BodyReading,
 ): AsyncGenerator<Uint8Array> {
+  const limitS = (limits.progress ?? 0) / 1000
   let stall: Error | undefined
   let isTaken = false
-  const budget = createProgressBudget(clock, limits.progress, {
-    onStall() {
-      stall = stalled((limits.progress ?? 0) / 1000)
-      reply.close()
-    },
-    isOurs: () => isTaken,
-  })
+  let known: Progress = { messages: 0, bytes: 0 }
+  /** Bytes since the last progress. */
+  let received = 0
+  const watchdog = createWatchdog(clock)
+  const watch = () => watchdog.watch(limits.progress, () => (isTaken ? watch() : giveUp()))
+  const giveUp = () => {
+    stall = stalled(limitS)
+    reply.close()
+  }
   const grace = createWatchdog(clock)
   const allow = (ms: number) => grace.watch(ms, () => (isTaken ? allow(ms) : reply.close()))
+  watch()
   try {
     for await (const chunk of reply.body) {
       const begun = clock.monotonic()
       isTaken = true
       yield chunk
       isTaken = false
-      const { completed, bytes } = progress?.(chunk) ?? { completed: false, bytes: chunk.length }
-      if (completed || clock.monotonic() - begun > noticeableMs) budget.completed()
-      else budget.received(bytes)
+      const before = known
+      known = progress?.() ?? { messages: 0, bytes: before.bytes + chunk.length }
+      const isCompleted = known.messages > before.messages
+      const bytes = Math.max(0, known.bytes - before.bytes)
+      received += bytes
+      const isEnough = bytes > 0 && received >= limitS * minBytesPerSecond
+      if (isCompleted || isEnough || clock.monotonic() - begun > noticeableMs) {
+        received = 0
+        watchdog.touch()
+      }
       const patience = graceMs?.()
       if (patience === undefined) grace.stop()
       // Keep-alives may go on forever: they do not prolong the grace.
-      else if (completed || bytes > 0) allow(patience)
+      else if (isCompleted || bytes > 0) allow(patience)
     }
     if (stall !== undefined) throw stall
   } finally {
-    budget.stop()
+    watchdog.stop()
     grace.stop()
     reply.close()
-  }
-}
-
-/** A body that brings less makes no progress: no line is so slow, and web servers hold their clients to as much. */
-const minBytesPerSecond = 256
-
-/**
- * The limit on a body that goes on coming and makes no progress; the same for every kind of reply.
- * @param limitMs within this time something has to be completed, or 256 bytes for each second of it received
- * @param isOurs whether our own side keeps the sender waiting
- */
-export function createProgressBudget(
-  clock: Clock,
-  limitMs: number | undefined,
-  { onStall, isOurs }: { onStall(): void; isOurs?(): boolean },
-) {
-  const watchdog = createWatchdog(clock)
-  const enough = ((limitMs ?? 0) / 1000) * minBytesPerSecond
-  let since = 0
-  const begin = () => watchdog.watch(limitMs, () => (isOurs?.() === true ? begin() : onStall()))
-  const completed = () => {
-    since = 0
-    watchdog.touch()
-  }
-  begin()
-  return {
-    completed,
-    received(bytes: number) {
-      since += bytes
-      if (since >= enough && bytes > 0) completed()
-    },
-    stop: () => watchdog.stop(),
   }
 }
 

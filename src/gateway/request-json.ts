@@ -3,7 +3,7 @@ import { createMessageReader } from './events/message-reader.ts'
 import { stalledError } from './reply-errors.ts'
 import { ExchangeError } from './exchange-error.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
-import { isBlank, readBody } from './reply-body.ts'
+import { readBody } from './reply-body.ts'
 import { brokenError } from './gateway-errors.ts'
 import { requestWhole, sendRequest } from './send-request.ts'
 
@@ -66,16 +66,11 @@ async function readJsonReply(
 ): Promise<JsonReply> {
   let found: Recovered | undefined
   let beginning = ''
-  let pending = 0
   const onMessage = (value: unknown, text: string) => void (found ??= { value, text, isCut: false })
   const reader = createMessageReader({ onMessage }, maxLength)
   const body = readBody(gateway, reply, {
     stalled: stalledError,
-    progress(chunk) {
-      const known = pending
-      pending = reader.pending
-      return { completed: false, bytes: chunk.every(isBlank) ? 0 : Math.max(0, pending - known) }
-    },
+    progress: () => ({ messages: 0, bytes: reader.pending }),
   })
   try {
     for await (const chunk of body) {

@@ -111,7 +111,6 @@ export async function readTextReply(
   decoder: TextDecoder,
   receiver: TextReceiver,
 ): Promise<{ readonly marked: boolean }> {
-  let known = { messages: 0, pending: 0 }
   const isParsed = receiver.raw !== undefined || receiver.accepts !== undefined
   const reader = createMessageReader({
     fastPath: isParsed ? undefined : decoder.fastPath,
@@ -123,13 +122,8 @@ export async function readTextReply(
   })
   const body = readBody(gateway, reply, {
     stalled: stalledError,
-    progress() {
-      const before = known
-      known = { messages: reader.messages, pending: reader.pending }
-      // What is only pending when all has come is not waited for.
-      const bytes = decoder.state === 'open' ? Math.max(0, known.pending - before.pending) : 0
-      return { completed: known.messages > before.messages, bytes }
-    },
+    // What is only pending when all has come is not waited for.
+    progress: () => ({ messages: reader.messages, bytes: decoder.state === 'open' ? reader.pending : 0 }),
     graceMs: () => (decoder.state === 'open' ? undefined : decoder.endIsCertain ? 1_000 : 5_000),
   })
   try {

@@ -4,7 +4,7 @@ import { ModelgateError } from '../../src/errors.ts'
 import { download } from '../../src/gateway/download/download.ts'
 import { receiveImages } from '../../src/gateway/images/receive-images.ts'
 import type { Gateway } from '../../src/gateway/gateway.ts'
-import { createProgressBudget } from '../../src/gateway/reply-body.ts'
+import { readBody } from '../../src/gateway/reply-body.ts'
 import { createResponseDecoder } from '../../src/gateway/responses/decoder.ts'
 import { streamText } from '../../src/gateway/stream-text.ts'
 import { operationRequest, startJob } from '../../src/gateway/videos/start-job.ts'
@@ -21,13 +21,26 @@ test('256 bytes a second are progress, and less are none', async () => {
     [2_559, true],
   ] as const) {
     const clock = fakeClock()
-    let stalled = false
-    const budget = createProgressBudget(clock, 10_000, { onStall: () => (stalled = true) })
+    const [due, closed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    async function* body() {
+      await due.promise
+      yield Buffer.alloc(bytes)
+      await closed.promise
+    }
+    const reply = { body: body(), close: () => closed.resolve() }
+    const stalled = (seconds: number) => new Error(`${seconds} s`)
+    const chunks = readBody({ clock, limits: { progress: 10_000 } }, reply, { stalled })
+    const first = chunks.next()
     await clock.advance(9_000)
-    budget.received(bytes)
+    due.resolve()
+    await first
+    const end = chunks.next().then(
+      () => 'closed',
+      (error: Error) => error.message,
+    )
     await clock.advance(1_001)
-    expect(stalled).toBe(isStalled)
-    budget.stop()
+    if (!isStalled) closed.resolve()
+    expect(await end).toBe(isStalled ? '10 s' : 'closed')
     expect(clock.pendingTimers).toBe(0)
   }
 })

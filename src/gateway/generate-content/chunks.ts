@@ -59,9 +59,10 @@ export function createChunkMerger(keepResponse: boolean, keepReply: boolean) {
     known.content = { ...known.content, ...about }
     for (const part of listOf(parts)) addPart(index, known.parts, part)
   }
-  const addFields = ({ candidates: _, ...others }: JsonObject) => {
-    const isNews = ([name, value]: [string, unknown]) => value !== null || !Object.hasOwn(fields, name)
-    fields = { ...fields, ...Object.fromEntries(Object.entries(others).filter(isNews)) }
+  const addFields = (chunk: JsonObject) => {
+    const isKept = ([name, value]: [string, unknown]) =>
+      name !== 'candidates' && (value !== null || !Object.hasOwn(fields, name))
+    fields = { ...fields, ...Object.fromEntries(Object.entries(chunk).filter(isKept)) }
   }
   const allFields = () => {
     if (skimmed !== undefined) {

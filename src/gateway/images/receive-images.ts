@@ -28,18 +28,10 @@ export async function receiveImages(
   receiver.replied?.(reply.requestId)
   const album = new ImageReply(receiver)
   const { pass } = receiver
-  let known = { messages: 0, imageBytes: 0, pending: 0 }
   const body = readBody(gateway, reply, {
     stalled: stalledError,
     ...(pass === undefined && {
-      progress() {
-        const before = known
-        const { imageBytes, reader } = album
-        const { messages, pending } = reader
-        known = { messages, imageBytes, pending }
-        const text = Math.max(0, pending - before.pending)
-        return { completed: messages > before.messages, bytes: imageBytes - before.imageBytes + text }
-      },
+      progress: () => ({ messages: album.reader.messages, bytes: album.imageBytes + album.reader.pending }),
       graceMs: () => (album.complete ? graceMs : undefined),
     }),
   })
