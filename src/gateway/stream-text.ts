@@ -28,10 +28,11 @@ export interface TextDecoder {
   /** What a conversation goes on from, as far as it has come; undefined unless `keepReply`. */
   reply(): TextReply | undefined
   /**
-   * The error that the whole reply amounts to, if it is not a success; to be called when the stream has ended.
-   * @param marked whether the stream ended with `[DONE]`, which stands for an end that no message reports
+   * To be called when the stream has ended.
+   * @param marked whether it ended with `[DONE]`, which stands for an end that no message reports
+   * @throws ModelgateError when the whole reply is not a success
    */
-  verdict(marked: boolean): ModelgateError | undefined
+  finish(marked: boolean): void
 }
 
 export interface TextReply {
@@ -83,9 +84,7 @@ export async function streamText(
   decoder: TextDecoder,
   receiver: TextReceiver,
 ): Promise<void> {
-  const { marked } = await requestText(gateway, request, decoder, receiver)
-  const verdict = decoder.verdict(marked)
-  if (verdict !== undefined) throw verdict
+  decoder.finish(await requestText(gateway, request, decoder, receiver))
 }
 
 /** The same, whatever the decoder makes of the reply. @returns as `readTextReply` does */
@@ -94,7 +93,7 @@ export async function requestText(
   request: GatewayRequest,
   decoder: TextDecoder,
   receiver: TextReceiver,
-): Promise<{ readonly marked: boolean }> {
+): Promise<boolean> {
   const reply = await sendRequest(gateway, request)
   receiver.replied?.(reply.requestId)
   return await readTextReply(gateway, reply, decoder, receiver)
@@ -110,7 +109,7 @@ export async function readTextReply(
   reply: GatewayReply,
   decoder: TextDecoder,
   receiver: TextReceiver,
-): Promise<{ readonly marked: boolean }> {
+): Promise<boolean> {
   const isParsed = receiver.raw !== undefined || receiver.accepts !== undefined
   const reader = createMessageReader({
     fastPath: isParsed ? undefined : decoder.fastPath,
@@ -138,7 +137,7 @@ export async function readTextReply(
   } finally {
     await receiver.flush()
   }
-  return { marked: reader.done }
+  return reader.done
 }
 
 /** A connection that breaks after the end has come (fault E12), or what cannot be read after it (fault E13). */
@@ -170,10 +169,10 @@ const failedReasons: Partial<Record<FinishReason, string>> = {
 }
 
 /**
- * The error for a finish reason that is not a success, and for a success without any result.
  * @param generated whether anything usable came: text, a tool call, media, an output item
+ * @throws GenerationError for a finish reason that is not a success, and for a success without any result
  */
-export function finishError(result: TextResult, generated: boolean): ModelgateError | undefined {
+export function checkFinish(result: TextResult, generated: boolean): void {
   const reason = result.finish_reason
   const reasonGiven = givenReason(result)
   // What was refused before anything was generated may have cost nothing.
@@ -183,16 +182,16 @@ export function finishError(result: TextResult, generated: boolean): ModelgateEr
   if (failed !== undefined) {
     const message = `${failed}${reasonGiven}.`
     const hint = reason === 'cancelled' ? undefined : 'Change the prompt.'
-    return new GenerationError(failedCodes[reason] ?? 'generation_failed', message, { ...facts, hint })
+    throw new GenerationError(failedCodes[reason] ?? 'generation_failed', message, { ...facts, hint })
   }
   if (reason === 'length' && result.text === '') {
     const message = `The token limit was reached before any text${reasonGiven}.`
     const hint = 'Raise --max-output-tokens, or lower the reasoning effort.'
-    return new GenerationError('no_text_before_limit', message, { ...facts, hint })
+    throw new GenerationError('no_text_before_limit', message, { ...facts, hint })
   }
-  if (!generated)
-    return new GenerationError('nothing_generated', `Nothing was generated${reasonGiven}.`, facts)
-  return undefined
+  if (!generated) {
+    throw new GenerationError('nothing_generated', `Nothing was generated${reasonGiven}.`, facts)
+  }
 }
 
 /** The gateway's own finish reason and message, in parentheses, where they say more than the reason. */

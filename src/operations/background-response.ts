@@ -82,7 +82,7 @@ export async function startBackground(
       await created(report.id)
       await takeState(following, report)
       if (report.isCut) run.warn("The gateway's reply was cut short after the id of the response.")
-      else if (isFinal(report.state)) await takeAnswer(run)
+      else if (isFinal(report.state)) run.decoder.finish(false)
     })
     if (hasText(run)) await run.finish()
   }
@@ -113,7 +113,7 @@ export async function waitForResponse(
     if (plan.streamed) await follow(following, { isRest })
     else {
       await takeState(following, await waitForEnd(...polled(following)))
-      await takeAnswer(run)
+      run.decoder.finish(false)
     }
     await run.finish()
   }
@@ -174,12 +174,6 @@ async function takeState(following: Following, report: ResponseReport): Promise<
   call.listener.raw?.(report.text)
   run.decoder.message(report.value)
   await run.receiver.flush()
-}
-
-/** Takes what an answer that has ended amounts to. @throws ModelgateError for a response that has failed */
-async function takeAnswer({ decoder }: TextRun): Promise<void> {
-  const verdict = decoder.verdict(false)
-  if (verdict !== undefined) throw verdict
 }
 
 interface StreamStart {

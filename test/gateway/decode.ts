@@ -21,7 +21,7 @@ export function decode(
   const decoder = create({ emit: (event) => events.push(event), keepResponse: true, keepText: true })
   const error = attempt(() => {
     for (const message of messages) decoder.message(message)
-    return decoder.verdict(marked)
+    decoder.finish(marked)
   })
   return {
     events,
@@ -40,9 +40,10 @@ export function eventsOf<Type extends TextEvent['type']>(
   return events.filter((event): event is Extract<TextEvent, { type: Type }> => event.type === type)
 }
 
-function attempt(action: () => ModelgateError | undefined): ModelgateError | undefined {
+function attempt(action: () => void): ModelgateError | undefined {
   try {
-    return action()
+    action()
+    return undefined
   } catch (error) {
     if (error instanceof ModelgateError) return error
     throw error

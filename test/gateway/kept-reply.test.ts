@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { ModelgateError } from '../../src/errors.ts'
 import { createContentDecoder } from '../../src/gateway/generate-content/decoder.ts'
 import { createResponseDecoder } from '../../src/gateway/responses/decoder.ts'
 import type { DecoderOptions, TextDecoder } from '../../src/gateway/stream-text.ts'
@@ -13,7 +14,11 @@ function kept(create: (options: DecoderOptions) => TextDecoder, messages: readon
     if (usual === null) decoder.message(message)
     else take(usual[textGroup]!, usual)
   }
-  decoder.verdict(marked)
+  try {
+    decoder.finish(marked)
+  } catch (error) {
+    if (!(error instanceof ModelgateError)) throw error
+  }
   return decoder.reply()
 }
 

@@ -57,8 +57,7 @@ async function outcomeOf(gateway: Gateway, create: Create, pieces: readonly Uint
   let end: unknown
   try {
     const reply = { status: 200, headers: {}, body, requestId: null, close() {} }
-    const { marked } = await readTextReply(gateway, reply, counted, receiver)
-    end = decoder.verdict(marked)
+    decoder.finish(await readTextReply(gateway, reply, counted, receiver))
   } catch (error) {
     end = error
   }

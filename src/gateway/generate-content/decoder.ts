@@ -6,7 +6,7 @@ import type { FastPath } from '../events/skimmer.ts'
 import { replyError } from '../gateway-errors.ts'
 import { isErrorEvent } from '../events/event-reader.ts'
 import {
-  finishError,
+  checkFinish,
   notUnderstood,
   truncatedError,
   type DecoderOptions,
@@ -276,15 +276,15 @@ export function createContentDecoder({
     },
     result,
     reply: () => merger.reply(block === undefined && (isMarked || allEnded(true))),
-    verdict(marked) {
+    finish(marked) {
       isMarked = marked
       endToolCall()
       if (!understood && unspecifiedBlock !== undefined) blockFor(unspecifiedBlock)
       const whole = result()
       const anyText = whole.candidates.some(({ text }) => text !== '')
-      if (!understood) return notUnderstood()
-      if (block === undefined && !allEnded(true) && !marked) return truncatedError(whole)
-      return finishError(whole, anyText || toolCalls.length > 0 || otherOutput)
+      if (!understood) throw notUnderstood()
+      if (block === undefined && !allEnded(true) && !marked) throw truncatedError(whole)
+      checkFinish(whole, anyText || toolCalls.length > 0 || otherOutput)
     },
   }
 }

@@ -6,7 +6,7 @@ import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject } from
 import { replyError } from '../gateway-errors.ts'
 import { isErrorEvent } from '../events/event-reader.ts'
 import {
-  finishError,
+  checkFinish,
   notUnderstood,
   stillRunning,
   truncatedError,
@@ -246,18 +246,18 @@ export function createResponseDecoder({
     },
     result,
     reply,
-    verdict(marked) {
+    finish(marked) {
       isMarked = marked
       if (failure !== undefined) {
-        return failure.amend({ remoteId: stringOf(response?.['id']), ...failure.facts })
+        throw failure.amend({ remoteId: stringOf(response?.['id']), ...failure.facts })
       }
-      if (!understood) return notUnderstood()
+      if (!understood) throw notUnderstood()
       const answer = wholeAnswer()
-      if (answer !== undefined) return answer.verdict(marked)
+      if (answer !== undefined) return answer.finish(marked)
       const whole = result()
-      if (ended && (status === 'queued' || status === 'in_progress')) return stillRunning(whole, status)
-      if (!ended && !marked) return truncatedError(whole)
-      return finishError(whole, text.length > 0 || transcript.refusal.length > 0 || transcript.otherOutput)
+      if (ended && (status === 'queued' || status === 'in_progress')) throw stillRunning(whole, status)
+      if (!ended && !marked) throw truncatedError(whole)
+      checkFinish(whole, text.length > 0 || transcript.refusal.length > 0 || transcript.otherOutput)
     },
   }
 }

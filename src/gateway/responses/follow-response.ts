@@ -1,7 +1,7 @@
 import { isFinal } from '../../contract/video-state.ts'
 import { responseStateOf } from '../../contract/response-object.ts'
 import { ContractError, Interrupted, ModelgateError, OutputClosed } from '../../errors.ts'
-import { countOf, isObject, objectOf, stringOf } from '../../json.ts'
+import { countOf, isObject, objectOf, stringOf, type JsonObject } from '../../json.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { maxWaitS, pauseBeforeRetry, waitBefore } from '../retry.ts'
 import { requestText, truncatedError, type TextDecoder, type TextReceiver } from '../stream-text.ts'
@@ -57,19 +57,18 @@ export async function followResponse(
   const own: Gateway = { ...gateway, limits }
   /** What is only looked up is not sent again here: the loop does that. */
   const once: Gateway = { ...own, policy: { ...gateway.policy, maxRetries: 0 } }
-  const events = createNumberedEvents(place, receiver)
+  const events = new NumberedEvents(place, receiver)
   let request = first
   for (let failures = 0; ;) {
-    events.begin()
     let failure: unknown
     try {
-      await requestText(request.kind === 'read' ? once : own, request, decoder, events.receiver)
+      await requestText(request.kind === 'read' ? once : own, request, decoder, events.begin())
     } catch (error) {
       if (place.id === undefined) throw warnOfLostJob(error, request.idempotencyKey, 'response')
       if (!canGoOn(error, decoder)) throw error
       failure = error
     }
-    if (isOver(decoder) || place.id === undefined) return finish(decoder)
+    if (decoder.state === 'settled' || place.id === undefined) return decoder.finish(false)
     const { id } = place
     if (!events.hasMoved || !events.areNumbered) {
       const isRefused = failure instanceof ModelgateError && failure.exit === 'rejected'
@@ -108,76 +107,65 @@ export async function followResponse(
     receiver.raw?.(text)
     decoder.message(value)
     await receiver.flush()
-    finish(decoder)
+    decoder.finish(false)
   }
 }
 
 /** Passes on each event once, and learns the id of the response and the place in its stream from them. */
-function createNumberedEvents(place: StreamPlace, receiver: ResponseReceiver) {
-  let hasMoved = false
-  let isDocument = false
-  let areNumbered = true
+class NumberedEvents {
+  /** Whether the reply had a new event. */
+  hasMoved = false
+  /** Whether it was a document in place of a stream. */
+  isDocument = false
+  /** Whether all events have numbers that rise, so that a stream can be taken up again. */
+  areNumbered = true
+  readonly #place: StreamPlace
+  readonly #receiver: ResponseReceiver
   /** The number of the last event of earlier replies. */
-  let behind = place.after
-  let known: Promise<void> | void = undefined
-  const accepts = (value: unknown): boolean => {
-    if (!isObject(value)) return true
+  #behind = -1
+  #named: Promise<void> | void = undefined
+
+  constructor(place: StreamPlace, receiver: ResponseReceiver) {
+    this.#place = place
+    this.#receiver = receiver
+  }
+
+  /** A reply begins. */
+  begin(): TextReceiver {
+    this.hasMoved = false
+    this.isDocument = false
+    this.#behind = this.#place.after
+    return {
+      ...this.#receiver,
+      accepts: (value) => !isObject(value) || this.#accepts(value),
+      flush: async () => {
+        await this.#named
+        await this.#receiver.flush()
+      },
+    }
+  }
+
+  #accepts(value: JsonObject): boolean {
+    const place = this.#place
     const isWhole = value['object'] === 'response'
     const id = stringOf(objectOf(isWhole ? value : value['response'])['id'])
     if (place.id === undefined && id !== undefined) {
       place.id = id
-      known = receiver.onId(id)
+      this.#named = this.#receiver.onId(id)
     }
-    const status = stringOf(value['status'])
     if (isWhole) {
-      // A document in place of the stream; one of a running response is no end.
-      isDocument = true
+      this.isDocument = true
+      const status = stringOf(value['status'])
+      // One of a running response is no end.
       return status === undefined || isFinal(responseStateOf(status) ?? 'in_progress')
     }
     const number = countOf(value['sequence_number']) ?? -1
-    if (number >= 0 && number <= behind) return false
-    hasMoved = true
-    // Without numbers that rise there is no place to go on from.
-    if (number <= place.after) areNumbered = false
-    place.after = areNumbered ? number : -1
+    if (number >= 0 && number <= this.#behind) return false
+    this.hasMoved = true
+    if (number <= place.after) this.areNumbered = false
+    place.after = this.areNumbered ? number : -1
     return true
   }
-  return {
-    receiver: {
-      ...receiver,
-      accepts,
-      async flush() {
-        await known
-        await receiver.flush()
-      },
-    },
-    /** A reply begins. */
-    begin() {
-      hasMoved = false
-      isDocument = false
-      behind = place.after
-    },
-    /** Whether the reply had a new event. */
-    get hasMoved() {
-      return hasMoved
-    },
-    get isDocument() {
-      return isDocument
-    },
-    /** Whether all events have numbers, so that a stream can be taken up again. */
-    get areNumbered() {
-      return areNumbered
-    },
-  }
-}
-
-function isOver({ state }: TextDecoder): boolean {
-  return state === 'settled'
-}
-
-function finish(decoder: TextDecoder): void {
-  const verdict = decoder.verdict(false)
-  if (verdict !== undefined) throw verdict
 }
 
 const finalExits: ReadonlySet<string> = new Set(['usage', 'key', 'io', 'bug', 'failed', 'schema'])
@@ -188,7 +176,7 @@ const finalCodes: ReadonlySet<string> = new Set(['reply_too_large', 'not_sent_ce
 function canGoOn(error: unknown, decoder: TextDecoder): boolean {
   if (!(error instanceof ModelgateError) || error instanceof Interrupted || error instanceof OutputClosed)
     return false
-  return !isOver(decoder) && !finalExits.has(error.exit) && !finalCodes.has(error.code)
+  return decoder.state === 'open' && !finalExits.has(error.exit) && !finalCodes.has(error.code)
 }
 
 /** How long the gateway asks to wait, in seconds, as far as that is obeyed: the response goes on meanwhile. */
@@ -202,23 +190,14 @@ function isDeadline(error: unknown): boolean {
 }
 
 function brokenOff(id: string, reason: unknown, times: number): ModelgateError {
-  if (isDeadline(reason)) {
-    const message = `The response ${id} may still be running; the time limit was reached (--timeout).`
-    return new ModelgateError('running', 'still_running', message, {
-      phase: 'wait',
-      billed: 'yes',
-      remoteId: id,
-    })
-  }
   const often = times === 1 ? '' : ` ${times} times in a row`
   const last = reason instanceof Error ? reason.message : String(reason)
-  const message = `The stream of the response ${id} broke off${often}, and the response may still be running. ${last}`
-  return new ModelgateError('running', 'still_running', message, {
-    phase: 'stream',
-    billed: 'yes',
-    remoteId: id,
-    cause: reason,
-  })
+  const message = isDeadline(reason)
+    ? `The response ${id} may still be running; the time limit was reached (--timeout).`
+    : `The stream of the response ${id} broke off${often}, and the response may still be running. ${last}`
+  const phase = isDeadline(reason) ? 'wait' : 'stream'
+  const facts = { phase, billed: 'yes', remoteId: id, cause: reason } as const
+  return new ModelgateError('running', 'still_running', message, facts)
 }
 
 function notStreamed({ id, after }: StreamPlace): ContractError {
