@@ -75,17 +75,15 @@ function blockReason(value: JsonObject): string | undefined {
   return text(value['blockReason'])
 }
 
-const nothing: ErrorBody = {
-  message: undefined,
-  code: undefined,
-  words: [],
-  param: undefined,
-  requestId: undefined,
-  retryAfterS: undefined,
-}
-
 function plain(message: string | undefined): ErrorBody {
-  return { ...nothing, message }
+  return {
+    message,
+    code: undefined,
+    words: [],
+    param: undefined,
+    requestId: undefined,
+    retryAfterS: undefined,
+  }
 }
 
 function text(value: unknown): string | undefined {

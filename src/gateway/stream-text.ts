@@ -155,17 +155,12 @@ function translate(error: unknown, decoder: TextDecoder): unknown {
   return truncated.amend({ message: `${truncated.message} ${error.message}`, cause: error })
 }
 
-const failedCodes: Readonly<Partial<Record<FinishReason, ErrorCode>>> = {
-  content_filter: 'content_refused',
-  refusal: 'content_refused',
-}
-
-const failedReasons: Partial<Record<FinishReason, string>> = {
-  content_filter: 'The gateway blocked the answer',
-  refusal: 'The model refused to answer',
-  cancelled: 'The generation was cancelled',
-  error: 'The generation failed',
-  other: 'The generation ended abnormally',
+const failures: Partial<Record<FinishReason, readonly [code: ErrorCode, message: string]>> = {
+  content_filter: ['content_refused', 'The gateway blocked the answer'],
+  refusal: ['content_refused', 'The model refused to answer'],
+  cancelled: ['generation_failed', 'The generation was cancelled'],
+  error: ['generation_failed', 'The generation failed'],
+  other: ['generation_failed', 'The generation ended abnormally'],
 }
 
 /**
@@ -178,11 +173,10 @@ export function checkFinish(result: TextResult, generated: boolean): void {
   // What was refused before anything was generated may have cost nothing.
   const isSpent = generated || (result.usage?.output_tokens ?? 0) > 0
   const facts = { billed: isSpent ? 'yes' : 'maybe', remoteId: result.response_id ?? undefined } as const
-  const failed = failedReasons[reason]
-  if (failed !== undefined) {
-    const message = `${failed}${reasonGiven}.`
+  const failure = failures[reason]
+  if (failure !== undefined) {
     const hint = reason === 'cancelled' ? undefined : 'Change the prompt.'
-    throw new GenerationError(failedCodes[reason] ?? 'generation_failed', message, { ...facts, hint })
+    throw new GenerationError(failure[0], `${failure[1]}${reasonGiven}.`, { ...facts, hint })
   }
   if (reason === 'length' && result.text === '') {
     const message = `The token limit was reached before any text${reasonGiven}.`

@@ -119,19 +119,12 @@ async function decoded(reply: Reply): Promise<Reply> {
   return { ...reply, headers, body }
 }
 
-const decoders: Readonly<
-  Record<string, 'createGunzip' | 'createInflate' | 'createBrotliDecompress' | 'createZstdDecompress'>
-> = {
-  gzip: 'createGunzip',
-  'x-gzip': 'createGunzip',
-  deflate: 'createInflate',
-  br: 'createBrotliDecompress',
-  zstd: 'createZstdDecompress',
-}
-
 async function decoderOf(encoding: string): Promise<Transform | undefined> {
-  const create = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined
-  return create === undefined ? undefined : (await import('node:zlib'))[create]()
+  const zlib = await import('node:zlib')
+  if (encoding === 'gzip' || encoding === 'x-gzip') return zlib.createGunzip()
+  if (encoding === 'deflate') return zlib.createInflate()
+  if (encoding === 'br') return zlib.createBrotliDecompress()
+  return encoding === 'zstd' ? zlib.createZstdDecompress() : undefined
 }
 
 /** The memory of a chunk is reused, and whoever writes it to another connection needs it for longer. */

@@ -55,6 +55,11 @@ export function endpointUrl(roots: Roots, path: string, query: Readonly<Record<s
   return url
 }
 
+interface IdempotencyFacts {
+  readonly idempotencyKey?: string
+  readonly clock: Clock
+}
+
 /** Redirects that are followed: by a request to the gateway, within its origin (fault C3); by a download (fault S6). */
 export const maxRedirects = { gateway: 3, download: 5 } as const
 
@@ -68,21 +73,12 @@ export function sameOriginTarget({ status, headers }: Reply, from: URL): URL | u
   return target?.origin === from.origin ? target : undefined
 }
 
-/** The `Idempotency-Key` of a request: the one that the caller has for it, else a new one. */
-export function idempotencyKeyOf({
-  idempotencyKey,
-  clock,
-}: {
-  readonly idempotencyKey?: string
-  readonly clock: Clock
-}): string {
-  return idempotencyKey ?? mintIdempotencyKey(clock)
-}
-
 /**
- * A new `Idempotency-Key`: a version 7 UUID, from the time and 74 random bits.
+ * The `Idempotency-Key` of a request: the one that the caller has for it, else a new one: a version 7 UUID, from the time and
+ * 74 random bits.
  */
-export function mintIdempotencyKey(clock: Clock): string {
+export function idempotencyKeyOf({ idempotencyKey, clock }: IdempotencyFacts): string {
+  if (idempotencyKey !== undefined) return idempotencyKey
   const time = Math.floor(clock.now()).toString(16).padStart(12, '0').slice(-12)
   const variant = '89ab'[Math.floor(clock.random() * 4)]
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomHex(clock, 3)}-${variant}${randomHex(clock, 3)}-${randomHex(clock, 12)}`
