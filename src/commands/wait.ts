@@ -27,7 +27,7 @@ import { runOperation, showOperation } from './shared/call/run-operation.ts'
 import { resumeCommand, type JobNames } from './shared/jobs/resume-command.ts'
 import { checkCombination, imagePlan } from './image.ts'
 import type { JobKind, SavedVideo } from '../events/video.ts'
-import { lookUpRequest } from '../gateway/videos/look-up-job.ts'
+import { jobLookUp } from '../gateway/videos/look-up-job.ts'
 import { findSavedVideos, reportSavedVideos } from '../operations/video-run.ts'
 import { planVideos, videoCount } from '../operations/video-request.ts'
 import {
@@ -297,7 +297,7 @@ export async function lookUpJob(
   await runOperation(context, options, settings, {
     gate,
     ...(waits ? { logged: { command, model: named.stored?.record.model || null, jobs: [named.id] } } : {}),
-    describeRequest: (gateway) => ({ request: lookUpRequest(gateway, named) }),
+    describeRequest: (gateway) => ({ request: jobLookUp(gateway, named) }),
     output: () => ({ result: wait === undefined ? 'job' : 'files', resume }),
     operation: (call) =>
       wait === undefined

@@ -25,7 +25,6 @@ export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>,
   let rest = ''
   let padding = 0
 
-  /** Writes what has been decoded so far. */
   const flush = async () => {
     if (block === undefined || used === 0) return
     total += used

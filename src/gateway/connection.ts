@@ -7,7 +7,6 @@ import { maxHeaderBytes } from '../limits.ts'
 import { isLoopback } from '../loopback.ts'
 import { ExchangeError, isClientCertificateAlert } from './exchange-error.ts'
 
-/** Network settings. */
 export interface ConnectionOptions {
   /** Certificates (PEM) to trust instead of the built-in ones. */
   readonly ca?: string
@@ -24,7 +23,6 @@ export interface Proxies {
   readonly except: string
 }
 
-/** A connection to one origin, for one exchange. */
 interface Connection {
   readonly dispatcher: Dispatcher
   /** Ends it at once, whatever its state. Safe to call more than once. */
@@ -135,7 +133,6 @@ function passContinueOn(parser: ReplyParser): void {
 
 /** Makes a socket read into memory of ours: the option `onread` of `net.connect` and `tls.connect`. */
 interface ReadMemory {
-  /** Called before each read. */
   buffer(): Uint8Array
   /** Called after each read; false pauses reading until more is requested. */
   callback(this: Socket, length: number, memory: Uint8Array): boolean

@@ -5,7 +5,6 @@ import { stringOf } from '../json.ts'
 /** The stage of an exchange: connecting, sending, waiting for the reply, reading its body. */
 export type Stage = 'connect' | 'send' | 'wait' | 'body'
 
-/** The stage as a phase of the program's errors. */
 export function phaseOf(stage: Stage): Phase {
   return stage === 'body' ? 'stream' : stage
 }
@@ -15,11 +14,9 @@ export type ExchangeFault =
   | 'connect'
   | 'tls'
   | 'certificate'
-  /** The server demands a client certificate. */
   | 'client_certificate'
   | 'proxy'
   | 'timeout'
-  /** The time limit of the whole command has passed. */
   | 'deadline'
   | 'reset'
   | 'protocol'
@@ -84,7 +81,6 @@ const certificateCode =
 const clientCertificateAlert =
   /^ERR_SSL_(?:SSLV3|TLSV1|TLSV13|SSL\/TLS)_ALERT_(?:HANDSHAKE_FAILURE|CERTIFICATE_REQUIRED|NO_CERTIFICATE|(?:BAD|UNSUPPORTED)_CERTIFICATE|CERTIFICATE_(?:REVOKED|EXPIRED|UNKNOWN)|UNKNOWN_CA|ACCESS_DENIED)$/
 
-/** Whether an error, by its code, is such an alert. */
 export function isClientCertificateAlert({ code = '' }: NodeJS.ErrnoException | Cause): boolean {
   return clientCertificateAlert.test(code)
 }

@@ -3,7 +3,8 @@ import { countOf, isObject, objectOf } from '../json.ts'
 import type { Gateway, GatewayRequest } from './gateway.ts'
 import { replyError } from './gateway-errors.ts'
 import { requestJson } from './request-json.ts'
-import { endpointUrl, type Roots } from './url.ts'
+import { lookUpRequest } from './send-request.ts'
+import type { Roots } from './url.ts'
 
 /** A model that a gateway lists; what it leaves out is null. */
 export interface ListedModel {
@@ -32,11 +33,7 @@ const maxPages = 100
 
 /** The first request for the list of models. */
 export function modelListRequest(roots: Roots): GatewayRequest {
-  return requestFor(endpointUrl(roots, paths[0]))
-}
-
-function requestFor(url: URL): GatewayRequest {
-  return { method: 'GET', url, kind: 'read', accept: 'application/json' }
+  return lookUpRequest(roots, paths[0])
 }
 
 /**
@@ -68,12 +65,11 @@ async function fetchPages(
   onPage?: (text: string) => void,
 ): Promise<ModelList> {
   const models = new Map<string, ListedModel>()
-  let next: readonly [name: string, value: string] | undefined
+  let next: Readonly<Record<string, string>> | undefined
   let requestId: string | null = null
   for (let page = 0; page < maxPages; page++) {
-    const url = endpointUrl(gateway, path)
-    if (next !== undefined) url.searchParams.set(...next)
-    const reply = await requestJson(gateway, requestFor(url), { convert: (whole) => whole })
+    const request = lookUpRequest(gateway, path, next)
+    const reply = await requestJson(gateway, request, { convert: (whole) => whole })
     onPage?.(reply.text)
     requestId = reply.requestId
     const before = models.size
@@ -117,9 +113,9 @@ function textOf(value: unknown): string | undefined {
 }
 
 /** The query parameter that asks for the next page: Google's token, or OpenAI's last id. */
-function nextPage(page: Readonly<Record<string, unknown>>): readonly [string, string] | undefined {
+function nextPage(page: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> | undefined {
   const token = textOf(page['nextPageToken'])
-  if (token !== undefined) return ['pageToken', token]
+  if (token !== undefined) return { pageToken: token }
   const last = textOf(page['last_id'])
-  return page['has_more'] === true && last !== undefined ? ['after', last] : undefined
+  return page['has_more'] === true && last !== undefined ? { after: last } : undefined
 }

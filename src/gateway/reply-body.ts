@@ -2,6 +2,7 @@ import type { Clock } from '../context.ts'
 import { ExchangeError } from './exchange-error.ts'
 import type { Reply } from './exchange.ts'
 import type { Gateway } from './gateway.ts'
+import { stalledError } from './reply-errors.ts'
 import { createWatchdog } from './time-limits.ts'
 
 /** White space of JSON and HTML. */
@@ -18,8 +19,8 @@ interface Progress {
 }
 
 interface BodyReading {
-  /** The error for a body that keeps arriving but makes no progress. */
-  stalled(seconds: number): Error
+  /** The error for a body that keeps arriving but makes no progress; by default that of a request that creates something. */
+  stalled?(seconds: number): Error
   /** Called after each chunk. Without it every byte counts as progress. */
   progress?(): Progress
   /**
@@ -44,7 +45,7 @@ const minBytesPerSecond = 256
 export async function* readBody(
   { clock, limits }: Pick<Gateway, 'clock'> & { readonly limits: Pick<Gateway['limits'], 'progress'> },
   reply: Pick<Reply, 'body' | 'close'>,
-  { stalled, progress, graceMs }: BodyReading,
+  { stalled = stalledError, progress, graceMs }: BodyReading,
 ): AsyncGenerator<Uint8Array> {
   const limitS = (limits.progress ?? 0) / 1000
   let stall: Error | undefined

@@ -1,6 +1,5 @@
 import { ContractError, ModelgateError } from '../errors.ts'
 import { createMessageReader } from './events/message-reader.ts'
-import { stalledError } from './reply-errors.ts'
 import { ExchangeError } from './exchange-error.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
 import { readBody } from './reply-body.ts'
@@ -69,7 +68,6 @@ async function readJsonReply(
   const onMessage = (value: unknown, text: string) => void (found ??= { value, text, isCut: false })
   const reader = createMessageReader({ onMessage }, maxLength)
   const body = readBody(gateway, reply, {
-    stalled: stalledError,
     progress: () => ({ messages: 0, bytes: reader.pending }),
   })
   try {

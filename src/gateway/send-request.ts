@@ -227,6 +227,15 @@ export function jsonRequest(
   }
 }
 
+/** A look-up of JSON at the path of an endpoint. */
+export function lookUpRequest(
+  roots: Roots,
+  path: string,
+  query?: Readonly<Record<string, string>>,
+): GatewayRequest {
+  return { method: 'GET', url: endpointUrl(roots, path, query), kind: 'read', accept: 'application/json' }
+}
+
 /** A JSON value as a request body. */
 export function jsonBody(value: unknown): RequestBody {
   const bytes = Buffer.from(JSON.stringify(value))

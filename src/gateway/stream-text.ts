@@ -1,6 +1,6 @@
 import { ContractError, GenerationError, ModelgateError, type ErrorCode } from '../errors.ts'
 import { createMessageReader } from './events/message-reader.ts'
-import { stalledError, truncated } from './reply-errors.ts'
+import { truncated } from './reply-errors.ts'
 import { ExchangeError } from './exchange-error.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
 import { readBody } from './reply-body.ts'
@@ -120,7 +120,6 @@ export async function readTextReply(
     },
   })
   const body = readBody(gateway, reply, {
-    stalled: stalledError,
     // What is only pending when all has come is not waited for.
     progress: () => ({ messages: reader.messages, bytes: decoder.state === 'open' ? reader.pending : 0 }),
     graceMs: () => (decoder.state === 'open' ? undefined : decoder.endIsCertain ? 1_000 : 5_000),

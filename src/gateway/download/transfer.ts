@@ -12,18 +12,16 @@ export type DownloadSink = Pick<MediaFile<unknown>, 'write' | 'restart'> &
 
 export interface TransferOptions {
   readonly sink: DownloadSink
-  /** Larger content is rejected. */
   readonly maxBytes: number
-  /** Called after every write; `total` is null while it is unknown. */
+  /** Called after every write. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
   /** The error for content that is JSON or HTML, for media that never begin so. @param text its beginning */
   readonly textError?: ((text: string) => ContractError) | undefined
 }
 
-/** The progress of a download, in bytes. */
+/** The progress of a download, in bytes; the total is null while it is unknown. */
 export interface Progress {
   readonly received: number
-  /** Null if unknown. */
   readonly total: number | null
 }
 

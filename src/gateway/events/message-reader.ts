@@ -66,15 +66,12 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
       if (reader === undefined) begin(true)
       reader?.end()
     },
-    /** Nothing more is expected: `[DONE]` was received. */
     get done() {
       return reader?.done ?? false
     },
-    /** The characters of an unfinished message. */
     get pending() {
       return head.length + (reader?.pending ?? 0)
     },
-    /** How many messages have come, those that were taken together counted once. */
     get messages() {
       return reader?.messages ?? 0
     },

@@ -1,5 +1,5 @@
 import { ContractError, GenerationError, type ModelgateError } from '../../errors.ts'
-import { stalledError, truncated } from '../reply-errors.ts'
+import { truncated } from '../reply-errors.ts'
 import { ExchangeError } from '../exchange-error.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { readBody } from '../reply-body.ts'
@@ -29,7 +29,6 @@ export async function receiveImages(
   const album = new ImageReply(receiver)
   const { pass } = receiver
   const body = readBody(gateway, reply, {
-    stalled: stalledError,
     ...(pass === undefined && {
       progress: () => ({ messages: album.reader.messages, bytes: album.imageBytes + album.reader.pending }),
       graceMs: () => (album.complete ? graceMs : undefined),

@@ -7,7 +7,8 @@ import { isObject, numberOf, objectOf, stringOf, type JsonObject } from '../../j
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { replyError } from '../gateway-errors.ts'
 import { requestJson, type JsonReply, type Recovered, type Recovery } from '../request-json.ts'
-import { endpointUrl, pathSegment, type Roots } from '../url.ts'
+import { lookUpRequest } from '../send-request.ts'
+import { pathSegment, type Roots } from '../url.ts'
 import { asLookUp, isMissing, noSuchJob } from '../videos/look-up-job.ts'
 import { beginningObject, warnOfLostJob } from '../videos/start-job.ts'
 import type { PolledJob } from '../videos/wait-for-job.ts'
@@ -66,8 +67,7 @@ export function polledResponse(id: string): PolledJob<ResponseReport> {
 
 /** @throws UsageError for an id that cannot stand in a path */
 export function responseLookUp(gateway: Roots, id: string): GatewayRequest {
-  const url = endpointUrl(gateway, pathOf(id))
-  return { method: 'GET', url, kind: 'read', accept: 'application/json' }
+  return lookUpRequest(gateway, pathOf(id))
 }
 
 /**
@@ -77,15 +77,14 @@ export function responseLookUp(gateway: Roots, id: string): GatewayRequest {
  */
 export function responseStream(gateway: Roots, id: string, after: number): GatewayRequest {
   const place: Record<string, string> = after < 0 ? {} : { starting_after: String(after) }
-  const url = endpointUrl(gateway, pathOf(id), { stream: 'true', ...place })
-  return { method: 'GET', url, kind: 'read', accept: 'text/event-stream' }
+  const request = lookUpRequest(gateway, pathOf(id), { stream: 'true', ...place })
+  return { ...request, accept: 'text/event-stream' }
 }
 
 /** @throws UsageError for an id that cannot stand in a path */
 export function responseCancellation(gateway: Roots, id: string): GatewayRequest {
-  const url = endpointUrl(gateway, `${pathOf(id)}/cancel`)
   // Cancelling twice is the same as once, and costs nothing.
-  return { method: 'POST', url, kind: 'read', accept: 'application/json' }
+  return { ...lookUpRequest(gateway, `${pathOf(id)}/cancel`), method: 'POST' }
 }
 
 /**

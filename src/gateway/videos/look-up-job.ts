@@ -3,7 +3,8 @@ import { videoStatusEndpoint } from '../../contract/videos.ts'
 import type { JobKind } from '../../events/video.ts'
 import { GenerationError, ModelgateError } from '../../errors.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
-import { endpointUrl, pathSegment, type Roots } from '../url.ts'
+import { lookUpRequest } from '../send-request.ts'
+import { pathSegment, type Roots } from '../url.ts'
 import { absenceWaitsS, Failure, withRetries } from '../retry.ts'
 import { requestJob } from './start-job.ts'
 import { operationPath } from './read-job.ts'
@@ -43,7 +44,7 @@ export function createJobLookUp({ id, kind }: Job): (gateway: Gateway) => Promis
     let missing: ModelgateError | undefined
     for (const path of paths) {
       try {
-        const request = requestFor(gateway, path)
+        const request = lookUpRequest(gateway, path)
         const report = await asLookUp(gateway, (own) => requestJob(own, request, { id, kind }))
         known = [path]
         return report
@@ -60,16 +61,12 @@ export function createJobLookUp({ id, kind }: Job): (gateway: Gateway) => Promis
  * The request that looks up a job.
  * @throws UsageError for a name that is not a path
  */
-export function lookUpRequest(gateway: Roots, { id, kind }: Job): GatewayRequest {
-  return requestFor(gateway, kind === 'video' ? videoPath(id) : operationPath(id))
+export function jobLookUp(gateway: Roots, { id, kind }: Job): GatewayRequest {
+  return lookUpRequest(gateway, kind === 'video' ? videoPath(id) : operationPath(id))
 }
 
 function videoPath(id: string): string {
   return videoStatusEndpoint.path.replace('{video_id}', pathSegment(id, 'the id of a video'))
-}
-
-function requestFor(roots: Roots, path: string): GatewayRequest {
-  return { method: 'GET', url: endpointUrl(roots, path), kind: 'read', accept: 'application/json' }
 }
 
 /** Makes one look-up, with its limits. What goes wrong with it says nothing about the job, and is never billed. */
