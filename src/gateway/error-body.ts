@@ -65,8 +65,13 @@ export function readErrorValue(value: unknown): ErrorBody {
     code: known.find((entry) => !/^\d+$/.test(entry)) ?? known[0],
     words: known,
     param: text(inner['param']),
-    requestId: text(inner['request_id']) ?? text(outer['request_id']) ?? requestIdIn(message),
-    retryAfterS: retryInfo(details) ?? retryIn(message),
+    requestId:
+      text(inner['request_id']) ??
+      text(outer['request_id']) ??
+      // new-api ends its messages so.
+      /\(request id: ([\w-]{4,80})\)/i.exec(message ?? '')?.[1],
+    // Relays drop the details, but not "Please retry in 48.9s" (recorded).
+    retryAfterS: retryInfo(details) ?? secondsIn(message, /retry in (\d{1,9}(?:\.\d+)?)s\b/i),
   }
 }
 
@@ -109,19 +114,12 @@ function firstLine(content: string): string {
 /** google.rpc.RetryInfo: `{"retryDelay": "48.9s"}`. */
 function retryInfo(details: readonly JsonObject[]): number | undefined {
   const delay = details.map((detail) => text(detail['retryDelay'])).find((entry) => entry !== undefined)
-  const seconds = delay === undefined ? undefined : /^(\d{1,15}(?:\.\d+)?)s$/.exec(delay)?.[1]
-  return seconds === undefined ? undefined : Number(seconds)
+  return secondsIn(delay, /^(\d{1,15}(?:\.\d+)?)s$/)
 }
 
-/** "Please retry in 48.9s" (recorded), for relays that drop the details. */
-function retryIn(message: string | undefined): number | undefined {
-  const seconds = message === undefined ? undefined : /retry in (\d{1,9}(?:\.\d+)?)s\b/i.exec(message)?.[1]
+function secondsIn(text: string | undefined, pattern: RegExp): number | undefined {
+  const seconds = pattern.exec(text ?? '')?.[1]
   return seconds === undefined ? undefined : Number(seconds)
-}
-
-/** new-api ends its messages with "(request id: …)". */
-function requestIdIn(message: string | undefined): string | undefined {
-  return message === undefined ? undefined : /\(request id: ([\w-]{4,80})\)/i.exec(message)?.[1]
 }
 
 /** An error code of the gateway as one of ours, in snake_case; undefined for one of digits alone, which says nothing. */

@@ -154,20 +154,15 @@ function detail({ message, param }: ErrorBody): string {
   return `): ${message}${about}`
 }
 
-function correction(status: number, body: ErrorBody): string | undefined {
+function correction(status: number, { param, words, message = '' }: ErrorBody): string | undefined {
   if (status === 413) return 'Send less: a shorter prompt or smaller attachments.'
   if (status !== 404) return undefined
-  const missing = fieldNotFound(body)
-  if (missing !== undefined) return `Check ${missing}: the gateway does not find what it names.`
-  const isRoute = /invalid url|not found|no route/i.test(body.message ?? 'not found')
-  return isRoute ? 'Check the model (-m) and the base URL (--base-url).' : undefined
-}
-
-/** The field whose value the gateway does not find, unless it is the model. */
-function fieldNotFound({ param, words, message = '' }: ErrorBody): string | undefined {
-  if (param !== undefined && /^[\w.[\]-]{1,60}$/.test(param)) return param === 'model' ? undefined : param
   const isPrevious = words.includes('previous_response_not_found') || /\bprevious response\b/i.test(message)
-  return isPrevious ? 'previous_response_id' : undefined
+  const isField = param !== undefined && /^[\w.[\]-]{1,60}$/.test(param)
+  const missing = isField ? param : isPrevious ? 'previous_response_id' : 'model'
+  if (missing !== 'model') return `Check ${missing}: the gateway does not find what it names.`
+  const isRoute = message === '' || /invalid url|not found|no route/i.test(message)
+  return isRoute ? 'Check the model (-m) and the base URL (--base-url).' : undefined
 }
 
 function unexpectedStatus(status: number, headers: ReplyHeaders): ContractError {

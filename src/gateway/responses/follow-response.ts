@@ -1,10 +1,11 @@
 import { isFinal } from '../../contract/video-state.ts'
 import { responseStateOf } from '../../contract/response-object.ts'
-import { ContractError, Interrupted, ModelgateError, OutputClosed } from '../../errors.ts'
+import { ContractError, ModelgateError } from '../../errors.ts'
 import { countOf, isObject, objectOf, stringOf, type JsonObject } from '../../json.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { maxWaitS, pauseBeforeRetry, waitBefore } from '../retry.ts'
 import { requestText, truncatedError, type TextDecoder, type TextReceiver } from '../stream-text.ts'
+import { mayPass } from '../videos/look-up-job.ts'
 import { waitForEnd, type WaitOptions } from '../videos/wait-for-job.ts'
 import { warnOfLostJob } from '../videos/start-job.ts'
 import { lookUpResponse, polledResponse, responseStream, type ResponseReport } from './background.ts'
@@ -168,15 +169,10 @@ class NumberedEvents {
   }
 }
 
-const finalExits: ReadonlySet<string> = new Set(['usage', 'key', 'io', 'bug', 'failed', 'schema'])
-/** Another attempt would end in the same way. */
-const finalCodes: ReadonlySet<string> = new Set(['reply_too_large', 'not_sent_certificate'])
-
-/** Whether the response may still be fetched after this error of a reply. */
-function canGoOn(error: unknown, decoder: TextDecoder): boolean {
-  if (!(error instanceof ModelgateError) || error instanceof Interrupted || error instanceof OutputClosed)
-    return false
-  return decoder.state === 'open' && !finalExits.has(error.exit) && !finalCodes.has(error.code)
+/** Whether the response may still be fetched after this error of a reply; one too large would come again. */
+function canGoOn(error: unknown, { state }: TextDecoder): boolean {
+  if (!(error instanceof ModelgateError) || state !== 'open' || error.code === 'reply_too_large') return false
+  return error.exit === 'rejected' || mayPass(error)
 }
 
 /** How long the gateway asks to wait, in seconds, as far as that is obeyed: the response goes on meanwhile. */

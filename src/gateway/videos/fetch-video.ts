@@ -207,8 +207,7 @@ async function fetchSource(gateway: Gateway, source: VideoSource, download: Down
   try {
     return await download.from(source.url)
   } catch (refusal) {
-    // What a service refuses without a key of its own, or serves only to the gateway, is requested from that.
-    if (!(refusal instanceof ModelgateError) || !(wantsKey(refusal) || isOutOfReach(refusal))) throw refusal
+    if (!(refusal instanceof ModelgateError) || !isForGateway(refusal)) throw refusal
     const own = relayedFile(gateway, source.url)
     if (own === undefined) throw refusal
     return await download.from(own.href).catch((error: unknown) => {
@@ -283,14 +282,9 @@ function relayedFile(gateway: Roots, address: string): URL | undefined {
   return path === undefined ? undefined : endpointUrl(gateway, path, { alt: 'media' })
 }
 
-/** Whether a key might help. */
-function wantsKey({ code, facts: { httpStatus } }: ModelgateError): boolean {
-  return code === 'url_expired' && (httpStatus === 401 || httpStatus === 403)
-}
-
-/** Whether the service cannot be reached from here: only the gateway may have a way to it. */
-function isOutOfReach({ exit }: ModelgateError): boolean {
-  return exit === 'notSent'
+/** Whether only the gateway may have the key, or a way, to the service. */
+function isForGateway({ code, exit, facts: { httpStatus } }: ModelgateError): boolean {
+  return exit === 'notSent' || (code === 'url_expired' && (httpStatus === 401 || httpStatus === 403))
 }
 
 /** Neither the service nor the gateway has handed over the file: the gateway may do so later. */
@@ -299,14 +293,13 @@ function servedByNeither(
   error: ModelgateError,
   { asked, own }: { readonly asked: string; readonly own: URL },
 ): ModelgateError {
-  const { host } = new URL(asked)
-  const why = isOutOfReach(refusal)
-    ? refusal.message.replace(/\.$/, '')
-    : `${host} requires a key of its own for the video (HTTP ${refusal.facts.httpStatus})`
+  const why =
+    refusal.exit === 'notSent'
+      ? refusal.message.replace(/\.$/, '')
+      : `${new URL(asked).host} requires a key of its own for the video (HTTP ${refusal.facts.httpStatus})`
   const message = `${why}, and ${own.host} does not serve it either: ${error.message}`
   if (error.exit === 'later' || error.exit === 'notSent') return error.amend({ message })
-  return refusal.amend({
-    message,
-    hint: 'The gateway returned a URL that only its own key can open: ask its operator where the video is.',
-  })
+  const hint =
+    'The gateway returned a URL that only its own key can open: ask its operator where the video is.'
+  return refusal.amend({ message, hint })
 }

@@ -98,18 +98,18 @@ function describe(
   { id }: { readonly id: string },
   { goOn, isUnverified = false, isOwn = false }: Pick<WaitOptions, 'goOn' | 'isUnverified' | 'isOwn'>,
 ): ModelgateError {
-  const isUnreachable = error.exit === 'notSent' && !isUnverified
+  const { exit, facts } = error
   const isSignal = error instanceof Interrupted
-  const mayNotExist = isUnverified && (error.exit === 'usage' || isUnknownJob(error))
-  const looksInVain = error.exit === 'later' || error.exit === 'notSent'
+  const mayNotExist = isUnverified && (exit === 'usage' || isUnknownJob(error))
+  const looksInVain = exit === 'later' || exit === 'notSent'
   const described = error.amend({
     remoteId: id,
     billed: mayNotExist ? undefined : looksInVain && !isOwn ? 'no' : 'yes',
     phase: isSignal ? 'wait' : undefined,
-    ...(isSignal || error.exit === 'running' || error.exit === 'later' ? goOn : {}),
+    ...(isSignal || exit === 'running' || exit === 'later' ? goOn : {}),
   })
-  if (!isUnreachable) return described
-  const hint = [error.facts.hint, goOn?.hint].filter((line) => line !== undefined).join(' ')
+  if (exit !== 'notSent' || isUnverified) return described
+  const hint = [facts.hint, goOn?.hint].filter((line) => line !== undefined).join(' ')
   return described.amend({ exit: 'later', ...goOn, hint })
 }
 
