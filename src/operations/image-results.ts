@@ -9,7 +9,7 @@ import { outputVersion } from '../events/version.ts'
 import type { Mismatch } from '../events/text.ts'
 import type { NextCommand } from '../files/next-command.ts'
 import { mediaTypeOfName } from '../files/media-type.ts'
-import type { ReceivedImage, ImageReceiver, ImageWriter } from '../gateway/images/image-receiver.ts'
+import type { ReceivedImage, ImageReceiver, ImageWriter } from '../gateway/images/image-reply.ts'
 import { discardingWriter } from '../gateway/images/receive-images.ts'
 import { readResponseUsage } from '../gateway/responses/transcript.ts'
 import { countOf, objectOf, stringOf } from '../json.ts'
@@ -20,8 +20,7 @@ import type { Call } from './operation.ts'
 import { imageKind } from '../files/image-info.ts'
 import { openMediaFile, unverifiedNote } from '../files/media-file.ts'
 import { streamMedia } from '../files/stream-media.ts'
-import type { DownloadSink } from '../gateway/download/transfer.ts'
-import { absoluteUrl } from '../gateway/download/download.ts'
+import { absoluteUrl, type DownloadSink } from '../gateway/download/download.ts'
 
 /** An image that was written to its target. With `content`, a copy of its bytes, this was standard output. */
 type StoredImage = SavedImage & { readonly content?: readonly Uint8Array[] }

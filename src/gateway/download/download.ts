@@ -1,30 +1,47 @@
 import { requestUrl } from './request-url.ts'
-import { Transfer, type DownloadSink, type TransferOptions } from './transfer.ts'
-import { createUrlPolicy, refused, type Network, type UrlPolicy } from './url-policy.ts'
+import { createUrlPolicy, refused, type Network } from './url-policy.ts'
+import { ContractError, ModelgateError, type ExitName } from '../../errors.ts'
+import { endsEarly, short, unknownEnd, type Integrity } from '../../files/containers.ts'
+import { damagedMedia, type MediaFile } from '../../files/media-file.ts'
+import { createMediaDecoder, maxResultBytes } from '../base64.ts'
+import type { Reply, ReplyHeaders } from '../exchange.ts'
 import { ExchangeError } from '../exchange-error.ts'
-import type { ExitName, ModelgateError } from '../../errors.ts'
 import type { Gateway } from '../gateway.ts'
-import { maxResultBytes } from '../base64.ts'
-import { readBody } from '../reply-body.ts'
 import { brokenError } from '../gateway-errors.ts'
-import { judgeFailure, withRetries } from '../retry.ts'
-import { startTotalLimit } from '../time-limits.ts'
+import { isBlank, readBody } from '../reply-body.ts'
+import { Failure, judgeFailure, withRetries } from '../retry.ts'
 import { createTrace } from '../send-request.ts'
+import { startTotalLimit } from '../time-limits.ts'
 import { rootOf, type Roots } from '../url.ts'
 
-export interface DownloadOptions extends Partial<Omit<TransferOptions, 'sink'>> {
+/** Where a download goes; what cannot be checked leaves out the rest. */
+export type DownloadSink = Pick<MediaFile<unknown>, 'write' | 'restart'> &
+  Partial<Pick<MediaFile<unknown>, 'noun' | 'integrity'>>
+
+export interface DownloadOptions {
+  readonly maxBytes?: number
   /** Whether addresses that are not public are allowed. */
   readonly allowPrivate?: boolean
   readonly network?: Network | undefined
   /** Whether the content has expired: then it is not waited for. */
   readonly isExpired?: (() => boolean) | undefined
+  /** Called after every write. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+  /** The error for content that is JSON or HTML, for media that never begin so. @param text its beginning */
+  readonly textError?: ((text: string) => ContractError) | undefined
+}
+
+/** The progress of a download, in bytes; the total is null while it is unknown. */
+export interface Progress {
+  readonly received: number
+  readonly total: number | null
 }
 
 /**
  * Fetches a result into a writer, which the caller ends. `data:` is decoded here. What breaks off, or ends in order and
  * is not whole by its container, is requested again from its beginning.
  * @param url absolute, or relative to the base URL
- * @returns whether the transport showed where the content ends
+ * @returns whether the transport showed where the content ends: else it may have been cut anywhere
  * @throws ContractError (8) for a URL that is refused, content over the limit, and content that came whole and is
  *   damaged; ModelgateError 4 for an expired URL, 5 for a server that keeps failing or content that stays cut, 6 for one
  *   that cannot be reached
@@ -35,68 +52,181 @@ export function download(
   sink: DownloadSink,
   options: DownloadOptions = {},
 ): Promise<boolean> {
-  return createDownload(gateway, sink, options).from(url)
+  return new Download(gateway, sink, options).from(url)
 }
 
-export type Download = ReturnType<typeof createDownload>
+/** Base64 is decoded in pieces of this many characters. */
+const sliceLength = 1_048_576
 
 /** The same, for content that may be at several URLs. After one that failed, another may be given: it begins again. */
-export function createDownload(
-  gateway: Gateway,
-  sink: DownloadSink,
-  { maxBytes = maxResultBytes, allowPrivate = false, network, isExpired, ...options }: DownloadOptions = {},
-) {
-  const transfer = new Transfer({ sink, maxBytes, ...options })
-  const { proxies, clock } = gateway
-  return {
-    async from(url: string): Promise<boolean> {
-      if (/^\s*data:/i.test(url)) return this.fromText(url)
-      const address = parseResultUrl(url, gateway)
-      if (address === undefined) throw refused('it is not a valid URL.')
-      const policy = createUrlPolicy({ gateway, allowPrivate, network, proxied: proxies && clock })
-      const limit = startTotalLimit(gateway)
+export class Download {
+  readonly #gateway: Gateway
+  readonly #sink: DownloadSink
+  readonly #options: DownloadOptions
+  readonly #maxBytes: number
+  #isFramed = true
+  #received = 0
+  #total: number | null = null
+
+  constructor(gateway: Gateway, sink: DownloadSink, options: DownloadOptions) {
+    this.#gateway = gateway
+    this.#sink = sink
+    this.#options = options
+    this.#maxBytes = options.maxBytes ?? maxResultBytes
+  }
+
+  async from(url: string): Promise<boolean> {
+    if (/^\s*data:/i.test(url)) return this.fromText(url)
+    const limit = startTotalLimit(this.#gateway)
+    try {
+      await this.#fetch({ ...this.#gateway, signal: limit.signal }, parseResultUrl(url, this.#gateway))
+    } finally {
+      limit.end?.()
+    }
+    return this.#isFramed
+  }
+
+  /** Takes content that came in the reply itself, as base64 or a data URL. @throws ContractError `damaged_media` */
+  async fromText(text: string): Promise<boolean> {
+    await this.#begin(true, null)
+    const decoder = createMediaDecoder((bytes) => this.#add(bytes))
+    for (let at = 0; at < text.length; at += sliceLength) {
+      await decoder.push(Buffer.from(text.slice(at, at + sliceLength)))
+    }
+    await decoder.end()
+    const damage = this.#end()
+    if (damage !== undefined) throw damage
+    return true
+  }
+
+  /** Takes the whole content, from its beginning with each attempt. */
+  async #fetch(gateway: Gateway, url: URL | undefined): Promise<void> {
+    if (url === undefined) throw refused('it is not a valid URL.')
+    const { allowPrivate = false, network, isExpired } = this.#options
+    const { proxies, clock } = gateway
+    const policy = createUrlPolicy({ gateway, allowPrivate, network, proxied: proxies && clock })
+    const tools = { policy, trace: createTrace(gateway), mayAppear: isExpired?.() !== true }
+    // After this error it begins again.
+    const stalled = (seconds: number) =>
+      new ExchangeError('body', 'timeout', `The content from ${url.host} made no progress for ${seconds} s.`)
+    await withRetries(gateway, gateway.signal, async () => {
       try {
-        const guarded = { ...gateway, signal: limit.signal }
-        await fetchAll(guarded, address, transfer, policy, isExpired?.() !== true)
-      } finally {
-        limit.end?.()
+        const reply = await requestUrl(gateway, url, tools)
+        await this.#take({ ...reply, body: readBody(gateway, reply, { stalled }) })
+      } catch (error) {
+        if (!(error instanceof ExchangeError)) throw error
+        if (policy.refusal !== undefined) throw policy.refusal
+        throw judgeFailure(brokenError(error, 'read'), 'read', gateway.policy)
       }
-      return transfer.isFramed
-    },
-    /** Takes content that came in the reply itself, as base64 or a data URL. @throws ContractError `damaged_media` */
-    async fromText(text: string): Promise<boolean> {
-      await transfer.takeText(text)
-      return true
-    },
+    })
+  }
+
+  /**
+   * Writes the content of a reply.
+   * @throws ExchangeError when it breaks off; ContractError when it is too large, empty or a text; Failure
+   */
+  async #take({ headers, body, close }: Reply): Promise<void> {
+    const { textError } = this.#options
+    try {
+      const total = lengthOf(headers)
+      if ((total ?? 0) > this.#maxBytes) throw tooLarge(this.#maxBytes)
+      await this.#begin(isDelimited(headers), total)
+      for await (const chunk of body) {
+        if (textError !== undefined && this.#received === 0 && beginsText(chunk)) {
+          throw textError(await readText(chunk, body))
+        }
+        await this.#add(chunk)
+      }
+      const damage = this.#end()
+      if (damage !== undefined) throw new Failure(damage, true)
+    } finally {
+      close()
+    }
+  }
+
+  /** Begins with the first byte; what has come before is forgotten. */
+  async #begin(isFramed: boolean, total: number | null): Promise<void> {
+    if (this.#received > 0) await this.#sink.restart()
+    this.#isFramed = isFramed
+    this.#total = total
+    this.#received = 0
+  }
+
+  async #add(chunk: Uint8Array): Promise<void> {
+    this.#received += chunk.length
+    if (this.#received > this.#maxBytes) throw tooLarge(this.#maxBytes)
+    await this.#sink.write(chunk)
+    this.#options.onProgress?.({ received: this.#received, total: this.#total })
+  }
+
+  /** Checks the content, as far as its container allows. @returns why it is not whole. @throws ContractError when it is empty */
+  #end(): ModelgateError | undefined {
+    if (this.#received === 0) {
+      if (this.#isFramed) throw empty()
+      return downloadCut('no data arrived')
+    }
+    const { state, damage } = judge(this.#sink, this.#isFramed, this.#received)
+    if (damage === undefined) return undefined
+    const isCut = state === 'short' && !this.#isFramed
+    return isCut ? downloadCut(damage) : damagedMedia(this.#sink.noun ?? 'image', damage, undefined)
   }
 }
 
-/** Takes the whole content, from its beginning with each attempt. */
-async function fetchAll(
-  gateway: Gateway,
-  url: URL,
-  transfer: Transfer,
-  policy: UrlPolicy,
-  mayAppear: boolean,
-): Promise<void> {
-  const tools = { policy, trace: createTrace(gateway), mayAppear }
-  const stalled = (seconds: number) => stalledDownload(url, seconds)
-  await withRetries(gateway, gateway.signal, async () => {
-    try {
-      const reply = await requestUrl(gateway, url, tools)
-      await transfer.take({ ...reply, body: readBody(gateway, reply, { stalled }) })
-    } catch (error) {
-      if (!(error instanceof ExchangeError)) throw error
-      if (policy.refusal !== undefined) throw policy.refusal
-      throw judgeFailure(brokenError(error, 'read'), 'read', gateway.policy)
-    }
-  })
+/** @param damage what is missing, as a clause */
+function downloadCut(damage: string): ModelgateError {
+  const message = `The connection was closed before the download was complete: ${damage}.`
+  const facts = { phase: 'result', billed: 'no', hint: 'Run it again later.' } as const
+  return new ModelgateError('later', 'connection_lost', message, facts)
 }
 
-/** After this error the download begins again. */
-function stalledDownload({ host }: URL, seconds: number): ExchangeError {
-  const message = `The content from ${host} made no progress for ${seconds} s.`
-  return new ExchangeError('body', 'timeout', message)
+function tooLarge(maxBytes: number): ContractError {
+  const message = `The content at the URL is larger than ${maxBytes} bytes.`
+  return new ContractError('reply_too_large', message, { billed: 'no' })
+}
+
+function empty(): ContractError {
+  return new ContractError('damaged_media', 'The content at the URL is empty.', { billed: 'no' })
+}
+
+/** Whether content begins as JSON or HTML. */
+function beginsText(chunk: Uint8Array): boolean {
+  const first = chunk.find((byte) => !isBlank(byte))
+  return first !== undefined && '{[<'.includes(String.fromCharCode(first))
+}
+
+/** Characters of a text that are read for its message. */
+const maxTextLength = 65_536
+
+async function readText(beginning: Uint8Array, rest: AsyncIterable<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = decoder.decode(beginning, { stream: true })
+  if (text.length > maxTextLength) return text
+  for await (const chunk of rest) {
+    text += decoder.decode(chunk, { stream: true })
+    if (text.length > maxTextLength) break
+  }
+  return text
+}
+
+/** Fewer bytes than this do not always show what kind of content they begin. */
+const headBytes = 64
+
+function judge(sink: DownloadSink, isFramed: boolean, received: number): Integrity {
+  try {
+    return sink.integrity?.() ?? unknownEnd
+  } catch (error) {
+    if (isFramed || received >= headBytes || !(error instanceof ContractError)) throw error
+    return short(endsEarly)
+  }
+}
+
+function isDelimited(headers: ReplyHeaders): boolean {
+  return 'content-length' in headers || /chunked/i.test(headers['transfer-encoding'] ?? '')
+}
+
+function lengthOf(headers: ReplyHeaders): number | null {
+  const length = Number(headers['content-length'] ?? Number.NaN)
+  return Number.isSafeInteger(length) ? length : null
 }
 
 /** Maximum length of a URL, except a `data:` URL. */

@@ -5,8 +5,7 @@ import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { readBody } from '../reply-body.ts'
 import { brokenError } from '../gateway-errors.ts'
 import { sendRequest } from '../send-request.ts'
-import type { ImageReceiver, ImageWriter } from './image-receiver.ts'
-import { ImageReply } from './image-reply.ts'
+import { ImageReply, type ImageReceiver, type ImageWriter } from './image-reply.ts'
 
 /** How long a reply may stay open after its images have been received, since more data may follow (fault E11). */
 const graceMs = 1_000

@@ -3,9 +3,8 @@ import { isoTime } from '../../events/format-job.ts'
 import { isObject, stringOf, type JsonObject } from '../../json.ts'
 import { bothCases, jobObject, videoIdIn, type JobReport } from './job-fields.ts'
 import { ModelgateError, ContractError } from '../../errors.ts'
-import { createDownload, isGone, type Download, type DownloadOptions } from '../download/download.ts'
+import { Download, isGone, type DownloadOptions, type DownloadSink } from '../download/download.ts'
 import type { Gateway } from '../gateway.ts'
-import type { DownloadSink } from '../download/transfer.ts'
 import { endpointUrl, isOwnOrigin, type Roots } from '../url.ts'
 import { readErrorBody } from '../error-body.ts'
 
@@ -185,7 +184,7 @@ export function createVideoDownload(
   options: FetchVideoOptions & Pick<DownloadOptions, 'isExpired'>,
 ): (sources: VideoSources) => Promise<boolean> {
   const limits = { maxBytes: maxVideoBytes, ...options, textError: notAVideo }
-  const download = createDownload(gateway, writer, limits)
+  const download = new Download(gateway, writer, limits)
   return async (sources) => {
     let failure: unknown
     for (const source of sources) {

@@ -1,4 +1,4 @@
-import type { ImageReceiver, ImageWriter, ReceivedImage } from '../../../src/gateway/images/image-receiver.ts'
+import type { ImageReceiver, ImageWriter, ReceivedImage } from '../../../src/gateway/images/image-reply.ts'
 
 /** What became of one image that was opened. */
 export interface Picture {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { FileError, ModelgateError, ContractError } from '../../../src/errors.ts'
-import type { ImageReceiver } from '../../../src/gateway/images/image-receiver.ts'
+import type { ImageReceiver } from '../../../src/gateway/images/image-reply.ts'
 import { receiveImages } from '../../../src/gateway/images/receive-images.ts'
 import type { Gateway } from '../../../src/gateway/gateway.ts'
 import { localServer } from '../../support/local-server.ts'
