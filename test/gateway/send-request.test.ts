@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ModelgateError } from '../../src/errors.ts'
-import { sendRequest, wireRequest } from '../../src/gateway/send-request.ts'
+import { wireRequest } from '../../src/gateway/send-request.ts'
 import { localServer } from '../support/local-server.ts'
 import { json, readAll, reset, stall, text } from '../support/server-replies.ts'
 import { advanceUntilSettled, outcomeOf, testGateway, textRequest, until } from './test-gateway.ts'
@@ -39,28 +39,20 @@ test('the same key and body go out with every attempt', async () => {
   expect(server.requests.map(({ body }) => body.toString())).toEqual(Array(3).fill('{"input":"Hello"}'))
 })
 
-test('what is to be created is asked about once, before all attempts', async () => {
+const creation = { model: 'm', count: 3, of: 'image' } as const
+test.for([
+  ['what is to be created', { kind: 'create', creation }, creation],
+  ['what does not say what it creates', {}, { model: null, count: 1, of: 'text' }],
+] as const)('%s is asked about once, before all attempts', async ([, request, expected]) => {
   const server = await localServer([busy(), ok])
   const asked: unknown[] = []
-  const admit = async (creation: unknown) => {
-    asked.push([creation, server.requests.length])
+  const admit = async (one: unknown) => {
+    asked.push([one, server.requests.length])
     return () => {}
   }
   const gateway = { ...testGateway(server.url), admit }
-  const creation = { model: 'm', count: 3, of: 'image' } as const
-  expect(await outcomeOf(gateway, textRequest(gateway, { kind: 'create', creation }))).toBe('ok')
-  expect(asked).toEqual([[creation, 0]])
-})
-
-test('what does not say what it creates is asked about as one text', async () => {
-  const server = await localServer([ok])
-  const asked: unknown[] = []
-  const admit = async (creation: unknown) => {
-    asked.push(creation)
-    return () => {}
-  }
-  expect(await outcomeOf({ ...testGateway(server.url), admit })).toBe('ok')
-  expect(asked).toEqual([{ model: null, count: 1, of: 'text' }])
+  expect(await outcomeOf(gateway, textRequest(gateway, request))).toBe('ok')
+  expect(asked).toEqual([[expected, 0]])
 })
 
 test('tells of each request that may cost money before it is sent, and of no other', async () => {
@@ -113,10 +105,11 @@ test('a read sends neither body nor length', async () => {
 /** What the gateway asks for, and the waits of the two retries that follow. Chance is one half on the test's clock. */
 test.for([
   ['nothing', busy(), [0.375, 0.75]],
-  ['seconds', busy({ 'retry-after': '2' }), [2, 2]],
-  ['as long as we ever wait', busy({ 'retry-after': '120' }), [120, 120]],
-  ['RetryInfo', busy({}, 429, { error: { details: [{ retryDelay: '34.4s' }] } }), [34.4, 34.4]],
-  ['soon', busy({ 'retry-after': 'soon' }), [0.375, 0.75]],
+  [
+    'as long as we ever wait, in the body',
+    busy({}, 429, { error: { details: [{ retryDelay: '120s' }] } }),
+    [120, 120],
+  ],
 ] as const)('waits as it is asked to: %s', async ([, reply, waits]) => {
   const server = await localServer([reply, reply, reply])
   const gateway = testGateway(server.url)
@@ -171,13 +164,6 @@ test.for([0, 1, 5])('retries at most %i times', async (maxRetries) => {
   expect(gateway.retries).toHaveLength(maxRetries)
 })
 
-test('--retry never sends once', async () => {
-  const server = await localServer([busy({ 'x-should-retry': 'true' })])
-  expect(await outcomeOf(testGateway(server.url, { policy: { mode: 'never' } }))).toMatchObject({
-    exitCode: 5,
-  })
-})
-
 test('what was shown of a trace holds no key', async () => {
   const server = await localServer([busy({ 'set-cookie': 'session=secret-cookie' }, 401)])
   const gateway = testGateway(server.url)
@@ -190,16 +176,6 @@ test('what was shown of a trace holds no key', async () => {
   expect(trace).toContain('alt=sse')
   for (const secret of [gateway.key, 'secret-query', 'secret-cookie', 'Hello'])
     expect(trace).not.toContain(secret)
-})
-
-test('a reply names its request', async () => {
-  const server = await localServer([text('', { headers: { 'x-request-id': 'req-1' } }), ok])
-  const gateway = testGateway(server.url)
-  for (const requestId of ['req-1', null]) {
-    const reply = await sendRequest(gateway, textRequest(gateway))
-    reply.close()
-    expect(reply.requestId).toBe(requestId)
-  }
 })
 
 test('leaves no timers and sockets behind after many attempts', async () => {
