@@ -172,7 +172,7 @@ class NumberedEvents {
 /** Whether the response may still be fetched after this error of a reply; one too large would come again. */
 function canGoOn(error: unknown, { state }: TextDecoder): boolean {
   if (!(error instanceof ModelgateError) || state !== 'open' || error.code === 'reply_too_large') return false
-  return error.exit === 'rejected' || mayPass(error)
+  return error.exit === 'rejected' || error.exit === 'contract' || mayPass(error)
 }
 
 /** How long the gateway asks to wait, in seconds, as far as that is obeyed: the response goes on meanwhile. */

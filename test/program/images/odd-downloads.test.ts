@@ -40,8 +40,8 @@ const cases: readonly Case[] = [
     files: { 'x.png': blue },
   },
   {
-    name: 'a damaged picture, twice the same',
-    downloads: [picture(damaged), picture(damaged)],
+    name: 'a damaged picture that stays so',
+    downloads: Array(3).fill(picture(damaged)),
     exit: 11,
     says: /a damaged image: the PNG data ends too early\. The received data is kept as "x\.damaged\.png"\.$/,
     files: { 'x.damaged.png': damaged },
