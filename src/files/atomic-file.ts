@@ -30,14 +30,10 @@ export interface AtomicFile {
   write(chunk: Uint8Array | string): Promise<void>
   /**
    * Gives the file its final name. The last call; `discard` after it does nothing.
+   * @param isDamaged for incomplete content: it is called `NAME.damaged.EXT`, or the next free name like that
    * @throws FileError; leaves nothing behind
    */
-  commit(): Promise<WrittenFile>
-  /**
-   * The same for incomplete content: the file is called `NAME.damaged.EXT`, or the next free name like that.
-   * @throws FileError; leaves nothing behind
-   */
-  commitDamaged(): Promise<WrittenFile>
+  commit(isDamaged?: boolean): Promise<WrittenFile>
   /** Removes the temporary file. Never throws; may be called repeatedly and at any time. */
   discard(): Promise<void>
 }
@@ -108,42 +104,21 @@ async function openTemporary(
     await handle.close().catch(() => {})
     await unlink(temporary).catch(() => {})
   }
-  async function continueIn(opening: Promise<AtomicFile>): Promise<AtomicFile> {
-    const next = await opening
-    try {
-      for await (const chunk of readBack(handle, writer.bytes)) await next.write(chunk)
-      return (successor = next)
-    } catch (error) {
-      await next.discard()
-      throw error
-    }
-  }
+  /** Goes on in the rescue folder, with all that has been written. */
   async function takeOver(error: unknown): Promise<AtomicFile> {
     const reason = error instanceof ModelgateError ? error : writeError(error, path)
     try {
-      // Somebody may have removed the file, such as a process whose clock is a day ahead: the open handle still has it.
-      const again = (await isRemoved(handle, temporary))
-        ? await continueIn(openTemporary(context, target, rescue)).catch(() => undefined)
-        : undefined
-      if (again !== undefined) return again
       if (rescue === undefined) throw reason
-      return await continueIn(rescue(reason))
+      const next = await rescue(reason)
+      try {
+        for await (const chunk of readBack(handle, writer.bytes)) await next.write(chunk)
+      } catch (failure) {
+        await next.discard()
+        throw failure
+      }
+      return (successor = next)
     } finally {
       await remove()
-    }
-  }
-  async function commitAs(final: FileTarget, end: 'commit' | 'commitDamaged'): Promise<WrittenFile> {
-    if (successor !== undefined) return successor[end]()
-    try {
-      await chmod(handle, mode)
-      await syncHandle(handle)
-      const placed = await placeFile(context, temporary, final)
-      isOpen = false
-      // Last, because until then the content can be read back. It has been synced, so closing cannot lose anything.
-      await handle.close().catch(() => {})
-      return { path: placed, ...writer.digest() }
-    } catch (error) {
-      return (await takeOver(error))[end]()
     }
   }
 
@@ -153,23 +128,30 @@ async function openTemporary(
       if (successor !== undefined) return successor.write(chunk)
       await writer.write(chunk).catch(async (error: unknown) => (await takeOver(error)).write(chunk))
     },
-    commit: () => commitAs(target, 'commit'),
-    commitDamaged() {
-      const damaged = damagedName(name)
-      const final = {
-        ...target,
-        name: damaged,
-        path: join(dirname(path), damaged),
-        force: false,
-        numbered: true,
+    async commit(isDamaged = false) {
+      if (successor !== undefined) return successor.commit(isDamaged)
+      try {
+        await chmod(handle, mode)
+        await syncHandle(handle)
+        const placed = await placeFile(context, temporary, isDamaged ? damagedTarget(target) : target)
+        isOpen = false
+        // Last, because until then the content can be read back. It has been synced, so closing cannot lose anything.
+        await handle.close().catch(() => {})
+        return { path: placed, ...writer.digest() }
+      } catch (error) {
+        return (await takeOver(error)).commit(isDamaged)
       }
-      return commitAs(final, 'commitDamaged')
     },
     async discard() {
       await successor?.discard()
       await remove()
     },
   }
+}
+
+function damagedTarget(target: FileTarget): FileTarget {
+  const name = damagedName(target.name)
+  return { ...target, name, path: join(dirname(target.path), name), force: false, numbered: true }
 }
 
 /** Only the user may read the file until it is complete; the umask is derived from the mode that the file got. */
@@ -184,21 +166,6 @@ async function create(temporary: string, wanted: number | undefined) {
     await handle.close().catch(() => {})
     await unlink(temporary).catch(() => {})
     throw error
-  }
-}
-
-/**
- * Whether an open file has been removed from its folder, rather than moved away with it, or hidden by a link in the folder's
- * place.
- */
-async function isRemoved(handle: FileHandle, path: string): Promise<boolean> {
-  try {
-    const folder = dirname(path)
-    if ((await handle.stat()).nlink > 0 || (await realpath(folder)) !== folder) return false
-    await lstat(path)
-    return false
-  } catch (error) {
-    return systemCode(error) === 'ENOENT'
   }
 }
 
@@ -289,10 +256,6 @@ async function openDirectly(path: string, location: string): Promise<AtomicFile>
   const writer = new DigestWriter(handle)
   // Closing twice does nothing the second time.
   const discard = () => handle.close().catch(() => {})
-  const commit = async () => {
-    await handle.close().catch(fail)
-    return { path, ...writer.digest() }
-  }
   return {
     isDirect: true,
     write: (chunk) =>
@@ -300,8 +263,10 @@ async function openDirectly(path: string, location: string): Promise<AtomicFile>
         await discard()
         fail(error)
       }),
-    commit,
-    commitDamaged: commit,
+    async commit() {
+      await handle.close().catch(fail)
+      return { path, ...writer.digest() }
+    },
     discard,
   }
 }
@@ -362,11 +327,10 @@ export async function openRescueFile(
   return {
     ...file,
     write: (chunk) => attempt(() => file.write(chunk)),
-    async commit() {
-      const written = await attempt(() => file.commit())
+    async commit(isDamaged) {
+      const written = await attempt(() => file.commit(isDamaged))
       const message = `${reason.message} It is kept in ${shownPath(written.path, Infinity)} instead.`
       return { ...written, rescued: reason.amend({ ...facts, message, rescued: [written.path] }) }
     },
-    commitDamaged: () => attempt(() => file.commitDamaged()),
   }
 }

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Context } from '../context.ts'
 import { ModelgateError } from '../errors.ts'
-import { openContainer, type Integrity, type Shape } from './containers.ts'
+import { openContainer, type Container, type Integrity, type Shape } from './containers.ts'
 import { readError } from './file-error.ts'
 import { describeInputFile } from './input-file.ts'
 import { refineZip, sniffMediaType } from './media-type.ts'
@@ -40,9 +40,6 @@ export async function inspectAnyFile(
   }
 }
 
-/** Enough for every signature, and for the brands of any AVIF. */
-const signatureBytes = 4096
-
 /** The same of bytes that come from elsewhere. @param path as it is reported */
 export async function inspectBytes(
   path: string,
@@ -50,20 +47,15 @@ export async function inspectBytes(
 ): Promise<FileFacts> {
   const hash = createHash('sha256')
   const finder = new CredentialFinder()
+  const inspector = new FileInspector()
   let bytes = 0
-  let head = Buffer.alloc(0)
-  let known: ReturnType<typeof identify> | undefined
   for await (const piece of pieces) {
     hash.update(piece)
     finder.add(piece)
+    inspector.add(piece)
     bytes += piece.length
-    if (known !== undefined) known.container.add(piece)
-    else {
-      head = Buffer.concat([head, piece])
-      if (head.length >= signatureBytes) known = identify(head)
-    }
   }
-  const { mediaType, container } = known ?? identify(head)
+  const { mediaType, container } = inspector.end()
   return {
     path,
     bytes,
@@ -75,11 +67,39 @@ export async function inspectBytes(
   }
 }
 
-function identify(start: Buffer) {
-  const mediaType = sniffMediaType(start)
-  const container = openContainer(mediaType ?? '')
-  container.add(start)
-  return { mediaType, container }
+/** Enough for every signature, and for the brands of any AVIF. */
+const signatureBytes = 4096
+
+interface Identified {
+  /** Undefined for bytes of no known format. */
+  readonly mediaType: string | undefined
+  readonly container: Container
+  /** The first bytes. */
+  readonly start: Buffer
+}
+
+/** Identifies and follows a file while its bytes arrive, in pieces of any size. */
+export class FileInspector {
+  /** Once enough bytes have shown what it is. */
+  known: Identified | undefined
+  #start = Buffer.alloc(0)
+
+  /** The bytes may be overwritten afterwards. */
+  add(bytes: Uint8Array): void {
+    if (this.known !== undefined) return this.known.container.add(bytes)
+    this.#start = Buffer.concat([this.#start, bytes])
+    if (this.#start.length >= signatureBytes) this.known = this.end()
+  }
+
+  /** What it is, if these are all of its bytes. */
+  end(): Identified {
+    if (this.known !== undefined) return this.known
+    const start = this.#start
+    const mediaType = sniffMediaType(start)
+    const container = openContainer(mediaType ?? '')
+    container.add(start)
+    return { mediaType, container, start }
+  }
 }
 
 /**

@@ -1,9 +1,9 @@
 import { ContractError, asSentence, ModelgateError } from '../errors.ts'
-import { openContainer, type Container, type Integrity, type Shape } from './containers.ts'
-import { describeContent, looksLikeText, sniffMediaType, extensionOf } from './media-type.ts'
+import type { Integrity, Shape } from './containers.ts'
+import { describeContent, looksLikeText, extensionOf } from './media-type.ts'
 import type { FileContext } from '../context.ts'
 import { shownPath } from './file-error.ts'
-import type { FileFacts } from './inspect-file.ts'
+import { FileInspector, type FileFacts } from './inspect-file.ts'
 import { openAtomicFile, type AtomicFile, type Rescue, type WrittenFile } from './atomic-file.ts'
 
 /** The kind of media, images or videos: how they are recognized and described. */
@@ -12,78 +12,24 @@ export interface MediaKind<Facts> {
   factsOf(mediaType: string, shape: Shape): Facts
 }
 
-interface Inspected<Facts> {
-  readonly mediaType: string
-  readonly facts: Facts
-  readonly integrity: Integrity
-}
-
 const unknownType = 'application/octet-stream'
-/** Enough for the brands of an MP4 or an AVIF; nothing of an unknown format is shorter. */
-const signatureBytes = 64
-/** Enough for three packets of a transport stream; what is still unknown then stays unknown. */
-const longSignatureBytes = 512
+/** Nothing of an unknown format is shorter. */
+const minUnknownBytes = 64
 
-/** Inspects media while they are being written. */
-export class MediaInspector<Facts> {
-  readonly #kind: MediaKind<Facts>
-  readonly #head = Buffer.allocUnsafe(longSignatureBytes)
-  #headLength = 0
-  #known: { readonly mediaType: string; readonly container: Container } | undefined
-
-  constructor(kind: MediaKind<Facts>) {
-    this.#kind = kind
-  }
-
-  /**
-   * Takes the next bytes, in pieces of any size. Gives the media type once the first bytes have shown it;
-   * `application/octet-stream` for a format that is not known, which may be a valid one all the same.
-   * @throws ContractError `damaged_media` for what is known to be something else
-   */
-  add(bytes: Uint8Array): string | undefined {
-    if (this.#known !== undefined) this.#known.container.add(bytes)
-    else {
-      const kept = bytes.subarray(0, longSignatureBytes - this.#headLength)
-      // A copy, because the caller may reuse the buffer.
-      this.#head.set(kept, this.#headLength)
-      this.#headLength += kept.length
-      this.#known = this.#identify(false)
-      this.#known?.container.add(bytes.subarray(kept.length))
-    }
-    return this.#known?.mediaType
-  }
-
-  /**
-   * What has arrived so far; more may be added afterwards.
-   * @throws ContractError the same, also for nothing
-   */
-  inspect(): Inspected<Facts> {
-    const { noun } = this.#kind
-    if (this.#headLength === 0) {
-      throw new ContractError('damaged_media', `The gateway sent an empty ${noun}.`)
-    }
-    const { mediaType, container } = this.#known ?? this.#identify(true)!
-    const facts = this.#kind.factsOf(mediaType, container.shape)
-    return { mediaType, facts, integrity: container.integrity() }
-  }
-
-  /** @param isAll no more bytes will come */
-  #identify(isAll: boolean) {
-    const { noun } = this.#kind
-    const start = this.#head.subarray(0, this.#headLength)
-    if (start.length < signatureBytes && !isAll) return undefined
-    const sniffed = sniffMediaType(start)
-    if (sniffed === undefined && start.length < longSignatureBytes && !isAll) return undefined
-    const mayBeMedia =
-      sniffed === undefined
-        ? start.length >= signatureBytes && !looksLikeText(start)
-        : sniffed.startsWith(`${noun}/`)
-    if (!mayBeMedia) throw notMedia(noun, start)
-    const mediaType = sniffed ?? unknownType
-    const container = openContainer(mediaType)
-    container.add(start)
-    return { mediaType, container }
-  }
+/**
+ * What has arrived of media so far. The type is `application/octet-stream` for a format that is not known, which may be a
+ * valid one all the same.
+ * @throws ContractError `damaged_media` for nothing, and for what is known to be something else
+ */
+export function describeMedia<Facts>({ noun, factsOf }: MediaKind<Facts>, inspector: FileInspector) {
+  const { mediaType = unknownType, container, start } = inspector.end()
+  if (start.length === 0) throw new ContractError('damaged_media', `The gateway sent an empty ${noun}.`)
+  const mayBeMedia =
+    mediaType === unknownType
+      ? start.length >= minUnknownBytes && !looksLikeText(start)
+      : mediaType.startsWith(`${noun}/`)
+  if (!mayBeMedia) throw notMedia(noun, start)
+  return { mediaType, facts: factsOf(mediaType, container.shape), integrity: container.integrity() }
 }
 
 function notMedia(noun: 'image' | 'video', start: Buffer): ContractError {
@@ -130,7 +76,7 @@ export interface MediaWriter<Saved> {
 /** Media being written to their target. */
 export interface MediaFile<Facts> extends MediaWriter<SavedMedia<Facts>> {
   readonly noun: MediaKind<Facts>['noun']
-  /** Whether all of it has arrived, as far as the container shows. @throws ContractError as `MediaInspector.inspect` does */
+  /** Whether all of it has arrived, as far as the container shows. @throws ContractError for what is no such media */
   integrity(): Integrity
   /** Forgets what was written, to be written again from its beginning. */
   restart(): Promise<void>
@@ -175,7 +121,7 @@ export function writeMedia<Facts>(
   open: (extension: string) => Promise<AtomicFile>,
   saved: (file: WrittenFile, extension: string) => void = () => {},
 ): MediaFile<Facts> {
-  let inspector = new MediaInspector(kind)
+  let inspector = new FileInspector()
   let waiting: Uint8Array[] = []
   let file: AtomicFile | undefined
 
@@ -184,6 +130,7 @@ export function writeMedia<Facts>(
     for (const bytes of waiting.splice(0)) await file.write(bytes)
     return file
   }
+  const inspect = () => describeMedia(kind, inspector)
   async function discard() {
     waiting = []
     await file?.discard()
@@ -192,8 +139,8 @@ export function writeMedia<Facts>(
   async function commitDamaged() {
     if (file === undefined && waiting.length === 0) return undefined
     try {
-      const written = await opened(inspector.inspect().mediaType)
-      const kept = await written.commitDamaged()
+      const written = await opened(inspect().mediaType)
+      const kept = await written.commit(true)
       return written.isDirect ? undefined : kept.path
     } catch {
       return undefined
@@ -204,26 +151,27 @@ export function writeMedia<Facts>(
   return {
     noun: kind.noun,
     async write(bytes) {
-      const mediaType = inspector.add(bytes)
+      inspector.add(bytes)
       if (file !== undefined) return await file.write(bytes)
       waiting.push(Buffer.from(bytes))
-      if (mediaType !== undefined) await opened(mediaType)
+      if (inspector.known !== undefined) await opened(inspect().mediaType)
     },
-    integrity: () => inspector.inspect().integrity,
+    integrity: () => inspect().integrity,
     async restart() {
       await discard()
-      inspector = new MediaInspector(kind)
+      inspector = new FileInspector()
     },
     async commit(isFramed = true) {
-      const { mediaType, facts, integrity } = inspector.inspect()
+      const { mediaType, facts, integrity } = inspect()
+      const { state, damage } = integrity
       const isUnknown = isFramed && mediaType === unknownType
       // What has no known format is kept only where it may have been cut anywhere, so that nobody can judge it.
-      const damage = integrity.damage ?? (isUnknown ? 'it is of no known format' : undefined)
-      if (damage !== undefined) throw damagedMedia(kind.noun, damage, await commitDamaged())
+      const problem = damage ?? (isUnknown ? 'it is of no known format' : undefined)
+      if (problem !== undefined) throw damagedMedia(kind.noun, problem, await commitDamaged())
       const written = await (await opened(mediaType)).commit()
       saved(written, extensionOf(mediaType))
       // A container that does not say where it ends is taken to be complete when the transport says so.
-      const verified = integrity.state === 'whole' || (integrity.state === 'unknown' && isFramed)
+      const verified = state === 'whole' || (state === 'unknown' && isFramed)
       return { ...facts, ...written, mime_type: mediaType, verified }
     },
     commitDamaged,
@@ -259,9 +207,6 @@ export function unverifiedNote(noun: 'image' | 'video', subject: string): string
   return `Could not verify that the ${noun} is complete: ${subject} may be truncated.`
 }
 
-/** Errors after which the partial content is not kept: it is larger than allowed. */
-const notWorthKeeping = new Set(['reply_too_large'])
-
 /**
  * Ends a writer whose content has not arrived complete: what has arrived is kept apart, since it is all there is of what
  * has been paid for. What the machine itself could not take is dropped.
@@ -274,7 +219,7 @@ export async function keepDamaged(
   const isOfContent =
     error instanceof ModelgateError &&
     !['io', 'usage', 'bug'].includes(error.exit) &&
-    !notWorthKeeping.has(error.code)
+    error.code !== 'reply_too_large'
   const kept = isOfContent ? await writer.commitDamaged() : undefined
   await writer.discard()
   if (kept === undefined || !(error instanceof ModelgateError)) return error

@@ -3,7 +3,7 @@ import type { FileContext, Sink } from '../context.ts'
 import { FileError, ModelgateError } from '../errors.ts'
 import { shownPath } from './file-error.ts'
 import { writeMedia, type MediaFile, type MediaKind } from './media-file.ts'
-import { openRescueFile, type AtomicFile, type Rescue } from './atomic-file.ts'
+import { openRescueFile, type AtomicFile, type Rescue, type WrittenFile } from './atomic-file.ts'
 
 /** A rescue needs the whole content, so it is kept in memory up to this size. */
 const maxRescuedBytes = 256 * 1_048_576
@@ -108,24 +108,15 @@ class OutputStream implements AtomicFile {
     })
   }
 
-  async commit() {
-    if (this.#repeated !== undefined) throw contentChanged()
+  async commit(isDamaged = false): Promise<WrittenFile> {
+    if (this.#repeated !== undefined && !isDamaged) throw contentChanged()
     await this.#drain()
-    const written = this.#whatLeft()
+    const written = { path: '-', bytes: this.#bytes, sha256: this.#hash.copy().digest('hex') }
     if (this.#rescued === undefined) return written
     const { file, reason } = this.#rescued
-    const { path, rescued } = await file.commit()
+    const { path, rescued } = await file.commit(isDamaged)
     const message = `${reason.message} The ${this.#noun} is kept in ${shownPath(path, Infinity)}.`
     return { ...written, path, rescued: rescued!.amend({ message }) }
-  }
-
-  async commitDamaged() {
-    await this.#drain()
-    return (await this.#rescued?.file.commitDamaged()) ?? this.#whatLeft()
-  }
-
-  #whatLeft() {
-    return { path: '-', bytes: this.#bytes, sha256: this.#hash.copy().digest('hex') }
   }
 
   /** What has left stays: the content may begin again. */

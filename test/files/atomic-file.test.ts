@@ -9,7 +9,6 @@ import {
   rm,
   stat,
   symlink,
-  unlink,
   utimes,
   writeFile,
 } from 'node:fs/promises'
@@ -65,23 +64,7 @@ test('discard leaves nothing, also twice, and does nothing after commit', async 
   expect(await readdir(folder)).toEqual(['b'])
 })
 
-test.each([
-  ['commit', 'a.txt'],
-  ['commitDamaged', 'a.damaged.txt'],
-] as const)('a temporary file that somebody has removed is written again at %s', async (end, name) => {
-  const folder = temporaryFolder()
-  const file = await openAtomicFile(testContext({ cwd: folder }), 'a.txt', keep)
-  await file.write('one ')
-  for (const entry of await readdir(folder)) await unlink(join(folder, entry))
-  await file.write('two')
-  const saved = await file[end]()
-  expect(await readdir(folder)).toEqual([name])
-  expect(await readFile(join(folder, name), 'utf8')).toBe('one two')
-  const sha256 = createHash('sha256').update('one two').digest('hex')
-  expect(saved).toEqual({ path: name, bytes: 7, sha256 })
-})
-
-test('nothing is written again where the whole folder is gone', async () => {
+test('a folder that is gone is an error', async () => {
   const folder = join(temporaryFolder(), 'sub')
   await mkdir(folder)
   const file = await openAtomicFile(testContext({ cwd: folder }), 'a.txt', keep)
@@ -255,7 +238,7 @@ test('incomplete content is called damaged, and replaces nothing, not even with 
   for (const path of ['a.damaged.png', 'a-2.damaged.png', 'a.png']) await writeFile(join(folder, path), 'old')
   const file = await openAtomicFile(testContext({ cwd: folder }), './a.png', force)
   await file.write('half')
-  const { path } = await file.commitDamaged()
+  const { path } = await file.commit(true)
   expect(path).toBe('a.damaged-2.png')
   expect(await readFile(join(folder, path), 'utf8')).toBe('half')
   expect(await readFile(join(folder, 'a.damaged.png'), 'utf8')).toBe('old')

@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest'
 import { imageKind } from '../../src/files/image-info.ts'
-import { MediaInspector } from '../../src/files/media-file.ts'
+import { FileInspector } from '../../src/files/inspect-file.ts'
+import { describeMedia } from '../../src/files/media-file.ts'
 import { gifBytes, jpegBytes, jpegSegment, pngBytes, pngChunk, webpBytes } from '../support/image-bytes.ts'
 import { box, ftyp } from '../support/video-bytes.ts'
 
 function inspect(bytes: Uint8Array) {
-  const inspector = new MediaInspector(imageKind)
+  const inspector = new FileInspector()
   // In pieces, as a download comes.
   for (let at = 0; at < bytes.length; at += 40_000) inspector.add(bytes.subarray(at, at + 40_000))
-  const { mediaType, facts, integrity } = inspector.inspect()
+  const { mediaType, facts, integrity } = describeMedia(imageKind, inspector)
   return { mediaType, width: facts.width, state: integrity.state }
 }
 

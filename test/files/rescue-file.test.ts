@@ -68,7 +68,7 @@ describe('a result that cannot be written where it belongs', () => {
     expect(readdirSync(rescueFolder)).toEqual([])
     const other = await openAtomicFile(context, 'a.png', { force: false, rescueFolder, hasArrived: true })
     await other.write('x')
-    const { path } = await other.commitDamaged()
+    const { path } = await other.commit(true)
     expect(path).toBe(join(rescueFolder, '20260101T000000-a.damaged.png'))
     expect(readdirSync(rescueFolder)).toEqual(['20260101T000000-a.damaged.png'])
   })
@@ -108,12 +108,12 @@ describe('a rescue that fails', () => {
     })
   })
 
-  test.each(['write', 'commit', 'commitDamaged'] as const)('says so at %s', async (step) => {
+  test.each(['write', 'commit', 'damaged'] as const)('says so at %s', async (step) => {
     const { context, rescueFolder } = place()
     const call = step === 'write' ? 'handle.write' : 'link'
     const saving = withFsHook(failing(call, 'ENOSPC'), async () => {
       const file = await openRescueFile(context, rescueFolder, 'a.png', full)
-      await (step === 'write' ? file.write('x') : file[step]())
+      await (step === 'write' ? file.write('x') : file.commit(step === 'damaged'))
     })
     await expect(saving).rejects.toMatchObject({
       ...failure,

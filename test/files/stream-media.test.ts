@@ -3,14 +3,14 @@ import { imageKind } from '../../src/files/image-info.ts'
 import type { MediaKind } from '../../src/files/media-file.ts'
 import { streamMedia } from '../../src/files/stream-media.ts'
 import { videoKind } from '../../src/files/video-info.ts'
-import { noisyPng, pngBytes } from '../support/image-bytes.ts'
+import { noisyPng } from '../support/image-bytes.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 import { mp4Bytes } from '../support/video-bytes.ts'
 
 describe.each<[string, MediaKind<object>, Buffer]>([
-  ['image', imageKind, noisyPng(9, 9)],
-  ['video', videoKind, mp4Bytes()],
+  ['image', imageKind, noisyPng(40, 40)],
+  ['video', videoKind, mp4Bytes({}, Buffer.alloc(5000, 7))],
 ])('%s: media on standard output', (_, kind, bytes) => {
   test.each([1, 50, 64, 5000])('goes there as it arrives, in pieces of %i', async (step) => {
     const context = testContext()
@@ -70,7 +70,7 @@ test('a slow reader is waited for', async () => {
   context.stdout.hold()
   const image = streamMedia(context, imageKind)
   const events: string[] = []
-  const writing = image.write(pngBytes()).then(() => events.push('written'))
+  const writing = image.write(noisyPng(40, 40)).then(() => events.push('written'))
   await context.clock.advance(0)
   events.push('released')
   context.stdout.release()

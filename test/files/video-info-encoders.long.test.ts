@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { videoKind } from '../../src/files/video-info.ts'
-import { MediaInspector } from '../../src/files/media-file.ts'
+import { FileInspector } from '../../src/files/inspect-file.ts'
+import { describeMedia } from '../../src/files/media-file.ts'
 import { hasFfmpeg } from '../support/decode-video.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -22,9 +23,9 @@ test.skipIf(!hasFfmpeg).each<[string, string, readonly string[], number | null]>
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   const bytes = readFileSync(path)
   const inspect = (length: number) => {
-    const inspector = new MediaInspector(videoKind)
+    const inspector = new FileInspector()
     inspector.add(bytes.subarray(0, length))
-    const { facts, integrity } = inspector.inspect()
+    const { facts, integrity } = describeMedia(videoKind, inspector)
     return { ...facts, ...integrity }
   }
   const format = name.split('.')[1]
