@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { linesFrom } from '../../src/files/sealed-lines.ts'
+import { linesFrom, linesFromEnd, type Line } from '../../src/files/sealed-lines.ts'
 import { runs } from '../support/sample.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -19,7 +19,10 @@ test('lines in which a text stands are found as by reading all of them, wherever
     fc.property(fc.array(anyLine, { maxLength: 8 }), fc.constantFrom('\n', ''), (lines, end) => {
       writeFileSync(path, lines.join('\n') + end)
       const whole = end === '' ? lines.slice(0, -1) : lines
-      const found = linesFrom(path, 0, Buffer.from('ab')).map(({ start, bytes }) => [start, bytes.toString()])
+      const found = linesFrom(path, 0, { having: Buffer.from('ab') }).map(({ start, bytes }) => [
+        start,
+        bytes.toString(),
+      ])
       const starts = whole.map((_, at) =>
         Buffer.byteLength(
           whole
@@ -30,6 +33,8 @@ test('lines in which a text stands are found as by reading all of them, wherever
       )
       const expected = whole.flatMap((line, at) => (line.includes('ab') ? [[starts[at], line]] : []))
       expect([...found]).toEqual(expected)
+      const all = (found: Iterable<Line>) => [...found].map(({ start, bytes }) => [start, bytes.toString()])
+      expect(all(linesFromEnd(path))).toEqual(all(linesFrom(path)).toReversed())
     }),
     runs(100),
   )

@@ -7,7 +7,7 @@ import { readError, shownPath, systemCode, writeError } from '../file-error.ts'
 import { appendLine, monthFile, sealedLine } from '../sealed-lines.ts'
 import { makeFolder } from '../write-target.ts'
 import type { JobProgress, JobRecord } from './job-record.ts'
-import { countedFirst, withoutText, type CallEnd, type CallStart, type CallWords } from './call-record.ts'
+import { withoutText, type CallEnd, type CallStart, type CallWords } from './call-record.ts'
 
 /** What a line says of what is created: an amount is a decimal number, null while the cost is not known. */
 export interface Count {
@@ -38,18 +38,15 @@ export interface JobLine {
 
 /** `{"id":"0123456789abcdef","at":"2026-11-27T08:00:00.000Z","type":"` */
 const idAt = '{"id":"'.length
-const idLength = 16
-/** Where the type of a line stands. */
-export const typeAt = idAt + idLength + '","at":"2026-11-27T08:00:00.000Z","type":"'.length
-const jobByte = 'j'.charCodeAt(0)
+const timeAt = idAt + 16 + '","at":"'.length
+const typeAt = timeAt + '2026-11-27T08:00:00.000Z","type":"'.length
 
-export function idOfLine(line: Buffer): string {
-  return line.toString('latin1', idAt, idAt + idLength)
-}
-
-/** Whether a line is about a job: it is not parsed. */
-export function isOfJob(line: Buffer): boolean {
-  return line[typeAt] === jobByte
+/** What every line begins with, without parsing it. */
+export const lineHead = {
+  id: (line: Buffer) => line.toString('latin1', idAt, idAt + 16),
+  /** ISO 8601, UTC. */
+  time: (line: Buffer) => line.toString('latin1', timeAt, timeAt + 24),
+  type: (line: Buffer) => line.toString('latin1', typeAt, typeAt + 5).replace(/\W.*/, ''),
 }
 
 /** What stands in lines about jobs alone: within a text its quotes would be escaped. */
@@ -182,7 +179,7 @@ export class CallBook {
       await this.keepWords(id, reply === undefined ? words : { ...words, reply: withoutText(reply) })
     }
     const also = others.length === 0 ? {} : { others }
-    this.#append({ id, type: 'end', ...also, ...countedFirst(end) })
+    this.#append({ id, type: 'end', ...also, ...end })
   }
 
   /** Keeps what was said in a call, or in the request for a job. @param id of its record @throws FileError */

@@ -108,13 +108,6 @@ export interface CallWords {
 /** How much of an id is shown; commands take any beginning that is unique. */
 export const shownIdLength = 8
 
-/** A record whose first members, up to the duration, are what usage and prices need, so that they can be read alone. */
-export function countedFirst({ duration_ms, cwd, terminal, origin, profile, ...end }: CallEnd): object {
-  const { time, command, model, sandbox, exit_code, error, usage, created, jobs, files, ...rest } = end
-  const counted = { time, command, model, sandbox, exit_code, error, usage, created, jobs, files }
-  return { ...counted, duration_ms, cwd, terminal, origin, profile, ...rest }
-}
-
 /** The text of an answer stands once: in its items or parts, if they hold all of it. */
 export function withoutText({ text, ...reply }: JsonObject): JsonObject {
   return text !== undefined && text === textIn(reply) ? reply : { text, ...reply }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { FileError } from '../../errors.ts'
 import { shownPath } from '../file-error.ts'
 import { isWhole, linesFrom, monthFile, monthFiles } from '../sealed-lines.ts'
-import { idOfLine, typeAt, type BookLine, type Count } from './call-book.ts'
+import { lineHead, type BookLine, type Count } from './call-book.ts'
 
 /** Reads what the calls of this machine have created; each line once, since a run asks before each of its thousands of creations. */
 export class CreationReader {
@@ -41,9 +41,9 @@ export class CreationReader {
     for (const { start, bytes } of linesFrom(path, this.#read.get(name))) {
       const isSound = isWhole(bytes)
       // It stays to be read, since it stands before what this process creates next.
-      if (isSound && idOfLine(bytes) === own) return true
+      if (isSound && lineHead.id(bytes) === own) return true
       this.#read.set(name, start + bytes.length + 1)
-      const type = bytes.toString('latin1', typeAt, typeAt + 5)
+      const type = lineHead.type(bytes)
       if (!isSound) add(undefined, `the line at byte ${start} of ${shownPath(path)}`)
       else if (type === 'begin' || type === 'count') {
         const line = JSON.parse(bytes.toString()) as BookLine & Count

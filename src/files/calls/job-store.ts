@@ -7,7 +7,7 @@ import { objectOf, stringOf } from '../../json.ts'
 import { shownPath } from '../file-error.ts'
 import { parseJson } from '../parse-json.ts'
 import { linesFrom, monthFiles, openLine } from '../sealed-lines.ts'
-import { CallBook, idOfLine, jobMark, newId, openBook, wordsFile, type JobLine } from './call-book.ts'
+import { CallBook, jobMark, lineHead, newId, openBook, wordsFile, type JobLine } from './call-book.ts'
 import {
   newRecord,
   recordedChange,
@@ -145,12 +145,12 @@ export class JobStore {
   #readLines(folder: string): void {
     for (const name of monthFiles(folder).slice(-monthsRead)) {
       const path = join(folder, name)
-      for (const { start, bytes } of linesFrom(path, this.#read.get(name), jobMark)) {
+      for (const { start, bytes } of linesFrom(path, this.#read.get(name), { having: jobMark })) {
         this.#read.set(name, start + bytes.length + 1)
         const line = openLine(bytes) as JobLine | undefined
         if (line === undefined) {
           this.#warnings.push(`Skipped the line at byte ${start} of ${shownPath(path)}: it is damaged.`)
-        } else this.#apply(idOfLine(bytes), line)
+        } else this.#apply(lineHead.id(bytes), line)
       }
     }
   }

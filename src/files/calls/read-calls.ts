@@ -4,8 +4,8 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
-  unlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -23,7 +23,7 @@ import {
   sealedLine,
   type Line,
 } from '../sealed-lines.ts'
-import { idOfLine, isOfJob, openBook, typeAt, wordsFile, type BookLine } from './call-book.ts'
+import { lineHead, openBook, wordsFile, type BookLine } from './call-book.ts'
 import { withText, type CallFacts, type CallWords } from './call-record.ts'
 
 /** A call, with what was said in it as far as that was kept. */
@@ -33,7 +33,7 @@ export interface FoundCall {
   words(): CallWords
 }
 
-/** What usage and prices need of a call: these members of a line come first. */
+/** What usage and prices need of a call. */
 export type CountedCall = Pick<
   CallFacts,
   'time' | 'command' | 'model' | 'sandbox' | 'exit_code' | 'error' | 'usage' | 'created' | 'jobs' | 'files'
@@ -95,7 +95,7 @@ export class CallReader {
   ): Generator<FoundCall, void, undefined> {
     const ended = new Set<string>()
     for (const { bytes } of lines) {
-      if (!isWanted(bytes) || ended.has(idOfLine(bytes))) continue
+      if (!isWanted(bytes) || ended.has(lineHead.id(bytes))) continue
       const line = this.#parse(bytes)
       if (line === undefined || (line.type === 'count' && line.count >= 0)) continue
       ended.add(line.id)
@@ -119,20 +119,18 @@ export class CallReader {
     for (const name of this.#months().filter((other) => other >= first)) {
       for (const { start, bytes } of linesFrom(join(this.#folder!, name), read[name])) {
         read[name] = start + bytes.length + 1
+        const type = lineHead.type(bytes)
+        if (type === 'begin') begun.set(lineHead.id(bytes), { name, start })
+        else if (type === 'count') {
+          if (bytes.includes(givenBack)) begun.delete(lineHead.id(bytes))
+        } else if (type !== 'end') this.damaged += type === 'job' ? 0 : 1
         // Of a hundred thousand calls, only what is asked for is parsed.
-        const type = bytes[typeAt]
-        if (type === countByte && bytes.includes(givenBack, typeAt)) begun.delete(idOfLine(bytes))
-        if (type === beginByte) begun.set(idOfLine(bytes), { name, start })
-        else if (type !== countByte && type !== endByte && !isOfJob(bytes)) this.damaged++
-        if (type !== endByte) continue
-        const rest = bytes.indexOf(restStart, typeAt)
-        const call =
-          isWhole(bytes) && rest !== -1
-            ? (JSON.parse(`${bytes.toString('utf8', 0, rest)}}`) as BookLine)
-            : this.#parse(bytes)
-        if (call?.type !== 'end') continue
-        for (const id of [call.id, ...(call.others ?? [])]) begun.delete(id)
-        if (call.time >= from) yield call
+        else if (lineHead.time(bytes) >= from) {
+          const call = this.#parse(bytes)
+          if (call?.type !== 'end') continue
+          for (const id of [call.id, ...(call.others ?? [])]) begun.delete(id)
+          if (call.time >= from) yield call
+        }
       }
     }
   }
@@ -180,7 +178,7 @@ export class CallReader {
     let id: string | undefined
     let amount: string | null | undefined
     for (const { bytes } of this.#lines()) {
-      if (id === undefined ? !bytes.includes(named) : idOfLine(bytes) !== id) continue
+      if (id === undefined ? !bytes.includes(named) : lineHead.id(bytes) !== id) continue
       const line = this.#parse(bytes)
       if (line === undefined) continue
       id = line.id
@@ -207,8 +205,8 @@ export class CallReader {
     remove(join(folder, sumsName))
     for (const name of this.#months()) {
       for (const { path, start, bytes } of linesFromEnd(join(folder, name))) {
-        const isJob = isOfJob(bytes)
-        if (isJob && kept.has(idOfLine(bytes))) continue
+        const isJob = lineHead.type(bytes) === 'job'
+        if (isJob && kept.has(lineHead.id(bytes))) continue
         const line = isJob ? (openLine(bytes) as BookLine | undefined) : this.#parse(bytes)
         if (line === undefined || line.type === 'count' || Date.parse(line.at) >= before) continue
         if (line.type === 'end') count++
@@ -238,11 +236,7 @@ export class CallReader {
   /** The lines in which something stands, which are few; the newest first. */
   *#linesWith(mark: Buffer): Generator<Line, void, undefined> {
     for (const name of this.#months().toReversed()) {
-      const found = linesFrom(join(this.#folder!, name), 0, mark).map((line) => ({
-        ...line,
-        bytes: Buffer.from(line.bytes),
-      }))
-      yield* [...found].toReversed()
+      yield* [...linesFrom(join(this.#folder!, name), 0, { having: mark })].toReversed()
     }
   }
 
@@ -276,10 +270,7 @@ export class CallReader {
   }
 }
 
-const [beginByte, countByte, endByte] = [...Buffer.from('bce')]
 const givenBack = Buffer.from(',"count":-')
-/** What follows the members that are counted. */
-const restStart = Buffer.from(',"duration_ms":')
 
 /** What to say of a call that has no end. */
 const unfinished = {
@@ -319,9 +310,9 @@ function overwrite(path: string, start: number, text: string): void {
 
 function remove(path: string): void {
   try {
-    unlinkSync(path)
+    rmSync(path, { force: true })
   } catch (error) {
-    if (systemCode(error) !== 'ENOENT') throw writeError(error, path)
+    throw writeError(error, path)
   }
 }
 

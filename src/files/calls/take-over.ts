@@ -15,7 +15,6 @@ import { isObject, objectOf, objectsOf, stringOf, type JsonObject } from '../../
 import { systemCode, writeError } from '../file-error.ts'
 import { parseJson } from '../parse-json.ts'
 import { monthFile, monthFiles, sealedLine } from '../sealed-lines.ts'
-import { countedFirst, type CallEnd } from './call-record.ts'
 import { recordedChange, requestFacts, withChange, type JobRecord } from './job-record.ts'
 import { replyFile } from './reply-log.ts'
 
@@ -155,7 +154,7 @@ function callOf(line: string, folder: string): string[] {
     response: objectOf(words['reply'])['id'],
     files,
   }
-  return [sealedLine(JSON.stringify({ id, at, type: 'end', ...countedFirst(end as unknown as CallEnd) }))]
+  return [sealedLine(JSON.stringify({ id, at, type: 'end', ...end }))]
 }
 
 const jobFolders = ['jobs', 'responses', 'images']
