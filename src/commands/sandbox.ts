@@ -9,7 +9,7 @@ import { addExamples } from './shared/help/help-layout.ts'
 import { badPorts, normaliseBaseUrl } from '../config/base-url.ts'
 import { Interrupted, UsageError, ModelgateError } from '../errors.ts'
 import { parseYaml } from '../config/parse-config.ts'
-import { decodeText, invalidTextClause, readInputFile } from '../files/input-file.ts'
+import { decodeText, readInputFile } from '../files/input-file.ts'
 import { shownPath } from '../files/file-error.ts'
 import type { FaultRule } from '../sandbox/faults/fault-rule.ts'
 import { settingVariables } from '../platform.ts'
@@ -170,8 +170,8 @@ export async function readFaults(context: Context, path: string): Promise<FaultR
   const bytes = await readInputFile(context, path, { maxBytes })
   if (bytes instanceof ModelgateError) throw bytes
   const source = shownPath(path)
-  const { text, invalid } = decodeText(bytes)
-  if (text === undefined) throw new UsageError(`--faults: ${source} ${invalidTextClause(invalid)}.`)
+  const { text, problem } = decodeText(bytes)
+  if (text === undefined) throw new UsageError(`--faults: ${source} ${problem}.`)
   const value = await parseYaml(path, text)
   const { parseFaultRules } = await import('../sandbox/faults/fault-rule.ts')
   const isWrapped = typeof value === 'object' && value !== null && 'faults' in value

@@ -236,46 +236,33 @@ export async function consumeInput(
   }
 }
 
-/** Bytes that are not valid text. `offset` counts bytes from 0. */
-interface InvalidText {
-  readonly encoding: 'UTF-8' | 'UTF-16'
-  /** Undefined for UTF-16, which is only validated as a whole. */
-  readonly offset: number | undefined
-  readonly byte: number | undefined
-}
-
 type DecodedText =
-  | { readonly text: string; readonly invalid?: never }
-  | { readonly invalid: InvalidText; readonly text?: never }
+  | { readonly text: string; readonly problem?: never; readonly offset?: never }
+  | {
+      /** A clause for a message: "is not UTF-8 text (byte 0xff at offset 3)". */
+      readonly problem: string
+      /** Of the first byte that is not valid, from 0; undefined for UTF-16, which is only validated as a whole. */
+      readonly offset: number | undefined
+      readonly text?: never
+    }
 
 /**
  * Decodes UTF-8, or UTF-16 that says so by its byte order mark (as Windows shells write it); the mark is dropped.
  * Linear in time for any input.
  */
 export function decodeText(bytes: Uint8Array): DecodedText {
-  const utf16 =
-    bytes[0] === 0xff && bytes[1] === 0xfe
-      ? 'utf-16le'
-      : bytes[0] === 0xfe && bytes[1] === 0xff
-        ? 'utf-16be'
-        : undefined
-  if (utf16 !== undefined) {
+  const isBigEndian = bytes[0] === 0xfe && bytes[1] === 0xff
+  if (isBigEndian || (bytes[0] === 0xff && bytes[1] === 0xfe)) {
     try {
-      return { text: new TextDecoder(utf16, { fatal: true }).decode(bytes) }
+      return { text: new TextDecoder(isBigEndian ? 'utf-16be' : 'utf-16le', { fatal: true }).decode(bytes) }
     } catch {
-      return { invalid: { encoding: 'UTF-16', offset: undefined, byte: undefined } }
+      return { problem: 'is not UTF-16 text', offset: undefined }
     }
   }
   if (isUtf8(bytes)) return { text: new TextDecoder('utf-8').decode(bytes) }
   const offset = firstInvalidByte(bytes)
-  return { invalid: { encoding: 'UTF-8', offset, byte: bytes[offset] } }
-}
-
-/** A clause for a message: "is not UTF-8 text (byte 0xff at offset 3)". */
-export function invalidTextClause({ encoding, offset, byte }: InvalidText): string {
-  const location =
-    byte === undefined ? '' : ` (byte 0x${byte.toString(16).padStart(2, '0')} at offset ${offset})`
-  return `is not ${encoding} text${location}`
+  const byte = bytes[offset]!.toString(16).padStart(2, '0')
+  return { problem: `is not UTF-8 text (byte 0x${byte} at offset ${offset})`, offset }
 }
 
 /** Offset of the first invalid or truncated UTF-8 sequence: there the decoder writes U+FFFD. */

@@ -6,7 +6,7 @@ import type { FileContext } from '../../context.ts'
 import { asModelgateError, FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { openAtomicFile } from '../../files/atomic-file.ts'
 import { shownPath } from '../../files/file-error.ts'
-import { decodeText, invalidTextClause, readInputFile } from '../../files/input-file.ts'
+import { decodeText, readInputFile } from '../../files/input-file.ts'
 import { takeLock } from '../../files/lock-file.ts'
 import { isDeeperThan, isObject, objectOf, type JsonObject } from '../../json.ts'
 import { nearestName } from '../../nearest-name.ts'
@@ -90,9 +90,9 @@ async function readText(context: FileContext, path: string): Promise<string | un
     if (bytes.code === 'empty_file') return ''
     throw bytes
   }
-  const { text, invalid } = decodeText(bytes)
+  const { text, problem } = decodeText(bytes)
   if (text !== undefined) return text
-  throw new UsageError(`${shownPath(path)} ${invalidTextClause(invalid)}.`, { code: 'invalid_conversation' })
+  throw new UsageError(`${shownPath(path)} ${problem}.`, { code: 'invalid_conversation' })
 }
 
 /** The error of a write, told from one of the answer itself. */

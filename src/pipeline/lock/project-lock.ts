@@ -2,7 +2,7 @@ import { basename, dirname, relative } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { writeError } from '../../files/file-error.ts'
-import { decodeText, invalidTextClause } from '../../files/input-file.ts'
+import { decodeText } from '../../files/input-file.ts'
 import { leadTo, nextCommand } from '../../files/next-command.ts'
 import { openAtomicFile } from '../../files/atomic-file.ts'
 import { describeJsonError } from '../../files/parse-json.ts'
@@ -45,8 +45,8 @@ export async function readLockText(context: FileContext, project: Project): Prom
   const file = shownLock(context, project)
   const bytes = await readStateFile(project.lockPath, file, maxStateText)
   if (bytes === undefined) return undefined
-  const { text, invalid } = decodeText(bytes)
-  if (text === undefined) throw lockInvalid(`${file}: the lock ${invalidTextClause(invalid)}.`)
+  const { text, problem } = decodeText(bytes)
+  if (text === undefined) throw lockInvalid(`${file}: the lock ${problem}.`)
   return text
 }
 

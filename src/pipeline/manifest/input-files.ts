@@ -90,10 +90,10 @@ export async function readText(
     at: { file: shown, ...createLocator(before)(before.length) },
   })
   if (isUtf16) return fault('is UTF-16: save it as UTF-8.', '')
-  const { text, invalid } = decodeText(bytes)
+  const { text, offset = 0 } = decodeText(bytes)
   if (text === undefined) {
-    const byte = (invalid.byte ?? 0).toString(16).padStart(2, '0')
-    const before = Buffer.from(bytes.subarray(0, invalid.offset)).toString()
+    const byte = (bytes[offset] ?? 0).toString(16).padStart(2, '0')
+    const before = Buffer.from(bytes.subarray(0, offset)).toString()
     return fault(`is not UTF-8: the byte 0x${byte} begins no character.`, before)
   }
   const value = canonicalText(text)

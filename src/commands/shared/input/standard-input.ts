@@ -1,7 +1,7 @@
 import type { Context, InputKind } from '../../../context.ts'
 import { defaultSeconds, maxRequestBytes, maxRequestMebibytes } from '../../../limits.ts'
 import { FileError, ModelgateError, UsageError } from '../../../errors.ts'
-import { consumeInput, type SilenceStep, decodeText, invalidTextClause } from '../../../files/input-file.ts'
+import { consumeInput, type SilenceStep, decodeText } from '../../../files/input-file.ts'
 
 export interface PromptSource {
   /** The words of the command line, joined; `-` alone means standard input. */
@@ -84,9 +84,9 @@ export async function readStandardInputText(
 ): Promise<string> {
   claimStandardInput(context, reader)
   if (context.stdin.kind === 'empty') return ''
-  const { text, invalid } = decodeText(await consume(context, steps))
+  const { text, problem } = decodeText(await consume(context, steps))
   if (text !== undefined) return text
-  throw new UsageError(`Standard input ${invalidTextClause(invalid)}.`, {
+  throw new UsageError(`Standard input ${problem}.`, {
     code: 'wrong_type',
     hint: 'Pass data that is not text with a flag: -a - attaches it to a question, --image - edits it.',
   })

@@ -5,7 +5,7 @@ import type { Field } from '../../../contract/field.ts'
 import { isList } from '../../../contract/field.ts'
 import { ModelgateError, UsageError } from '../../../errors.ts'
 import { shownPath } from '../../../files/file-error.ts'
-import { decodeText, invalidTextClause, readInputFile } from '../../../files/input-file.ts'
+import { decodeText, readInputFile } from '../../../files/input-file.ts'
 import { parseJson } from '../../../files/parse-json.ts'
 import { isProblem } from '../../../problems.ts'
 import { readStandardInputText } from '../input/standard-input.ts'
@@ -34,9 +34,9 @@ async function readFlagValue(context: Context, flag: string, value: string): Pro
   if (path === '') throw new UsageError(`${flag} has no file name after "@".`)
   const bytes = await readInputFile(context, path)
   if (bytes instanceof ModelgateError) throw ofFlag(flag, bytes)
-  const { text, invalid } = decodeText(bytes)
+  const { text, problem } = decodeText(bytes)
   if (text === undefined) {
-    throw new UsageError(`${location} ${invalidTextClause(invalid)}.`, { code: 'wrong_type' })
+    throw new UsageError(`${location} ${problem}.`, { code: 'wrong_type' })
   }
   return { text, location, isInline: false }
 }
