@@ -5,32 +5,20 @@ import type { SavedVideo } from '../events/video.ts'
 import type { Shape } from './containers.ts'
 import { inspectBytes } from './inspect-file.ts'
 import { savedAs, type MediaKind } from './media-file.ts'
+import { extensionOf } from './media-type.ts'
 
-/** The known formats; `bin` is any other. */
-export type VideoFormat = 'mp4' | 'mov' | 'webm' | 'mkv' | 'avi' | 'mpg' | 'ts' | 'ogv' | 'bin'
+/** The formats of videos, which are their extensions; `bin` is any that is not known. */
+export const videoFormats = ['mp4', 'mov', 'webm', 'mkv', 'avi', 'mpg', 'ts', 'ogv', 'bin'] as const
 
 export interface VideoFacts extends Omit<Shape, 'hasAlpha'> {
-  readonly format: VideoFormat
-}
-
-const videoMediaTypes: Readonly<Record<VideoFormat, string>> = {
-  mp4: 'video/mp4',
-  mov: 'video/quicktime',
-  webm: 'video/webm',
-  mkv: 'video/x-matroska',
-  avi: 'video/x-msvideo',
-  mpg: 'video/mpeg',
-  ts: 'video/mp2t',
-  ogv: 'video/ogg',
-  bin: 'application/octet-stream',
+  readonly format: (typeof videoFormats)[number]
 }
 
 /** Gateways send MP4. Whether another container is whole cannot be judged. */
 export const videoKind: MediaKind<VideoFacts> = {
   noun: 'video',
   factsOf(mediaType, { width, height, seconds }) {
-    const formats = Object.keys(videoMediaTypes) as VideoFormat[]
-    const format = formats.find((name) => videoMediaTypes[name] === mediaType) ?? 'bin'
+    const format = videoFormats.find((name) => name === extensionOf(mediaType)) ?? 'bin'
     return { format, width, height, seconds }
   },
 }

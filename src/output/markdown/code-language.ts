@@ -2,10 +2,7 @@ import type { StreamParser } from '@codemirror/streamparser'
 
 export type Parser = StreamParser<unknown>
 
-/**
- * Names of one language in each line, as fences give them, and what loads its parser when it is needed first; the code of
- * a language without one is shown as it is.
- */
+/** Names of one language in each line, as fences give them, and what loads its parser when it is needed first. */
 const languages: readonly (readonly [names: string, load?: () => Promise<Parser>])[] = [
   ['bash sh shell zsh ksh', async () => (await import('@codemirror/legacy-modes/mode/shell')).shell],
   ['c h', async () => (await import('@codemirror/legacy-modes/mode/clike')).c],
@@ -64,45 +61,39 @@ const languages: readonly (readonly [names: string, load?: () => Promise<Parser>
   ['typescript ts tsx', async () => (await import('@codemirror/legacy-modes/mode/javascript')).typescript],
   ['xml svg', async () => (await import('@codemirror/legacy-modes/mode/xml')).xml],
   ['yaml yml', async () => (await import('@codemirror/legacy-modes/mode/yaml')).yaml],
-  ['asm assembly'],
-  ['awk'],
-  ['batch bat cmd'],
-  ['csv'],
-  ['elixir ex exs'],
-  ['fish'],
-  ['graphql gql'],
-  ['hcl terraform tf'],
-  ['makefile make'],
-  ['markdown md'],
-  ['mermaid'],
-  ['nix'],
-  ['php'],
-  ['solidity sol'],
-  ['text txt plaintext'],
-  ['vim'],
-  ['zig'],
 ]
 
+/** The names of other languages, whose code is shown as it is. */
+const plainLanguages = (
+  'asm assembly,awk,batch bat cmd,csv,elixir ex exs,fish,graphql gql,hcl terraform tf,makefile make,' +
+  'markdown md,mermaid,nix,php,solidity sol,text txt plaintext,vim,zig'
+).split(',')
+
 const byName = new Map(
-  languages.flatMap((language) => language[0].split(' ').map((name) => [name, language])),
+  [...languages, ...plainLanguages.map((names) => [names] as const)].flatMap((language) =>
+    language[0].split(' ').map((name) => [name, language] as const),
+  ),
 )
+
+/** Undefined for a name of no language that is known. */
+function languageNamed(name: string) {
+  return byName.get(name.toLowerCase())
+}
 
 /** Whether a name is one of a language that is known. */
 export function isKnownLanguage(name: string): boolean {
-  return byName.has(name.toLowerCase())
+  return languageNamed(name) !== undefined
 }
 
 /** Undefined for a language that is not known, or has no parser. */
 export async function loadParser(name: string): Promise<Parser | undefined> {
-  return await byName.get(name.toLowerCase())?.[1]?.()
+  return await languageNamed(name)?.[1]?.()
 }
 
 /** Whether two names are of the same language. */
 export function isSameLanguage(one: string, other: string): boolean {
-  const known = byName.get(one.toLowerCase())
-  return known === undefined
-    ? one.toLowerCase() === other.toLowerCase()
-    : known === byName.get(other.toLowerCase())
+  const [first, second] = [one, other].map((name) => languageNamed(name) ?? name.toLowerCase())
+  return first === second
 }
 
 /** The name of the language that a fence gives: `python`, also of `{.python}` and `python title="a.py"`. */
