@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
-import { openTextFile } from '../files/text-file.ts'
+import { openAtomicFile } from '../files/atomic-file.ts'
 import { manifestName } from '../pipeline/project.ts'
 import { fileOption, type ManifestOptions } from './run/manifest-command.ts'
 import { printLine, tell } from './shared/call/print-document.ts'
@@ -51,8 +51,8 @@ export function registerRunInit(command: Command, context: Context): void {
   addShared(command, 'force messages')
   command.action(async (_: unknown, self: Command) => {
     const { file = manifestName, force, quiet } = self.optsWithGlobals<ManifestOptions>()
-    const target = await openTextFile(context, file, { force: force === true })
-    target.write(firstManifest)
+    const target = await openAtomicFile(context, file, { force: force === true })
+    await target.write(firstManifest)
     await target.commit()
     await printLine(context, file)
     const named = file === manifestName ? '' : ` -f ${file}`

@@ -1,4 +1,4 @@
-import { OutputClosed, FileError, ModelgateError } from '../errors.ts'
+import { OutputClosed, ModelgateError } from '../errors.ts'
 import type { OutputDocument, OutputEvent } from '../events/documents.ts'
 import type { SavedFile } from '../events/text.ts'
 import type { TextFile } from '../files/text-file.ts'
@@ -28,7 +28,7 @@ export function createTextOutput(
   { markdown, wrap, showReasoning }: TextOutputOptions,
 ): TextRenderer {
   const { screen, show } = parts
-  const reasoning = new CandidateTexts()
+  const reasoning = new CandidateTexts(true)
   let last = ''
 
   /** Nothing of the text is held back any more, and what follows begins a line. */
@@ -89,91 +89,69 @@ const betweenTexts: ReadonlySet<OutputEvent['type']> = new Set([
 ])
 
 /**
- * Collects the model's text, for a renderer of it or for a file (`-o FILE`), in one piece for all events of a network
- * chunk. Text that has arrived is never lost: where a file cannot take it, the renderer prints it instead. A complete
- * answer that does not match its schema is written all the same.
+ * Collects the model's text: for a renderer of it, in one piece for all events of a network chunk; or for a file (`-o FILE`),
+ * which gets it when all of it has come. Text that has arrived is never lost: where a file cannot take it, the renderer
+ * prints it instead. A complete answer that does not match its schema is written all the same.
  */
 export function collectText(renderer: Output | TextRenderer, file: TextFile | undefined): Output {
   const printer = 'text' in renderer ? renderer : undefined
-  const texts = new CandidateTexts(file !== undefined && printer !== undefined)
-  let hasText = false
-  let committed = false
-  /** The error that stopped writing to the file. */
-  let failure: FileError | undefined
+  const texts = new CandidateTexts(file === undefined)
+  /** What is written to the file, or printed instead, once it has been taken. */
+  let all: readonly string[] | undefined
+  let isCommitted = false
 
-  const deliver = (part: string, isNext?: boolean) => {
-    if (part === '') return
-    if (file === undefined) printer?.text(part, isNext)
-    else file.write(part)
+  const print = (parts: readonly string[]) => {
+    for (const [index, part] of parts.entries()) if (part !== '') printer?.text(part, index > 0)
   }
-  const deliverRest = (ending: 'whole' | 'broken-off') =>
-    texts.rest(ending).forEach((part, index) => deliver(part, index > 0))
-  /** A failed write does not end the command: the rest of the text has been paid for, too. */
-  const writeOut = async () => {
-    if (failure !== undefined) return
-    await file?.flush().catch((error: unknown) => {
-      if (!(error instanceof FileError)) throw error
-      failure = error
-    })
-  }
+  const warn = (message: string) => renderer.event({ type: 'warning-add', message })
   const commit = async (file: TextFile): Promise<SavedFile> => {
-    deliverRest('whole')
-    await writeOut()
-    if (failure !== undefined) throw failure
-    const { rescued, ...saved } = await file.commit()
-    committed = true
+    all = texts.rest('whole')
+    const { rescued, ...saved } = await file.commit(all.join(''))
+    isCommitted = true
     if (rescued !== undefined) throw rescued
     renderer.event({ type: 'file-save', file: saved })
     return saved
   }
-  const warn = (message: string) => renderer.event({ type: 'warning-add', message })
-  const printInstead = async (file: TextFile, warning: string | undefined) => {
-    // Report the first failure, not a leftover temporary file.
-    await file.discard().catch(() => {})
-    if (warning !== undefined) warn(warning)
-    texts.begin()
-    texts.rest('broken-off').forEach((part, index) => printer?.text(part, index > 0))
-  }
   /** Handles the file when the command fails. */
   const settle = async (file: TextFile, error: ModelgateError): Promise<SavedFile | undefined> => {
-    const isPrinted = hasText && printer !== undefined && !(error instanceof OutputClosed)
-    if (error.exit === 'running') await file.discard().catch(() => {})
-    else if (!isAboutWhole(error)) {
-      const unfinished = `${file.path} was not finished; the text that arrived is on standard output`
-      await printInstead(file, isPrinted ? unfinished : undefined)
-    } else {
+    let reason: ModelgateError | undefined
+    if (isAboutWhole(error)) {
       try {
         return await commit(file)
-      } catch (reason) {
-        if (!(reason instanceof ModelgateError)) throw reason
-        if (committed) warn(reason.message)
-        else
-          await printInstead(file, `${reason.message}${isPrinted ? ' The text is on standard output' : ''}`)
+      } catch (thrown) {
+        if (!(thrown instanceof ModelgateError)) throw thrown
+        reason = thrown
       }
     }
+    await file.discard()
+    if (error.exit === 'running') return undefined
+    if (isCommitted) {
+      warn(reason!.message)
+      return undefined
+    }
+    all ??= texts.rest('broken-off')
+    const isPrinted = printer !== undefined && all.join('') !== '' && !(error instanceof OutputClosed)
+    if (reason !== undefined) warn(`${reason.message}${isPrinted ? ' The text is on standard output' : ''}`)
+    else if (isPrinted) warn(`${file.path} was not finished; the text that arrived is on standard output`)
+    print(all)
     return undefined
   }
 
   return {
     event(event) {
-      if (event.type !== 'text-delta') deliver(texts.take())
-      else {
-        hasText = true
-        texts.add(event.index, event.text)
-        if (printer !== undefined) return
-      }
-      renderer.event(event)
+      if (event.type === 'text-delta') texts.add(event.index, event.text)
+      else print([texts.take()])
+      if (event.type !== 'text-delta' || printer === undefined) renderer.event(event)
     },
     raw: (json) => renderer.raw(json),
     async flush() {
-      deliver(texts.take())
-      await writeOut()
+      print([texts.take()])
       await renderer.flush()
     },
     async end(document) {
       // The answer will be written by the command that waits for it.
       const isLater = isRunning(document)
-      if (file === undefined) deliverRest('whole')
+      if (file === undefined) print(texts.rest('whole'))
       else if (!isLater && !isImagesOnly(document))
         return renderer.end(withFile(document, await commit(file)))
       else {
@@ -184,8 +162,8 @@ export function collectText(renderer: Output | TextRenderer, file: TextFile | un
     },
     async error(error, partial) {
       let saved: SavedFile | undefined
-      if (file !== undefined) saved = committed ? undefined : await settle(file, error)
-      else if (!(error instanceof OutputClosed)) deliverRest('broken-off')
+      if (file !== undefined) saved = isCommitted ? undefined : await settle(file, error)
+      else if (!(error instanceof OutputClosed)) print(texts.rest('broken-off'))
       await renderer.error(error, saved && partial ? withFile(partial, saved) : partial)
     },
   }
@@ -209,27 +187,26 @@ function withFile(document: OutputDocument, saved: SavedFile): OutputDocument {
   return isTextDocument(document) ? { ...document, files: [...document.files, saved] } : document
 }
 
-/** Orders the text of several candidates: the first is streamed, the others follow it. */
+/** Orders the text of several candidates: the first may be streamed, the others follow it. */
 class CandidateTexts {
-  readonly #others = new Map<number, GrowingText>()
-  readonly #first: GrowingText | undefined
+  readonly #isStreamed: boolean
+  readonly #whole = new Map<number, GrowingText>()
   #pending = ''
   #last = ''
 
-  /** @param keeps whether all of it may be wanted again */
-  constructor(keeps = false) {
-    this.#first = keeps ? createGrowingText() : undefined
+  /** @param isStreamed whether the first is taken while it comes */
+  constructor(isStreamed: boolean) {
+    this.#isStreamed = isStreamed
   }
 
   add(index: number, text: string): void {
-    if (index === 0) {
+    if (index === 0 && this.#isStreamed) {
       this.#pending += text
-      this.#first?.add(text)
       return
     }
-    const other = this.#others.get(index) ?? createGrowingText()
-    other.add(text)
-    this.#others.set(index, other)
+    const whole = this.#whole.get(index) ?? createGrowingText()
+    whole.add(text)
+    this.#whole.set(index, whole)
   }
 
   /** What can be written now: not half of a surrogate pair, nor a CR that may be part of a CRLF. */
@@ -245,17 +222,11 @@ class CandidateTexts {
     const finish = (text: string) => (ending === 'whole' ? text : text.replace(/[\ud800-\udbff]$/, ''))
     const texts = [this.#taken(finish(this.#pending))]
     this.#pending = ''
-    for (const [, other] of [...this.#others].sort(([a], [b]) => a - b)) {
+    for (const [, whole] of [...this.#whole].sort(([a], [b]) => a - b)) {
       const lineEnd = this.#last === '' || this.#last === '\n' ? '' : '\n'
-      texts.push(this.#taken(lineEnd + finish(other.toString())))
+      texts.push(this.#taken(lineEnd + finish(whole.toString())))
     }
     return texts
-  }
-
-  /** All of it once more, where it is kept: nothing has been taken. */
-  begin(): void {
-    this.#pending = this.#first?.toString() ?? ''
-    this.#last = ''
   }
 
   #taken(text: string): string {

@@ -19,12 +19,9 @@ function memoryFile(refusal?: FileError): MemoryFile {
     path: 'a.txt',
     text: '',
     state: 'open',
-    write(text) {
-      this.text += text
-    },
-    async flush() {},
-    async commit() {
+    async commit(text) {
       if (refusal !== undefined) throw refusal
+      this.text = text
       this.state = 'committed'
       return saved
     },

@@ -152,12 +152,12 @@ async function save({ context, session, opened, say }: Chat, rest: string): Prom
   const answer = lastAnswer(session.conversation.messages)
   if (answer.length === 0) throw new UsageError('There is no answer to save yet.')
   const isConversation = /\.(?:ya?ml|json)$/i.test(path)
-  const { openTextFile } = await import('../../files/text-file.ts')
-  const file = await openTextFile(context, path, { force: false, rescueFolder: rescueFolder(context) })
+  const { openAtomicFile } = await import('../../files/atomic-file.ts')
+  const file = await openAtomicFile(context, path, { force: false, rescueFolder: rescueFolder(context) })
   if (isConversation) {
     const { formatConversation } = await import('../../operations/conversation/conversation-file.ts')
-    file.write(formatConversation(withoutSecrets(session.conversation, opened.gate), path))
-  } else file.write(answer.map(textOf).join('').replace(/\n?$/, '\n'))
+    await file.write(formatConversation(withoutSecrets(session.conversation, opened.gate), path))
+  } else await file.write(answer.map(textOf).join('').replace(/\n?$/, '\n'))
   const { rescued, bytes } = await file.commit()
   if (rescued !== undefined) throw rescued
   const what = isConversation ? 'the conversation' : 'the last answer'

@@ -2,7 +2,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import type { AssetReport } from '../../events/asset-report.ts'
 import { outputVersion } from '../../events/version.ts'
 import type { RunReportDocument } from '../../events/run-document.ts'
-import { openTextFile } from '../../files/text-file.ts'
+import { openAtomicFile } from '../../files/atomic-file.ts'
 import { withoutSecrets } from '../../operations/operation.ts'
 import { matchInstances, planRun, withNeeds } from '../plan/plan-run.ts'
 import { withProject } from '../changes/change-project.ts'
@@ -68,7 +68,7 @@ async function writeReport(
 ): Promise<RunReportDocument['files'][number]> {
   const absolute = resolve(context.cwd, path)
   const before = (await startOf(absolute, 1000))?.toString() ?? ''
-  const file = await openTextFile(context, path, { force: isForced || marks[format].test(before) })
+  const file = await openAtomicFile(context, path, { force: isForced || marks[format].test(before) })
   try {
     const place = { folder: project.manifest.project.folder, sheetFolder: dirname(absolute), embeds }
     const pieces =
@@ -76,8 +76,7 @@ async function writeReport(
         ? contactSheet(report, place)
         : [format === 'json' ? `${JSON.stringify(report, null, 2)}\n` : markdownReport(report)]
     for await (const piece of pieces) {
-      file.write(piece)
-      await file.flush()
+      await file.write(piece)
       context.signal.throwIfAborted()
     }
     const saved = await file.commit()

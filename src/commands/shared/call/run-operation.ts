@@ -83,7 +83,7 @@ export async function runOperation<Document extends OutputDocument>(
     let textFile: SavedFile | undefined
     const { file, ...parts } = await command.output()
     // The file of the model's text becomes a file of the call.
-    const noted = file && { ...file, commit: async () => (textFile = await file.commit()) }
+    const noted = file && { ...file, commit: async (text: string) => (textFile = await file.commit(text)) }
     const rescue =
       command.rescue === undefined ? undefined : { folder: rescueFolder(context), name: command.rescue }
     output = await openOutput(context, options, { ...parts, quiet: quiet.value, gate, file: noted, rescue })
