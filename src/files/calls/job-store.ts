@@ -20,13 +20,6 @@ import {
 } from './job-record.ts'
 import { openReplyLog, replyFile, type ReplyLog } from './reply-log.ts'
 
-interface JobList<Kind extends RecordKind> {
-  /** Newest first. */
-  readonly jobs: readonly StoredJob<Kind>[]
-  /** One sentence for each record that cannot be read. */
-  readonly warnings: readonly string[]
-}
-
 interface JobStoreOptions {
   /** Removes secrets from what is written. */
   readonly clean?: (text: string) => string
@@ -84,11 +77,15 @@ export class JobStore {
     return this.#stored(folder, key, entry)
   }
 
-  /** @param newest no more than so many @throws FileError `other_version` */
+  /**
+   * @param newest no more than so many
+   * @returns jobs, the newest first, and a sentence for each record that cannot be read
+   * @throws FileError `other_version`
+   */
   async list<Kind extends RecordKind = RecordKind>(
     kinds: readonly Kind[] = recordKinds as readonly RecordKind[] as readonly Kind[],
     newest = Infinity,
-  ): Promise<JobList<Kind>> {
+  ): Promise<{ readonly jobs: readonly StoredJob<Kind>[]; readonly warnings: readonly string[] }> {
     if (this.#stateFolder === undefined)
       return { jobs: [], warnings: ['Nothing is on record: there is no home directory.'] }
     let folder: string

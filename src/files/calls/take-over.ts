@@ -46,7 +46,12 @@ export async function takeOver(stateFolder: string, folder: string): Promise<voi
     const newest = monthFiles(fresh).at(-1) ?? monthFile(Math.max(0, ...lines.map(({ at }) => at)))
     if (lines.length > 0)
       appendFileSync(join(fresh, newest), lines.map(({ line }) => line).join(''), { mode: 0o600 })
-    place(fresh, folder)
+    try {
+      renameSync(fresh, folder)
+    } catch (error) {
+      // Another process may have been faster, or have been killed after this.
+      if (systemCode(error) !== 'ENOTEMPTY' && systemCode(error) !== 'EEXIST') throw error
+    }
     // What killed processes have left has the words of the calls, too.
     for (const name of namesIn(stateFolder)) {
       if (/^calls\.[0-9a-f]{16}$/.test(name))
@@ -67,22 +72,9 @@ export async function takeOver(stateFolder: string, folder: string): Promise<voi
   }
 }
 
-/** Another process may have been faster, or have been killed after this. */
-function place(fresh: string, folder: string): void {
-  try {
-    renameSync(fresh, folder)
-  } catch (error) {
-    if (systemCode(error) !== 'ENOTEMPTY' && systemCode(error) !== 'EEXIST') throw error
-  }
-}
-
+/** The names of the files of months in a folder; none where it has been taken over already. */
 function oldMonths(folder: string): string[] {
-  try {
-    return monthFiles(folder)
-  } catch {
-    // A file, where it has been taken over already.
-    return []
-  }
+  return namesIn(folder).filter((name) => /^\d{4}-\d\d\.jsonl$/.test(name))
 }
 
 function oldLines(path: string): string[] {
@@ -130,31 +122,31 @@ function countsOf(): (line: string) => string {
   }
 }
 
-const wordNames = new Set(['arguments', 'read_stdin', 'prompt', 'request', 'reply'])
-
 /** An entry of the log; its words go into a file of their own. */
 function callOf(line: string, folder: string): string[] {
   const { value } = parseJson(line)
   if (!isObject(value) || !/^log_[0-9a-f]{16}$/.test(String(value['id']))) return []
   const { id: name, version: _, end: __, repeat: ___, ...fields } = value
+  const { arguments: typed, read_stdin, prompt, request, reply, ...facts } = fields
   const id = String(name).slice('log_'.length)
-  const words = Object.fromEntries(Object.entries(fields).filter(([key]) => wordNames.has(key)))
-  const facts = Object.fromEntries(Object.entries(fields).filter(([key]) => !wordNames.has(key)))
   const time = Date.parse(stringOf(facts['time']) ?? '')
   if (!Number.isFinite(time) || typeof facts['command'] !== 'string') return []
-  if (words['arguments'] !== undefined)
+  if (typed !== undefined) {
+    const words = { arguments: typed, read_stdin, prompt, request, reply }
     writeFileSync(join(folder, 'words', `${id}.json`), JSON.stringify(words), { mode: 0o600 })
-  const at = new Date(time + Number(facts['duration_ms'] ?? 0)).toISOString()
-  const files = objectsOf(facts['files'])
+  }
   const end = {
+    id,
+    at: new Date(time + Number(facts['duration_ms'] ?? 0)).toISOString(),
+    type: 'end',
     exit_code: 0,
     cwd: '',
     duration_ms: 0,
     ...facts,
-    response: objectOf(words['reply'])['id'],
-    files,
+    response: objectOf(reply)['id'],
+    files: objectsOf(facts['files']),
   }
-  return [sealedLine(JSON.stringify({ id, at, type: 'end', ...end }))]
+  return [sealedLine(JSON.stringify(end))]
 }
 
 const jobFolders = ['jobs', 'responses', 'images']
@@ -166,11 +158,9 @@ function jobOf(path: string, folder: string): { readonly at: number; readonly li
   const versions = names
     .filter((name) => name.endsWith('.json'))
     .toSorted((one, other) => Number.parseInt(one) - Number.parseInt(other))
-    .map(
-      (name) =>
-        objectOf(parseJson(textIn(join(path, name))).value) as unknown as JobRecord & { prompt?: unknown },
-    )
-    .filter((record) => typeof record.idempotency_key === 'string' && Array.isArray(record.files))
+    .map((name) => objectOf(parseJson(textIn(join(path, name))).value))
+    .filter((record) => typeof record['idempotency_key'] === 'string' && Array.isArray(record['files']))
+    .map((record) => record as unknown as JobRecord & { prompt?: unknown })
   if (versions.length === 0) return []
   const { prompt, ...record } = versions.reduce((before, change) => withChange(before, change))
   const at = record.created_at * 1000
