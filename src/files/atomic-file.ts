@@ -8,7 +8,6 @@ import { shownPath, systemCode, writeError } from './file-error.ts'
 import { cutBytes, damagedName } from './file-name.ts'
 import { findTarget, makeFolder, placeFile, type FileTarget, type TargetOptions } from './write-target.ts'
 
-/** A completely written file. */
 export interface WrittenFile {
   /**
    * The path as given, not resolved; another name in the same folder if a spare one was needed. For rescued content,
@@ -247,7 +246,6 @@ export async function removeLeftovers(folder: string, now: number): Promise<void
   }
 }
 
-/** Opens a pipe or device. */
 async function openDirectly(path: string, location: string): Promise<AtomicFile> {
   const fail = (error: unknown): never => {
     throw writeError(error, path)

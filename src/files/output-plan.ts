@@ -102,11 +102,8 @@ export interface OutputRequest {
   readonly output?: string | undefined
   /** The folder for files that `-o` does not name (`output_dir`). */
   readonly folder?: string | undefined
-  /** The kind of files; images by default. */
   readonly kind?: OutputKind
-  /** How many of them are requested. */
   readonly count: number
-  /** Replace existing files. */
   readonly force: boolean
   readonly model: string
   readonly prompt: string

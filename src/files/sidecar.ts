@@ -16,14 +16,12 @@ export interface ImageRecord {
   /** Null when the gateway chose. */
   readonly model: string | null
   readonly prompt: string
-  /** The prompt as revised by the gateway. */
   readonly revised_prompt: string | null
   /** The fields of the request except prompt, model and files. */
   readonly parameters: Readonly<Record<string, unknown>>
   readonly request_id: string | null
   /** As the gateway sent it. */
   readonly usage: unknown
-  /** The images that were sent along. */
   readonly inputs: readonly InputDigest[]
   readonly output: SavedMedia<ImageFacts>
 }

@@ -42,7 +42,6 @@ class OutputStream implements AtomicFile {
   #extension = ''
   #hash = createHash('sha256')
   #bytes = 0
-  /** What has left, for the rescue. */
   #written: Uint8Array[] = []
   /** What has left already, and comes again from its beginning. */
   #repeated: { left: number; readonly sha256: string } | undefined

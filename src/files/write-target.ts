@@ -47,7 +47,6 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 export interface TargetOptions {
-  /** Replace an existing file. */
   readonly force: boolean
   /**
    * Use the next free of the names `NAME-2`, `NAME-3`, … if the file exists, even if another process created it in the
@@ -58,7 +57,6 @@ export interface TargetOptions {
   readonly mode?: number
 }
 
-/** The target of a write. */
 export interface FileTarget {
   readonly kind: 'file'
   /** As it was given, for messages. */

@@ -73,7 +73,6 @@ export interface OwnParts {
   readonly showStyled: (text: string) => string
 }
 
-/** Maximum length of ids in progress lines. */
 const maxIdLength = 500
 
 /** Chooses where the result goes, and the renderer, once. No other code checks for JSON or a terminal. */
@@ -186,9 +185,7 @@ export async function loadMarkdown(
 export interface ErrorReportOptions {
   /** The command that was called, for the first line of `--jsonl`. */
   readonly command?: string | undefined
-  /** The mode that the command line selects. */
   readonly json?: 'json' | 'jsonl' | undefined
-  /** Errors are still printed. */
   readonly quiet: boolean
 }
 

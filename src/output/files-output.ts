@@ -30,9 +30,7 @@ interface JobOutputOptions {
   readonly clock: Clock
   /** Print everything about the job, or only its id, for a script that will look it up. */
   readonly what: 'report' | 'id'
-  /** Colours for standard output. */
   readonly styles: Styles
-  /** For people, in place of a report about a job. */
   readonly describe: ((document: OutputDocument, styles: Styles) => string) | undefined
 }
 

@@ -15,7 +15,6 @@ export interface HelpPage {
   readonly examples: readonly Example[]
   /** Arguments, commands and options, by their headings. */
   readonly blocks: readonly (readonly [heading: string, rows: readonly HelpRow[]])[]
-  /** What leads to more, a sentence each. */
   readonly more: readonly string[]
 }
 
@@ -55,7 +54,6 @@ export function hasHelpColours({ stdout, env }: Pick<Context, 'stdout' | 'env'>)
 // oxlint-disable-next-line no-control-regex -- the colours are control sequences
 const withoutColours = (text: string) => text.replaceAll(/\u001b\[\d+m/g, '')
 
-/** A heading over rows or paragraphs. */
 export function headingLine(heading: string, columns: number): string {
   return wrap(heading, columns, indent).split('\n').map(bold).join('\n')
 }

@@ -161,7 +161,6 @@ function downloadParts({ event, begun }: NonNullable<Progress['download']>, now:
   }
 }
 
-/** The estimated time left, if any. */
 function leftText(seconds: number): string[] {
   return seconds < 1 ? [] : [`~${clockTime(seconds)} left`]
 }
@@ -170,7 +169,6 @@ function percentOf({ received, total }: DownloadProgress): number | null {
   return total === null || total === 0 ? null : Math.min(100, Math.floor((received / total) * 100))
 }
 
-/** @param label of the job, where there are several */
 function logText({ job, download }: Progress, label: string | undefined, now: number): string {
   if (download !== undefined) {
     const { index, received, total } = download.event

@@ -2,7 +2,6 @@ import { inCi, wantsColour, type Context, type Sink, type Timer } from '../conte
 import type { CleanStream, Gate } from './gate.ts'
 import { createWordWrap } from './word-wrap.ts'
 
-/** Maximum length of a line. */
 const defaultLimit = 500
 
 export type Screen = ReturnType<typeof createScreen>
@@ -128,7 +127,6 @@ export type LiveLine = (width: number, styles: Styles, height: number) => string
 
 /** Milliseconds after which a live line is drawn again. */
 const redrawInterval = 200
-/** Minimum milliseconds between two redraws. */
 const minRedrawInterval = 100
 
 /** Rows of a terminal that does not say how many it has. */
@@ -225,7 +223,6 @@ function createProgress(context: Context, styles: Styles) {
       const ownTurn = turn
       timer = clock.timer(spinnerDelay, () => void spin(text, ownTurn))
     },
-    /** Takes it off the screen. */
     stop,
   }
 }
@@ -237,7 +234,6 @@ const unstyled = (text: string) => text
 const tones = ['plain', 'dim', 'accent', 'success', 'warning', 'error'] as const
 const noStyles = Object.fromEntries(tones.map((tone) => [tone, unstyled])) as Styles
 
-/** The tone of a job's state. */
 export function stateTone(state: string): Tone {
   if (state === 'completed') return 'success'
   if (state === 'in_progress') return 'accent'

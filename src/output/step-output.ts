@@ -13,9 +13,7 @@ export type StepOutput = ReturnType<typeof openStepOutput>
 
 interface StepParts {
   readonly result: 'text' | 'files' | 'job' | 'job-id'
-  /** Whether the result is a JSON document. */
   readonly isDocument: boolean
-  /** The file that takes the model's text. */
   readonly file: TextFile | undefined
 }
 
@@ -114,14 +112,12 @@ export function appendTo(file: string, text: string): void {
   }
 }
 
-/** The paths or URLs of results. */
 function resultsOf(event: OutputEvent): string[] {
   if (event.type === 'image-save' || event.type === 'video-save') return [event.file.path]
   if (event.type === 'instance-end') return filesInPlace(event).map(({ path }) => path)
   return event.type === 'image-link' ? [event.link.url] : []
 }
 
-/** An output that keeps what is written. */
 function collectingSink(): { readonly sink: Sink; text(): string } {
   const chunks: Buffer[] = []
   const sink: Sink = {

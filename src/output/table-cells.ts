@@ -7,17 +7,14 @@ import type { Styles, Tone } from './screen.ts'
 export type Columns = number | undefined
 
 export interface TableView {
-  /** Unix seconds. */
   readonly now: number
   readonly columns: Columns
   /** Colours for states and outcomes; only on a terminal. */
   readonly styles?: Styles | undefined
 }
 
-/** Between two columns. */
 export const gap = '  '
 
-/** Filled with spaces to a width. */
 export function padded(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - cellsOf(text)))
 }

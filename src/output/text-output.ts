@@ -18,7 +18,6 @@ interface TextOutputOptions {
   readonly markdown?: MarkdownRenderer | undefined
   /** For a terminal: keeps words whole. */
   readonly wrap?: WordWrap | undefined
-  /** Whether to show the model's reasoning. */
   readonly showReasoning: boolean
 }
 

@@ -23,7 +23,6 @@ const counted = (heading: string, value: (sums: UsageSums) => number, dropOrder?
   field: value,
 })
 
-/** In the order of the table. */
 const sums: readonly Sum[] = [
   counted('CALLS', ({ calls }) => calls),
   counted('FAILED', ({ failed }) => failed, 2),
@@ -36,7 +35,6 @@ const sums: readonly Sum[] = [
   { column: { heading: 'ESTIMATE', cell: costCell, align: 'right' }, field: costField },
 ]
 
-/** Columns of the name, at least. */
 const minName = 10
 
 /**

@@ -1,7 +1,6 @@
 import { shellWord } from '../file-error.ts'
 import { objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
 
-/** A file that a call wrote. */
 export interface RecordedFile {
   /** Absolute. */
   readonly path: string
@@ -16,7 +15,6 @@ export interface RecordedFile {
   readonly seconds?: number
 }
 
-/** Media that a call sent. */
 export interface RecordedInput {
   /** Absolute; a URL; `-` for standard input; empty where it came inside the JSON of a flag. */
   readonly path: string
@@ -40,7 +38,6 @@ export interface RecordedCreation {
 export interface CallStart {
   /** `generate`, `image create`, `wait`, … */
   readonly command: string
-  /** The working directory. */
   readonly cwd: string
   /** Which terminal it came from (`Context.terminalId`); absent without one. */
   readonly terminal?: string
@@ -58,7 +55,6 @@ export interface CallEnd extends CallStart {
   /** When the call began: ISO 8601, UTC. */
   readonly time: string
   readonly duration_ms: number
-  /** The exit code of the program. */
   readonly exit_code: number
   readonly error?: {
     readonly code: string
@@ -113,7 +109,6 @@ export function withoutText({ text, ...reply }: JsonObject): JsonObject {
   return text !== undefined && text === textIn(reply) ? reply : { text, ...reply }
 }
 
-/** The inverse of `withoutText`. */
 export function withText(reply: JsonObject): JsonObject {
   return reply['text'] === undefined ? { text: textIn(reply), ...reply } : reply
 }

@@ -44,7 +44,6 @@ export interface NewJob<Kind extends RecordKind = RecordKind> {
   readonly output: JobOutput
   /** Whether the answer of a background response is checked against the schema in the request. */
   readonly checks_schema?: boolean
-  /** The terminal that the command was typed in. */
   readonly terminal?: string
 }
 
@@ -69,7 +68,6 @@ export interface JobProgress {
   readonly error: { readonly code: string; readonly message: string } | null
   /** Set once every video of the job has been saved. */
   readonly result?: JobResult
-  /** Where the images are. */
   readonly made?: MadeImages
 }
 
@@ -94,7 +92,6 @@ export interface MadeImages {
   readonly usage: unknown
 }
 
-/** A result that the gateway returned as a URL. */
 export interface RemoteImage {
   /** Number of the image, from 1. */
   readonly index: number
