@@ -7,6 +7,7 @@ import type { Styles, Tone } from './screen.ts'
 export type Columns = number | undefined
 
 export interface TableView {
+  /** Unix seconds. */
   readonly now: number
   readonly columns: Columns
   /** Colours for states and outcomes; only on a terminal. */

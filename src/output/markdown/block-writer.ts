@@ -184,16 +184,12 @@ const maxShown = 500
  * @param base what the block itself looks like
  */
 function createInlineLooks({ colors, hyperlinks }: Abilities, base = ''): (piece: Piece) => Run[] {
-  const known = new Map<string, Look>()
   const lookOf = (style: number, link: Link | undefined): Look => {
     const url = link !== undefined && hyperlinks ? linkAddress(link.url) : undefined
     const codes = styleCodes.filter(([flag]) => (style & flag) !== 0).map(([, sgr]) => sgr)
     const all = [...(base === '' ? [] : [base]), ...codes, ...(link === undefined ? [] : [linkCode])]
     const sgr = colors ? all.join(';') : ''
-    if (sgr === '' && url === undefined) return plainLook
-    const key = `${sgr} ${url}`
-    if (!known.has(key)) known.set(key, { sgr, url })
-    return known.get(key)!
+    return sgr === '' && url === undefined ? plainLook : { sgr, url }
   }
   /** The address, where the terminal does not lead to it, or would lead elsewhere than the text says. */
   const addressOf = ({ kind, url, text, hasImage }: Link): Run[] => {

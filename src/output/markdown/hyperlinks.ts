@@ -1,26 +1,24 @@
 import { inCi, type Context } from '../../context.ts'
 
-/** Terminals that are known to follow links (OSC 8); others might print their addresses into the text. */
-const terminals: readonly ((env: Context['env']) => unknown)[] = [
-  (env) => env.KITTY_WINDOW_ID || env.TERM === 'xterm-kitty',
-  (env) => env.GHOSTTY_RESOURCES_DIR || env.TERM === 'xterm-ghostty',
-  (env) => env.WEZTERM_PANE || env.WT_SESSION || env.DOMTERM,
-  (env) => /^(?:iTerm\.app|WezTerm|ghostty|vscode|Hyper|Tabby|rio|mintty)$/.test(env.TERM_PROGRAM ?? ''),
-  // Older versions crash.
-  (env) => Number(env.VTE_VERSION) >= 5000,
-  (env) => Number(env.KONSOLE_VERSION) >= 201_200,
-  (env) => /^(?:alacritty|foot|contour|wezterm)/.test(env.TERM ?? ''),
-]
-
 /**
- * Whether the terminal follows links. `FORCE_HYPERLINK` decides (0 is no). In tmux and screen the outer terminal is not
- * known, and old versions drop the address.
+ * Whether the terminal is known to follow links (OSC 8): others might print their addresses into the text. `FORCE_HYPERLINK`
+ * decides (0 is no). In tmux and screen the outer terminal is not known, and old versions drop the address.
  */
 export function hasHyperlinks({ env, stdout }: Pick<Context, 'env' | 'stdout'>): boolean {
   if (env.FORCE_HYPERLINK) return env.FORCE_HYPERLINK !== '0'
-  if (!stdout.isTerminal || inCi(env) || env.TMUX || env.STY) return false
-  if (/^(?:dumb|screen|tmux)/.test(env.TERM ?? '')) return false
-  return terminals.some((isTerminal) => isTerminal(env))
+  const { TERM = '', TERM_PROGRAM = '' } = env
+  if (!stdout.isTerminal || inCi(env) || env.TMUX || env.STY || /^(?:dumb|screen|tmux)/.test(TERM))
+    return false
+  return (
+    ['KITTY_WINDOW_ID', 'GHOSTTY_RESOURCES_DIR', 'WEZTERM_PANE', 'WT_SESSION', 'DOMTERM'].some(
+      (name) => env[name],
+    ) ||
+    /^(?:xterm-kitty$|xterm-ghostty$|alacritty|foot|contour|wezterm)/.test(TERM) ||
+    /^(?:iTerm\.app|WezTerm|ghostty|vscode|Hyper|Tabby|rio|mintty)$/.test(TERM_PROGRAM) ||
+    // Older versions crash.
+    Number(env.VTE_VERSION) >= 5000 ||
+    Number(env.KONSOLE_VERSION) >= 201_200
+  )
 }
 
 const maxLength = 2000
