@@ -9,8 +9,8 @@ import { createJobOutput, createPathsOutput } from './files-output.ts'
 import type { OutputDocument } from '../events/documents.ts'
 import { outputVersion } from '../events/version.ts'
 import { createResultOutput, type Output, type OutputMode, type Result } from './output.ts'
-import { createRawOutput, redactRaw } from './raw-output.ts'
-import { createScreen, loadColours, stylesFor, type Screen, type Styles } from './screen.ts'
+import { createRawOutput } from './raw-output.ts'
+import { createScreen, loadColours, type Screen, type Styles } from './screen.ts'
 import type { Columns } from './table-cells.ts'
 import type { StepOutput } from './step-output.ts'
 import { createAnnotate, type Annotate } from './step-log.ts'
@@ -30,7 +30,7 @@ export interface OutputOptions {
   /** For people, in place of a report about a job. Columns: the width of the terminal, if it is one. */
   describe?(document: OutputDocument, styles: Styles, columns: Columns): string
   /** The command that resumes waiting for a job. */
-  readonly resume?: (id: string) => { toString(): string }
+  readonly resume?: ((id: string) => { toString(): string }) | undefined
   /** The command that answers what a reply asks for; undefined for a reply that asks for nothing. */
   readonly answer?: ((document: OutputDocument) => string | undefined) | undefined
   /** The jobs that are waited for, if they are several. */
@@ -111,8 +111,7 @@ function outputOn(context: Context, sink: Sink, options: OutputOptions): Output 
   const own = Object.create(context, { stdout: { value: sink, enumerable: true } }) as Context
   const output = createRenderer(own, options, createScreen(own, gate, quiet), gate, mode)
   const whole = file === undefined && !('text' in output) ? output : collectText(output, file)
-  const kept = extract?.(whole) ?? whole
-  return mode === 'raw' ? redactRaw(kept, gate.documents()) : kept
+  return extract?.(whole) ?? whole
 }
 
 function createRenderer(
@@ -122,7 +121,7 @@ function createRenderer(
   gate: Gate,
   mode: OutputMode,
 ): Output {
-  const { stdout, stderr, env, clock } = context
+  const { stderr, env, clock } = context
   const warningsOnly = mode === 'json' || mode === 'jsonl'
   const clean = (text: string) => gate.line(text, maxIdLength)
   let progress: ((event: ProgressEvent) => void) | undefined
@@ -141,21 +140,13 @@ function createRenderer(
   const notices = made?.notices ?? usual(annotate)
   const showText = result === 'text' ? showOwn : (text: string) => showOwn(gate.text(text))
   const show = result === 'job' ? showReport : showText
-  const parts = { screen, notices, stdout, stderr, gate, show }
+  const parts = { screen, notices, gate, context, show }
   if (mode === 'json') return createJsonOutput(parts)
   if (mode === 'jsonl') return createJsonLinesOutput(parts)
   if (mode === 'raw') return createRawOutput(parts)
   if (made !== undefined) return createResultOutput(parts, made.result)
   if (result === 'files') return createPathsOutput(parts)
-  if (result === 'job' || result === 'job-id') {
-    const columns = () => (stdout.isTerminal ? stdout.columns : undefined)
-    return createJobOutput(parts, {
-      clock,
-      styles: stylesFor(context, stdout),
-      what: result === 'job' ? 'report' : 'id',
-      describe: describe && ((document, styles) => gate.report(describe(document, styles, columns()))),
-    })
-  }
+  if (result === 'job' || result === 'job-id') return createJobOutput(parts, result, describe)
   const columns = () => columnsOf(context)
   const rendered = markdown?.(context, columns, (text) => screen.text(text))
   const isWrapped = mode === 'terminal' && rendered === undefined && extract === undefined
@@ -182,18 +173,21 @@ export async function loadMarkdown(
   return isWanted ? (await import('./markdown/renderer.ts')).openRenderer : undefined
 }
 
-export interface ErrorReportOptions {
-  /** The command that was called, for the first line of `--jsonl`. */
-  readonly command?: string | undefined
-  readonly json?: 'json' | 'jsonl' | undefined
-  readonly quiet: boolean
-}
-
-/** Reports a failure that occurred before there was an `Output`, in the same format. */
+/**
+ * Reports a failure that occurred before there was an `Output`, in the same format.
+ * @param options.command the command that was called, for the first line of `--jsonl`
+ */
 export async function reportError(
   context: Context,
   error: ModelgateError,
-  { command = 'modelgate', json, quiet }: ErrorReportOptions,
+  {
+    command = 'modelgate',
+    json,
+    quiet,
+  }: Pick<OutputOptions, 'quiet'> & {
+    readonly command?: string | undefined
+    readonly json?: 'json' | 'jsonl' | undefined
+  },
 ): Promise<void> {
   await loadColours(context)
   const output = createOutput(context, { mode: json, quiet, usage: false })

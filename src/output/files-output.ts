@@ -3,8 +3,8 @@ import type { TextDocument } from '../events/text.ts'
 import { objectOf, stringOf } from '../json.ts'
 import type { Notices } from './notices.ts'
 import { createResultOutput, isTextDocument, type Output, type RendererParts } from './output.ts'
-import { stateTone, type Styles, type Tone } from './screen.ts'
-import type { Clock } from '../context.ts'
+import { stateTone, stylesFor, type Tone } from './screen.ts'
+import type { OutputOptions } from './create-output.ts'
 import type { VideoDocument } from '../events/video.ts'
 import { formatState, isoTime } from '../events/format-job.ts'
 import { imageLabel } from '../events/format-image.ts'
@@ -26,22 +26,23 @@ export function createPathsOutput(parts: RendererParts): Output {
   })
 }
 
-interface JobOutputOptions {
-  readonly clock: Clock
-  /** Print everything about the job, or only its id, for a script that will look it up. */
-  readonly what: 'report' | 'id'
-  readonly styles: Styles
-  readonly describe: ((document: OutputDocument, styles: Styles) => string) | undefined
-}
-
-/** Commands that do not wait for a job: its state when the command ends. */
+/**
+ * Commands that do not wait for a job: its state when the command ends, or only its id, for a script that will look it up.
+ * @param describe for people, in place of a report about a job
+ */
 export function createJobOutput(
-  { screen, notices, show }: RendererParts,
-  { clock, what, styles, describe }: JobOutputOptions,
+  { context, screen, notices, gate, show }: RendererParts,
+  result: 'job' | 'job-id',
+  describe: OutputOptions['describe'],
 ): Output {
+  const { stdout, clock } = context
+  const styles = stylesFor(context, stdout)
   const print = (text: string) => oneLine(show(text))
   const report = (document: OutputDocument) => {
-    if (describe !== undefined) return screen.text(describe(document, styles))
+    if (describe !== undefined) {
+      const columns = stdout.isTerminal ? stdout.columns : undefined
+      return screen.text(gate.report(describe(document, styles, columns)))
+    }
     if (!isJob(document)) return
     const now = clock.now() / 1000
     const facts = isTextDocument(document) ? responseRows(document, now) : videoRows(document, now)
@@ -50,22 +51,23 @@ export function createJobOutput(
     })
     screen.text(rows.join(''))
   }
+  const isReport = result === 'job'
   const own: Notices = {
     ...notices,
-    end: (document) => (what === 'id' ? notices.end(document) : undefined),
+    end: (document) => (isReport ? undefined : notices.end(document)),
     error: (error) => notices.error(error),
   }
   return createResultOutput(
     { screen, notices: own },
     {
       async end(document) {
-        if (isJob(document) && what === 'id') screen.text(`${print(document.id ?? '')}\n`)
+        if (isJob(document) && !isReport) screen.text(`${print(document.id ?? '')}\n`)
         else report(document)
       },
       async error(_, partial) {
         // Looking up a failed job is a success, so its state is printed, if there is one.
         const isKnown = partial !== undefined && (!isJob(partial) || partial.state !== null)
-        if (isKnown && what === 'report') report(partial)
+        if (isKnown && isReport) report(partial)
       },
     },
   )

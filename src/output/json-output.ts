@@ -10,7 +10,8 @@ import { createResultOutput, isTextDocument, type Output, type RendererParts } f
  * arrived.
  */
 export function createJsonOutput(parts: RendererParts): Output {
-  const { screen, stdout, stderr, gate } = parts
+  const { screen, gate, context } = parts
+  const { stdout, stderr } = context
   const output = createResultOutput(parts, {
     async end(document) {
       checkDepth(document)
@@ -62,7 +63,8 @@ function hasContent(document: OutputDocument): boolean {
  * Pieces of text are written together, by `flush`; all else at once.
  */
 export function createJsonLinesOutput(parts: RendererParts): Output {
-  const { screen, stdout, stderr, gate } = parts
+  const { screen, gate, context } = parts
+  const { stdout, stderr } = context
   let pending = ''
   const deltas = gate.documents()
   let isStarted = false

@@ -1,4 +1,4 @@
-import type { Sink } from '../context.ts'
+import type { Context } from '../context.ts'
 import { OutputClosed, type ModelgateError } from '../errors.ts'
 import type { OutputDocument, OutputEvent } from '../events/documents.ts'
 import type { TextDocument } from '../events/text.ts'
@@ -42,8 +42,7 @@ export interface RendererParts {
   readonly screen: Screen
   readonly notices: Notices
   readonly gate: Gate
-  readonly stdout: Sink
-  readonly stderr: Sink
+  readonly context: Context
   /** Formats text of the result: redacted where it is not the model's own, and sanitised for a terminal. */
   readonly show: (text: string) => string
 }

@@ -1,43 +1,29 @@
 import type { Context } from '../context.ts'
 import { sanitise, type Gate } from './gate.ts'
 import { createResultOutput, type Output, type RendererParts } from './output.ts'
-import type { PieceStream } from '../redact/streams.ts'
 import { RescueSink, type RescuePlace } from './rescue-sink.ts'
 
-/** `--raw`: the gateway's own JSON, unchanged except for control characters on a terminal. */
+/** `--raw`: the gateway's own JSON without secrets, unchanged but for control characters on a terminal. */
 export function createRawOutput(parts: RendererParts): Output {
-  const { screen, stdout } = parts
+  const { screen, gate, context } = parts
+  const documents = gate.documents()
   let pending = ''
+  const add = (texts: readonly string[]) => void (pending += texts.join(''))
   const write = () => {
-    screen.text(stdout.isTerminal ? sanitise(pending) : pending)
+    screen.text(context.stdout.isTerminal ? sanitise(pending) : pending)
     pending = ''
+  }
+  const finish = async () => {
+    add(documents.end())
+    write()
   }
   return createResultOutput(parts, {
     before: write,
-    raw: (text) => void (pending += text),
+    raw: (text) => add(documents.push(text.endsWith('\n') ? text : `${text}\n`)),
     flush: async () => write(),
-    end: async () => write(),
-    error: async () => write(),
+    end: finish,
+    error: finish,
   })
-}
-
-/** Removes secrets from the gateway's own JSON before it is used; each piece ends in a newline. */
-export function redactRaw(other: Output, documents: PieceStream): Output {
-  const pass = (texts: readonly string[]) => texts.forEach((text) => other.raw(text))
-  return {
-    ...other,
-    raw(text) {
-      pass(documents.push(text.endsWith('\n') ? text : `${text}\n`))
-    },
-    async end(document) {
-      pass(documents.end())
-      await other.end(document)
-    },
-    async error(error, partial) {
-      pass(documents.end())
-      await other.error(error, partial)
-    },
-  }
 }
 
 /** `--raw` for a reply that is passed on unchanged except for secrets. */
