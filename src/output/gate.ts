@@ -27,21 +27,12 @@ export function createStreamRedactor(secrets: readonly string[], isJson = false)
 }
 
 function matcherOf(secrets: readonly string[], isJson: boolean) {
-  return createMatcher(isJson ? jsonFormsOf(secrets) : secrets.flatMap(formsOf))
-}
-
-/** The forms that can occur within one JSON string. */
-function jsonFormsOf(secrets: readonly string[]): string[] {
-  return secrets.flatMap(formsOf).filter((form) => !/(?<!\\)(?:\\\\)*"/.test(form))
+  const forms = secrets.flatMap(formsOf)
+  // One with a bare quotation mark cannot occur within one JSON string.
+  return createMatcher(isJson ? forms.filter((form) => !/(?<!\\)(?:\\\\)*"/.test(form)) : forms)
 }
 
 export type CleanStream = Pick<TextStream, 'push' | 'end'>
-
-/** Cleans streamed bytes; returns those that can be passed on. */
-interface ReplyStream {
-  push(chunk: Uint8Array): Uint8Array | string
-  end(): Uint8Array | string
-}
 
 /** The secrets that gates were told to hide, by the environment of their process: what one has learnt, all hide. */
 const learnt = new WeakMap<Context['env'], Set<string>>()
@@ -99,22 +90,21 @@ export function createGate(context: Context, secrets: readonly string[] = []) {
     /** Redacts a stream of JSON documents whose strings may be pieces of one text. */
     documents: (): PieceStream => new PieceStream(matcherOf(hidden(), true), redactJson),
     /** Redacts the bytes of a reply for standard output; on a terminal they are also sanitised. */
-    reply: (): ReplyStream =>
-      createReplyStream(createStreamRedactor(hidden(), true), Boolean(context.stdout.isTerminal)),
+    reply: () => createReplyStream(createStreamRedactor(hidden(), true), Boolean(context.stdout.isTerminal)),
   }
 }
 
-/** Not on a terminal: latin1 maps each byte to one character, so the bytes stay unchanged. */
-function createReplyStream(stream: TextStream, isTerminal: boolean): ReplyStream {
+function createReplyStream(stream: TextStream, isTerminal: boolean) {
+  // Not on a terminal: latin1 maps each byte to one character, so the bytes stay unchanged.
   if (!isTerminal) {
     return {
-      push: (chunk) => Buffer.from(stream.push(Buffer.from(chunk).toString('latin1')), 'latin1'),
+      push: (chunk: Uint8Array) => Buffer.from(stream.push(Buffer.from(chunk).toString('latin1')), 'latin1'),
       end: () => Buffer.from(stream.end(), 'latin1'),
     }
   }
   const decoder = new TextDecoder()
   return {
-    push: (chunk) => sanitise(stream.push(decoder.decode(chunk, { stream: true }))),
+    push: (chunk: Uint8Array) => sanitise(stream.push(decoder.decode(chunk, { stream: true }))),
     end: () => sanitise(stream.push(decoder.decode()) + stream.end()),
   }
 }
