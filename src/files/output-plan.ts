@@ -8,7 +8,7 @@ import { ModelgateError, UsageError, type ErrorCode } from '../errors.ts'
 import { mediaTypeOfName } from './media-type.ts'
 import { sidecarPath } from './sidecar.ts'
 import { openAtomicFile } from './atomic-file.ts'
-import { findTarget, type TargetOptions } from './write-target.ts'
+import { findTarget } from './write-target.ts'
 
 /** The kind of files that a command creates. */
 type OutputKind = 'image' | 'video'
@@ -288,12 +288,19 @@ async function placeProblems(
   const [tried, reported] = [new Set<string>(), new Set<string>()]
   for (const { path, mayBeTaken } of files) {
     const folder = dirname(path)
-    const problem = await placeProblem(context, path, { force, numbered: mayBeTaken }, tried.has(folder))
-    if (problem?.code === 'file_exists') problems.push(problem)
-    else {
+    const options = { force, numbered: mayBeTaken }
+    try {
+      const { kind } = await findTarget(context, path, options)
+      // A temporary file is the only reliable test for write permission. Opening a pipe would block until it has a reader.
+      if (kind === 'file' && !tried.has(folder))
+        await (await openAtomicFile(context, path, options)).discard()
       tried.add(folder)
-      if (problem === undefined || reported.has(folder)) continue
-      problems.push(problem)
+    } catch (error) {
+      if (!(error instanceof ModelgateError)) throw error
+      const isTaken = error.code === 'file_exists'
+      if (isTaken || !reported.has(folder)) problems.push(error)
+      if (isTaken) continue
+      tried.add(folder)
       reported.add(folder)
     }
   }
@@ -307,22 +314,4 @@ async function placeProblems(
 function missingFolders(path: string): string[] {
   const folder = dirname(path)
   return folder === path || existsSync(folder) ? [] : [folder, ...missingFolders(folder)]
-}
-
-/** Creates and removes a temporary file: the only reliable test for write permission. @param isTried not in this folder again */
-async function placeProblem(
-  context: FileContext,
-  path: string,
-  options: TargetOptions,
-  isTried: boolean,
-): Promise<ModelgateError | undefined> {
-  try {
-    const { kind } = await findTarget(context, path, options)
-    // Opening a pipe would block until it has a reader.
-    if (kind === 'file' && !isTried) await (await openAtomicFile(context, path, options)).discard()
-    return undefined
-  } catch (error) {
-    if (error instanceof ModelgateError) return error
-    throw error
-  }
 }

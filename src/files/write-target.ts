@@ -130,11 +130,11 @@ async function isLink(location: string): Promise<boolean> {
 /** The folder without links; made where there is none, for all that the umask allows. */
 async function realFolder(folder: string, path: string): Promise<string> {
   try {
-    await realpath(folder).catch(async (error: unknown) => {
+    return await realpath(folder).catch(async (error: unknown) => {
       if (systemCode(error) !== 'ENOENT') throw error
       await makeFolder(folder, 0o777)
+      return await realpath(folder)
     })
-    return await realpath(folder)
   } catch (error) {
     throw systemCode(error) === 'ENOENT' ? folderMissing(path, error) : writeError(error, path)
   }

@@ -78,13 +78,11 @@ export class JobStore {
   }
 
   /**
-   * @param newest no more than so many
    * @returns jobs, the newest first, and a sentence for each record that cannot be read
    * @throws FileError `other_version`
    */
   async list<Kind extends RecordKind = RecordKind>(
     kinds: readonly Kind[] = recordKinds as readonly RecordKind[] as readonly Kind[],
-    newest = Infinity,
   ): Promise<{ readonly jobs: readonly StoredJob<Kind>[]; readonly warnings: readonly string[] }> {
     if (this.#stateFolder === undefined)
       return { jobs: [], warnings: ['Nothing is on record: there is no home directory.'] }
@@ -102,7 +100,7 @@ export class JobStore {
       .map(([key, entry]) => this.#stored(folder, key, entry))
       .filter((job): job is StoredJob<Kind> => kinds.some((kind) => kind === job.record.kind))
       .toSorted((one, other) => other.record.created_at - one.record.created_at)
-    return { jobs: jobs.slice(0, newest), warnings: this.#warnings }
+    return { jobs, warnings: this.#warnings }
   }
 
   /**

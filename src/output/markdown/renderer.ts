@@ -108,14 +108,18 @@ export class MarkdownRenderer {
     }
   }
 
+  /** The code of a language that is not known, or that cannot be loaded, is shown as it is. */
   #load(language: string): void {
     if (language === '' || this.#languages.has(language)) return
-    const loading = loadLanguage(language).then((loaded) => {
-      this.#languages.set(language, loaded)
-      if (this.#loading !== loading) return
-      this.#loading = undefined
-      this.#parse()
-    })
+    const loading = import('./code-highlight.ts')
+      .then(({ loadLanguage }) => loadLanguage(language))
+      .catch(() => undefined)
+      .then((loaded) => {
+        this.#languages.set(language, loaded)
+        if (this.#loading !== loading) return
+        this.#loading = undefined
+        this.#parse()
+      })
     this.#loading = loading
   }
 
@@ -123,15 +127,6 @@ export class MarkdownRenderer {
     const text = this.#out
     this.#out = ''
     if (text !== '') this.#options.write(text)
-  }
-}
-
-/** Undefined for a language that is not known, or that cannot be loaded: its code is shown as it is. */
-async function loadLanguage(name: string): Promise<(() => CodeHighlighter) | undefined> {
-  try {
-    return await (await import('./code-highlight.ts')).loadLanguage(name)
-  } catch {
-    return undefined
   }
 }
 
