@@ -162,7 +162,7 @@ const pixelChunks = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT', 'IEND'])
 function withoutMetadata(png: Uint8Array): Uint8Array {
   const kept = [png.subarray(0, 8)]
   let at = 8
-  const container = openContainer('image/png', ({ type, length }) => {
+  const container = openContainer('image/png', (type, length) => {
     const end = at + 12 + length
     if (end > png.length || pixelChunks.has(type)) kept.push(png.subarray(at, end))
     at = end

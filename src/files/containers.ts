@@ -39,17 +39,6 @@ export interface Shape {
 
 const noShape: Shape = { width: null, height: null, seconds: null, hasAlpha: undefined }
 
-/** A chunk of a PNG or WebP, a segment of a JPEG, a block of a GIF, a box of an ISO media file. */
-export interface Part {
-  readonly type: string
-  /** Of its content, in bytes. */
-  readonly length: number
-  /** The beginning of its content, as far as it says something of the shape. */
-  readonly head: Buffer
-}
-
-type OnPart = (part: Part) => void
-
 /** A container that is read once, in pieces of any size, in little memory. */
 export interface Container {
   add(bytes: Uint8Array): void
@@ -58,47 +47,41 @@ export interface Container {
   readonly shape: Shape
 }
 
-interface ImageFormat {
-  readonly name: string
-  /** Walks over the parts to the end of the image; what follows it is ignored. */
-  readonly walk: (onPart: OnPart) => Parser<Integrity>
-  /** Reads the parts in order. @param before what earlier ones say @returns `settled` when later ones say no more */
-  readonly shape: (part: Part, before: Shape | null) => Shape | null | 'settled'
-}
+/** @param length of its content, in bytes */
+type OnChunk = (type: string, length: number) => void
 
-const imageFormats: Readonly<Record<string, ImageFormat>> = {
-  'image/png': { name: 'PNG', walk: pngChunks, shape: pngShape },
-  'image/jpeg': { name: 'JPEG', walk: jpegSegments, shape: jpegShape },
-  'image/webp': { name: 'WEBP', walk: webpChunks, shape: webpShape },
-  'image/gif': { name: 'GIF', walk: gifBlocks, shape: gifShape },
+/** Walks over an image to its end; what follows it is ignored. */
+type Walk = (image: ImageContainer) => Parser<Integrity>
+
+const imageFormats: Readonly<Record<string, readonly [name: string, walk: Walk]>> = {
+  'image/png': ['PNG', pngChunks],
+  'image/jpeg': ['JPEG', jpegSegments],
+  'image/webp': ['WEBP', webpChunks],
+  'image/gif': ['GIF', gifBlocks],
 }
 
 /**
  * Reads a container from its first byte. Of a type without a parser nothing is known.
- * @param onPart gets the parts of a PNG, JPEG, WebP or GIF
+ * @param onChunk gets the chunks of a PNG
  */
-export function openContainer(mediaType: string, onPart?: OnPart): Container {
+export function openContainer(mediaType: string, onChunk?: OnChunk): Container {
   if (/^(?:image\/(?:avif|hei[cf])|video\/(?:mp4|quicktime))$/.test(mediaType)) return new IsoContainer()
   return Object.hasOwn(imageFormats, mediaType)
-    ? new ImageContainer(imageFormats[mediaType]!, onPart)
+    ? new ImageContainer(...imageFormats[mediaType]!, onChunk)
     : { add() {}, integrity: () => ({ state: 'unchecked' }), shape: noShape }
 }
 
 class ImageContainer implements Container {
+  /** Set by the walk, as soon as it has seen it. */
+  found: Shape | null = null
+  readonly onChunk: OnChunk | undefined
   readonly #name: string
   readonly #parser: PushParser<Integrity>
-  #shape: Shape | null = null
-  #isSettled = false
 
-  constructor({ name, walk, shape }: ImageFormat, onPart?: OnPart) {
+  constructor(name: string, walk: Walk, onChunk?: OnChunk) {
     this.#name = name
-    const follow = (part: Part) => {
-      onPart?.(part)
-      const next = this.#isSettled ? 'settled' : shape(part, this.#shape)
-      if (next === 'settled') this.#isSettled = true
-      else this.#shape = next
-    }
-    this.#parser = new PushParser(walk(follow))
+    this.onChunk = onChunk
+    this.#parser = new PushParser(walk(this))
   }
 
   add(bytes: Uint8Array): void {
@@ -110,11 +93,11 @@ class ImageContainer implements Container {
     if (result === undefined) {
       return position === 'open' ? unknownEnd : short(`the ${this.#name} data ends too early`)
     }
-    return result.state === 'whole' && this.#shape === null ? noHeader : result
+    return result.state === 'whole' && this.found === null ? noHeader : result
   }
 
   get shape(): Shape {
-    return this.#shape ?? noShape
+    return this.found ?? noShape
   }
 }
 
@@ -122,15 +105,22 @@ function sized(width: number, height: number, hasAlpha: boolean): Shape | null {
   return width === 0 || height === 0 ? null : { width, height, hasAlpha, seconds: null }
 }
 
-/** Chunks of length, name, content and checksum, the last of them IEND. */
-function* pngChunks(onPart: OnPart): Parser<Integrity> {
+/**
+ * Chunks of length, name, content and checksum, the last of them IEND. IHDR is the first; a chunk tRNS before the pixels gives
+ * colour types without alpha transparency too.
+ */
+function* pngChunks(image: ImageContainer): Parser<Integrity> {
   yield* skipBytes(8)
-  for (let type = ''; type !== 'IEND';) {
+  let isBeforePixels = true
+  for (let previous = '', type = ''; type !== 'IEND'; previous = type) {
     const header = yield* readBytes(8)
     const length = header.readUInt32BE()
     type = header.toString('latin1', 4)
     const head = yield* readBytes(Math.min(length, 13))
-    onPart({ type, length, head })
+    image.onChunk?.(type, length)
+    if (previous === '') image.found = pngShape(type, head)
+    else if (type === 'IDAT') isBeforePixels = false
+    else if (type === 'tRNS' && isBeforePixels) image.found &&= { ...image.found, hasAlpha: true }
     const crc = yield* skipWithChecksum(length - head.length, crc32(head, crc32(header.subarray(4))))
     const isRight = (yield* readBytes(4)).readUInt32BE() === crc
     // The pixels do not depend on chunks whose name begins with a small letter.
@@ -148,15 +138,10 @@ const pngDepths: Readonly<Record<number, readonly number[]>> = {
   6: [8, 16],
 }
 
-/** IHDR is the first chunk; a chunk tRNS before the pixels gives colour types without alpha transparency too. */
-function pngShape({ type, head }: Part, before: Shape | null): Shape | null | 'settled' {
-  if (before !== null) {
-    if (type === 'IDAT') return 'settled'
-    return type === 'tRNS' ? { ...before, hasAlpha: true } : before
-  }
+function pngShape(type: string, head: Buffer): Shape | null {
   const [depth = 0, colourType = 0] = head.subarray(8)
   const isHeader = type === 'IHDR' && head.length === 13 && pngDepths[colourType]?.includes(depth)
-  if (!isHeader) return 'settled'
+  if (!isHeader) return null
   return sized(head.readUInt32BE(0), head.readUInt32BE(4), colourType === 4 || colourType === 6)
 }
 
@@ -164,7 +149,7 @@ function pngShape({ type, head }: Part, before: Shape | null): Shape | null | 's
  * Segments with a length, which may contain a thumbnail with its own end marker, and between them entropy-coded data,
  * in which a byte ff is always followed by 00 or a restart marker.
  */
-function* jpegSegments(onPart: OnPart): Parser<Integrity> {
+function* jpegSegments(image: ImageContainer): Parser<Integrity> {
   yield* skipBytes(2)
   for (;;) {
     yield* skipPastMark()
@@ -176,37 +161,28 @@ function* jpegSegments(onPart: OnPart): Parser<Integrity> {
     if (standsAlone) continue
     const length = Math.max(0, (yield* readBytes(2)).readUInt16BE() - 2)
     const head = yield* readBytes(Math.min(length, 5))
-    onPart({ type: marker.toString(16), length, head })
+    // The first frame header, SOF0 to SOF15: C4, C8 and CC are in the same range of markers, but are tables and an extension.
+    if (/^c[^48c]$/.test(marker.toString(16)) && head.length === 5) {
+      // A height of 0 means that only the first scan defines it.
+      image.found ??= sized(head.readUInt16BE(3), head.readUInt16BE(1), false) ?? noShape
+    }
     yield* skipBytes(length - head.length)
   }
 }
 
-/** The first frame header, SOF0 to SOF15: C4, C8 and CC are in the same range of markers, but are tables and an extension. */
-function jpegShape({ type, head }: Part, before: Shape | null): Shape | null | 'settled' {
-  if (before !== null) return 'settled'
-  if (!/^c[^48c]$/.test(type) || head.length < 5) return null
-  // A height of 0 means that only the first scan defines it.
-  return sized(head.readUInt16BE(3), head.readUInt16BE(1), false) ?? noShape
-}
-
-/**
- * Chunks after `RIFF`, size, `WEBP`. The size counts the bytes after it; a live recording may have none.
- * Only the first chunk is told: it describes the picture.
- */
-function* webpChunks(onPart: OnPart): Parser<Integrity> {
+/** Chunks after `RIFF`, size, `WEBP`. The size counts the bytes after it; a live recording may have none. */
+function* webpChunks(image: ImageContainer): Parser<Integrity> {
   const size = (yield* readBytes(12)).readUInt32LE(4)
   const hasSize = size !== 0 && size !== 0xff_ff_ff_ff
   const length = hasSize ? Math.max(0, size - 4) : Infinity
   const first = yield* readBytes(Math.min(length, 18))
-  if (first.length >= 8) {
-    onPart({ type: first.toString('latin1', 0, 4), length: first.readUInt32LE(4), head: first.subarray(8) })
-  }
+  if (first.length >= 8) image.found = webpShape(first.toString('latin1', 0, 4), first.subarray(8))
   yield* skipBytes(length - first.length, !hasSize)
   return whole
 }
 
 /** The first chunk of a WebP is lossy `VP8 `, lossless `VP8L`, or extended `VP8X` (RFC 9649). */
-function webpShape({ type, head }: Part): Shape | null {
+function webpShape(type: string, head: Buffer): Shape | null {
   if (head.length < (type === 'VP8L' ? 5 : 10)) return null
   if (type === 'VP8X') {
     return sized(head.readUIntLE(4, 3) + 1, head.readUIntLE(7, 3) + 1, (head[0]! & 0x10) !== 0)
@@ -222,40 +198,40 @@ function webpShape({ type, head }: Part): Shape | null {
   return sized((bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1, (bits & 0x1000_0000) !== 0)
 }
 
-/** A logical screen with its palette, then images and extensions with data in sub-blocks, and 3b as the last byte. */
-function* gifBlocks(onPart: OnPart): Parser<Integrity> {
+/**
+ * A logical screen with its palette, then images and extensions with data in sub-blocks, and 3b as the last byte. The control
+ * block (f9) of the first picture says whether a colour is transparent.
+ */
+function* gifBlocks(image: ImageContainer): Parser<Integrity> {
   yield* skipBytes(6)
   const screen = yield* readBytes(7)
-  onPart({ type: 'screen', length: 7, head: screen })
+  image.found = sized(screen.readUInt16LE(0), screen.readUInt16LE(2), false)
   yield* skipBytes(gifPaletteBytes(screen[4]!))
-  for (;;) {
+  for (let isBeforePictures = true; ;) {
     const kind = (yield* readBytes(1))[0]!
     if (kind === 0x3b) return whole
     // Some writers add an extra zero after the blocks.
     if (kind === 0) continue
-    let type = 'image'
+    let extension = 0
     if (kind === 0x2c) {
+      isBeforePictures = false
       yield* skipBytes(gifPaletteBytes((yield* readBytes(9))[8]!))
       // The LZW minimum code size.
       yield* skipBytes(1)
-    } else if (kind === 0x21) type = (yield* readBytes(1))[0]!.toString(16)
+    } else if (kind === 0x21) extension = (yield* readBytes(1))[0]!
     else return damaged('its parts are out of order')
     for (let length = 1; length > 0;) {
       length = (yield* readBytes(1))[0]!
-      onPart({ type, length, head: yield* readBytes(length) })
+      const block = yield* readBytes(length)
+      if (extension === 0xf9 && isBeforePictures && length > 0) {
+        image.found &&= { ...image.found, hasAlpha: (block[0]! & 1) === 1 }
+      }
     }
   }
 }
 
 function gifPaletteBytes(flags: number): number {
   return flags & 0x80 ? 3 << ((flags & 7) + 1) : 0
-}
-
-/** The size of the screen; the control block (f9) of the first picture says whether a colour is transparent. */
-function gifShape({ type, head }: Part, before: Shape | null): Shape | null | 'settled' {
-  if (type === 'screen') return sized(head.readUInt16LE(0), head.readUInt16LE(2), false)
-  if (before === null || type === 'image') return 'settled'
-  return type === 'f9' && head.length > 0 ? { ...before, hasAlpha: (head[0]! & 1) === 1 } : before
 }
 
 /** Parsers of boxes: false if impossible sizes stop the walk. */
