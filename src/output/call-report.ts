@@ -27,7 +27,8 @@ export function callReport(call: WholeCall, columns: Columns): string {
       ['error', error && oneLine(error.message)],
       ['billed', error && error.billed],
       ['request id', call.request_id],
-      ['tokens', tokensText(usage)],
+      // As `--usage` has it.
+      ['tokens', isObject(usage) ? tokenCounts(usage) || null : null],
       ['created', createdText(created)],
       ['jobs', jobsText(call)],
       ...call.inputs.map(({ path, bytes }): Row => [
@@ -41,7 +42,7 @@ export function callReport(call: WholeCall, columns: Columns): string {
   )
   const blocks = [
     ['prompt', inWords(call.prompt, columns)],
-    ['request', requestText(call)],
+    ['request', call.request === null ? null : JSON.stringify(call.request, undefined, 2)],
     ['answer', inWords(answerText(call), columns)],
   ] as const
   const texts = blocks.flatMap(([name, text]) =>
@@ -73,11 +74,6 @@ function timeText({ time, duration_ms: took }: WholeCall): string {
   return `${localSecond(Date.parse(time))}, took ${took < 10_000 ? (took / 1000).toFixed(1) : Math.round(took / 1000)} s`
 }
 
-/** As `--usage` has it. */
-function tokensText(usage: WholeCall['usage']): string | null {
-  return isObject(usage) ? tokenCounts(usage) || null : null
-}
-
 /** `2 images, 1024x1024, high`; `8 s of video, 720p`. Jobs have a row of their own. */
 function createdText(created: WholeCall['created']): string | null {
   const { images, video_seconds: seconds, video_size: videoSize } = objectOf(created)
@@ -101,11 +97,6 @@ function fileText({ path, bytes, format, width, height, seconds, state }: CallFi
   const size = width === null || height === null ? [] : [`${width}x${height}`]
   const facts = [...size, format, ...(seconds === null ? [] : [`${seconds} s`]), byteText(bytes)]
   return `${path}, ${facts.join(' ')}${states[state]}`
-}
-
-/** The body, unless the prompt is all there is in it. */
-function requestText({ request }: WholeCall): string | null {
-  return request === null ? null : JSON.stringify(request, undefined, 2)
 }
 
 function answerText({ reply }: WholeCall): string | null {

@@ -1,9 +1,7 @@
 import { isFinal, videoStateOf } from '../contract/video-state.ts'
 import type { Clock } from '../context.ts'
 import { responseStateOf } from '../contract/response-object.ts'
-
 import { formatState, shortIds } from '../events/format-job.ts'
-
 import { byteText, clockTime } from '../quantities.ts'
 import { stateTone, type LiveLine, type Screen, type Styles, type Tone } from './screen.ts'
 import type { VideoEvent } from '../events/video.ts'
@@ -37,15 +35,15 @@ interface Progress {
     readonly percent: number | null
     readonly seenAt: number
   }
-  download?: { readonly event: DownloadProgress; readonly begun: Begun } | undefined
+  /** With how much of it had come when it was first told of. */
+  download?:
+    | {
+        readonly event: DownloadProgress
+        readonly begun: { readonly at: number; readonly received: number }
+      }
+    | undefined
   /** When a log got its last line about it. */
   loggedAt: number
-}
-
-/** How much of a download had come when it was first told of. */
-interface Begun {
-  readonly at: number
-  readonly received: number
 }
 
 /**
@@ -82,9 +80,11 @@ export function createJobProgress({ screen, clock, clean, log, jobs }: JobProgre
     const isChange =
       event.type === 'download-progress' ? addDownload(view, event, now) : addJob(view, event, now)
     const status = event.type === 'job-progress' ? event.status : null
-    if (!hasReportedUnknown && status !== null && !isKnown(status)) {
+    const isKnown = status === null || (videoStateOf(status) ?? responseStateOf(status)) !== undefined
+    if (!isKnown && !hasReportedUnknown) {
       hasReportedUnknown = true
-      screen.line(unknownText(status), 'warning')
+      const text = `the gateway reports an unknown job state, "${status}"; it is treated as in_progress`
+      screen.line(`warning: ${text}`, 'warning')
     }
     if (screen.isLive) return screen.wait(live)
     if (!log || !(isChange || now - view.loggedAt >= logInterval)) return
@@ -114,14 +114,6 @@ function addDownload(view: Progress, event: DownloadProgress, now: number): bool
   const isNew = before === undefined || event.received < before.event.received
   view.download = { event, begun: isNew ? { at: now, received: event.received } : before.begun }
   return before === undefined
-}
-
-function isKnown(status: string): boolean {
-  return videoStateOf(status) !== undefined || responseStateOf(status) !== undefined
-}
-
-function unknownText(status: string): string {
-  return `warning: the gateway reports an unknown job state, "${status}"; it is treated as in_progress`
 }
 
 /** Every character as wide as any other. */
@@ -265,11 +257,8 @@ function bar(percent: number | null, length: number, step: number, styles: Style
   const turn = length - movingLength
   const start = percent === null ? turn - Math.abs(turn - (step % (2 * turn))) : 0
   const rest = length - start - full
-  return `${empty(start, styles)}${styles.accent('█'.repeat(full))}${empty(rest, styles)}`
-}
-
-function empty(length: number, styles: Styles): string {
-  return length === 0 ? '' : styles.dim('░'.repeat(length))
+  const empty = (length: number) => (length === 0 ? '' : styles.dim('░'.repeat(length)))
+  return `${empty(start)}${styles.accent('█'.repeat(full))}${empty(rest)}`
 }
 
 /** Shortens the middle of an id: the names of operations differ only at the end. */

@@ -148,13 +148,14 @@ export function noticeOf(event: OutputEvent): string | undefined {
     case 'image-fail':
       return `image ${event.failure.index} failed: ${event.failure.message}`
     case 'poll-fail':
-      return isReported(event.attempt) ? lookUpText(event) : undefined
+      // The first and every fifth of consecutive failed look-ups.
+      return event.attempt === 1 || event.attempt % 5 === 0 ? lookUpText(event) : undefined
     case 'video-save':
       return savedVideoText(event.index, event.file)
     case 'video-fail':
       return `video ${event.failure.index} failed: ${event.failure.message}`
     case 'job-fail':
-      return failedJobText(event)
+      return event.message.includes(event.id) ? event.message : `job ${event.id}: ${event.message}`
     case 'image-data':
       return event.partial ? undefined : `image (${event.mime_type})`
     default:
@@ -167,17 +168,14 @@ function spentText(document: OutputDocument): string {
   const cost = 'cost' in document ? document.cost : null
   if ('operation' in document)
     return cost === null ? 'cost: unknown (no prices are configured)' : costText(cost)
-  return [usageText(usageOf(document)), ...(cost === null ? [] : [costText(cost)])].join(' · ')
+  const usage = usageOf(document)
+  const tokens = `tokens: ${(usage && tokenCounts(usage)) || 'not reported'}`
+  return [tokens, ...(cost === null ? [] : [costText(cost)])].join(' · ')
 }
 
 function costText({ amount, currency, reason }: CostEstimate): string {
   if (amount === null) return `cost unknown (${reason})`
   return reason ?? `about ${shownAmount(amountOf(amount))} ${currency}`
-}
-
-function usageText(usage: Usage | ImageUsage | null): string {
-  const counts = usage === null ? '' : tokenCounts(usage)
-  return `tokens: ${counts === '' ? 'not reported' : counts}`
 }
 
 /** Token counts in one line: `12 in (4 cached), 30 out, 42 total`. @param usage of a document or of the log */
@@ -228,10 +226,6 @@ function shortJson(value: unknown): string {
   return isDeeperThan(value, maxJsonDepth) ? '…' : (JSON.stringify(value) ?? '')
 }
 
-function failedJobText({ id, message }: Extract<VideoEvent, { type: 'job-fail' }>): string {
-  return message.includes(id) ? message : `job ${id}: ${message}`
-}
-
 function savedText(event: Extract<OutputEvent, { type: 'image-save' }>): string {
   const { width, height, format, bytes, existing } = event.file
   const size = width === null ? '' : `${width}x${height} `
@@ -241,11 +235,6 @@ function savedText(event: Extract<OutputEvent, { type: 'image-save' }>): string 
 function savedVideoText(index: number, { width, height, format, seconds, bytes }: SavedVideo): string {
   const size = width === null || height === null ? '' : `${width}x${height} `
   return `video ${index}: ${size}${format}, ${seconds === null ? '' : `${oneDecimal(seconds)} s, `}${bytes} bytes`
-}
-
-/** Reports the first and every fifth of consecutive failed look-ups. */
-function isReported(attempt: number): boolean {
-  return attempt === 1 || attempt % 5 === 0
 }
 
 function lookUpText(event: Extract<VideoEvent, { type: 'poll-fail' }>): string {
