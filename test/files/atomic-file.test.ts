@@ -20,6 +20,14 @@ import { failing, withFsHook } from '../support/fs-faults.ts'
 import { failureOf } from '../support/config-place.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
+import { execFileSync } from 'node:child_process'
+import { openPipe } from '../support/open-pipe.ts'
+import * as fc from 'fast-check'
+import { openTextFile } from '../../src/files/text-file.ts'
+import { anyText } from '../support/any-text.ts'
+import { runs } from '../support/sample.ts'
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { makeFolder, renameFile } from '../../src/files/write-target.ts'
 
 const keep = { force: false }
 const force = { force: true }
@@ -300,5 +308,133 @@ describe('a file system', () => {
     }
     await expect(withFsHook(hook, () => save(folder, 'a', 'x'))).rejects.toMatchObject({ exitCode: 10 })
     expect(await readdir(folder)).toEqual([])
+  })
+})
+
+test('a device is written directly and never replaced', async () => {
+  const context = testContext()
+  const file = await openAtomicFile(context, '/dev/null', { force: true })
+  await file.write('x')
+  expect(file.isDirect).toBe(true)
+  expect(await file.commit()).toMatchObject({ path: '/dev/null', bytes: 1 })
+  expect((await stat('/dev/null')).isCharacterDevice()).toBe(true)
+
+  const full = await openAtomicFile(context, '/dev/full', keep)
+  await expect(full.write('x')).rejects.toMatchObject({ exitCode: 10, code: 'no_space' })
+  await full.discard()
+})
+
+test('a named pipe is refused: what is written is lost when its reader goes', async () => {
+  const folder = temporaryFolder()
+  execFileSync('mkfifo', [join(folder, 'pipe')])
+  const refused = { exitCode: 10, code: 'not_a_file', message: expect.stringContaining('"pipe"') }
+  for (const force of [true, false]) {
+    const opening = openAtomicFile(testContext({ cwd: folder }), 'pipe', { force })
+    await expect(opening).rejects.toMatchObject(refused)
+  }
+})
+
+test('an open pipe, as of >(gzip), is written directly', async () => {
+  const { path, read } = openPipe()
+  const file = await openAtomicFile(testContext(), path, keep)
+  await file.write('through')
+  expect(await file.commit()).toMatchObject({ path, bytes: 7 })
+  expect(read(7).toString()).toBe('through')
+})
+
+test('a device that cannot be opened is an error at once', async () => {
+  const opening = withFsHook(failing('open', 'EACCES'), () =>
+    openAtomicFile(testContext(), '/dev/null', keep),
+  )
+  await expect(opening).rejects.toMatchObject({ code: 'permission_denied' })
+})
+
+test('a device that fails when it is closed has not taken all', async () => {
+  const context = testContext()
+  // It is opened once before, to see whether somebody reads.
+  const saving = withFsHook(failing('handle.close', 'EIO', 2), async () => {
+    const file = await openAtomicFile(context, '/dev/null', keep)
+    await file.write('x')
+    return await file.commit()
+  })
+  await expect(saving).rejects.toMatchObject({ exitCode: 10 })
+})
+
+test('a device that is given up is closed', async () => {
+  const left: string[] = []
+  const action = async () => {
+    const file = await openAtomicFile(testContext(), '/dev/null', keep)
+    await file.write('x')
+    await file.discard()
+  }
+  await withFsHook(
+    async (_, call) => await call(),
+    action,
+    undefined,
+    (paths) => left.push(...paths),
+  )
+  expect(left).toEqual([])
+})
+
+test('the file holds exactly the text', async () => {
+  const folder = temporaryFolder()
+  const context = testContext({ cwd: folder })
+  let count = 0
+  await fc.assert(
+    fc.asyncProperty(anyText(), async (text) => {
+      const name = `file-${count++}`
+      const saved = await (await openTextFile(context, name, { force: false })).commit(text)
+      const content = await readFile(join(folder, name))
+      expect(content).toEqual(Buffer.from(text))
+      expect(saved).toMatchObject({ path: name, bytes: content.length, mime_type: 'text/plain' })
+    }),
+    runs(25),
+  )
+})
+
+test('discard leaves nothing, and a full device is told', async () => {
+  const folder = temporaryFolder()
+  await (await openTextFile(testContext({ cwd: folder }), 'a', { force: false })).discard()
+  expect(await readdir(folder)).toEqual([])
+  const file = await openTextFile(testContext(), '/dev/full', { force: false })
+  await expect(file.commit('x')).rejects.toMatchObject({ exitCode: 10, code: 'no_space' })
+})
+
+test('a folder is made with those above it, for the user alone', async () => {
+  const root = temporaryFolder()
+  await makeFolder(join(root, 'a', 'b', 'c'))
+  for (const path of ['a', 'a/b', 'a/b/c']) {
+    const { mode } = statSync(join(root, path))
+    expect([path, process.platform === 'win32' ? 0o700 : mode & 0o777]).toEqual([path, 0o700])
+  }
+})
+
+test('many may make the same folder at once, and one that is there stays as it is', async () => {
+  const root = temporaryFolder()
+  mkdirSync(join(root, 'there'))
+  const { mode } = statSync(join(root, 'there'))
+  await Promise.all(Array.from({ length: 8 }, () => makeFolder(join(root, 'there', 'x', 'y'))))
+  expect(statSync(join(root, 'there')).mode).toBe(mode)
+  expect(statSync(join(root, 'there', 'x', 'y')).isDirectory()).toBe(true)
+})
+
+test('a file in the way is an error', async () => {
+  const root = temporaryFolder()
+  writeFileSync(join(root, 'file'), '')
+  await expect(makeFolder(join(root, 'file'))).rejects.toMatchObject({ code: 'EEXIST' })
+  await expect(makeFolder(join(root, 'file', 'x'))).rejects.toMatchObject({ code: 'ENOTDIR' })
+})
+
+test.runIf(process.platform === 'linux')(
+  'a place where nothing can be made is an error, not a loop',
+  async () => {
+    await expect(makeFolder('/proc/self/nothing/a/b')).rejects.toMatchObject({ code: 'ENOENT' })
+  },
+)
+
+test('a file that is not there cannot be renamed, wherever the program runs', async () => {
+  const root = temporaryFolder()
+  await expect(renameFile(undefined, join(root, 'none'), join(root, 'other'))).rejects.toMatchObject({
+    code: 'ENOENT',
   })
 })

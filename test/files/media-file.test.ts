@@ -199,6 +199,9 @@ test.each<[string, string | Uint8Array, string, MediaKind<object>?]>([
   ],
   ['a compressed page', latin1('\x1f\x8b\x08'), 'application/gzip', videoKind],
   ['an image', latin1('\xff\xd8\xff\xe0'), 'image/jpeg', videoKind],
+  ['an AVIF, in boxes like those of a video', Buffer.concat([ftyp('avif'), moov()]), 'image/avif', videoKind],
+  ['sound', Buffer.concat([ftyp('M4A '), moov()]), 'audio/mp4', videoKind],
+  ['text that names a box', 'The moov box is missing.'.padEnd(99), 'text/plain', videoKind],
   ['a few bytes', noise.subarray(0, 63), 'data of an unknown type', videoKind],
 ])('%s in place of media is refused by name, and leaves nothing: %s, %s', async (_, content, found, kind) => {
   const folder = temporaryFolder()

@@ -1,9 +1,8 @@
 import * as fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { videoKind } from '../../src/files/video-info.ts'
 import { FileInspector } from '../../src/files/inspect-file.ts'
 import { describeMedia } from '../../src/files/media-file.ts'
-import { pngBytes } from '../support/image-bytes.ts'
 import { box, ftyp, largeBox, moov, mp4Bytes, webmBytes } from '../support/video-bytes.ts'
 import { runs } from '../support/sample.ts'
 
@@ -159,24 +158,6 @@ test.each<[string, Uint8Array, string]>([
 ])('damaged: %s', (_, bytes, damage) => {
   expect(inspect(bytes).damage).toBe(damage)
   expect(inspect(bytes, [1]).damage).toBe(damage)
-})
-
-describe('what is not a video (fault F17, F18)', () => {
-  test.each<[string, Uint8Array | string, string]>([
-    ['nothing', '', 'an empty video'],
-    ['a short page', '\n <p>', 'an HTML or XML document'],
-    ['JSON', `{"error": {"message": "${'expired '.repeat(20)}"}}`, 'a JSON document'],
-    ['a picture', pngBytes({ width: 9, height: 9 }), 'image/png'],
-    ['AVIF, in boxes like those of a video', Buffer.concat([ftyp('avif'), moov()]), 'image/avif'],
-    ['sound', Buffer.concat([ftyp('M4A '), moov()]), 'audio/mp4'],
-    ['text that names a box', 'The moov box is missing.'.padEnd(99), 'text/plain'],
-    ['a little noise', Buffer.alloc(60, 0xab), 'data of an unknown type'],
-  ])('%s', (_, content, found) => {
-    const bytes = Buffer.from(content)
-    for (const lengths of [[bytes.length || 1], [1], [20]]) {
-      expect(() => inspect(bytes, lengths)).toThrow(`The gateway sent ${found}`)
-    }
-  })
 })
 
 /** Boxes of every kind that is looked into, with sizes that may lie. */

@@ -120,7 +120,7 @@ test('whatever the gateway calls a job, it is one line, and harmless on a termin
   expect(await printed({ id: 'a\n\u001b[2Jb' }, { result: 'job-id' }, true)).toEqual(['a ␛[2Jb', ''])
 })
 
-test("what a gateway's object hides is not shown, nor is one that is nested too deeply", async () => {
+test("what a gateway's object hides is not shown", async () => {
   const context = testContext()
   const video = { echo: 'sk-very-secret-key-123456' }
   const output = createOutput(context, {
@@ -131,11 +131,6 @@ test("what a gateway's object hides is not shown, nor is one that is nested too 
   })
   await output.end({ ...sampleVideoDocument, video })
   expect(context.stdout.text).toContain('"video":{"echo":"[hidden]"}')
-  let deep: unknown = null
-  for (let depth = 0; depth < 600; depth++) deep = [deep]
-  await expect(output.end({ ...sampleVideoDocument, operation: deep })).rejects.toThrow('nested more than')
-  await output.error(new ModelgateError('bug', 'timeout', 'x'), { ...sampleVideoDocument, operation: deep })
-  expect(JSON.parse(context.stderr.text)).toMatchObject({ partial: { operation: null, id: 'video_1' } })
 })
 
 test('--jsonl writes what precedes a wait at once, without secrets', () => {

@@ -45,18 +45,6 @@ test('the bar is cyan and the rest dim; NO_COLOR turns both off and the bar stay
   expect(plain.bytes).not.toMatch(/\u001b\[\d+m/)
 })
 
-test.each([{ CI: 'true' }, { TERM: 'dumb' }])('a log has no control characters (%j)', async (env) => {
-  const unwaited = steps.filter((step) => step !== key)
-  const { bytes } = await runOnScreen(player, [JSON.stringify(unwaited), 'files'], {
-    env: { NO_COLOR: '1', ...env },
-  })
-  // The terminal itself turns the end of a line into CR and LF.
-  const text = bytes.replaceAll('\r\n', '\n')
-  // oxlint-disable-next-line no-control-regex -- these are what must not be there
-  expect(text).not.toMatch(/[\0-\t\u000b-\u001f\u007f]/)
-  expect(text).toContain('job: in_progress (gateway says "running"), 40%')
-})
-
 test('Ctrl-C leaves nothing of the line, nor of the mark that the terminal makes of it', async () => {
   const type = [{ when: '40%', keys: '\u0003' }]
   const waiting: readonly Step[] = [sampleEvents['job-progress'], { type: 'interrupt' }]

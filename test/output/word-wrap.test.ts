@@ -5,6 +5,7 @@ import { createOutput } from '../../src/output/create-output.ts'
 import { createWordWrap } from '../../src/output/word-wrap.ts'
 import { sampleDocument, textDelta } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'
+import { breakLine, wrap } from '../../src/output/line-breaks.ts'
 
 function wrapped(text: string, columns: number, pieces: readonly string[] = [text]): string {
   const wrap = createWordWrap(() => columns)
@@ -143,4 +144,27 @@ test('a terminal without a width, or that only prints, gets the text as it is', 
     await output.end(sampleDocument)
     expect(context.stdout.text).toBe(expected)
   }
+})
+
+test.each<[string, number, string[]]>([
+  ['', 10, ['']],
+  ['a few words', 11, ['a few words']],
+  ['a few words', 10, ['a few', '> words']],
+  ['  a few words', 7, ['  a few', '> words']],
+  ['anextraordinarilylongword is', 10, ['anextraordinarilylongword', '> is']],
+  ['name   a   gap', 12, ['name   a', '> gap']],
+  ['日本 日本 日本', 9, ['日本 日本', '> 日本']],
+  ['éé éé éé', 8, ['éé éé éé']],
+])('%j in %d cells', (line, room, lines) => {
+  expect(breakLine(line, room, '> ')).toEqual(lines)
+})
+
+test.each([
+  ['a b c', 3, '', 'a b\nc'],
+  ['a b c', 5, '', 'a b c'],
+  ['  abcdef gh', 4, '    ', '  abcdef\n    gh'],
+  ['abcdef', 3, '', 'abcdef'],
+  ['', 3, '', ''],
+])('%j expected at %i', (line, columns, hanging, expected) => {
+  expect(wrap(line, columns, hanging)).toBe(expected)
 })

