@@ -17,7 +17,7 @@ import { writtenProfiles } from '../config/find-config-file.ts'
 import type { KeysDocument, ProfileKey } from '../events/checks.ts'
 import { outputVersion } from '../events/version.ts'
 import { createGate } from '../output/gate.ts'
-import { keyReport } from '../output/key-report.ts'
+import { keyReport } from '../output/setup-report.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
 import { hasPermissions } from '../platform.ts'
 

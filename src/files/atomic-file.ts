@@ -7,6 +7,7 @@ import { FileError, ModelgateError } from '../errors.ts'
 import { shownPath, systemCode, writeError } from './file-error.ts'
 import { cutBytes, damagedName } from './file-name.ts'
 import { findTarget, makeFolder, placeFile, type FileTarget, type TargetOptions } from './write-target.ts'
+import type { SavedFile } from '../events/text.ts'
 
 export interface WrittenFile {
   /**
@@ -330,5 +331,32 @@ export async function openRescueFile(
       const message = `${reason.message} It is kept in ${shownPath(written.path, Infinity)} instead.`
       return { ...written, rescued: reason.amend({ ...facts, message, rescued: [written.path] }) }
     },
+  }
+}
+
+/** A file for the text of an answer, which it gets when all of it has come. */
+export interface TextFile {
+  /** As given. */
+  readonly path: string
+  /** Writes the text as UTF-8. The last call. @throws FileError; leaves nothing behind */
+  commit(text: string): Promise<SavedFile & Pick<WrittenFile, 'rescued'>>
+  /** Never throws. */
+  discard(): Promise<void>
+}
+
+/** @throws as `openAtomicFile` does */
+export async function openTextFile(
+  context: FileContext,
+  path: string,
+  options: WriteOptions,
+): Promise<TextFile> {
+  const file = await openAtomicFile(context, path, options)
+  return {
+    path,
+    async commit(text) {
+      await file.write(text)
+      return { ...(await file.commit()), mime_type: 'text/plain' }
+    },
+    discard: () => file.discard(),
   }
 }

@@ -1,5 +1,5 @@
 import { inCi, type Context, type Sink } from '../context.ts'
-import type { TextFile } from '../files/text-file.ts'
+import type { TextFile } from '../files/atomic-file.ts'
 import { createGate, type Gate, sanitise } from './gate.ts'
 import { createJsonOutput, createJsonLinesOutput } from './json-output.ts'
 import { createNotices, type Notices } from './notices.ts'

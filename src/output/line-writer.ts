@@ -1,4 +1,4 @@
-import { cellsOf, mostOf, widthOf } from './cell-width.ts'
+import { cellsOf, mostOf, widthOf } from './line-breaks.ts'
 import { sanitise } from './gate.ts'
 
 export interface Look {

@@ -1,9 +1,23 @@
-import type { CallSummary } from '../events/call.ts'
+import type { CallSummary, CallFile, WholeCall } from '../events/call.ts'
 import { shownIdLength } from '../files/calls/call-record.ts'
-import { isObject } from '../json.ts'
-import { roundedDuration } from '../quantities.ts'
+import { isObject, objectOf, stringOf } from '../json.ts'
+import { roundedDuration, byteText } from '../quantities.ts'
 import type { Tone } from './screen.ts'
-import { tabbedText, tableText, type Column, type TableView } from './table-cells.ts'
+import {
+  tabbedText,
+  tableText,
+  type Column,
+  type TableView,
+  type Columns,
+  commandText,
+  oneLine,
+  reportText,
+} from './table-cells.ts'
+import { shellWord } from '../files/file-error.ts'
+import { localSecond } from '../local-time.ts'
+import { breakLine } from './line-breaks.ts'
+import { sanitise } from './gate.ts'
+import { tokenCounts } from './notices.ts'
 
 /** The prompt in a row for scripts. */
 const maxSubject = 200
@@ -87,4 +101,120 @@ function subjectOf({ prompt, files, jobs }: CallSummary): string {
 /** The last part of a path of any system: a log may be looked at elsewhere. */
 function nameOf(path: string): string {
   return path.split(/[/\\]/).at(-1)!
+}
+
+/** All of one call: its facts, then prompt, request and answer. Safe for a terminal. */
+export function callReport(call: WholeCall, columns: Columns): string {
+  const { id, command, cwd, profile, model, error, usage, created } = call
+  const typed = call.arguments && `modelgate ${call.arguments.map(shellWord).join(' ')}`
+  const facts = reportText(
+    [
+      ['call', id],
+      ['when', timeText(call)],
+      ['command', command],
+      ['typed', call.again === null ? typed : null],
+      ['folder', cwd],
+      ['gateway', call.sandbox ? 'sandbox' : call.origin],
+      ['profile', profile],
+      ['model', model],
+      ['outcome', outcomeText(call)],
+      ['error', error && oneLine(error.message)],
+      ['billed', error && error.billed],
+      ['request id', call.request_id],
+      // As `--usage` has it.
+      ['tokens', isObject(usage) ? tokenCounts(usage) || null : null],
+      ['created', createdText(created)],
+      ['jobs', jobsText(call)],
+      ...call.inputs.map(({ path, bytes }): Row => [
+        'sent',
+        `${path || 'media in the request'}, ${byteText(bytes)}`,
+      ]),
+      ...call.files.map((file): Row => ['file', fileText(file)]),
+      ...call.rescued.map((path): Row => ['rescued', path]),
+    ],
+    columns,
+  )
+  const blocks = [
+    ['prompt', inWords(call.prompt, columns)],
+    ['request', call.request === null ? null : JSON.stringify(call.request, undefined, 2)],
+    ['answer', inWords(answerText(call), columns)],
+  ] as const
+  const texts = blocks.flatMap(([name, text]) =>
+    text === null ? [] : [`\n${name}\n${indented(sanitise(text))}\n`],
+  )
+  return facts + commandText('again', call.again, columns) + texts.join('')
+}
+
+type Row = readonly [name: string, value: string | null]
+
+function outcomeText(call: WholeCall): string {
+  const { exit_code: code, error, finish_reason: reason } = call
+  const details = [
+    ...(code === null ? [] : [`exit ${code}`]),
+    ...(error === null ? [] : [error.code]),
+    ...(reason === null ? [] : [reason]),
+  ]
+  return `${outcomeOf(call)} (${details.join(', ')})`
+}
+
+/** That it started, and those that it looked up. */
+function jobsText({ created, jobs }: WholeCall): string | null {
+  const started = stringOf(objectOf(created)['job'])
+  const all = [...(started === undefined ? [] : [started]), ...jobs]
+  return all.length === 0 ? null : all.join(' ')
+}
+
+function timeText({ time, duration_ms: took }: WholeCall): string {
+  return `${localSecond(Date.parse(time))}, took ${took < 10_000 ? (took / 1000).toFixed(1) : Math.round(took / 1000)} s`
+}
+
+/** `2 images, 1024x1024, high`; `8 s of video, 720p`. Jobs have a row of their own. */
+function createdText(created: WholeCall['created']): string | null {
+  const { images, video_seconds: seconds, video_size: videoSize } = objectOf(created)
+  const { count, size, quality } = objectOf(images)
+  const facts = [
+    typeof count === 'number' ? `${count} ${count === 1 ? 'image' : 'images'}` : null,
+    typeof seconds === 'number' ? `${seconds} s of video` : null,
+    ...[size, quality, videoSize].map(stringOf),
+  ].filter((fact) => fact != null)
+  return facts.length === 0 ? null : facts.join(', ')
+}
+
+const states: Readonly<Record<CallFile['state'], string>> = {
+  unchanged: '',
+  changed: ' (changed since)',
+  missing: ' (no longer there)',
+  unknown: ' (cannot be read)',
+}
+
+function fileText({ path, bytes, format, width, height, seconds, state }: CallFile): string {
+  const size = width === null || height === null ? [] : [`${width}x${height}`]
+  const facts = [...size, format, ...(seconds === null ? [] : [`${seconds} s`]), byteText(bytes)]
+  return `${path}, ${facts.join(' ')}${states[state]}`
+}
+
+function answerText({ reply }: WholeCall): string | null {
+  const { text, is_partial: isPartial } = objectOf(reply)
+  const words = stringOf(text) ?? ''
+  if (reply === null || (words === '' && !isPartial)) return null
+  return isPartial ? `${words}\n[incomplete answer]` : words
+}
+
+/** On a terminal, in lines that break between words; code and tables are left as they are. */
+function inWords(text: string | null, columns: Columns): string | null {
+  if (text === null || columns === undefined) return text
+  const room = columns - 2
+  let isCode = false
+  const lines = text.split('\n').flatMap((line) => {
+    const isFence = /^\s*(?:```|~~~)/.test(line)
+    if (isFence) isCode = !isCode
+    if (isCode || isFence || /^\s*\|/.test(line)) return [line]
+    const [indent = ''] = /^\s*/.exec(line) ?? []
+    return breakLine(line.slice(indent.length), room - indent.length).map((words) => indent + words)
+  })
+  return lines.join('\n')
+}
+
+function indented(text: string): string {
+  return text.trimEnd().replaceAll(/^(?=.)/gm, '  ')
 }

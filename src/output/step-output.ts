@@ -5,7 +5,7 @@ import { UsageError } from '../errors.ts'
 import type { OutputEvent } from '../events/documents.ts'
 import { filesInPlace } from '../events/run-document.ts'
 import { writeError } from '../files/file-error.ts'
-import type { TextFile } from '../files/text-file.ts'
+import type { TextFile } from '../files/atomic-file.ts'
 import type { Output } from './output.ts'
 import { pathsOf } from '../platform.ts'
 

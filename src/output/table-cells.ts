@@ -1,6 +1,5 @@
-import { cellsOf } from './cell-width.ts'
+import { cellsOf, breakLine } from './line-breaks.ts'
 import { sanitise } from './gate.ts'
-import { breakLine } from './line-breaks.ts'
 import type { Styles, Tone } from './screen.ts'
 
 /** The width of a terminal; undefined for scripts, which get all fields, separated by tabs. */

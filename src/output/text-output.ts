@@ -1,7 +1,7 @@
 import { OutputClosed, ModelgateError } from '../errors.ts'
 import type { OutputDocument, OutputEvent } from '../events/documents.ts'
 import type { SavedFile } from '../events/text.ts'
-import type { TextFile } from '../files/text-file.ts'
+import type { TextFile } from '../files/atomic-file.ts'
 import type { MarkdownRenderer } from './markdown/renderer.ts'
 import { createResultOutput, isRunning, isTextDocument, type Output, type RendererParts } from './output.ts'
 import type { WordWrap } from './word-wrap.ts'

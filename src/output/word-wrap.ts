@@ -1,4 +1,4 @@
-import { widthOf } from './cell-width.ts'
+import { widthOf } from './line-breaks.ts'
 import { LineWriter } from './line-writer.ts'
 
 export type WordWrap = ReturnType<typeof createWordWrap>

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { JobSummary } from '../../src/events/video.ts'
-import { cellsOf } from '../../src/output/cell-width.ts'
+import { cellsOf } from '../../src/output/line-breaks.ts'
 import { jobTable } from '../../src/output/job-table.ts'
 import { anyText } from '../support/any-text.ts'
 import { hostileNames } from '../support/hostile-names.ts'

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { CallSummary, WholeCall } from '../../src/events/call.ts'
-import { callReport } from '../../src/output/call-report.ts'
-import { logTable } from '../../src/output/log-table.ts'
+import { callReport, logTable } from '../../src/output/log-table.ts'
 import { sampleCallDocument, sampleEvents } from '../support/output-samples.ts'
 
 const now = Date.UTC(2026, 10, 22, 9, 30) / 1000

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { SavedFile } from '../../src/events/text.ts'
 import { FileError, GenerationError, ModelgateError, OutputClosed } from '../../src/errors.ts'
-import type { TextFile } from '../../src/files/text-file.ts'
+import type { TextFile } from '../../src/files/atomic-file.ts'
 import { createOutput, type OutputOptions } from '../../src/output/create-output.ts'
 import { sampleDocument, sampleEvents, textDelta } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'

@@ -1,5 +1,4 @@
-import { cellsOf } from '../cell-width.ts'
-import { rowsOf } from '../line-breaks.ts'
+import { cellsOf, rowsOf } from '../line-breaks.ts'
 import { dressed, plainLook, type Look, type Run } from '../line-writer.ts'
 import type { Alignment } from './block-parser.ts'
 

@@ -5,7 +5,7 @@ import type { Context } from '../../../context.ts'
 import { commandInputs, type ConflictingNames } from '../../../contract/command-inputs.ts'
 import { UsageError } from '../../../errors.ts'
 import type { OutputDocument } from '../../../events/documents.ts'
-import type { TextFile } from '../../../files/text-file.ts'
+import type { TextFile } from '../../../files/atomic-file.ts'
 import { objectOf, objectsOf } from '../../../json.ts'
 import type { AnswerSchema } from '../../../operations/answer-schema.ts'
 import type { Attachment } from '../../../operations/attachments.ts'
@@ -305,6 +305,6 @@ export async function openOutputFile(
 ): Promise<TextFile | undefined> {
   // `-` is standard output, as everywhere.
   if (output === undefined || output === '-') return undefined
-  const { openTextFile } = await import('../../../files/text-file.ts')
+  const { openTextFile } = await import('../../../files/atomic-file.ts')
   return openTextFile(context, output, { force: force === true, rescueFolder: rescueFolder(context) })
 }
