@@ -398,32 +398,32 @@ interface Want {
  * A parser written as a generator that requests bytes, while its input is pushed in pieces. It always gets as many as
  * it requests.
  */
-export type Parser<Result> = Generator<Want, Result, Buffer>
+type Parser<Result> = Generator<Want, Result, Buffer>
 
 const maxTake = 256
 
 /** Reads the next bytes, at most 256. @param mayEnd whether the data may end before the first of them */
-export function* readBytes(take: number, mayEnd = false): Parser<Buffer> {
+function* readBytes(take: number, mayEnd = false): Parser<Buffer> {
   return yield { take, mayEnd }
 }
 
 /** Skips the next bytes; Infinity skips to the end. @param mayEnd whether the data may end within them */
-export function* skipBytes(skip: number, mayEnd = false): Parser<void> {
+function* skipBytes(skip: number, mayEnd = false): Parser<void> {
   if (skip > 0) yield { skip, mayEnd }
 }
 
 /** Skips the bytes up to the first ff, and that one; most of those that 00 follows, which escapes it in JPEG, are skipped too. */
-export function* skipPastMark(): Parser<void> {
+function* skipPastMark(): Parser<void> {
   yield { skip: Infinity, pastMark: true }
 }
 
 /** Skips the next bytes. @returns their CRC-32, which continues that of what came before */
-export function* skipWithChecksum(skip: number, before: number): Parser<number> {
+function* skipWithChecksum(skip: number, before: number): Parser<number> {
   return skip === 0 ? before : (yield { skip, crc: before }).readUInt32BE()
 }
 
 /** Feeds a parser pieces of any size; nothing of them is kept but the bytes that it looks at. Bytes after its end are ignored. */
-export class PushParser<Result> {
+class PushParser<Result> {
   /** How many bytes have arrived. */
   received = 0
   readonly #parser: Parser<Result>

@@ -70,13 +70,7 @@ const outcomes: Readonly<Record<number, string>> = {
 }
 
 /** How a call ended, in a word or two. */
-export function outcomeOf({
-  exit_code: code,
-  error,
-  finish_reason: reason,
-  created,
-  files,
-}: CallSummary): string {
+function outcomeOf({ exit_code: code, error, finish_reason: reason, created, files }: CallSummary): string {
   if (code === null) return 'no end'
   if (code !== 0) return outcomes[code] ?? `exit ${code}`
   if (error !== null) return 'closed'
