@@ -16,7 +16,6 @@ import {
 } from './manifest-fields.ts'
 import type { FanOut, Instance, Lane } from './manifest.ts'
 import type { Mistakes } from './mistakes.ts'
-import type { Column } from './substitute.ts'
 import { memberOf, nodeAt, valueOf, type YamlEntry, type YamlNode } from './yaml-nodes.ts'
 
 export interface WrittenField {
@@ -24,10 +23,8 @@ export interface WrittenField {
   readonly node: YamlNode
 }
 
-export type Columns = Readonly<Record<string, Column>>
-
 /** By the column `id`, in Unicode's form NFC, else a digest of the row: `captions[ID]`. */
-export type Rows = ReadonlyMap<string, Columns>
+export type Rows = ReadonlyMap<string, JsonObject>
 
 /** A job as it is written, and what its `each` stands for. */
 export interface JobDefinition {

@@ -3,16 +3,16 @@ import { extname } from 'node:path'
 import { CsvError, parse } from 'csv-parse/sync'
 import { isDeviceName } from '../../files/file-name.ts'
 import { parseJson } from '../../files/parse-json.ts'
-import { dangerousNames, isObject, numberOf } from '../../json.ts'
+import { dangerousNames, isObject, numberOf, type JsonObject } from '../../json.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
-import type { Columns, JobDefinition, Rows } from './job-definition.ts'
+import type { JobDefinition, Rows } from './job-definition.ts'
 import { usualElements } from './manifest-fields.ts'
 import type { FanOut } from './manifest.ts'
 import { createLocator, type Position, type TextPosition } from './mistakes.ts'
 import { foldedPath } from './output-paths.ts'
 import { parseReference, resolveReference } from './references.ts'
 import type { Reading } from './resolve-field.ts'
-import { substitute, type Column } from './substitute.ts'
+import { substitute } from './substitute.ts'
 import { memberOf, type YamlNode } from './yaml-nodes.ts'
 
 export interface FoundRows {
@@ -125,7 +125,7 @@ interface SourceRow {
   /** Of a mistake; 1 where there is none. */
   readonly column?: number
   /** Or what is wrong with it, a sentence. */
-  readonly columns: Columns | string
+  readonly columns: JsonObject | string
 }
 
 /** The rows of a JSON array of objects, or of an object with exactly one array in it. @param isMade by a model */
@@ -195,14 +195,8 @@ function jsonProblem(subject: string, problem: string, first: number): SourceRow
 
 function rowOfJson(value: unknown, line: number, unit: Unit): SourceRow {
   if (!isObject(value)) return { line, columns: `The ${unit} is not a JSON object.` }
-  const columns = Object.entries(value).map(([name, inner]): [string, Column] => {
-    // Rows have more in them than what a job uses.
-    if (inner === null) return [name, { what: 'null', json: '' }]
-    if (typeof inner !== 'object') return [name, String(inner)]
-    return [name, { what: Array.isArray(inner) ? 'a list' : 'an object', json: JSON.stringify(inner) }]
-  })
-  const [problem] = columns.flatMap(([name]) => nameProblem(name) ?? [])
-  return { line, columns: problem ?? Object.fromEntries(columns) }
+  const [problem] = Object.keys(value).flatMap((name) => nameProblem(name) ?? [])
+  return { line, columns: problem ?? value }
 }
 
 /** Of a list in the manifest: an object, or a single value, which is the column `id` of its row. */
@@ -222,7 +216,7 @@ function identified(
   isMade = false,
 ): FoundRows {
   const hasIds = source.some(({ columns }) => typeof columns === 'object' && Object.hasOwn(columns, 'id'))
-  const rows = new Map<string, Columns>()
+  const rows = new Map<string, JsonObject>()
   const lines = new Map<string, number>()
   const problems: FoundRows['problems'][number][] = []
   for (const { line, column, columns } of source.slice(0, maxInstances)) {
@@ -233,8 +227,7 @@ function identified(
       report(columns)
       continue
     }
-    const { id: given = '' } = columns
-    const id = !hasIds ? digestOf(columns) : typeof given === 'string' ? given.normalize('NFC') : ''
+    const id = hasIds ? textOf(columns['id'] ?? '').normalize('NFC') : digestOf(columns)
     const folded = isMade ? foldedPath(id) : id
     const first = lines.get(folded)
     const problem = hasIds ? idProblem(id, unit, isMade) : undefined
@@ -272,13 +265,14 @@ function idProblem(id: string, unit: Unit, isMade: boolean): string | undefined 
 }
 
 /** Of the values alone: neither the position of the row nor the order of its columns changes it. */
-function digestOf(columns: Columns): string {
-  const texts = Object.entries(columns).map(([name, value]) => [
-    name,
-    typeof value === 'string' ? value : value.json,
-  ])
+function digestOf(columns: JsonObject): string {
+  const texts = Object.entries(columns).map(([name, value]) => [name, textOf(value)])
   const sorted = texts.toSorted(([a], [b]) => (a! < b! ? -1 : 1))
   return hash('sha256', JSON.stringify(sorted)).slice(0, 16)
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'object' ? (value === null ? '' : JSON.stringify(value)) : String(value)
 }
 
 const maxColumns = 1000

@@ -1,11 +1,9 @@
+import type { JsonObject } from '../../json.ts'
 import { nearestName } from '../../nearest-name.ts'
-
-/** A value of a row: a text, or what cannot be one, with what it is in words. */
-export type Column = string | { readonly what: string; readonly json: string }
 
 export interface Scope {
   /** The values of the row; null for a job without `each`, `waiting` where they are not known yet: they stay as written. */
-  readonly columns: Readonly<Record<string, Column>> | 'waiting' | null
+  readonly columns: JsonObject | 'waiting' | null
   /** The texts of `vars:`, and which of them have been used. */
   readonly vars: ReadonlyMap<string, string>
   readonly usedVars: Set<string>
@@ -79,10 +77,13 @@ function columnOf(name: string, { columns }: Scope): Found {
     }
   }
   if (columns === 'waiting') return { text: written.slice(1, -1) }
-  const value = Object.hasOwn(columns, name) ? columns[name]! : undefined
-  if (typeof value === 'string') return { text: value }
-  if (value !== undefined) return { problem: `${written} is ${value.what} in the row, not a text.` }
   const names = Object.keys(columns)
+  if (names.includes(name)) {
+    const value = columns[name]
+    if (value !== null && typeof value !== 'object') return { text: String(value) }
+    const what = value === null ? 'null' : Array.isArray(value) ? 'a list' : 'an object'
+    return { problem: `${written} is ${what} in the row, not a text.` }
+  }
   const near = nearestName(name.trim(), names)
   const hint = near === undefined ? `there are ${shownNames(names)}.` : `did you mean \`\${${near}}\`?`
   return { problem: `${written} is not a column of the row: ${hint}` }
