@@ -234,7 +234,7 @@ async function findCandidate(
 ): Promise<Result> {
   const { id } = instance
   const found = await examineVariant(instance, key, project)
-  if (found.kind === 'there') return found.result
+  if (found.result !== undefined) return found.result
   if (found.kind === 'rejected') {
     throw new UsageError(`Candidate ${variant} of ${id} is rejected: ${found.reasons.join(' ')}`, {
       code: 'asserts_failed',

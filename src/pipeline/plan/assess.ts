@@ -191,7 +191,7 @@ async function assessVariants(subject: Subject, known: InstanceKeys): Promise<As
     variants.push({ number: picked ?? at + 1, key, found: await examineVariant(instance, key, project) })
   }
   const [first] = variants
-  const result = variants.length === 1 && first?.found.kind === 'there' ? first.found.result : null
+  const result = variants.length === 1 ? (first!.found.result ?? null) : null
   const outputs = result && placeOutputs(instance, result, project.now)
   const obstacles = project.forced.force ? [] : await obstaclesOf(instance, outputs, project)
   if (obstacles.length > 0) return inTheWay(subject, obstacles)
@@ -199,7 +199,7 @@ async function assessVariants(subject: Subject, known: InstanceKeys): Promise<As
   for (const state of ['unknown', 'lost'] as const) {
     const held = variants.flatMap(({ found }) => (found.kind === state ? found : []))
     if (held.length === 0) continue
-    const reasons = [...new Set(held.map(({ reason }) => reason))]
+    const reasons = [...new Set(held.flatMap((one) => one.reasons))]
     return { ...base, state, reasons, isElsewhere: held.some(({ isElsewhere = false }) => isElsewhere) }
   }
   if (result !== null && outputs !== null) {
@@ -218,11 +218,10 @@ async function assessMissing(
   variants: readonly Examined[],
 ): Promise<Assessment> {
   const { found, base } = subject
-  const numbered = (one: Examined, reason: string) =>
-    variants.length === 1 ? reason : `Candidate ${one.number}: ${reason}`
-  const reasonsOf = (one: Examined) =>
-    'reasons' in one.found ? one.found.reasons.map((reason) => numbered(one, reason)) : []
-  const missing = variants.filter((one) => one.found.kind === 'missing')
+  const details = variants.flatMap(({ number, found: { reasons } }) =>
+    variants.length === 1 ? reasons : reasons.map((reason) => `Candidate ${number}: ${reason}`),
+  )
+  const missing = variants.filter((one) => one.found.kind === 'missing' || one.found.kind === 'unfetched')
   const there = variants.filter((one) => one.found.kind === 'there')
   const toMake = missing.map(({ number, key }) => ({ number, key }))
   if (missing.length > 0) {
@@ -231,12 +230,11 @@ async function assessMissing(
   }
   if (there.length > 0) {
     const numbers = there.map(({ number }) => number).join(', ')
-    const reasons = [`Candidates to pick from: ${numbers}.`, ...variants.flatMap(reasonsOf)]
+    const reasons = [`Candidates to pick from: ${numbers}.`, ...details]
     return { ...base, state: 'awaiting', reasons, toMake }
   }
-  const details = variants.flatMap(reasonsOf)
   if (missing.length === 0) return { ...base, state: 'rejected', reasons: details }
-  if (missing.every((one) => 'isMade' in one.found && one.found.isMade)) {
+  if (missing.every((one) => one.found.kind === 'unfetched')) {
     return { ...base, state: 'unfetched', reasons: details, toMake }
   }
   const why = found === null ? [] : whyStale(subject, known)
@@ -260,17 +258,19 @@ function whyStale({ instance, project, found }: Subject, known: InstanceKeys): r
 }
 
 /** What there is of one variant of an instance whose key is not the locked one. */
-export type VariantState =
-  /** Its bytes are there, and it is what was asked for and asserted: nothing has to be generated. */
-  | { readonly kind: 'there'; readonly result: Result }
-  | { readonly kind: 'rejected'; readonly reasons: readonly string[] }
+export interface VariantState {
   /**
-   * `lost`: it was made and billed, and could not be fetched before its address expired. `isElsewhere`: it was given to a
-   * queue that is not the one asked, and workers may be at it, or have made it.
+   * `there`: it is what was asked for and asserted. `lost`: it was made and billed, and cannot be fetched. `unfetched`: it
+   * can. `missing`: it is to be generated, or gone on with.
    */
-  | { readonly kind: 'unknown' | 'lost'; readonly reason: string; readonly isElsewhere?: boolean }
-  /** To be generated, or gone on with: `isMade` where only its files are to be fetched. */
-  | { readonly kind: 'missing'; readonly reasons: readonly string[]; readonly isMade?: boolean }
+  readonly kind: 'there' | 'rejected' | 'unknown' | 'lost' | 'unfetched' | 'missing'
+  /** Each a sentence. */
+  readonly reasons: readonly string[]
+  /** Of one that is there. */
+  readonly result?: Result
+  /** It was given to a queue that is not the one asked, and workers may be at it, or have made it. */
+  readonly isElsewhere?: boolean
+}
 
 /** The exit code of a reply that breaks the contract, among it a result that came whole and is damaged. */
 const damagedExit = 8
@@ -282,7 +282,8 @@ export async function examineVariant(
   project: ProjectState,
 ): Promise<VariantState> {
   const { history, forced, isSentAgain, inQueue } = project
-  if (forced.regenerate.has(instance.id)) return { kind: 'missing', reasons: [] }
+  const as = (kind: VariantState['kind'], ...reasons: string[]): VariantState => ({ kind, reasons })
+  if (forced.regenerate.has(instance.id)) return as('missing')
   if (history.isOpen(key)) {
     const made = history.made.get(key)
     if (made !== undefined) {
@@ -290,21 +291,21 @@ export async function examineVariant(
       const until = new Date(expiry).toISOString().replace('.000Z', 'Z')
       const reason = 'It was made and billed, and could not be fetched.'
       return expiry <= project.now
-        ? { kind: 'lost', reason: `${reason} Its address was valid until ${until}.` }
-        : { kind: 'missing', reasons: [`${reason} It can be fetched until ${until}.`], isMade: true }
+        ? as('lost', `${reason} Its address was valid until ${until}.`)
+        : as('unfetched', `${reason} It can be fetched until ${until}.`)
     }
     const job = history.jobs.get(key)
-    if (job !== undefined) return { kind: 'missing', reasons: [`Its job ${job.id} was started before.`] }
-    if (inQueue.has(key)) return { kind: 'missing', reasons: ['It is with the queue.'] }
-    if (isSentAgain) return { kind: 'missing', reasons: [] }
+    if (job !== undefined) return as('missing', `Its job ${job.id} was started before.`)
+    if (inQueue.has(key)) return as('missing', 'It is with the queue.')
+    if (isSentAgain) return as('missing')
     const { queue, queue_at: queueAt } = history.intents.get(key)!
     if (queue !== undefined && queue !== project.queue) {
       const where = queueAt === undefined ? 'another queue' : `the queue at ${queueAt}`
       const reason = `A request was sent to ${where}: run it with that --queue to learn its outcome.`
-      return { kind: 'unknown', reason, isElsewhere: true }
+      return { ...as('unknown', reason), isElsewhere: true }
     }
-    if (instance.onUnknown === 'retry') return { kind: 'missing', reasons: [] }
-    return { kind: 'unknown', reason: 'A request was sent, and its outcome is not known.' }
+    if (instance.onUnknown === 'retry') return as('missing')
+    return as('unknown', 'A request was sent, and its outcome is not known.')
   }
   for (const result of await knownResults(key, project)) {
     const files = await findResult(key, result, project)
@@ -314,21 +315,22 @@ export async function examineVariant(
       ...(isLocked ? [] : await mismatchReasons(instance, foundOutputs(result.outputs, files))),
       ...(await failedAsserts(instance, result.outputs, files, project)),
     ]
-    return reasons.length === 0 ? { kind: 'there', result } : { kind: 'rejected', reasons }
+    return reasons.length === 0 ? { ...as('there'), result } : as('rejected', ...reasons)
   }
   const rejected = history.results.get(key)?.rejected ?? null
-  if (rejected !== null) return { kind: 'rejected', reasons: [...rejected, 'Its files are gone.'] }
+  if (rejected !== null) return as('rejected', ...rejected, 'Its files are gone.')
   const failure = history.failures.get(key)
-  // What came in the reply itself, and is damaged, cannot be asked for again either.
-  const isLost =
-    failure?.code === 'result_expired' || (failure?.billed === 'yes' && failure.exit_code === damagedExit)
-  if (isLost) return { kind: 'lost', reason: `It was made and billed. ${failure!.message}` }
-  const [line] = history.damaged
-  const mayBeSent = line !== undefined && failure === undefined && !history.discarded.has(key)
-  if (mayBeSent && instance.onUnknown === 'stop') {
-    return { kind: 'unknown', reason: `Its request may have been sent: ${line}, and could be its record.` }
+  if (failure !== undefined) {
+    // What came in the reply itself, and is damaged, cannot be asked for again either.
+    const isDamaged = failure.billed === 'yes' && failure.exit_code === damagedExit
+    return failure.code === 'result_expired' || isDamaged
+      ? as('lost', `It was made and billed. ${failure.message}`)
+      : as('missing', `It failed before: ${failure.message}`)
   }
-  return { kind: 'missing', reasons: failure === undefined ? [] : [`It failed before: ${failure.message}`] }
+  const [line] = history.damaged
+  return line === undefined || history.discarded.has(key) || instance.onUnknown === 'retry'
+    ? as('missing')
+    : as('unknown', `Its request may have been sent: ${line}, and could be its record.`)
 }
 
 /** Results of the same request, whoever asked for it, the newest first. */
