@@ -5,7 +5,6 @@ import { countStates, type StateCounts } from '../../events/run-document.ts'
 import { nearestName } from '../../nearest-name.ts'
 import { createProblemList } from '../../problems.ts'
 import { isOfWaiting, type Instance, type Manifest } from '../manifest/manifest.ts'
-import { creationOf } from '../manifest/request-body.ts'
 import { assess } from './assess.ts'
 import { requestsLeft, type Assessment, type ProjectState } from './project-state.ts'
 
@@ -25,8 +24,11 @@ export interface Plan {
   readonly orphans: readonly string[]
 }
 
-/** How much one request of an instance creates, and what that is estimated to cost; null without prices. */
-type EstimateRequest = (instance: Instance) => { readonly creates: number; readonly cost: Cost | null }
+interface PlanOptions {
+  /** What one request of an instance is estimated to cost; null without prices. */
+  readonly costs?: (instance: Instance) => Cost | null
+  readonly signal: AbortSignal
+}
 
 /** After so many instances signals are looked for. */
 const stride = 200
@@ -39,7 +41,7 @@ const stride = 200
 export async function planRun(
   project: ProjectState,
   selected: ReadonlySet<string>,
-  { estimate = withoutPrices, signal }: { readonly estimate?: EstimateRequest; readonly signal: AbortSignal },
+  { costs = () => null, signal }: PlanOptions,
 ): Promise<Plan> {
   const assessments = new Map<string, Assessment>()
   // One after another: most time goes into reading files, and small ones are fastest read at once.
@@ -53,17 +55,15 @@ export async function planRun(
   return {
     assessments,
     states: countStates(assessments.values()),
-    ...creationsOf(assessments.values(), project, estimate),
+    ...creationsOf(assessments.values(), project, costs),
     orphans: orphansOf(assessments.values(), project),
   }
 }
 
-const withoutPrices: EstimateRequest = (instance) => ({ creates: creationOf(instance).count, cost: null })
-
 function creationsOf(
   assessments: Iterable<Assessment>,
   { history }: ProjectState,
-  estimate: EstimateRequest,
+  costOf: NonNullable<PlanOptions['costs']>,
 ): Pick<Plan, 'creates' | 'cost' | 'shared'> {
   const makers = new Map<string, string>()
   const shared = new Map<string, string>()
@@ -81,9 +81,9 @@ function creationsOf(
     const count = state === 'pending' ? requestsLeft(assessment) : requests.length
     // How many elements there are is not known yet.
     if (count === 0 || instance.waiting !== undefined) continue
-    const each = estimate(instance)
-    creates += count * each.creates
-    if (each.cost !== null) costs.push(...Array.from({ length: count }, () => each.cost!))
+    creates += count * instance.count
+    const cost = costOf(instance)
+    if (cost !== null) costs.push(...Array.from({ length: count }, () => cost))
   }
   return { creates, cost: sumOf(costs), shared }
 }

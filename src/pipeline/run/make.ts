@@ -160,7 +160,7 @@ class VariantRequest implements QueueOrder {
   async #begin(): Promise<void> {
     const run = this.#run
     const { key, instance } = this.#request
-    const spending = { creates: creationOf(instance).count, cost: run.costs(instance)?.amount ?? null }
+    const spending = { creates: instance.count, cost: run.costs(instance)?.amount ?? null }
     try {
       run.budget.take(instance.id, spending)
     } catch (error) {
@@ -190,7 +190,7 @@ class VariantRequest implements QueueOrder {
       key,
       variant,
       idempotency_key: idempotencyKey,
-      creates: creationOf(instance).count,
+      creates: instance.count,
       cost: cost === null ? null : amountNumber(cost),
       ...(queue === null ? {} : { queue: queue.identity, queue_at: queue.shown }),
     })

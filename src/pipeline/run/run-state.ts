@@ -141,18 +141,15 @@ export class Run {
   async planOf(project: OpenProject): Promise<Plan> {
     const { jobs, shard } = this.options
     const { signal } = this.call.context
-    const estimate = (instance: Instance) => ({
-      creates: creationOf(instance).count,
-      cost: this.costs(instance),
-    })
+    const costs = (instance: Instance) => this.costs(instance)
     const whole = selectInstances(project.manifest, jobs)
-    const plan = await planRun(project, whole, { estimate, signal })
+    const plan = await planRun(project, whole, { costs, signal })
     if (shard === null) return plan
     // Elements that are not known yet may be as many as are allowed.
     const waiting = [...plan.assessments.values()].filter(({ instance }) => instance.waiting !== undefined)
-    const most = waiting.reduce((sum, one) => sum + requestsLeft(one) * creationOf(one.instance).count, 0)
+    const most = waiting.reduce((sum, one) => sum + requestsLeft(one) * one.instance.count, 0)
     this.budget.check('the plan', { creates: plan.creates + most, cost: plan.cost?.amount ?? null })
-    return await planRun(project, await idsOfShard(project, whole, shard), { estimate, signal })
+    return await planRun(project, await idsOfShard(project, whole, shard), { costs, signal })
   }
 
   prioritise(): void {

@@ -232,7 +232,7 @@ describe('a plan', () => {
     const { signal } = new AbortController()
     const plan = await planRun(world.world(), new Set(['one', 'two', 'three']), {
       signal,
-      estimate: ({ id }) => ({ creates: 1, cost: id === 'two' ? unknown : known }),
+      costs: ({ id }) => (id === 'two' ? unknown : known),
     })
     expect(plan.cost).toEqual({ amount: 10n, currency: 'USD', without: 'no price for it' })
   })

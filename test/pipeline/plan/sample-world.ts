@@ -115,9 +115,8 @@ export function createSampleWorld() {
   }
   const plan = async (forced: Partial<Forced> = {}) => {
     const all = world({ forced: { regenerate: new Set(), force: false, ...forced } })
-    const estimate = ({ count }: Instance) => ({ creates: count, cost: null })
     const { signal } = new AbortController()
-    return await planRun(all, new Set(instances.keys()), { estimate, signal })
+    return await planRun(all, new Set(instances.keys()), { signal })
   }
   const assess = async (id: string, forced?: Partial<Forced>) => (await plan(forced)).assessments.get(id)!
   const outputsOf = (id: string, bytes: string) => {
