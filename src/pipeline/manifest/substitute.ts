@@ -40,37 +40,24 @@ type Found = { readonly text: string } | { readonly problem: string }
 const unclosed: Found = { problem: '`${` has no `}` in its line. For a literal `${` write `$${`.' }
 
 function valueOf(name: string, scope: Scope): Found {
-  const [, list, inner] = /^(env|var):(.*)$/.exec(name) ?? []
-  if (list === 'var') {
-    scope.usedVars.add(inner!)
-    return listed('var', inner!, scope.vars, 'is not among the texts of `vars:`')
-  }
-  return list === 'env'
-    ? listed('env', inner!, scope.variables, 'names a variable that the manifest does not declare')
-    : columnOf(name, scope)
-}
-
-/** @param absent what is wrong with a name that is not there, a clause */
-function listed(
-  list: 'env' | 'var',
-  name: string,
-  texts: ReadonlyMap<string, string | undefined>,
-  absent: string,
-): Found {
-  const written = `\`\${${list}:${name}}\``
-  const text = texts.get(name)
-  if (text !== undefined) return { text }
-  if (texts.has(name)) return { problem: `The environment variable ${name} of ${written} is not set.` }
-  const near = nearestName(name, [...texts.keys()])
-  const hint =
-    near === undefined
-      ? `add ${name} to \`${list === 'var' ? 'vars' : list}:\`.`
-      : `did you mean \`\${${list}:${near}}\`?`
-  return { problem: `${written} ${absent}: ${hint}` }
-}
-
-function columnOf(name: string, { columns }: Scope): Found {
+  const [, list, own = name] = /^(env|var):(.*)$/.exec(name) ?? []
   const written = `\`\${${name}}\``
+  if (list === undefined) return columnOf(name, written, scope)
+  if (list === 'var') scope.usedVars.add(own)
+  const texts = list === 'var' ? scope.vars : scope.variables
+  const text = texts.get(own)
+  if (text !== undefined) return { text }
+  if (texts.has(own)) return { problem: `The environment variable ${own} of ${written} is not set.` }
+  const near = nearestName(own, [...texts.keys()])
+  const suggestion = near && `did you mean \`\${${list}:${near}}\`?`
+  const [absent, place] =
+    list === 'var'
+      ? ['is not among the texts of `vars:`', '`vars:`']
+      : ['names a variable that the manifest does not declare', '`env:`']
+  return { problem: `${written} ${absent}: ${suggestion ?? `add ${own} to ${place}.`}` }
+}
+
+function columnOf(name: string, written: string, { columns }: Scope): Found {
   if (columns === null) {
     return {
       problem: `${written} names a column, but the job has no \`each\`. For a literal \`\${\` write \`$\${\`.`,
