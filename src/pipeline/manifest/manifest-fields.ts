@@ -185,9 +185,7 @@ function inputField(input: CommandInput | FilesInput): CommandField {
   const name = fieldName(input.name)
   const { about, kind } = input
   if ('media' in input) return { kind: 'files', name, about, input }
-  return kind === 'schema' || kind === 'source'
-    ? { kind, name, about }
-    : { kind: 'text', name, about, field: { type: 'string', minLength: 1, about }, path: null }
+  return kind === 'schema' || kind === 'source' ? { kind, name, about } : ownField(name, about)
 }
 
 function isFreeText({ type, values, known: words, size }: Field): boolean {
