@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { JournalEvent } from '../../../src/pipeline/journal/journal.ts'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import type { Assessment, Forced } from '../../../src/pipeline/plan/project-state.ts'
 import { createSampleWorld, factsOf, textFields, type SampleWorld } from './sample-world.ts'
@@ -34,15 +35,13 @@ const offer =
   (world) =>
     world.offer('hero', bytes, variant)
 const forget: Step = async (world) => world.results.remove(await world.keyOf('hero'))
-/** The intent of a request for `hero`, and its job. */
-const send =
-  (job?: string, queue?: string): Step =>
-  async (world) => {
-    const key = await world.keyOf('hero')
-    const intent = { idempotency_key: '1', creates: 1, cost: null, ...(queue === undefined ? {} : { queue }) }
-    world.history.note({ type: 'intent', instance: 'hero', key, variant: 1, ...intent })
-    if (job !== undefined) world.history.note({ type: 'job', key, id: job, kind: 'video' })
-  }
+const note =
+  (event: object): Step =>
+  async (world) =>
+    world.history.note({ instance: 'hero', key: await world.keyOf('hero'), ...event } as JournalEvent)
+const intent = { type: 'intent', variant: 1, idempotency_key: '1', creates: 1, cost: null }
+const send = note(intent)
+const sendToQueue = note({ ...intent, queue: 'a queue' })
 
 const edited = { fields: textFields({ prompt: 'Another picture' }) }
 const same = { fields: textFields({ prompt: 'A picture of hero' }) }
@@ -56,7 +55,8 @@ const lose: Step = (world) => world.remove('assets/hero.png')
 const paint = write('painted over')
 const edit = define(edited)
 const move = define({ output: 'assets/first.png' })
-const discard: Step = async (world) => world.history.note({ type: 'discard', key: await world.keyOf('hero') })
+const discard = note({ type: 'discard' })
+const failure = { exit_code: 9, code: 'refused', message: 'The gateway refused it.', billed: 'no' }
 
 const again = { regenerate: new Set(['hero']) }
 const force = { force: true }
@@ -120,50 +120,32 @@ const rows: Row[] = [
   ],
   [
     'a request that may be repeated was given to a queue that is not asked',
-    [define({ onUnknown: 'retry' }), send(undefined, 'a queue')],
+    [define({ onUnknown: 'retry' }), sendToQueue],
     'unknown',
     { reasons: [elsewhere] },
   ],
   [
     'a request was given to the queue of this run',
-    [send(undefined, 'a queue'), async (world) => world.inQueue.add(await world.keyOf('hero'))],
+    [sendToQueue, async (world) => world.inQueue.add(await world.keyOf('hero'))],
     'new',
     { reasons: ['It is with the queue.'], toMake: [1] },
   ],
   [
     'a request was sent, and its job is known',
-    [send('video_1')],
+    [send, note({ type: 'job', id: 'video_1', kind: 'video' })],
     'new',
     { reasons: ['Its job video_1 was started before.'], toMake: [1] },
   ],
   [
     'a request failed',
-    [
-      send(),
-      async (world) => {
-        const failure = {
-          exit_code: 9,
-          code: 'refused',
-          message: 'The gateway refused it.',
-          billed: 'no',
-        } as const
-        const key = await world.keyOf('hero')
-        world.history.note({ type: 'failure', instance: 'hero', key, ...failure })
-      },
-    ],
+    [send, note({ type: 'failure', ...failure })],
     'new',
     { reasons: ['It failed before: The gateway refused it.'], toMake: [1] },
   ],
-  ['a regeneration was not finished, and its outcome is unknown', [make, discard, send()], 'unknown'],
+  ['a regeneration was not finished, and its outcome is unknown', [make, discard, send], 'unknown'],
   [
     'a regeneration failed: what was there before stays',
-    [
-      make,
-      discard,
-      send(),
-      async (world) =>
-        world.history.note({ type: 'release', key: await world.keyOf('hero'), reason: 'not sent' }),
-    ],
+    [make, discard, send, note({ type: 'release', reason: 'not sent' })],
     'fresh',
   ],
   [
@@ -203,7 +185,7 @@ const rows: Row[] = [
     'stale',
     { forced: again, toMake: [1] },
   ],
-  ['adopted, with another prompt, and being made again', [adopted, edit, discard, send()], 'unknown'],
+  ['adopted, with another prompt, and being made again', [adopted, edit, discard, send], 'unknown'],
   ['adopted, with another prompt, and made again', [adopted, edit, discard, record('two')], 'restorable'],
   ['frozen, with another prompt', [make, define({ ...edited, isFrozen: true })], 'fresh'],
   [
