@@ -59,20 +59,16 @@ export function resolveReference(
   return { text, instance, candidate }
 }
 
-export interface DependencyOrder {
-  /** Each behind those that it needs, else as given. With a cycle, not all of that holds. */
-  readonly order: readonly string[]
-  /** Each begins and ends with the same id: `a`, `b`, `a`. One for all rows of the same jobs. */
-  readonly cycles: readonly (readonly string[])[]
-}
-
 const maxCycles = 20
 
-/** Puts ids behind those that they need. The same ids in the same order always give the same result. */
+/**
+ * Puts ids behind those that they need, else leaves them as given; with a cycle, not all of that holds.
+ * @returns also the cycles, one for all rows of the same jobs; each begins and ends with the same id: `a`, `b`, `a`
+ */
 export function orderInstances(
   ids: Iterable<string>,
   needsOf: (id: string) => readonly string[],
-): DependencyOrder {
+): { readonly order: readonly string[]; readonly cycles: readonly (readonly string[])[] } {
   const given = new Set(ids)
   const order: string[] = []
   const cycles = new Map<string, readonly string[]>()
