@@ -18,7 +18,9 @@ const precedence = [
 ] as const satisfies readonly ExitName[]
 
 export const runExits = [...precedence, 'ok'] as const
-export type RunExit = (typeof runExits)[number]
+
+/** Of a single request; the run as a whole is partly done then, since others may have succeeded. */
+const ofOne: ReadonlySet<ExitName> = new Set(['rejected', 'contract', 'failed', 'schema'])
 
 /**
  * How a run ends as a whole, from how its instances or its parts ended: `ok` when all are up to date, `later` and
@@ -26,21 +28,7 @@ export type RunExit = (typeof runExits)[number]
  * @param ends of a failed instance the exit of its error; `partial` for a rejected result, `unknown` for an unknown outcome,
  * `outdated` for what stands still, and nothing or `ok` for what waits for another one or is done
  */
-export function exitOfRun(ends: Iterable<ExitName>): RunExit {
-  const found = new Set<ExitName>()
-  for (const end of ends) found.add(inRun(end))
+export function exitOfRun(ends: Iterable<ExitName>): (typeof runExits)[number] {
+  const found = new Set(Array.from(ends, (end) => (ofOne.has(end) ? 'partial' : end)))
   return precedence.find((name) => found.has(name)) ?? 'ok'
-}
-
-/** What the failure of a single request means for the whole: others may have succeeded. */
-function inRun(end: ExitName): ExitName {
-  switch (end) {
-    case 'rejected':
-    case 'contract':
-    case 'failed':
-    case 'schema':
-      return 'partial'
-    default:
-      return end
-  }
 }

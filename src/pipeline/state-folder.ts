@@ -37,15 +37,9 @@ export async function checkStateVersion({ folder }: Pick<Project, 'folder'>): Pr
   const path = join(folder, '.modelgate', 'version')
   const found = Number.parseInt((await readStateFile(path))?.toString() ?? '')
   if (!(found > stateVersion)) return
-  throw new FileError(
-    'other_version',
-    `${shownPath(dirname(path))} was written by a newer version of modelgate.`,
-    {
-      phase: 'input',
-      billed: 'no',
-      hint: 'Update this one: it could take what was paid for as missing.',
-    },
-  )
+  const message = `${shownPath(dirname(path))} was written by a newer version of modelgate.`
+  const hint = 'Update this one: it could take what was paid for as missing.'
+  throw new FileError('other_version', message, { phase: 'input', billed: 'no', hint })
 }
 
 /**
@@ -61,14 +55,9 @@ async function refuseLinks(top: string, inner: readonly string[]): Promise<void>
   }
   const [first] = links
   if (first === undefined) return
-  throw new FileError(
-    'no_state_folder',
-    `${shownPath(first)} is a symbolic link, which could lead to anyone's files.`,
-    {
-      phase: 'input',
-      hint: 'Remove the link; a folder is created in its place.',
-    },
-  )
+  const message = `${shownPath(first)} is a symbolic link, which could lead to anyone's files.`
+  const hint = 'Remove the link; a folder is created in its place.'
+  throw new FileError('no_state_folder', message, { phase: 'input', hint })
 }
 
 /** The most that is read of a file as one text: a lock, a report. In bytes. */

@@ -138,7 +138,7 @@ export class AssertChecker {
   }
 
   close(): void {
-    for (const key of [...this.#open.keys()]) this.#end(key)
+    for (const key of this.#open.keys()) this.#end(key)
   }
 }
 

@@ -70,7 +70,7 @@ export class ProjectState {
   /** Whether a request of unknown outcome is simply sent again: it creates nothing twice, or costs nothing. */
   declare readonly isSentAgain: boolean
   /** Keys of requests that were given to the queue of this run: it tells what has become of them. */
-  declare readonly inQueue: ReadonlySet<string>
+  declare readonly inQueue: Set<string>
   /** The identity of the queue that is asked; null where none is. */
   declare readonly queue: string | null
   /** Milliseconds since 1970: `{date}` in the name of an output is its day. */

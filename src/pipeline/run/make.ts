@@ -94,7 +94,7 @@ class VariantRequest implements QueueOrder {
       const first = firstPictures(run, instance, task)
       const idempotencyKey = this.#intent?.idempotency_key
       const kept = await keepResult(run, this.#request, first)
-      if (idempotencyKey !== undefined) run.executor.forget(idempotencyKey)
+      if (idempotencyKey !== undefined) run.executor?.forget?.(idempotencyKey)
       const names = nameWarnings(instance, first.result.outputs)
       for (const warning of [...first.warnings, ...names]) run.warn(`${instance.id}: ${warning}`)
       const { cost, result } = first
@@ -115,7 +115,7 @@ class VariantRequest implements QueueOrder {
     const { key, variant, instance } = this.#request
     const { history, results, isSentAgain } = run.project
     const upstream = await this.#upstream()
-    // What an earlier process has lost is another request now: it may be paid for twice, so it counts twice.
+    // What was lost is another request now: it may be paid for twice, so it counts twice.
     if (this.#mayBeLost && !isSentAgain) await run.record({ type: 'discard', key })
     const resumed = this.#intent !== undefined
     if (!resumed) await this.#begin()
@@ -152,8 +152,8 @@ class VariantRequest implements QueueOrder {
 
   /** Whether the intent was begun without the queue of this run: the next process asks that. */
   #isOfOther(): boolean {
-    const { queue } = this.#run.executor
-    return queue !== null && this.#intent!.queue !== queue.identity
+    const { queue } = this.#run
+    return queue !== undefined && this.#intent!.queue !== queue.server.identity
   }
 
   /** Counts the request, and has its intent on disk before it is sent. */
@@ -182,7 +182,7 @@ class VariantRequest implements QueueOrder {
   async #recordIntent(idempotencyKey: string): Promise<void> {
     const run = this.#run
     const { instance, key, variant } = this.#request
-    const { queue } = run.executor
+    const { queue } = run
     const cost = run.costs(instance)?.amount ?? null
     await run.record({
       type: 'intent',
@@ -192,7 +192,7 @@ class VariantRequest implements QueueOrder {
       idempotency_key: idempotencyKey,
       creates: instance.count,
       cost: cost === null ? null : amountNumber(cost),
-      ...(queue === null ? {} : { queue: queue.identity, queue_at: queue.shown }),
+      ...(queue && { queue: queue.server.identity, queue_at: queue.server.url.shown }),
     })
   }
 
@@ -200,7 +200,7 @@ class VariantRequest implements QueueOrder {
   async #execute(task: Task): Promise<TaskResult> {
     const { executor, project } = this.#run
     try {
-      return await executor.attempt(task)
+      return await executor!.attempt(task)
     } catch (error) {
       if (!(error instanceof ModelgateError) || error.exit !== 'unknown') throw error
       if (error.facts.shouldRetry === false) throw error
@@ -208,8 +208,6 @@ class VariantRequest implements QueueOrder {
       if (project.isSentAgain) throw again
       // A gateway's `x-should-retry: true` is not enough: each repetition may cost again.
       if (this.#request.instance.onUnknown === 'stop') throw error
-      // It may be paid for twice, so it counts twice.
-      await this.#run.record({ type: 'discard', key: task.key })
       throw again
     }
   }
@@ -234,21 +232,17 @@ class VariantRequest implements QueueOrder {
     } else {
       await run.record({ type: 'failure', instance: instance.id, key, exit_code, code, message, billed })
     }
-    run.executor.forget(intent.idempotency_key)
+    run.executor?.forget?.(intent.idempotency_key)
   }
 
   #madeBefore(): MadeImages | null {
     const { project, executor } = this.#run
     const made = project.history.made.get(this.#request.key) ?? null
-    const { origin } = executor
+    const { origin } = executor!
     if (made === null || project.manifest.project.isSandbox || made.origin === origin) return made
-    throw new UsageError(
-      `It was made on ${made.origin}, and is to be fetched with that gateway, not ${origin}.`,
-      {
-        code: 'other_gateway',
-        hint: `Run it with the --base-url, or the --profile, of ${made.origin}; or make it again: --regenerate.`,
-      },
-    )
+    const message = `It was made on ${made.origin}, and is to be fetched with that gateway, not ${origin}.`
+    const hint = `Run it with the --base-url, or the --profile, of ${made.origin}; or make it again: --regenerate.`
+    throw new UsageError(message, { code: 'other_gateway', hint })
   }
 
   /** What the references of the instance stand for, by their texts. */
@@ -277,11 +271,8 @@ class VariantRequest implements QueueOrder {
 }
 
 /** Of the pictures of an answer, those that `out` has names for: with `{index}` all of them, else the first. */
-function firstPictures(
-  run: Run,
-  { id, command, lane, output, count }: Instance,
-  task: TaskResult,
-): TaskResult {
+function firstPictures(run: Run, instance: Instance, task: TaskResult): TaskResult {
+  const { id, command, lane, output, count } = instance
   const { outputs } = task.result
   const takesAll = command !== 'generate' || lane !== 'image' || parseTemplate(output).tokens.has('index')
   if (takesAll || outputs.length <= count) return task
@@ -358,38 +349,22 @@ export async function takeUpReplies(run: Run): Promise<void> {
   }
 }
 
-export class LocalExecutor implements Executor {
-  readonly queue = null
-  #execute!: ExecuteCall
-
-  get origin(): string {
-    return this.#execute.gateway.baseUrl.origin
+/** Opens the gateway: this process makes the attempts. @throws ModelgateError (exit 2, 3) */
+export async function openLocal({ call, stop, project, options }: Run): Promise<Executor> {
+  const { context, redactor, rescueFolder, connect } = call
+  const { signal } = stop
+  const { project: places } = project.manifest
+  const shared = await connect()
+  const { gateway } = shared
+  const execute: ExecuteCall = {
+    ...shared,
+    gateway: { ...gateway, signal },
+    context: { ...context, signal },
+    project: places,
+    redactor,
+    jobs: openJobs(context, places.stateFolder, redactor),
+    rescueFolder,
+    timeoutMs: options.timeoutS === undefined ? undefined : options.timeoutS * 1000,
   }
-
-  async open({ call, stop, project, options: { timeoutS } }: Run): Promise<void> {
-    const shared = await call.connect()
-    const { context, redactor, rescueFolder } = call
-    const { signal } = stop
-    this.#execute = {
-      ...shared,
-      gateway: { ...shared.gateway, signal },
-      context: { ...context, signal },
-      project: project.manifest.project,
-      redactor,
-      jobs: openJobs(context, project.manifest.project.stateFolder, redactor),
-      rescueFolder,
-      timeoutMs: timeoutS === undefined ? undefined : timeoutS * 1000,
-    }
-  }
-
-  attempt(task: Task): Promise<TaskResult> {
-    return executeTask(this.#execute, task)
-  }
-
-  /** What is under way goes on. */
-  stop(): void {}
-
-  forget(): void {}
-
-  async close(): Promise<void> {}
+  return { origin: gateway.baseUrl.origin, attempt: (task) => executeTask(execute, task) }
 }

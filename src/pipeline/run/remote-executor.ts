@@ -20,7 +20,7 @@ import { deadlinePassed } from '../schedule/lanes.ts'
 import type { TaskResult } from '../store/results.ts'
 import { leftToWorkers } from './describe.ts'
 import type { OpenProject } from './project.ts'
-import type { OpenQueue, RunCall } from './run-call.ts'
+import type { OpenQueue } from './run-call.ts'
 import type { Executor, Run } from './run-state.ts'
 
 /** Messages may be lost: what is waited for is looked at so often, in milliseconds. */
@@ -31,11 +31,10 @@ const outageMs = 120_000
 const idleMs = 10_000
 
 export class RemoteExecutor implements Executor {
-  readonly queue: { readonly identity: string; readonly shown: string }
   readonly origin: string
+  readonly #run: Run
   readonly #open: OpenQueue
   readonly #clock: Clock
-  readonly #workerWords: readonly string[]
   /** Keys of requests that the queue tells more of. */
   readonly #inQueue: Set<string>
   readonly #followed = new Set<Lane>()
@@ -43,23 +42,22 @@ export class RemoteExecutor implements Executor {
   /** Attempts that have ended in this process, by their jobs: they can be forgotten, or made once more. */
   readonly #ended = new Map<string, { readonly lane: Lane; readonly attempt: string }>()
   readonly #forgetting = new Set<Promise<void>>()
-  #run!: Run
   #stopped: { readonly reason: unknown } | undefined
   #isLate = false
   #hasWorkers = false
   readonly #timers: Timer[] = []
 
-  constructor(queue: OpenQueue, { context, queue: call }: RunCall, inQueue: Set<string>) {
-    this.queue = { identity: queue.server.identity, shown: queue.server.url.shown }
+  constructor(run: Run, queue: OpenQueue) {
+    this.#run = run
     this.origin = queue.server.gateway.origin
     this.#open = queue
-    this.#clock = context.clock
-    this.#workerWords = call!.worker
-    this.#inQueue = inQueue
+    this.#clock = run.call.context.clock
+    this.#inQueue = run.project.inQueue
   }
 
-  async open(run: Run): Promise<void> {
-    this.#run = run
+  /** Called once, before the first attempt. */
+  async open(): Promise<this> {
+    const run = this.#run
     const { timeoutS = Infinity } = run.options
     await this.#ask(() => this.#open.server.removeOldMarks())
     run.stop.signal.addEventListener('abort', () => this.#wakeAll(), { once: true })
@@ -69,10 +67,11 @@ export class RemoteExecutor implements Executor {
     }
     const onIdle = () => {
       if (this.#hasWorkers || this.#waits.size === 0) return
-      run.warn(`No worker has started it yet. Start one: ${nextCommand(this.#workerWords).toString()}`)
+      run.warn(`No worker has started it yet. Start one: ${nextCommand(run.call.queue!.worker).toString()}`)
     }
     this.#timers.push(this.#clock.timer(idleMs, onIdle, 'background'))
     if (timeoutS < Infinity) this.#timers.push(this.#clock.timer(timeoutS * 1000, onDeadline, 'background'))
+    return this
   }
 
   /**
@@ -139,7 +138,7 @@ export class RemoteExecutor implements Executor {
     try {
       for (;;) {
         const job = await this.#ask(() => this.#open.server.find(lane, id))
-        if (job === undefined) throw lostByServer(this.queue.shown)
+        if (job === undefined) throw lostByServer(this.#open.server.url.shown)
         if (job.processedOn !== undefined) this.#hasWorkers = true
         const { job: started, made, outcome } = stateOf(job)
         if (started !== null && known === null) await task.onJob(started.id, started.kind)

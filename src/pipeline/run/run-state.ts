@@ -21,25 +21,21 @@ import { stopWithGrace, type Stop } from '../stop.ts'
 import type { TaskResult } from '../store/results.ts'
 import type { RunFacts } from './describe.ts'
 import { keepLock, type LockKeeper, type OpenProject } from './project.ts'
-import type { Expense, InstanceEnd, RunCall, RunOptions } from './run-call.ts'
+import type { Expense, InstanceEnd, OpenQueue, RunCall, RunOptions } from './run-call.ts'
 
 /** Where the attempts of a run are made: in this process, or by the workers of a queue. */
 export interface Executor {
-  /** The queue that the intents are given to; null for this process. */
-  readonly queue: { readonly identity: string; readonly shown: string } | null
   readonly origin: string
-  /** Called once, before the first attempt. @throws ModelgateError (exit 2, 3) */
-  open(run: Run): Promise<void>
   /**
    * Makes one attempt, whose intent is in the journal; with a remote job, or results at addresses, it goes on with them.
    * @throws ModelgateError how it has ended, if not with a result
    */
   attempt(task: Task): Promise<TaskResult>
   /** Begins nothing more, and takes back what has not begun. */
-  stop(reason: unknown): void
+  stop?(reason: unknown): void
   /** The journal has what came of the attempts under this key. */
-  forget(idempotencyKey: string): void
-  close(): Promise<void>
+  forget?(idempotencyKey: string): void
+  close?(): Promise<void>
 }
 
 /** What has become of a variant: a result in the folder of its key, or an error. */
@@ -53,7 +49,7 @@ interface RunParts {
   readonly call: RunCall
   readonly options: RunOptions
   readonly project: OpenProject
-  readonly executor: Executor
+  readonly queue: OpenQueue | undefined
   readonly journal: Journal
   readonly used: Spent
 }
@@ -65,7 +61,8 @@ const handedOver = 64
 export class Run {
   readonly call: RunCall
   readonly options: RunOptions
-  readonly executor: Executor
+  /** What has the requests made; without it this process makes them. */
+  readonly queue: OpenQueue | undefined
   readonly journal: Journal
   readonly lock: LockKeeper
   readonly budget: RunBudget
@@ -85,15 +82,17 @@ export class Run {
   /** Places for requests, and what is sent again. */
   lanes!: Lanes
   stop!: Stop
+  /** There is none before something is to be sent. */
+  executor: Executor | undefined
   #spent: ModelgateError | undefined
 
-  constructor({ call, options, project, executor, journal, used }: RunParts) {
+  constructor({ call, options, project, queue, journal, used }: RunParts) {
     const { project: places, budget } = project.manifest
     const ownCost = budget.cost === null ? null : amountOf(budget.cost)
     this.call = call
     this.options = options
     this.project = project
-    this.executor = executor
+    this.queue = queue
     this.journal = journal
     this.isChanging = options.mode === 'run' || options.mode === 'frozen'
     this.lock = keepLock(project.files, places, project.lock, options.shard === null)
@@ -113,7 +112,7 @@ export class Run {
 
   /** Makes the plan, and readies what it needs; from here on signals are obeyed. @throws as `planOf` */
   async begin(): Promise<void> {
-    const { call, options, project, executor } = this
+    const { call, options, project } = this
     const { context, listener, redactor } = call
     this.plan = await this.planOf(project)
     this.assessments = new Map(this.plan.assessments)
@@ -131,9 +130,9 @@ export class Run {
     })
     this.stop = stopWithGrace(context, options.graceS, project.lost, (reason) => {
       this.lanes.stop(reason)
-      executor.stop(reason)
+      this.executor?.stop?.(reason)
       const { inFlight } = this.lanes
-      if (inFlight > 0) this.warn(stopText(inFlight, options.graceS, executor))
+      if (inFlight > 0) this.warn(stopText(inFlight, options.graceS, this.queue !== undefined))
     })
   }
 
@@ -208,12 +207,11 @@ export class Run {
   }
 }
 
-function stopText(inFlight: number, graceS: number, { queue }: Executor): string {
+function stopText(inFlight: number, graceS: number, isQueued: boolean): string {
   const subject = inFlight === 1 ? 'one request is' : `${inFlight} requests are`
-  const goesOn =
-    queue === null
-      ? `under way and may continue for ${graceS} s.`
-      : `with the queue: what no worker has begun is taken back; the run waits ${graceS} s for the others, and the next run collects what arrives later.`
+  const goesOn = isQueued
+    ? `with the queue: what no worker has begun is taken back; the run waits ${graceS} s for the others, and the next run collects what arrives later.`
+    : `under way and may continue for ${graceS} s.`
   return `Stopping: ${subject} ${goesOn} Another Ctrl-C ends the run at once.`
 }
 

@@ -14,7 +14,7 @@ import { reopenPart, writePart, type PartInstance } from '../shards/part.ts'
 import type { Shard } from '../shards/partition.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { describeEnd, runDocument, runFailure } from './describe.ts'
-import { LocalExecutor, takeUpReplies } from './make.ts'
+import { openLocal, takeUpReplies } from './make.ts'
 import { openProject, withElements, type OpenProject } from './project.ts'
 import type { InstanceEnd, OpenQueue, RunCall, RunOptions } from './run-call.ts'
 import { Run, type Executor } from './run-state.ts'
@@ -71,7 +71,7 @@ async function beginRun(
 ): Promise<Run> {
   const { history, manifest } = opened
   const names = options.regenerate
-  const { executor, inQueue } = await executorOf(call, opened, queue)
+  const inQueue = await keysInQueue(call, opened, queue)
   const project = opened.with({
     inQueue,
     queue: queue?.server.identity ?? null,
@@ -84,7 +84,7 @@ async function beginRun(
   const unfinished = options.newRun ? null : history.unfinished
   const journal = await openJournal(manifest.project, call.context.clock, unfinished)
   const used = unfinished?.used ?? { creates: 0, cost: 0n }
-  const run = new Run({ call, options, project, executor, journal, used })
+  const run = new Run({ call, options, project, queue, journal, used })
   for (const message of [...manifest.warnings, ...history.problems]) run.warn(message)
   if (run.isChanging) await takeUpReplies(run)
   // Of a text that is to be made again the elements are not known; of one that was left by a killed process they are now.
@@ -101,20 +101,15 @@ async function beginRun(
   return run
 }
 
-/** What makes the attempts, and the keys of requests that its queue has. What only looks at how things stand does not ask it. */
-async function executorOf(
+/** The keys of requests that the queue of a run has. A run that only looks at how things stand does not ask it. */
+async function keysInQueue(
   call: RunCall,
   project: OpenProject,
   queue: OpenQueue | undefined,
-): Promise<{ readonly executor: Executor; readonly inQueue: Set<string> }> {
-  if (queue === undefined) {
-    const given = [...project.history.intents.values()].filter(({ queue }) => queue !== undefined)
-    const inQueue = new Set(call.queue === undefined ? [] : given.map(({ key }) => key))
-    return { executor: new LocalExecutor(), inQueue }
-  }
-  const { keysInQueue, RemoteExecutor } = await import('./remote-executor.ts')
-  const inQueue = await keysInQueue(queue, project)
-  return { executor: new RemoteExecutor(queue, call, inQueue), inQueue }
+): Promise<Set<string>> {
+  if (queue !== undefined) return await (await import('./remote-executor.ts')).keysInQueue(queue, project)
+  const given = [...project.history.intents.values()].filter((intent) => intent.queue !== undefined)
+  return new Set(call.queue === undefined ? [] : given.map(({ key }) => key))
 }
 
 /** Of rows whose requests came out equal by mistake, each would get the result of another without a word. */
@@ -127,12 +122,18 @@ function sharedWarning(shared: Plan['shared']): string {
   return `${who} \`distinct: true\` in a job makes each of its instances its own.`
 }
 
+async function openRemote(run: Run, queue: OpenQueue): Promise<Executor> {
+  const { RemoteExecutor } = await import('./remote-executor.ts')
+  return await new RemoteExecutor(run, queue).open()
+}
+
 async function settleRun(run: Run): Promise<void> {
-  const { call, executor } = run
+  const { call, queue } = run
   try {
     // Nothing is given to workers whose results could not be told: it may be long until one ends.
-    if (executor.queue !== null) await call.listener.flush()
-    if (await prepare(run)) await executor.open(run)
+    if (queue !== undefined) await call.listener.flush()
+    if (await prepare(run))
+      run.executor = await (queue === undefined ? openLocal(run) : openRemote(run, queue))
     const sources = sourcesToMake(run)
     if (sources.size > 0) {
       await settleAll(run, sources)
@@ -141,7 +142,7 @@ async function settleRun(run: Run): Promise<void> {
     await settleAll(run, new Set(run.plan.assessments.keys()))
   } finally {
     run.stop.close()
-    await endRun(run, endsOf(run)).finally(() => executor.close())
+    await endRun(run, endsOf(run)).finally(() => run.executor?.close?.())
   }
 }
 

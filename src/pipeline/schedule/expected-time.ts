@@ -1,5 +1,5 @@
 import type { Lock } from '../lock/lock-block.ts'
-import { lanes, type Instance, type Lane } from '../manifest/manifest.ts'
+import type { Instance, Lane } from '../manifest/manifest.ts'
 
 /** How long a request takes as long as nobody knows, in seconds. */
 const usualSeconds: Readonly<Record<Lane, number>> = { text: 5, image: 20, video: 90 }
@@ -12,14 +12,13 @@ export function estimateSeconds(
   instances: Iterable<Pick<Instance, 'id' | 'lane'>>,
   lock: Lock,
 ): (instance: Pick<Instance, 'id' | 'lane'>) => number {
-  const lastOf = ({ id }: Pick<Instance, 'id'>) => lock.get(id)?.took_s ?? null
-  const known = new Map<Lane, number[]>(lanes.map((lane) => [lane, []]))
-  for (const instance of instances) {
-    const last = lastOf(instance)
-    if (last !== null) known.get(instance.lane)!.push(last)
+  const lastOf = (id: string) => lock.get(id)?.took_s ?? null
+  const byLane = Map.groupBy(instances, ({ lane }) => lane)
+  const usual = { ...usualSeconds }
+  for (const [lane, own] of byLane) {
+    usual[lane] = medianOf(own.flatMap(({ id }) => lastOf(id) ?? [])) ?? usual[lane]
   }
-  const usual = new Map(lanes.map((lane) => [lane, medianOf(known.get(lane)!) ?? usualSeconds[lane]]))
-  return (instance) => lastOf(instance) ?? usual.get(instance.lane)!
+  return ({ id, lane }) => lastOf(id) ?? usual[lane]
 }
 
 /**
