@@ -130,14 +130,6 @@ test('the limits of the user hold for each task', async () => {
   expect(sandbox.requests()).toHaveLength(1)
 })
 
-test('what the gateway has refused does not count', async () => {
-  const sandbox = await runningSandbox({ faults: [{ times: 1, action: 'status', status: 429 }] })
-  const { shared, taskOf } = taskBench(sandbox.url, { maxCreates: 1 })
-  await expect(executeTask(shared, taskOf(caption))).rejects.toMatchObject({ exit: 'later' })
-  await executeTask(shared, taskOf(caption))
-  expect(sandbox.created()).toBe(1)
-})
-
 test('an answer that cannot be written is rescued', async () => {
   const sandbox = await runningSandbox()
   const { shared, taskOf, folder } = taskBench(sandbox.url)

@@ -71,20 +71,6 @@ describe('a text of which nothing can be made is rejected', () => {
   test.each<[string, unknown, string]>([
     ['a path', [{ id: '../x', title: 'a' }], '@scenes:1:12: The id "../x" cannot name a file'],
     ['a device', [{ id: 'CON', title: 'a' }], 'The id "CON" is reserved on Windows.'],
-    ['a control character', [{ id: 'a\u0000', title: 'a' }], 'The id "a\\u0000" cannot name a file'],
-    [
-      'two equal ids',
-      [
-        { id: 'a', title: 'a' },
-        { id: 'A', title: 'b' },
-      ],
-      'The id "A" is taken by element 1.',
-    ],
-    [
-      'an id that is missing',
-      [{ id: 'a', title: 'a' }, { title: 'b' }],
-      'has no `id`, which the others have',
-    ],
     ['null where a text is used', [{ id: 'a', title: null }], '`${title}` is null in the row, not a text.'],
     ['no array', 'none', 'The text is neither a JSON array nor an object with exactly one array in it.'],
   ])('%s', async (_, scenes, reason) => {

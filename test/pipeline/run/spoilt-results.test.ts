@@ -53,4 +53,8 @@ test('results that lie are noticed, whatever it says: a run restores nothing wro
   // From version control, say.
   for (const [name, text] of texts) bench.write(`${name}.txt`, text)
   expect((await bench.run({ mode: 'check' })).exit).toBe('ok')
+  // Of one that is lost a new one is made only where that is asked for.
+  rmSync(bench.path('cut.txt'))
+  expect((await bench.run({ regenerate: ['cut'] })).told[3]).toBe('cut: fresh (generated)')
+  expect(bench.sandbox.created()).toBe(names.length + 1)
 })
