@@ -115,7 +115,7 @@ class VariantRequest implements QueueOrder {
     const { key, variant, instance } = this.#request
     const { history, results, isSentAgain } = run.project
     const upstream = await this.#upstream()
-    // What was lost is another request now: it may be paid for twice, so it counts twice.
+    // What an earlier process has lost is another request now, which counts again.
     if (this.#mayBeLost && !isSentAgain) await run.record({ type: 'discard', key })
     const resumed = this.#intent !== undefined
     if (!resumed) await this.#begin()
@@ -208,6 +208,8 @@ class VariantRequest implements QueueOrder {
       if (project.isSentAgain) throw again
       // A gateway's `x-should-retry: true` is not enough: each repetition may cost again.
       if (this.#request.instance.onUnknown === 'stop') throw error
+      // It may be paid for twice, so it counts twice.
+      await this.#run.record({ type: 'discard', key: task.key })
       throw again
     }
   }
