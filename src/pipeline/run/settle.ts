@@ -11,7 +11,7 @@ import { isTextType } from '../store/file-digest.ts'
 import { moveOutput, removeOutput } from '../store/place-output.ts'
 import { makeVariant } from './make.ts'
 import type { InstanceEnd } from './run-call.ts'
-import type { MadeVariant, Run } from './run-state.ts'
+import type { Run } from './run-state.ts'
 
 /**
  * Brings one instance up to date, as far as that is allowed. Those that it refers to have come to their end.
@@ -74,22 +74,19 @@ function tooManyElements({ instance: { waiting } }: Assessment): ModelgateError 
   })
 }
 
-/**
- * Completes what a killed process did not get to do: a block under a former name, and the same request made again whose
- * result is not in its place yet.
- */
+/** Completes what a killed process did not get to do: the same request was made again, and its result is not in its place yet. */
 async function settleFresh(run: Run, now: Assessment): Promise<InstanceEnd> {
-  const { instance, block, fields, key, lockedAs } = now
-  if (block === null || fields === null || key === null) return ended(now, null)
-  const { remade, results } = run.project.history
-  const isRemade = remade.has(key) && instance.variants === 1 && results.get(key)?.rejected === null
-  const other = isRemade ? await run.project.results.get(key) : undefined
-  const isPlaced = other?.result.outputs.every(({ sha256 }, at) => sha256 === block.outputs[at]?.sha256)
-  if (other !== undefined && !isPlaced) {
-    return ended(freshAs(now, await placeResult(run, now, other.result, null)), 'generated')
-  }
-  if (lockedAs !== instance.id) lockBlock(run, instance.id, { ...block, fields }, lockedAs)
-  return ended(now, null)
+  const { instance, block, key } = now
+  const { history, results } = run.project
+  const isRemade =
+    key !== null &&
+    history.remade.has(key) &&
+    instance.variants === 1 &&
+    history.results.get(key)?.rejected === null
+  const other = isRemade ? (await results.get(key))?.result : undefined
+  const isPlaced = other?.outputs.every(({ sha256 }, at) => sha256 === block?.outputs[at]?.sha256) ?? true
+  if (isPlaced) return ended(now, null)
+  return ended(freshAs(now, await placeResult(run, now, other!, null)), 'generated')
 }
 
 /** Puts a result in place that is there already, or makes it the output because it is no longer rejected. */
@@ -128,13 +125,16 @@ async function make(run: Run, now: Assessment): Promise<InstanceEnd> {
   const { options } = run
   if (run.project.forced.regenerate.has(instance.id)) await discardAll(run, now)
   const variants = await Promise.all(toMake.map((variant) => makeVariant(run, now, variant)))
+  const times = variants.flatMap(({ took_s }) => took_s ?? [])
   const sums = {
     created: variants.reduce((sum, { created }) => sum + created, 0),
-    took_s: longest(variants),
+    took_s: times.length === 0 ? null : Math.max(...times),
     cost: sumOfMoney(variants.map(({ cost }) => cost)),
   }
-  const error = worst(variants)
-  if (error !== null) return { ...(await failed(run, now, error)), ...sums }
+  const errors = variants.flatMap((one) => one.error ?? [])
+  // An unknown outcome first: it needs a person.
+  const error = errors.find(({ exit }) => exit === 'unknown') ?? errors[0]
+  if (error !== undefined) return { ...(await failed(run, now, error)), ...sums }
   const [only] = variants
   if (instance.variants === 1 && only !== undefined && only.result !== null && !only.isRejected) {
     const block = await placeResult(run, now, only.result, null)
@@ -173,17 +173,6 @@ async function failed(run: Run, now: Assessment, error: ModelgateError): Promise
 
 /** A signal, or a job that goes on at the gateway: the next run goes on, too. */
 const cutShort: ReadonlySet<ModelgateError['exit']> = new Set(['interrupt', 'hangup', 'terminate', 'running'])
-
-/** An unknown outcome first: it needs a person. */
-function worst(variants: readonly MadeVariant[]): ModelgateError | null {
-  const errors = variants.flatMap(({ error }) => error ?? [])
-  return errors.find(({ exit }) => exit === 'unknown') ?? errors[0] ?? null
-}
-
-function longest(variants: readonly MadeVariant[]): number | null {
-  const times = variants.flatMap(({ took_s }) => took_s ?? [])
-  return times.length === 0 ? null : Math.max(...times)
-}
 
 /**
  * Makes a result the output of its instance: puts its files in place and locks them. What lies there is put aside
@@ -224,11 +213,7 @@ async function placeResult(
     adopted: before?.key === key ? before.adopted : null,
     prompt: project.manifest.locksPrompts ? promptOf(instance) : null,
   }
-  lockBlock(run, instance.id, block, lockedAs)
+  const isFormer = lockedAs !== null && lockedAs !== instance.id && !project.manifest.instances.has(lockedAs)
+  run.lock.set(instance.id, block, isFormer ? lockedAs : undefined)
   return block
-}
-
-function lockBlock({ lock, project }: Run, id: string, block: LockBlock, before: string | null): void {
-  const isFormer = before !== null && before !== id && !project.manifest.instances.has(before)
-  lock.set(id, block, isFormer ? before : undefined)
 }
