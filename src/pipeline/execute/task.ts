@@ -148,9 +148,8 @@ export interface StartedJob {
 }
 
 /**
- * The jobs that were started in a project and whose results are not safe yet, by the idempotency keys of their requests.
- * An id is on record before the journal has it, even the one in a reply that was cut: a process may have been killed
- * between the two.
+ * The jobs that were started in a project, by the idempotency keys of their requests. An id is on record before the journal
+ * has it, even the one in a reply that was cut: a process may have been killed between the two.
  */
 export async function startedJobs(
   context: { readonly clock: Clock },
@@ -165,10 +164,4 @@ export async function startedJobs(
     if (id !== null && !found.has(key)) found.set(key, { id, kind })
   }
   return found
-}
-
-/** Removes the record of a job whose id is safe elsewhere. Never throws. */
-export async function forgetJob(store: JobStore, { id }: StartedJob): Promise<void> {
-  const stored = await store.find(id).catch(() => undefined)
-  if (stored !== undefined) await store.forget([stored])
 }

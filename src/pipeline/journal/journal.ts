@@ -145,10 +145,6 @@ export function timeOf(run: string): number {
   return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`) || 0
 }
 
-interface Waiting extends Omit<PromiseWithResolvers<void>, 'promise'> {
-  readonly line: string
-}
-
 /**
  * Opens the journal of the unfinished run, or of a new one. There is no file before the first event. Only the owner of the
  * manifest may do so.
@@ -175,8 +171,10 @@ export class Journal {
   readonly #clock: Clock
   readonly #path: string
   #handle: FileHandle | undefined
-  #waiting: Waiting[] = []
-  #writing: Promise<void> | undefined
+  /** Lines that are to be written with one sync, and the promise that they have been. */
+  #lines = ''
+  #batch: Promise<void> | undefined
+  #written: Promise<void> = Promise.resolve()
   #failure: Error | undefined
   #syncedBytes = 0
 
@@ -196,36 +194,32 @@ export class Journal {
    */
   append(event: JournalEvent): Promise<void> {
     this.hasEvents = true
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#waiting.push({ line: writeLine(event, this.#clock.now()), resolve, reject })
-    this.#writing ??= this.#writeAll()
-    return promise
+    this.#lines += writeLine(event, this.#clock.now())
+    this.#batch ??= this.#written.then(() => this.#writeBatch())
+    return this.#batch
   }
 
   async close(): Promise<void> {
-    await this.#writing
+    await this.#batch?.catch(() => {})
+    await this.#written
     // What counts has been synced.
     await this.#handle?.close().catch(() => {})
   }
 
-  async #writeAll(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting
-      this.#waiting = []
-      try {
-        if (this.#failure !== undefined) throw this.#failure
-        await this.#write(batch.map(({ line }) => line).join(''))
-        for (const { resolve } of batch) resolve()
-      } catch (error) {
-        if (this.#failure === undefined) {
-          this.#failure = writeError(error, this.#path)
-          // The next process must not believe what this one was told is not there.
-          await this.#handle?.truncate(this.#syncedBytes).catch(() => {})
-        }
-        for (const { reject } of batch) reject(this.#failure)
-      }
+  async #writeBatch(): Promise<void> {
+    const lines = this.#lines
+    this.#written = this.#batch!.catch(() => {})
+    this.#lines = ''
+    this.#batch = undefined
+    if (this.#failure !== undefined) throw this.#failure
+    try {
+      await this.#write(lines)
+    } catch (error) {
+      this.#failure = writeError(error, this.#path)
+      // The next process must not believe what this one was told is not there.
+      await this.#handle?.truncate(this.#syncedBytes).catch(() => {})
+      throw this.#failure
     }
-    this.#writing = undefined
   }
 
   async #write(lines: string): Promise<void> {

@@ -10,7 +10,7 @@ import { appearanceWait, lookUpFailures, lookUpJob, mayPass } from '../../../gat
 import { pollWaitAfter } from '../../../gateway/videos/poll-waits.ts'
 import { executeTask, startJob } from '../../execute/execute-task.ts'
 import { recoverResult } from '../../execute/task-record.ts'
-import { forgetJob, type ExecuteCall, type StartedJob, type Task } from '../../execute/task.ts'
+import type { ExecuteCall, StartedJob, Task } from '../../execute/task.ts'
 import type { TaskRequest } from '../../manifest/request-body.ts'
 import type { Lane } from '../../manifest/manifest.ts'
 import { isRateLimit } from '../../schedule/circuit.ts'
@@ -156,7 +156,7 @@ export class Delivery {
       if (job !== null || this.#lane !== 'video') {
         return await this.#handIn(folder, await executeTask(call, task, report))
       }
-      await forgetJob(call.jobs, await startJob(call, task))
+      await startJob(call, task)
     } catch (thrown) {
       return await this.#fail(folder, asModelgateError(thrown, false))
     }
