@@ -72,8 +72,7 @@ type OpenParts = ProjectParts &
   Pick<OpenProject, 'shownManifest' | 'written' | 'committed' | 'files' | 'lost' | 'close'>
 
 /**
- * Reads a manifest, its lock and its journals, the elements of its fan-outs as far as their texts are there, and what an
- * unfinished run has put in place.
+ * Reads a manifest, its lock and its journals, and the elements of its fan-outs as far as their texts are there.
  * @param isOwned whether something is going to be changed: then no other process may do so at the same time
  * @param shard which part of the run it is, if it is one: it has a lock, results and journals of its own
  * @throws UsageError with every mistake of the manifest, for a lock that cannot be used, and for a manifest that another

@@ -45,14 +45,7 @@ export interface MadeVariant extends Expense {
   readonly error: ModelgateError | null
 }
 
-interface RunParts {
-  readonly call: RunCall
-  readonly options: RunOptions
-  readonly project: OpenProject
-  readonly queue: OpenQueue | undefined
-  readonly journal: Journal
-  readonly used: Spent
-}
+type RunParts = Pick<Run, 'call' | 'options' | 'project' | 'queue' | 'journal'> & { readonly used: Spent }
 
 /** While requests are only handed over to workers, each has its place for a moment. */
 const handedOver = 64
