@@ -56,7 +56,7 @@ export interface Forced {
 /** A project as the states of its instances follow from it: manifest, lock, journals, results, files, and what is forced. */
 export class ProjectState {
   declare readonly manifest: Manifest
-  /** What is locked, with the results that the journal of a run has which was not ended. */
+  /** What is locked. */
   declare readonly lock: Lock
   declare readonly history: History
   declare readonly results: Results
