@@ -9,6 +9,7 @@ import { inspectAnyFile, type FileFacts } from '../../files/inspect-file.ts'
 import { makeFolder } from '../../files/write-target.ts'
 import { unknownProvenance, type OutputFacts } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
+import { digestOfStateFile, isTextType } from '../store/file-digest.ts'
 import { readRecord, type TaskResult } from '../store/results.ts'
 import { rescueFolderOf, type Task } from './task.ts'
 
@@ -82,28 +83,23 @@ export async function recoverResult(
   const { instance, folder } = task
   const inFolder = { ...context, cwd: folder }
   const found = await readRecord(folder)
-  const isOwn = found?.key === task.key && found.result.outputs.length >= instance.count
-  const record = isOwn ? found : undefined
-  const there = await finalNames(task)
-  const names = record?.result.outputs.map(({ path }) => path) ?? (there.length > 0 ? there : rescued)
   try {
+    if (found?.key === task.key && found.result.outputs.length >= instance.count) {
+      const { result, cost, warnings, text } = found
+      for (const { path, sha256, media_type } of result.outputs) {
+        const there = await digestOfStateFile(join(folder, path), isTextType(media_type))
+        if (there?.sha256 !== sha256) return undefined
+      }
+      return { result, cost, warnings, text }
+    }
+    const names = await finalNames(task)
     const outputs: OutputFacts[] = []
-    for (const [at, name] of names.entries()) {
-      const facts = await factsOfName(inFolder, instance, name)
-      const isWhole =
-        record === undefined
-          ? rescued.includes(name) || (await isVerified(inFolder, instance, name))
-          : facts?.sha256 === record.result.outputs[at]!.sha256
-      if (facts === undefined || !isWhole) return undefined
-      outputs.push(facts)
+    for (const name of names.length > 0 ? names : rescued) {
+      if (!rescued.includes(name) && !(await isVerified(inFolder, instance, name))) return undefined
+      outputs.push(await factsOfName(inFolder, instance, name))
     }
     if (outputs.length < instance.count) return undefined
-    return {
-      result: { ...(record?.result ?? unknownProvenance), outputs },
-      cost: record?.cost ?? null,
-      warnings: record?.warnings ?? [],
-      text: record?.text,
-    }
+    return { result: { ...unknownProvenance, outputs }, cost: null, warnings: [] }
   } catch (error) {
     context.signal.throwIfAborted()
     if (error instanceof ModelgateError) return undefined
@@ -115,10 +111,11 @@ async function factsOfName(
   context: FileContext,
   instance: Task['instance'],
   name: string,
-): Promise<OutputFacts | undefined> {
+): Promise<OutputFacts> {
   if (instance.lane !== 'text') return mediaFacts(context, name)
   const content = await readInputFile(context, name)
-  return content instanceof ModelgateError ? undefined : textFacts(instance, content)
+  if (content instanceof ModelgateError) throw content
+  return textFacts(instance, content)
 }
 
 /** The images or videos of a result by their names alone; fewer where one is missing, or there are two of a number. */
