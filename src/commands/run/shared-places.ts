@@ -74,14 +74,9 @@ export async function storeNetwork(
   }
 }
 
-export interface RunQueue {
-  /** The flags that a command needs to use it, too; none where the environment or a file names it. */
-  readonly words: readonly string[]
-  callFor(gate: Gate): QueueCall
-}
-
 /**
- * What the flags and settings say of a queue; undefined for a run that makes its requests itself.
+ * What the flags and settings say of a queue; undefined for a run that makes its requests itself. `words` are the flags that a
+ * command needs to use it, too: none where the environment or a file names it.
  * @throws UsageError for flags that exclude each other, and for places that are missing or none
  */
 export async function readQueue(
@@ -89,7 +84,7 @@ export async function readQueue(
   flags: RunFlags,
   settings: Settings,
   options: Pick<RunOptions, 'mode' | 'shard'>,
-): Promise<RunQueue | undefined> {
+) {
   if (settings.queue.value === undefined) {
     const without = flags.detach ? '--detach' : flags.store === undefined ? undefined : '--store'
     if (without === undefined) return undefined
@@ -115,7 +110,7 @@ export async function readQueue(
       ...(queue === undefined ? [] : ['--queue', shown]),
       ...(store === undefined ? [] : ['--store', store]),
     ],
-    callFor: (gate) => ({
+    callFor: (gate: Gate): QueueCall => ({
       worker: sandbox ? [...worker, '--sandbox'] : worker,
       async open() {
         if (places === undefined) throw new Error('A look opens no queue.')

@@ -12,12 +12,6 @@ import { namesIn } from '../state-folder.ts'
 import { digestOfFile, digestOfStateFile, withLineFeeds, type FileDigest } from './file-digest.ts'
 import { copyWhole, temporaryPath } from './safe-copy.ts'
 
-interface StoredBlob {
-  readonly sha256: string
-  readonly path: string
-  readonly bytes: number
-}
-
 /**
  * A store that the machines of a queue share: a folder, or a bucket. It holds bytes by their SHA-256, and what it holds is
  * trusted as far as it hashes to its name: wrong bytes count as absent, and are replaced when the right ones come.
@@ -130,8 +124,8 @@ export class BlobStore {
   }
 
   /** All that is there, right or not, in the order of the digests. @throws FileError */
-  async list(): Promise<readonly StoredBlob[]> {
-    const blobs: StoredBlob[] = []
+  async list() {
+    const blobs: { sha256: string; path: string; bytes: number }[] = []
     for (const shelf of (await namesIn(this.#root)).sort()) {
       for (const sha256 of (await namesIn(join(this.#root, shelf))).sort()) {
         if (!digestPattern.test(sha256) || !sha256.startsWith(shelf)) continue

@@ -5,11 +5,9 @@ export const maxObjectBytes = 1024 ** 3
 /** In milliseconds, for one call of Git, which fetches objects that a partial clone has left out. */
 const timeLimit = 60_000
 
-export interface GitAnswer {
-  /** Its exit code; undefined where it was not found, took too long, or printed too much. */
+interface GitAnswer {
   readonly code: number | undefined
   readonly stdout: Buffer
-  /** What it said, or why it did not run or end; empty where it said nothing. */
   readonly message: string
 }
 
@@ -17,6 +15,8 @@ export interface GitAnswer {
  * Calls Git without a shell.
  * @param folder where it runs
  * @param maxBytes of its output
+ * @returns its exit code, undefined where it was not found, took too long, or printed too much; and what it said, or why it did
+ * not run or end
  */
 export async function git(
   folder: string,

@@ -98,19 +98,18 @@ export function isInOutputFolder({ outputFolder }: Project, path: string): boole
   }
 }
 
-export interface Moving extends Pick<Placing, 'sha256' | 'isText' | 'path'> {
-  /** Where the file is now: relative to the output folder, with `/`. */
-  readonly from: string
-}
-
 /**
  * Gives an output another path, without a copy. Also one that differs in case alone: where the system takes both for one
  * file, putting it in place and removing the old one would remove both.
+ * @param moving where the file is now, and where it belongs: relative to the output folder, with `/`
  * @returns whether it was moved; not when it is gone or has other bytes, nor when another file is there
  * @throws FileError
  */
-export async function moveOutput(host: FileHost, project: Project, moving: Moving): Promise<boolean> {
-  const { from, path, sha256, isText } = moving
+export async function moveOutput(
+  host: FileHost,
+  project: Project,
+  { from, path, sha256, isText }: Pick<Placing, 'sha256' | 'isText' | 'path'> & { readonly from: string },
+): Promise<boolean> {
   if (!isInnerPath(from)) throw outsideFolder(from, from)
   if ((await digestOfFile(join(project.outputFolder, from), isText))?.sha256 !== sha256) return false
   const [source, target] = [await makePlace(project, from), await makePlace(project, path)]
@@ -142,11 +141,6 @@ async function digestIfAllowed(
   throw outputChanged(path)
 }
 
-interface Place {
-  readonly folder: string
-  readonly name: string
-}
-
 /**
  * Whether an output can be placed, before it is paid for: no link on the way leads out of the project, or nowhere. At
  * once, so that requests keep their order.
@@ -157,7 +151,7 @@ export function checkPlace({ outputFolder }: Project, path: string): void {
 }
 
 /** Where an output is to be written, whose folders are made. @throws FileError */
-async function makePlace({ outputFolder, isSandbox }: Project, path: string): Promise<Place> {
+async function makePlace({ outputFolder, isSandbox }: Project, path: string) {
   if (isSandbox) {
     await makeFolder(outputFolder).catch((error: unknown) => {
       throw writeError(error, path)
@@ -171,7 +165,7 @@ async function makePlace({ outputFolder, isSandbox }: Project, path: string): Pr
  * @param isMade whether folders that are missing are made
  * @returns undefined where one is missing
  */
-function findPlace(outputFolder: string, path: string, isMade: boolean): Place | undefined {
+function findPlace(outputFolder: string, path: string, isMade: boolean) {
   if (!isInnerPath(path)) throw outsideFolder(path, path)
   try {
     const root = realpathSync(outputFolder)

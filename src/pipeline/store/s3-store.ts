@@ -123,18 +123,9 @@ async function bodyOf(path: BlobSource, sha256: string): Promise<RequestBody> {
 }
 
 /** A place in a bucket, and who may use it. */
-interface Bucket {
-  /** For people: `s3://bucket/prefix`. */
-  readonly shown: string
-  readonly url: string
-  /** Goes before each key: empty, or with a slash at its end. */
-  readonly prefix: string
-  readonly region: string
-  readonly credentials: S3Credentials
-  readonly signingKeys: Map<string, ArrayBuffer>
-}
+type Bucket = Awaited<ReturnType<typeof openBucket>>
 
-async function openBucket(context: StoreContext, location: string, allowHttp: boolean): Promise<Bucket> {
+async function openBucket(context: StoreContext, location: string, allowHttp: boolean) {
   const { bucket, prefix } = parseLocation(location)
   const { env } = context
   const region = env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || 'us-east-1'
@@ -142,7 +133,7 @@ async function openBucket(context: StoreContext, location: string, allowHttp: bo
   const url = `${endpointOf(env, region, allowHttp)}/${bucket}`
   const shown = `s3://${bucket}/${prefix}`.replace(/\/$/, '')
   const credentials = await findCredentials(context)
-  return { shown, url, prefix, region, credentials, signingKeys: new Map() }
+  return { shown, url, prefix, region, credentials, signingKeys: new Map<string, ArrayBuffer>() }
 }
 
 /** @param now milliseconds since 1970 */
@@ -199,12 +190,6 @@ async function checkReply(
   if (!expects.includes(status) || code === 'NoSuchBucket') throw statusError(bucket, reply, code)
 }
 
-interface S3Credentials {
-  readonly accessKeyId: string
-  readonly secretAccessKey: string
-  readonly sessionToken?: string
-}
-
 function parseLocation(location: string): { readonly bucket: string; readonly prefix: string } {
   const refuse = (problem: string) =>
     invalidStore(`The store at s3:// has ${problem}.`, 'Write it like s3://bucket/prefix.')
@@ -243,7 +228,7 @@ function endpointOf(env: StoreContext['env'], region: string, allowHttp: boolean
  * `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, and where there is no key in them the profile
  * (`AWS_PROFILE`) of `AWS_SHARED_CREDENTIALS_FILE`, by default `~/.aws/credentials`.
  */
-async function findCredentials(context: StoreContext): Promise<S3Credentials> {
+async function findCredentials(context: StoreContext) {
   const { env } = context
   const found = env['AWS_ACCESS_KEY_ID'] || env['AWS_SECRET_ACCESS_KEY'] ? env : await profileOf(context)
   const id = found['AWS_ACCESS_KEY_ID']?.trim()
