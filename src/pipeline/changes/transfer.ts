@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { ContractError } from '../../errors.ts'
 import type { OutputEvent } from '../../events/documents.ts'
 import type { RunDocument, RunPushDocument } from '../../events/run-document.ts'
@@ -10,8 +11,8 @@ import { pathFrom } from '../run/describe.ts'
 import type { ManifestCall } from '../run/project.ts'
 import { runManifest } from '../run/run.ts'
 import type { RunCall } from '../run/run-call.ts'
-import type { ByteSource, SharedStore } from '../store/blob-store.ts'
-import { digestOfFile } from '../store/file-digest.ts'
+import type { BlobSource, ByteSource, SharedStore } from '../store/blob-store.ts'
+import { digestOfFile, withLineFeeds } from '../store/file-digest.ts'
 import { projectDocument, withProject } from './change-project.ts'
 
 const atOnce = 8
@@ -41,10 +42,9 @@ export async function pushOutputs(call: ManifestCall, store: SharedStore): Promi
     const locked = lockedFiles(project)
     const states = new Map<string, RunPushDocument['files'][number]['state']>()
     await forEach(call.context.signal, locked, async ([sha256, files]) => {
-      const found = await findFile(project, files)
-      const path = found && (await exactFile(project, found, sha256))
-      const state = path === undefined ? 'missing' : (await store.put(path, sha256)) ? 'new' : 'present'
-      states.set(sha256, state)
+      const path = await findFile(project, files)
+      const isNew = path === undefined ? null : await store.put(await exactBytes(path, sha256), sha256)
+      states.set(sha256, isNew === null ? 'missing' : isNew ? 'new' : 'present')
     })
     return {
       store: store.shown,
@@ -69,14 +69,9 @@ async function findFile(project: ProjectState, files: readonly LockedFile[]): Pr
 }
 
 /** The same byte for byte: a checkout may have changed the line breaks of a text. */
-async function exactFile(
-  { replaced }: ProjectState,
-  path: string,
-  sha256: string,
-): Promise<string | undefined> {
+async function exactBytes(path: string, sha256: string): Promise<BlobSource> {
   if ((await digestOfFile(path, false))?.sha256 === sha256) return path
-  await replaced.add(path, true)
-  return await replaced.open(sha256)
+  return withLineFeeds(await readFile(path))
 }
 
 /**
