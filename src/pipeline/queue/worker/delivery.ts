@@ -72,18 +72,22 @@ export class Delivery {
   readonly #lane: Lane
   readonly #job: TaskJob
   readonly #message: TaskMessage
-  /** Of the folder of this attempt and of the look-ups of its job. */
-  readonly #name: string
+  /** Of this attempt and of the look-ups of its job. */
+  readonly #folder: string
+  /** Where the files of its result lie. */
+  readonly #made: string
   #state: TaskState
   #isUnwritten = false
 
-  constructor(worker: Worker, lane: Lane, job: TaskJob) {
+  /** @param ownFolder of the worker whose attempt it is */
+  constructor(worker: Worker, lane: Lane, job: TaskJob, ownFolder = worker.ownFolder) {
     this.#worker = worker
     this.#lane = lane
     this.#job = job
     this.#state = stateOf(job)
     this.#message = decodeTask(job.data.message)
-    this.#name = `${lane}.${job.id!}.${this.#state.attempt}`
+    this.#folder = join(workIn(ownFolder), `${lane}.${job.id!}.${this.#state.attempt}`)
+    this.#made = join(this.#folder, 'made')
   }
 
   /** @param id of this delivery, unique. @throws ModelgateError; the reason of the worker's end */
@@ -93,30 +97,29 @@ export class Delivery {
     if (outcome !== null) return over
     const report = job === null ? undefined : await this.#lookUp(job)
     if (report !== undefined && !('state' in report)) return report
-    const folder = join(workIn(this.#worker.ownFolder), this.#name)
     let handled: Handled = over
     try {
-      handled = await this.#send(folder, id, report)
+      handled = await this.#send(id, report)
       return handled
     } finally {
-      if (handled !== leftHere) removeFolder(folder)
+      if (handled !== leftHere) removeFolder(this.#folder)
     }
   }
 
   /**
    * Tells the run what a dead worker has left of an attempt: a result that is whole, or the id of its remote job.
-   * @param folder of an attempt
+   * @param name of the folder of an attempt, which may be an earlier one
    * @param jobs that are on record, by the idempotency keys of their requests
    * @returns false when this worker has ended before
    */
-  async recover(folder: string, jobs: ReadonlyMap<string, StartedJob>): Promise<boolean> {
+  async recover(name: string, jobs: ReadonlyMap<string, StartedJob>): Promise<boolean> {
     const { outcome, job } = this.#state
-    if (basename(folder) !== this.#name || outcome !== null) return true
-    const task = { ...taskOf(this.#message, {}), folder: madeIn(folder) }
+    if (name !== basename(this.#folder) || outcome !== null) return true
+    const task = { ...taskOf(this.#message, {}), folder: this.#made }
     const left = await recoverResult(this.#worker.context, task)
     if (left !== undefined) {
       const result = { ...left.result, job_id: left.result.job_id ?? job?.id ?? null }
-      return (await this.#handIn(folder, { ...left, result })) !== leftHere
+      return (await this.#handIn({ ...left, result })) !== leftHere
     }
     const started = jobs.get(this.#message.idempotency_key)
     if (started !== undefined && job === null) await this.#writeJob(started)
@@ -124,15 +127,15 @@ export class Delivery {
   }
 
   /** Sends the request, or starts its remote job. @param report of a job that has ended: what it has made is fetched */
-  async #send(folder: string, id: string, report: JobReport | undefined): Promise<Handled> {
+  async #send(id: string, report: JobReport | undefined): Promise<Handled> {
     const { closing, listener, store, warn } = this.#worker
     const { job, made, failures } = this.#state
     const isNew = job === null && made === null
     let request: TaskRequest | undefined
     let problem: ModelgateError | undefined
     try {
-      makeWorkFolder(folder)
-      if (job === null) request = await placeRequest(this.#message, store, folder)
+      makeWorkFolder(this.#folder)
+      if (job === null) request = await placeRequest(this.#message, store, this.#folder)
     } catch (thrown) {
       problem = asModelgateError(thrown, false).amend({ billed: 'no' })
       // A disk of this machine that takes nothing ends the worker, not the task.
@@ -144,21 +147,21 @@ export class Delivery {
     }
     const lost = isNew ? await this.#win(id) : undefined
     if (lost !== undefined) return lost
-    if (problem !== undefined) return await this.#fail(folder, problem)
+    if (problem !== undefined) return await this.#fail(problem)
     if (closing.aborted) {
       if (isNew) await this.#giveBack(failures)
       return again(0)
     }
-    const call = this.#call(folder)
-    const task = this.#task(folder, request)
+    const call = this.#call()
+    const task = this.#task(request)
     if (job === null) listener.event({ type: 'task-start', ...this.#names(), attempt: failures + 1 })
     try {
       if (job !== null || this.#lane !== 'video') {
-        return await this.#handIn(folder, await executeTask(call, task, report))
+        return await this.#handIn(await executeTask(call, task, report))
       }
       await startJob(call, task)
     } catch (thrown) {
-      return await this.#fail(folder, asModelgateError(thrown, false))
+      return await this.#fail(asModelgateError(thrown, false))
     }
     // What has been started goes before what is new.
     await this.#job.changePriority({ priority: 0 }).catch(() => {})
@@ -195,7 +198,7 @@ export class Delivery {
 
   /** One look-up of the remote job. @returns how it stands, when it has ended */
   async #lookUp(job: StartedJob): Promise<JobReport | Handled> {
-    const { gateway } = this.#call('')
+    const { gateway } = this.#call()
     const { policy, limits } = gateway
     const once = { ...gateway, policy: { ...policy, maxRetries: 0 }, limits: { ...limits, total: undefined } }
     try {
@@ -211,7 +214,7 @@ export class Delivery {
       const failures = this.#state.failures + 1
       const appearsMs = appearanceWait(error, this.#state.failures)
       if (appearsMs === undefined && (!mayPass(error) || failures >= lookUpFailures.most))
-        return await this.#fail(undefined, error)
+        return await this.#fail(error)
       await this.#write({ failures })
       const { retryAfterS } = error.facts
       return again(appearsMs ?? this.#pollWait(retryAfterS && retryAfterS * 1000))
@@ -226,8 +229,8 @@ export class Delivery {
     return pollWaitAfter(elapsedMs, askedMs, random, shared.pollIntervalS)
   }
 
-  /** What an error makes of the task. @param folder undefined where no file has come */
-  async #fail(folder: string | undefined, error: ModelgateError): Promise<Handled> {
+  /** What an error makes of the task. */
+  async #fail(error: ModelgateError): Promise<Handled> {
     const { context, end } = this.#worker
     const { failures, made, job } = this.#state
     // The id of a job is on record in the folder of this process.
@@ -241,7 +244,7 @@ export class Delivery {
       this.#showError('again', error, restMs)
       return { kind: 'rest', ms: restMs }
     }
-    if (folder !== undefined) await keepFiles(this.#worker, madeIn(folder), this.#message.key)
+    await keepFiles(this.#worker, this.#made, this.#message.key)
     if (!isOfWorker(error)) return await this.#tell(error)
     end(error)
     if (error.exit === 'bug' || !(isFree || isStarted)) {
@@ -258,7 +261,7 @@ export class Delivery {
    * up for a disk that takes nothing.
    * @returns `leftHere` when the worker has ended before
    */
-  async #handIn(folder: string, result: TaskResult): Promise<Handled> {
+  async #handIn(result: TaskResult): Promise<Handled> {
     const { store, inFlight: signal, end, warn, context } = this.#worker
     const { outputs, took_s } = result.result
     const isPassing = (error: ModelgateError) =>
@@ -267,7 +270,7 @@ export class Delivery {
     const patience = { clock: context.clock, signal, isPassing, onFailure }
     try {
       for (const { path, sha256 } of outputs) {
-        await patiently(() => store.put(join(madeIn(folder), path), sha256), patience)
+        await patiently(() => store.put(join(this.#made, path), sha256), patience)
       }
       await this.#write({ outcome: resultOutcome(result) })
     } catch (error) {
@@ -331,13 +334,16 @@ export class Delivery {
     await this.#write({ job: { id, kind, since: this.#worker.context.clock.now() }, failures: 0 })
   }
 
-  #call(folder: string): ExecuteCall {
+  #call(): ExecuteCall {
     const { context, shared, redactor, jobs, isSandbox, ownFolder, inFlight: signal } = this.#worker
     return {
       ...shared,
       gateway: { ...shared.gateway, signal },
-      context: { ...context, cwd: folder, signal },
-      project: { ...projectIn(folder, isSandbox), stateFolder: projectIn(ownFolder, false).stateFolder },
+      context: { ...context, cwd: this.#folder, signal },
+      project: {
+        ...projectIn(this.#folder, isSandbox),
+        stateFolder: projectIn(ownFolder, false).stateFolder,
+      },
       redactor,
       jobs,
       timeoutMs: undefined,
@@ -345,14 +351,14 @@ export class Delivery {
   }
 
   /** @param request undefined for a remote job, of which nothing is sent */
-  #task(folder: string, request: TaskRequest | undefined): Task {
+  #task(request: TaskRequest | undefined): Task {
     const { job, made } = this.#state
     return {
       ...taskOf(this.#message, request?.body ?? {}),
       variant: 1,
       idempotencyKey: this.#message.idempotency_key,
       request: async () => request!,
-      folder: madeIn(folder),
+      folder: this.#made,
       job,
       made,
       onMade: (addresses) => this.#write({ made: addresses }),
@@ -361,8 +367,6 @@ export class Delivery {
     }
   }
 }
-
-const madeIn = (folder: string) => join(folder, 'made')
 
 function makeWorkFolder(path: string): void {
   try {

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
 import { randomHex, sleep, type Clock } from '../../../context.ts'
 import { asModelgateError } from '../../../errors.ts'
 import { startedJobs } from '../../execute/task.ts'
@@ -105,8 +104,8 @@ async function recoverFolder(worker: Worker, path: string): Promise<boolean> {
     const lane = lanes.find((one) => one === laneName)
     const job = lane && (await ask(() => server.find(lane, id)))
     if (job === undefined) continue
-    const delivery = new Delivery(worker, lane!, job)
-    isSafe = (await delivery.recover(join(workIn(path), name), jobs)) && isSafe
+    const delivery = new Delivery(worker, lane!, job, path)
+    isSafe = (await delivery.recover(name, jobs)) && isSafe
   }
   return isSafe
 }
