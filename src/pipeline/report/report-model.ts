@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import type { Context } from '../../context.ts'
 import { creatingCommands } from '../../contract/commands.ts'
 import { amountNumber, amountOf } from '../../cost/amount.ts'
@@ -119,12 +120,8 @@ function changeOf(since: Since, assessment: Assessment): 'changed' | 'added' | '
 }
 
 function hasOutputs(block: LockBlock, outputs: readonly OutputFacts[]): boolean {
-  return (
-    block.outputs.length === outputs.length &&
-    block.outputs.every(
-      ({ path, sha256 }, at) => path === outputs[at]!.path && sha256 === outputs[at]!.sha256,
-    )
-  )
+  const placesOf = (some: readonly OutputFacts[]) => some.map(({ path, sha256 }) => [path, sha256])
+  return isDeepStrictEqual(placesOf(block.outputs), placesOf(outputs))
 }
 
 /** What was locked at that time of assets that there are no more; nothing of a part of the manifest. */
@@ -153,10 +150,8 @@ async function describeAsset(
   assessment: Assessment,
   earlier: readonly string[],
 ): Promise<ReportAsset> {
-  const {
-    project: { history },
-    next,
-  } = sources
+  const { project, next } = sources
+  const { history } = project
   const { instance, block, restore, state, key, keys } = assessment
   const result = block ?? restore?.result ?? null
   const files = await filesNow(sources, assessment)
