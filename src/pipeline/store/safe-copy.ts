@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, constants, fstatSync, openSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, unlinkSync } from 'node:fs'
 import { chmod, copyFile, lstat, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncHandle } from '../../files/atomic-file.ts'
@@ -15,7 +15,7 @@ export function temporaryPath(folder: string, name: string): string {
 
 /**
  * Copies a file so that a change of one never changes the other: as a clone where the file system can do that.
- * @param to a path of `temporaryPath`; its bytes are on the disk when this returns
+ * @param to must not exist; its bytes are on the disk when this returns
  * @param mode the permissions of the copy; those of a new file unless given
  * @throws the error of the system, `EINVAL` when it is not a file; then there is no copy
  */
@@ -23,25 +23,26 @@ export async function copyWhole(from: string, to: string, mode?: number): Promis
   const found = await lstat(from)
   // A pipe would never end, and a link is not what was checked.
   if (!found.isFile()) throw Object.assign(new Error('it is not a file'), { code: 'EINVAL' })
-  const usual = mode ?? makeEmpty(to)
+  const usual = mode ?? modeOfNewFile(to)
   try {
-    await copyFile(from, to, constants.COPYFILE_FICLONE)
+    await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
     // The copy has the permissions of its original.
     if ((found.mode & 0o777) !== usual) await chmod(to, usual).catch(ignoreUnsupported)
     await syncFile(to)
   } catch (error) {
-    await unlink(to).catch(() => {})
+    if (systemCode(error) !== 'EEXIST') await unlink(to).catch(() => {})
     throw error
   }
 }
 
-/** Makes an empty file. @returns the permissions that the umask leaves to it */
-function makeEmpty(path: string): number {
+/** The permissions that the umask leaves to a new file; found by making one. */
+function modeOfNewFile(path: string): number {
   const descriptor = openSync(path, 'wx')
   try {
     return fstatSync(descriptor).mode & 0o777
   } finally {
     closeSync(descriptor)
+    unlinkSync(path)
   }
 }
 
