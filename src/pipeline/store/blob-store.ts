@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
 import { access, chmod, chown, readFile, realpath, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { FileError, ModelgateError, UsageError } from '../../errors.ts'
-import { openAtomicFile, removeLeftovers } from '../../files/atomic-file.ts'
+import { removeLeftovers } from '../../files/atomic-file.ts'
 import { readError, shownPath, writeError } from '../../files/file-error.ts'
 import { makeFolder, renameFile, syncFolder } from '../../files/write-target.ts'
 import { digestPattern } from '../lock/lock-block.ts'
@@ -168,36 +167,6 @@ export class BlobStore {
     // A copy has the group of its original, even in a folder that hands on its own.
     await chown(path, -1, this.#shared.gid).catch(() => {})
     await chmod(path, this.#shared.mode & permissions).catch(() => {})
-  }
-}
-
-/**
- * Writes bytes from a store into a file, as they come.
- * @param path absolute; a file that is there is replaced
- * @returns false for more bytes, or other ones; then nothing is left of them
- * @throws what `bytes` throws; FileError
- */
-export async function saveBytes(
-  context: FileContext,
-  bytes: AsyncIterable<Uint8Array>,
-  { sha256, maxBytes }: { readonly sha256: string; readonly maxBytes: number },
-  path: string,
-): Promise<boolean> {
-  const file = await openAtomicFile(context, path, { force: true })
-  try {
-    const hash = createHash('sha256')
-    let length = 0
-    for await (const chunk of bytes) {
-      length += chunk.length
-      if (length > maxBytes) return false
-      hash.update(chunk)
-      await file.write(chunk)
-    }
-    if (hash.digest('hex') !== sha256) return false
-    await file.commit()
-    return true
-  } finally {
-    await file.discard()
   }
 }
 

@@ -10,17 +10,11 @@ import { readErrorText } from '../../gateway/reply-body.ts'
 import { refuseEncoding } from '../../gateway/send-request.ts'
 import { isLoopback } from '../../loopback.ts'
 import { digestOfFile } from './file-digest.ts'
-import {
-  invalidStore,
-  maxBlobBytes,
-  saveBytes,
-  sourceChanged,
-  type BlobSource,
-  type SharedStore,
-} from './blob-store.ts'
+import { invalidStore, maxBlobBytes, sourceChanged, type BlobSource, type SharedStore } from './blob-store.ts'
 import {
   connectStore,
   isForTheMoment,
+  saveBytes,
   unavailable,
   type StoreContext,
   type StoreNetwork,

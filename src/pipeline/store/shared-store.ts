@@ -1,19 +1,21 @@
-import { constants, createReadStream } from 'node:fs'
-import { access, lstat, stat } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { constants } from 'node:fs'
+import { access, lstat, stat, unlink } from 'node:fs/promises'
+import { basename, dirname, resolve } from 'node:path'
 import type { FileContext } from '../../context.ts'
-import { ModelgateError, UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors.ts'
+import { renameFile } from '../../files/write-target.ts'
 import { readError, shellWord, shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import {
   BlobStore,
   blobPath,
   invalidStore,
   maxBlobBytes,
-  saveBytes,
   sourceChanged,
   type ByteSource,
   type SharedStore,
 } from './blob-store.ts'
+import { digestOfFile } from './file-digest.ts'
+import { copyWhole, temporaryPath } from './safe-copy.ts'
 import type { StoreContext, StoreNetwork } from './store-request.ts'
 
 /**
@@ -94,12 +96,24 @@ async function fetchBlob(
 ): Promise<boolean> {
   const source = blobPath(root, sha256)
   try {
-    // A pipe would never end, and a link could lead to anything.
-    if (!(await lstat(source)).isFile()) return false
-    return await saveBytes(context, createReadStream(source), { sha256, maxBytes }, target)
+    const found = await lstat(source)
+    if (!found.isFile() || found.size > maxBytes) return false
+    await access(source, constants.R_OK)
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return false
-    throw error instanceof ModelgateError ? error : readError(error, source)
+    throw readError(error, source)
+  }
+  const temporary = temporaryPath(dirname(target), basename(target))
+  try {
+    await copyWhole(source, temporary)
+    // Of the copy, because others may write to the store meanwhile.
+    if ((await digestOfFile(temporary, false))?.sha256 !== sha256) return false
+    await renameFile(context, temporary, target)
+    return true
+  } catch (error) {
+    throw writeError(error, target)
+  } finally {
+    await unlink(temporary).catch(() => {})
   }
 }
 

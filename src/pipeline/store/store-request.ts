@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto'
 import type { Context } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
+import { openAtomicFile } from '../../files/atomic-file.ts'
 import type { ConnectionOptions } from '../../gateway/connection.ts'
 import { ExchangeError } from '../../gateway/exchange-error.ts'
 import { exchange, type ExchangeRequest, type Reply } from '../../gateway/exchange.ts'
@@ -106,4 +108,34 @@ export function unavailable(
     hint: 'Run it again later.',
   })
   return new Failure(error, isRepeatable)
+}
+
+/**
+ * Writes bytes from a store into a file, as they come.
+ * @param path absolute; a file that is there is replaced
+ * @returns false for more bytes, or other ones; then nothing is left of them
+ * @throws what `bytes` throws; FileError
+ */
+export async function saveBytes(
+  context: StoreContext,
+  bytes: AsyncIterable<Uint8Array>,
+  { sha256, maxBytes }: { readonly sha256: string; readonly maxBytes: number },
+  path: string,
+): Promise<boolean> {
+  const file = await openAtomicFile(context, path, { force: true })
+  try {
+    const hash = createHash('sha256')
+    let length = 0
+    for await (const chunk of bytes) {
+      length += chunk.length
+      if (length > maxBytes) return false
+      hash.update(chunk)
+      await file.write(chunk)
+    }
+    if (hash.digest('hex') !== sha256) return false
+    await file.commit()
+    return true
+  } finally {
+    await file.discard()
+  }
 }
