@@ -19,15 +19,24 @@ export async function printRequest(
   content: PrintableContent,
 ): Promise<void> {
   const { method, url, headers } = wireRequest(gateway, request)
+  // Headers of the user have their values as they are written.
+  const isOwn = (name: string) => Object.hasOwn(gateway.headers ?? {}, name)
   const { stdout } = context
   if (options.curl) {
-    const lines = headerArguments(headers, gateway.headers ?? {}, shellKey)
+    const lines = Object.entries(headers).map(([name, value]) => {
+      if (isOwn(name)) return [name, `-H ${ownHeader(name, value)}`] as const
+      if (name === 'authorization') return [name, `-H "authorization: Bearer ${shellKey}"`] as const
+      return [name, `-H ${quoted(`${name}: ${value}`)}`] as const
+    })
     const body = 'body' in content && content.body !== undefined ? JSON.stringify(content.body) : undefined
     const command = gate.text(curlCommand(method, url, lines, 'parts' in content ? content.parts : body))
     stdout.write(`${stdout.isTerminal ? sanitise(command) : command}\n`)
   } else {
-    const shownHeaders = hidden(headers, gateway.headers ?? {})
-    const json = JSON.stringify({ method, url: url.href, headers: shownHeaders, ...content }, undefined, 2)
+    const shown = Object.entries(headers).map(([name, value]) => {
+      return [name, isOwn(name) ? shownSource(value) : hideHeader(name, value)] as const
+    })
+    const parts = { method, url: url.href, headers: Object.fromEntries(shown), ...content }
+    const json = JSON.stringify(parts, undefined, 2)
     stdout.write(`${gate.document(stdout.isTerminal ? sanitiseJson(json) : json)}\n`)
   }
   await stdout.drain()
@@ -36,28 +45,7 @@ export async function printRequest(
 /** The content of a request: JSON, the parts of a form, or nothing. */
 export type PrintableContent = { readonly body?: unknown } | { readonly parts: readonly ImagePart[] }
 
-type Headers = Readonly<Record<string, string>>
-
-/** @param own those of the user, with their values as they are written */
-function hidden(headers: Headers, own: Headers): Headers {
-  const shown = (name: string, value: string) =>
-    Object.hasOwn(own, name) ? shownSource(value) : hideHeader(name, value)
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, shown(name, value)]))
-}
-
-/** The arguments of curl for headers; a value of the user that is written out is left to fill in. */
-function headerArguments(
-  headers: Headers,
-  own: Headers,
-  shellKey: string,
-): [name: string, argument: string][] {
-  return Object.entries(headers).map(([name, value]) => {
-    if (Object.hasOwn(own, name)) return [name, `-H ${ownHeader(name, value)}`]
-    if (name === 'authorization') return [name, `-H "authorization: Bearer ${shellKey}"`]
-    return [name, `-H ${quoted(`${name}: ${value}`)}`]
-  })
-}
-
+/** The argument of curl; a value that is written out is left to fill in. */
 function ownHeader(name: string, source: string): string {
   if (source.startsWith('@')) return `"${name}: $(cat ${quoted(source.slice(1))})"`
   const [, variable] = /^env:(\w+)$/.exec(source) ?? []
