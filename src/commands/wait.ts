@@ -417,5 +417,5 @@ async function planWait(
 function alreadySavedNote({ length }: readonly SavedVideo[]): string {
   const saved = length === 1 ? 'The video was' : `The ${length} videos were`
   const them = length === 1 ? 'it' : 'them'
-  return `${saved} saved earlier, and the gateway was not contacted; --force fetches ${them} again.\n`
+  return `${saved} saved earlier, and no gateway was contacted; --force fetches ${them} again.\n`
 }

@@ -49,7 +49,7 @@ describe('a wait for videos that are there', () => {
     const { workspace } = await savedTwo()
     const { code, out, err } = await workspace.run(['wait', operation])
     expect([code, out]).toEqual([0, 'x-1.mp4\nx-2.mp4\n'])
-    expect(err).toContain('The 2 videos were saved earlier, and the gateway was not contacted')
+    expect(err).toContain('The 2 videos were saved earlier, and no gateway was contacted')
     expect((await workspace.run(['status', '--last', '--wait'])).out).toBe('x-1.mp4\nx-2.mp4\n')
     expect((await workspace.run(['wait', operation, '--quiet'])).err).toBe('')
   })
