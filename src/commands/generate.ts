@@ -24,7 +24,7 @@ import {
 import { inputOption } from './shared/request/contract-flags.ts'
 import { underFlag } from './shared/request/flag-values.ts'
 import { readTextPrompt } from './shared/request/text-prompt.ts'
-import { contentToolOption, readContentTool, readToolOutput } from './shared/request/tool-flag.ts'
+import { contentToolForms, readContentTool, readToolOutput } from './shared/request/tool-flag.ts'
 import {
   conversationConflicts,
   finishMessage,
@@ -69,6 +69,7 @@ export function registerGenerate(command: Command, context: Context, send = send
     argument: '[prompt...]',
     examples: generateExamples,
     shape,
+    tools: contentToolForms,
     shown:
       'system attach continue schema tool extract temperature max-output-tokens thinking-level stop-sequences seed aspect-ratio',
     options: [
@@ -82,7 +83,6 @@ export function registerGenerate(command: Command, context: Context, send = send
         'what a function that --history calls returned: NAME=JSON or ID=JSON, =@file, =@- (repeatable)',
       ).argParser(collect),
       new Option('--safety <category=threshold>', safety).argParser(collect),
-      contentToolOption(),
     ],
     build: buildGenerateRequest,
     send,

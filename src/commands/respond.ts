@@ -24,7 +24,7 @@ import {
   readApproval,
   readResponseTool,
   readToolOutput,
-  responseToolOption,
+  responseToolForms,
 } from './shared/request/tool-flag.ts'
 import {
   conversationConflicts,
@@ -76,6 +76,7 @@ export function registerRespond(command: Command, context: Context, send = sendT
     argument: '[input...]',
     examples: respondExamples,
     shape,
+    tools: responseToolForms,
     shown:
       'system attach continue schema tool extract temperature max-output-tokens reasoning-effort verbosity previous-response-id background',
     options: [
@@ -94,7 +95,6 @@ export function registerRespond(command: Command, context: Context, send = sendT
       ).argParser(collect),
       new Option('--approve <id>', 'approve a remote tool call (repeatable)').argParser(collect),
       new Option('--deny <id>', 'deny a remote tool call: ID or ID=REASON (repeatable)').argParser(collect),
-      responseToolOption(),
     ],
     build: buildRespondRequest,
     send,

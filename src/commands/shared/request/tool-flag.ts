@@ -1,9 +1,7 @@
-import { Option } from 'commander'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
 import { isObject } from '../../../json.ts'
 import type { Approval, ToolOutput } from '../../../operations/tool-outputs.ts'
-import { collect, suggestWords } from '../options/common-options.ts'
 import { parseJsonFlag, parseTextFlag } from './flag-values.ts'
 
 /** Tools that need no configuration, by their short names (wire notes, section 1, "Request fields"). */
@@ -14,12 +12,13 @@ const contentTools: Readonly<Record<string, string>> = {
   google_maps: 'googleMaps',
 }
 
-export const contentToolOption = () => toolOption(contentTools, Object.keys(contentTools))
-
-function toolOption(names: object, forms: readonly string[]): Option {
-  const about = `${forms.join(', ')}, or a function or whole tool: @file, JSON (repeatable)`
-  return suggestWords(new Option('--tool <tool>', about).argParser(collect), Object.keys(names))
+/** What `--tool` takes beside JSON: words, and other forms. */
+export interface ToolForms {
+  readonly words: readonly string[]
+  readonly others: readonly string[]
 }
+
+export const contentToolForms: ToolForms = { words: Object.keys(contentTools), others: [] }
 
 /**
  * One `--tool`: a built-in tool by name, or a function declaration (or a whole tool) as JSON or `@file`.
@@ -47,14 +46,10 @@ const responseTools: Readonly<Record<string, unknown>> = {
   local_shell: { type: 'local_shell' },
 }
 
-const shortForms = [
-  ...Object.keys(responseTools),
-  'file_search:ID[,ID]',
-  'mcp:LABEL=URL',
-  'connector:LABEL=ID',
-]
-
-export const responseToolOption = () => toolOption(responseTools, shortForms)
+export const responseToolForms: ToolForms = {
+  words: Object.keys(responseTools),
+  others: ['file_search:ID[,ID]', 'mcp:LABEL=URL', 'connector:LABEL=ID'],
+}
 
 /**
  * One `--tool` in its short form: a name, `file_search:ID[,ID]`, `mcp:LABEL=URL`, `connector:LABEL=ID`, or JSON (`@file`).
@@ -71,9 +66,8 @@ export async function readResponseTool(context: Context, text: string): Promise<
     if (kind === 'mcp') return { type: 'mcp', server_label: label, server_url: target }
     if (kind === 'connector') return { type: 'mcp', server_label: label, connector_id: target }
   }
-  throw new UsageError(
-    `--tool ${JSON.stringify(text)} is not one of ${shortForms.join(', ')}, nor JSON or @file.`,
-  )
+  const forms = [...responseToolForms.words, ...responseToolForms.others].join(', ')
+  throw new UsageError(`--tool ${JSON.stringify(text)} is not one of ${forms}, nor JSON or @file.`)
 }
 
 function requireUrl(text: string, url: string): void {

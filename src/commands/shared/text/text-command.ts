@@ -22,12 +22,14 @@ import { answerCommand, learnName, resumeCommand, waitLimits, type JobNames } fr
 import {
   addShared,
   allShared,
+  collect,
   strictMeanings,
   suggestWords,
   type CommonOptions,
 } from '../options/common-options.ts'
 import type { CommandCall, Draft, RequestShape } from '../request/build-request.ts'
 import { addContractFlags, inputOption } from '../request/contract-flags.ts'
+import type { ToolForms } from '../request/tool-flag.ts'
 import type { ConversationOptions } from './conversation.ts'
 import { addAnswerSchema, addHistory, addSystem, attachmentPaths, readAttachments } from './text-sources.ts'
 
@@ -51,6 +53,7 @@ interface TextCommand<Options extends TextOptions> {
   readonly argument: string
   readonly examples: readonly Example[]
   readonly shape: RequestShape
+  readonly tools: ToolForms
   /** The options that the help shows, in the order of use. */
   readonly shown: string
   /** Those that the other command has not, or means otherwise. */
@@ -62,18 +65,20 @@ interface TextCommand<Options extends TextOptions> {
 export function registerText<Options extends TextOptions>(
   command: Command,
   context: Context,
-  { argument, examples, shape, shown, options: own, build, send }: TextCommand<Options>,
+  { argument, examples, shape, tools, shown, options: own, build, send }: TextCommand<Options>,
 ): void {
   const { attach, schema } = commandInputs.respond
   addExamples(command, examples)
   addShared(command, allShared, strictMeanings.text)
   command.argument(argument, 'what to ask; "-" or a pipe reads standard input, @file a file')
+  const tool = `${[...tools.words, ...tools.others].join(', ')}, or a function or whole tool: @file, JSON (repeatable)`
   const options = [
     inputOption(attach),
     continueOption(),
     conversationFileOption(),
     inputOption(schema),
     ...own,
+    suggestWords(new Option('--tool <tool>', tool).argParser(collect), tools.words),
   ]
   for (const option of options) command.addOption(option)
   addTextOutputOptions(command)
