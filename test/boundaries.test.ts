@@ -88,7 +88,6 @@ test('only these write to a standard stream themselves: media, the gate, and wor
     'commands/jobs.ts',
     'commands/log.ts',
     'commands/sandbox.ts',
-    'commands/schema.ts',
     'commands/shared/call/dry-run.ts',
     'commands/shared/call/print-document.ts',
     'commands/shared/call/run-operation.ts',

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
+import { printLine } from './shared/call/print-document.ts'
 import { addShared } from './shared/options/common-options.ts'
 
 const names = ['output', 'events', 'error', 'manifest'] as const
@@ -15,12 +16,9 @@ export function registerSchema(command: Command, context: Context): void {
     .choices(names)
     .default('output')
   addShared(command, 'messages')
-  command.addArgument(name).action((chosen: SchemaName) => printSchema(context, chosen))
-}
-
-async function printSchema({ stdout }: Context, name: SchemaName): Promise<void> {
-  stdout.write(`${JSON.stringify(await schemaCalled(name), undefined, 2)}\n`)
-  await stdout.drain()
+  command.addArgument(name).action(async (chosen: SchemaName) => {
+    await printLine(context, JSON.stringify(await schemaCalled(chosen), undefined, 2))
+  })
 }
 
 /** Loads no more than is asked for. */

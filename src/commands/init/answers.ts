@@ -299,14 +299,11 @@ export function inOrder(
     .toSorted((one, other) => Number(one.retires !== null) - Number(other.retires !== null))
     .map((entry): Candidate => {
       const guess = kindOf(entry)
-      return { id: entry.id, fits: guess === kind, about: describe(entry, guess) }
+      const { id, retires, retired } = entry
+      const ending = retires === null ? '' : `, ${retired ? 'retired' : 'retires'} ${retires}`
+      return { id, fits: guess === kind, about: `${guess}${ending}` }
     })
   return [...candidates.filter(({ fits }) => fits), ...candidates.filter(({ fits }) => !fits)]
-}
-
-function describe({ retires, retired }: Pick<ModelEntry, 'retires' | 'retired'>, guess: string): string {
-  const ending = retires === null ? '' : `, ${retired ? 'retired' : 'retires'} ${retires}`
-  return `${guess}${ending}`
 }
 
 const words: readonly (readonly [kind: ModelKind | 'other', pattern: RegExp])[] = [

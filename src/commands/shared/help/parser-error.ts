@@ -120,7 +120,8 @@ function correctedCall(
 }
 
 function hintFor(error: CommanderError, command: Command): string {
-  if (isKeyOption(error)) {
+  const [, name = ''] = /unknown option '([^'=]*)/.exec(error.message) ?? []
+  if (error.code === 'commander.unknownOption' && keyOption.test(name)) {
     return 'Arguments are seen by others: set MODELGATE_API_KEY, or pass --api-key-file FILE.'
   }
   // Names of options have no white space.
@@ -185,9 +186,4 @@ function meantCommands(group: Command, given: string): string[] {
     child.commands.filter((inner) => inner.name() === word).map(() => `${child.name()} ${word}`),
   )
   return below.length > 0 ? below : [nearestName(word, own) ?? []].flat()
-}
-
-function isKeyOption({ code, message }: CommanderError): boolean {
-  const [, name = ''] = /unknown option '([^'=]*)/.exec(message) ?? []
-  return code === 'commander.unknownOption' && keyOption.test(name)
 }

@@ -97,23 +97,18 @@ async function consume(context: Context, steps: readonly SilenceStep[]): Promise
     return await consumeInput(context, context.stdin, { maxBytes: maxRequestBytes, tooLarge, steps })
   } catch (error) {
     context.signal.throwIfAborted()
-    throw readFailure(error)
+    if (error instanceof ModelgateError) throw error
+    const { code, message } = error as NodeJS.ErrnoException
+    throw new FileError('read_failed', `Standard input cannot be read: ${code ?? message}.`, {
+      phase: 'input',
+      cause: error,
+    })
   }
 }
 
 function tooLarge(): UsageError {
   const message = `Standard input is larger than ${maxRequestMebibytes} MiB, the most that can be sent.`
   return new UsageError(message, { code: 'file_too_large', hint: 'Send less, in several calls.' })
-}
-
-function readFailure(error: unknown): unknown {
-  if (error instanceof ModelgateError) return error
-  const reason =
-    error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : String(error)
-  return new FileError('read_failed', `Standard input cannot be read: ${reason}.`, {
-    phase: 'input',
-    cause: error,
-  })
 }
 
 function silenceSteps({ stdinTimeout = defaultSeconds.standardInput, notice }: PromptSource): SilenceStep[] {

@@ -53,12 +53,6 @@ function gatewayFlags(
   ]
 }
 
-/** The flags that say where the result goes. */
-const placeFlags = ({ output, force }: CommonOptions) => [
-  ...(output === undefined ? [] : ['-o', output]),
-  ...(force ? ['--force'] : []),
-]
-
 /**
  * The command that continues to wait for jobs, ready to paste, with the flags that it needs to do the same. A job on
  * record knows where its result goes, if this command started it.
@@ -71,7 +65,9 @@ export function resumeCommand(
   names: ReadonlyMap<string, string>,
   isStart = false,
 ) {
-  const { json, output, allowPrivateUrls, acceptMismatch } = options
+  const { json, output, force, allowPrivateUrls, acceptMismatch } = options
+  // Where the result goes.
+  const place = [...(output === undefined ? [] : ['-o', output]), ...(force ? ['--force'] : [])]
   // A text that has been printed is not printed again, unless it is only useful whole: in a file, or as one document.
   const isWhole = json === true || (output !== undefined && output !== '-')
   /** @param after the number of the event after which the stream of a response continues */
@@ -82,7 +78,7 @@ export function resumeCommand(
       'wait',
       ...(isWhole || after === undefined ? [] : ['--stream', '--starting-after', String(after)]),
       ...gatewayFlags(options, isRecorded),
-      ...(isStart && isRecorded ? [] : placeFlags(options)),
+      ...(isStart && isRecorded ? [] : place),
       ...(allowPrivateUrls ? ['--allow-private-urls'] : []),
       ...(acceptMismatch ? ['--accept-mismatch'] : []),
     ]

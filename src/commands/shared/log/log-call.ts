@@ -53,6 +53,7 @@ const maxMessage = 2_000
 export async function logCall(context: Context, call: EndedCall): Promise<void> {
   // Without a home there is no place for a log.
   if (stateFolder(context) === undefined) return
+  const { stdin } = context
   const { settings, request, book, spending, began, document } = call
   const start = spending.call!
   const error = errorIn(call.thrown)
@@ -63,7 +64,8 @@ export async function logCall(context: Context, call: EndedCall): Promise<void> 
     time: new Date(began.at).toISOString(),
     duration_ms: Math.max(0, Math.round(context.clock.monotonic() - began.monotonic)),
     ...start,
-    exit_code: exitCodeOf(call.thrown),
+    // Anything else that was thrown is a bug.
+    exit_code: call.thrown === undefined ? 0 : (error?.exitCode ?? 1),
     ...withoutUndefined({
       model: start.model ?? model ?? undefined,
       error: error && {
@@ -84,7 +86,7 @@ export async function logCall(context: Context, call: EndedCall): Promise<void> 
   }
   const words = withoutUndefined({
     arguments: withoutHeaderValues(commandLineOf(context)).map((word) => shownWord(call.gate, word)),
-    read_stdin: hasReadInput(context) || undefined,
+    read_stdin: (stdin.reader !== undefined && stdin.kind !== 'empty') || undefined,
     prompt: body && promptOf(body),
     request: body,
     reply,
@@ -136,11 +138,6 @@ function withoutUndefined<Fields extends object>(fields: Fields) {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given
 }
 
-function exitCodeOf(thrown: unknown): number {
-  if (thrown === undefined) return 0
-  return thrown instanceof AlreadyReported || thrown instanceof ModelgateError ? thrown.exitCode : 1
-}
-
 function errorIn(thrown: unknown): ModelgateError | undefined {
   const error = thrown instanceof AlreadyReported ? thrown.cause : thrown
   return error instanceof ModelgateError ? error : undefined
@@ -150,8 +147,4 @@ function errorIn(thrown: unknown): ModelgateError | undefined {
 function shownWord(gate: Gate, word: string): string {
   const [start] = /^data:[^,]{0,200},/i.exec(word) ?? []
   return start === undefined ? gate.text(word) : `${start}…`
-}
-
-function hasReadInput({ stdin }: Context): boolean {
-  return stdin.reader !== undefined && stdin.kind !== 'empty'
 }

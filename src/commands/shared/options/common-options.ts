@@ -41,12 +41,6 @@ export interface CommonOptions {
   allowHttp?: true
 }
 
-/** An option of its own, not the opposite of another: `respond` has an `--input`. */
-function plain(option: Option): Option {
-  option.negate = false
-  return option
-}
-
 /** The options that several commands have, by the headings of their help, in its order. */
 const optionTable = (): Readonly<Record<string, readonly Option[]>> => {
   const { firstByte } = defaultSeconds
@@ -83,7 +77,8 @@ const optionTable = (): Readonly<Record<string, readonly Option[]>> => {
         '--stdin-timeout <seconds>',
         `how long to wait for a silent pipe (${defaultSeconds.standardInput})`,
       ).argParser(stdinSeconds),
-      plain(new Option('--no-input', 'never ask; missing input is an error')),
+      // An option of its own, not the opposite of another: `respond` has an `--input`.
+      Object.assign(new Option('--no-input', 'never ask; missing input is an error'), { negate: false }),
     ],
     'Money:': [
       new Option('--max-creates <number>', 'create at most this many texts, images or videos'),

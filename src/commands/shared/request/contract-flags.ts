@@ -48,7 +48,9 @@ export function addContractFlags(
       command.addOption(new Option(`--${name}`, `${about}; or --no-${name}`).helpGroup(group))
       command.addOption(new Option(`--no-${name}`, `the opposite of --${name}`).hideHelp())
     } else {
-      const option = new Option(`${spelled(name)} <${placeholder(field)}>`, about).helpGroup(group)
+      // A field of one letter is a short option as well: `-n`.
+      const short = name.length === 1 ? `-${name}, ` : ''
+      const option = new Option(`${short}--${name} <${placeholder(field)}>`, about).helpGroup(group)
       suggestWords(option, wordsOf(field))
       command.addOption(isList(field) ? option.argParser(collect) : option)
     }
@@ -120,11 +122,6 @@ function describe({ field, default: own }: ContractFlag): string {
     ...(field.deprecated === undefined ? [] : [`deprecated: use ${field.deprecated}`]),
   ]
   return facts.length === 0 ? field.about : `${field.about} (${facts.join('; ')})`
-}
-
-/** A field of one letter is a short option as well: `-n`. */
-function spelled(name: string): string {
-  return name.length === 1 ? `-${name}, --${name}` : `--${name}`
 }
 
 /** The option of an input; of one that takes several files, to be repeated. */

@@ -110,19 +110,16 @@ export async function parseTextFlag(context: Context, flag: string, value: strin
     const { text } = await readFlagValue(context, flag, value)
     return text
   } catch (error) {
-    throw error instanceof ModelgateError && notAFileName.has(error.code) ? withEscape(error, value) : error
+    if (!(error instanceof ModelgateError) || !notAFileName.has(error.code)) throw error
+    const start = `${value.slice(0, 20)}${value.length > 20 ? '…' : ''}`
+    throw error.amend({
+      hint: `Text that starts with "@" names a file. To send the text itself, write it as '\\${start}'.`,
+    })
   }
 }
 
 // Errors of the system for text that was never meant to be a path.
 const notAFileName = new Set(['not_found', 'bad_file_name'])
-
-function withEscape(error: ModelgateError, value: string): ModelgateError {
-  const start = `${value.slice(0, 20)}${value.length > 20 ? '…' : ''}`
-  return error.amend({
-    hint: `Text that starts with "@" names a file. To send the text itself, write it as '\\${start}'.`,
-  })
-}
 
 /**
  * The value that a flag sets in the body.
@@ -141,7 +138,10 @@ export async function fieldValue(
   if (field.nullable && texts.length === 1 && text === 'null') return null
   if (isList(field)) return listOf(context, flag, texts)
   const types: readonly string[] = typeof field.type === 'string' ? [field.type] : field.type
-  if (types.includes('number') || types.includes('integer')) return numberOf(text)
+  if (types.includes('number') || types.includes('integer')) {
+    // Invalid numbers stay text; the contract check reports them with all other problems.
+    return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
+  }
   if (!types.includes('string')) return parseJsonFlag(context, flag, text)
   return types.length === 1 ? text : textOrJson(context, flag, text)
 }
@@ -168,9 +168,4 @@ async function listOf(context: Context, flag: string, texts: readonly string[]):
       hint: `To send the text itself, write it as a list: ${flag} '${JSON.stringify([text])}'`,
     })
   }
-}
-
-/** Invalid numbers stay text; the contract check reports them with all other problems. */
-function numberOf(text: string): unknown {
-  return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
 }

@@ -1,6 +1,5 @@
-import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
-import { isDryRun, type CommonOptions } from '../options/common-options.ts'
+import { isDryRun } from '../options/common-options.ts'
 import { askText, canAsk } from '../input/questions.ts'
 import { readPrompt } from '../input/standard-input.ts'
 import { hasModel, isSet, type Draft } from './build-request.ts'
@@ -66,9 +65,11 @@ async function askedPrompt(
       if (!options.quiet && settings?.quiet.value !== true) context.stderr.write(`modelgate: ${line}\n`)
     },
   })
-  if (prompt === undefined) return askForPrompt(context, options)
-  if (prompt.trim() === '') throw emptyPrompt()
-  return prompt
+  if (prompt?.trim() === '') throw emptyPrompt()
+  if (prompt !== undefined) return prompt
+  const answer = canAsk(context, options.noInput) ? await askText(context, 'Prompt:') : ''
+  if (answer.trim() === '') throw missingPrompt()
+  return answer
 }
 
 /** The prompt as far as it can be known without asking the user or reading standard input. */
@@ -97,14 +98,6 @@ function joinedWords(words: readonly string[]): string | undefined {
     `${JSON.stringify(special)} is read only when it is the whole prompt, not among other words.`,
     { hint: `${fix}; to send the words themselves, put quotes around all of them.` },
   )
-}
-
-async function askForPrompt(context: Context, options: CommonOptions): Promise<string> {
-  if (canAsk(context, options.noInput)) {
-    const answer = await askText(context, 'Prompt:')
-    if (answer.trim() !== '') return answer
-  }
-  throw missingPrompt()
 }
 
 function missingPrompt(): UsageError {
