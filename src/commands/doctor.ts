@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
 import { findProjectFile, findUserFile } from '../config/find-config-file.ts'
 import { lastFour, shortKeyWarning } from '../config/key.ts'
-import { rescueFolder, sandboxFolder, stateFolder } from '../config/paths.ts'
+import { rescueFolder, stateFolder } from '../config/paths.ts'
 import { settingTable } from '../config/setting-table.ts'
 import { resolveSettings, type Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
@@ -35,7 +35,7 @@ import {
   type GatewayCheck,
 } from './shared/gateway/check-gateway.ts'
 import { proxiesFrom } from './shared/gateway/configured-gateway.ts'
-import { readSettings, sandboxKey } from './shared/gateway/open-gateway.ts'
+import { readSettings, sandboxKey, startOwnSandbox } from './shared/gateway/open-gateway.ts'
 import { addExamples } from './shared/help/help-layout.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 
@@ -144,17 +144,6 @@ function settingsOfSandbox(settings: Settings, url: URL): Settings {
     baseUrls: { ...settings.baseUrls, value: undefined },
     apiKey: async () => ({ value: sandboxKey, source, lastFour: '' }),
   }
-}
-
-async function startOwnSandbox(context: Context, settings: Settings) {
-  const { startSandbox } = await import('../sandbox/start-sandbox.ts')
-  return await startSandbox({
-    clock: context.clock,
-    platform: context.platform,
-    latency: 'natural',
-    folder: sandboxFolder(context),
-    families: settings.families.value,
-  })
 }
 
 function documentOf(checks: readonly Check[], { platform }: Context): ChecksDocument {
@@ -414,7 +403,9 @@ async function checkKey(
   found: Awaited<ReturnType<Settings['apiKey']>> | ModelgateError,
   look: FirstLook | undefined,
 ): Promise<Finding> {
-  const login = (what: string) => `Store ${what}: ${loginOf(parts.settings)}`
+  const profile = parts.settings.profile.value
+  const ofProfile = profile === settingTable.profile.default ? '' : ` --profile ${shellWord(profile)}`
+  const login = (what: string) => `Store ${what}: modelgate auth login${ofProfile}`
   if (found instanceof ModelgateError) {
     const finding = failedBy(found)
     return found.exit === 'key' ? { ...finding, remedy: login('one') } : finding
@@ -439,11 +430,6 @@ async function checkKey(
     default:
       return failed(check.error.exit, describeCheck(check, true), check.error.facts.hint ?? null)
   }
-}
-
-function loginOf({ profile: { value } }: Settings): string {
-  const isDefault = value === settingTable.profile.default
-  return `modelgate auth login${isDefault ? '' : ` --profile ${shellWord(value)}`}`
 }
 
 const maxSkewMs = 60_000

@@ -48,19 +48,14 @@ export function registerLog(command: Command, context: Context): void {
   for (const option of own) command.addOption(option)
   addShared(command, 'json jsonl model messages', { model: 'only calls of this model' })
   command.action(async (options: LogOptions) => {
-    if (command.args.length > 0) throw noArgument(command.args[0]!)
-    await showLog(context, options)
+    const [word] = command.args
+    if (word === undefined) return await showLog(context, options)
+    const show = `To see that call: modelgate log show ${word}`
+    throw new UsageError(`modelgate log takes no argument ${JSON.stringify(word)}.`, {
+      hint: /^[0-9a-f]{4,16}$/.test(word) ? show : 'To search for a text: modelgate log --grep TEXT',
+    })
   })
   command.allowExcessArguments()
-}
-
-function noArgument(word: string): UsageError {
-  const isCall = /^[0-9a-f]{4,16}$/.test(word)
-  return new UsageError(`modelgate log takes no argument ${JSON.stringify(word)}.`, {
-    hint: isCall
-      ? `To see that call: modelgate log show ${word}`
-      : 'To search for a text: modelgate log --grep TEXT',
-  })
 }
 
 /** What to say of lines that cannot be read. */
@@ -139,14 +134,20 @@ export function registerLogClear(command: Command, context: Context): void {
 }
 
 async function clear(context: Context, options: ClearOptions): Promise<void> {
-  const { before, json, jsonl, force, quiet } = options
+  const { before, json, jsonl, force, quiet, noInput } = options
   const time = before === undefined ? Infinity : parseSince('--before', before, context.clock.now())
   const log = await openCalls(stateFolder(context))
   let count = 0
   for (const { facts } of log.calls()) if (facts.exit_code !== null && endedAt(facts) < time) count++
   const calls = counted(count, 'call')
-  if (count > 0 && !force && !(await isConfirmed(context, options, `Forget ${calls}?`))) {
-    return void context.stderr.write('Nothing was forgotten.\n')
+  if (count > 0 && !force) {
+    if (!canAsk(context, noInput)) {
+      const problem =
+        'modelgate log clear asks before it forgets anything, and there is no terminal to ask on.'
+      throw new UsageError(problem, { code: 'not_confirmed', hint: 'Add --force.' })
+    }
+    const isConfirmed = await askYesNo(context, `Forget ${calls}?`, false)
+    if (!isConfirmed) return void context.stderr.write('Nothing was forgotten.\n')
   }
   const { jobs } = await openJobs(context, stateFolder(context), createGate(context)).list()
   const now = context.clock.now() / 1000
@@ -154,22 +155,6 @@ async function clear(context: Context, options: ClearOptions): Promise<void> {
   const removed = log.forget(time, kept)
   const document = { version: outputVersion, command: 'log clear', removed, warnings: [] } as const
   await printDocument(context, options, document, () => '')
-  if (!json && !jsonl && !quiet) {
-    context.stderr.write(
-      removed === 0
-        ? 'Nothing to forget.\n'
-        : `${removed === count ? calls : `${removed} calls`} forgotten.\n`,
-    )
-  }
-}
-
-async function isConfirmed(context: Context, { noInput }: ClearOptions, question: string): Promise<boolean> {
-  if (canAsk(context, noInput)) return await askYesNo(context, question, false)
-  throw new UsageError(
-    'modelgate log clear asks before it forgets anything, and there is no terminal to ask on.',
-    {
-      code: 'not_confirmed',
-      hint: 'Add --force.',
-    },
-  )
+  const note = removed === 0 ? 'Nothing to forget.' : `${counted(removed, 'call')} forgotten.`
+  if (!json && !jsonl && !quiet) context.stderr.write(`${note}\n`)
 }

@@ -132,7 +132,10 @@ async function findJobs(
   ids: readonly string[],
   gate: Gate,
 ): Promise<Found[]> {
-  const texts = all ? await idsLeft(context, gate) : ids
+  const { jobs } = all ? await openJobs(context, stateFolder(context), gate).list() : { jobs: [] }
+  const now = context.clock.now() / 1000
+  const left = jobs.flatMap(({ record }) => (isLeftToFetch(record, now) ? (record.id ?? []) : []))
+  const texts = all ? left : ids
   if (!all && texts.length === 0) {
     return [await findNamedJob(context, { ...options, last: true as const }, undefined, recordKinds, gate)]
   }
@@ -146,13 +149,6 @@ async function findJobs(
   }
   problems.throwIfAny()
   return [...found.values()]
-}
-
-/** The ids of all that is on record and not fetched. */
-async function idsLeft(context: Context, gate: Gate): Promise<string[]> {
-  const { jobs } = await openJobs(context, stateFolder(context), gate).list()
-  const now = context.clock.now() / 1000
-  return jobs.flatMap(({ record }) => (record.id !== null && isLeftToFetch(record, now) ? [record.id] : []))
 }
 
 /** @throws UsageError for what concerns the text of a response, where there is none among them */

@@ -135,7 +135,20 @@ interface Destination {
   close?(): Promise<void>
 }
 
-/** Starts the sandbox. A dry run names one that may be started, as the documents have it. */
+/** Starts the sandbox of one command, whose jobs and responses outlive it. */
+export async function startOwnSandbox(context: Context, { families }: Settings) {
+  const { startSandbox } = await import('../../../sandbox/start-sandbox.ts')
+  return await startSandbox({
+    clock: context.clock,
+    platform: context.platform,
+    latency: 'natural',
+    folder: sandboxFolder(context),
+    keepsAllResponses: true,
+    families: families.value,
+  })
+}
+
+/** The sandbox. A dry run names one that may be started, as the documents have it. */
 async function sandboxDestination(context: Context, options: CommonOptions, settings: Settings) {
   if (isDryRun(options)) {
     if (options.curl && !options.quiet) {
@@ -143,14 +156,6 @@ async function sandboxDestination(context: Context, options: CommonOptions, sett
     }
     return { baseUrl: new URL('http://127.0.0.1:8080'), key: sandboxKey }
   }
-  const { startSandbox } = await import('../../../sandbox/start-sandbox.ts')
-  const sandbox = await startSandbox({
-    clock: context.clock,
-    platform: context.platform,
-    latency: 'natural',
-    folder: sandboxFolder(context),
-    keepsAllResponses: true,
-    families: settings.families.value,
-  })
+  const sandbox = await startOwnSandbox(context, settings)
   return { baseUrl: new URL(sandbox.url), key: sandboxKey, close: () => sandbox.close() }
 }

@@ -5,6 +5,7 @@ import { checkBody, ignoredAdvice, type Endpoint, type Violation } from '../../.
 import type { Model } from '../../../contract/known-models.ts'
 import { nearestName } from '../../../nearest-name.ts'
 import { UsageError } from '../../../errors.ts'
+import { isObject } from '../../../json.ts'
 import type { Body } from '../../../operations/operation.ts'
 import type { CommonOptions } from '../options/common-options.ts'
 import {
@@ -74,21 +75,14 @@ export async function startRequest<Options extends CommonOptions>(
   if (isFirst) problems.add(notSetUp(modelVariable(shape.modelKind)))
   else if (settings !== undefined && !options.sandbox) await check(() => configuredBaseUrl(settings))
   await check(() => refuseConflicts(options, conflicts))
-  const body: Body = (await check(() => startBody(context, options))) ?? {}
+  const given =
+    options.body === undefined ? {} : await check(() => parseJsonFlag(context, '--body', options.body!))
+  if (given !== undefined && !isObject(given)) problems.add(new UsageError('--body must be a JSON object.'))
+  const body = (isObject(given) ? given : {}) as Body
   await applyContractFlags(context, flags, options, body, problems)
   const sets: Setting[] = []
   for (const text of options.set ?? []) await check(() => void sets.push(parseSet(text)))
   return { ...shape, flags, call, problems, body, sets, settings, isFirst }
-}
-
-/** The initial body from `--body`, or an empty one. */
-async function startBody(context: Context, options: CommonOptions): Promise<Body> {
-  if (options.body === undefined) return {}
-  const value = await parseJsonFlag(context, '--body', options.body)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new UsageError('--body must be a JSON object.')
-  }
-  return value as Body
 }
 
 /** Whether `--set` sets a top-level field or part of it. Invalid values set nothing. */
@@ -120,9 +114,7 @@ export async function nameModel(draft: Draft, carried?: string): Promise<Model |
   for (const { path, value } of draft.sets) await problems.check(() => setField(body, path, value))
   const id = await problems.check(async () => {
     const named =
-      (isInBody(endpoint) ? modelOfBody(draft) : undefined) ??
-      (options.model === undefined ? carried : undefined) ??
-      configuredModel(draft)
+      modelOfBody(draft) ?? (options.model === undefined ? carried : undefined) ?? configuredModel(draft)
     if (named === undefined && (isFirst || isOptional(endpoint))) return undefined
     const chosen = named ?? (await chooseModel(draft))
     // A model of another type stays in the body, where the check finds it.
@@ -265,7 +257,7 @@ async function chooseModel({ modelKind, call, settings, problems }: Draft): Prom
 
 /** The model that the body names, unless `-m` names another: `-m` overrides `--body`, and `--set` overrides both. */
 function modelOfBody(draft: Draft): string | undefined {
-  const { model } = draft.body
+  const model = isInBody(draft.endpoint) ? draft.body['model'] : undefined
   const isOverridden = draft.call.options.model !== undefined && !isSet(draft, 'model')
   return typeof model === 'string' && model !== '' && !isOverridden ? model : undefined
 }
