@@ -10,7 +10,7 @@ import { JobStore } from '../../files/calls/job-store.ts'
 import { callsFolder } from '../../files/calls/call-book.ts'
 import { shownIdLength } from '../../files/calls/call-record.ts'
 import { CallReader } from '../../files/calls/read-calls.ts'
-import { isObject } from '../../json.ts'
+import { objectOf, stringOf, type JsonObject } from '../../json.ts'
 import { manifestName } from '../../pipeline/project.ts'
 import { roundedDuration } from '../../quantities.ts'
 
@@ -112,7 +112,7 @@ async function models(place: Place, [word = '']: readonly string[]): Promise<Can
   const used = newestCalls(place, maxCalls).flatMap(({ facts: { model, command } }) =>
     model !== undefined && isMeant(modelKinds[command.split(' ')[0]!]) ? [model] : [],
   )
-  const families = settings.flatMap(({ families: own }) => (isObject(own) ? Object.keys(own) : []))
+  const families = settings.flatMap(({ families: own }) => Object.keys(objectOf(own)))
   return [
     ...chosen.map((value) => ({ value, about: 'configured' })),
     ...used.map((value) => ({ value, about: 'used lately' })),
@@ -126,10 +126,10 @@ async function models(place: Place, [word = '']: readonly string[]): Promise<Can
 async function profiles(place: Place): Promise<Candidate[]> {
   // Only the user's file has profiles.
   const [user] = await configured(place)
-  const named = isObject(user?.['profiles']) ? user['profiles'] : {}
-  return Object.entries(named).map(([value, own]) => ({
+  return Object.entries(objectOf(user?.['profiles'])).map(([value, own]) => ({
     value,
-    about: isObject(own) && typeof own['base_url'] === 'string' ? hostOf(own['base_url']) : '',
+    // Never the whole address: what else is in it may be a secret.
+    about: URL.parse(stringOf(objectOf(own)['base_url']) ?? '')?.host ?? '',
   }))
 }
 
@@ -137,11 +137,8 @@ async function profiles(place: Place): Promise<Candidate[]> {
 async function assets(place: Place): Promise<Candidate[]> {
   const path = manifestAbove(place.cwd)
   const content = path === undefined ? undefined : await readYaml(path)
-  const named = isObject(content) && isObject(content['jobs']) ? content['jobs'] : {}
-  return Object.entries(named).map(([value, job]) => ({
-    value,
-    about: isObject(job) && typeof job['out'] === 'string' ? job['out'] : '',
-  }))
+  const jobs = Object.entries(objectOf(objectOf(content)['jobs']))
+  return jobs.map(([value, job]) => ({ value, about: stringOf(objectOf(job)['out']) ?? '' }))
 }
 
 function manifestAbove(folder: string): string | undefined {
@@ -151,26 +148,17 @@ function manifestAbove(folder: string): string | undefined {
   return above === folder ? undefined : manifestAbove(above)
 }
 
-/** Never the whole address: what else is in it may be a secret. */
-const hostOf = (url: string) => URL.parse(url)?.host ?? ''
-
-type FileSettings = Readonly<Record<string, unknown>>
-
 /** The settings in the files of the user and the project, and in the user's profiles, unchecked. */
-async function configured(place: Place): Promise<FileSettings[]> {
+async function configured(place: Place): Promise<JsonObject[]> {
   const { user, project } = presentFiles(place)
-  const files = await Promise.all([user[0], project[0]].map((path) => path && readSettings(path)))
-  return files.flatMap((settings) => {
-    if (!isObject(settings)) return []
-    const own = isObject(settings['profiles']) ? Object.values(settings['profiles']) : []
-    return [settings, ...own.filter(isObject)]
-  })
-}
-
-async function readSettings(path: string): Promise<unknown> {
-  if (!path.endsWith('package.json')) return readYaml(path)
-  const content: unknown = JSON.parse(readFileSync(path, 'utf8'))
-  return isObject(content) ? content['modelgate'] : undefined
+  const settingsIn = async (path = '') => {
+    const content = await readYaml(path)
+    return path.endsWith('package.json') ? objectOf(content)['modelgate'] : content
+  }
+  const files = await Promise.all([user[0], project[0]].filter(Boolean).map(settingsIn))
+  return files
+    .map(objectOf)
+    .flatMap((own) => [own, ...Object.values(objectOf(own['profiles'])).map(objectOf)])
 }
 
 /** Undefined for a file that is not valid YAML (or JSON, a part of YAML), too large, or none that ends. */
