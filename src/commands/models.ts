@@ -7,7 +7,6 @@ import { isMissing, modelListRequest } from '../gateway/model-list.ts'
 import { describeModels, listModels } from '../operations/list-models.ts'
 import { modelReport, modelTable } from '../output/model-table.ts'
 import type { Columns } from '../output/table-cells.ts'
-import { createProblemList } from '../problems.ts'
 import { addShared, type CommonOptions } from './shared/options/common-options.ts'
 import { addExamples } from './shared/help/help-layout.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
@@ -37,13 +36,11 @@ const noList = 'The gateway does not list its models: these are those that are k
 const noGateway = 'No gateway is set up: these are the models that are known here.'
 
 async function showModels(context: Context, options: ModelsOptions, id: string | undefined): Promise<void> {
-  const problems = createProblemList()
-  const settings = await problems.check(() => readSettings(context, options))
   const isKnown = options.known === true || id !== undefined
-  await problems.check(() => checkOptions(options, id, isKnown))
-  problems.throwIfAny()
-  const isAsked = !isKnown && (options.sandbox === true || settings!.baseUrl.value !== undefined)
-  await (isAsked ? showListed : showKnown)(context, options, settings!, id)
+  checkOptions(options, id, isKnown)
+  const settings = await readSettings(context, options)
+  const isAsked = !isKnown && (options.sandbox === true || settings.baseUrl.value !== undefined)
+  await (isAsked ? showListed : showKnown)(context, options, settings, id)
 }
 
 function checkOptions({ raw, dryRun, curl }: ModelsOptions, id: string | undefined, isKnown: boolean): void {
@@ -64,11 +61,12 @@ async function showKnown(
   settings: Settings,
   id: string | undefined,
 ): Promise<void> {
+  const { families, quiet } = settings
   const warnings = options.known || id !== undefined ? [] : [noGateway]
-  const document = describeModels(id, settings.families.value, context.clock.now(), warnings)
+  const document = describeModels(id, families.value, context.clock.now(), warnings)
   const { models } = document
   await printDocument(context, options, document, (_, columns) => text(id, models, columns), {
-    quiet: settings.quiet.value,
+    quiet: quiet.value,
     events: models.map((model) => ({ type: 'model-list', model })),
   })
 }

@@ -61,23 +61,18 @@ export async function runChat(
   }
   let output: Output | undefined
   const opened = await openGateway(context, options, settings, true, () => output)
-  const talk = { context, options, settings, session, opened }
+  const onOutput = (next: Output) => void (output = next)
   try {
-    await converse(talk, style, first, (next) => void (output = next))
+    await converse({ context, options, settings, session, opened, onOutput }, style, first)
   } finally {
     await opened.close()
   }
   context.signal.throwIfAborted()
 }
 
-type Talk = Omit<Chat, 'say' | 'retry'>
+type Talk = Omit<Chat, 'say' | 'retry'> & { onOutput(output: Output): void }
 
-async function converse(
-  talk: Talk,
-  style: Style,
-  first: string,
-  onOutput: (output: Output) => void,
-): Promise<void> {
+async function converse(talk: Talk, style: Style, first: string): Promise<void> {
   const { context, session, opened } = talk
   const { stdin, stderr, signal } = context
   const say = (line: string) => {
@@ -109,7 +104,7 @@ async function converse(
   const ask = async (question: Question) => {
     stop = new AbortController()
     const before = session.conversation
-    const failure = await answer(talk, style, question, stop.signal, onOutput)
+    const failure = await answer(talk, style, question, stop.signal)
     stop = undefined
     const isAnswered = failure === undefined || session.conversation !== before
     open = isAnswered ? undefined : { question, isBilled: billedOf(failure) !== 'no' }
@@ -187,11 +182,10 @@ async function report(context: Context, error: unknown): Promise<ModelgateError>
  * @returns the failure, which has been reported
  */
 async function answer(
-  { context, options, settings, session, opened }: Talk,
+  { context, options, settings, session, opened, onOutput }: Talk,
   style: Style,
   { text, attach }: Question,
   stopped: AbortSignal,
-  onOutput: (output: Output) => void,
 ): Promise<ModelgateError | undefined> {
   const signal = AbortSignal.any([context.signal, stopped])
   const turn = { ...context, signal }
@@ -206,12 +200,7 @@ async function answer(
     },
   }
   try {
-    const call = {
-      context: turn,
-      options: { ...options, attach: [...attach] },
-      words: [],
-      prompt: text,
-    }
+    const call = { context: turn, options: { ...options, attach: [...attach] }, words: [], prompt: text }
     const build = style === 'respond' ? buildRespondRequest : buildGenerateRequest
     const { request } = await build(call, session)
     const folder = settings.outputDir.value ?? '.'
