@@ -163,7 +163,7 @@ export interface ImageOptions extends CommonOptions {
 
 export const previewModes: readonly PreviewMode[] = ['auto', 'kitty', 'iterm', 'blocks', 'off']
 
-export function addImageOptions(command: Command): void {
+function addImageOptions(command: Command): void {
   addShared(command, allShared, {
     ...strictMeanings.images,
     model: 'model to use; without one the gateway chooses',
@@ -181,7 +181,7 @@ export function addImageOptions(command: Command): void {
   for (const option of options) command.addOption(option.helpGroup('Result:'))
 }
 
-export async function startImageRequest(
+async function startImageRequest(
   call: CommandCall<ImageOptions>,
   endpoint: Endpoint,
   flags: readonly ContractFlag[],
@@ -196,7 +196,7 @@ export async function startImageRequest(
  * @param whenLeftOut warnings about a model that was left out
  * @throws UsageError, FileError with everything that is wrong, each problem naming the flag to change
  */
-export async function finishImageRequest(
+async function finishImageRequest(
   draft: Draft<ImageOptions>,
   command: ImageRequest['command'],
   { images, mask }: Pick<ImageRequest, 'images' | 'mask'> = { images: [], mask: undefined },
@@ -326,14 +326,12 @@ function createViewer(context: Context, options: ImageOptions): ImageViewer | un
     if (!context.stdout.isTerminal) return 'path' in image ? image.path : ''
     return image.count > 1 ? imageLabel(image) : undefined
   }
-  return (
-    preview &&
-    (async (image) => {
-      const bytes = 'bytes' in image ? image.bytes : await readImage(resolve(context.cwd, image.path))
-      const caption = captionOf(image)
-      if (bytes !== undefined) await preview.show({ bytes, ...(caption === undefined ? {} : { caption }) })
-    })
-  )
+  if (preview === undefined) return undefined
+  return async (image) => {
+    const bytes = 'bytes' in image ? image.bytes : await readImage(resolve(context.cwd, image.path))
+    const caption = captionOf(image)
+    if (bytes !== undefined) await preview.show({ bytes, ...(caption === undefined ? {} : { caption }) })
+  }
 }
 
 /** A pipe or device cannot be read again; a file that was removed in the meantime is skipped. */

@@ -33,6 +33,7 @@ import {
   findNamedJob,
   optionsForJob,
   recordPlan,
+  resultLocation,
 } from './shared/jobs/named-job.ts'
 import { stateFolder } from '../config/paths.ts'
 import { videoKinds } from '../files/calls/job-record.ts'
@@ -262,7 +263,7 @@ export function waitOptions(): Option[] {
   ]
 }
 
-export function addStartOptions(command: Command): void {
+function addStartOptions(command: Command): void {
   addShared(command, allShared, {
     ...strictMeanings.videos,
     // The specification has no token counts for videos.
@@ -308,7 +309,7 @@ function isWaitedFor(context: Context, { wait, output }: VideoOptions): boolean 
 export type VideoStart = Awaited<ReturnType<typeof finishVideoRequest>>
 
 /** Starts a request for a job, and checks the flags that its commands have. */
-export async function startVideoRequest(
+async function startVideoRequest(
   call: CommandCall<VideoOptions>,
   shape: RequestShape,
 ): Promise<Draft<VideoOptions>> {
@@ -322,7 +323,7 @@ export async function startVideoRequest(
  * Ends a request for a job with its model, checks it against every rule of its endpoint, and plans the files.
  * @throws UsageError (or FileError) with everything that is wrong, each problem naming the flag to change
  */
-export async function finishVideoRequest(
+async function finishVideoRequest(
   draft: Draft<VideoOptions>,
   kind: VideoRequest['kind'],
   prompt: string | undefined,
@@ -333,11 +334,7 @@ export async function finishVideoRequest(
   const warnings = await checkRequest(draft, model)
   if (kind === 'operation') await problems.check(() => modelSegment(model?.id ?? 'model'))
   const request = videoRequest({ kind, model: model?.id ?? '', body, prompt, warnings })
-  const location = {
-    output: options.output ?? null,
-    folder: settings?.outputDir.value ?? null,
-    force: options.force === true,
-  }
+  const location = resultLocation(options, settings?.outputDir.value)
   const output = planVideos(context, location, { ...request, now: context.clock.now() })
   for (const problem of await output.check()) problems.add(problem)
   problems.throwIfAny()
@@ -404,7 +401,7 @@ export async function startJob(
  * The options for a remix: its source knows its gateway. The record never selects the sandbox, for whoever asks for a
  * video should not get a stand-in unasked. What is wrong with the source or the settings is told later.
  */
-export async function remixOptions(
+async function remixOptions(
   context: Context,
   given: VideoOptions,
   source: string | undefined,

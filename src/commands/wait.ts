@@ -182,7 +182,7 @@ function refuseForSeveral({ cwd }: Context, { output, json }: WaitOptions, docum
  * Fetches images that are on record, into this command's `-o`, otherwise into that of the command that made them.
  * @throws AlreadyReported for a failure; UsageError, FileError before anything is asked for
  */
-export async function fetchRecordedImages(
+async function fetchRecordedImages(
   context: Context,
   { named, given, options, settings, gate, store }: FoundJob<VideoOptions, 'image'>,
 ): Promise<void> {
@@ -258,12 +258,12 @@ export function registerVideoStatus(command: Command, context: Context): void {
   ])
 }
 
-export const optionsOfLookUps = 'dryRun curl output json force jsonl raw githubOutput strict gateway messages'
+const optionsOfLookUps = 'dryRun curl output json force jsonl raw githubOutput strict gateway messages'
 
-export type FoundVideo = FoundJob<VideoOptions, JobKind>
+type FoundVideo = FoundJob<VideoOptions, JobKind>
 
 /** Looks up a job, or waits for it and saves its videos where the command that started it intended. */
-export async function lookUpJob(
+async function lookUpJob(
   context: Context,
   found: FoundVideo,
   command: 'video status' | 'wait',
@@ -309,7 +309,7 @@ type PlannedJob = FoundVideo & AwaitedJob
  * Waits for several jobs at once, and saves their videos.
  * @throws AlreadyReported for a failure; UsageError, FileError before anything is sent
  */
-export async function waitForSeveral(
+async function waitForSeveral(
   context: Context,
   given: VideoOptions,
   found: readonly FoundVideo[],

@@ -115,6 +115,11 @@ export async function findNamedJob<
   return { named, given, options, settings, gate, store, names }
 }
 
+/** Where the results of a command go, as records have it. */
+export function resultLocation({ output, force }: CommonOptions, folder: string | undefined) {
+  return { output: output ?? null, folder: folder ?? null, force: force === true }
+}
+
 /** How the jobs that a command starts go on record. */
 export function recordPlan(
   context: Context,
@@ -127,11 +132,7 @@ export function recordPlan(
     isSandbox: options.sandbox === true,
     profile: profile.value,
     terminal: context.terminalId,
-    location: {
-      output: options.output ?? null,
-      folder: outputDir.value ?? null,
-      force: options.force === true,
-    },
+    location: resultLocation(options, outputDir.value),
     keepsWords: history.value === 'full',
   }
 }
