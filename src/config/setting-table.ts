@@ -173,214 +173,140 @@ function joined(mappings: readonly object[]): object {
 
 const none = Object.freeze(Object.create(null) as Record<string, never>)
 
+function setting<Value, const Facts extends Partial<Row>>(kind: Kind<Value>, about: string, facts: Facts) {
+  return { kind, about, ...facts }
+}
+
 const rows = {
-  baseUrl: {
-    about: 'address of the gateway',
-    kind: text,
-    flag: 'baseUrl',
-    project: 'only to a trusted origin',
-  },
-  baseUrls: {
-    about: 'addresses of a gateway that keeps the two styles at different roots: v1 and v1beta',
-    kind: baseUrls,
-    project: 'only to a trusted origin',
-    onlyInFiles: true,
-    isMapping: true,
-  },
-  profile: {
-    about: 'named profile of the configuration',
-    kind: text,
+  baseUrl: setting(text, 'address of the gateway', { flag: 'baseUrl', project: 'only to a trusted origin' }),
+  baseUrls: setting(
+    baseUrls,
+    'addresses of a gateway that keeps the two styles at different roots: v1 and v1beta',
+    { project: 'only to a trusted origin', onlyInFiles: true, isMapping: true },
+  ),
+  profile: setting(text, 'named profile of the configuration', {
     flag: 'profile',
     default: 'default',
     project: 'may set',
-  },
-  textModel: {
-    about: 'model of generate and respond',
-    kind: text,
-    flag: 'model',
-    project: 'may set',
-  },
-  imageModel: {
-    about: 'model of the image commands',
-    kind: text,
-    flag: 'model',
-    project: 'may set',
-  },
-  videoModel: {
-    about: 'model of the video commands',
-    kind: text,
-    flag: 'model',
-    project: 'may set',
-  },
-  apiKeyFile: {
-    about: 'file that holds the key',
-    kind: path,
-    flag: 'apiKeyFile',
-  },
-  apiKeyCommand: {
-    about: 'command that prints the key',
-    kind: text,
-  },
-  trustedOrigins: {
-    about: 'origins that a project file may name as base URL',
-    kind: origins,
+  }),
+  textModel: setting(text, 'model of generate and respond', { flag: 'model', project: 'may set' }),
+  imageModel: setting(text, 'model of the image commands', { flag: 'model', project: 'may set' }),
+  videoModel: setting(text, 'model of the video commands', { flag: 'model', project: 'may set' }),
+  apiKeyFile: setting(path, 'file that holds the key', { flag: 'apiKeyFile' }),
+  apiKeyCommand: setting(text, 'command that prints the key', {}),
+  trustedOrigins: setting(origins, 'origins that a project file may name as base URL', {
     default: [],
     join: (lists: readonly string[][]) => [...new Set(lists.flat())],
-  },
-  connectTimeout: {
-    about: 'seconds for connecting',
-    kind: seconds,
+  }),
+  connectTimeout: setting(seconds, 'seconds for connecting', {
     flag: 'connectTimeout',
     default: defaultSeconds.connect,
     project: 'may set',
-  },
-  firstByteTimeout: {
-    about: 'seconds until the first byte of a reply',
-    kind: seconds,
+  }),
+  // The default depends on streaming: `defaultSeconds.firstByte`.
+  firstByteTimeout: setting(seconds, 'seconds until the first byte of a reply', {
     flag: 'firstByteTimeout',
-    // The default depends on streaming: `defaultSeconds.firstByte`.
     project: 'may set',
-  },
-  idleTimeout: {
-    about: 'seconds between two bytes',
-    kind: seconds,
+  }),
+  idleTimeout: setting(seconds, 'seconds between two bytes', {
     flag: 'idleTimeout',
     default: defaultSeconds.idle,
     project: 'may set',
-  },
-  progressTimeout: {
-    about: 'seconds between two events that mean something',
-    kind: seconds,
+  }),
+  progressTimeout: setting(seconds, 'seconds between two events that mean something', {
     flag: 'progressTimeout',
     default: defaultSeconds.progress,
     project: 'may set',
-  },
-  timeout: {
-    about: 'seconds for the whole request, or for a wait',
-    kind: seconds,
+  }),
+  timeout: setting(seconds, 'seconds for the whole request, or for a wait', {
     flag: 'timeout',
     project: 'may set',
-  },
-  pollInterval: {
-    about: 'seconds before the first look-up of a job',
-    kind: seconds,
+  }),
+  pollInterval: setting(seconds, 'seconds before the first look-up of a job', {
     flag: 'pollInterval',
     default: pollSeconds.first,
     project: 'may set',
-  },
-  maxRetries: {
-    about: 'how often a request is sent again',
-    kind: count,
+  }),
+  maxRetries: setting(count, 'how often a request is sent again', {
     flag: 'maxRetries',
     default: defaultMaxRetries,
     project: 'only to lower it',
     allows: (retries: number) => retries,
     wouldDo: 'send requests more often',
-  },
-  retry: {
-    about: 'what to retry: never, safe or always',
-    kind: oneOf(retryModes),
+  }),
+  retry: setting(oneOf(retryModes), 'what to retry: never, safe or always', {
     flag: 'retry',
     default: 'safe',
     project: 'only to lower it',
     allows: (mode: (typeof retryModes)[number]) => retryModes.indexOf(mode),
     wouldDo: 'send requests more often',
-  },
-  idempotencyHonoured: {
-    about: 'whether the gateway honours Idempotency-Key, so that creating is safe to repeat',
-    kind: boolean,
-    default: false,
-  },
-  caFile: {
-    about: 'certificate authority to trust (PEM file)',
-    kind: path,
-    flag: 'caFile',
-  },
-  allowHttp: {
-    about: 'allow an http:// base URL on another host',
-    kind: boolean,
+  }),
+  idempotencyHonoured: setting(
+    boolean,
+    'whether the gateway honours Idempotency-Key, so that creating is safe to repeat',
+    { default: false },
+  ),
+  caFile: setting(path, 'certificate authority to trust (PEM file)', { flag: 'caFile' }),
+  allowHttp: setting(boolean, 'allow an http:// base URL on another host', {
     flag: 'allowHttp',
     default: false,
-  },
-  outputDir: {
-    about: 'folder for results without -o',
-    kind: path,
-    project: 'may set',
-  },
-  families: {
-    about: 'families of model ids, with their limits',
-    kind: families,
+  }),
+  outputDir: setting(path, 'folder for results without -o', { project: 'may set' }),
+  families: setting(families, 'families of model ids, with their limits', {
     default: none,
     project: 'may set',
     onlyInFiles: true,
     isMapping: true,
     join: joined,
-  },
+  }),
   // Not in a project file: a low price would defeat --max-cost.
-  prices: {
-    about: 'what models cost, for estimates',
-    kind: prices,
+  prices: setting(prices, 'what models cost, for estimates', {
     default: none,
     onlyInFiles: true,
     isMapping: true,
     join: joined,
-  },
-  headers: {
-    about: 'headers of your own for the gateway; a value may be @FILE or env:NAME',
-    kind: headers,
+  }),
+  headers: setting(headers, 'headers of your own for the gateway; a value may be @FILE or env:NAME', {
     flag: 'header',
     default: none,
     isMapping: true,
     join: joined,
-  },
-  downloadHeaders: {
-    about: 'headers for downloads of results, by the origin that they lie at',
-    kind: downloadHeaders,
-    default: none,
-    onlyInFiles: true,
-    isMapping: true,
-    join: joined,
-  },
-  quiet: {
-    about: 'no messages on standard error, except errors',
-    kind: boolean,
+  }),
+  downloadHeaders: setting(
+    downloadHeaders,
+    'headers for downloads of results, by the origin that they lie at',
+    { default: none, onlyInFiles: true, isMapping: true, join: joined },
+  ),
+  quiet: setting(boolean, 'no messages on standard error, except errors', {
     flag: 'quiet',
     default: false,
     project: 'may set',
-  },
-  noStdin: {
-    about: 'do not read standard input',
-    kind: boolean,
+  }),
+  noStdin: setting(boolean, 'do not read standard input', {
     flag: 'noStdin',
     default: false,
     project: 'may set',
-  },
-  render: {
-    about: 'whether the Markdown of an answer is shown: auto (on a terminal), always or never',
-    kind: oneOf(['auto', 'always', 'never']),
-    flag: 'render',
-    default: 'auto',
-    project: 'may set',
-  },
-  queue: {
-    about: 'address of the queue that runs and workers share',
-    kind: text,
-    flag: 'queue',
-  },
-  store: {
-    about: 'folder, or s3://bucket/prefix, that runs and workers share for files',
-    kind: place,
+  }),
+  render: setting(
+    oneOf(['auto', 'always', 'never']),
+    'whether the Markdown of an answer is shown: auto (on a terminal), always or never',
+    { flag: 'render', default: 'auto', project: 'may set' },
+  ),
+  queue: setting(text, 'address of the queue that runs and workers share', { flag: 'queue' }),
+  store: setting(place, 'folder, or s3://bucket/prefix, that runs and workers share for files', {
     flag: 'store',
-  },
-  history: {
-    about: 'what the log keeps of a call: off (the facts) or full (what was said, too; where CI is set, off)',
-    kind: oneOf(historyModes),
-    default: 'full',
-    project: 'only to lower it',
-    allows: (mode: (typeof historyModes)[number]) => historyModes.indexOf(mode),
-    wouldDo: 'record more of a call',
-  },
-} as const satisfies Readonly<Record<string, Row>>
+  }),
+  history: setting(
+    oneOf(historyModes),
+    'what the log keeps of a call: off (the facts) or full (what was said, too; where CI is set, off)',
+    {
+      default: 'full',
+      project: 'only to lower it',
+      allows: (mode: (typeof historyModes)[number]) => historyModes.indexOf(mode),
+      wouldDo: 'record more of a call',
+    },
+  ),
+} satisfies Readonly<Record<string, Row>>
 
 type Rows = typeof rows
 export type SettingName = keyof Rows
