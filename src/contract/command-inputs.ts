@@ -27,26 +27,24 @@ export interface FilesInput extends CommandInput {
   readonly roles?: readonly [string, ...string[]]
 }
 
-const attach = {
-  name: 'attach',
+/** One picture, unless the facts say otherwise. */
+function files(name: string, about: string, forms: string, facts: Partial<FilesInput> = {}): FilesInput {
+  return { name, kind: 'files', about, forms, value: 'file|url', isList: false, media: 'image', ...facts }
+}
+
+const attach = files('attach', 'attach a file', ', a URL, or - for standard input', {
   short: 'a',
-  kind: 'files',
-  about: 'attach a file',
-  forms: ', a URL, or - for standard input',
-  value: 'file|url',
   isList: true,
   media: null,
-} as const satisfies FilesInput
+})
 
-const schema = {
+const schema: CommandInput = {
   name: 'schema',
   kind: 'schema',
   about: 'JSON Schema of the answer',
   forms: ': JSON, @file or a file name; the answer is checked',
   value: 'json',
-} as const satisfies CommandInput
-
-const picture = { kind: 'files', value: 'file|url', isList: false, media: 'image' } as const
+}
 
 /** The inputs of each command, by their names. */
 export const commandInputs = {
@@ -65,51 +63,20 @@ export const commandInputs = {
   respond: { attach, schema },
   'image create': {},
   'image edit': {
-    image: {
-      name: 'image',
-      about: 'image to edit',
-      forms: ', or - for standard input',
-      ...picture,
-      isList: true,
-      required: true,
-    },
-    mask: {
-      name: 'mask',
-      about: 'PNG whose transparent area may be edited',
-      forms: '',
-      ...picture,
-    },
+    image: files('image', 'image to edit', ', or - for standard input', { isList: true, required: true }),
+    mask: files('mask', 'PNG whose transparent area may be edited', ''),
   },
   'video generate': {
-    image: {
-      name: 'image',
-      about: 'image of the first frame',
-      forms: ', or - for standard input',
-      ...picture,
-    },
-    'last-frame': {
-      name: 'last-frame',
-      about: 'image of the last frame',
-      forms: '',
-      ...picture,
-    },
-    reference: {
-      name: 'reference',
-      about: 'reference image',
-      forms: ', or FILE=style for its style',
-      ...picture,
+    image: files('image', 'image of the first frame', ', or - for standard input'),
+    'last-frame': files('last-frame', 'image of the last frame', ''),
+    reference: files('reference', 'reference image', ', or FILE=style for its style', {
       isList: true,
       roles: videoReferenceTypes,
-    },
-    video: {
-      name: 'video',
-      about: 'video to extend',
-      forms: ': a file, or its URI at the gateway',
-      kind: 'files',
+    }),
+    video: files('video', 'video to extend', ': a file, or its URI at the gateway', {
       value: 'file|uri',
-      isList: false,
       media: 'video',
-    },
+    }),
   },
   'video remix': {
     source: {
@@ -121,7 +88,7 @@ export const commandInputs = {
       required: true,
     },
   },
-} as const satisfies Readonly<Record<string, Readonly<Record<string, CommandInput | FilesInput>>>>
+} satisfies Readonly<Record<string, Readonly<Record<string, CommandInput | FilesInput>>>>
 
 /** The commands that create something, in the words of the command line. */
 export type CreatingCommand = keyof typeof commandInputs
