@@ -32,15 +32,14 @@ export function stateFolder(context: Environment): string | undefined {
 }
 
 /** The folder for results that were paid for but cannot be written to their target. */
-export function rescueFolder(context: Environment): string | undefined {
-  const folder = stateFolder(context)
-  return folder === undefined ? undefined : pathsOf(context.platform).join(folder, 'rescued')
-}
+export const rescueFolder = (context: Environment) => inState(context, 'rescued')
 
 /** Where the sandbox stores its video jobs between commands. */
-export function sandboxFolder(context: Environment): string | undefined {
+export const sandboxFolder = (context: Environment) => inState(context, 'sandbox')
+
+function inState(context: Environment, name: string): string | undefined {
   const folder = stateFolder(context)
-  return folder === undefined ? undefined : pathsOf(context.platform).join(folder, 'sandbox')
+  return folder === undefined ? undefined : pathsOf(context.platform).join(folder, name)
 }
 
 export function homeFolder(context: Environment): string | undefined {

@@ -86,7 +86,7 @@ export async function startBackground(
     })
     if (hasText(run)) await run.finish()
   }
-  return run.settle(work, (error) => withResume(following, error))
+  return run.settle(work, (error) => withResume(following, error, true))
 }
 
 export interface WaitForResponsePlan extends TextPlan, WaitLimits {
@@ -117,7 +117,7 @@ export async function waitForResponse(
     }
     await run.finish()
   }
-  return run.settle(work, (error) => withResumeIfSent(following, error))
+  return run.settle(work, (error) => withResume(following, error))
 }
 
 /** A gateway may take this long to stop a response that it has cancelled. */
@@ -144,7 +144,7 @@ export async function cancelBackground(
       run.warn(`The response ${report.id} had ended before it could be cancelled.`)
     }
   }
-  return await run.settle(work, (error) => withResumeIfSent(following, error))
+  return await run.settle(work, (error) => withResume(following, error))
 }
 
 /** An operation on a response that was started earlier. */
@@ -225,10 +225,17 @@ function hasText({ decoder }: TextRun): boolean {
 /**
  * The error for a response that goes on at the gateway, with the command that waits for it, from where its text has come
  * to.
+ * @param isStarted whether this call has started it
  */
-function withResume({ call, place, plan }: Following, error: ModelgateError): ModelgateError {
+function withResume(
+  { call, place, plan }: Following,
+  error: ModelgateError,
+  isStarted = false,
+): ModelgateError {
   const { id, after } = place
   if (id === undefined || plan.resume === undefined) return error
+  // What was not sent has cost nothing, and the call may be repeated as it is.
+  if (error.exit === 'notSent' && !isStarted) return error.amend({ remoteId: id })
   const goesOn = error instanceof Interrupted || ['running', 'later', 'notSent'].includes(error.exit)
   if (!goesOn)
     return error.amend({ remoteId: id, ...error.facts, ...(call.hasSent() ? {} : { billed: 'no' }) })
@@ -240,12 +247,6 @@ function withResume({ call, place, plan }: Following, error: ModelgateError): Mo
   const known = error.amend({ remoteId: id, billed, ...next, phase })
   // The response was accepted: this must not look like a call that is safe to repeat.
   return error.exit === 'notSent' ? known.amend({ exit: 'later' }) : known
-}
-
-/** What was not sent has cost nothing: unlike where the response has just been started, the call may be repeated as it is. */
-function withResumeIfSent(following: Following, error: ModelgateError): ModelgateError {
-  const { id } = following.place
-  return error.exit === 'notSent' ? error.amend({ remoteId: id }) : withResume(following, error)
 }
 
 /** Updates the record of the response, as `keepRecord` does. */

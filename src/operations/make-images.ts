@@ -48,9 +48,7 @@ export async function makeImages(
     if (total > (request.outputs.toStandardOutput ? kept : request.wanted.length)) {
       results.warn(countMismatch(total, request.wanted.length, 'image', Math.min(total, kept)))
     }
-    failMissing(results, broken)
-    throwRescued(results)
-    return await judge(call, results, plan)
+    return await judge(call, results, plan, broken)
   }
   return settle(
     call,
@@ -85,7 +83,6 @@ export async function fetchImages(
     results.start()
     await downloadImages(call.gateway, results, writers, plan, made.expires_at)
     results.reportFiles()
-    failMissing(results)
     return await judge(call, results, plan)
   }
   return settle(
@@ -96,22 +93,34 @@ export async function fetchImages(
   )
 }
 
-/** @returns the error for images that failed, or are not what was asked for */
+/**
+ * @param broken why the reply broke off or reported an error
+ * @returns the error for images that failed, or are not what was asked for
+ * @throws ModelgateError when no image came
+ */
 async function judge(
   { context }: Call,
   results: ImageResults,
   { acceptMismatch, strict }: ImagePlan,
+  broken?: ModelgateError,
 ): Promise<ModelgateError | undefined> {
+  failMissing(results, broken)
+  const { rescued, saved, links, failures, doubts } = results
+  if (rescued.length > 0 && saved.size + links.length === 0) {
+    throw rescued[0]!.amend({ rescued: rescued.flatMap(({ facts }) => facts.rescued ?? []) })
+  }
   await results.compare(context.cwd)
-  if (results.failures.length > 0) return someFailed(results)
+  if (failures.length > 0) return someFailed(results)
   const mismatch = acceptMismatch
     ? undefined
     : mismatchError('image', results.mismatches, (index) => {
-        const image = results.saved.get(index)
+        const image = saved.get(index)
         return image?.content === undefined ? image?.path : undefined
       })
-  if (strict && mismatch === undefined) refuseDoubts(results)
-  return mismatch
+  if (mismatch !== undefined || !strict || doubts.size === 0) return mismatch
+  const subject = doubts.size === 1 ? 'An image' : `${doubts.size} images`
+  const message = `${subject} could not be verified as what was asked for.`
+  throw new GenerationError('damaged_media', message, { billed: 'yes' })
 }
 
 /** Handles a request whose images all exist (`skipExisting`): sends nothing. */
@@ -126,21 +135,16 @@ export function takeExistingImages(
   return { kind: 'ended', document: results.document() }
 }
 
-function wireRequest({ gateway, listener }: Call, request: ImageRequest) {
-  return imageGatewayRequest(gateway, request, (sent, total) => {
-    listener.event({ type: 'upload-progress', sent, total })
-  }).request
-}
-
 /** @returns why the reply broke off; earlier images are among the results */
 async function receive(
-  call: Call,
+  { gateway, listener }: Call,
   results: ImageResults,
   receiver: ImageReceiver,
 ): Promise<ModelgateError | undefined> {
-  const { gateway } = call
+  const onProgress = (sent: number, total: number) => listener.event({ type: 'upload-progress', sent, total })
   try {
-    results.response = await receiveImages(gateway, wireRequest(call, results.request), receiver)
+    const { request } = imageGatewayRequest(gateway, results.request, onProgress)
+    results.response = await receiveImages(gateway, request, receiver)
     return undefined
   } catch (error) {
     return asModelgateError(error, gateway.trace !== undefined)
@@ -179,13 +183,6 @@ function failMissing(results: ImageResults, broken?: ModelgateError): void {
   for (const index of missing) results.fail(index, error)
 }
 
-/** @throws the first error if no image was saved: it is then the error of the operation */
-function throwRescued({ rescued, saved, links }: ImageResults): void {
-  const [first] = rescued
-  if (first === undefined || saved.size + links.length > 0) return
-  throw first.amend({ rescued: rescued.flatMap(({ facts }) => facts.rescued ?? []) })
-}
-
 function someFailed({ failures, request, hasUnfetched, next }: ImageResults): ModelgateError {
   const rescued = failures.flatMap((failure) => failure.rescued ?? [])
   const message = `${failures.length} of ${request.wanted.length} images failed.`
@@ -196,15 +193,6 @@ function someFailed({ failures, request, hasUnfetched, next }: ImageResults): Mo
   })
   // What can be fetched still outranks what came.
   return hasUnfetched ? error.amend({ exit: 'running', ...fetchLater(next) }) : error
-}
-
-/** @throws GenerationError for images that were kept with a warning */
-function refuseDoubts({ doubts }: ImageResults): void {
-  if (doubts.size === 0) return
-  const subject = doubts.size === 1 ? 'An image' : `${doubts.size} images`
-  throw new GenerationError('damaged_media', `${subject} could not be verified as what was asked for.`, {
-    billed: 'yes',
-  })
 }
 
 /**
