@@ -165,81 +165,65 @@ export async function sourceProblems(
 ): Promise<string[]> {
   const limits = model.family?.sources
   const [first] = images
-  return [
-    ...(first !== undefined && limits !== undefined && images.length > limits.max_count
-      ? [
-          `${first.name} may be given ${times(limits.max_count)} for ${subjectOf(model)}, not ${images.length} times.`,
-        ]
-      : []),
-    ...images.flatMap((image) => (image.isAddress ? [] : imageProblems(image, model))),
-    ...(mask === undefined || mask.isAddress
-      ? []
-      : await maskProblems(mask, first?.isAddress ? undefined : first)),
-  ]
+  const problems: string[] = []
+  if (first !== undefined && limits !== undefined && images.length > limits.max_count) {
+    const most = limits.max_count === 1 ? 'once' : `at most ${limits.max_count} times`
+    problems.push(`${first.name} may be given ${most} for ${subjectOf(model)}, not ${images.length} times.`)
+  }
+  for (const image of images) if (!image.isAddress) problems.push(...imageProblems(image, model))
+  if (mask === undefined || mask.isAddress) return problems
+  for await (const problem of maskProblems(mask, first?.isAddress ? undefined : first)) problems.push(problem)
+  return problems
 }
 
-function times(count: number): string {
-  return count === 1 ? 'once' : `at most ${count} times`
-}
-
-function imageProblems(image: ImageSource, model: Pick<Model, 'id' | 'family'>): string[] {
+function* imageProblems(image: ImageSource, model: Pick<Model, 'id' | 'family'>): Generator<string> {
   const { info, mediaType } = image
+  const name = nameOf(image)
   const limits = model.family?.sources
-  if (info === undefined) return [`${nameOf(image)} is not an image that can be read (${mediaType}).`]
-  if (limits === undefined) return []
+  if (info === undefined) yield `${name} is not an image that can be read (${mediaType}).`
+  if (info === undefined || limits === undefined) return
   const { width, height } = info
   const subject = subjectOf(model)
-  return [
-    ...(limits.media_types.includes(mediaType)
-      ? []
-      : [`${nameOf(image)} is ${mediaType}; ${subject} takes ${limits.media_types.join(', ')}.`]),
-    ...sizeProblem(image, limits.below_bytes, subject),
-    ...(limits.square && width !== height
-      ? [`${nameOf(image)} is ${width}x${height}; ${subject} takes only square images.`]
-      : []),
-  ]
-}
-
-async function maskProblems(mask: ImageSource, first: ImageSource | undefined): Promise<string[]> {
-  if (mask.info === undefined || !maskLimits.media_types.includes(mask.mediaType as 'image/png')) {
-    return [`${nameOf(mask)} must be a PNG, not ${mask.mediaType}.`]
+  if (!limits.media_types.includes(mediaType)) {
+    yield `${name} is ${mediaType}; ${subject} takes ${limits.media_types.join(', ')}.`
   }
-  const { width, height } = mask.info
-  const other = first?.info
-  return [
-    ...sizeProblem(mask, maskLimits.below_bytes, 'a mask'),
-    ...(await contentProblems(mask)),
-    ...(other === undefined || (other.width === width && other.height === height)
-      ? []
-      : [
-          `${nameOf(mask)} is ${width}x${height}; the first ${first!.name} is ${other.width}x${other.height}, and both must be the same.`,
-        ]),
-  ]
+  if (image.bytes >= limits.below_bytes) yield tooLarge(image, limits.below_bytes, subject)
+  if (limits.square && width !== height) {
+    yield `${name} is ${width}x${height}; ${subject} takes only square images.`
+  }
 }
 
-/** A mask is small enough to be read for its content; one that is too large is rejected anyway. */
-async function contentProblems(mask: ImageSource): Promise<string[]> {
-  if (mask.bytes >= maskLimits.below_bytes) return []
+async function* maskProblems(mask: ImageSource, first: ImageSource | undefined): AsyncGenerator<string> {
+  const { info, mediaType, bytes } = mask
+  const name = nameOf(mask)
+  if (info === undefined || !maskLimits.media_types.includes(mediaType as 'image/png')) {
+    return yield `${name} must be a PNG, not ${mediaType}.`
+  }
+  const { width, height } = info
+  // A mask is small enough to be read for its content; one that is too large is rejected anyway.
+  const content = bytes >= maskLimits.below_bytes ? undefined : await contentProblem(mask)
+  if (bytes >= maskLimits.below_bytes) yield tooLarge(mask, maskLimits.below_bytes, 'a mask')
+  if (content !== undefined) yield `${name} ${content}.`
+  const other = first?.info
+  if (other !== undefined && (other.width !== width || other.height !== height)) {
+    yield `${name} is ${width}x${height}; the first ${first!.name} is ${other.width}x${other.height}, and both must be the same.`
+  }
+}
+
+async function contentProblem(mask: ImageSource): Promise<string | undefined> {
   const chunks: Uint8Array[] = []
   for await (const chunk of mask.open()) chunks.push(Buffer.from(chunk))
   const png = Buffer.concat(chunks)
   const container = openContainer('image/png')
   container.add(png)
-  if (container.integrity().state !== 'whole') {
-    return [`${nameOf(mask)} is truncated: the PNG data ends too early.`]
-  }
-  if (container.shape.hasAlpha !== true) {
-    return [`${nameOf(mask)} has no alpha channel, which marks what is to be edited.`]
-  }
-  return (await hasTransparentPixel(png, 0)) === false
-    ? [`${nameOf(mask)} has no fully transparent pixel (alpha 0), so nothing is marked to be edited.`]
-    : []
+  if (container.integrity().state !== 'whole') return 'is truncated: the PNG data ends too early'
+  if (container.shape.hasAlpha !== true) return 'has no alpha channel, which marks what is to be edited'
+  const isOpaque = (await hasTransparentPixel(png, 0)) === false
+  return isOpaque ? 'has no fully transparent pixel (alpha 0), so nothing is marked to be edited' : undefined
 }
 
-function sizeProblem(image: ImageSource, below: number, subject: string): string[] {
-  return image.bytes < below
-    ? []
-    : [`${nameOf(image)} has ${image.bytes} bytes; ${subject} must be smaller than ${below / 1_000_000} MB.`]
+function tooLarge(image: ImageSource, below: number, subject: string): string {
+  return `${nameOf(image)} has ${image.bytes} bytes; ${subject} must be smaller than ${below / 1_000_000} MB.`
 }
 
 function nameOf({ name, label }: Pick<ImageSource, 'name' | 'label'>): string {

@@ -1,6 +1,6 @@
 import { isFinal } from '../contract/video-state.ts'
 import type { Clock } from '../context.ts'
-import { ModelgateError, UsageError, asModelgateError } from '../errors.ts'
+import { ModelgateError, UsageError, asModelgateError, type ErrorCode } from '../errors.ts'
 import type { JobKind } from '../events/video.ts'
 import { isExpired } from '../events/format-job.ts'
 import {
@@ -297,35 +297,30 @@ export function namedJob<Kind extends RecordKind>(
   kinds: readonly Kind[],
   { isSandbox, baseUrl, betaUrl }: JobGateway,
 ): NamedJob<Kind> {
-  const { id, kind: known, idempotency_key, is_sandbox, base_url } = stored.record
+  const { id, kind: known, idempotency_key: key, is_sandbox, base_url } = stored.record
+  const refusal = (message: string, code: ErrorCode, hint?: string) =>
+    new UsageError(message, { code, ...(hint !== undefined && { hint }) })
   if (id === null) {
-    throw new UsageError(
-      `The id of the job is unknown, since the gateway's reply never arrived or could not be read. Its idempotency key is ${idempotency_key}.`,
-      { code: 'unknown_id', hint: 'Ask the gateway whether it exists before you start it again.' },
-    )
+    const why = "the gateway's reply never arrived or could not be read"
+    const message = `The id of the job is unknown, since ${why}. Its idempotency key is ${key}.`
+    throw refusal(message, 'unknown_id', 'Ask the gateway whether it exists before you start it again.')
   }
   const kind = kinds.find((one) => one === known)
   if (kind === undefined) {
-    throw new UsageError(`${id} is ${nouns[known]}.`, {
-      code: 'unknown_id',
-      hint:
-        known === 'image' || known === 'response'
-          ? `To take it: modelgate wait ${shellWord(id)}`
-          : 'It cannot be cancelled: the gateway has no request for that.',
-    })
+    const isTaken = known === 'image' || known === 'response'
+    const hint = isTaken
+      ? `To take it: modelgate wait ${shellWord(id)}`
+      : 'It cannot be cancelled: the gateway has no request for that.'
+    throw refusal(`${id} is ${nouns[known]}.`, 'unknown_id', hint)
   }
   if (isSandbox && !is_sandbox) {
-    throw new UsageError(`The job ${id} was started on a gateway: leave out --sandbox.`, {
-      code: 'other_gateway',
-    })
+    throw refusal(`The job ${id} was started on a gateway: leave out --sandbox.`, 'other_gateway')
   }
   const isHere = baseUrl !== undefined && isOwnOrigin({ baseUrl, betaUrl }, new URL(base_url))
   if (!is_sandbox && !isHere) {
     const contrast = baseUrl === undefined ? 'and no gateway is configured' : `not on ${baseUrl.origin}`
-    throw new UsageError(`The job ${id} was started on ${base_url}, ${contrast}.`, {
-      code: 'other_gateway',
-      hint: `Add --base-url ${shellWord(base_url)}, or the --profile of that gateway.`,
-    })
+    const hint = `Add --base-url ${shellWord(base_url)}, or the --profile of that gateway.`
+    throw refusal(`The job ${id} was started on ${base_url}, ${contrast}.`, 'other_gateway', hint)
   }
   return { id, kind, stored }
 }

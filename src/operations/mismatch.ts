@@ -89,19 +89,14 @@ export function videoDifferences(
   const [, shortEdge = NaN] = videoResolutions[stringOf(resolution) ?? ''] ?? []
   const isOff = (found: number, wanted: number) => Math.abs(found / wanted - 1) > ratioOff
   const length = Number(durationSeconds ?? duration ?? NaN)
+  const lengthName = durationSeconds === undefined ? 'seconds' : 'durationSeconds'
   const lasts = seconds ?? Number(echo['seconds'] ?? NaN)
   const tolerance = Math.max(secondsOff.least, length * secondsOff.part)
   return [
     ...difference('size', sizeIn(size), pixels),
     ...(isOff(wide / high, across / down) ? difference('aspectRatio', String(aspectRatio), pixels) : []),
     ...(isOff(Math.min(wide, high), shortEdge) ? difference('resolution', String(resolution), pixels) : []),
-    ...(Math.abs(lasts - length) > tolerance
-      ? difference(
-          durationSeconds === undefined ? 'seconds' : 'durationSeconds',
-          String(length),
-          String(lasts),
-        )
-      : []),
+    ...(Math.abs(lasts - length) > tolerance ? difference(lengthName, String(length), String(lasts)) : []),
   ]
 }
 

@@ -312,20 +312,15 @@ interface AwaitedOutcome {
   readonly error: ModelgateError | undefined
 }
 
-/** Lets so many do their work at the same time; the others wait for their turn. */
+/** Lets so many do their work at the same time; each of the others waits behind one of them. */
 function createTurns(most: number) {
-  const waiting: (() => void)[] = []
-  let busy = 0
-  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    if (busy === most) await new Promise<void>((resolve) => waiting.push(resolve))
-    else busy++
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next === undefined) busy--
-      else next()
-    }
+  const last: Promise<unknown>[] = []
+  let taken = 0
+  return <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const lane = taken++ % most
+    const turn = (last[lane] ?? Promise.resolve()).then(work, work)
+    last[lane] = turn
+    return turn
   }
 }
 
