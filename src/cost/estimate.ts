@@ -6,8 +6,9 @@ export interface Used {
   /** The ids that the model goes by: as asked, and as the reply names it. */
   readonly models: readonly (string | null)[]
   readonly tokens: TokenCounts | null
-  readonly images?: Variant & { readonly count: number }
-  readonly video?: Variant & { /** Of all videos together. */ readonly seconds: number | null }
+  readonly images?: (Variant & { readonly count: number }) | undefined
+  /** The seconds are of all videos together. */
+  readonly video?: (Variant & { readonly seconds: number | null }) | undefined
 }
 
 /** Cached tokens and those of pictures are part of the input; those of reasoning of the output. */

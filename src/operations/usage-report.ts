@@ -191,20 +191,14 @@ function costOfKind(kind: Kind, prices: Prices): Cost | undefined {
   return costOf(prices, {
     models: [model],
     tokens: isCounted ? kind : null,
-    ...(images === undefined
-      ? {}
-      : {
-          images: { count: kind.images, size: images.size ?? sizeOf(files), quality: images.quality ?? null },
-        }),
-    ...(command.startsWith('video ')
-      ? {
-          video: {
-            seconds: seconds === undefined ? null : kind.video_seconds,
-            size: videoSize ?? null,
-            quality: null,
-          },
-        }
-      : {}),
+    images: images && {
+      count: kind.images,
+      size: images.size ?? sizeOf(files),
+      quality: images.quality ?? null,
+    },
+    video: command.startsWith('video ')
+      ? { seconds: seconds === undefined ? null : kind.video_seconds, size: videoSize ?? null, quality: null }
+      : undefined,
   })
 }
 
