@@ -1,14 +1,17 @@
 import { constants, accessSync, existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
-import type { CosmiconfigResult, Options } from 'cosmiconfig'
-import { ConfigError, ModelgateError } from '../errors.ts'
-import { isObject, objectOf, type JsonObject } from '../json.ts'
-import { parseJson, parseYaml } from './parse-config.ts'
+import { ConfigError } from '../errors.ts'
+import { objectOf, type JsonObject } from '../json.ts'
+import {
+  packageKey,
+  packageSection,
+  parseText,
+  readConfigFile,
+  unreadable,
+  type FoundFile,
+} from './parse-config.ts'
 import { configFolder, homeFolder, type Environment } from './paths.ts'
 import { hasPermissions } from '../platform.ts'
-
-/** The key of package.json that holds a project's settings. */
-const packageKey = 'modelgate'
 
 const dataFormats = ['json', 'yaml', 'yml'] as const
 
@@ -22,15 +25,6 @@ const projectFiles: readonly string[] = [
 ]
 
 const userFiles = ['config.yaml', 'config.yml', 'config.json']
-
-/** A configuration file; `content` has not been validated yet. */
-export interface FoundFile {
-  readonly path: string
-  readonly text: string
-  readonly content: unknown
-  /** The folder that was searched; relative paths in the file start here. */
-  readonly folder: string
-}
 
 /**
  * The project file: the first one found from the working directory up to the home directory or the repository root.
@@ -92,7 +86,7 @@ export function presentFiles(context: Environment): { readonly user: string[]; r
  */
 async function readFirst(folder: string, names: readonly string[]): Promise<FoundFile | undefined> {
   for (const path of present(folder, names)) {
-    const found = await readFile(folder, path)
+    const found = await readConfigFile(folder, path)
     if (found !== undefined) return found
   }
   return undefined
@@ -124,13 +118,6 @@ function reading<Value>(file: string, read: () => Value): Value {
   } catch (error) {
     throw unreadable(file, error)
   }
-}
-
-function unreadable(file: string, cause: unknown): ConfigError {
-  return new ConfigError(`${file}: the configuration file cannot be read.`, {
-    hint: 'Change its permissions, or move it away.',
-    cause,
-  })
 }
 
 /** Whether a package.json has our settings. An invalid one is reported only if it seems to have them. */
@@ -177,65 +164,4 @@ function realPath(path: string): string {
   } catch {
     return path
   }
-}
-
-type ExplorerClass = new (
-  options: Options & { readonly metaConfigFilePath: null; readonly moduleName: string },
-) => {
-  load(path: string): Promise<CosmiconfigResult>
-}
-
-/**
- * Reads a file as data, unless it is empty.
- *
- * The public functions of cosmiconfig first look for a "meta configuration" in the working directory and run a
- * `.config/config.js` found there, whatever the options. Its Explorer class does not.
- *
- * @throws ConfigError naming file, line and column when it is not valid JSON or YAML
- */
-async function readFile(folder: string, path: string): Promise<FoundFile | undefined> {
-  const module: unknown = await import('cosmiconfig/dist/Explorer.js')
-  const { Explorer } = module as { Explorer: ExplorerClass }
-  let text = ''
-  const loader = (file: string, content: string) => {
-    text = content.replace(/^\uFEFF/, '')
-    return parseText(file, text)
-  }
-  const explorer = new Explorer({
-    moduleName: packageKey,
-    packageProp: packageKey,
-    searchPlaces: [],
-    searchStrategy: 'none',
-    ignoreEmptySearchPlaces: true,
-    metaConfigFilePath: null,
-    mergeImportArrays: false,
-    mergeSearchPlaces: false,
-    cache: false,
-    transform: (result) => result,
-    loaders: { '.json': loader, '.yaml': loader, '.yml': loader, noExt: loader },
-  })
-  const found = await explorer.load(path).catch((error: unknown) => {
-    throw error instanceof ModelgateError ? error : unreadable(path, error)
-  })
-  return found === null || found.isEmpty
-    ? undefined
-    : { path, text, content: found.config as unknown, folder }
-}
-
-/** The settings inside a package.json, or undefined. */
-function packageSection(document: unknown): unknown {
-  return isObject(document) && Object.hasOwn(document, packageKey) ? document[packageKey] : undefined
-}
-
-/** JSON or YAML, as the name says, or where it has no extension the beginning. */
-async function parseText(file: string, text: string): Promise<unknown> {
-  const section = /[\\/]package\.json$/.test(file) ? packageSection : undefined
-  const isJson = file.endsWith('.json') || (file.endsWith('rc') && /^\s*\{\s*["}]/.test(text))
-  const document = isJson ? parseJson(file, text, section) : await parseYaml(file, text)
-  const settings = section === undefined ? document : section(document)
-  // Cosmiconfig would read files anywhere on the disk.
-  if (isObject(settings) && Object.hasOwn(settings, '$import')) {
-    throw new ConfigError(`${file}: "$import" is not supported: a configuration file cannot include others.`)
-  }
-  return document
 }

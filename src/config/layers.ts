@@ -4,9 +4,9 @@ import { nearestName } from '../nearest-name.ts'
 import { ConfigError } from '../errors.ts'
 import { isObject } from '../json.ts'
 import type { ProblemList } from '../problems.ts'
-import { userFilePath, type FoundFile } from './find-config-file.ts'
+import { userFilePath } from './find-config-file.ts'
 import { homeFolder } from './paths.ts'
-import { quoted } from './parse-config.ts'
+import { quoted, type FoundFile } from './parse-config.ts'
 import {
   boolean,
   flagName,

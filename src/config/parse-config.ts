@@ -1,4 +1,5 @@
-import { ConfigError } from '../errors.ts'
+import type { CosmiconfigResult, Options } from 'cosmiconfig'
+import { ConfigError, ModelgateError } from '../errors.ts'
 import { describeJsonError } from '../files/parse-json.ts'
 import { dangerousNames, isDeeperThan, isObject } from '../json.ts'
 
@@ -88,6 +89,86 @@ function dangerousNameIn(value: unknown): string | undefined {
 
 function whole(document: unknown): unknown {
   return document
+}
+
+/** A configuration file; `content` has not been validated yet. */
+export interface FoundFile {
+  readonly path: string
+  readonly text: string
+  readonly content: unknown
+  /** The folder that was searched; relative paths in the file start here. */
+  readonly folder: string
+}
+
+/** The key of package.json that holds a project's settings. */
+export const packageKey = 'modelgate'
+
+type ExplorerClass = new (
+  options: Options & { readonly metaConfigFilePath: null; readonly moduleName: string },
+) => {
+  load(path: string): Promise<CosmiconfigResult>
+}
+
+/**
+ * Reads a file as data, unless it is empty.
+ *
+ * The public functions of cosmiconfig first look for a "meta configuration" in the working directory and run a
+ * `.config/config.js` found there, whatever the options. Its Explorer class does not.
+ *
+ * @throws ConfigError naming file, line and column when it is not valid JSON or YAML
+ */
+export async function readConfigFile(folder: string, path: string): Promise<FoundFile | undefined> {
+  const module: unknown = await import('cosmiconfig/dist/Explorer.js')
+  const { Explorer } = module as { Explorer: ExplorerClass }
+  let text = ''
+  const loader = (file: string, content: string) => {
+    text = content.replace(/^\uFEFF/, '')
+    return parseText(file, text)
+  }
+  const explorer = new Explorer({
+    moduleName: packageKey,
+    packageProp: packageKey,
+    searchPlaces: [],
+    searchStrategy: 'none',
+    ignoreEmptySearchPlaces: true,
+    metaConfigFilePath: null,
+    mergeImportArrays: false,
+    mergeSearchPlaces: false,
+    cache: false,
+    transform: (result) => result,
+    loaders: { '.json': loader, '.yaml': loader, '.yml': loader, noExt: loader },
+  })
+  const found = await explorer.load(path).catch((error: unknown) => {
+    throw error instanceof ModelgateError ? error : unreadable(path, error)
+  })
+  return found === null || found.isEmpty
+    ? undefined
+    : { path, text, content: found.config as unknown, folder }
+}
+
+/** The settings inside a package.json, or undefined. */
+export function packageSection(document: unknown): unknown {
+  return isObject(document) && Object.hasOwn(document, packageKey) ? document[packageKey] : undefined
+}
+
+/** JSON or YAML, as the name says, or where it has no extension the beginning. */
+export async function parseText(file: string, text: string): Promise<unknown> {
+  const section = /[\\/]package\.json$/.test(file) ? packageSection : undefined
+  const isJson = file.endsWith('.json') || (file.endsWith('rc') && /^\s*\{\s*["}]/.test(text))
+  const document = isJson ? parseJson(file, text, section) : await parseYaml(file, text)
+  const settings = section === undefined ? document : section(document)
+  // Cosmiconfig would read files anywhere on the disk.
+  if (isObject(settings) && Object.hasOwn(settings, '$import')) {
+    throw new ConfigError(`${file}: "$import" is not supported: a configuration file cannot include others.`)
+  }
+  return document
+}
+
+export function unreadable(file: string, cause: unknown): ConfigError {
+  return new ConfigError(`${file}: the configuration file cannot be read.`, {
+    hint: 'Change its permissions, or move it away.',
+    cause,
+  })
 }
 
 /** A name from a file, safe to print: quoted, shortened, with control and bidirectional characters escaped. */

@@ -1,9 +1,10 @@
+import { amountNumber, shownAmount } from '../cost/amount.ts'
 import type { Creation } from '../cost/creation.ts'
 import { costOf, type Cost } from '../cost/estimate.ts'
 import type { Prices } from '../cost/prices.ts'
 import type { OutputDocument } from '../events/documents.ts'
 import type { ImageDocument } from '../events/image.ts'
-import type { TextDocument } from '../events/text.ts'
+import type { CostEstimate, TextDocument } from '../events/text.ts'
 import type { VideoDocument } from '../events/video.ts'
 
 /**
@@ -59,4 +60,18 @@ function videosUsed({ model, seconds, files }: VideoDocument, creation: Creation
     tokens: null,
     video: { size: variant?.size ?? null, quality: null, seconds: all },
   }
+}
+
+export function describeCost(cost: Cost): CostEstimate {
+  return cost.amount === null
+    ? { amount: null, currency: null, estimate: true, reason: cost.reason }
+    : { amount: amountNumber(cost.amount), currency: cost.currency, estimate: true, reason: null }
+}
+
+/** What something has cost in the sandbox. */
+export function freeOfCharge(cost: Cost): CostEstimate {
+  const free = 'the sandbox costs nothing'
+  if (cost.amount === null) return { amount: 0, currency: null, estimate: true, reason: free }
+  const reason = `${free}; by your prices it would be about ${shownAmount(cost.amount)} ${cost.currency}`
+  return { amount: 0, currency: cost.currency, estimate: true, reason }
 }

@@ -1,9 +1,8 @@
-import { amountNumber, amountText, shownAmount } from '../cost/amount.ts'
+import { amountText } from '../cost/amount.ts'
 import type { Creation } from '../cost/creation.ts'
-import type { Cost, KnownCost } from '../cost/estimate.ts'
+import type { KnownCost } from '../cost/estimate.ts'
 import type { Prices } from '../cost/prices.ts'
 import { billedByFacts, ModelgateError } from '../errors.ts'
-import type { CostEstimate } from '../events/text.ts'
 import type { OutputDocument } from '../events/documents.ts'
 import type { CallBook, Count } from '../files/calls/call-book.ts'
 import type { CallStart } from '../files/calls/call-record.ts'
@@ -130,7 +129,7 @@ export class Spending {
   async withCost<Document extends OutputDocument>(document: Document): Promise<Document> {
     const { book, prices, isSandbox } = this.#parts
     if (!this.#isPriced || !('cost' in document)) return document
-    const { costOfDocument } = await import('./document-cost.ts')
+    const { costOfDocument, describeCost, freeOfCharge } = await import('./document-cost.ts')
     const last = this.#last
     const cost = costOfDocument(prices, document, last?.creation)
     if (cost === undefined) return document
@@ -166,17 +165,4 @@ function textOf(known: KnownCost | undefined): string | null {
 
 function givenBack({ count }: Creation, known: KnownCost | undefined): Count {
   return { count: -count, was: textOf(known), currency: known?.currency ?? null }
-}
-
-export function describeCost(cost: Cost): CostEstimate {
-  return cost.amount === null
-    ? { amount: null, currency: null, estimate: true, reason: cost.reason }
-    : { amount: amountNumber(cost.amount), currency: cost.currency, estimate: true, reason: null }
-}
-
-function freeOfCharge(cost: Cost): CostEstimate {
-  const free = 'the sandbox costs nothing'
-  if (cost.amount === null) return { amount: 0, currency: null, estimate: true, reason: free }
-  const reason = `${free}; by your prices it would be about ${shownAmount(cost.amount)} ${cost.currency}`
-  return { amount: 0, currency: cost.currency, estimate: true, reason }
 }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { basename, dirname, join, resolve } from 'node:path'
-import * as v from 'valibot'
 import { Document, isNode, LineCounter, parseDocument } from 'yaml'
 import type { FileContext } from '../../context.ts'
 import { asModelgateError, FileError, ModelgateError, UsageError } from '../../errors.ts'
@@ -161,23 +160,22 @@ function digestOf(gateway: string | undefined, messages: readonly unknown[]): st
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
-const optionalText = (name: string) => v.optional(v.string(`"${name}" has to be a text`))
+const isText = (value: unknown) => value === undefined || typeof value === 'string'
 
-/** A file, apart from its messages, which are the contract's, and the response, which may be anything. */
-const fields = {
-  version: v.optional(v.literal(version, `only version ${version} is known here`)),
-  style: v.optional(v.picklist(['generate', 'respond'], '"style" is generate or respond')),
-  gateway: optionalText('gateway'),
-  model: optionalText('model'),
-  system: optionalText('system'),
-  settings: v.optional(v.custom<JsonObject>(isObject, '"settings" is an object'), {}),
-  messages: v.array(
-    v.custom<JsonObject>(() => true),
-    '"messages" has to be a list',
-  ),
-  response: v.optional(v.unknown()),
+/** The fields of a file, and what each has to be; the response may be anything. */
+const fields: Readonly<Record<string, readonly [isRight: (value: unknown) => boolean, problem: string]>> = {
+  version: [(value) => value === undefined || value === version, `only version ${version} is known here`],
+  style: [
+    (value) => [undefined, 'generate', 'respond'].includes(value as string),
+    '"style" is generate or respond',
+  ],
+  gateway: [isText, '"gateway" has to be a text'],
+  model: [isText, '"model" has to be a text'],
+  system: [isText, '"system" has to be a text'],
+  settings: [(value) => value === undefined || isObject(value), '"settings" is an object'],
+  messages: [Array.isArray, '"messages" has to be a list'],
+  response: [() => true, ''],
 }
-const fileSchema = v.looseObject(fields, 'a conversation is an object with a list of "messages"')
 
 function unknownField(name: string): string {
   const near = nearestName(name, Object.keys(fields))
@@ -221,17 +219,14 @@ export function readConversation(file: string, text: string, usual: Style): Conv
     throw invalid(undefined, 'it has too many aliases, or one that leads nowhere')
   }
   if (isDeeperThan(value, maxDepth)) throw invalid(undefined, tooDeep)
-  const unknown = Object.keys(objectOf(value)).find((name) => !Object.hasOwn(fields, name))
+  if (!isObject(value)) throw problem([], 'a conversation is an object with a list of "messages"')
+  const unknown = Object.keys(value).find((name) => !Object.hasOwn(fields, name))
   if (unknown !== undefined) throw problem([unknown], unknownField(unknown))
-  const read = v.safeParse(fileSchema, value, { abortEarly: true })
-  if (!read.success) {
-    const [{ path = [], message }] = read.issues
-    throw problem(
-      path.map(({ key }) => key),
-      message,
-    )
+  for (const [name, [isRight, reason]] of Object.entries(fields)) {
+    if (!isRight(value[name])) throw problem([name], reason)
   }
-  const { style = usual, gateway, model, system, settings, messages, response } = read.output
+  const read = value as Partial<Conversation> & Pick<Conversation, 'messages'>
+  const { style = usual, gateway, model, system, settings = {}, messages, response } = read
   const odd = messages.findIndex((message) => !isMessage(style, message))
   if (odd !== -1) throw problem(['messages', odd], `a message is an object: ${written[style]}`)
   return {
