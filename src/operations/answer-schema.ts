@@ -35,10 +35,7 @@ export async function compileAnswerSchema(
   const checker = await openSchemaChecker(context, schema, memory)
   if (checker.kind === 'unchecked') {
     const { clause, hint } = checker
-    throw new UsageError(`--schema ${clause}.`, {
-      code: 'invalid_request',
-      ...(hint !== undefined && { hint }),
-    })
+    throw new UsageError(`--schema ${clause}.`, { code: 'invalid_request', hint })
   }
   return {
     schema,

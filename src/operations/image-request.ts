@@ -35,14 +35,9 @@ export interface ImageRequest {
   readonly outputs: OutputPlan
   /** The numbers of the images to generate, from 1: with `skipExisting` only those that do not exist. */
   readonly wanted: readonly number[]
-  readonly existing: readonly ExistingImage[]
+  /** Those that exist already, by their numbers from 1 (`skipExisting`). */
+  readonly existing: readonly { readonly index: number; readonly file: SavedImage }[]
   readonly warnings: readonly string[]
-}
-
-interface ExistingImage {
-  /** From 1. */
-  readonly index: number
-  readonly file: SavedImage
 }
 
 export interface ImagePlan {
@@ -123,7 +118,7 @@ export async function imageRequest(
   const paths = numbers.map((index) => ({ index, path: outputs.pathFor({ index, extension }) }))
   const found = plan.skipExisting ? paths.filter(({ path }) => existsSync(resolve(context.cwd, path))) : []
   const looks = found.map(async ({ index, path }) => ({ index, file: await readExisting(context, path) }))
-  const existing: ExistingImage[] = []
+  const existing: { readonly index: number; readonly file: SavedImage }[] = []
   for (const { index, file } of await Promise.all(looks)) {
     if (file instanceof FileError) add(file)
     else existing.push({ index, file })
@@ -151,7 +146,7 @@ export async function imageRequest(
 }
 
 function refuse(problems: readonly string[], hint?: string): void {
-  if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request', ...(hint && { hint }) })
+  if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request', hint })
 }
 
 interface NamedFormat {

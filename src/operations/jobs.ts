@@ -298,8 +298,7 @@ export function namedJob<Kind extends RecordKind>(
   { isSandbox, baseUrl, betaUrl }: JobGateway,
 ): NamedJob<Kind> {
   const { id, kind: known, idempotency_key: key, is_sandbox, base_url } = stored.record
-  const refusal = (message: string, code: ErrorCode, hint?: string) =>
-    new UsageError(message, { code, ...(hint !== undefined && { hint }) })
+  const refusal = (message: string, code: ErrorCode, hint?: string) => new UsageError(message, { code, hint })
   if (id === null) {
     const why = "the gateway's reply never arrived or could not be read"
     const message = `The id of the job is unknown, since ${why}. Its idempotency key is ${key}.`

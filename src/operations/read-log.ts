@@ -66,24 +66,17 @@ function says({ facts, words }: FoundCall, text: string): boolean {
  * @throws UsageError when there is none, or when several ids begin so; FileError
  */
 export function findCall(log: CallReader, id: string | undefined): FoundCall {
+  const refusal = (message: string, hint?: string) => new UsageError(message, { code: 'unknown_id', hint })
   if (id !== undefined && !/^[0-9a-f]{4,16}$/.test(id)) {
-    throw new UsageError(`${JSON.stringify(id)} is not the id of a call, or the beginning of one.`, {
-      code: 'unknown_id',
-      hint: 'See the ids with: modelgate log',
-    })
+    const message = `${JSON.stringify(id)} is not the id of a call, or the beginning of one.`
+    throw refusal(message, 'See the ids with: modelgate log')
   }
   const [call, other] = (id === undefined ? log.calls() : log.withId(id)).take(id === undefined ? 1 : 2)
-  if (other !== undefined) {
-    throw new UsageError(`Several calls have ids that begin with ${id}.`, {
-      code: 'unknown_id',
-      hint: 'Give more of the id.',
-    })
-  }
+  if (other !== undefined)
+    throw refusal(`Several calls have ids that begin with ${id}.`, 'Give more of the id.')
   if (call !== undefined) return call
-  throw new UsageError(id === undefined ? 'The log is empty.' : `There is no call ${id} in the log.`, {
-    code: 'unknown_id',
-    ...(id === undefined ? {} : { hint: 'See them with: modelgate log' }),
-  })
+  if (id === undefined) throw refusal('The log is empty.')
+  throw refusal(`There is no call ${id} in the log.`, 'See them with: modelgate log')
 }
 
 function summaryOf({ facts, words }: FoundCall, here: string): CallSummary {

@@ -123,12 +123,10 @@ function answeredTwice(call: string): UsageError {
 }
 
 function notCalled(call: string, calls: readonly FunctionCall[]): UsageError {
-  const known =
-    calls.length === 0 ? 'it has no function calls' : `its last calls are ${calls.map(callName).join(', ')}`
+  const isEmpty = calls.length === 0
+  const known = isEmpty ? 'it has no function calls' : `its last calls are ${calls.map(callName).join(', ')}`
   return new UsageError(`nothing in the conversation calls ${JSON.stringify(call)}; ${known}.`, {
     code: 'invalid_request',
-    ...(calls.length === 0
-      ? { hint: "Give the conversation, the model's own message included, with --history." }
-      : {}),
+    hint: isEmpty ? "Give the conversation, the model's own message included, with --history." : undefined,
   })
 }
