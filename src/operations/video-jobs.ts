@@ -18,6 +18,7 @@ import {
   waitOptions,
   withoutTotal,
   type CreatePlan,
+  type JobCreation,
   type NamedJob,
   type WaitLimits,
 } from './jobs.ts'
@@ -62,31 +63,17 @@ export async function startVideo(
     for (const message of request.warnings) run.warn(message)
     const wire = videoGatewayRequest(gateway, request, plan.source)
     if (plan.source !== undefined && plan.checksSource) await checkSource(call, plan.source, plan)
-    const isRemix = kind === 'video'
-    const { path } = isRemix ? videoRemixEndpoint : videoOperationEndpoint
-    const base_url = rootOf(gateway, path).href
-    const facts = {
-      kind,
-      command,
-      model,
-      prompt,
-      base_url,
-      request: body,
-      idempotency_key: wire.idempotencyKey,
+    const { path } = kind === 'video' ? videoRemixEndpoint : videoOperationEndpoint
+    const [base_url, idempotency_key] = [rootOf(gateway, path).href, wire.idempotencyKey]
+    const facts = { kind, command, model, prompt, base_url, request: body, idempotency_key }
+    const send = async ({ stored, onReplyBytes, created }: JobCreation) => {
+      run.stored = stored
+      const report = await startJob(gateway, { ...wire, onReplyBytes }, kind)
+      run.job = report
+      await created(report.id, changeOf(report))
+      return report
     }
-    const started = await createJob(
-      call,
-      plan,
-      facts,
-      run.warn,
-      async ({ stored, onReplyBytes, created }) => {
-        run.stored = stored
-        const report = await startJob(gateway, { ...wire, onReplyBytes }, kind)
-        run.job = report
-        await created(report.id, changeOf(report))
-        return report
-      },
-    )
+    const started = await createJob(call, plan, facts, run.warn, send)
     if (started.isCut) {
       run.warn("The gateway's reply was cut short after the id of the job; the rest of it is missing.")
     }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { FileContext } from '../../context.ts'
-import { UsageError, ModelgateError, FileError } from '../../errors.ts'
+import { UsageError, ModelgateError, FileError, type ErrorCode } from '../../errors.ts'
 import type { TextDocument } from '../../events/text.ts'
 import {
   referencesIn,
@@ -228,20 +228,18 @@ async function withMedia<Value>(context: FileContext, value: Value): Promise<Val
   return restoreMedia(value, ({ sha256 }) => contents.get(sha256)!)
 }
 
-const hint = 'Put it back, or start again without the exchange that has it: a conversation keeps no copies.'
-
 async function contentOf(context: FileContext, { path, sha256, bytes }: MediaReference): Promise<Buffer> {
+  const lost = (code: ErrorCode, what: string) => {
+    const hint =
+      'Put it back, or start again without the exchange that has it: a conversation keeps no copies.'
+    return new FileError(code, `The conversation contains ${what}`, { phase: 'input', billed: 'no', hint })
+  }
   if (path === undefined || path === '-') {
-    const message = `The conversation contains ${bytes} bytes that came from standard input, of which there is no copy.`
-    throw new FileError('not_found', message, { phase: 'input', billed: 'no', hint })
+    throw lost('not_found', `${bytes} bytes that came from standard input, of which there is no copy.`)
   }
   // A pipe is not what was read then.
   const content = await readInputFile(context, path, { pipes: false })
-  if (content instanceof ModelgateError) {
-    const message = `The conversation contains ${shownPath(path)}: ${content.message}`
-    throw new FileError(content.code, message, { phase: 'input', billed: 'no', hint })
-  }
+  if (content instanceof ModelgateError) throw lost(content.code, `${shownPath(path)}: ${content.message}`)
   if (createHash('sha256').update(content).digest('hex') === sha256) return content
-  const message = `The conversation contains ${shownPath(path)}, which has changed since.`
-  throw new FileError('source_changed', message, { phase: 'input', billed: 'no', hint })
+  throw lost('source_changed', `${shownPath(path)}, which has changed since.`)
 }
