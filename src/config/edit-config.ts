@@ -49,7 +49,12 @@ async function editedText(path: string, before: string, changes: readonly Change
   let edited = hasReturns ? text.replaceAll('\r\n', '\n') : text
   for (const change of changes) {
     const next = await editYaml(edited, change)
-    if (next === undefined) throw notEditable(path, change)
+    if (next === undefined) {
+      const setting = change.path.join('.')
+      throw new ConfigError(`${path}: ${setting} cannot be changed without changing other settings.`, {
+        hint: 'The file uses anchors and aliases there: change it in an editor.',
+      })
+    }
     edited = next
   }
   return mark + (hasReturns ? edited.replaceAll('\n', '\r\n') : edited)
@@ -65,12 +70,6 @@ function isJson(path: string, text: string): boolean {
   } catch {
     return false
   }
-}
-
-function notEditable(path: string, { path: keys }: Change): ConfigError {
-  return new ConfigError(`${path}: ${keys.join('.')} cannot be changed without changing other settings.`, {
-    hint: 'The file uses anchors and aliases there: change it in an editor.',
-  })
 }
 
 /**

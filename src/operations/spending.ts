@@ -17,14 +17,12 @@ interface SpendingParts {
   readonly isSandbox: boolean
   readonly limits: SpendingLimits | undefined
   /** What the command has created so far; several spendings of one command share it. */
-  readonly own?: { created: number; all?: AllCreated }
+  readonly own?: {
+    created: number
+    /** What all commands of this machine have created before the last request. */
+    all?: { readonly reader: CreationReader; readonly sums: Created }
+  }
   warn(message: string): void
-}
-
-/** What all commands of this machine have created before the last request. */
-interface AllCreated {
-  readonly reader: CreationReader
-  readonly sums: Created
 }
 
 /** The last request that was admitted, and the id of its record if it has one. */
