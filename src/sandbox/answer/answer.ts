@@ -29,17 +29,7 @@ const textEndings: Endings = {
 }
 
 /** The scenarios of images: those of texts, one image fewer than requested, and the final one before its partial ones. */
-export const imageScenarios = [
-  'refusal',
-  'block',
-  'length',
-  'failure',
-  'error',
-  'empty',
-  'long',
-  'fewer',
-  'early',
-] as const
+export const imageScenarios: readonly string[] = [...Object.keys(textEndings), 'fewer', 'early']
 
 /**
  * The scenario of a request for text.
@@ -67,12 +57,9 @@ const scenarioWord = /\bsandbox:([A-Za-z_]+)(?::([A-Za-z_]+))?\b/g
 const maxScenarioWords = 1000
 
 function scenarioWords(header: string | undefined, prompt: string): readonly ScenarioWord[] {
-  const words: ScenarioWord[] = []
   const text = header === undefined ? prompt : `sandbox:${header}`
-  for (const [, name, variant] of text.matchAll(scenarioWord)) {
-    if (words.push({ name: name!, variant }) === maxScenarioWords) break
-  }
-  return words
+  const found = text.matchAll(scenarioWord).take(maxScenarioWords)
+  return found.map(([, name, variant]) => ({ name: name!, variant })).toArray()
 }
 
 /**

@@ -20,7 +20,7 @@ export const usualSize: Size = { width: 1024, height: 1024 }
 export interface ImageRequest {
   readonly family: Family | undefined
   readonly prompt: string
-  readonly scenario: (typeof imageScenarios)[number] | undefined
+  readonly scenario: string | undefined
   readonly count: number
   readonly size: Size
   readonly quality: Quality

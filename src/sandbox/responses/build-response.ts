@@ -22,9 +22,8 @@ import {
 interface ResponseFacts {
   readonly id: string
   readonly model: string
-  /** Unix time in seconds. */
+  /** In seconds since 1970, as the next. */
   readonly createdAt: number
-  /** Unix time in seconds. */
   readonly completedAt: number
   readonly inputTokens: number
 }
@@ -124,7 +123,6 @@ export async function buildResponse(
   return { response, items, breaksOff: ending === 'error' }
 }
 
-/** The calls that the token limit has room for. */
 function withinLimit(made: readonly MadeCall[], maxTokens = Infinity) {
   const kept: MadeCall[] = []
   let tokens = 0

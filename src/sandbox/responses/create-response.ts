@@ -55,7 +55,6 @@ export async function createResponse(exchange: Exchange): Promise<Reply> {
   })
 }
 
-/** The stream of a response, from its start or after a sequence number. */
 function streamOf(stored: StoredResponse, sandbox: SandboxState, after = -1): Reply {
   const { id, timing } = stored
   const frames = eventFrames(stored, responseEvents(stored), { after })

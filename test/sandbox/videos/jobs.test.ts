@@ -82,18 +82,7 @@ test('a day after its expiry a job is removed; deleted ones at once', async () =
 test('files that are no jobs are no jobs', async () => {
   const { folder, start } = await folderFor()
   await mkdir(folder, { recursive: true })
-  const film = { ...sourceVideo.films[0]! }
-  const job = { ...sourceVideo, id: 'other' }
-  const broken = ['', '{', 'null', '[]', '{"id":"f5"}', JSON.stringify(job)]
-  for (const wrong of [
-    { films: [{ ...film, width: 1e9 }] },
-    { films: [{ ...film, width: 17 }] },
-    { films: [{ ...film, seconds: 1e9 }] },
-    { films: [{ ...film, text: [] }] },
-    { createdAt: '1' },
-  ]) {
-    broken.push(JSON.stringify({ ...job, id: `f${broken.length}`, ...wrong }))
-  }
+  const broken = ['', '{', 'null', '[]', '{"id":"f4"}', JSON.stringify({ ...sourceVideo, id: 'other' })]
   for (const [index, text] of broken.entries()) await writeFile(join(folder, `f${index}.json`), text)
   const sandbox = await start()
   for (const index of broken.keys()) {
