@@ -11,7 +11,6 @@ const plainId = /^\w{1,100}$/
 interface StoreOptions<Entry> {
   /** One JSON file for each entry, shared with other sandboxes; created with the first. Undefined: memory only. */
   readonly folder: string | undefined
-  /** Whether the content of a file is an entry of this version. */
   isEntry(value: Partial<Entry>): boolean
   /** Whether an entry can be deleted, at a time in milliseconds since 1970. */
   isOver(entry: Entry, now: number): boolean

@@ -16,7 +16,6 @@ export function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined
 }
 
-/** An object with other values. */
 export function mapped<Value, Result>(
   object: Readonly<Record<string, Value>>,
   change: (value: Value, name: string) => Result,

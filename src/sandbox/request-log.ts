@@ -13,7 +13,6 @@ export interface RequestRecord {
   created: boolean
   /** Whether it was answered with the first answer to its `Idempotency-Key`. */
   repeats: boolean
-  /** Id of the fault rule that fired. */
   fault: string | undefined
   /** When it came, and when the last byte of its reply had been sent, on the monotonic clock. */
   cameAt: number
@@ -34,7 +33,6 @@ export interface RecordStats {
   readonly refused: number
   /** How many calls were not recorded because the caller had gone before the end. */
   readonly abandoned: number
-  /** The first of the refused ones. */
   readonly refusals: readonly { readonly method: string; readonly path: string; readonly reason: string }[]
 }
 
@@ -51,7 +49,6 @@ export interface ReplayStats {
   readonly used: number
   /** The names of those that have not answered anything. */
   readonly unused: readonly string[]
-  /** When the oldest was recorded. */
   readonly oldest: string
   readonly missed: number
   readonly misses: readonly Miss[]

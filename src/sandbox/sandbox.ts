@@ -69,7 +69,6 @@ export function createState(
     families,
     clock,
     signal,
-    /** Of videos and background responses. */
     pacing: pacingOf(latency),
     faults: createFaultChooser(options.faults ?? [], seed),
     log,
@@ -135,7 +134,6 @@ export function createExchange(incoming: IncomingMessage, outgoing: ServerRespon
     /** Of URLs on this sandbox, as the client addresses it. */
     origin: `http://${headers.host}`,
     envelope: envelopeOf(path, headers),
-    /** Of the header `x-sandbox-scenario`. */
     scenario: [headers['x-sandbox-scenario']].flat()[0],
     /** Aborted when the client disconnects or the sandbox closes. */
     signal: AbortSignal.any([left.signal, sandbox.signal]),
@@ -145,7 +143,6 @@ export function createExchange(incoming: IncomingMessage, outgoing: ServerRespon
     params: {} as Readonly<Record<string, string>>,
     /** A JSON object, or the fields of a form; empty without a body. */
     body: {} as JsonObject,
-    /** Of a form. */
     files: [] as readonly UploadedFile[],
     size: 0,
     /** The same for bodies that say the same: SHA-256 of the canonical JSON, or of the fields and files of a form. */

@@ -54,7 +54,6 @@ export async function startSandbox(options: SandboxOptions) {
   await listen(server, options.port ?? 0)
   return {
     ...state,
-    /** `http://127.0.0.1:PORT` */
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     /** Aborts running requests and frees the port. */
     close: () =>

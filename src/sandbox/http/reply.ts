@@ -113,7 +113,6 @@ export function googleReply(body: unknown, facts: Facts = {}): Reply {
   return wholeReply(`${JSON.stringify(body, null, 2)}\n`, googleJsonType, facts)
 }
 
-/** A file, with a strong tag. */
 export function bytesReply(bytes: Uint8Array, mediaType: string): Reply {
   const etag = `"${createHash('sha256').update(bytes).digest('hex')}"`
   return wholeReply([{ text: '', bytes, pause: 'first', role: 'terminal' }], mediaType, { headers: { etag } })

@@ -4,7 +4,6 @@ import type { Model } from '../../contract/known-models.ts'
 import type { JsonObject } from '../json-value.ts'
 import { googleReply, jsonReply, type Reply } from './reply.ts'
 
-/** The error format of a reply. */
 export type Envelope = Endpoint['envelope']
 
 /**
@@ -41,9 +40,7 @@ interface ProblemFacts {
   readonly param?: string
   /** The type in the OpenAI envelope, if it is not that of the HTTP status. */
   readonly type?: string
-  /** The code of the OpenAI envelope. */
   readonly code?: string
-  /** Entries of the Google envelope's `details`. */
   readonly details?: readonly JsonObject[]
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
@@ -85,7 +82,6 @@ export function limitExceeded(message: string, headers?: ProblemFacts['headers']
   return new RequestProblem(400, message, { code: 'sandbox_limit_exceeded', headers })
 }
 
-/** A generation that fails. */
 export const brokeOff = new RequestProblem(500, '[sandbox] Generation broke off.')
 
 /** A rejected prompt, in the words of public practice. */

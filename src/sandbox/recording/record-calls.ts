@@ -215,7 +215,6 @@ export async function createRecorder(
   }
 
   return {
-    /** Finds how a request is answered: by the gateway. */
     find: (method: string, path: string) => callMatch(method, path, matchOf, answer),
     stats: (): RecordStats => ({ mode: 'record', ...counts, refusals }),
   }

@@ -41,12 +41,8 @@ const keptHeaders = ['accept', 'content-type', 'range']
 /** Names in a query that hold keys, as public practice has them. */
 const secretNames = /^(?:key|api[-_]?key|access[-_]?token)$/i
 
-/** Longer strings are recorded as their digest. */
-const maxStringLength = 4096
-/** A form with more parts is recorded as its digest. */
-const maxParts = 1000
-/** A body with more text is recorded as its digest. */
-const maxJsonLength = 1024 * 1024
+/** Longer strings, forms of more parts, and bodies of more text are recorded as their digest. */
+const [maxStringLength, maxParts, maxJsonLength] = [4096, 1000, 1024 * 1024]
 
 interface ArrivedRequest {
   readonly method: string

@@ -97,7 +97,6 @@ export async function createReplayer({ folder, pace, report }: ReplayOptions, ma
   }
 
   return {
-    /** Finds how a request is answered: from a recording, or with 404. */
     find: (method: string, path: string) => callMatch(method, path, matchOf, answer),
     stats(): ReplayStats {
       const unused = entries.filter(({ used }) => used === 0)
