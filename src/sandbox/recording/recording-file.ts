@@ -105,13 +105,10 @@ export class DamagedRecording extends Error {
  */
 export async function readRecording(folder: string, name: string): Promise<Recording> {
   const damaged = (problem: string) => new DamagedRecording(`${name} ${problem}`)
-  const path = join(folder, name)
-  const found = await stat(path).catch(() => undefined)
-  if (!found?.isFile()) throw damaged('cannot be read.')
-  if (found.size > maxRecordingBytes) throw damaged(`is larger than ${maxRecordingBytes} bytes.`)
+  const bytes = await fileOf(folder, name, (size) => size <= maxRecordingBytes)
   let value: unknown
   try {
-    const text = (await readFile(path, 'utf8')).replace(/^\ufeff/, '')
+    const text = bytes.toString('utf8').replace(/^\ufeff/, '')
     // Numbers of a reply come back as they were written; a request is compared.
     value = { ...objectOf(parseExactly(text)), request: objectOf(JSON.parse(text))['request'] }
   } catch {
@@ -124,6 +121,14 @@ export async function readRecording(folder: string, name: string): Promise<Recor
   throw damaged(
     `is not a recording: ${v.getDotPath(issue) ?? 'it'}: ${issue.message.replace(/ but received .*/s, '')}.`,
   )
+}
+
+/** @throws DamagedRecording for what is no file of a right size */
+async function fileOf(folder: string, name: string, isRight: (size: number) => boolean): Promise<Buffer> {
+  const path = join(folder, name)
+  const found = await stat(path).catch(() => undefined)
+  if (found?.isFile() && isRight(found.size)) return readFile(path)
+  throw new DamagedRecording(`${name} cannot be read, or has not the size of a recorded one.`)
 }
 
 /** Newer than TypeScript's library: numbers as they were written. */
@@ -143,21 +148,12 @@ function parseExactly(text: string): unknown {
  * @throws Error when it is too large
  */
 export function recordingText({ request, reply, ...head }: Omit<Recording, 'format'>): string {
-  const { body, broken_off: isBrokenOff, ...facts } = reply
+  const { body, broken_off, ...facts } = reply
   const events = body !== undefined && 'events' in body ? body.events : []
-  const whole = {
-    format,
-    ...head,
-    request,
-    reply: {
-      ...facts,
-      ...(isBrokenOff && { broken_off: true }),
-      body: events.length > 0 ? { events: [] } : body,
-    },
-  }
-  const lines = events.map((event) => `\n        ${JSON.stringify(event)}`)
-  const text = `${JSON.stringify(whole, null, 2)}\n`
   // The events are the last of a recording.
+  const rest = { ...(broken_off && { broken_off }), body: events.length > 0 ? { events: [] } : body }
+  const text = `${JSON.stringify({ format, ...head, request, reply: { ...facts, ...rest } }, null, 2)}\n`
+  const lines = events.map((event) => `\n        ${JSON.stringify(event)}`)
   const at = text.lastIndexOf('[]') + 1
   const full = lines.length === 0 ? text : `${text.slice(0, at)}${lines.join(',')}\n      ${text.slice(at)}`
   if (full.length > maxRecordingBytes / 2) throw new Error('it is too large')
@@ -207,10 +203,7 @@ export async function storeBytes(
 export async function recordedBytes(folder: string, part: { text: string } | OwnFile): Promise<Buffer> {
   if ('text' in part) return Buffer.from(part.text)
   const { file, bytes: size } = part
-  const path = join(folder, file)
-  const found = await stat(path).catch(() => undefined)
-  const bytes = found?.isFile() && found.size === size ? await readFile(path) : undefined
-  if (bytes === undefined) throw new DamagedRecording(`${file} cannot be read, or has another size.`)
+  const bytes = await fileOf(folder, file, (length) => length === size)
   const digest = createHash('sha256').update(bytes).digest('hex')
   if (!file.includes(`/${digest}.`)) throw new DamagedRecording(`${file} has another digest.`)
   return bytes
