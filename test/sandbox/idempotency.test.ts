@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createFirstAnswers } from '../../src/sandbox/http/idempotency.ts'
 import { jsonReply, type Frame, type Reply } from '../../src/sandbox/http/reply.ts'
 import { fakeClock } from '../support/fake-clock.ts'
@@ -35,10 +35,7 @@ test.for<[path: string, body: Json]>([
   expect([json.creations.total, json.requests, json.repeats]).toEqual([2, 3, 1])
 })
 
-let png: Uint8Array
-beforeAll(async () => {
-  png = (await testImages(16)).png
-})
+const { png } = await testImages(16)
 
 test('a form is the same whatever its boundary, and another with another file', async () => {
   const sandbox = await runningSandbox()

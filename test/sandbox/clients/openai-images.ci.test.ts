@@ -1,15 +1,11 @@
 import { BadRequestError, toFile } from 'openai'
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { decodeImage } from '../../../src/files/codecs.ts'
 import { maskPng, testImages } from '../../support/test-images.ts'
 import { openaiClient } from './all.ts'
 
-let png: Uint8Array
-let mask: Uint8Array
-beforeAll(async () => {
-  png = (await testImages(64)).png
-  mask = await maskPng(64)
-})
+const { png } = await testImages(64)
+const mask = await maskPng(64)
 
 const asFile = (bytes: Uint8Array, name: string) => toFile(bytes, name, { type: 'image/png' })
 

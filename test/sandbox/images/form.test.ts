@@ -1,14 +1,11 @@
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Sandbox } from '../../../src/sandbox/start-sandbox.ts'
 import { rawForm } from '../../support/raw-form.ts'
 import { call, runningSandbox } from '../../support/running-sandbox.ts'
 import { testImages } from '../../support/test-images.ts'
 
 const path = '/v1/images/edits'
-let png: Uint8Array
-beforeAll(async () => {
-  png = (await testImages(16)).png
-})
+const { png } = await testImages(16)
 
 /** A whole form with these texts and one image. */
 function formOf(texts: readonly (readonly [string, string])[], file: Uint8Array = png): Buffer {

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { encodePng } from '../../../src/files/codecs.ts'
 import { readImageInfo } from '../../../src/files/image-info.ts'
 import { bytesOf, create, edit, part, pixelsOf } from '../../support/image-calls.ts'
@@ -100,15 +100,11 @@ test.each(['png', 'webp'])('a transparent background is alpha in the %s itself',
   expect(opaque.data.every((value, at) => at % 4 !== 3 || value === 255)).toBe(true)
 })
 
-describe('an edit', () => {
+describe('an edit', async () => {
   const side = 256
   const size = '256x256'
-  let png: Uint8Array
-  let mask: Uint8Array
-  beforeAll(async () => {
-    png = (await testImages(side)).png
-    mask = await maskPng(side)
-  })
+  const { png } = await testImages(side)
+  const mask = await maskPng(side)
   const isOpen = (x: number, y: number) => Math.abs(x / side - 0.5) < 0.25 && Math.abs(y / side - 0.5) < 0.25
 
   test('with a mask that is nowhere fully transparent changes nothing', async () => {

@@ -1,13 +1,10 @@
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Sandbox } from '../../../src/sandbox/start-sandbox.ts'
 import { create, edit, part, pixelsOf } from '../../support/image-calls.ts'
 import { eventsOf, runningSandbox, type Answer, type Json } from '../../support/running-sandbox.ts'
 import { meanDifference, testImages } from '../../support/test-images.ts'
 
-let png: Uint8Array
-beforeAll(async () => {
-  png = (await testImages(64)).png
-})
+const { png } = await testImages(64)
 
 const modelA = { model: 'image-model-a', prompt: 'a quiet lake', quality: 'low' }
 

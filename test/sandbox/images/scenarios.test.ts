@@ -1,13 +1,10 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { EndpointName } from '../../../src/sandbox/faults/fault-rule.ts'
 import { create, edit, part } from '../../support/image-calls.ts'
 import { eventsOf, runningSandbox, type Json } from '../../support/running-sandbox.ts'
 import { testImages } from '../../support/test-images.ts'
 
-let png: Uint8Array
-beforeAll(async () => {
-  png = (await testImages(32)).png
-})
+const { png } = await testImages(32)
 
 const endpoints: readonly (readonly [string, EndpointName, typeof create])[] = [
   ['generations', 'image-generations', create],
