@@ -1,5 +1,3 @@
-export type BoundedMap<Value> = ReturnType<typeof createBoundedMap<Value>>
-
 /**
  * A map that drops its oldest entries, so that no number of requests fills the memory.
  * @param maxEntries maximum number of entries

@@ -20,8 +20,6 @@ interface StoreOptions<Entry> {
   readonly maxBytes?: number
 }
 
-export type JsonStore<Entry extends { readonly id: string }> = ReturnType<typeof createJsonStore<Entry>>
-
 /**
  * Keeps entries by their ids, in memory or in a folder. What cannot be written to the folder is kept in memory.
  * @param host where a file that another sandbox is reading may have to be replaced more than once

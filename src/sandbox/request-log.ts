@@ -58,8 +58,6 @@ export interface ReplayStats {
 
 const kept = 10_000
 
-export type RequestLog = ReturnType<typeof createRequestLog>
-
 /** The log of this sandbox, for tests and for `/sandbox/stats`. */
 export function createRequestLog() {
   const requests: RequestRecord[] = []

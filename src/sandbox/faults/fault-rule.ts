@@ -112,8 +112,6 @@ interface FaultTarget {
 
 export type NamedRule = FaultRule & { readonly id: string }
 
-export type FaultChooser = ReturnType<typeof createFaultChooser>
-
 /**
  * Picks the fault for a request: the first rule that matches and is due. Deterministic for a seed and an order of
  * requests.

@@ -6,8 +6,6 @@ const usuallyKept = 1000
 /** Maximum of their bytes together; the newest is kept whatever its size. */
 const keptBytes = 64 * 1024 * 1024
 
-export type FirstAnswers = ReturnType<typeof createFirstAnswers>
-
 /**
  * The answers to requests with an `Idempotency-Key`.
  * @param keptAnswers at most so many are kept, and so many bytes

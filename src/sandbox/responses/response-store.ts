@@ -66,8 +66,6 @@ export function responseAt(stored: StoredResponse, now: number): JsonObject {
   return { ...begunOf(response), status: isCancelled ? 'cancelled' : isQueued ? 'queued' : 'in_progress' }
 }
 
-export type ResponseStore = ReturnType<typeof createResponseStore>
-
 /**
  * The stored responses and the conversations. They are lost when the sandbox ends; what a folder keeps is found by all
  * sandboxes that share it.

@@ -37,7 +37,7 @@ import {
  * @param asked the prompts, which may ask for a scenario
  * @throws RequestProblem 400 in scenarios that reject the request
  */
-export async function startJob(
+async function startJob(
   { sandbox, number, scenario: header }: Exchange,
   job: Pick<VideoJob, 'kind' | 'model' | 'prompt' | 'remixedFrom' | 'films'>,
   asked = job.prompt,
@@ -56,12 +56,12 @@ export async function startJob(
 }
 
 /** What determines a film besides its text: all of the request, and how often it came before. */
-export function filmSeed({ seed, digest }: Exchange, ...more: readonly number[]): Film['seed'] {
+function filmSeed({ seed, digest }: Exchange, ...more: readonly number[]): Film['seed'] {
   return JSON.stringify([...seed, digest, ...more])
 }
 
 /** When to ask for a job again that is not over, in the headers that the clients of either service read. */
-export function pollHint(job: VideoJob, { sandbox }: Exchange): Pick<Reply, 'headers'> {
+function pollHint(job: VideoJob, { sandbox }: Exchange): Pick<Reply, 'headers'> {
   const { state } = jobStateAt(job, sandbox.clock.now())
   if (state !== 'pending' && state !== 'in_progress') return { headers: {} }
   const name = job.kind === 'video' ? 'openai-poll-after-ms' : 'retry-after-ms'
