@@ -6,30 +6,22 @@ import { invalidField, RequestProblem } from './http/request-problem.ts'
 import type { JsonObject } from './json-value.ts'
 import type { Exchange } from './sandbox.ts'
 
-/** A text model of the sandbox. Unknown names behave like `sandbox-text`; those of scenarios answer accordingly. */
-interface SandboxModel {
-  readonly id: string
-  /** Tokens of input it reads; the sandbox counts one token for every four characters. */
-  readonly contextWindow: number
-}
-
-export const defaultTextModel: SandboxModel = { id: 'sandbox-text', contextWindow: 131_072 }
+/** The models of a request without one; unknown names behave like them. The videos' one is that of operations, too. */
+export const [textModel, videoModel] = ['sandbox-text', 'sandbox-video'] as const
 
 const scenarioModels = 'long refusal block length empty failure error'.split(' ')
+const usualWindow = 131_072
 
-const textModels: readonly SandboxModel[] = [
-  defaultTextModel,
-  { id: 'sandbox-small', contextWindow: 1024 },
-  ...scenarioModels.map((scenario) => ({ ...defaultTextModel, id: `sandbox-${scenario}` })),
-]
+/** Tokens of input that each text model reads; the sandbox counts one token for every four characters. */
+const textModels = new Map<string, number>([
+  [textModel, usualWindow],
+  ['sandbox-small', 1024],
+  ...scenarioModels.map((scenario) => [`sandbox-${scenario}`, usualWindow] as const),
+])
 
-/** The model of that name, or one like the default for an unknown name. */
-export function textModel(id: string): SandboxModel {
-  return textModels.find((known) => known.id === id) ?? { ...defaultTextModel, id }
+export function contextWindowOf(model: string): number {
+  return textModels.get(model) ?? usualWindow
 }
-
-/** The video model of the sandbox, for operations and videos. Unknown names behave like it. */
-export const videoModel = { id: 'sandbox-video' } as const
 
 /**
  * Rejects a model of a family that is not for the endpoint. A model of no known family follows the rules for every
@@ -43,11 +35,10 @@ export function assertServed({ name }: Endpoint, { id, family }: Model): void {
 
 /** Every model that the sandbox has rules or answers of its own for; it answers to any other name as well. */
 const listed: readonly string[] = [
-  ...textModels,
+  ...textModels.keys(),
   videoModel,
-  ...knownModels().filter(({ family }) => family !== undefined),
-  ...standIns,
-].map(({ id }) => id)
+  ...[...knownModels().filter(({ family }) => family !== undefined), ...standIns].map(({ id }) => id),
+]
 
 /** `GET /v1/models` and `GET /v1beta/models`, in the form of the client that asks, on one page. */
 export function listModels({ envelope }: Exchange): Reply {
@@ -76,11 +67,11 @@ function openaiModel(id: string): JsonObject {
 
 /** The models of the endpoints below `/v1beta`, in Google's form. */
 const catalog: readonly JsonObject[] = [
-  ...textModels.map(({ id, contextWindow }) => ({
+  ...Array.from(textModels, ([id, inputTokenLimit]) => ({
     ...googleModel(id, 'generateContent'),
-    inputTokenLimit: contextWindow,
+    inputTokenLimit,
   })),
-  googleModel(videoModel.id, 'predictLongRunning'),
+  googleModel(videoModel, 'predictLongRunning'),
 ]
 
 function googleModel(id: string, method: string) {

@@ -15,7 +15,7 @@ import { brokenOff, type Frame, type Frames, type Reply, googleReply, streamRepl
 import { RequestProblem, assertValid, brokeOff, errorBody } from '../http/request-problem.ts'
 import { plainPicture } from '../images/plain-picture.ts'
 import { type JsonObject, isObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json-value.ts'
-import { textModel } from '../sandbox-models.ts'
+import { contextWindowOf } from '../sandbox-models.ts'
 import type { Exchange } from '../sandbox.ts'
 import { seededHex } from '../seeded-random.ts'
 import { assertContents, withCanonicalNames } from './check-contents.ts'
@@ -39,18 +39,19 @@ export async function answerContent(exchange: Exchange, isStream: boolean): Prom
   exchange.body = body
   assertValid(generateContentEndpoint, body)
   assertContents(body)
-  const model = textModel(params['model']!)
+  const model = params['model']!
+  const window = contextWindowOf(model)
   const promptTokens = countPrompt(body)
-  if (promptTokens > model.contextWindow) {
+  if (promptTokens > window) {
     throw new RequestProblem(
       400,
-      `The input token count (${promptTokens}) exceeds the maximum number of tokens allowed (${model.contextWindow}).`,
+      `The input token count (${promptTokens}) exceeds the maximum number of tokens allowed (${window}).`,
     )
   }
-  const plan = readRequest(exchange, model.id)
+  const plan = readRequest(exchange, model)
   const facts = {
     responseId: seededHex(22, sandbox.seed, 'generate-content', exchange.number),
-    modelVersion: model.id,
+    modelVersion: model,
     promptTokens,
     toolTokens: plan.tools.tokens,
   }

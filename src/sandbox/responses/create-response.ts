@@ -7,7 +7,7 @@ import { checkRequest } from './check-request.ts'
 import { checkCalls, fitContext, inputItems, resolveReferences } from './input.ts'
 import { itemEvents } from './output-items.ts'
 import { type StoredResponse, type Timing, begunOf, responseAt } from './response-store.ts'
-import { defaultTextModel, textModel } from '../sandbox-models.ts'
+import { contextWindowOf, textModel } from '../sandbox-models.ts'
 import type { Exchange, SandboxState } from '../sandbox.ts'
 import { pick, seededHex, seededRandom } from '../seeded-random.ts'
 
@@ -17,17 +17,17 @@ export async function createResponse(exchange: Exchange): Promise<Reply> {
   const { responses, seed, clock, pacing } = sandbox
   const { pendingMs, runningMs } = pacing
   checkRequest(body)
-  const model = textModel(textOf(body['model']) || defaultTextModel.id)
+  const model = textOf(body['model']) || textModel
   const earlier = await earlierItems(body, sandbox)
   const input = resolveReferences(inputItems(body), earlier, responses.findItem)
   checkCalls([...earlier, ...input])
-  const { items: context, tokens } = fitContext([...earlier, ...input], body, model.contextWindow)
+  const { items: context, tokens } = fitContext([...earlier, ...input], body, contextWindowOf(model))
   const isBackground = body['background'] === true
   const id = `resp_${seededHex(48, seed, 'responses', exchange.number, ...responses.idSalt(isBackground))}`
   const now = clock.now()
   const built = await buildResponse(exchange, context, {
     id,
-    model: model.id,
+    model,
     createdAt: Math.floor(now / 1000),
     completedAt: Math.floor((now + (isBackground ? pendingMs + runningMs : 0)) / 1000),
     inputTokens: tokens,

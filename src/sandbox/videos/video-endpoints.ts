@@ -73,7 +73,7 @@ const videoDefaults = { seconds: '4', size: '720x1280' } as const
 /** `POST /v1/videos`: a video from a prompt (wire notes, "Videos"). */
 export async function createVideo(exchange: Exchange): Promise<Reply> {
   const { body } = exchange
-  const model = textOf(body['model']) || videoModel.id
+  const model = textOf(body['model']) || videoModel
   assertServed(videoCreateEndpoint, modelCalled(model, exchange.sandbox.families))
   assertValid(videoCreateEndpoint, body)
   const seconds = filmSeconds(body['seconds'] ?? videoDefaults.seconds, 'seconds')
