@@ -6,6 +6,7 @@ import { answerContent } from './generate-content/answer-request.ts'
 import { readForm, readJsonBody } from './http/read-body.ts'
 import { createImages, editImages, serveImage } from './images/image-endpoints.ts'
 import { cancelResponse, createResponse, getResponse } from './responses/create-response.ts'
+import { mapped } from './json-value.ts'
 import type { Exchange, Handler, Router } from './sandbox.ts'
 import { getModel, listModels } from './sandbox-models.ts'
 import {
@@ -86,8 +87,7 @@ export const ownRouter: Router = {
     for (const route of compiled) {
       const groups = route.method === wanted ? route.pattern.exec(path)?.groups : undefined
       if (groups === undefined) continue
-      const params = Object.entries(groups).map(([name, value]) => [name, decoded(value)])
-      return { handler: route.handler, params: Object.fromEntries(params) }
+      return { handler: route.handler, params: mapped(groups, decoded) }
     }
     return undefined
   },

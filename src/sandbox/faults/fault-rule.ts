@@ -2,7 +2,7 @@ import { type Fields, checkBody } from '../../contract/field.ts'
 import { UsageError } from '../../errors.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { type FaultAction, type Parameters, faultActionNames, faultPoints } from './actions.ts'
-import { isObject, objectOf } from '../json-value.ts'
+import { isObject, mapped, objectOf } from '../json-value.ts'
 import { seededRandom } from '../seeded-random.ts'
 
 export const endpointNames = [
@@ -79,10 +79,9 @@ export function parseFaultRules(value: unknown, source: string): FaultRule[] {
     problemsOf(rule).map((problem) => `${source}: rule ${index + 1}: ${problem}.`),
   )
   if (problems.length > 0) throw new UsageError(problems, { hint })
-  return value.map(({ headers, ...rule }: FaultRule) => {
-    const texts = Object.entries(headers ?? {}).map(([name, text]) => [name, String(text)])
-    return headers === undefined ? rule : { ...rule, headers: Object.fromEntries(texts) }
-  })
+  return value.map((rule: FaultRule) =>
+    rule.headers === undefined ? rule : { ...rule, headers: mapped(rule.headers, String) },
+  )
 }
 
 function problemsOf(rule: unknown): string[] {

@@ -179,17 +179,11 @@ function unreadable(message: string): RequestProblem {
  * for the check to reject.
  */
 function formValues(texts: ReadonlyMap<string, string>, fields: Fields): JsonObject {
-  return Object.fromEntries(
-    Array.from(texts, ([name, text]) => [
-      name,
-      Object.hasOwn(fields, name) ? valueOf(text, fields[name]!) : text,
-    ]),
-  )
-}
-
-function valueOf(text: string, { type }: Field): unknown {
-  const isNumber = type === 'integer' || type === 'number'
-  if (isNumber && /^-?\d+(\.\d+)?$/.test(text)) return Number(text)
-  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
-  return text
+  const valueOf = (text: string, type: Field['type'] | undefined) => {
+    const isNumber = type === 'integer' || type === 'number'
+    if (isNumber && /^-?\d+(\.\d+)?$/.test(text)) return Number(text)
+    return type === 'boolean' && /^(true|false)$/.test(text) ? text === 'true' : text
+  }
+  const typeOf = (name: string) => (Object.hasOwn(fields, name) ? fields[name]!.type : undefined)
+  return Object.fromEntries(Array.from(texts, ([name, text]) => [name, valueOf(text, typeOf(name))]))
 }
