@@ -47,7 +47,7 @@ export function createImages(exchange: Exchange): Promise<Reply> {
   assertValid(imageCreateEndpoint, body, model)
   const request = readImageRequest(exchange, model, imageCreateEndpoint)
   const draw = (index: number) => promptPicture(request, request.size, [...exchange.seed, 'image'], index)
-  return replyWithImages({ request, draw, eventPrefix: 'image_generation' }, exchange)
+  return replyWithImages({ ...request, draw }, exchange)
 }
 
 /** Draws one picture of a prompt by its number, from 0. */
@@ -107,7 +107,7 @@ export async function editImages(exchange: Exchange): Promise<Reply> {
       promptPicture(request, area, seed, index),
     )
   }
-  return replyWithImages({ request, draw, eventPrefix: 'image_edit' }, exchange)
+  return replyWithImages({ ...request, draw }, exchange)
 }
 
 /** `auto`, and no size where the model takes it: the size of model A whose shape is nearest to the source's. */
@@ -135,14 +135,8 @@ export function serveImage({ sandbox, params, query }: Exchange): Reply {
   return bytesReply(image.bytes, `image/${image.format}`)
 }
 
-/** What is made for a request. */
-interface ImageJob {
-  readonly request: ImageRequest
-  /** Draws a picture by its number, from 0: the same one every time. */
-  readonly draw: (index: number) => Pixels
-  /** Prefix of its event names: `image_generation.completed`. */
-  readonly eventPrefix: 'image_generation' | 'image_edit'
-}
+/** What is made for a request: `draw` makes a picture by its number, from 0, the same one every time. */
+type ImageJob = ImageRequest & { readonly draw: (index: number) => Pixels }
 
 /** The properties of a picture in replies and final events; none with legacy models. */
 function imageProperties({ family, format, quality, size }: ImageRequest, background: string): object {
@@ -164,9 +158,9 @@ const errorEvent = namedEvent(
  */
 async function replyWithImages(job: ImageJob, exchange: Exchange): Promise<Reply> {
   const { number, sandbox } = exchange
-  const { scenario, streams, count: asked } = job.request
+  const { scenario, streams, count: asked, sources } = job
   if (scenario === 'failure' || (scenario === 'error' && !streams)) throw brokeOff
-  const id = `${job.eventPrefix === 'image_edit' ? 'edit' : 'img'}_${sandbox.seed}_${number}`
+  const id = `${sources > 0 ? 'edit' : 'img'}_${sandbox.seed}_${number}`
   const created = Math.floor(sandbox.clock.now() / 1000)
   const count = scenario === 'empty' ? 0 : scenario === 'fewer' ? asked - 1 : asked
   const headers = { 'x-request-id': `req_${seededHex(32, id)}` }
@@ -183,7 +177,7 @@ async function replyWithImages(job: ImageJob, exchange: Exchange): Promise<Reply
 }
 
 async function imageList(job: ImageJob, count: number, id: string, exchange: Exchange): Promise<object> {
-  const { isUrl, isVivid, prompt, family } = job.request
+  const { isUrl, isVivid, prompt, family } = job
   const { sandbox, origin } = exchange
   // Of the families of the specification only model C, which alone has a style.
   const revises = typeof family?.endpoints['image create']?.['style'] === 'object'
@@ -202,8 +196,8 @@ async function imageList(job: ImageJob, count: number, id: string, exchange: Exc
       ...(revises && { revised_prompt: revised }),
     })
   }
-  const usage = usageOf(job.request, count)
-  return { data, ...imageProperties(job.request, background), ...(usage && { usage }) }
+  const usage = usageOf(job, count)
+  return { data, ...imageProperties(job, background), ...(usage && { usage }) }
 }
 
 function keptPath(sandbox: SandboxState, id: string, picture: EncodedPicture): string {
@@ -226,11 +220,11 @@ export function base64Of({ bytes }: EncodedPicture): string {
  * created while the previous ones are sent. As with the public service, there is no `[DONE]` at the end.
  */
 async function* imageEvents(job: ImageJob, count: number, created: number): AsyncGenerator<Frame> {
-  const { partials, scenario } = job.request
+  const { partials, scenario, sources } = job
   const event = async (name: string, index: number, more: object, role: Frame['role'], partial?: number) => {
-    const type = `${job.eventPrefix}.${name}`
+    const type = `${sources > 0 ? 'image_edit' : 'image_generation'}.${name}`
     const encoded = await paint(job, index, partial)
-    const properties = imageProperties(job.request, encoded.background)
+    const properties = imageProperties(job, encoded.background)
     const data = { type, b64_json: base64Of(encoded), created_at: created, ...properties, ...more }
     return namedEvent(type, data, 'first', role)
   }
@@ -238,7 +232,7 @@ async function* imageEvents(job: ImageJob, count: number, created: number): Asyn
     const isLast = index === count - 1
     const isEarly = scenario === 'early'
     // Usage is that of the request so far: in the last event that of all images.
-    const usage = usageOf(job.request, index + 1)
+    const usage = usageOf(job, index + 1)
     const completed = () => event('completed', index, { usage }, isLast ? 'terminal' : 'event')
     if (isEarly) yield await completed()
     for (let partial = 0; partial < partials; partial++) {
@@ -254,11 +248,10 @@ async function* imageEvents(job: ImageJob, count: number, created: number): Asyn
  * @param partial the number of a partial image, from 0
  */
 export async function paint(
-  { request, draw }: Pick<ImageJob, 'request' | 'draw'>,
+  { format, encoderQuality, background, partials, draw }: ImageJob,
   index: number,
   partial?: number,
 ): Promise<EncodedPicture> {
-  const { format, encoderQuality, background, partials } = request
   await yieldToEventLoop()
   const whole = draw(index)
   await yieldToEventLoop()

@@ -32,7 +32,7 @@ export interface ImageRequest {
   readonly streams: boolean
   readonly partials: number
   readonly isVivid: boolean
-  /** How many images are edited. */
+  /** How many images are edited; 0 for a creation. */
   readonly sources: number
   readonly fidelity: keyof typeof sourceTokens
 }

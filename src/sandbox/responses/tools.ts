@@ -124,11 +124,11 @@ const builtInTools: Readonly<Record<string, BuiltInTool>> = {
       const request = readImageRequest({ ...exchange, body }, imageModelOf(tool), imageCreateEndpoint)
       const { size, format, quality, background } = request
       const seed = [...exchange.seed, 'image']
-      const task = { request, draw: (index: number) => promptPicture(request, size, seed, index) }
+      const job = { ...request, draw: (index: number) => promptPicture(request, size, seed, index) }
       const partials: string[] = []
       const count = request.streams && !fails ? request.partials : 0
-      while (partials.length < count) partials.push(base64Of(await paint(task, number, partials.length)))
-      const picture = fails ? undefined : await paint(task, number)
+      while (partials.length < count) partials.push(base64Of(await paint(job, number, partials.length)))
+      const picture = fails ? undefined : await paint(job, number)
       const fields = {
         action: 'generate',
         background: picture?.background ?? background,
