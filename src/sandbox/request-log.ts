@@ -26,36 +26,6 @@ export interface FiredFault {
   readonly path: string
 }
 
-export interface RecordStats {
-  readonly mode: 'record'
-  readonly recorded: number
-  /** How many calls were passed on and could not be recorded. */
-  readonly refused: number
-  /** How many calls were not recorded because the caller had gone before the end. */
-  readonly abandoned: number
-  readonly refusals: readonly { readonly method: string; readonly path: string; readonly reason: string }[]
-}
-
-export interface Miss {
-  readonly method: string
-  readonly path: string
-  readonly nearest: string | undefined
-  readonly differs: readonly string[]
-}
-
-export interface ReplayStats {
-  readonly mode: 'replay'
-  readonly recordings: number
-  readonly used: number
-  /** The names of those that have not answered anything. */
-  readonly unused: readonly string[]
-  readonly oldest: string
-  readonly missed: number
-  readonly misses: readonly Miss[]
-  /** Recordings, and bodies of them, that could not be used. */
-  readonly damaged: readonly string[]
-}
-
 const kept = 10_000
 
 /** The log of this sandbox, for tests and for `/sandbox/stats`. */

@@ -9,7 +9,7 @@ import { pacingOf, type LatencyProfile, type Reply } from './http/reply.ts'
 import { envelopeOf } from './http/request-problem.ts'
 import { createJsonStore } from './json-store.ts'
 import type { JsonObject } from './json-value.ts'
-import { createRequestLog, type RecordStats, type ReplayStats, type RequestRecord } from './request-log.ts'
+import { createRequestLog, type RequestRecord } from './request-log.ts'
 import { createResponseStore } from './responses/response-store.ts'
 import { isJob, isJobOver, type VideoJob } from './videos/video-job.ts'
 
@@ -55,11 +55,7 @@ export type SandboxState = ReturnType<typeof createState>
  * @param signal aborted when it closes
  * @param recordings how recordings have been made or used; undefined without
  */
-export function createState(
-  options: StateOptions,
-  signal: AbortSignal,
-  recordings: () => RecordStats | ReplayStats | undefined,
-) {
+export function createState(options: StateOptions, signal: AbortSignal, recordings: () => unknown) {
   const { seed = 1, latency = 'none', families = {}, clock, folder, platform = 'linux' } = options
   const log = createRequestLog()
   const host = { clock, platform }

@@ -37,7 +37,8 @@ export async function startSandbox(options: SandboxOptions) {
   const closing = new AbortController()
   const recorded = recordings && (await openRecordings(recordings))
   const router = recorded === undefined ? ownRouter : { find: recorded.find, methods: () => [] }
-  const state = createState(options, closing.signal, () => recorded?.stats())
+  const recordingStats = () => recorded?.stats()
+  const state = createState(options, closing.signal, recordingStats)
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: headersMs,
@@ -54,6 +55,7 @@ export async function startSandbox(options: SandboxOptions) {
   await listen(server, options.port ?? 0)
   return {
     ...state,
+    recordings: recordingStats,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     /** Aborts running requests and frees the port. */
     close: () =>

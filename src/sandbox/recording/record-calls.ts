@@ -6,7 +6,6 @@ import { makeFolder } from '../../files/write-target.ts'
 import { BrokenOff, wholeReply, type Frame, type Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
 import { mapped } from '../json-value.ts'
-import type { RecordStats } from '../request-log.ts'
 import type { Exchange } from '../sandbox.ts'
 import {
   bytesFrame,
@@ -86,8 +85,10 @@ export async function createRecorder(
 ) {
   const { clock } = files
   const urls = createResultUrls(upstream.baseUrl)
-  const refusals: RecordStats['refusals'][number][] = []
+  /** Calls that were recorded, passed on and could not be, and were not since the caller had gone before the end. */
   const counts = { recorded: 0, refused: 0, abandoned: 0 }
+  /** The first of the refused ones. */
+  const refusals: { method: string; path: string; reason: string }[] = []
   let number = await nextNumber(folder)
 
   async function answer(call: ArrivedCall): Promise<Reply> {
@@ -216,7 +217,7 @@ export async function createRecorder(
 
   return {
     find: (method: string, path: string) => callMatch(method, path, matchOf, answer),
-    stats: (): RecordStats => ({ mode: 'record', ...counts, refusals }),
+    stats: () => ({ mode: 'record' as const, ...counts, refusals }),
   }
 }
 

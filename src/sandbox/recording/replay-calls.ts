@@ -4,7 +4,6 @@ import { shownPath } from '../../files/file-error.ts'
 import { BrokenOff, type Frame, type Pause, type Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
 import { mapped } from '../json-value.ts'
-import type { Miss, ReplayStats } from '../request-log.ts'
 import {
   callMatch,
   createsSomething,
@@ -47,7 +46,7 @@ const maxListed = 1000
 export async function createReplayer({ folder, pace, report }: ReplayOptions, matchOf: CallMatcher) {
   const entries = await readLibrary(folder)
   const groups = Map.groupBy(entries, ({ request }) => keyOf(request))
-  const misses: Miss[] = []
+  const misses: { method: string; path: string; nearest: string | undefined; differs: string[] }[] = []
   const damaged = new Set<string>()
   let missed = 0
 
@@ -98,10 +97,10 @@ export async function createReplayer({ folder, pace, report }: ReplayOptions, ma
 
   return {
     find: (method: string, path: string) => callMatch(method, path, matchOf, answer),
-    stats(): ReplayStats {
+    stats() {
       const unused = entries.filter(({ used }) => used === 0)
       return {
-        mode: 'replay',
+        mode: 'replay' as const,
         recordings: entries.length,
         used: entries.length - unused.length,
         unused: unused.slice(0, maxListed).map(({ name }) => name),
