@@ -1,22 +1,30 @@
 import type { FaultAction } from './faults/actions.ts'
 import type { EndpointName } from './faults/fault-rule.ts'
 
-export interface RequestRecord {
-  method: string
-  /** Without the query, which may hold a key. */
-  path: string
-  endpoint: EndpointName | undefined
-  model: string | undefined
-  idempotencyKey: string | undefined
-  /** HTTP status of the reply; undefined until there is one, and if a fault dropped it. */
-  status: number | undefined
-  created: boolean
-  /** Whether it was answered with the first answer to its `Idempotency-Key`. */
-  repeats: boolean
-  fault: string | undefined
-  /** When it came, and when the last byte of its reply had been sent, on the monotonic clock. */
-  cameAt: number
-  repliedAt: number | undefined
+export type RequestRecord = ReturnType<typeof newRecord>
+
+/**
+ * The record of a request that comes; it is filled in on the way.
+ * @param path without the query, which may hold a key
+ */
+export function newRecord(method: string, path: string, idempotencyKey: string | undefined, cameAt: number) {
+  return {
+    method,
+    path,
+    idempotencyKey,
+    endpoint: undefined as EndpointName | undefined,
+    model: undefined as string | undefined,
+    /** HTTP status of the reply; undefined until there is one, and if a fault dropped it. */
+    status: undefined as number | undefined,
+    created: false,
+    /** Whether it was answered with the first answer to its `Idempotency-Key`. */
+    repeats: false,
+    /** Id of the fault rule that fired. */
+    fault: undefined as string | undefined,
+    /** When it came, and when the last byte of its reply had been sent, on the monotonic clock. */
+    cameAt,
+    repliedAt: undefined as number | undefined,
+  }
 }
 
 export interface FiredFault {

@@ -9,7 +9,7 @@ import { pacingOf, type LatencyProfile, type Reply } from './http/reply.ts'
 import { envelopeOf } from './http/request-problem.ts'
 import { createJsonStore } from './json-store.ts'
 import type { JsonObject } from './json-value.ts'
-import { createRequestLog, type RequestRecord } from './request-log.ts'
+import { createRequestLog, newRecord } from './request-log.ts'
 import { createResponseStore } from './responses/response-store.ts'
 import { isJob, isJobOver, type VideoJob } from './videos/video-job.ts'
 
@@ -102,26 +102,15 @@ export function createExchange(incoming: IncomingMessage, outgoing: ServerRespon
   const left = new AbortController()
   outgoing.once('close', () => left.abort())
   const idempotencyKey = [headers['idempotency-key']].flat()[0]
-  const record: RequestRecord = {
-    method,
-    path: copyOf(path.slice(0, maxPathLength).replace(/[^\x21-\x7e]/g, '?')),
-    endpoint: undefined,
-    model: undefined,
-    idempotencyKey: idempotencyKey && copyOf(idempotencyKey.slice(0, maxNameLength)),
-    status: undefined,
-    created: false,
-    repeats: false,
-    fault: undefined,
-    cameAt: sandbox.clock.monotonic(),
-    repliedAt: undefined,
-  }
+  const shownPath = copyOf(path.slice(0, maxPathLength).replace(/[^\x21-\x7e]/g, '?'))
+  const shownKey = idempotencyKey && copyOf(idempotencyKey.slice(0, maxNameLength))
   return {
     sandbox,
     incoming,
     outgoing,
     method,
     headers,
-    record,
+    record: newRecord(method, shownPath, shownKey, sandbox.clock.monotonic()),
     idempotencyKey,
     /** Without escapes of characters that need none. */
     path,
