@@ -108,12 +108,10 @@ export async function createRecorder(
       'content-encoding': encoding,
     } = reply.headers
     const headers = recordedHeaders(reply.headers, path)
+    const isStream = /^text\/event-stream\b/i.test(mediaType)
     const after_ms = elapsed()
 
-    const bodyOf = async (
-      parts: readonly RecordedPart[],
-      isStream: boolean,
-    ): Promise<RecordedBody | undefined> => {
+    const bodyOf = async (parts: readonly RecordedPart[]): Promise<RecordedBody | undefined> => {
       const store = (text: string, type: string) =>
         storeBytes(files, folder, Buffer.from(text, 'latin1'), type)
       if (!isStream) {
@@ -128,7 +126,7 @@ export async function createRecorder(
       return { events }
     }
     /** Writes what has come; a recording that cannot be written never breaks the reply. */
-    const keep: Passage['keep'] = async (parts, isStream, broken_off) => {
+    const keep: Passage['keep'] = async (parts, broken_off) => {
       try {
         // Such a body could not be decoded.
         if (encoding !== undefined) throw new Error(`the encoding ${encoding.slice(0, 20)} is not known`)
@@ -136,7 +134,7 @@ export async function createRecorder(
         const described = Buffer.from(JSON.stringify(request)).toString('latin1')
         if (filter.hide(described) !== described) throw new Error('the request holds the key in use')
         const hidden = mapped(headers, filter.hide)
-        const kept = { status, headers: hidden, after_ms, broken_off, body: await bodyOf(parts, isStream) }
+        const kept = { status, headers: hidden, after_ms, broken_off, body: await bodyOf(parts) }
         const text = recordingText({ recorded, request, reply: kept })
         assertNoKey(text)
         await writeRecording(files, folder, stem, text)
@@ -161,10 +159,11 @@ export async function createRecorder(
     if (status >= 300 && status < 400) {
       // Such a body may repeat the request with its key, and says nothing else.
       reply.close()
-      await keep([], false, false)
+      await keep([], false)
       return wholeReply([], undefined, facts)
     }
     const passage = {
+      isStream,
       origin,
       signal,
       elapsed,
@@ -172,14 +171,11 @@ export async function createRecorder(
       close: () => reply.close(),
       abandon: () => counts.abandoned++,
     }
-    if (/^text\/event-stream\b/i.test(mediaType)) {
-      return { ...streamed, ...facts, frames: passOn(body, { ...passage, isStream: true }) }
-    }
     if (/json/i.test(mediaType) && givesResults(path) && status < 300) {
       const results = rewritten(body, (json) => urls.rewrite(json, path))
       return { ...streamed, ...facts, frames: passOn(results, passage) }
     }
-    if (length === undefined) return { ...streamed, ...facts, frames: passOn(body, passage) }
+    if (isStream || length === undefined) return { ...streamed, ...facts, frames: passOn(body, passage) }
     const sentHeaders = { ...facts.headers, 'content-length': length }
     const frames = passOn(body, { ...passage, length: Number(length) })
     return { ...streamed, ...facts, headers: sentHeaders, frames }
@@ -230,7 +226,7 @@ interface RecordedPart {
 
 interface Passage {
   /** Whether it is a stream of events, each recorded with its time. */
-  readonly isStream?: boolean
+  readonly isStream: boolean
   /** In bytes, where it is known. */
   readonly length?: number
   /** Of the sandbox, for the addresses of results. */
@@ -239,7 +235,7 @@ interface Passage {
   readonly signal: AbortSignal
   elapsed(): number
   /** Records the call, or says why not; `parts` is undefined for a body that is too large. Never rejects. */
-  keep(parts: readonly RecordedPart[] | undefined, isStream: boolean, isBrokenOff: boolean): Promise<void>
+  keep(parts: readonly RecordedPart[] | undefined, isBrokenOff: boolean): Promise<void>
   /** Called when the caller has gone before the end, so that nothing is recorded. */
   abandon(): void
   close(): void
@@ -251,7 +247,7 @@ interface Passage {
  */
 async function* passOn(
   body: AsyncIterable<Uint8Array>,
-  { isStream = false, length = Infinity, origin, signal, elapsed, keep, abandon, close }: Passage,
+  { isStream, length = Infinity, origin, signal, elapsed, keep, abandon, close }: Passage,
 ): AsyncGenerator<Frame> {
   let splitter = createEventSplitter()
   let parts: RecordedPart[] = []
@@ -266,7 +262,7 @@ async function* passOn(
     if (isKept) return
     isKept = true
     if (splitter.open !== '') add(splitter.open)
-    await keep(size > maxKeptBytes ? undefined : parts, isStream, isBrokenOff)
+    await keep(size > maxKeptBytes ? undefined : parts, isBrokenOff)
   }
   try {
     try {
