@@ -17,25 +17,7 @@ type Quality = 'low' | 'medium' | 'high'
 export const usualSize: Size = { width: 1024, height: 1024 }
 
 /** A valid request to either image endpoint, with the defaults filled in. */
-export interface ImageRequest {
-  readonly family: Family | undefined
-  readonly prompt: string
-  readonly scenario: string | undefined
-  readonly count: number
-  readonly size: Size
-  readonly quality: Quality
-  readonly format: ImageFormat
-  /** 0 to 100, for lossy formats. */
-  readonly encoderQuality: number
-  readonly background: 'transparent' | 'opaque' | 'auto'
-  readonly isUrl: boolean
-  readonly streams: boolean
-  readonly partials: number
-  readonly isVivid: boolean
-  /** How many images are edited; 0 for a creation. */
-  readonly sources: number
-  readonly fidelity: keyof typeof sourceTokens
-}
+export type ImageRequest = ReturnType<typeof readImageRequest>
 
 /**
  * The encoder quality of requests without `output_compression`, which is the remaining quality as in the public
@@ -59,13 +41,14 @@ export function readImageRequest(
   { id: model, family }: Model,
   { fields }: Endpoint,
   usual = usualSize,
-): ImageRequest {
+) {
   const { body } = exchange
   /** The value of a field, or the contract's default. */
   const textField = (name: string) => textOf(body[name]) || String(fields[name]?.default)
   const prompt = textOf(body['prompt'])
   const quality = qualityOf(textField('quality'))
   const background = textField('background')
+  const fidelity: keyof typeof sourceTokens = body['input_fidelity'] === 'high' ? 'high' : 'low'
   return {
     family,
     prompt,
@@ -74,14 +57,16 @@ export function readImageRequest(
     size: drawableSize(textOf(body['size'])) ?? usual,
     quality,
     format: formatOf(textField('output_format')),
+    /** 0 to 100, for lossy formats. */
     encoderQuality: numberOf(body['output_compression']) ?? encoderQualities[quality],
     background: background === 'transparent' || background === 'opaque' ? background : 'auto',
     isUrl: !isLikeModelA(family) && textField('response_format') === 'url',
     streams: body['stream'] === true && !exchange.ignoresStream,
     partials: numberOf(body['partial_images']) ?? 0,
     isVivid: fields['style'] === undefined || textField('style') === 'vivid',
+    /** How many images are edited; 0 for a creation. */
     sources: exchange.files.filter(({ field }) => field !== 'mask').length,
-    fidelity: body['input_fidelity'] === 'high' ? 'high' : 'low',
+    fidelity,
   }
 }
 
@@ -157,16 +142,11 @@ export interface Source extends ImageInfo {
   readonly file: UploadedFile
 }
 
-export interface Sources {
-  readonly images: readonly [Source, ...Source[]]
-  readonly mask: Source | undefined
-}
-
 /**
  * Checks the files of an edit against the limits of the model's family; for a model of none, against what the sandbox
  * can read.
  */
-export function checkSources(files: readonly UploadedFile[], family: Family | undefined): Sources {
+export function checkSources(files: readonly UploadedFile[], family: Family | undefined) {
   const foreign = files.find(({ field }) => !/^(image(\[\])?|mask)$/.test(field))
   if (foreign !== undefined) throw unknownField(foreign.field)
   const limits = family?.sources ?? readable
