@@ -9,13 +9,14 @@ import { endpointUrl, isOwnOrigin, type Roots } from '../url.ts'
 import { readErrorBody } from '../error-body.ts'
 
 /** Where a video can be fetched from. */
-export type VideoSource =
-  /** A path below the base URL, which needs the key. */
-  | { readonly kind: 'content'; readonly path: string }
-  /** Absolute, or relative to the base URL; `gs:` cannot be fetched. */
-  | { readonly kind: 'url'; readonly url: string }
-  /** Contained in the reply. */
-  | { readonly kind: 'bytes'; readonly base64: string }
+export interface VideoSource {
+  /**
+   * `content`: a path below the base URL, which needs the key. `url`: absolute, or relative to the base URL; `gs:` cannot be
+   * fetched. `bytes`: base64, in the reply itself.
+   */
+  readonly kind: 'content' | 'url' | 'bytes'
+  readonly from: string
+}
 
 /** Where one video of a job can be fetched from, the best source first. */
 export type VideoSources = readonly VideoSource[]
@@ -64,7 +65,7 @@ export function videoSources(report: JobReport): readonly VideoSources[] {
   const isOperation = 'done' in job || 'response' in job
   if (videos.length > 1 || (report.kind === 'operation' && isOperation)) return videos
   const id = report.kind === 'video' ? report.id : (videoIdIn(job) ?? lastSegment(report.id))
-  const content: VideoSource = { kind: 'content', path: `/v1/videos/${encodeURIComponent(id)}/content` }
+  const content: VideoSource = { kind: 'content', from: `/v1/videos/${encodeURIComponent(id)}/content` }
   const misused = misusedNames.flatMap((name) => urlSource(job[name]))
   return [distinct([...(videos[0] ?? []), content, ...misused])]
 }
@@ -99,13 +100,13 @@ const anyAddress = /^(https?:\/\/|data:|gs:\/\/|\/)/i
 
 function urlSource(value: unknown, address = fullAddress): VideoSource[] {
   const text = stringOf(value)?.trim()
-  return text !== undefined && address.test(text) ? [{ kind: 'url', url: text }] : []
+  return text !== undefined && address.test(text) ? [{ kind: 'url', from: text }] : []
 }
 
 function bytesSource(value: unknown): VideoSource[] {
   const text = stringOf(value)?.trim() ?? ''
   if (fullAddress.test(text)) return urlSource(text)
-  return text === '' ? [] : [{ kind: 'bytes', base64: text }]
+  return text === '' ? [] : [{ kind: 'bytes', from: text }]
 }
 
 /** Whether a field of any meaning holds a video as base64: no name or id is that long without other characters. */
@@ -115,15 +116,9 @@ function looksEncoded(value: unknown): value is string {
 
 /** The same sources without duplicates; embedded data first, sources that cannot be fetched last. */
 function distinct(sources: VideoSources): VideoSources {
-  const rank = (source: VideoSource) =>
-    source.kind === 'bytes' ? 0 : source.kind === 'url' && source.url.startsWith('gs:') ? 2 : 1
-  const found = new Map(sources.map((source) => [keyOf(source), source]))
+  const rank = ({ kind, from }: VideoSource) => (kind === 'bytes' ? 0 : from.startsWith('gs:') ? 2 : 1)
+  const found = new Map(sources.map((source) => [source.from, source]))
   return [...found.values()].sort((one, other) => rank(one) - rank(other))
-}
-
-function keyOf(source: VideoSource): string {
-  if (source.kind === 'bytes') return source.base64
-  return source.kind === 'url' ? source.url : source.path
 }
 
 export type FetchVideoOptions = Pick<DownloadOptions, 'allowPrivate' | 'network' | 'onProgress' | 'maxBytes'>
@@ -192,26 +187,31 @@ export function createVideoDownload(
         return await fetchSource(gateway, source, download)
       } catch (error) {
         if (gateway.signal.aborted || !mayBeElsewhere(error)) throw error
-        failure = moreTelling(failure, error)
+        // The first failure is that of the best source; but that something has expired explains more than a failed guess.
+        if (failure === undefined || (!isExpired(failure) && isExpired(error))) failure = error
       }
     }
     throw failure ?? noSource()
   }
 }
 
-async function fetchSource(gateway: Gateway, source: VideoSource, download: Download): Promise<boolean> {
-  if (source.kind === 'bytes') return download.fromText(source.base64)
-  if (source.kind === 'content') return download.from(endpointUrl(gateway, source.path).href)
-  if (/^gs:/i.test(source.url)) throw inCloudStorage(source.url)
+async function fetchSource(
+  gateway: Gateway,
+  { kind, from }: VideoSource,
+  download: Download,
+): Promise<boolean> {
+  if (kind === 'bytes') return download.fromText(from)
+  if (kind === 'content') return download.from(endpointUrl(gateway, from).href)
+  if (/^gs:/i.test(from)) throw inCloudStorage(from)
   try {
-    return await download.from(source.url)
+    return await download.from(from)
   } catch (refusal) {
     if (!(refusal instanceof ModelgateError) || !isForGateway(refusal)) throw refusal
-    const own = relayedFile(gateway, source.url)
+    const own = relayedFile(gateway, from)
     if (own === undefined) throw refusal
     return await download.from(own.href).catch((error: unknown) => {
       if (gateway.signal.aborted || !mayBeElsewhere(error)) throw error
-      throw servedByNeither(refusal, error, { asked: source.url, own })
+      throw servedByNeither(refusal, error, { asked: from, own })
     })
   }
 }
@@ -222,11 +222,6 @@ function mayBeElsewhere(error: unknown): error is ModelgateError {
     error instanceof ModelgateError &&
     ['rejected', 'later', 'contract', 'notSent', 'key'].includes(error.exit)
   )
-}
-
-/** The first failure is that of the best source; but that something has expired explains more than a failed guess. */
-function moreTelling(before: unknown, error: unknown): unknown {
-  return before === undefined || (!isExpired(before) && isExpired(error)) ? error : before
 }
 
 function isExpired(error: unknown): error is ModelgateError {

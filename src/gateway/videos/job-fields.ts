@@ -217,7 +217,9 @@ export function failureIn(job: JsonObject, word: string | null): JobFailure {
   const given = valuesOf(job, 'reason', reasonOf)
   const message = given.find((reason) => reason.message !== undefined)?.message
   const code = given.find((reason) => reason.code !== undefined)?.code ?? null
-  return { code, message: message ?? noReason(code ?? plainWord(word)) }
+  // Some words say no more than that it has failed.
+  const said = code ?? (/^fail(ed|ure)?$|^error$/i.test(word ?? '') ? null : word)
+  return { code, message: message ?? (said === null ? 'no reason given' : `no reason given (${said})`) }
 }
 
 /** The videos that were generated and withheld, as an operation says (wire notes, section 7). */
@@ -254,13 +256,4 @@ function reasonOf(found: unknown): { readonly code?: string; readonly message?: 
   const number = code === undefined ? Number.NaN : Number(code)
   const word = rpcCodes[number] ?? code
   return { ...(word === undefined ? {} : { code: word }), ...(message === undefined ? {} : { message }) }
-}
-
-function noReason(word: string | null): string {
-  return word === null ? 'no reason given' : `no reason given (${word})`
-}
-
-/** A state name that says more than "failed". */
-function plainWord(word: string | null): string | null {
-  return word === null || /^fail(ed|ure)?$|^error$/i.test(word) ? null : word
 }

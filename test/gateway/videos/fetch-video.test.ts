@@ -45,8 +45,8 @@ const mp4 = { headers: { 'content-type': 'video/mp4' } }
 const video = text(clip, mp4)
 const moved = (location: string, body = '') => text(body, { status: 302, headers: { location } })
 
-const content: VideoSource = { kind: 'content', path: `/v1/videos/${videoId}/content` }
-const url = (address: string): VideoSource => ({ kind: 'url', url: address })
+const content: VideoSource = { kind: 'content', from: `/v1/videos/${videoId}/content` }
+const url = (address: string): VideoSource => ({ kind: 'url', from: address })
 const sample = (...sources: VideoSource[]): VideoSources => sources
 
 interface Fetched {
@@ -110,10 +110,10 @@ describe('where a video may be', () => {
   test('in the reply', async () => {
     const base64 = Buffer.from(clip).toString('base64')
     const gateway = testGateway('http://gateway.test')
-    const bytes: VideoSource = { kind: 'bytes', base64 }
+    const bytes: VideoSource = { kind: 'bytes', from: base64 }
     expect(await fetchInto(gateway, sample(bytes))).toMatchObject(whole)
     expect(await fetchInto(gateway, sample(url(`data:video/mp4;base64,${base64}`)))).toMatchObject(whole)
-    const damaged: VideoSource = { kind: 'bytes', base64: 'AAAA!' }
+    const damaged: VideoSource = { kind: 'bytes', from: 'AAAA!' }
     expect(await fetchInto(gateway, sample(damaged))).toMatchObject({ outcome: '8 damaged_media' })
     expect(await fetchInto(gateway, sample(bytes), { maxBytes: 10 })).toMatchObject({
       outcome: '8 reply_too_large',
@@ -126,7 +126,7 @@ describe('where a video may be', () => {
     const { outcome, error } = await fetchInto(testGateway('http://gateway.test'), sample(place))
     expect(outcome).toBe('4 result_in_cloud_storage')
     expect(error!.facts).toMatchObject({
-      hint: expect.stringContaining(place.kind === 'url' ? place.url : '') as string,
+      hint: expect.stringContaining(place.from) as string,
     })
   })
 

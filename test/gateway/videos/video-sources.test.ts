@@ -5,8 +5,8 @@ import { hostileValue, prototypes } from '../hostile-values.ts'
 import { operationName, readOperation, readVideo, videoId } from './job-facts.ts'
 import { runs } from '../../support/sample.ts'
 
-const content: VideoSource = { kind: 'content', path: `/v1/videos/${videoId}/content` }
-const url = (address: string): VideoSource => ({ kind: 'url', url: address })
+const content: VideoSource = { kind: 'content', from: `/v1/videos/${videoId}/content` }
+const url = (address: string): VideoSource => ({ kind: 'url', from: address })
 const a = 'https://cdn.test/a.mp4?sig=1'
 const b = 'https://cdn.test/b.mp4'
 
@@ -21,7 +21,7 @@ describe('the video of a Video', () => {
   test('whose id has odd characters', () => {
     const report = readVideo({ id: videoId, status: 'completed' })
     expect(videoSources({ ...report, id: 'video_a+b/c=' })).toEqual([
-      [{ kind: 'content', path: '/v1/videos/video_a%2Bb%2Fc%3D/content' }],
+      [{ kind: 'content', from: '/v1/videos/video_a%2Bb%2Fc%3D/content' }],
     ])
   })
 
@@ -100,14 +100,14 @@ describe('the videos of an operation', () => {
     ['bytesBase64Encoded', { bytesBase64Encoded: base64 }, base64],
     ['the name of the sample', { video: { video: long, encoding: 'video/mp4' } }, long],
   ])('may be in the reply: %s', ([, sample, content]) => {
-    const bytes = { kind: 'bytes', base64: content }
+    const bytes = { kind: 'bytes', from: content }
     expect(done({ generatedSamples: [sample] })).toEqual([[bytes]])
   })
 
   test('are taken from where they are at hand first, and from cloud storage last', () => {
     const gcsUri = 'gs://bucket/a.mp4'
     expect(done({ videos: [{ gcsUri, uri: a, bytesBase64Encoded: base64 }] })).toEqual([
-      [{ kind: 'bytes', base64 }, url(a), url(gcsUri)],
+      [{ kind: 'bytes', from: base64 }, url(a), url(gcsUri)],
     ])
     expect(done({ videos: [{ gcsUri }] })).toEqual([[url(gcsUri)]])
   })
