@@ -123,12 +123,12 @@ describe('the videos of an operation', () => {
   })
 
   test('that was found as a Video are below the id of that', () => {
-    const path = '/v1/videos/umz7sqimep69/content'
+    const from = '/v1/videos/umz7sqimep69/content'
     expect(videoSources(readOperation({ id: 'umz7sqimep69', status: 'done' }))).toEqual([
-      [{ kind: 'content', path }],
+      [{ kind: 'content', from }],
     ])
     expect(videoSources(readOperation({ status: 'done', url: a }))).toEqual([
-      [url(a), { kind: 'content', path }],
+      [url(a), { kind: 'content', from }],
     ])
   })
 })
