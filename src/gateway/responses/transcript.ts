@@ -201,44 +201,32 @@ function readCitation(annotation: unknown): Citation | undefined {
 function summariseItem(item: JsonObject): string {
   const type = stringOf(item['type']) ?? 'item'
   const name = Object.hasOwn(outputItemKinds, type) ? outputItemKinds[type]! : type
-  const details = detailsOf(type, item)
+  const details = Object.hasOwn(detailsOf, type) ? detailsOf[type]!(item, objectOf(item['action'])) : ''
   const status = stringOf(item['status'])
   const state = status === undefined || status === 'completed' ? '' : ` (${status})`
   return details === '' ? `${name}${state}` : `${name}: ${details}${state}`
 }
 
-function detailsOf(type: string, item: JsonObject): string {
-  const action = objectOf(item['action'])
-  switch (type) {
-    case 'web_search_call':
-      return searchText(action) ?? stringOf(action['url']) ?? ''
-    case 'file_search_call':
-      return strings(item['queries']).join('; ')
-    case 'code_interpreter_call':
-      return stringOf(item['code'])?.split('\n', 1)[0] ?? ''
-    case 'local_shell_call':
-      return strings(action['command']).join(' ')
-    case 'shell_call':
-      return strings(action['commands']).join('; ')
-    case 'computer_call':
-      // The preview of the tool has one action, its successor a list.
-      return strings([action, ...objectsOf(item['actions'])].map((one) => one['type'])).join('; ')
-    case 'mcp_list_tools': {
-      const [label, error] = [stringOf(item['server_label']) ?? '', stringOf(item['error'])]
-      return `${label}${error ? `: ${error}` : ` offers ${objectsOf(item['tools']).length} tools`}`.trim()
-    }
-    case 'mcp_call':
-      return remoteTool(item)
-    case 'mcp_approval_request': {
-      const [call, id] = [stringOf(item['arguments']), stringOf(item['id'])]
-      // The answer names the request by its id.
-      return `${remoteTool(item)}${call ? `(${call})` : ''}${id ? `, id ${id}` : ''}`
-    }
-    case 'custom_tool_call':
-      return stringOf(item['name']) ?? ''
-    default:
-      return ''
-  }
+const detailsOf: Readonly<Record<string, (item: JsonObject, action: JsonObject) => string>> = {
+  web_search_call: (_, action) => searchText(action) ?? stringOf(action['url']) ?? '',
+  file_search_call: (item) => strings(item['queries']).join('; '),
+  code_interpreter_call: (item) => stringOf(item['code'])?.split('\n', 1)[0] ?? '',
+  local_shell_call: (_, action) => strings(action['command']).join(' '),
+  shell_call: (_, action) => strings(action['commands']).join('; '),
+  // The preview of the tool has one action, its successor a list.
+  computer_call: (item, action) =>
+    strings([action, ...objectsOf(item['actions'])].map((one) => one['type'])).join('; '),
+  mcp_list_tools(item) {
+    const [label, error] = [stringOf(item['server_label']) ?? '', stringOf(item['error'])]
+    return `${label}${error ? `: ${error}` : ` offers ${objectsOf(item['tools']).length} tools`}`.trim()
+  },
+  mcp_call: remoteTool,
+  mcp_approval_request(item) {
+    const [call, id] = [stringOf(item['arguments']), stringOf(item['id'])]
+    // The answer names the request by its id.
+    return `${remoteTool(item)}${call ? `(${call})` : ''}${id ? `, id ${id}` : ''}`
+  },
+  custom_tool_call: (item) => stringOf(item['name']) ?? '',
 }
 
 function remoteTool(item: JsonObject): string {
