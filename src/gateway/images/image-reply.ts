@@ -111,8 +111,6 @@ export class ImageReply {
   #outcomes = new Map<number, 'whole' | ModelgateError>()
   #placingCharacters = 0
   #current: CurrentImage | undefined
-  /** An image whose message has not yet said whether it is only a partial one. */
-  #undecided: ImageWriter | undefined
 
   constructor(receiver: ImageReceiver) {
     this.#receiver = receiver
@@ -137,14 +135,13 @@ export class ImageReply {
   /** The reply broke off: what has come of an image is not whole. @returns the error, with where that is kept */
   async keepDamaged(error: unknown): Promise<unknown> {
     await this.#current?.flush()
-    const writer = this.#undecided ?? this.#current?.writer
+    const writer = this.#current?.writer
     return writer === undefined ? error : await keepDamaged(writer, error)
   }
 
   /** Gives up what has not been completed. */
   async discard(): Promise<void> {
     await this.#current?.writer?.discard()
-    await this.#undecided?.discard()
   }
 
   /** Reads what messages there are after a step, also after one that fails. */
@@ -210,7 +207,9 @@ export class ImageReply {
     const isHere = (value: JsonObject) => value['b64_json'] === here || value['url'] === here
     const data = listOf(message['data'])
     if (isHere(objectOf(data.at(-1)))) return this.#begin(data.length - 1, 'final', {})
-    return isHere(message) ? this.#begin(0, kindOf(message, name), message) : undefined
+    const kind = kindOf(message, name)
+    // Whether it is only a partial image may be said after it.
+    return isHere(message) && kind !== 'unknown' ? this.#begin(0, kind, message) : undefined
   }
 
   /**
@@ -239,10 +238,8 @@ export class ImageReply {
       end: async () => {
         await next(async () => {
           await decoder.end()
-          if (current.writer === undefined) return
-          if (kind === 'unknown') this.#undecided = current.writer
-          else await current.writer.commit()
-          this.#outcomes.set(position, 'whole')
+          await current.writer?.commit()
+          if (current.writer !== undefined) this.#outcomes.set(position, 'whole')
         })
         this.#current = undefined
       },
@@ -269,15 +266,7 @@ export class ImageReply {
     for (const [position, item] of items.entries())
       await this.#takeOut(objectOf(item), position, kind, message)
     const outcomes = this.#outcomes
-    const writer = this.#undecided
     this.#outcomes = new Map()
-    this.#undecided = undefined
-    if (writer === undefined) return outcomes
-    const broken = await attempt(
-      () => writer,
-      () => (kind === 'partial' ? writer.discard() : writer.commit()),
-    )
-    if (broken !== undefined) outcomes.set(0, broken)
     return outcomes
   }
 

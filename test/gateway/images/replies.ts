@@ -247,7 +247,7 @@ export const corpora: readonly Corpus[] = [
     'types after the images',
     event({ b64_json: base64('p'), type: partial.type }) + event({ b64_json: one, type: completed.type }),
     {
-      pictures: ['0: dropped', '0: done one'],
+      pictures: ['0/0: done p', '0: done one'],
       images: [image(0)],
     },
   ),
