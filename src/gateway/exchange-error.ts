@@ -3,11 +3,7 @@ import type { Phase } from '../errors.ts'
 import { stringOf } from '../json.ts'
 
 /** The stage of an exchange: connecting, sending, waiting for the reply, reading its body. */
-export type Stage = 'connect' | 'send' | 'wait' | 'body'
-
-export function phaseOf(stage: Stage): Phase {
-  return stage === 'body' ? 'stream' : stage
-}
+export type Stage = Extract<Phase, 'connect' | 'send' | 'wait' | 'stream'>
 
 export type ExchangeFault =
   | 'dns'
@@ -108,7 +104,7 @@ export function classifyFault(stage: Stage, url: URL, error: unknown): ExchangeE
   const certificate = has((code) => certificateCode.test(code))
   if (certificate)
     return fail('certificate', `The certificate of ${host} is not trusted (${certificate.code}).`)
-  const demand = stage === 'body' ? undefined : chain.find(isClientCertificateAlert)
+  const demand = stage === 'stream' ? undefined : chain.find(isClientCertificateAlert)
   if (demand) {
     const message = `${host} refused the TLS handshake: it may demand a client certificate (${demand.code}).`
     return fail('client_certificate', message)
@@ -127,7 +123,7 @@ export function classifyFault(stage: Stage, url: URL, error: unknown): ExchangeE
   if (has((code) => code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH')) {
     return fail('source', 'The request body changed size while it was sent.')
   }
-  if (stage === 'body' && chain.some(isEarlyEnd)) {
+  if (stage === 'stream' && chain.some(isEarlyEnd)) {
     return fail('reset', `${host} closed the connection in the middle of its reply.`)
   }
   if (has((code) => code.startsWith('HPE_') || code.includes('CONTENT_LENGTH_MISMATCH'))) {

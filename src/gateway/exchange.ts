@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici'
 import { tuneForLongWork, type Clock } from '../context.ts'
 import { Interrupted, ModelgateError } from '../errors.ts'
 import { openConnection, type ConnectionOptions, createReadMemory } from './connection.ts'
-import { DeadlinePassed, ExchangeError, classifyFault, phaseOf, type Stage } from './exchange-error.ts'
+import { DeadlinePassed, ExchangeError, classifyFault, type Stage } from './exchange-error.ts'
 import { createWatchdog } from './time-limits.ts'
 
 /** The limits of one exchange in milliseconds; undefined means no limit. */
@@ -183,7 +183,7 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
             }
             return
           }
-          stage = 'body'
+          stage = 'stream'
           isSuccess = status < 300
           expireIdle()
           resolve({ status, headers: plainHeaders(headers), body: readBody(), close })
@@ -216,9 +216,9 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
 function abortError({ reason }: AbortSignal, stage: Stage, { method }: ExchangeRequest): Error {
   if (reason instanceof DeadlinePassed) return new ExchangeError(stage, 'deadline', reason.message)
   // Only a whole request can have been accepted, and reading creates nothing.
-  const mayBeBilled = method === 'POST' && (stage === 'wait' || stage === 'body')
+  const mayBeBilled = method === 'POST' && (stage === 'wait' || stage === 'stream')
   return reason instanceof Interrupted && mayBeBilled
-    ? reason.amend({ phase: phaseOf(stage), billed: 'maybe' })
+    ? reason.amend({ phase: stage, billed: 'maybe' })
     : (reason as Error)
 }
 

@@ -7,7 +7,7 @@ import {
   type ExitName,
 } from '../errors.ts'
 import { errorCode, readErrorBody, readErrorValue, type ErrorBody } from './error-body.ts'
-import { phaseOf, type ExchangeError, type ExchangeFault } from './exchange-error.ts'
+import type { ExchangeError, ExchangeFault } from './exchange-error.ts'
 import { requestIdOf, type ReplyHeaders } from './exchange.ts'
 import { checkUsage } from './reply-errors.ts'
 import { refusedStatus, waitHint, type RequestKind } from './retry.ts'
@@ -206,7 +206,7 @@ const notReached = 'Check the base URL (--base-url) and the network; running it 
 /** Converts a broken exchange to an error: not sent (6), unknown outcome (7), or a broken reply (8). */
 export function brokenError(error: ExchangeError, kind: RequestKind): ModelgateError {
   const { stage, fault, message } = error
-  const facts = { phase: phaseOf(stage), cause: error }
+  const facts = { phase: stage, cause: error }
   if (fault === 'source') {
     return new FileError('source_changed', message, { ...facts, phase: 'send', billed: 'no' })
   }

@@ -24,7 +24,7 @@ const untrusted = [
   'HOSTNAME_MISMATCH',
 ]
 test.each(untrusted)('%s is a certificate that is not trusted, at any stage', (code) => {
-  for (const stage of ['connect', 'send', 'wait', 'body'] as const) {
+  for (const stage of ['connect', 'send', 'wait', 'stream'] as const) {
     expect(judged(stage, failed({ code }))).toEqual({
       fault: 'certificate',
       message: `The certificate of gateway.test is not trusted (${code}).`,
@@ -48,7 +48,7 @@ test.each(demands)('%s may be the demand for a client certificate, until the rep
       message: `gateway.test refused the TLS handshake: it may demand a client certificate (${code}).`,
     })
   }
-  expect(judged('body', failed({ code })).fault).toBe('tls')
+  expect(judged('stream', failed({ code })).fault).toBe('tls')
 })
 
 const faults: readonly (readonly [Stage, string, ExchangeFault, string])[] = [
@@ -74,7 +74,7 @@ const faults: readonly (readonly [Stage, string, ExchangeFault, string])[] = [
     'The request body changed size while it was sent.',
   ],
   [
-    'body',
+    'stream',
     'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
     'reset',
     'gateway.test closed the connection in the middle of its reply.',
@@ -85,7 +85,7 @@ const faults: readonly (readonly [Stage, string, ExchangeFault, string])[] = [
   ['send', 'EPIPE', 'reset', 'gateway.test closed the connection (EPIPE).'],
   ['wait', 'UND_ERR_SOCKET', 'reset', 'gateway.test closed the connection (UND_ERR_SOCKET).'],
   ['wait', 'UND_ERR_CLOSED', 'reset', 'gateway.test closed the connection (UND_ERR_CLOSED).'],
-  ['body', 'UND_ERR_DESTROYED', 'reset', 'gateway.test closed the connection (UND_ERR_DESTROYED).'],
+  ['stream', 'UND_ERR_DESTROYED', 'reset', 'gateway.test closed the connection (UND_ERR_DESTROYED).'],
   // After the connection was made, the same code says nothing of reaching the host.
   ['wait', 'ETIMEDOUT', 'protocol', 'The reply from gateway.test cannot be read (ETIMEDOUT).'],
   ['wait', '', 'protocol', 'The reply from gateway.test cannot be read.'],
@@ -98,12 +98,12 @@ test('a reply that a parser found cut off was cut off by the server', () => {
   const unread = (data: string) => failed({ name: 'HTTPParserError', code: 'HPE_INVALID_EOF_STATE', data })
   const cut = { fault: 'reset', message: 'gateway.test closed the connection in the middle of its reply.' }
   const invalid = { fault: 'protocol', message: 'gateway.test sent an invalid HTTP response.' }
-  expect(judged('body', unread(''))).toEqual(cut)
-  expect(judged('body', unread('zz'))).toEqual(invalid)
+  expect(judged('stream', unread(''))).toEqual(cut)
+  expect(judged('stream', unread('zz'))).toEqual(invalid)
   expect(judged('wait', unread(''))).toEqual(invalid)
-  expect(judged('body', new TypeError('terminated', { cause: unread('') }))).toEqual(cut)
+  expect(judged('stream', new TypeError('terminated', { cause: unread('') }))).toEqual(cut)
   // What other errors call data is no rest of a reply.
-  expect(judged('body', failed({ code: 'HPE_INVALID_EOF_STATE', data: '' }))).toEqual(invalid)
+  expect(judged('stream', failed({ code: 'HPE_INVALID_EOF_STATE', data: '' }))).toEqual(invalid)
 })
 
 test('looks for the code in the causes, and in errors that several attempts joined', () => {

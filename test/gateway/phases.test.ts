@@ -69,7 +69,7 @@ test('silence in the body ends at the idle limit, and every byte moves it', asyn
   await gateway.clock.advance(59_000)
   expect(server.openSockets).toBe(1)
   await Promise.all([
-    expect(chunks.next()).rejects.toMatchObject({ stage: 'body', fault: 'timeout' }),
+    expect(chunks.next()).rejects.toMatchObject({ stage: 'stream', fault: 'timeout' }),
     gateway.clock.advance(1_001),
   ])
   await until(() => server.openSockets === 0)
@@ -235,7 +235,7 @@ test('the total limit passes in the body, though bytes keep coming', async () =>
   const reply = await sendRequest(gateway, textRequest(gateway))
   const read = textOf(reply)
   await Promise.all([
-    expect(read).rejects.toMatchObject({ stage: 'body', fault: 'deadline' }),
+    expect(read).rejects.toMatchObject({ stage: 'stream', fault: 'deadline' }),
     advanceUntilSettled(gateway.clock, 100, read, () => server.isEndless),
   ])
 })

@@ -26,7 +26,7 @@ test('repeats what was never handed over, whatever it was', () => {
 })
 
 test('repeats what was handed over only when it reads, or when told so', () => {
-  for (const stage of ['wait', 'body'] as const) {
+  for (const stage of ['wait', 'stream'] as const) {
     for (const fault of ['timeout', 'reset'] as const) {
       expect(broken(stage, fault, 'read', safe)).toBe(true)
       for (const kind of ['text', 'create'] as const) {

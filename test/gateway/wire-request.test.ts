@@ -146,7 +146,7 @@ test.each<
     'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.',
   ],
   ['wait', 'reset', 'read', 5, 'connection_lost', 'No.', 'no', 'Run it again later.'],
-  ['body', 'timeout', 'create', 7, 'timeout', 'No.', 'maybe', `${usage}.`],
+  ['stream', 'timeout', 'create', 7, 'timeout', 'No.', 'maybe', `${usage}.`],
   [
     'wait',
     'deadline',
@@ -165,7 +165,7 @@ test.each<
     const error = brokenError(broken, kind)
     expect(error).toMatchObject({ exitCode, code, message, cause: broken })
     expect([error.facts.billed, error.facts.hint]).toEqual([billed, hint])
-    expect(error.facts.phase).toBe(stage === 'body' ? 'stream' : stage)
+    expect(error.facts.phase).toBe(stage)
   },
 )
 

@@ -108,7 +108,11 @@ export class Download {
     const tools = { policy, trace: createTrace(gateway), mayAppear: isExpired?.() !== true }
     // After this error it begins again.
     const stalled = (seconds: number) =>
-      new ExchangeError('body', 'timeout', `The content from ${url.host} made no progress for ${seconds} s.`)
+      new ExchangeError(
+        'stream',
+        'timeout',
+        `The content from ${url.host} made no progress for ${seconds} s.`,
+      )
     await withRetries(gateway, gateway.signal, async () => {
       try {
         const reply = await requestUrl(gateway, url, tools)

@@ -38,6 +38,8 @@ export function createResponseDecoder({
   let understood = false
   /** The stream ended with `[DONE]`. */
   let isMarked = false
+  /** The answer as a whole, when only the rest of it was streamed. */
+  let answer: TextDecoder | undefined
 
   const itemAt = (event: JsonObject) => transcript.itemAt(positionOf(event['output_index']))
 
@@ -108,7 +110,7 @@ export function createResponseDecoder({
         transcript.forgetItems()
         earlier = text.length
         ended = false
-        status = undefined
+        answer = status = undefined
         if (isObject(value['response'])) response = value['response']
         return
       case 'response.in_progress':
@@ -138,6 +140,10 @@ export function createResponseDecoder({
     understood = true
     ended = true
     response = whole
+    if (isRest) {
+      answer = createResponseDecoder({ emit() {}, keepText: true, keepResponse: true, keepReply })
+      answer.message(whole)
+    }
     status = stringOf(whole['status']) ?? fromEvent
     const output = objectsOf(whole['output'])
     // Positions in the final list may differ from those in the stream: either all items are taken from it or none.
@@ -184,16 +190,8 @@ export function createResponseDecoder({
     return transcript.toolCalls.length > 0 ? 'tool_calls' : 'stop'
   }
 
-  /** The answer as a whole, when only the rest of it was streamed. */
-  const wholeAnswer = (): TextDecoder | undefined => {
-    if (!isRest || !ended || response === undefined) return undefined
-    const whole = createResponseDecoder({ emit() {}, keepText: true, keepResponse: true, keepReply })
-    whole.message(response)
-    return whole
-  }
-
   const result = (): TextResult =>
-    wholeAnswer()?.result() ?? {
+    answer?.result() ?? {
       text: text.toString(),
       reasoning: transcript.reasoning.toString(),
       refusal: transcript.refusal.toString(),
@@ -212,8 +210,7 @@ export function createResponseDecoder({
 
   const reply = (): TextReply | undefined => {
     if (!keepReply) return undefined
-    const whole = wholeAnswer()
-    if (whole !== undefined) return whole.reply()
+    if (answer !== undefined) return answer.reply()
     const [id, model] = [stringOf(response?.['id']), stringOf(response?.['model'])]
     const output = listOf(response?.['output'])
     const isOver = isMarked || (ended && status !== 'queued' && status !== 'in_progress')
@@ -252,7 +249,6 @@ export function createResponseDecoder({
         throw failure.amend({ remoteId: stringOf(response?.['id']), ...failure.facts })
       }
       if (!understood) throw notUnderstood()
-      const answer = wholeAnswer()
       if (answer !== undefined) return answer.finish(marked)
       const whole = result()
       if (ended && (status === 'queued' || status === 'in_progress')) throw stillRunning(whole, status)

@@ -2,10 +2,11 @@ import { lastSegment } from '../../contract/video-state.ts'
 import { videoStatusEndpoint } from '../../contract/videos.ts'
 import type { JobKind } from '../../events/video.ts'
 import { GenerationError, ModelgateError } from '../../errors.ts'
+import { pollSeconds } from '../../limits.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { lookUpRequest } from '../send-request.ts'
 import { pathSegment, type Roots } from '../url.ts'
-import { absenceWaitsS, Failure, withRetries } from '../retry.ts'
+import { absenceWaitsS, Failure, maxWaitS, withRetries } from '../retry.ts'
 import { requestJob } from './start-job.ts'
 import { operationPath } from './read-job.ts'
 import type { JobReport } from './job-fields.ts'
@@ -188,4 +189,28 @@ export function gaveUp(last: ModelgateError, count: number): ModelgateError {
   const times = count === 1 ? '' : ` ${count} times in a row`
   const message = `Looking up the job failed${times}. The last error: ${last.message}`
   return last.amend({ exit: 'later', message, cause: last })
+}
+
+/**
+ * The wait before the next look-up of a job, in milliseconds (fault F6): what the gateway asks for, else longer each time, up
+ * to the longest, give or take a tenth, so that many do not poll at once.
+ * @param elapsedMs since the job was started, or since its first look-up
+ * @param askedMs only a positive number counts
+ * @param random in [0, 1)
+ * @param firstS the first wait in seconds (`--poll-interval`)
+ */
+export function pollWaitAfter(
+  elapsedMs: number,
+  askedMs: number | undefined,
+  random: number,
+  firstS: number = pollSeconds.first,
+): number {
+  if (askedMs !== undefined && askedMs > 0) {
+    return Math.min(maxWaitS * 1000, Math.max(pollSeconds.min * 1000, askedMs))
+  }
+  const first = Math.max(pollSeconds.min, firstS)
+  // Of waits that grow by a factor each is the first one, and so much of all that were before.
+  const grown = first + (Math.max(0, elapsedMs) / 1000) * (pollSeconds.growth - 1)
+  const usualS = Math.min(Math.max(first, pollSeconds.max), grown)
+  return Math.max(pollSeconds.min, usualS * (0.9 + random / 5)) * 1000
 }

@@ -10,10 +10,10 @@ import {
   isUnknownJob,
   lookUpFailures,
   mayPass,
+  pollWaitAfter,
   type Job,
 } from './look-up-job.ts'
 import type { JobReport } from './job-fields.ts'
-import { pollWaitAfter } from './poll-waits.ts'
 
 /** A failed look-up; the job itself may be fine. */
 export interface FailedLookUp {

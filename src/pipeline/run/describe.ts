@@ -11,7 +11,7 @@ import {
   type RunRemainder,
   type RunState,
 } from '../../events/run-document.ts'
-import { describeCost } from '../../operations/spending.ts'
+import { describeCost } from '../../operations/document-cost.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
 import { requestsLeft } from '../plan/project-state.ts'
 import type { Project } from '../project.ts'

@@ -60,7 +60,7 @@ export function connectStore(
       const reply = await exchange(request, { ...connection, clock, signal, limits })
       traced.reply(reply)
       const stalled = (seconds: number) =>
-        new ExchangeError('body', 'timeout', `${request.url.host} made no progress for ${seconds} s.`)
+        new ExchangeError('stream', 'timeout', `${request.url.host} made no progress for ${seconds} s.`)
       try {
         return await use({ ...reply, body: readBody({ clock, limits }, reply, { stalled }) })
       } finally {
