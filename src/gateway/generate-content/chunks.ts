@@ -19,10 +19,15 @@ const maxReplyMedia = 32 * 1024 * 1024
 
 /** What is kept of a candidate: of every field the last value, and all parts. */
 interface Candidate {
-  fields: JsonObject
-  content: JsonObject
+  readonly fields: Fields
+  readonly content: Fields
   readonly parts: JoinedParts
 }
+
+/** Without a prototype that the name of a field could reach. */
+type Fields = Record<string, unknown>
+
+const newFields = () => Object.create(null) as Fields
 
 /**
  * Joins the chunks of a stream into the one object that a reply without streaming would have been: candidates by index,
@@ -32,7 +37,7 @@ interface Candidate {
  *   thought signatures, calls and other parts as they were sent
  */
 export function createChunkMerger(keepResponse: boolean, keepReply: boolean) {
-  let fields: JsonObject = {}
+  const fields = newFields()
   const candidates = new Map<number, Candidate>()
   /** Of the content of the first candidate, in characters. */
   let length = 0
@@ -50,19 +55,23 @@ export function createChunkMerger(keepResponse: boolean, keepReply: boolean) {
   const addCandidate = (candidate: JsonObject) => {
     const index = positionOf(candidate['index'])
     if (!keepResponse && (!keepReply || index > 0)) return
-    const known = candidates.get(index) ?? { fields: {}, content: {}, parts: new JoinedParts() }
-    candidates.set(index, known)
-    const { content, ...others } = candidate
-    const { parts, ...about } = objectOf(content)
-    // Spread, unlike assignment, cannot reach a prototype, whatever the names.
-    known.fields = { ...known.fields, ...others }
-    known.content = { ...known.content, ...about }
-    for (const part of listOf(parts)) addPart(index, known.parts, part)
+    let known = candidates.get(index)
+    if (known === undefined) {
+      known = { fields: newFields(), content: newFields(), parts: new JoinedParts() }
+      candidates.set(index, known)
+    }
+    const content = objectOf(candidate['content'])
+    if (keepResponse) {
+      for (const name in candidate) if (name !== 'content') known.fields[name] = candidate[name]
+      for (const name in content) if (name !== 'parts') known.content[name] = content[name]
+    }
+    for (const part of listOf(content['parts'])) addPart(index, known.parts, part)
   }
   const addFields = (chunk: JsonObject) => {
-    const isKept = ([name, value]: [string, unknown]) =>
-      name !== 'candidates' && (value !== null || !Object.hasOwn(fields, name))
-    fields = { ...fields, ...Object.fromEntries(Object.entries(chunk).filter(isKept)) }
+    for (const name in chunk) {
+      const value = chunk[name]
+      if (name !== 'candidates' && (value !== null || !(name in fields))) fields[name] = value
+    }
   }
   const allFields = () => {
     if (skimmed !== undefined) {
@@ -96,7 +105,8 @@ export function createChunkMerger(keepResponse: boolean, keepReply: boolean) {
     /** All of it; null where it is not wanted. */
     get response(): unknown {
       if (!keepResponse) return null
-      return candidates.size === 0 ? fields : { candidates: [...candidates.values()].map(whole), ...fields }
+      const all = [...candidates.values()].map(whole)
+      return { ...(all.length > 0 && { candidates: all }), ...fields }
     },
     reply(isWhole: boolean): TextReply | undefined {
       if (!keepReply) return undefined
@@ -111,7 +121,7 @@ export function createChunkMerger(keepResponse: boolean, keepReply: boolean) {
 
 function whole({ fields, content, parts: { list } }: Candidate): JsonObject {
   const hasContent = list.length > 0 || Object.keys(content).length > 0
-  return hasContent ? { content: { ...content, parts: list }, ...fields } : fields
+  return { ...(hasContent && { content: { ...content, parts: list } }), ...fields }
 }
 
 function lengthOf(value: unknown): number {

@@ -15,7 +15,7 @@ import {
 import { citationsOf, itemOfPart, jsonOf, lookUpsOf } from './metadata.ts'
 import { createChunkMerger, PartialArguments, hasSameFields, notableRatings, usualChunk } from './chunks.ts'
 
-const metadataNames = ['groundingMetadata', 'urlContextMetadata', 'citationMetadata', 'safetyRatings']
+const metadataNames = ['groundingMetadata', 'urlContextMetadata', 'citationMetadata'] as const
 
 interface CandidateState {
   readonly text: GrowingText
@@ -118,6 +118,9 @@ export function createContentDecoder({
       endToolCall()
     }
     if (metadataNames.some((name) => candidate[name])) readMetadata(candidate)
+    // Many services send harmless ones with every chunk.
+    const ratings = candidate['safetyRatings'] ? notableRatings(candidate['safetyRatings']) : []
+    if (ratings.length > 0) emit({ type: 'safety-report', ratings })
   }
 
   const readPart = (part: JsonObject, index: number, state: CandidateState) => {
@@ -209,8 +212,6 @@ export function createContentDecoder({
       citations.push(citation)
       emit({ type: 'citation-add', citation })
     }
-    const ratings = notableRatings(candidate['safetyRatings'])
-    if (ratings.length > 0) emit({ type: 'safety-report', ratings })
   }
 
   /** @param isOver whether the stream has ended: then an unspecified reason is one, too */
