@@ -28,13 +28,13 @@ export const maxMessageCharacters = 96 * 1024 ** 2
  *   GenerationError when the gateway writes a failure as plain text into the stream
  */
 export function createMessageReader(handlers: MessageHandlers, limit = maxMessageCharacters) {
-  const decoder = createTextDecoder()
+  const decode = createTextDecoder()
   let reader: TextReader | undefined
   let head = ''
 
   /** Chooses the reader once the first character is known, and gives it what has come. */
   const begin = (final: boolean): void => {
-    // White space before the reply may come forever: none is kept.
+    // White space before the reply may come forever: none is kept, nor is a byte order mark.
     head = head.replace(/^[\s\uFEFF]+/, '')
     const first = head[0]
     if (first === undefined) return
@@ -52,7 +52,7 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
     /** Takes bytes, split anywhere. */
     push(bytes: Uint8Array) {
       for (let at = 0; at < bytes.length; at += sliceBytes) {
-        const text = decoder.decode(bytes.subarray(at, at + sliceBytes))
+        const text = decode(bytes.subarray(at, at + sliceBytes))
         if (reader !== undefined) reader.push(text)
         else {
           head += text
@@ -85,38 +85,16 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
 const nothing: UnfinishedMessage = { text: '', name: undefined }
 
 /**
- * Decodes UTF-8 that is cut anywhere; what is not UTF-8 becomes U+FFFD. A byte order mark at the very beginning is
- * dropped. ASCII, which is most of any stream, is not given to TextDecoder: for a long answer that saves a tenth of
- * the time.
+ * Decodes UTF-8 that is cut anywhere; what is not UTF-8 becomes U+FFFD. ASCII, which is all of most streams, is not given to
+ * TextDecoder: for a long answer that saves a tenth of the time.
  */
 function createTextDecoder() {
   let decoder: TextDecoder | undefined
-  /** The decoder holds the first bytes of an unfinished character. */
-  let inCharacter = false
-  let atStart = true
-  return {
-    decode(bytes: Uint8Array): string {
-      if (!inCharacter && isAscii(bytes)) {
-        if (bytes.length > 0) atStart = false
-        return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
-      }
-      decoder ??= new TextDecoder('utf-8', { ignoreBOM: true })
-      const text = decoder.decode(bytes, { stream: true })
-      inCharacter = endsInCharacter(bytes, inCharacter)
-      if (!atStart || text === '') return text
-      atStart = false
-      return text.startsWith('\uFEFF') ? text.slice(1) : text
-    },
+  return (bytes: Uint8Array): string => {
+    if (decoder === undefined && isAscii(bytes)) {
+      return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+    }
+    decoder ??= new TextDecoder('utf-8', { ignoreBOM: true })
+    return decoder.decode(bytes, { stream: true })
   }
-}
-
-/** Whether the last character of the bytes is unfinished: its first byte says how many there should be. */
-function endsInCharacter(bytes: Uint8Array, before: boolean): boolean {
-  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
-    const byte = bytes[bytes.length - back]!
-    if (byte < 0x80) return false
-    if (byte >= 0xc0) return back < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2)
-  }
-  // Only continuation bytes: a piece inside a character that began earlier, or no character at all.
-  return before && bytes.length < 3
 }
