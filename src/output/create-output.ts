@@ -4,7 +4,7 @@ import { createGate, type Gate, sanitise } from './gate.ts'
 import { createJsonOutput, createJsonLinesOutput } from './json-output.ts'
 import { createNotices, type Notices } from './notices.ts'
 import { RescueSink, type RescuePlace } from './rescue-sink.ts'
-import { collectText, createTextOutput } from './text-output.ts'
+import { createTextOutput, writeTextFile } from './text-output.ts'
 import { createJobOutput, createPathsOutput } from './files-output.ts'
 import type { OutputDocument } from '../events/documents.ts'
 import { outputVersion } from '../events/version.ts'
@@ -105,12 +105,13 @@ export function createOutput(context: Context, options: OutputOptions): Output {
 
 /** @param sink in place of standard output */
 function outputOn(context: Context, sink: Sink, options: OutputOptions): Output {
-  const { mode: chosen, gate = createGate(context), quiet, file, extract } = options
+  const { mode: chosen, gate = createGate(context), quiet, file, extract, result } = options
   const mode: OutputMode = chosen ?? (sink.isTerminal ? 'terminal' : 'plain')
   // Not copied: some of its properties are read only when they are needed.
   const own = Object.create(context, { stdout: { value: sink, enumerable: true } }) as Context
   const output = createRenderer(own, options, createScreen(own, gate, quiet), gate, mode)
-  const whole = file === undefined && !('text' in output) ? output : collectText(output, file)
+  const isPrinter = (result ?? 'text') === 'text' && (mode === 'terminal' || mode === 'plain')
+  const whole = file === undefined ? output : writeTextFile(output, file, isPrinter)
   return extract?.(whole) ?? whole
 }
 

@@ -7,12 +7,6 @@ import { createResultOutput, isRunning, isTextDocument, type Output, type Render
 import type { WordWrap } from './word-wrap.ts'
 import { createGrowingText, type GrowingText } from '../growing-text.ts'
 
-/** A renderer that gets the model's text in order, in place of its events. */
-export interface TextRenderer extends Output {
-  /** @param isNext whether it is the text of another candidate */
-  text(part: string, isNext?: boolean): void
-}
-
 interface TextOutputOptions {
   /** Shows the text as Markdown, in place of `show` and `wrap`. */
   readonly markdown?: MarkdownRenderer | undefined
@@ -21,13 +15,17 @@ interface TextOutputOptions {
   readonly showReasoning: boolean
 }
 
-/** The model's text on standard output, plain or for a terminal. */
+/**
+ * The model's text on standard output, plain or for a terminal, in one piece for all events of a network chunk: the first
+ * candidate as it comes, the others after it.
+ */
 export function createTextOutput(
   parts: RendererParts,
   { markdown, wrap, showReasoning }: TextOutputOptions,
-): TextRenderer {
+): Output {
   const { screen, show } = parts
-  const reasoning = new CandidateTexts(true)
+  const texts = new CandidateTexts()
+  const reasoning = new CandidateTexts()
   let last = ''
 
   /** Nothing of the text is held back any more, and what follows begins a line. */
@@ -39,7 +37,18 @@ export function createTextOutput(
     if (part !== '') endText()
     screen.reasoning(part)
   }
+  const writeText = (text = texts.take()) => {
+    if (text === '') return
+    writeReasoning()
+    last = text.at(-1)!
+    if (markdown !== undefined) markdown.push(text)
+    else screen.text(wrap?.push(show(text)) ?? show(text))
+  }
   const finish = async (ending: 'whole' | 'broken-off', endsLine = true) => {
+    for (const [index, text] of texts.rest(ending).entries()) {
+      if (index > 0) markdown?.end()
+      writeText(text)
+    }
     writeReasoning(reasoning.rest(ending).join(''))
     await markdown?.settle()
     endText()
@@ -47,6 +56,7 @@ export function createTextOutput(
   }
   const output = createResultOutput(parts, {
     before(event) {
+      writeText()
       if (event.type === 'reasoning-delta') {
         if (showReasoning) reasoning.add(0, event.text)
         return
@@ -55,6 +65,7 @@ export function createTextOutput(
       if (betweenTexts.has(event.type)) markdown?.end()
     },
     async flush() {
+      writeText()
       writeReasoning()
       await markdown?.settle()
     },
@@ -68,12 +79,9 @@ export function createTextOutput(
   })
   return {
     ...output,
-    text(part, isNext = false) {
-      writeReasoning()
-      if (isNext) markdown?.end()
-      last = part.at(-1) ?? last
-      if (markdown !== undefined) markdown.push(part)
-      else screen.text(wrap?.push(show(part)) ?? show(part))
+    event(event) {
+      if (event.type === 'text-delta') texts.add(event.index, event.text)
+      else output.event(event)
     },
   }
 }
@@ -88,35 +96,32 @@ const betweenTexts: ReadonlySet<OutputEvent['type']> = new Set([
 ])
 
 /**
- * Collects the model's text: for a renderer of it, in one piece for all events of a network chunk; or for a file (`-o FILE`),
- * which gets it when all of it has come. Text that has arrived is never lost: where a file cannot take it, the renderer
- * prints it instead. A complete answer that does not match its schema is written all the same.
+ * Collects the model's text for a file (`-o FILE`), which gets it when all of it has come. Text that has arrived is never
+ * lost: where a file cannot take it, it is printed instead. A complete answer that does not match its schema is written all
+ * the same.
+ * @param isPrinter whether the other output would print the text, of which it is told only where it has to
  */
-export function collectText(renderer: Output | TextRenderer, file: TextFile | undefined): Output {
-  const printer = 'text' in renderer ? renderer : undefined
-  const texts = new CandidateTexts(file === undefined)
+export function writeTextFile(other: Output, file: TextFile, isPrinter: boolean): Output {
+  const texts = new CandidateTexts()
   /** What is written to the file, or printed instead, once it has been taken. */
-  let all: readonly string[] | undefined
+  let text: string | undefined
   let isCommitted = false
 
-  const print = (parts: readonly string[]) => {
-    for (const [index, part] of parts.entries()) if (part !== '') printer?.text(part, index > 0)
-  }
-  const warn = (message: string) => renderer.event({ type: 'warning-add', message })
-  const commit = async (file: TextFile): Promise<SavedFile> => {
-    all = texts.rest('whole')
-    const { rescued, ...saved } = await file.commit(all.join(''))
+  const warn = (message: string) => other.event({ type: 'warning-add', message })
+  const commit = async (): Promise<SavedFile> => {
+    text = texts.rest('whole').join('')
+    const { rescued, ...saved } = await file.commit(text)
     isCommitted = true
     if (rescued !== undefined) throw rescued
-    renderer.event({ type: 'file-save', file: saved })
+    other.event({ type: 'file-save', file: saved })
     return saved
   }
   /** Handles the file when the command fails. */
-  const settle = async (file: TextFile, error: ModelgateError): Promise<SavedFile | undefined> => {
+  const settle = async (error: ModelgateError): Promise<SavedFile | undefined> => {
     let reason: ModelgateError | undefined
     if (isAboutWhole(error)) {
       try {
-        return await commit(file)
+        return await commit()
       } catch (thrown) {
         if (!(thrown instanceof ModelgateError)) throw thrown
         reason = thrown
@@ -128,42 +133,32 @@ export function collectText(renderer: Output | TextRenderer, file: TextFile | un
       warn(reason!.message)
       return undefined
     }
-    all ??= texts.rest('broken-off')
-    const isPrinted = printer !== undefined && all.join('') !== '' && !(error instanceof OutputClosed)
+    text ??= texts.rest('broken-off').join('')
+    const isPrinted = isPrinter && text !== '' && !(error instanceof OutputClosed)
     if (reason !== undefined) warn(`${reason.message}${isPrinted ? ' The text is on standard output' : ''}`)
     else if (isPrinted) warn(`${file.path} was not finished; the text that arrived is on standard output`)
-    print(all)
+    if (isPrinted) other.event({ type: 'text-delta', index: 0, text })
     return undefined
   }
 
   return {
+    ...other,
     event(event) {
-      if (event.type === 'text-delta') texts.add(event.index, event.text)
-      else print([texts.take()])
-      if (event.type !== 'text-delta' || printer === undefined) renderer.event(event)
-    },
-    raw: (json) => renderer.raw(json),
-    async flush() {
-      print([texts.take()])
-      await renderer.flush()
+      // None of them is taken while it comes.
+      if (event.type === 'text-delta') texts.add(event.index + 1, event.text)
+      if (event.type !== 'text-delta' || !isPrinter) other.event(event)
     },
     async end(document) {
       // The answer will be written by the command that waits for it.
       const isLater = isRunning(document)
-      if (file === undefined) print(texts.rest('whole'))
-      else if (!isLater && !isImagesOnly(document))
-        return renderer.end(withFile(document, await commit(file)))
-      else {
-        await file.discard()
-        if (!isLater) warn(noText(file.path))
-      }
-      await renderer.end(document)
+      if (!isLater && !isImagesOnly(document)) return other.end(withFile(document, await commit()))
+      await file.discard()
+      if (!isLater) warn(noText(file.path))
+      await other.end(document)
     },
     async error(error, partial) {
-      let saved: SavedFile | undefined
-      if (file !== undefined) saved = isCommitted ? undefined : await settle(file, error)
-      else if (!(error instanceof OutputClosed)) print(texts.rest('broken-off'))
-      await renderer.error(error, saved && partial ? withFile(partial, saved) : partial)
+      const saved = isCommitted ? undefined : await settle(error)
+      await other.error(error, saved && partial ? withFile(partial, saved) : partial)
     },
   }
 }
@@ -186,26 +181,20 @@ function withFile(document: OutputDocument, saved: SavedFile): OutputDocument {
   return isTextDocument(document) ? { ...document, files: [...document.files, saved] } : document
 }
 
-/** Orders the text of several candidates: the first may be streamed, the others follow it. */
+/** Orders the text of several candidates: the first can be taken while it comes, the others follow it. */
 class CandidateTexts {
-  readonly #isStreamed: boolean
-  readonly #whole = new Map<number, GrowingText>()
+  readonly #others = new Map<number, GrowingText>()
   #pending = ''
   #last = ''
 
-  /** @param isStreamed whether the first is taken while it comes */
-  constructor(isStreamed: boolean) {
-    this.#isStreamed = isStreamed
-  }
-
   add(index: number, text: string): void {
-    if (index === 0 && this.#isStreamed) {
+    if (index === 0) {
       this.#pending += text
       return
     }
-    const whole = this.#whole.get(index) ?? createGrowingText()
-    whole.add(text)
-    this.#whole.set(index, whole)
+    const other = this.#others.get(index) ?? createGrowingText()
+    other.add(text)
+    this.#others.set(index, other)
   }
 
   /** What can be written now: not half of a surrogate pair, nor a CR that may be part of a CRLF. */
@@ -221,9 +210,9 @@ class CandidateTexts {
     const finish = (text: string) => (ending === 'whole' ? text : text.replace(/[\ud800-\udbff]$/, ''))
     const texts = [this.#taken(finish(this.#pending))]
     this.#pending = ''
-    for (const [, whole] of [...this.#whole].sort(([a], [b]) => a - b)) {
+    for (const [, other] of [...this.#others].sort(([a], [b]) => a - b)) {
       const lineEnd = this.#last === '' || this.#last === '\n' ? '' : '\n'
-      texts.push(this.#taken(lineEnd + finish(whole.toString())))
+      texts.push(this.#taken(lineEnd + finish(other.toString())))
     }
     return texts
   }
