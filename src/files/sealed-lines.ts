@@ -6,7 +6,6 @@ import {
   openSync,
   readdirSync,
   readSync,
-  statSync,
   writeSync,
 } from 'node:fs'
 import { crc32 } from 'node:zlib'
@@ -96,6 +95,7 @@ export interface Line {
   readonly path: string
   /** Where it begins in its file, in bytes. */
   readonly start: number
+  /** Valid until the next line is asked for. */
   readonly bytes: Buffer
 }
 
@@ -104,50 +104,39 @@ const isFilled = (line: Buffer) => line.length > 0 && line[0] !== 0x20 && line.a
 
 const blockBytes = 262_144
 
-interface LineRange {
-  /** Only lines in which this stands, which is much faster where they are few. */
-  readonly having?: Buffer
-  /** Only lines that end before this place, in bytes. */
-  readonly end?: number
-}
-
 /**
  * The lines of a file from a place on, in order; nothing where there is no file. The last one is left out as long as it has no end.
  * @param start where a line begins, in bytes
+ * @param having only lines in which this stands, which is much faster where they are few
  * @throws FileError
  */
-export function* linesFrom(
-  path: string,
-  start = 0,
-  { having, end: limit = Infinity }: LineRange = {},
-): Generator<Line, void, undefined> {
+export function* linesFrom(path: string, start = 0, having?: Buffer): Generator<Line, void, undefined> {
   const descriptor = openForReading(path)
   if (descriptor === undefined) return
   try {
-    const size = Math.min(
-      limit,
-      reading(path, () => fstatSync(descriptor).size),
-    )
-    /** The beginning of a line that has not been read to its end. */
-    let rest = Buffer.alloc(0)
-    for (let position = start; position < size;) {
-      const block = Buffer.concat([rest], rest.length + Math.min(blockBytes, size - position))
-      const room = block.length - rest.length
-      const read = reading(path, () => readSync(descriptor, block, rest.length, room, position))
-      if (read === 0) return
-      const place = position - rest.length
-      const end = block.lastIndexOf(newline, rest.length + read - 1) + 1
-      for (let from = 0; from < end;) {
+    const { size } = reading(path, () => fstatSync(descriptor))
+    let block = Buffer.allocUnsafe(Math.min(Math.max(size - start, 1), blockBytes))
+    for (let position = start, kept = 0; position < size;) {
+      const room = block.length - kept
+      const filled = kept + reading(path, () => readSync(descriptor, block, kept, room, position))
+      if (filled === kept) return
+      const end = block.lastIndexOf(newline, filled - 1) + 1
+      let from = 0
+      while (from < end) {
         const hit = having === undefined ? from : block.indexOf(having, from)
         if (hit === -1 || hit >= end) break
         if (hit > from) from = Math.max(from, block.lastIndexOf(newline, hit - 1) + 1)
         const to = block.indexOf(newline, hit)
         const bytes = block.subarray(from, to)
-        if (isFilled(bytes)) yield { path, start: place + from, bytes }
+        if (isFilled(bytes)) yield { path, start: position - kept + from, bytes }
         from = to + 1
       }
-      position += read
-      rest = block.subarray(end, position - place)
+      from = end
+      position += filled - kept
+      kept = filled - from
+      // A line that is longer than the block.
+      if (kept === block.length) block = Buffer.concat([block], 2 * block.length)
+      else block.copyWithin(0, from, filled)
     }
   } finally {
     closeAfterReading(descriptor)
@@ -156,16 +145,35 @@ export function* linesFrom(
 
 /** The lines of a file, the last one first; nothing where there is no file. @throws FileError */
 export function* linesFromEnd(path: string): Generator<Line, void, undefined> {
-  let end = reading(path, () => statSync(path, { throwIfNoEntry: false }))?.size ?? 0
-  for (let length = blockBytes; end > 0;) {
-    const from = Math.max(0, end - length)
-    // What begins with the block is the rest of a line, and read with the block before it.
-    const lines = [...linesFrom(path, from, { end })].filter(({ start }) => start > from || from === 0)
-    yield* lines.toReversed()
-    if (from === 0) return
-    length = lines.length === 0 ? 2 * length : blockBytes
-    end = lines[0]?.start ?? end
+  const descriptor = openForReading(path)
+  if (descriptor === undefined) return
+  try {
+    /** The pieces of a line whose beginning has not been read yet, the last one first. */
+    let pieces: Buffer[] = []
+    for (let end = reading(path, () => fstatSync(descriptor)).size; end > 0;) {
+      const start = Math.max(0, end - blockBytes)
+      const block = Buffer.allocUnsafe(end - start)
+      reading(path, () => readSync(descriptor, block, 0, block.length, start))
+      for (let to = block.length; ;) {
+        const at = to === 0 ? -1 : block.lastIndexOf(newline, to - 1)
+        pieces.push(block.subarray(at + 1, to))
+        if (at === -1) break
+        const bytes = joined(pieces)
+        if (isFilled(bytes)) yield { path, start: start + at + 1, bytes }
+        pieces = []
+        to = at
+      }
+      end = start
+    }
+    const bytes = joined(pieces)
+    if (isFilled(bytes)) yield { path, start: 0, bytes }
+  } finally {
+    closeAfterReading(descriptor)
   }
+}
+
+function joined(pieces: Buffer[]): Buffer {
+  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces.toReversed())
 }
 
 /** Undefined when it has just been removed. */

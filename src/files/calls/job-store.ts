@@ -140,7 +140,7 @@ export class JobStore {
   #readLines(folder: string): void {
     for (const name of monthFiles(folder).slice(-monthsRead)) {
       const path = join(folder, name)
-      for (const { start, bytes } of linesFrom(path, this.#read.get(name), { having: jobMark })) {
+      for (const { start, bytes } of linesFrom(path, this.#read.get(name), jobMark)) {
         this.#read.set(name, start + bytes.length + 1)
         const line = openLine(bytes) as JobLine | undefined
         if (line === undefined) {

@@ -236,7 +236,8 @@ export class CallReader {
   /** The lines in which something stands, which are few; the newest first. */
   *#linesWith(mark: Buffer): Generator<Line, void, undefined> {
     for (const name of this.#months().toReversed()) {
-      yield* [...linesFrom(join(this.#folder!, name), 0, { having: mark })].toReversed()
+      const found = linesFrom(join(this.#folder!, name), 0, mark)
+      yield* Array.from(found, (line) => ({ ...line, bytes: Buffer.from(line.bytes) })).toReversed()
     }
   }
 
