@@ -77,11 +77,8 @@ const maxIdLength = 500
 
 /** Chooses where the result goes, and the renderer, once. No other code checks for JSON or a terminal. */
 export function createOutput(context: Context, options: OutputOptions): Output {
-  const { step, file, rescue, mode, result = 'text' } = options
-  if (step !== undefined) {
-    const output = outputOn(context, step.sink, options)
-    return step.outputTo(output, { result, isDocument: mode === 'json', file })
-  }
+  const { step, file, rescue, mode } = options
+  if (step !== undefined) return step.outputTo(outputOn(context, step.sink, options), options)
   // What a file takes has a rescue of its own; with --json, the error document contains the text.
   if (rescue === undefined || file !== undefined || mode === 'json') {
     return outputOn(context, context.stdout, options)

@@ -88,9 +88,6 @@ function cutCode(): GenerationError {
   return new GenerationError(
     'nothing_generated',
     'The answer was truncated by the token limit inside the code.',
-    {
-      billed: 'yes',
-      hint: 'Allow more tokens, or ask for less code.',
-    },
+    { billed: 'yes', hint: 'Allow more tokens, or ask for less code.' },
   )
 }

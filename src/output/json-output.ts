@@ -75,19 +75,23 @@ export function createJsonLinesOutput(parts: RendererParts): Output {
     screen.text(pending)
     pending = ''
   }
-  const add = (event: OutputEvent) => {
-    const isDelta = deltaEvents.has(event.type)
-    if (!isDelta) checkDepth(event)
-    const line = documentLine(event, stdout)
-    if (isDelta) return void (pending += deltas.push(line).join(''))
-    // A wait may follow.
+  const put = (line: string) => {
     pending += deltas.end().join('') + gate.document(line)
+    // A wait may follow.
     write()
   }
+  const add = (event: OutputEvent) => {
+    if (deltaEvents.has(event.type)) {
+      pending += deltas.push(documentLine(event, stdout)).join('')
+      return
+    }
+    checkDepth(event)
+    put(documentLine(event, stdout))
+  }
   const last = (line: string) => {
-    if (!isClosed) pending += deltas.end().join('') + gate.document(line)
+    if (isClosed) return write()
     isClosed = true
-    write()
+    put(line)
   }
   const output = createResultOutput(parts, {
     event(event) {
@@ -162,9 +166,7 @@ function checkDepth(part: OutputDocument | OutputEvent): void {
   throw new ContractError(
     'reply_not_understood',
     `The reply is nested more than ${maxJsonDepth} levels deep.`,
-    {
-      hint: 'Use --raw to see the reply as it was received.',
-    },
+    { hint: 'Use --raw to see the reply as it was received.' },
   )
 }
 

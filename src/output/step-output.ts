@@ -5,17 +5,11 @@ import { UsageError } from '../errors.ts'
 import type { OutputEvent } from '../events/documents.ts'
 import { filesInPlace } from '../events/run-document.ts'
 import { writeError } from '../files/file-error.ts'
-import type { TextFile } from '../files/atomic-file.ts'
+import type { OutputOptions } from './create-output.ts'
 import type { Output } from './output.ts'
 import { pathsOf } from '../platform.ts'
 
 export type StepOutput = ReturnType<typeof openStepOutput>
-
-interface StepParts {
-  readonly result: 'text' | 'files' | 'job' | 'job-id'
-  readonly isDocument: boolean
-  readonly file: TextFile | undefined
-}
 
 /** Of a larger one GitHub may drop what is passed on to other jobs. */
 const maxValueBytes = 1024 * 1024
@@ -44,8 +38,8 @@ export function openStepOutput(context: Context, name: string) {
   appendTo(absolute(path), '')
   const { sink, text } = collectingSink()
   /** Writes the output of the step when the command has ended. */
-  const outputTo = (other: Output, { result, isDocument, file }: StepParts): Output => {
-    const listsFiles = result === 'files' && !isDocument
+  const outputTo = (other: Output, { mode, result = 'text', file }: OutputOptions): Output => {
+    const listsFiles = result === 'files' && mode !== 'json'
     const files: string[] = []
     let isWritten = false
     let canWrite = true

@@ -27,12 +27,6 @@ interface Running {
   readonly percent: number | null
 }
 
-interface BoardSize {
-  /** In characters, and in lines: at most so many are drawn. */
-  readonly width: number
-  readonly height: number
-}
-
 /** Milliseconds between two animation steps of a bar. */
 const stepTime = 200
 
@@ -83,8 +77,8 @@ export class RunBoard {
         lane.pausedUntil = event.pause_s === null ? 0 : now + event.pause_s * 1000
         return
       }
+      // What holds requests back is told above the board.
       case 'circuit-change':
-        // It is told above the board.
         return
     }
   }
@@ -108,8 +102,9 @@ export class RunBoard {
 
   /**
    * The line for the whole is the last to go on a low terminal, and on a narrow one each line keeps what matters most.
+   * @param height at most so many lines are drawn
    */
-  draw(now: number, { width, height }: BoardSize, styles: Styles): string {
+  draw(now: number, width: number, height: number, styles: Styles): string {
     const busy = [...this.#lanes.values()].filter(({ total }) => total > 0)
     const nameWidth = Math.max(0, ...busy.map(({ name }) => name.length))
     const countWidth = Math.max(0, ...busy.map((lane) => countText(lane).length))

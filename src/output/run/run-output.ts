@@ -48,7 +48,7 @@ function createRunNotices(context: Context, parts: OwnParts, pictures: ResultPic
   let isMaking = false
   let isPart = false
 
-  const live: LiveLine = (width, styles, height) => board.draw(clock.monotonic(), { width, height }, styles)
+  const live: LiveLine = (width, styles, height) => board.draw(clock.monotonic(), width, height, styles)
   const line = ({ text, tone }: RunLine) => screen.line(text, tone, lineLimit)
   const end = (event: Extract<RunEvent, { type: 'instance-end' }>) => {
     const told = instanceLine(event)
