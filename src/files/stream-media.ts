@@ -24,14 +24,7 @@ export function streamMedia<Facts>(
   rescue?: Rescue,
 ): MediaFile<Facts> {
   const stream = new OutputStream(context, kind.noun, rescue)
-  const media = writeMedia(kind, async (extension) => stream.begin(extension))
-  return {
-    ...media,
-    async discard() {
-      await media.discard()
-      await stream.discardRescued()
-    },
-  }
+  return writeMedia(kind, async (extension) => stream.begin(extension))
 }
 
 /** Standard output as a file: what has left is not taken back, so content that begins again has to be the same. */
@@ -45,7 +38,8 @@ class OutputStream implements AtomicFile {
   #written: Uint8Array[] = []
   /** What has left already, and comes again from its beginning. */
   #repeated: { left: number; readonly sha256: string } | undefined
-  #rescued: { readonly file: AtomicFile; readonly reason: FileError } | undefined
+  /** Why standard output takes no more. */
+  #failure: FileError | undefined
 
   constructor(context: StreamContext, noun: string, rescue: Rescue | undefined) {
     this.#context = context
@@ -64,7 +58,7 @@ class OutputStream implements AtomicFile {
   }
 
   get isDirect(): boolean {
-    return this.#rescued === undefined
+    return this.#failure === undefined
   }
 
   async write(chunk: Uint8Array): Promise<void> {
@@ -74,10 +68,10 @@ class OutputStream implements AtomicFile {
     const { stdout } = this.#context
     this.#hash.update(bytes)
     this.#bytes += bytes.length
-    if (this.#rescued !== undefined) return await this.#rescued.file.write(bytes)
-    stdout.write(bytes)
     if (this.#rescue !== undefined) this.#written.push(bytes)
     if (this.#bytes > maxRescuedBytes) this.#written = []
+    if (this.#failure !== undefined) return
+    stdout.write(bytes)
     if (stdout.needsDrain) await this.#drain()
   }
 
@@ -96,14 +90,10 @@ class OutputStream implements AtomicFile {
   }
 
   async #drain(): Promise<void> {
-    if (this.#rescued !== undefined) return
-    await this.#context.stdout.drain().catch(async (reason: unknown) => {
-      const written = this.#written.splice(0)
-      if (!(reason instanceof FileError) || this.#rescue === undefined || written.length === 0) throw reason
-      const name = `${this.#noun}.${this.#extension}`
-      const file = await openRescueFile(this.#context, this.#rescue.rescueFolder, name, reason)
-      this.#rescued = { file, reason }
-      for (const bytes of written) await file.write(bytes)
+    if (this.#failure !== undefined) return
+    await this.#context.stdout.drain().catch((reason: unknown) => {
+      if (!(reason instanceof FileError) || this.#written.length === 0) throw reason
+      this.#failure = reason
     })
   }
 
@@ -111,8 +101,12 @@ class OutputStream implements AtomicFile {
     if (this.#repeated !== undefined && !isDamaged) throw contentChanged()
     await this.#drain()
     const written = { path: '-', bytes: this.#bytes, sha256: this.#hash.copy().digest('hex') }
-    if (this.#rescued === undefined) return written
-    const { file, reason } = this.#rescued
+    const reason = this.#failure
+    if (reason === undefined) return written
+    if (this.#written.length === 0) throw reason
+    const name = `${this.#noun}.${this.#extension}`
+    const file = await openRescueFile(this.#context, this.#rescue!.rescueFolder, name, reason)
+    for (const bytes of this.#written) await file.write(bytes)
     const { path, rescued } = await file.commit(isDamaged)
     const message = `${reason.message} The ${this.#noun} is kept in ${shownPath(path, Infinity)}.`
     return { ...written, path, rescued: rescued!.amend({ message }) }
@@ -120,10 +114,6 @@ class OutputStream implements AtomicFile {
 
   /** What has left stays: the content may begin again. */
   async discard(): Promise<void> {}
-
-  async discardRescued(): Promise<void> {
-    await this.#rescued?.file.discard()
-  }
 }
 
 /** A pipe takes nothing back. */
