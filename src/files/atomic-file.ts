@@ -94,7 +94,7 @@ async function openTemporary(
   const { handle, mode } = await create(temporary, target.mode).catch((error: unknown) => {
     throw writeError(error, path)
   })
-  const writer = new DigestWriter(handle)
+  const writer = digestWriter(handle)
   let isOpen = true
   let successor: AtomicFile | undefined
 
@@ -111,7 +111,7 @@ async function openTemporary(
       if (rescue === undefined) throw reason
       const next = await rescue(reason)
       try {
-        for await (const chunk of readBack(handle, writer.bytes)) await next.write(chunk)
+        for await (const chunk of readBack(handle, writer.written())) await next.write(chunk)
       } catch (failure) {
         await next.discard()
         throw failure
@@ -194,35 +194,27 @@ function chmod(handle: FileHandle, mode: number): Promise<void> {
 }
 
 /** Writes to an open file at its current position, in the order of the calls; counts and hashes what it writes. */
-class DigestWriter {
-  bytes = 0
-  readonly #handle: FileHandle
-  readonly #hash = createHash('sha256')
-
-  constructor(handle: FileHandle) {
-    this.#handle = handle
+function digestWriter(handle: FileHandle) {
+  const hash = createHash('sha256')
+  let bytes = 0
+  return {
+    written: () => bytes,
+    async write(chunk: Uint8Array | string): Promise<void> {
+      const data = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+      const writing = writeWhole(handle, data)
+      // Hashed in parallel: the write runs in another thread.
+      hash.update(data)
+      await writing
+      bytes += data.length
+    },
+    /** The last call. */
+    digest: () => ({ bytes, sha256: hash.digest('hex') }),
   }
+}
 
-  async write(chunk: Uint8Array | string): Promise<void> {
-    const data = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
-    const written = this.#writeWhole(data)
-    // Hashed in parallel: the write runs in another thread.
-    this.#hash.update(data)
-    await written
-    this.bytes += data.length
-  }
-
-  /** A write may be partial. */
-  async #writeWhole(data: Uint8Array): Promise<void> {
-    for (let at = 0; at < data.length;) {
-      at += (await this.#handle.write(data, at, data.length - at)).bytesWritten
-    }
-  }
-
-  /** The last call. */
-  digest() {
-    return { bytes: this.bytes, sha256: this.#hash.digest('hex') }
-  }
+/** A write may be partial. */
+async function writeWhole(handle: FileHandle, data: Uint8Array): Promise<void> {
+  for (let at = 0; at < data.length;) at += (await handle.write(data, at, data.length - at)).bytesWritten
 }
 
 /** Waits until everything written is on the disk. Not all file systems and file types support it. @throws the error of the system */
@@ -252,7 +244,7 @@ async function openDirectly(path: string, location: string): Promise<AtomicFile>
     throw writeError(error, path)
   }
   const handle = await openForReader(location).catch(fail)
-  const writer = new DigestWriter(handle)
+  const writer = digestWriter(handle)
   // Closing twice does nothing the second time.
   const discard = () => handle.close().catch(() => {})
   return {

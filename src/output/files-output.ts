@@ -3,8 +3,8 @@ import type { TextDocument } from '../events/text.ts'
 import { objectOf, stringOf } from '../json.ts'
 import type { Notices } from './notices.ts'
 import { createResultOutput, isTextDocument, type Output, type RendererParts } from './output.ts'
-import { stateTone, stylesFor, type Tone } from './screen.ts'
-import type { OutputOptions } from './create-output.ts'
+import { stateTone, stylesFor, type Styles, type Tone } from './screen.ts'
+import type { Columns } from './table-cells.ts'
 import type { VideoDocument } from '../events/video.ts'
 import { formatState, isoTime } from '../events/format-job.ts'
 import { imageLabel } from '../events/format-image.ts'
@@ -33,7 +33,7 @@ export function createPathsOutput(parts: RendererParts): Output {
 export function createJobOutput(
   { context, screen, notices, gate, show }: RendererParts,
   result: 'job' | 'job-id',
-  describe: OutputOptions['describe'],
+  describe: ((document: OutputDocument, styles: Styles, columns: Columns) => string) | undefined,
 ): Output {
   const { stdout, clock } = context
   const styles = stylesFor(context, stdout)

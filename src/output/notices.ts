@@ -7,7 +7,6 @@ import { billedOf, OutputClosed, saysNotCharged, type ModelgateError } from '../
 import type { Citation, CostEstimate, Usage } from '../events/text.ts'
 import type { OutputEvent, OutputDocument } from '../events/documents.ts'
 import type { VideoEvent, SavedVideo } from '../events/video.ts'
-import type { OutputOptions } from './create-output.ts'
 import type { Screen } from './screen.ts'
 import type { ProgressEvent } from './job-progress.ts'
 import type { Annotate } from './step-log.ts'
@@ -24,7 +23,14 @@ export interface Notices {
   error(error: ModelgateError, partial?: OutputDocument): void
 }
 
-interface NoticeOptions extends Pick<OutputOptions, 'quiet' | 'usage' | 'resume' | 'answer'> {
+interface NoticeOptions {
+  readonly quiet: boolean
+  /** Print the token counts at the end. */
+  readonly usage: boolean
+  /** The command that resumes waiting for a job. */
+  readonly resume: ((id: string) => { toString(): string }) | undefined
+  /** The command that answers what a reply asks for. */
+  readonly answer: ((document: OutputDocument) => string | undefined) | undefined
   /** Omit what the document on standard output contains. */
   readonly warningsOnly: boolean
   readonly showProgress: (event: ProgressEvent) => void

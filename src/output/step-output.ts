@@ -5,11 +5,19 @@ import { UsageError } from '../errors.ts'
 import type { OutputEvent } from '../events/documents.ts'
 import { filesInPlace } from '../events/run-document.ts'
 import { writeError } from '../files/file-error.ts'
-import type { OutputOptions } from './create-output.ts'
-import type { Output } from './output.ts'
+import type { TextFile } from '../files/atomic-file.ts'
+import type { Output, OutputMode } from './output.ts'
 import { pathsOf } from '../platform.ts'
 
 export type StepOutput = ReturnType<typeof openStepOutput>
+
+/** Of the options of an output. */
+interface StepParts {
+  readonly mode?: OutputMode | undefined
+  readonly result?: 'text' | 'files' | 'job' | 'job-id'
+  /** The file that takes the model's text. */
+  readonly file?: TextFile | undefined
+}
 
 /** Of a larger one GitHub may drop what is passed on to other jobs. */
 const maxValueBytes = 1024 * 1024
@@ -38,11 +46,10 @@ export function openStepOutput(context: Context, name: string) {
   appendTo(absolute(path), '')
   const { sink, text } = collectingSink()
   /** Writes the output of the step when the command has ended. */
-  const outputTo = (other: Output, { mode, result = 'text', file }: OutputOptions): Output => {
+  const outputTo = (other: Output, { mode, result = 'text', file }: StepParts): Output => {
     const listsFiles = result === 'files' && mode !== 'json'
     const files: string[] = []
-    let isWritten = false
-    let canWrite = true
+    let state: 'open' | 'failed' | 'done' = 'open'
     /** What was written by the end of the command, without what its failure adds. */
     let whole: string | undefined
 
@@ -52,20 +59,20 @@ export function openStepOutput(context: Context, name: string) {
       return collected === '' && file !== undefined ? absolute(file.path) : collected
     }
     const write = () => {
-      if (isWritten) return
+      if (state === 'done') return
+      state = 'failed'
       const written = value()
       // Nobody can guess it, so that no text can end the output and begin another.
       const delimiter = `ghadelimiter_${randomBytes(16).toString('hex')}`
-      canWrite = false
       appendTo(absolute(path), `${name}<<${delimiter}\n${written}\n${delimiter}\n`)
-      canWrite = isWritten = true
+      state = 'done'
       if (Buffer.byteLength(written) <= maxValueBytes) return
       const message = `The output ${name} is larger than 1 MiB: GitHub may not pass it on to other jobs. -o FILE keeps it.`
       other.event({ type: 'warning-add', message })
     }
     const printInstead = async () => {
-      if (isWritten) return
-      isWritten = true
+      if (state === 'done') return
+      state = 'done'
       stdout.write(whole ?? text())
       await stdout.drain().catch(() => {})
     }
@@ -84,7 +91,7 @@ export function openStepOutput(context: Context, name: string) {
       async error(error, partial) {
         await other.error(error, partial)
         const isUsable = result !== 'text' && (files.length > 0 || text() !== '')
-        if (isUsable && canWrite) write()
+        if (isUsable && state === 'open') write()
         else await printInstead()
       },
     }

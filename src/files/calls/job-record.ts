@@ -14,17 +14,6 @@ export const recordKinds = [
 ] as const satisfies readonly RecordKind[]
 type JobState = JobSummary['state']
 
-/** The output options of the command that started the job. */
-interface JobOutput {
-  /** What `-o` said. */
-  readonly output: string | null
-  /** The folder for files that `-o` does not name (`output_dir`). */
-  readonly folder: string | null
-  readonly force: boolean
-  /** The folder that relative paths are relative to. */
-  readonly cwd: string
-}
-
 /** What is known about a job before the request is sent. */
 export interface NewJob<Kind extends RecordKind = RecordKind> {
   readonly kind: Kind
@@ -41,7 +30,16 @@ export interface NewJob<Kind extends RecordKind = RecordKind> {
   /** The body of the request, without media and words. */
   readonly request: unknown
   readonly idempotency_key: string
-  readonly output: JobOutput
+  /** The output options of the command that started the job. */
+  readonly output: {
+    /** What `-o` said. */
+    readonly output: string | null
+    /** The folder for files that `-o` does not name (`output_dir`). */
+    readonly folder: string | null
+    readonly force: boolean
+    /** The folder that relative paths are relative to. */
+    readonly cwd: string
+  }
   /** Whether the answer of a background response is checked against the schema in the request. */
   readonly checks_schema?: boolean
   readonly terminal?: string
@@ -66,17 +64,14 @@ export interface JobProgress {
   readonly files: readonly string[]
   readonly request_id: string | null
   readonly error: { readonly code: string; readonly message: string } | null
-  /** Set once every video of the job has been saved. */
-  readonly result?: JobResult
+  /** Set once every video of the job has been saved, so that it can be reported after the gateway has deleted the job. */
+  readonly result?: {
+    /** The gateway's own object, without media and prompt. */
+    readonly reply: unknown
+    /** In the order of their numbers, with absolute paths. */
+    readonly videos: readonly SavedVideo[]
+  }
   readonly made?: MadeImages
-}
-
-/** The result of a job, so that it can be reported again after the gateway has deleted the job. */
-interface JobResult {
-  /** The gateway's own object, without media and prompt. */
-  readonly reply: unknown
-  /** In the order of their numbers, with absolute paths. */
-  readonly videos: readonly SavedVideo[]
 }
 
 /** The results of a request that are at addresses, as they go on record. */
