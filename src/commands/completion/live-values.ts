@@ -68,12 +68,11 @@ async function jobs(place: Place, kinds: readonly RecordKind[]): Promise<Candida
   const state = stateFolder(place)
   // What an earlier version has left is taken over by the next command.
   if (state === undefined || !existsSync(callsFolder(state))) return []
-  const { jobs: found } = await new JobStore(state, { now: () => place.now }).list(kinds)
-  return found
-    .slice(0, maxValues)
-    .flatMap(({ record: { id, state, created_at }, prompt }) =>
-      id === null ? [] : [{ value: id, about: describe(state, place.now - created_at * 1000, prompt()) }],
-    )
+  const { jobs: all } = await new JobStore(state, { now: () => place.now }).list(kinds)
+  const found = all.slice(0, maxValues)
+  return found.flatMap(({ record: { id, state, created_at }, prompt }) =>
+    id === null ? [] : [{ value: id, about: describe(state, place.now - created_at * 1000, prompt()) }],
+  )
 }
 
 async function calls(place: Place): Promise<Candidate[]> {
