@@ -47,7 +47,7 @@ export async function inspectBytes(
 ): Promise<FileFacts> {
   const hash = createHash('sha256')
   const finder = new CredentialFinder()
-  const inspector = new FileInspector()
+  const inspector = new FileInspector(signatureBytes)
   let bytes = 0
   for await (const piece of pieces) {
     hash.update(piece)
@@ -67,7 +67,7 @@ export async function inspectBytes(
   }
 }
 
-/** Enough for every signature, and for the brands of any AVIF. */
+/** Enough for the brands of any AVIF, and to tell text from what only begins with text. */
 const signatureBytes = 4096
 
 interface Identified {
@@ -82,13 +82,19 @@ interface Identified {
 export class FileInspector {
   /** Once enough bytes have shown what it is. */
   known: Identified | undefined
+  readonly #needed: number
   #start = Buffer.alloc(0)
+
+  /** @param needed how many bytes are waited for before it is said what it is */
+  constructor(needed: number) {
+    this.#needed = needed
+  }
 
   /** The bytes may be overwritten afterwards. */
   add(bytes: Uint8Array): void {
     if (this.known !== undefined) return this.known.container.add(bytes)
     this.#start = Buffer.concat([this.#start, bytes])
-    if (this.#start.length >= signatureBytes) this.known = this.end()
+    if (this.#start.length >= this.#needed) this.known = this.end()
   }
 
   /** What it is, if these are all of its bytes. */

@@ -15,6 +15,8 @@ export interface MediaKind<Facts> {
 const unknownType = 'application/octet-stream'
 /** Nothing of an unknown format is shorter. */
 const minUnknownBytes = 64
+/** Enough for every signature of media, three packets of a transport stream among them. */
+const signatureBytes = 512
 
 /**
  * What has arrived of media so far. The type is `application/octet-stream` for a format that is not known, which may be a
@@ -121,7 +123,7 @@ export function writeMedia<Facts>(
   open: (extension: string) => Promise<AtomicFile>,
   saved: (file: WrittenFile, extension: string) => void = () => {},
 ): MediaFile<Facts> {
-  let inspector = new FileInspector()
+  let inspector = new FileInspector(signatureBytes)
   let waiting: Uint8Array[] = []
   let file: AtomicFile | undefined
 
@@ -159,7 +161,7 @@ export function writeMedia<Facts>(
     integrity: () => inspect().integrity,
     async restart() {
       await discard()
-      inspector = new FileInspector()
+      inspector = new FileInspector(signatureBytes)
     },
     async commit(isFramed = true) {
       const { mediaType, facts, integrity } = inspect()

@@ -6,7 +6,7 @@ import { gifBytes, jpegBytes, jpegSegment, pngBytes, pngChunk, webpBytes } from 
 import { box, ftyp } from '../support/video-bytes.ts'
 
 function inspect(bytes: Uint8Array) {
-  const inspector = new FileInspector()
+  const inspector = new FileInspector(512)
   // In pieces, as a download comes.
   for (let at = 0; at < bytes.length; at += 40_000) inspector.add(bytes.subarray(at, at + 40_000))
   const { mediaType, facts, integrity } = describeMedia(imageKind, inspector)

@@ -23,7 +23,7 @@ test.skipIf(!hasFfmpeg).each<[string, string, readonly string[], number | null]>
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   const bytes = readFileSync(path)
   const inspect = (length: number) => {
-    const inspector = new FileInspector()
+    const inspector = new FileInspector(512)
     inspector.add(bytes.subarray(0, length))
     const { facts, integrity } = describeMedia(videoKind, inspector)
     return { ...facts, ...integrity }

@@ -8,7 +8,7 @@ import { runs } from '../support/sample.ts'
 
 /** What a video tells when it comes in pieces of these lengths, the last of them again and again. */
 function inspect(bytes: Uint8Array, lengths: readonly number[] = [bytes.length || 1]) {
-  const inspector = new FileInspector()
+  const inspector = new FileInspector(512)
   for (let at = 0, turn = 0; at < bytes.length; turn++) {
     const length = lengths[Math.min(turn, lengths.length - 1)]!
     // Memory that is used again, as a download does.
@@ -226,14 +226,14 @@ test('whatever a hostile MP4 holds, and however it is cut, it is read to the sam
 
 test('a million tiny boxes are followed no further', () => {
   const tiny = Buffer.concat(Array.from({ length: 10_000 }, () => box('free')))
-  const inspector = new FileInspector()
+  const inspector = new FileInspector(512)
   inspector.add(ftyp())
   for (let count = 0; count < 101; count++) inspector.add(tiny)
   expect(describeMedia(videoKind, inspector).integrity.damage).toBe('its structure has impossible sizes')
 })
 
 test('a video larger than any memory is read by its sizes', () => {
-  const inspector = new FileInspector()
+  const inspector = new FileInspector(512)
   const piece = Buffer.alloc(1 << 20)
   inspector.add(Buffer.concat([ftyp(), largeBox('mdat', 16n + 5n * 2n ** 30n)]))
   // The same memory again and again: what matters is that nothing of it is kept or looked at.
