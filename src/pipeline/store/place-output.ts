@@ -101,7 +101,6 @@ export function isInOutputFolder({ outputFolder }: Project, path: string): boole
 /**
  * Gives an output another path, without a copy. Also one that differs in case alone: where the system takes both for one
  * file, putting it in place and removing the old one would remove both.
- * @param moving where the file is now, and where it belongs: relative to the output folder, with `/`
  * @returns whether it was moved; not when it is gone or has other bytes, nor when another file is there
  * @throws FileError
  */
