@@ -140,16 +140,7 @@ describe('Authentication', () => {
     ['/v1/images/generations', 'image', 'create', 'a boat'],
     ['/v1/images/edits', 'image', 'edit', '--image', 'a.png', 'a boat'],
     ['/v1beta/models/m:predictLongRunning', 'video', 'generate', '-m', 'm', '--no-wait', 'a boat'],
-    [
-      '/v1/videos/video_1/remix',
-      'video',
-      'remix',
-      'video_1',
-      '-m',
-      'video-model-remix',
-      '--no-check',
-      'night',
-    ],
+    ['/v1/videos/video_1/remix', ...'video remix video_1 -m video-model-remix --no-check night'.split(' ')],
     ['/v1/videos/video_1', 'video', 'status', 'video_1'],
   ])('%s gets Authorization: Bearer, and a refusal is exit 3', async (path, ...argv) => {
     const refusal = {
