@@ -120,6 +120,18 @@ const scenes: readonly Scene[] = [
     outputs: ['note.txt'],
   },
   {
+    name: 'candidates that are made again',
+    manifests: [note(variants), note(variants)],
+    earlier: [13],
+    before: [['pick', 'note', '2']],
+    call: ['--yes', '--regenerate', 'note'],
+    again: ['--yes'],
+    // Killed before it said so on disk, it is as if it had not been called.
+    exits: [0, 13],
+    creates: [0, 2],
+    outputs: ['note.txt'],
+  },
+  {
     name: 'two jobs that ask for the same',
     manifests: [[job('a', 'A note'), job('b', 'A note')]],
     creates: [1],

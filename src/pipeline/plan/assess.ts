@@ -67,7 +67,9 @@ function isWanted({ instance, project }: Subject, { block, variant }: FoundBlock
   if (project.history.discarded.has(block.key) && project.history.isOpen(block.key)) return false
   if (instance.pick !== null) return instance.pick === variant
   // Of what was the only result, the others are to be candidates as well; among new candidates a choice is to be made.
-  const isChosen = block.picked !== null && !project.history.remade.has(block.key)
+  const { history } = project
+  const isUnderWay = history.discarded.has(block.key) && history.unfinished !== null
+  const isChosen = block.picked !== null && !isUnderWay && !history.remade.has(block.key)
   return instance.variants === 1 || isChosen
 }
 
