@@ -113,7 +113,8 @@ function withScheme(proxy: string | undefined): string | undefined {
 /** Larger than any real bundle of certificate authorities. */
 const maxCaBytes = 4_194_304
 
-async function readCertificates(context: Context, path: string): Promise<string> {
+/** The text of `--ca-file`. @throws UsageError, ModelgateError `config_invalid` */
+export async function readCertificates(context: Context, path: string): Promise<string> {
   const bytes = await readInputFile(context, path, { maxBytes: maxCaBytes })
   const facts = { phase: 'config', hint: 'Check --ca-file.' } as const
   if (bytes instanceof ModelgateError) {

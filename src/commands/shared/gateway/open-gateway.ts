@@ -9,7 +9,7 @@ import { createGate, type Gate } from '../../../output/gate.ts'
 import type { Output } from '../../../output/output.ts'
 import { claimStandardInput, isStandardInputClaimed } from '../input/standard-input.ts'
 import { isDryRun, type CommonOptions } from '../options/common-options.ts'
-import { configuredDestination, networkOptions, ownHeaders } from './configured-gateway.ts'
+import { configuredDestination, networkOptions, ownHeaders, readCertificates } from './configured-gateway.ts'
 
 /** The gateway for a command's requests, and what must be closed afterwards. */
 export type OpenGateway = Awaited<ReturnType<typeof openGateway>>
@@ -45,6 +45,9 @@ export async function openGateway(
   gate: Gate = createGate(context),
 ) {
   const milliseconds = (seconds: number | undefined) => (seconds ? seconds * 1000 : undefined)
+  const { value: caFile } = settings.caFile
+  // A file that cannot be used is told here as well.
+  if (options.sandbox && caFile !== undefined) await readCertificates(context, caFile)
   const own = options.sandbox
     ? {}
     : {
