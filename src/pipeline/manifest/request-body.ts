@@ -42,38 +42,46 @@ export interface UpstreamResult {
   readonly jobId: string | null
 }
 
-/** What the fields of an instance put into its body besides plain values. */
+/** What is read for a body. */
 interface Contents {
+  /** What other instances have made, by the fields that take it. */
   readonly texts: ReadonlyMap<string, string>
   readonly attachments: readonly Attachment[]
   readonly media: InstanceMedia
 }
 
+const nothingRead: Contents = { texts: new Map(), attachments: [], media: {} }
+
 /**
  * The body of an instance's request, the one that is checked, sent and given to a worker; without the pictures of an edit.
- * @param contents by default what is known without reading: no files, and a stand-in for a text that another instance makes
+ * @param contents by default nothing, as the body is checked: without files, and with stand-ins for texts
  * @throws UsageError for fields that exclude each other
  */
-export function bodyOf(instance: Instance, contents: Contents = knownContents(instance)): Body {
+export function bodyOf(instance: Instance, contents: Contents = nothingRead): Body {
   const { texts, attachments, media } = contents
+  const standIn = contents === nothingRead ? '…' : undefined
   const { command, fields, model } = instance
   const body: Body = {}
   const contract = creatingCommands[command]
   const message = contract.prompt.name
+  const textOf = (name: string) => {
+    const field = fields[name]
+    return field?.kind === 'text' ? (field.text ?? texts.get(name) ?? standIn) : undefined
+  }
   for (const known of fieldsOf(command).values()) {
     if (!('path' in known) || known.path === null) continue
     const { name, path } = known
     const field = fields[name]
-    const value = field?.kind === 'value' ? structuredClone(field.value) : texts.get(name)
+    const value = field?.kind === 'value' ? structuredClone(field.value) : textOf(name)
     // A text has its place beside what is attached.
-    const isMessage = command === 'respond' && name === message && texts.has(name)
+    const isMessage = command === 'respond' && name === message && field?.kind === 'text'
     if (value !== undefined && !isMessage) setAt(body, path, value)
   }
   if (model !== null && contract.model.location === 'body') body['model'] ??= model
-  const prompt = texts.get(message)
+  const prompt = textOf(message)
   const schema = fields['schema']?.kind === 'value' ? fields['schema'].value : undefined
   if (command === 'generate') {
-    const system = texts.get('system')
+    const system = textOf('system')
     if (system !== undefined) body['systemInstruction'] = { parts: [{ text: system }] }
     if (schema !== undefined) {
       setAt(body, ['generationConfig', 'responseMimeType'], 'application/json')
@@ -98,18 +106,6 @@ function setAt(body: Body, [name, ...rest]: readonly string[], value: unknown): 
     body[name] ??= {}
     if (isObject(body[name])) setAt(body[name] as Body, rest, value)
   }
-}
-
-const unknownText = '…'
-
-function knownContents({ fields }: Instance): Contents {
-  const texts = new Map<string, string>()
-  for (const [name, field] of Object.entries(fields)) {
-    if (field.kind === 'text') texts.set(name, field.text ?? unknownText)
-  }
-  // A message of nothing but files is a message.
-  if (!texts.has('prompt') && fields['attach'] !== undefined) texts.set('prompt', unknownText)
-  return { texts, attachments: [], media: {} }
 }
 
 /** What one request creates, as far as its fields say: without its files, and texts that other instances make. */
@@ -146,15 +142,16 @@ export async function buildRequest(
   const files = (name: string) => filesOf(fields[name], inputs)
   // Relative paths are those of the manifest.
   const reader = { ...context, cwd: inputs.folder }
-  const texts = Object.entries(fields).flatMap(([name, field]) =>
-    field.kind === 'text' ? textOf(context, name, field, inputs).then((text) => [name, text] as const) : [],
-  )
-  const contents = { texts: new Map(await allInputs(texts)) }
+  const texts = Object.entries(fields).flatMap(([name, field]) => {
+    const [source] = field.kind === 'text' && field.text === null ? sourcesOf(field) : []
+    return source === undefined ? [] : readMade(context, name, shownSource(source), inputs)
+  })
+  const made = new Map(await allInputs(texts))
   const attachments = await allInputs(files('attach').map(({ path }) => attachmentOf(reader, path)))
   const media = command === 'video generate' ? await readMedia(reader, files) : {}
   const paths = (name: string) => (command === 'image edit' ? files(name).map(({ path }) => path) : [])
   return {
-    body: bodyOf(instance, { ...contents, attachments, media }),
+    body: bodyOf(instance, { texts: made, attachments, media }),
     images: paths('image'),
     mask: paths('mask')[0] ?? null,
     source: sourceOf(fields['source'], inputs),
@@ -174,14 +171,12 @@ function filesOf(field: FieldValue | undefined, { upstream }: RequestInputs): Gi
   })
 }
 
-async function textOf(
+async function readMade(
   context: FileContext,
   name: string,
-  field: Extract<FieldValue, { kind: 'text' }>,
+  reference: string,
   { upstream }: RequestInputs,
-): Promise<string> {
-  if (field.text !== null) return field.text
-  const reference = shownSource(field.source!)
+): Promise<readonly [name: string, text: string]> {
   const files = upstream.get(reference)?.files ?? []
   const [file] = files
   if (file === undefined || files.length > 1) {
@@ -190,7 +185,7 @@ async function textOf(
   const content = await readInputFile(context, file)
   if (content instanceof ModelgateError) throw content.amend({ message: `${name}: ${content.message}` })
   const { text } = decodeText(content)
-  if (text !== undefined) return canonicalText(text)
+  if (text !== undefined) return [name, canonicalText(text)]
   throw new UsageError(`${name}: ${shownPath(file)} is not a text in UTF-8.`, { code: 'wrong_type' })
 }
 
