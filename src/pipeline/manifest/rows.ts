@@ -284,7 +284,8 @@ const maxColumns = 1000
 function rowsOfCsv(text: string): FoundRows {
   const records: (readonly [line: number, values: readonly string[]])[] = []
   const problems: SourceRow[] = []
-  let [end, emptyLines] = [0, 0]
+  // Of the next record, without empty lines.
+  let line = 1
   try {
     parse(canonicalText(text), {
       record_delimiter: '\n',
@@ -293,15 +294,15 @@ function rowsOfCsv(text: string): FoundRows {
       // The header, and one to see that there are too many.
       to: maxInstances + 2,
       on_record(values: readonly string[], info) {
-        ;[end, emptyLines] = [info.lines, info.empty_lines]
-        records.push([end - values.join('').split(/[\r\n]/).length + 1, values])
+        records.push([line + info.empty_lines, values])
+        line += values.join('').split('\n').length
         return null
       },
     })
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
-    const line = end + 1 + Number(error['empty_lines']) - emptyLines
-    problems.push({ line, columns: quoteProblems[error.code] ?? `${error.message}.` })
+    const columns = quoteProblems[error.code] ?? `${error.message}.`
+    problems.push({ line: line + Number(error['empty_lines']), columns })
   }
   const [first, ...rest] = records
   if (first === undefined) {
