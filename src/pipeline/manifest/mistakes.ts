@@ -48,12 +48,15 @@ export class Mistakes {
    */
   report(at: number | Position, message: string, instance?: string): undefined {
     const position = typeof at === 'number' ? this.positionOf(at) : at
-    const group =
-      instance !== undefined && isRow(instance) ? message.replaceAll(quotedOrNumber, '…') : message
-    const key = `${placeKey(position)}\0${group}`
-    const known = this.#found.get(key) ?? { at: position, message, instances: new Set<string>() }
-    if (instance !== undefined) known.instances.add(instance)
-    this.#found.set(key, known)
+    const place = placeKey(position)
+    const alike = `${place}\0${message.replaceAll(quotedOrNumber, '…')}`
+    const first = this.#found.get(alike)
+    // Two that one instance has are two.
+    const isOther = first !== undefined && first.message !== message && first.instances.has(instance!)
+    const key = instance === undefined || isOther ? `${place}\0${message}` : alike
+    const mistake = this.#found.get(key) ?? { at: position, message, instances: new Set<string>() }
+    if (instance !== undefined) mistake.instances.add(instance)
+    this.#found.set(key, mistake)
   }
 
   /** Reports a secret in a text of the manifest, and what is not Unicode. Nothing else is shown of a place with a secret. */

@@ -246,6 +246,11 @@ test('a mistake of many rows is told once', async () => {
   expect(await mistakesIn(missing)).toEqual([
     'modelgate.yaml:5:29: `${nme}` is not a column of the row: there are id. (hero[a] and 2 more)',
   ])
+  const several = oneJob('each: [a, b]', 'image create: { prompt: "${x1} ${x2}" }', 'out: "${id}.png"')
+  expect(await mistakesIn(several)).toEqual([
+    'modelgate.yaml:5:29: `${x1}` is not a column of the row: there are id. (hero[a] and 1 more)',
+    'modelgate.yaml:5:29: `${x2}` is not a column of the row: there are id. (hero[a] and 1 more)',
+  ])
 })
 
 test('a model of the configuration has the limits of its family', async () => {
