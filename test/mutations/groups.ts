@@ -54,7 +54,7 @@ export const groups: readonly Group[] = [
       ),
       unit(['redact/matcher'], ['redact/matcher']),
       unit(['redact/streams'], ['redact/streams']),
-      unit(['output/gate'], ['output/gate', 'output/gate-streams', 'output/sanitise', 'output/redact']),
+      unit(['output/gate'], ['output/gate', 'output/sanitise']),
     ],
   },
   {
@@ -62,13 +62,7 @@ export const groups: readonly Group[] = [
     units: [
       unit(
         ['files/atomic-file', 'files/write-target'],
-        [
-          'files/atomic-file-faults',
-          'files/atomic-file',
-          'files/direct-file',
-          'files/folder',
-          'files/rescue-file',
-        ],
+        ['files/atomic-file-faults', 'files/atomic-file', 'files/rescue-file'],
       ),
       unit(['files/lock-file'], ['files/lock-file', 'platform/held-files']),
     ],
@@ -87,7 +81,7 @@ export const groups: readonly Group[] = [
   {
     name: 'contract',
     units: [
-      unit(['contract/field'], ['contract/field', 'contract/check', 'contract/rules', 'contract/families']),
+      unit(['contract/field'], ['contract/field', 'contract/check', 'contract/families']),
       unit(['contract/size-rule', 'contract/families'], ['contract/families']),
     ],
   },
