@@ -2,7 +2,7 @@ import { sumOfMoney } from '../../cost/amount.ts'
 import { asModelgateError, ModelgateError } from '../../errors.ts'
 import type { RunAction } from '../../events/run-document.ts'
 import { provenanceOf, type LockBlock, type Result } from '../lock/lock-block.ts'
-import { promptOf } from '../manifest/manifest.ts'
+import { promptOf, type Instance } from '../manifest/manifest.ts'
 import { assess } from '../plan/assess.ts'
 import { placeOutputs } from '../manifest/output-paths.ts'
 import { findResult, placeOutputFiles } from '../plan/result-files.ts'
@@ -81,12 +81,17 @@ async function settleFresh(run: Run, now: Assessment): Promise<InstanceEnd> {
   const isRemade =
     key !== null &&
     history.remade.has(key) &&
-    instance.variants === 1 &&
+    hasOneResult(instance) &&
     history.results.get(key)?.rejected === null
   const other = isRemade ? (await results.get(key))?.result : undefined
   const isPlaced = other?.outputs.every(({ sha256 }, at) => sha256 === block?.outputs[at]?.sha256) ?? true
   if (isPlaced) return ended(now, null)
-  return ended(freshAs(now, await placeResult(run, now, other!, null)), 'generated')
+  return ended(freshAs(now, await placeResult(run, now, other!, instance.pick)), 'generated')
+}
+
+/** Whether what is made of an instance is its output, without a choice among candidates. */
+function hasOneResult({ variants, pick }: Instance): boolean {
+  return variants === 1 || pick !== null
 }
 
 /** Puts a result in place that is there already, or makes it the output because it is no longer rejected. */
@@ -136,8 +141,8 @@ async function make(run: Run, now: Assessment): Promise<InstanceEnd> {
   const error = errors.find(({ exit }) => exit === 'unknown') ?? errors[0]
   if (error !== undefined) return { ...(await failed(run, now, error)), ...sums }
   const [only] = variants
-  if (instance.variants === 1 && only !== undefined && only.result !== null && !only.isRejected) {
-    const block = await placeResult(run, now, only.result, null)
+  if (hasOneResult(instance) && only !== undefined && only.result !== null && !only.isRejected) {
+    const block = await placeResult(run, now, only.result, instance.pick)
     return { ...ended(freshAs(now, block), 'generated'), ...sums }
   }
   // One of several was made, or one that is rejected: what that comes to is decided as at the start of a run.

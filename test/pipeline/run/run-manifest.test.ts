@@ -148,6 +148,18 @@ test('candidates wait for a choice, and the choice among new ones is another', a
   expect(bench.sandbox.created()).toBe(6)
 })
 
+test('a candidate that the manifest picks is the output when it is regenerated', async () => {
+  const hero =
+    'image create: { model: image-model-a, prompt: A harbour }, variants: 3, pick: 2, out: hero.png'
+  const bench = await runBench({ 'modelgate.yaml': manifestOf(`hero: { ${hero} }`) })
+  expect((await bench.run()).told).toEqual(['hero: fresh (generated)'])
+  const before = bench.read('hero.png')
+  const again = await bench.run({ regenerate: ['hero'] })
+  expect([again.told, again.exit, bench.sandbox.created()]).toEqual([['hero: fresh (generated)'], 'ok', 2])
+  expect(bench.read('hero.png')).not.toBe(before)
+  expect((await bench.run()).told).toEqual(['hero: fresh'])
+})
+
 test('a rejected result is kept and not made again; a loosened assert accepts it', async () => {
   const manifest = (width: number) => `version: 1
 jobs:
