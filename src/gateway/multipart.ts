@@ -94,12 +94,15 @@ function sourceChanged(what: string): FileError {
 }
 
 /** Few and large reads: each is handed to another thread, which takes longer than the read itself. */
-const blockBytes = 524_288
+const blockBytes = 1_048_576
+/** What the connection gets at once, a multiple of what it hands over at a time. */
+const chunkBytes = 524_288
 
 /**
- * The bytes of a file for a request's body, opened when the first chunk is requested. Whole chunks are in memory that is
- * reused: a chunk is valid only until the next one is requested. The connection respects that, since it requests the next
- * one only when all slices of a chunk of this size have left the process; the last, shorter one is a copy.
+ * The bytes of a file for a request's body. The file is opened when the first chunk is requested, and while a block of
+ * it is sent the next is read. Whole chunks are parts of two blocks that are reused: a chunk is valid only until the next
+ * one is requested. The connection respects that, since it requests the next one only when all slices of a chunk of this
+ * size have left the process; the last, shorter one is a copy.
  * @throws FileError `source_changed` when the file changes meanwhile; UsageError, FileError when it cannot be read
  */
 export async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {
@@ -110,16 +113,31 @@ export async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {
   const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(fail)
   try {
     const before = await handle.stat().catch(fail)
-    const block = Buffer.allocUnsafeSlow(blockBytes)
-    for (;;) {
+    const read = async (block: Buffer) => {
       const { bytesRead } = await handle.read(block, 0, blockBytes).catch(fail)
-      if (bytesRead === 0) break
-      yield bytesRead === blockBytes ? block : Buffer.from(block.subarray(0, bytesRead))
+      return block.subarray(0, bytesRead)
+    }
+    const blocks = [Buffer.allocUnsafeSlow(blockBytes), Buffer.allocUnsafeSlow(blockBytes)] as const
+    let next = read(blocks[0])
+    for (let turn = 1; ; turn++) {
+      const bytes = await next
+      if (bytes.length === 0) break
+      next = read(blocks[turn % 2 === 0 ? 0 : 1])
+      // Awaited in the next turn, or never if the sending ends before.
+      next.catch(() => {})
+      yield* chunksOf(bytes)
     }
     const after = await handle.stat().catch(fail)
     if (after.size !== before.size || after.mtimeMs !== before.mtimeMs) throw sourceChanged(shownPath(path))
   } finally {
     // Only read: what the system says of closing it changes nothing.
     await handle.close().catch(() => {})
+  }
+}
+
+function* chunksOf(bytes: Buffer): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += chunkBytes) {
+    const chunk = bytes.subarray(at, at + chunkBytes)
+    yield chunk.length === chunkBytes ? chunk : Buffer.from(chunk)
   }
 }
