@@ -135,8 +135,8 @@ test('fewer videos than asked are an error that keeps what came, also in a later
 
 test('a damaged video is an error, and kept under a name that is no result', async () => {
   const cut = film(clip.subarray(0, -100))
-  // It is fetched again once, in case that it was damaged on its way.
-  const server = await localServer([started, finished(['/1.mp4']), cut, cut])
+  // It is fetched again twice, in case that it was damaged on its way.
+  const server = await localServer([started, finished(['/1.mp4']), cut, cut, cut])
   const bench = taskBench(server.url)
   const task = bench.taskOf(teaser())
   await expect(executeTask(bench.shared, task)).rejects.toMatchObject({
