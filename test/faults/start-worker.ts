@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { asModelgateError, exitCodes, type ModelgateError } from '../../src/errors.ts'
+import { asModelgateError, exitCodes, Interrupted, type ModelgateError } from '../../src/errors.ts'
 import type { Instance } from '../../src/pipeline/manifest/manifest.ts'
 import { resultFrom, type Outcome } from '../../src/pipeline/queue/task-state.ts'
 import { createGate } from '../../src/output/gate.ts'
@@ -7,6 +7,7 @@ import { passing, recordingClock, type RunningProgram } from '../program/start-p
 import { expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { testContext } from '../support/test-context.ts'
+import { until } from '../support/until.ts'
 import { memoryWorkers } from '../pipeline/queue/memory-workers.ts'
 
 interface WorkerStart {
@@ -17,7 +18,7 @@ interface WorkerStart {
 }
 
 /**
- * Runs a worker until a queue with one task is empty. It tells of the task as the program does of a call: by its exit code
+ * Runs a worker until the one task of a queue is over. It tells of the task as the program does of a call: by its exit code
  * and its message; what was made is fetched from the shared store into the working directory.
  */
 export function startWorker(task: Instance, { home, cwd, url, key }: WorkerStart): RunningProgram {
@@ -28,9 +29,12 @@ export function startWorker(task: Instance, { home, cwd, url, key }: WorkerStart
   const work = async () => {
     const bench = await memoryWorkers(clock)
     const id = await bench.submit(task)
-    const worker = bench.work(url, { untilEmpty: true }, { gateway: { key, onRetry() {} }, redactor: gate })
+    const worker = bench.work(url, {}, { gateway: { key, onRetry() {} }, redactor: gate })
     const { ended } = worker
     context.signal.addEventListener('abort', () => worker.abort(context.signal.reason))
+    // With `--until-empty` it would ask all the time, and the clock hurry through its pauses while a connection is made.
+    await Promise.race([ended, until(() => bench.isOver(id))])
+    worker.abort(new Interrupted('terminate'))
     const reason = await ended
     expectNoKey('the queue', JSON.stringify([...bench.queue.jobs]), key)
     expectNoKeyBelow(bench.machine, key)
