@@ -48,13 +48,13 @@ import {
 import { readPromptField } from './shared/request/text-prompt.ts'
 import { recordPlan } from './shared/jobs/named-job.ts'
 import { resumeCommand } from './shared/jobs/resume-command.ts'
-import { wordOption } from './shared/options/checked-options.ts'
 import {
   acceptMismatchOption,
   addShared,
   allShared,
   type CommonOptions,
   strictMeanings,
+  wordOption,
 } from './shared/options/common-options.ts'
 import { runOperation, showOperation } from './shared/call/run-operation.ts'
 
