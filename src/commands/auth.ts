@@ -80,7 +80,7 @@ async function newKey(
     })
   }
   const profile = settings.profile.value === 'default' ? '' : ` of profile ${settings.profile.value}`
-  // Told when the question is over: it would be printed into its line.
+  // Reported when the question is over: it would be printed into its line.
   let verdict: string | undefined
   const key = await askSecret(context, `API key${profile}:`, async (typed) => {
     checkKey(typed.trim(), 'as typed')

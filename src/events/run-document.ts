@@ -73,7 +73,7 @@ const runFile = f.shape('run_file', {
   seconds: f.numberOrNull('how long it plays; null where it does not'),
 })
 
-/** What is told of a request that failed, by runs, their reports and workers. */
+/** What runs, their reports and workers say of a request that failed. */
 export const failureFields = {
   code: f.text('a stable word'),
   exit_code: f.count('the exit code that it leads to alone'),

@@ -104,7 +104,7 @@ async function openTemporary(
     await handle.close().catch(() => {})
     await unlink(temporary).catch(() => {})
   }
-  /** Goes on in the rescue folder, with all that has been written. */
+  /** Continues in the rescue folder, with all that has been written. */
   async function takeOver(error: unknown): Promise<AtomicFile> {
     const reason = error instanceof ModelgateError ? error : writeError(error, path)
     try {

@@ -386,7 +386,7 @@ function isoTime(content: Buffer, at: number): number | null {
 interface Want {
   readonly take?: number
   readonly skip?: number
-  /** Stops skipping behind the first byte ff, unless 00 follows it in the same piece. */
+  /** Stops skipping after the first byte ff, unless 00 follows it in the same piece. */
   readonly pastMark?: boolean
   /** The CRC-32 to continue with the bytes that are skipped. */
   readonly crc?: number
@@ -464,7 +464,7 @@ class PushParser<Result> {
 
   /**
    * Where the data has ended. `gap`: before optional bytes; `open`: in bytes that may end anywhere; `inside`: in
-   * required bytes; `done`: behind the end of the parser.
+   * required bytes; `done`: after the end of the parser.
    */
   get position(): 'gap' | 'open' | 'inside' | 'done' {
     if (this.#turn.done === true) return 'done'

@@ -299,7 +299,7 @@ interface AwaitedOutcome {
   readonly error: ModelgateError | undefined
 }
 
-/** Lets so many do their work at the same time; each of the others waits behind one of them. */
+/** Lets at most this many work at the same time; each of the others waits for one of them. */
 function createTurns(most: number) {
   const last: Promise<unknown>[] = []
   let taken = 0

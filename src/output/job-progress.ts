@@ -35,7 +35,7 @@ interface Progress {
     readonly percent: number | null
     readonly seenAt: number
   }
-  /** With how much of it had come when it was first told of. */
+  /** With how much of it had come when it was first reported. */
   download?:
     | {
         readonly event: DownloadProgress

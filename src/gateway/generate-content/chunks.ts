@@ -14,7 +14,7 @@ import type { TextReply } from '../stream-text.ts'
 import { positionOf } from '../events/json-reader.ts'
 import { characters, count, plainString } from '../events/skimmer.ts'
 
-/** How much media of an answer is kept to go on from, in characters of base64. */
+/** How much media of an answer is kept to continue from, in characters of base64. */
 const maxReplyMedia = 32 * 1024 * 1024
 
 /** What is kept of a candidate: of every field the last value, and all parts. */
@@ -233,7 +233,7 @@ function setAt(root: Record<string, unknown>, path: readonly (string | number)[]
   }
 }
 
-/** The value that a piece gives; a text goes on from the one before. */
+/** The value that a piece gives; a text continues the one before. */
 function valueOf(piece: JsonObject, before: unknown): unknown {
   const text = stringOf(piece['stringValue'])
   if (text !== undefined) return typeof before === 'string' ? before + text : text

@@ -77,7 +77,7 @@ export class RunBoard {
         lane.pausedUntil = event.pause_s === null ? 0 : now + event.pause_s * 1000
         return
       }
-      // What holds requests back is told above the board.
+      // What holds requests back is reported above the board.
       case 'circuit-change':
         return
     }
@@ -102,7 +102,7 @@ export class RunBoard {
 
   /**
    * The line for the whole is the last to go on a low terminal, and on a narrow one each line keeps what matters most.
-   * @param height at most so many lines are drawn
+   * @param height at most this many lines are drawn
    */
   draw(now: number, width: number, height: number, styles: Styles): string {
     const busy = [...this.#lanes.values()].filter(({ total }) => total > 0)

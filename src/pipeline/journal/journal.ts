@@ -163,7 +163,7 @@ export async function openJournal(
 /** The journal of a run, `.modelgate/runs/<run>.jsonl`, while this process appends to it. */
 export class Journal {
   readonly run: string
-  /** Whether it goes on with what an earlier process has begun. */
+  /** Whether it continues what an earlier process has begun. */
   readonly isResumed: boolean
   /** Whether there is anything in it, from now or before. */
   hasEvents: boolean
@@ -216,7 +216,7 @@ export class Journal {
       await this.#write(lines)
     } catch (error) {
       this.#failure = writeError(error, this.#path)
-      // The next process must not believe what this one was told is not there.
+      // The next process must not rely on what this one found missing.
       await this.#handle?.truncate(this.#syncedBytes).catch(() => {})
       throw this.#failure
     }

@@ -62,7 +62,7 @@ export function resolveReference(
 const maxCycles = 20
 
 /**
- * Puts ids behind those that they need, else leaves them as given; with a cycle, not all of that holds.
+ * Puts ids after those that they need, else leaves them as given; with a cycle, not all of that holds.
  * @returns also the cycles, one for all rows of the same jobs; each begins and ends with the same id: `a`, `b`, `a`
  */
 export function orderInstances(

@@ -118,7 +118,7 @@ export function runFailure(
     phase: 'result',
     billed: isBilled ? 'maybe' : 'no',
     next,
-    // Its message has been told with its instance.
+    // Its message has been reported with its instance.
     hint: first?.facts.hint,
     cause: first,
   })

@@ -224,7 +224,7 @@ class VariantRequest implements QueueOrder {
     const intent = this.#intent
     const billed = billedOf(error)
     const isOver = isAnswered(error) || (billed === 'no' && !mayBeSent && !this.isFollowUp)
-    // Still under way, or unknown: the next run looks at what is left, and goes on with it.
+    // Still under way, or unknown: the next run looks at what is left, and continues it.
     if (intent === undefined || !isOver) return
     const { exitCode: exit_code, code, message } = error
     if (billed === 'no') {

@@ -27,7 +27,7 @@ import type { Expense, InstanceEnd, OpenQueue, RunCall, RunOptions } from './run
 export interface Executor {
   readonly origin: string
   /**
-   * Makes one attempt, whose intent is in the journal; with a remote job, or results at addresses, it goes on with them.
+   * Makes one attempt, whose intent is in the journal; with a remote job, or results at addresses, it continues with them.
    * @throws ModelgateError how it has ended, if not with a result
    */
   attempt(task: Task): Promise<TaskResult>
@@ -171,7 +171,7 @@ export class Run {
     this.emit({ type: 'warning-add', message })
   }
 
-  /** The budget is reached: what is under way goes on, and nothing more is begun. */
+  /** The budget is reached: what is under way continues, and nothing more is begun. */
   endBudget(error: ModelgateError): void {
     this.#spent ??= error
     this.lanes.stop(error)

@@ -92,7 +92,7 @@ async function beginRun(
   await run.begin()
   const { shared } = run.plan
   if (shared.size > 0) run.warn(sharedWarning(shared))
-  // A limit on costs that cannot be checked is told before anything is sent.
+  // A limit on costs that cannot be checked is reported before anything is sent.
   for (const one of options.mode === 'run' ? run.assessments.values() : []) {
     if (requestsLeft(one) === 0) continue
     const cost = run.costs(one.instance)?.amount ?? null

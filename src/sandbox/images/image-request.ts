@@ -117,7 +117,7 @@ const partialTokens = 100
 /** Of a source image, and of one that is to be kept with high fidelity. */
 const sourceTokens = { low: 194, high: 4354 } as const
 
-/** Usage once so many images have been generated; undefined for models other than A. All numbers add up. */
+/** Usage once this many images have been generated; undefined for models other than A. All numbers add up. */
 export function usageOf(
   { family, prompt, quality, partials, streams, size, sources, fidelity }: ImageRequest,
   images: number,

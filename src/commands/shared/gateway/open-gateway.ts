@@ -46,7 +46,7 @@ export async function openGateway(
 ) {
   const milliseconds = (seconds: number | undefined) => (seconds ? seconds * 1000 : undefined)
   const { value: caFile } = settings.caFile
-  // A file that cannot be used is told here as well.
+  // A file that cannot be used is reported here as well.
   if (options.sandbox && caFile !== undefined) await readCertificates(context, caFile)
   const own = options.sandbox
     ? {}

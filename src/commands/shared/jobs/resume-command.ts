@@ -89,7 +89,7 @@ export function resumeCommand(
 }
 
 /**
- * The command that goes on with a response that asked for something.
+ * The command that continues a response that asked for something.
  * @param answers flags and their values, with TEXT for what the user has to fill in
  */
 export function answerCommand(

@@ -159,7 +159,7 @@ export async function readTextParts(
 }
 
 /**
- * Adds the new message to the body, behind those of the conversation.
+ * Adds the new message to the body, after those of the conversation.
  * @param add puts it into the body, attachments included
  */
 export async function finishMessage(
