@@ -14,8 +14,8 @@ import { idempotencyKeyOf } from '../gateway/url.ts'
 import { imageGatewayRequest, type ImagePlan, type ImageRequest, type ReplySink } from './image-request.ts'
 import { createImageWriters, ImageResults, type ImageViewer, type ImageWriters } from './image-results.ts'
 import { recordJob, type RecordPlan } from './jobs.ts'
-import { mismatchError } from './mismatch.ts'
-import { countMismatch, settle, type Call, type Outcome } from './operation.ts'
+import { countMismatch, mismatchError } from './mismatch.ts'
+import { settle, type Call, type Outcome } from './operation.ts'
 
 /** Generates images (specification, endpoints 4 and 6) and saves every image or URL in the reply. */
 export async function makeImages(

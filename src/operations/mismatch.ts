@@ -3,6 +3,7 @@ import { ModelgateError } from '../errors.ts'
 import type { Mismatch } from '../events/text.ts'
 import { hasTransparentPixel } from '../files/codecs.ts'
 import { objectOf, stringOf, type JsonObject } from '../json.ts'
+import { counted } from '../quantities.ts'
 
 /**
  * A result held against its request: gateways in the middle drop fields that they do not know (product.md, "What came is
@@ -132,4 +133,20 @@ export function mismatchError(
     billed: 'yes',
     hint: 'A gateway may drop fields that it does not know. --accept-mismatch accepts what came.',
   })
+}
+
+/**
+ * How many results were received and requested, as a sentence (fault E37).
+ * @param requested undefined if unknown
+ * @param kept how many of them are kept, if not all
+ */
+export function countMismatch(
+  received: number,
+  requested: number | undefined,
+  noun: 'image' | 'video',
+  kept = received,
+): string {
+  const counts = `${counted(received, noun)} received`
+  const all = requested === undefined ? counts : `${counts}, ${requested} requested`
+  return kept === received ? `${all}.` : `${all}; the first ${kept} are kept.`
 }

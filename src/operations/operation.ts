@@ -4,7 +4,6 @@ import type { OutputDocument, OutputEvent } from '../events/documents.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { TextReply } from '../gateway/stream-text.ts'
 import { isObject, listOf, objectOf, stringOf } from '../json.ts'
-import { counted } from '../quantities.ts'
 import type { Spending } from './spending.ts'
 
 /** A request body in the contract's own names. */
@@ -113,22 +112,6 @@ export function requestIdOf(document: OutputDocument): string | undefined {
 export function appendEntries(body: Body, name: string, entries: readonly unknown[]): void {
   const before = body[name] ?? []
   body[name] = [...(Array.isArray(before) ? (before as unknown[]) : [before]), ...entries]
-}
-
-/**
- * How many results were received and requested, as a sentence (fault E37).
- * @param requested undefined if unknown
- * @param kept how many of them are kept, if not all
- */
-export function countMismatch(
-  received: number,
-  requested: number | undefined,
-  noun: 'image' | 'video',
-  kept = received,
-): string {
-  const counts = `${counted(received, noun)} received`
-  const all = requested === undefined ? counts : `${counts}, ${requested} requested`
-  return kept === received ? `${all}.` : `${all}; the first ${kept} are kept.`
 }
 
 /**
