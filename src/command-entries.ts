@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import type { LoadCommand } from './commands/shared/options/common-options.ts'
-import type { Example } from './commands/shared/help/help-layout.ts'
+import type { LoadCommand, Example } from './commands/shared/options/common-options.ts'
 import type { Context } from './context.ts'
 
 /** A command before its module is loaded. */

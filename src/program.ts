@@ -4,9 +4,9 @@ import {
   addProgramOptions,
   rememberCommandLine,
   takeOptionsBefore,
+  addExamples,
 } from './commands/shared/options/common-options.ts'
 import { helpLayout } from './commands/shared/help/command-help.ts'
-import { addExamples } from './commands/shared/help/help-layout.ts'
 import { hasHelpColours, writeHelp } from './output/help-page.ts'
 import { commandEntries, type CommandEntry } from './command-entries.ts'
 

@@ -3,8 +3,7 @@ import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import type { Style } from '../operations/conversation/conversation.ts'
 import type { ChatOptions } from './chat/run-chat.ts'
-import { addShared, wordOption } from './shared/options/common-options.ts'
-import { addExamples } from './shared/help/help-layout.ts'
+import { addShared, wordOption, addExamples } from './shared/options/common-options.ts'
 import { continueOption, conversationFileOption, renderOption } from './shared/text/text-command.ts'
 
 /** `modelgate chat`: a conversation on a terminal. */

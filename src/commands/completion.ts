@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { readCompletionScript } from '../files/program-files.ts'
-import { addExamples } from './shared/help/help-layout.ts'
-import { addShared } from './shared/options/common-options.ts'
+import { addShared, addExamples } from './shared/options/common-options.ts'
 
 /** The script of each shell in completions/, named as the shell looks for it. */
 const scripts = {

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
 import { findProjectFile, findUserFile } from '../config/find-config-file.ts'
 import { lastFour, shortKeyWarning } from '../config/key.ts'
-import { rescueFolder, stateFolder } from '../config/paths.ts'
+import { rescueFolder, stateFolder } from '../context/folders.ts'
 import { settingTable } from '../config/setting-table.ts'
 import { resolveSettings, type Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
@@ -36,8 +36,7 @@ import {
 } from './shared/gateway/check-gateway.ts'
 import { proxiesFrom } from './shared/gateway/configured-gateway.ts'
 import { readSettings, sandboxKey, startOwnSandbox } from './shared/gateway/open-gateway.ts'
-import { addExamples } from './shared/help/help-layout.ts'
-import { addShared, type CommonOptions } from './shared/options/common-options.ts'
+import { addShared, type CommonOptions, addExamples } from './shared/options/common-options.ts'
 
 const taken =
   'json jsonl sandbox profile baseUrl apiKeyFile caFile header allowHttp connectTimeout timeout messages'

@@ -10,8 +10,7 @@ import type { Session } from '../operations/conversation/conversation-session.ts
 import { appendEntries } from '../operations/operation.ts'
 import { functionResponses } from '../operations/tool-outputs.ts'
 import { allInputs } from '../problems.ts'
-import type { Example } from './shared/help/help-layout.ts'
-import { collect } from './shared/options/common-options.ts'
+import { collect, type Example } from './shared/options/common-options.ts'
 import {
   checkRequest,
   isSet,

@@ -2,7 +2,6 @@ import { type Command, Option } from 'commander'
 import type { Context } from '../context.ts'
 import { defaultEditModel, imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
 import { addContractFlags, inputOption, type ContractFlag } from './shared/request/contract-flags.ts'
-import { addExamples, showFirst } from './shared/help/help-layout.ts'
 import type { Settings } from '../config/settings.ts'
 import { commandInputs } from '../contract/command-inputs.ts'
 import { flagName, type Endpoint, flagsOf } from '../contract/field.ts'
@@ -20,7 +19,7 @@ import { allInputs } from '../problems.ts'
 import { readStandardInputBytes } from './shared/input/standard-input.ts'
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { rescueFolder } from '../config/paths.ts'
+import { rescueFolder } from '../context/folders.ts'
 import { imageLabel } from '../events/format-image.ts'
 import type { ImageDocument } from '../events/image.ts'
 import {
@@ -46,7 +45,7 @@ import {
   type Draft,
 } from './shared/request/build-request.ts'
 import { readPromptField } from './shared/request/text-prompt.ts'
-import { recordPlan } from './shared/jobs/named-job.ts'
+import { recordPlan } from './shared/log/call-facts.ts'
 import { resumeCommand } from './shared/jobs/resume-command.ts'
 import {
   acceptMismatchOption,
@@ -55,6 +54,8 @@ import {
   type CommonOptions,
   strictMeanings,
   wordOption,
+  addExamples,
+  showFirst,
 } from './shared/options/common-options.ts'
 import { runOperation, showOperation } from './shared/call/run-operation.ts'
 

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
-import { stateFolder } from '../config/paths.ts'
+import { stateFolder } from '../context/folders.ts'
 import { isFinal, jobStates } from '../contract/video-state.ts'
 import { UsageError } from '../errors.ts'
 import { outputVersion } from '../events/version.ts'
@@ -9,11 +9,16 @@ import type { JobSummary } from '../events/video.ts'
 import { summaryOf } from '../files/calls/job-record.ts'
 import type { StoredJob } from '../files/calls/job-store.ts'
 import { isPrunable, jobsToRefresh, openJobs, refreshJobs } from '../operations/jobs.ts'
-import { addExamples } from './shared/help/help-layout.ts'
 import { createGate, type Gate } from '../output/gate.ts'
 import { counted, roundedDuration } from '../quantities.ts'
 import { jobTable } from '../output/job-table.ts'
-import { addShared, type CommonOptions, numberOption, wordOption } from './shared/options/common-options.ts'
+import {
+  addShared,
+  type CommonOptions,
+  numberOption,
+  wordOption,
+  addExamples,
+} from './shared/options/common-options.ts'
 import { openGateway, readSettings } from './shared/gateway/open-gateway.ts'
 import { printDocument } from './shared/call/print-document.ts'
 import { addJobOptions, optionsForJob } from './shared/jobs/named-job.ts'

@@ -1,13 +1,18 @@
 import { Option, type Command } from 'commander'
-import { stateFolder } from '../config/paths.ts'
+import { stateFolder } from '../context/folders.ts'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { outputVersion } from '../events/version.ts'
 import { openCalls, type CallReader } from '../files/calls/read-calls.ts'
 import { listCalls, describeCall, findCall, endedAt } from '../operations/read-log.ts'
 import { callReport, logTable } from '../output/log-table.ts'
-import { addShared, suggestWords, type CommonOptions, numberOption } from './shared/options/common-options.ts'
-import { addExamples } from './shared/help/help-layout.ts'
+import {
+  addShared,
+  suggestWords,
+  type CommonOptions,
+  numberOption,
+  addExamples,
+} from './shared/options/common-options.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
 import { printDocument } from './shared/call/print-document.ts'
 import { parseSince } from './shared/options/since.ts'

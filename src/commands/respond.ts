@@ -7,8 +7,7 @@ import type { Session } from '../operations/conversation/conversation-session.ts
 import { addInput, responseRequest } from '../operations/response-request.ts'
 import { approvalItems, toolOutputItems } from '../operations/tool-outputs.ts'
 import { allInputs } from '../problems.ts'
-import type { Example } from './shared/help/help-layout.ts'
-import { collect } from './shared/options/common-options.ts'
+import { collect, type Example } from './shared/options/common-options.ts'
 import {
   checkRequest,
   isSet,

@@ -13,7 +13,7 @@ import {
   takeManifest,
   type ManifestOptions,
 } from './run/manifest-command.ts'
-import { addExamples } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/options/common-options.ts'
 
 /** `modelgate run adopt`: locks files that are there already. */
 export function registerRunAdopt(command: Command, context: Context, adopt = adoptJobs): void {

@@ -4,8 +4,7 @@ import { openAtomicFile } from '../files/atomic-file.ts'
 import { manifestName } from '../pipeline/project.ts'
 import { fileOption, type ManifestOptions } from './run/manifest-command.ts'
 import { printLine, tell } from './shared/call/print-document.ts'
-import { addExamples } from './shared/help/help-layout.ts'
-import { addShared } from './shared/options/common-options.ts'
+import { addShared, addExamples } from './shared/options/common-options.ts'
 
 const firstManifest = `# The assets of this project.
 #   modelgate run --sandbox   try it, without a gateway

@@ -5,7 +5,7 @@ import { outputVersion } from '../events/version.ts'
 import { mergeParts, resolveRun } from '../pipeline/changes/merge.ts'
 import { showRun, takeManifest, type ManifestOptions } from './run/manifest-command.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
-import { addExamples } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/options/common-options.ts'
 
 const functions = { mergeParts, resolveRun }
 

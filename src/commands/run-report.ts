@@ -4,7 +4,7 @@ import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { writeReports } from '../pipeline/report/write-report.ts'
 import { pathLines, showDocument, takeManifest, type ManifestOptions } from './run/manifest-command.ts'
-import { addExamples } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/options/common-options.ts'
 
 interface ReportFlags extends ManifestOptions {
   format?: string

@@ -16,7 +16,7 @@ import {
 } from './run/manifest-command.ts'
 import { storeNetwork } from './run/shared-places.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
-import { addExamples } from './shared/help/help-layout.ts'
+import { addExamples } from './shared/options/common-options.ts'
 
 const meanings = { allowHttp: 'allow an http:// address of an S3 server on another host' }
 

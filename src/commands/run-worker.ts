@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { Option, type Command } from 'commander'
-import { rescueFolder, stateFolder } from '../config/paths.ts'
+import { rescueFolder, stateFolder } from '../context/folders.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { asModelgateError, Interrupted, UsageError, type ModelgateError } from '../errors.ts'
@@ -20,8 +20,7 @@ import { openShared, readShared, type SharedPlaces } from './run/shared-places.t
 import { defaultGrace, readWorkerFlags, type WorkerFlags } from './run/run-flags.ts'
 import { showOperation } from './shared/call/run-operation.ts'
 import { openGateway, readSettings } from './shared/gateway/open-gateway.ts'
-import { addExamples, type Example } from './shared/help/help-layout.ts'
-import { addShared } from './shared/options/common-options.ts'
+import { addShared, addExamples, type Example } from './shared/options/common-options.ts'
 import { readLimits } from './shared/options/read-limits.ts'
 
 const examples: readonly Example[] = [

@@ -1,11 +1,16 @@
 import type { Command } from 'commander'
 import { resolveSettings } from '../config/settings.ts'
-import { sandboxFolder } from '../config/paths.ts'
+import { sandboxFolder } from '../context/folders.ts'
 import type { Context } from '../context.ts'
 import type { LatencyProfile, Sandbox, SandboxOptions } from '../sandbox/start-sandbox.ts'
 import { createGate, type Gate } from '../output/gate.ts'
-import { addShared, type CommonOptions, numberOption, wordOption } from './shared/options/common-options.ts'
-import { addExamples } from './shared/help/help-layout.ts'
+import {
+  addShared,
+  type CommonOptions,
+  numberOption,
+  wordOption,
+  addExamples,
+} from './shared/options/common-options.ts'
 import { badPorts, normaliseBaseUrl } from '../config/base-url.ts'
 import { Interrupted, UsageError, ModelgateError } from '../errors.ts'
 import { parseYaml } from '../config/parse-config.ts'

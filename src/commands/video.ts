@@ -22,20 +22,13 @@ import type { JsonObject } from '../json.ts'
 import { isUrl } from '../operations/image-sources.ts'
 import { addContractFlags, inputOption } from './shared/request/contract-flags.ts'
 import { fetchSource } from './shared/request/fetch-source.ts'
-import { addExamples, showFirst } from './shared/help/help-layout.ts'
 import { allInputs } from '../problems.ts'
 import { readTextPrompt, readPromptField } from './shared/request/text-prompt.ts'
 import { isStandardInputClaimed, readStandardInputBytes } from './shared/input/standard-input.ts'
 import { UsageError, ModelgateError } from '../errors.ts'
-import {
-  addJobOptions,
-  lastOption,
-  findNamedJob,
-  optionsForJob,
-  recordPlan,
-  resultLocation,
-} from './shared/jobs/named-job.ts'
-import { stateFolder } from '../config/paths.ts'
+import { addJobOptions, lastOption, findNamedJob, optionsForJob } from './shared/jobs/named-job.ts'
+import { recordPlan, resultLocation } from './shared/log/call-facts.ts'
+import { stateFolder } from '../context/folders.ts'
 import { videoKinds } from '../files/calls/job-record.ts'
 import { modelSegment } from '../gateway/url.ts'
 import { pollSeconds } from '../limits.ts'
@@ -58,6 +51,8 @@ import {
   allShared,
   type CommonOptions,
   strictMeanings,
+  addExamples,
+  showFirst,
 } from './shared/options/common-options.ts'
 import { readSettings } from './shared/gateway/open-gateway.ts'
 import { runOperation } from './shared/call/run-operation.ts'

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
-import { stateFolder } from '../config/paths.ts'
+import { stateFolder } from '../context/folders.ts'
 import type { Context } from '../context.ts'
 import { AlreadyReported, type ModelgateError, UsageError } from '../errors.ts'
 import { recordKinds, videoKinds, type RecordKind } from '../files/calls/job-record.ts'
@@ -9,10 +9,9 @@ import { isLeftToFetch, openJobs } from '../operations/jobs.ts'
 import { commonExit } from '../operations/operation.ts'
 import { createGate, type Gate } from '../output/gate.ts'
 import { createProblemList, throwProblems } from '../problems.ts'
-import { addExamples } from './shared/help/help-layout.ts'
 import { addJobOptions, findNamedJob, lastOption, type FoundJob } from './shared/jobs/named-job.ts'
 import { waitOptions, type VideoOptions, refuseCombinations, waitPlan } from './video.ts'
-import { addShared, strictMeanings, isDryRun } from './shared/options/common-options.ts'
+import { addShared, strictMeanings, isDryRun, addExamples } from './shared/options/common-options.ts'
 import {
   addAnswerOptions,
   followUp,

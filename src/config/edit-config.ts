@@ -6,8 +6,9 @@ import { isObject } from '../json.ts'
 import { createProblemList } from '../problems.ts'
 import { normaliseBaseUrl } from './base-url.ts'
 import { findUserFile, parseUserFile, userFilePath } from './find-config-file.ts'
-import { fileLayer, type FileLayer, type Layer } from './layers.ts'
-import { configFolder } from './paths.ts'
+import { fileLayer, type FileLayer } from './file-layer.ts'
+import type { Layer } from './layers.ts'
+import { configFolder } from '../context/folders.ts'
 import { rewriteFile, type RewrittenFile } from './rewrite-file.ts'
 
 /**

@@ -10,7 +10,7 @@ import {
   unreadable,
   type FoundFile,
 } from './parse-config.ts'
-import { configFolder, homeFolder, type Environment } from './paths.ts'
+import { configFolder, homeFolder, type Environment } from '../context/folders.ts'
 import { hasPermissions } from '../platform.ts'
 
 const dataFormats = ['json', 'yaml', 'yml'] as const

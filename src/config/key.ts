@@ -9,9 +9,9 @@ import { shellWord } from '../files/file-error.ts'
 import { leadTo, nextCommand } from '../files/next-command.ts'
 import { isObject, objectOf } from '../json.ts'
 import { userFilePath } from './find-config-file.ts'
-import type { Level, Setting } from './layers.ts'
+import type { Level, Setting } from './setting-value.ts'
 import { parseJson } from './parse-config.ts'
-import { configFolder, homeFolder } from './paths.ts'
+import { configFolder, homeFolder } from '../context/folders.ts'
 import { hasPermissions } from '../platform.ts'
 
 export interface ApiKey {

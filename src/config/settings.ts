@@ -1,30 +1,22 @@
 import { inCi, type Context } from '../context.ts'
 import { ConfigError } from '../errors.ts'
 import { createProblemList, type ProblemList } from '../problems.ts'
-import { normaliseBaseUrl } from './base-url.ts'
-import { findProjectFile, findUserFile, userFilePath } from './find-config-file.ts'
+import { findProjectFile, findUserFile } from './find-config-file.ts'
 import { findKey, locateKey, profileExists, type ApiKey, type KeyLocation } from './key.ts'
-import { environmentLayer, fileLayer, flagLayer, type FileLayer, type Layer, type Setting } from './layers.ts'
-import { homeFolder } from './paths.ts'
+import { fileLayer, type FileLayer } from './file-layer.ts'
+import { environmentLayer, firstOf, flagLayer, type Layer, type Values } from './layers.ts'
+import type { Setting } from './setting-value.ts'
 import { quoted } from './parse-config.ts'
 import {
   settingNames,
   settingTable,
-  type BaseUrls,
   type SettingFlags,
   type SettingName,
   type SettingValues,
 } from './setting-table.ts'
-import { checkNotRaised, checkInsideProject, checkTrustedOrigin } from './trust.ts'
+import { checkedAddresses, checkProjectFile, type Addresses } from './trust.ts'
 
 export type { SettingFlags } from './setting-table.ts'
-
-interface Addresses {
-  /** Of everything but what `baseUrls` says. */
-  readonly baseUrl: Setting<URL | undefined>
-  /** Undefined where both styles are at `baseUrl`. */
-  readonly baseUrls: Setting<BaseUrls<URL> | undefined>
-}
 
 /** Every setting with its source. Times are in seconds; the base URL has no version segment. */
 export type Settings = {
@@ -70,8 +62,8 @@ export async function resolveSettings(
   const all = [...(profile === undefined ? layers : withProfile(layers, profile)), ownDefaults(context)]
   const values = firstValues(all)
   if (project !== undefined) {
-    const ownLayers = all.filter((layer) => layer !== project.settings)
-    await checkProjectFile(context, project, values, ownLayers, problems)
+    const own = all.filter((layer) => layer !== project.settings)
+    await checkProjectFile(context, project.folder, values, own, problems)
   }
   // The sandbox has its own address.
   const addresses = flags.sandbox
@@ -95,21 +87,9 @@ function ownDefaults({ env }: Context): Layer {
   return new Map<SettingName, Setting<unknown>>(inCi(env) ? [['history', history]] : [])
 }
 
-type Values = { readonly [Name in SettingName]: Setting<SettingValues[Name]> }
-
 function firstValues(layers: readonly Layer[]): Values {
   // The table checks each value against the type of its own setting, which cannot be expressed here.
   return Object.fromEntries(settingNames.map((name) => [name, firstOf(layers, name)])) as unknown as Values
-}
-
-function firstOf(layers: readonly Layer[], name: SettingName): Setting<unknown> {
-  const found = layers.flatMap((layer) => layer.get(name) ?? [])
-  const [first] = found
-  if (first === undefined) return { value: settingTable[name].default, source: 'default', level: 'default' }
-  const join = settingTable[name].join as ((values: readonly unknown[]) => unknown) | undefined
-  if (join === undefined || found.length === 1) return first
-  const value = join(found.map((setting) => setting.value))
-  return { ...first, value, source: found.map(({ source }) => source).join(' and ') }
 }
 
 /** The settings of the chosen profile; undefined if it is the default one and the file does not have it. */
@@ -142,49 +122,4 @@ function withProfile(layers: readonly Layer[], profile: Layer): Layer[] {
     rest.delete('apiKeyCommand')
   }
   return [...layers.slice(0, -1), profile, rest]
-}
-
-/** @param ownLayers all sources but the project file */
-async function checkProjectFile(
-  context: Context,
-  { folder }: FileLayer,
-  values: Values,
-  ownLayers: readonly Layer[],
-  problems: ProblemList,
-): Promise<void> {
-  const userFile = userFilePath(context)
-  for (const name of settingNames.filter((name) => values[name].level === 'project')) {
-    if (settingTable[name].project !== 'only to lower it') continue
-    await problems.check(() => checkNotRaised(name, values[name], firstOf(ownLayers, name), userFile))
-  }
-  if (values.outputDir.level === 'project') {
-    await problems.check(() => checkInsideProject(values.outputDir, folder, homeFolder(context), userFile))
-  }
-}
-
-/** The address of the gateway, or both: of the sources that have either, the nearest. @throws ConfigError */
-function checkedAddresses(
-  context: Context,
-  { baseUrl, baseUrls, allowHttp, trustedOrigins }: Values,
-  layers: readonly Layer[],
-): Addresses {
-  const check = ({ source, level }: Setting<unknown>, value: string) => {
-    if (level === 'project') {
-      // Checked before clear text: a message that suggests --allow-http must not help an untrusted address.
-      const url = normaliseBaseUrl(value, source, true)
-      checkTrustedOrigin(url, trustedOrigins.value, source, userFilePath(context))
-    }
-    return normaliseBaseUrl(value, source, allowHttp.value)
-  }
-  const nearest = layers.find((layer) => layer.has('baseUrl') || layer.has('baseUrls'))
-  if (nearest?.has('baseUrl') && nearest.has('baseUrls')) {
-    throw new ConfigError(`base_url and base_urls (${baseUrl.source}) cannot be used together.`)
-  }
-  if (baseUrls.value === undefined || nearest?.has('baseUrl')) {
-    const value = baseUrl.value === undefined ? undefined : check(baseUrl, baseUrl.value)
-    return { baseUrl: { ...baseUrl, value }, baseUrls: { ...baseUrls, value: undefined } }
-  }
-  const { v1, v1beta } = baseUrls.value
-  const value = { v1: check(baseUrls, v1), v1beta: check(baseUrls, v1beta) }
-  return { baseUrl: { ...baseUrls, value: value.v1 }, baseUrls: { ...baseUrls, value } }
 }

@@ -1,15 +1,77 @@
 import { existsSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { ConfigError } from '../errors.ts'
-import type { Setting } from './layers.ts'
-import { flagName, settingTable, type SettingName } from './setting-table.ts'
+import type { Context } from '../context.ts'
+import type { ProblemList } from '../problems.ts'
+import { normaliseBaseUrl } from './base-url.ts'
+import { userFilePath } from './find-config-file.ts'
+import { firstOf, type Layer, type Values } from './layers.ts'
+import type { Setting } from './setting-value.ts'
+import { homeFolder } from '../context/folders.ts'
+import { flagName, settingNames, settingTable, type BaseUrls, type SettingName } from './setting-table.ts'
+
+/**
+ * Checks what a project file sets against what its user allows; it may come from others.
+ * @param folder where the project file was found
+ * @param own all sources but the project file
+ */
+export async function checkProjectFile(
+  context: Context,
+  folder: string,
+  values: Values,
+  own: readonly Layer[],
+  problems: ProblemList,
+): Promise<void> {
+  const userFile = userFilePath(context)
+  for (const name of settingNames.filter((name) => values[name].level === 'project')) {
+    if (settingTable[name].project !== 'only to lower it') continue
+    await problems.check(() => checkNotRaised(name, values[name], firstOf(own, name), userFile))
+  }
+  if (values.outputDir.level === 'project') {
+    await problems.check(() => checkInsideProject(values.outputDir, folder, homeFolder(context), userFile))
+  }
+}
+
+export interface Addresses {
+  /** Of everything but what `baseUrls` says. */
+  readonly baseUrl: Setting<URL | undefined>
+  /** Undefined where both styles are at `baseUrl`. */
+  readonly baseUrls: Setting<BaseUrls<URL> | undefined>
+}
+
+/** The address of the gateway, or both: of the sources that have either, the nearest. @throws ConfigError */
+export function checkedAddresses(
+  context: Context,
+  { baseUrl, baseUrls, allowHttp, trustedOrigins }: Values,
+  layers: readonly Layer[],
+): Addresses {
+  const check = ({ source, level }: Setting<unknown>, value: string) => {
+    if (level === 'project') {
+      // Checked before clear text: a message that suggests --allow-http must not help an untrusted address.
+      const url = normaliseBaseUrl(value, source, true)
+      checkTrustedOrigin(url, trustedOrigins.value, source, userFilePath(context))
+    }
+    return normaliseBaseUrl(value, source, allowHttp.value)
+  }
+  const nearest = layers.find((layer) => layer.has('baseUrl') || layer.has('baseUrls'))
+  if (nearest?.has('baseUrl') && nearest.has('baseUrls')) {
+    throw new ConfigError(`base_url and base_urls (${baseUrl.source}) cannot be used together.`)
+  }
+  if (baseUrls.value === undefined || nearest?.has('baseUrl')) {
+    const value = baseUrl.value === undefined ? undefined : check(baseUrl, baseUrl.value)
+    return { baseUrl: { ...baseUrl, value }, baseUrls: { ...baseUrls, value: undefined } }
+  }
+  const { v1, v1beta } = baseUrls.value
+  const value = { v1: check(baseUrls, v1), v1beta: check(baseUrls, v1beta) }
+  return { baseUrl: { ...baseUrls, value: value.v1 }, baseUrls: { ...baseUrls, value } }
+}
 
 /**
  * Rejects a base URL from a project file unless the user trusts it: a cloned repository must not redirect the key.
  * @param userFile where the user may add the origin
  * @throws ConfigError naming the origin and the setting to add
  */
-export function checkTrustedOrigin(
+function checkTrustedOrigin(
   url: URL,
   trustedOrigins: readonly string[],
   source: string,
@@ -33,7 +95,7 @@ export function checkTrustedOrigin(
  * @param home the user's home directory, where the search for a repository ends
  * @throws ConfigError naming both, and where the folder may be set instead
  */
-export function checkInsideProject(
+function checkInsideProject(
   { value, source }: Setting<unknown>,
   folder: string,
   home: string | undefined,
@@ -87,7 +149,7 @@ function linkTarget(path: string): string | undefined {
  * @param userFile where the user may set it
  * @throws ConfigError
  */
-export function checkNotRaised(
+function checkNotRaised(
   name: SettingName,
   chosen: Setting<unknown>,
   own: Setting<unknown>,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { configFolder, homeFolder, stateFolder } from '../../src/config/paths.ts'
+import { configFolder, homeFolder, stateFolder } from '../../src/context/folders.ts'
 import { testContext, type TestOverrides } from '../support/test-context.ts'
 
 const ada = 'C:\\Users\\ada'

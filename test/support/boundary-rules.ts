@@ -51,13 +51,13 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** The most lines of code that each folder of src/ and of test/ may have. */
 export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, number>>>> = {
   src: {
-    commands: 11_242,
-    config: 2738,
-    context: 409,
+    commands: 11_235,
+    config: 2692,
+    context: 479,
     contract: 1519,
     cost: 277,
     events: 1677,
-    files: 6617,
+    files: 6616,
     gateway: 7479,
     operations: 6293,
     output: 6054,

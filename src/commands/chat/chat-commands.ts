@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { rescueFolder } from '../../config/paths.ts'
+import { rescueFolder } from '../../context/folders.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'

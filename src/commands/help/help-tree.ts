@@ -8,8 +8,7 @@ import type { HelpCommand, HelpDocument, HelpOption, valueTypes } from '../../ev
 import { outputVersion } from '../../events/version.ts'
 import { limitOf } from '../../operations/list-models.ts'
 import { groupCommands } from '../shared/help/command-help.ts'
-import { examplesOf } from '../shared/help/help-layout.ts'
-import { collect, isShared } from '../shared/options/common-options.ts'
+import { collect, isShared, examplesOf } from '../shared/options/common-options.ts'
 import { contractFlagsOf, type ContractFlag } from '../shared/request/contract-flags.ts'
 import { environmentRows, terminalVariables, topics } from './topics.ts'
 

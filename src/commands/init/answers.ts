@@ -1,6 +1,6 @@
 import { normaliseBaseUrl } from '../../config/base-url.ts'
 import { checkKey, credentialsPath, findKey } from '../../config/key.ts'
-import { absolutePath, pathToWrite } from '../../config/layers.ts'
+import { absolutePath, pathToWrite } from '../../config/setting-value.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'

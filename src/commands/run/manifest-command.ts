@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { rescueFolder } from '../../config/paths.ts'
+import { rescueFolder } from '../../context/folders.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { asModelgateError, UsageError, type ModelgateError } from '../../errors.ts'

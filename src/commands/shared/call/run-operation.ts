@@ -6,7 +6,7 @@ import {
   UsageError,
   type ModelgateError,
 } from '../../../errors.ts'
-import { rescueFolder } from '../../../config/paths.ts'
+import { rescueFolder } from '../../../context/folders.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Gateway, GatewayRequest } from '../../../gateway/gateway.ts'
 import type { CallStart } from '../../../files/calls/call-record.ts'

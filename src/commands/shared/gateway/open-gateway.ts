@@ -1,6 +1,6 @@
 import type { Context } from '../../../context.ts'
 import { defaultSeconds } from '../../../limits.ts'
-import { sandboxFolder, stateFolder } from '../../../config/paths.ts'
+import { sandboxFolder, stateFolder } from '../../../context/folders.ts'
 import { resolveSettings, type Settings } from '../../../config/settings.ts'
 import { CallBook } from '../../../files/calls/call-book.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'

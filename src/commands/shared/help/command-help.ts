@@ -1,7 +1,6 @@
 import type { Command, HelpConfiguration, Help, Option } from 'commander'
 import { formatPage, type HelpPage, type HelpRow } from '../../../output/help-page.ts'
-import { isHarmless, isShared } from '../options/common-options.ts'
-import { examplesOf, shownFirst } from './help-layout.ts'
+import { isHarmless, isShared, examplesOf, shownFirst } from '../options/common-options.ts'
 
 const shownExamples = 3
 

@@ -1,18 +1,12 @@
 import { Option, type Command } from 'commander'
-import { stateFolder } from '../../../config/paths.ts'
+import { stateFolder } from '../../../context/folders.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
 import { isStartedWith, type JobRecord, type RecordKind } from '../../../files/calls/job-record.ts'
 import { shellWord } from '../../../files/file-error.ts'
 import type { JobStore } from '../../../files/calls/job-store.ts'
-import {
-  namedJob,
-  openJobs,
-  unrecordedJob,
-  type NamedJob,
-  type RecordPlan,
-} from '../../../operations/jobs.ts'
+import { namedJob, openJobs, unrecordedJob, type NamedJob } from '../../../operations/jobs.ts'
 import { createGate, type Gate } from '../../../output/gate.ts'
 import { learnName, type JobNames } from './resume-command.ts'
 import type { CommonOptions } from '../options/common-options.ts'
@@ -113,26 +107,4 @@ export async function findNamedJob<
   const names: JobNames = new Map()
   if (stored !== undefined) await learnName(context, store, names, named.id)
   return { named, given, options, settings, gate, store, names }
-}
-
-/** Where the results of a command go, as records have it. */
-export function resultLocation({ output, force }: CommonOptions, folder: string | undefined) {
-  return { output: output ?? null, folder: folder ?? null, force: force === true }
-}
-
-/** How the jobs that a command starts go on record. */
-export function recordPlan(
-  context: Context,
-  options: CommonOptions,
-  { profile, outputDir, history }: Settings,
-  gate: Gate,
-): RecordPlan {
-  return {
-    store: openJobs(context, stateFolder(context), gate),
-    isSandbox: options.sandbox === true,
-    profile: profile.value,
-    terminal: context.terminalId,
-    location: resultLocation(options, outputDir.value),
-    keepsWords: history.value === 'full',
-  }
 }

@@ -1,5 +1,5 @@
 import { withoutHeaderValues } from '../../../files/next-command.ts'
-import { stateFolder } from '../../../config/paths.ts'
+import { stateFolder } from '../../../context/folders.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import type { Creation } from '../../../cost/creation.ts'
@@ -14,7 +14,7 @@ import { isDeeperThan, listOf, maxJsonDepth, objectOf, stringOf, type JsonObject
 import { promptOf } from '../../../operations/operation.ts'
 import type { Gate } from '../../../output/gate.ts'
 import { commandLineOf, type CommonOptions } from '../options/common-options.ts'
-import type { RequestMedia, SentMedia } from './logged-media.ts'
+import type { RequestMedia, SentMedia } from './call-facts.ts'
 
 export interface LoggedRequest extends RequestMedia {
   /** `image create`. */
@@ -106,7 +106,7 @@ async function withoutMedia(
   if (sources.length === 0 && !mayHoldMedia(body) && !mayHoldMedia(reply)) {
     return { body, inputs: [], reply: reply && { ...reply } }
   }
-  const { keptReply, sentMedia } = await import('./logged-media.ts')
+  const { keptReply, sentMedia } = await import('./call-facts.ts')
   return { ...(await sentMedia(context, request)), reply: reply && keptReply(reply as TextReply) }
 }
 
@@ -121,7 +121,7 @@ async function resultsOf({
   const { files, videos, partials } = objectOf(document)
   const hasFiles = textFile !== undefined || [files, videos, partials].some((list) => listOf(list).length > 0)
   if (creation === undefined && !hasFiles) return { files: [] }
-  const { creationIn, filesIn } = await import('./logged-media.ts')
+  const { creationIn, filesIn } = await import('./call-facts.ts')
   const created = creationIn(creation, document, errorIn(thrown)?.facts.rescued?.length)
   return { ...(created && { created }), files: filesIn(spending.call!.cwd, document, textFile) }
 }

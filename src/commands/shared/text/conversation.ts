@@ -1,4 +1,4 @@
-import { rescueFolder, stateFolder } from '../../../config/paths.ts'
+import { rescueFolder, stateFolder } from '../../../context/folders.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'

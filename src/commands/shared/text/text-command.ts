@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { rescueFolder } from '../../../config/paths.ts'
+import { rescueFolder } from '../../../context/folders.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import { commandInputs, type ConflictingNames } from '../../../contract/command-inputs.ts'
@@ -17,7 +17,6 @@ import { loadMarkdown, type OutputOptions } from '../../../output/create-output.
 import { createGate } from '../../../output/gate.ts'
 import { allInputs } from '../../../problems.ts'
 import { runOperation } from '../call/run-operation.ts'
-import { addExamples, showFirst, type Example } from '../help/help-layout.ts'
 import { answerCommand, learnName, resumeCommand, waitLimits, type JobNames } from '../jobs/resume-command.ts'
 import {
   addShared,
@@ -26,6 +25,9 @@ import {
   strictMeanings,
   suggestWords,
   type CommonOptions,
+  addExamples,
+  showFirst,
+  type Example,
 } from '../options/common-options.ts'
 import type { CommandCall, Draft, RequestShape } from '../request/build-request.ts'
 import { addContractFlags, inputOption } from '../request/contract-flags.ts'
@@ -218,7 +220,7 @@ export async function sendText(
       // Loaded only for a response that is recorded on this machine.
       const [{ startBackground }, { recordPlan }] = await Promise.all([
         import('../../../operations/background-response.ts'),
-        import('../jobs/named-job.ts'),
+        import('../log/call-facts.ts'),
       ])
       const record = recordPlan(context, options, settings, gate)
       return await startBackground(call, request, {

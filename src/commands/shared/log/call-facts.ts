@@ -1,6 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { stateFolder } from '../../../context/folders.ts'
+import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import type { Creation } from '../../../cost/creation.ts'
 import type { OutputDocument } from '../../../events/documents.ts'
@@ -12,6 +14,9 @@ import type { TextReply } from '../../../gateway/stream-text.ts'
 import type { JsonObject } from '../../../json.ts'
 import type { Body } from '../../../operations/operation.ts'
 import type { ImageSource } from '../../../operations/image-sources.ts'
+import { openJobs, type RecordPlan } from '../../../operations/jobs.ts'
+import type { Gate } from '../../../output/gate.ts'
+import type { CommonOptions } from '../options/common-options.ts'
 
 export interface RequestMedia {
   /** Left out by commands that only wait for a job. */
@@ -149,5 +154,27 @@ export function creationIn(
     job: id,
     ...(total === undefined ? {} : { video_seconds: total }),
     ...(variant?.size ? { video_size: variant.size } : {}),
+  }
+}
+
+/** Where the results of a command go, as records have it. */
+export function resultLocation({ output, force }: CommonOptions, folder: string | undefined) {
+  return { output: output ?? null, folder: folder ?? null, force: force === true }
+}
+
+/** How the jobs that a command starts go on record. */
+export function recordPlan(
+  context: Context,
+  options: CommonOptions,
+  { profile, outputDir, history }: Settings,
+  gate: Gate,
+): RecordPlan {
+  return {
+    store: openJobs(context, stateFolder(context), gate),
+    isSandbox: options.sandbox === true,
+    profile: profile.value,
+    terminal: context.terminalId,
+    location: resultLocation(options, outputDir.value),
+    keepsWords: history.value === 'full',
   }
 }
