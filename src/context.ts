@@ -30,7 +30,7 @@ export interface Clock {
 export interface Processes {
   /** The id of this one. */
   readonly own: number
-  /** Whether there is a process with this id; it may have ended already, if its parent has not been told yet. */
+  /** Whether there is a process with this id; it may have ended already, if its parent does not know yet. */
   isRunning(id: number): boolean
 }
 
@@ -52,7 +52,7 @@ export interface Context {
   readonly signal: AbortSignal
   /** The command that starts this program, for hints to paste. */
   readonly program: string
-  /** Tells the terminal that the command was typed in from every other; undefined without one (`findTerminalId`). */
+  /** Identifies the terminal that the command was typed in; undefined without one (`findTerminalId`). */
   readonly terminalId: string | undefined
 }
 

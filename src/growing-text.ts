@@ -6,7 +6,7 @@ const blockLength = 16_384
 /** How much of a text is kept if it is not printed, only to show that there is one. */
 export const sampleLength = 65_536
 
-/** How much text of an answer is kept to go on from, unless all of it is wanted: more than any model writes. */
+/** How much text of an answer is kept to continue from, unless all of it is wanted: more than any model writes. */
 export const maxReplyCharacters = 2 * 1024 * 1024
 
 /**

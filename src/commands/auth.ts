@@ -8,7 +8,7 @@ import { readInputFile, type SilenceStep } from '../files/input-file.ts'
 import { maxKeyBytes } from '../limits.ts'
 import { ownSettings, checkKeyAt } from './shared/gateway/check-gateway.ts'
 import { addShared, type CommonOptions, addExamples } from './shared/options/common-options.ts'
-import { homePath, tell, printDocument } from './shared/call/print-document.ts'
+import { homePath, printNote, printDocument } from './shared/call/print-document.ts'
 import { askSecret, canAsk } from './shared/input/questions.ts'
 import { readStandardInputBytes } from './shared/input/standard-input.ts'
 import { statSync } from 'node:fs'
@@ -44,7 +44,7 @@ export function registerAuthLogin(command: Command, context: Context): void {
 async function logIn(context: Context, options: LoginOptions): Promise<void> {
   const settings = await ownSettings(context, options)
   const { profile, quiet, baseUrl } = settings
-  const say = (line: string) => void (quiet.value || tell(context, line))
+  const say = (line: string) => void (quiet.value || printNote(context, line))
   const { key, verdict } = await newKey(context, options, settings)
   if (verdict !== undefined) say(verdict)
   const { path } = await storeKey(context, profile.value, key)
@@ -109,7 +109,7 @@ async function givenKey(context: Context, { apiKeyFile: path, stdin }: LoginOpti
 function silence(context: Context): readonly SilenceStep[] {
   const hint = 'Pipe the key in, or pass --api-key-file FILE.'
   return [
-    { afterMs: 1_000, act: () => tell(context, 'Waiting for the key on standard input, an open pipe.') },
+    { afterMs: 1_000, act: () => printNote(context, 'Waiting for the key on standard input, an open pipe.') },
     {
       afterMs: 60_000,
       act() {
@@ -277,7 +277,7 @@ async function logOut(context: Context, options: LogoutOptions): Promise<void> {
     throw new UsageError('--all means every profile: leave out --all or --profile.')
   }
   const settings = await ownSettings(context, options)
-  const say = (line: string) => void (settings.quiet.value || tell(context, line))
+  const say = (line: string) => void (settings.quiet.value || printNote(context, line))
   const profiles = options.all ? storedProfiles(context) : [settings.profile.value]
   for (const profile of profiles) {
     const { path, changed } = await removeKey(context, profile)

@@ -6,7 +6,7 @@ import type { SettingsDocument, PlacesDocument } from '../events/setting.ts'
 import { outputVersion } from '../events/version.ts'
 import { settingList } from '../output/setup-report.ts'
 import { addShared, type CommonOptions, suggestWords, addExamples } from './shared/options/common-options.ts'
-import { homePath, printDocument, tell, printLine } from './shared/call/print-document.ts'
+import { homePath, printDocument, printNote, printLine } from './shared/call/print-document.ts'
 import { findUserFile, writtenProfiles, findProjectFile, userFilePath } from '../config/find-config-file.ts'
 import { settingTable, settingNames, type Kind } from '../config/setting-table.ts'
 import { ConfigError, ModelgateError, UsageError } from '../errors.ts'
@@ -50,7 +50,7 @@ async function listSettings(
     settingList(document.settings, columns, styles, shorten),
   )
   if (document.settings.length === 0 && !quiet)
-    tell(context, 'Nothing is set. All settings: modelgate config list --all')
+    printNote(context, 'Nothing is set. All settings: modelgate config list --all')
 }
 
 /** `modelgate config get`: the value of one setting, as a call would use it. */
@@ -158,7 +158,7 @@ export function registerConfigUnset(command: Command, context: Context): void {
     const { path: file, changed } = await editUserFile(context, [{ path: keys, value: undefined }])
     if (quiet) return
     const what = `${changed ? 'is removed from' : 'was not set in'} ${homePath(context, file)}`
-    if (path === undefined) tell(context, `${keys.join('.')} ${what}.`)
+    if (path === undefined) printNote(context, `${keys.join('.')} ${what}.`)
     else await report(context, path, what)
   })
 }
@@ -213,19 +213,19 @@ async function valueOf(context: Context, { name, inner }: SettingPath, text: str
 /** Says what was done, and what hides it. */
 async function report(context: Context, path: SettingPath, what: string): Promise<void> {
   const { name, profile, inner } = path
-  tell(context, `${keysOf(path).join('.')} ${what}.`)
+  printNote(context, `${keysOf(path).join('.')} ${what}.`)
   // A mapping is joined from all its sources, so nothing hides a part of it but the same part.
   if (inner.length > 0) return
   try {
     const { level, source } = (await resolveSettings(context, { profile }))[name]
     if (level === 'default') return
     const isOwn = level === 'user' && (profile !== undefined || !source.includes(', profile '))
-    if (!isOwn) tell(context, `warning: ${source} takes precedence over it.`)
-    else if (what.startsWith('is removed')) tell(context, `It is still set: ${source}.`)
+    if (!isOwn) printNote(context, `warning: ${source} takes precedence over it.`)
+    else if (what.startsWith('is removed')) printNote(context, `It is still set: ${source}.`)
   } catch (error) {
     // The rest of the configuration has problems.
     if (!(error instanceof ModelgateError)) throw error
-    tell(context, `warning: ${error.message}`)
+    printNote(context, `warning: ${error.message}`)
   }
 }
 

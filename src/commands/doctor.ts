@@ -27,7 +27,7 @@ import { hasPermissions } from '../platform.ts'
 import { isProblem } from '../problems.ts'
 import { byteText, counted, roundedDuration } from '../quantities.ts'
 import { environmentRows } from './help/topics.ts'
-import { homePath, printReport, tell } from './shared/call/print-document.ts'
+import { homePath, printReport, printNote } from './shared/call/print-document.ts'
 import {
   checkGateway,
   describeCheck,
@@ -89,7 +89,7 @@ async function examine(context: Context, options: CommonOptions): Promise<void> 
   }
   const document = documentOf(checks, context)
   await output?.end(document)
-  if (output === undefined && configured?.quiet.value !== true) tell(context, summaryLine(checks))
+  if (output === undefined && configured?.quiet.value !== true) printNote(context, summaryLine(checks))
   const failure = checks.find(({ verdict }) => verdict === 'failed')
   if (failure !== undefined) throw new AlreadyReported(errorOf(failure))
 }
@@ -354,7 +354,7 @@ function checkProxy({ env }: Context, baseUrl: URL | undefined): Finding {
 /** What the first request to the gateway has shown, for the checks after it. */
 interface FirstLook {
   readonly check: GatewayCheck
-  /** How far the gateway's clock is ahead, in milliseconds; undefined when it does not tell. */
+  /** How far the gateway's clock is ahead, in milliseconds; undefined when it sends no date. */
   readonly skewMs: number | undefined
 }
 

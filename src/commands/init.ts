@@ -24,7 +24,7 @@ import {
   type KeyAnswer,
   type Session,
 } from './init/answers.ts'
-import { homePath, printDocument, tell } from './shared/call/print-document.ts'
+import { homePath, printDocument, printNote } from './shared/call/print-document.ts'
 import { ownSettings } from './shared/gateway/check-gateway.ts'
 import { canAsk } from './shared/input/questions.ts'
 import { addShared, addExamples } from './shared/options/common-options.ts'
@@ -69,7 +69,7 @@ async function setUp(context: Context, options: InitOptions): Promise<void> {
   const isPlan = options.dryRun === true
   const checks = options.check && !isPlan
   const isHeard = asks || !settings.quiet.value
-  const say = (line: string) => void (isHeard && tell(context, line, gate))
+  const say = (line: string) => void (isHeard && printNote(context, line, gate))
   const session: Session = { context, options, settings, gate, asks, checks, say }
   if (!asks) await refuseMissing(session)
   // Nobody should answer questions for a file that cannot be written.

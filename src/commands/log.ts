@@ -78,7 +78,7 @@ async function showLog(context: Context, options: LogOptions): Promise<void> {
   const settings = await readSettings(context, others)
   const log = await openCalls(stateFolder(context))
   const filter = { since: start, grep, command, model }
-  // One more than is shown tells whether there are more.
+  // One more than is shown: are there more?
   const found = listCalls(log, filter, limit + 1, context.cwd)
   const calls = found.slice(0, limit)
   const warnings = damagedLines(log)

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts'
 import { openAtomicFile } from '../files/atomic-file.ts'
 import { manifestName } from '../pipeline/project.ts'
 import { fileOption, type ManifestOptions } from './run/manifest-command.ts'
-import { printLine, tell } from './shared/call/print-document.ts'
+import { printLine, printNote } from './shared/call/print-document.ts'
 import { addShared, addExamples } from './shared/options/common-options.ts'
 
 const firstManifest = `# The assets of this project.
@@ -55,6 +55,6 @@ export function registerRunInit(command: Command, context: Context): void {
     await target.commit()
     await printLine(context, file)
     const named = file === manifestName ? '' : ` -f ${file}`
-    if (!quiet) tell(context, `It has three jobs. Try them: modelgate run${named} --sandbox`)
+    if (!quiet) printNote(context, `It has three jobs. Try them: modelgate run${named} --sandbox`)
   })
 }

@@ -10,7 +10,7 @@ import type { Columns } from '../output/table-cells.ts'
 import { usageNotes, usageTable } from '../output/usage-table.ts'
 import { damagedLines } from './log.ts'
 import { addShared, type CommonOptions, wordOption, addExamples } from './shared/options/common-options.ts'
-import { printDocument, tell } from './shared/call/print-document.ts'
+import { printDocument, printNote } from './shared/call/print-document.ts'
 import { parseSince } from './shared/options/since.ts'
 
 interface UsageOptions extends CommonOptions {
@@ -46,7 +46,7 @@ async function usage(context: Context, options: UsageOptions): Promise<void> {
   const table = (_: unknown, columns: Columns) => usageTable(document, columns)
   await printDocument(context, options, document, table, { quiet: isQuiet })
   if (options.json || isQuiet) return
-  for (const note of usageNotes(document, Object.keys(prices).length > 0)) tell(context, note)
+  for (const note of usageNotes(document, Object.keys(prices).length > 0)) printNote(context, note)
 }
 
 /** Up to this many calls are read again sooner than their sums would be. */

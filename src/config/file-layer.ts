@@ -109,7 +109,7 @@ function locationOf(file: FoundFile, path: readonly string[]): string {
   return line === undefined ? `${file.path}: ${name}` : `${file.path}:${line}: ${name}`
 }
 
-/** The first line where the keys of a path follow each other, counted from 1; undefined if they cannot be told. */
+/** The first line where the keys of a path follow each other, counted from 1; undefined if they are not found. */
 export function lineOf({ text }: FoundFile, path: readonly string[]): number | undefined {
   let offset = 0
   for (const [depth, key] of path.entries()) {

@@ -184,7 +184,7 @@ function writeToFile(
 /**
  * Whether standard output was closed (`>&-`) when the program was started. Node replaces a closed descriptor with
  * /dev/null, open for reading and writing. A program that discards the output on purpose may pass on just that, but no
- * shell does. Only Linux can tell.
+ * shell does. Only Linux knows.
  * @param parent the id of the process that started this one
  */
 export function isOutputClosed(parent: number): boolean {

@@ -41,9 +41,9 @@ const marks = [
 ] as const
 
 /**
- * What tells this terminal from every other one, as long as it is open: the same for all commands of one window, also
+ * What identifies this terminal, as long as it is open: the same for all commands of one window, also
  * in pipes. The name of a device alone would not do: the next window gets that of a closed one.
- * @returns undefined without a terminal, and where nothing tells terminals apart
+ * @returns undefined without a terminal, and where terminals cannot be distinguished
  */
 export function findTerminalId(host: TerminalHost): string | undefined {
   const session = host.platform === 'linux' ? sessionOf(host) : undefined
@@ -59,7 +59,7 @@ export function findTerminalId(host: TerminalHost): string | undefined {
 /**
  * The session of the controlling terminal on Linux, told from earlier ones by when its leader and the system started
  * (proc_pid_stat(5)).
- * @returns `none` for a process without a controlling terminal; undefined where the system does not tell
+ * @returns `none` for a process without a controlling terminal; undefined where the system does not say
  */
 function sessionOf({ readFile, devices }: TerminalHost): string | undefined {
   const [session, terminal] = statOf(readFile, 'self') ?? []

@@ -95,7 +95,7 @@ export function familiesOf(endpoint: FamilyEndpoint): string[] {
 
 /**
  * The known id that an unknown one most likely means: `gpt-image-2` for `gpt-imag-2`. Another version, such as
- * `gpt-image-3`, and the id behind the name of a vendor are no mistakes.
+ * `gpt-image-3`, and the id after the name of a vendor are no mistakes.
  */
 function mistypedModel(
   { id, source }: Model,
@@ -110,7 +110,7 @@ function mistypedModel(
   return nearestName(id, candidates, id.length < 8 ? 1 : 2)
 }
 
-/** The known model that an unknown one is closest to: the one behind the name of a vendor, or one spelled like it. */
+/** The known model that an unknown one is closest to: the one after the name of a vendor, or one spelled like it. */
 export function nearestModel({ id, source }: Model, configured: ModelFamilies): string | undefined {
   if (source !== undefined) return undefined
   const bare = id.slice(id.lastIndexOf('/') + 1)

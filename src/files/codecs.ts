@@ -76,7 +76,7 @@ export function scalePicture(picture: Pixels, maxWidth: number, maxHeight: numbe
   return { data, width, height }
 }
 
-/** The first source pixel that one pixel covers, and the one behind the last. */
+/** The first source pixel that one pixel covers, and the one after the last. */
 type Span = readonly [start: number, end: number]
 
 function span(at: number, count: number, total: number): Span {

@@ -67,7 +67,7 @@ export async function inspectBytes(
   }
 }
 
-/** Enough for the brands of any AVIF, and to tell text from what only begins with text. */
+/** Enough for the brands of any AVIF, and to distinguish text from what only begins with text. */
 const signatureBytes = 4096
 
 interface Identified {

@@ -33,7 +33,7 @@ const minLength = 256
 /**
  * A copy of a request or a reply with references in place of its media.
  * @param paths the files that have them, by the SHA-256 of their bytes
- * @param onMedia gets the bytes behind each reference
+ * @param onMedia gets the bytes of each reference
  */
 export function referToMedia<Value>(
   value: Value,

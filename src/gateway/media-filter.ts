@@ -44,7 +44,7 @@ export function createMediaFilter(mark: Buffer, { text, open }: FilterHandlers) 
   let held = Buffer.alloc(0)
   let sink: MediaSink | undefined
 
-  /** @returns the bytes behind what has been read: the content of a string */
+  /** @returns the bytes after what has been read: the content of a string */
   const readText = async (bytes: Buffer): Promise<Buffer> => {
     const characters = bytes.toString('latin1')
     let at = 0
@@ -62,7 +62,7 @@ export function createMediaFilter(mark: Buffer, { text, open }: FilterHandlers) 
     return hold(bytes, end)
   }
 
-  /** @returns the bytes behind what has been read: the closing quote, and what follows it */
+  /** @returns the bytes after what has been read: the closing quote, and what follows it */
   const readMedia = async (to: MediaSink, bytes: Buffer): Promise<Buffer> => {
     const quote = endOfString(bytes)
     const end = quote === -1 ? bytes.length - unfinishedLength(bytes) : quote

@@ -80,7 +80,7 @@ export async function* readBody(
       }
       const patience = graceMs?.()
       if (patience === undefined) grace.stop()
-      // Keep-alives may go on forever: they do not prolong the grace.
+      // Keep-alives may never end: they do not prolong the grace.
       else if (isCompleted || bytes > 0) allow(patience)
     }
     if (stall !== undefined) throw stall

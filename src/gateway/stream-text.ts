@@ -25,7 +25,7 @@ export interface TextDecoder {
   readonly endIsCertain: boolean
   /** The result so far; complete after the end of the stream. */
   result(): TextResult
-  /** What a conversation goes on from, as far as it has come; undefined unless `keepReply`. */
+  /** What a conversation continues from, as far as it has come; undefined unless `keepReply`. */
   reply(): TextReply | undefined
   /**
    * To be called when the stream has ended.

@@ -164,7 +164,7 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
       for (const message of facts.warnings) warn(message)
     },
     warn,
-    /** The response was seen in this state, while there is no answer that tells it. */
+    /** The response was seen in this state, while there is no answer that says so. */
     saw: (state: ResponseState) => void (seen = state),
     /** Checks an answer that has come whole. @throws ModelgateError for what is wrong with it */
     async finish(): Promise<void> {

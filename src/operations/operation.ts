@@ -17,7 +17,7 @@ export interface Listener {
   /** The gateway's own JSON as received, for a listener that wants it: one document, or one event of a stream. */
   readonly raw?: ((text: string) => void) | undefined
   /**
-   * What a conversation goes on from, once a text answer has ended or broken off; for a listener that wants it, since it
+   * What a conversation continues from, once a text answer has ended or broken off; for a listener that wants it, since it
    * takes memory.
    */
   readonly reply?: ((reply: TextReply) => void) | undefined

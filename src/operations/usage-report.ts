@@ -21,7 +21,7 @@ export interface UsageQuestion {
  */
 export class CallSums {
   readonly #kinds: Map<string, Kind>
-  /** Jobs whose tokens, or seconds, only a later look-up tells. */
+  /** Jobs whose tokens, or seconds, only a later look-up knows. */
   readonly #open: Map<string, CountedCall>
   #sandboxCalls: number
 

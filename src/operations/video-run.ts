@@ -227,7 +227,7 @@ export function jobFailed({ id, failure, requestId }: JobReport): GenerationErro
   })
 }
 
-/** What the record tells of a job, in place of a report. */
+/** What the record says of a job, in place of a report. */
 export function recordedJob({ id, kind, stored }: NamedJob): KnownJob {
   const record = stored?.record
   const value = isObject(record?.result?.reply) ? record.result.reply : null

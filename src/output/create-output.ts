@@ -156,7 +156,7 @@ function createRenderer(
   })
 }
 
-/** The width of the terminal at present; 0 when it does not tell, or is not one that wraps. */
+/** The width of the terminal at present; 0 when that is unknown, or it is not one that wraps. */
 function columnsOf({ stdout, env }: Context): number {
   const { stream, columns } = stdout
   return env.TERM === 'dumb' || (stream !== undefined && !stream.columns) ? 0 : columns

@@ -33,7 +33,7 @@ export function stopWithGrace(
   return {
     /** For what is in flight: aborted when the time of grace is over. */
     signal: inFlight.signal,
-    /** Why nothing new is begun; undefined while the run goes on. */
+    /** Why nothing new is begun; undefined while the run continues. */
     reason: () => (either.aborted ? (either.reason as unknown) : undefined),
     close(): void {
       either.removeEventListener('abort', stop)

@@ -14,7 +14,7 @@ export interface Matcher {
    * @returns alternating starts and ends, ascending, without overlap
    */
   find(text: string): readonly number[]
-  /** How many characters at the end are the beginning of a form, if the text goes on: 4 or more of a long form. */
+  /** How many characters at the end are the beginning of a form, if the text continues: 4 or more of a long form. */
   openTail(text: string): number
 }
 

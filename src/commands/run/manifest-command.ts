@@ -12,7 +12,7 @@ import { runRenderer } from '../../output/run/run-output.ts'
 import { writeStepResults } from '../../output/run/step-results.ts'
 import { oneLine, type Columns } from '../../output/table-cells.ts'
 import type { ManifestCall } from '../../pipeline/run/project.ts'
-import { printDocument, tell } from '../shared/call/print-document.ts'
+import { printDocument, printNote } from '../shared/call/print-document.ts'
 import { showOperation } from '../shared/call/run-operation.ts'
 import { readSettings } from '../shared/gateway/open-gateway.ts'
 import { isCiSet } from '../shared/input/questions.ts'
@@ -103,8 +103,8 @@ export async function showDocument<
   const document = await run(call, settings, gate)
   await printDocument(context, options, document, (_, columns) => result(document, columns), { gate })
   if (!options.json && !settings.quiet.value) {
-    for (const warning of document.warnings) tell(context, `warning: ${warning}`)
-    for (const note of notes(document)) tell(context, note)
+    for (const warning of document.warnings) printNote(context, `warning: ${warning}`)
+    for (const note of notes(document)) printNote(context, note)
   }
   const error = failure?.(document, call)
   if (error !== undefined) throw error

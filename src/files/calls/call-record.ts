@@ -76,7 +76,7 @@ export interface CallEnd extends CallStart {
   readonly inputs?: readonly RecordedInput[]
 }
 
-/** The facts of a call, as its records tell them. */
+/** The facts of a call, as its records have them. */
 export interface CallFacts extends Omit<CallEnd, 'exit_code'> {
   /** 16 hexadecimal digits, unique. */
   readonly id: string

@@ -131,7 +131,7 @@ export function requestFacts({ kind, request }: Pick<NewJob, 'kind' | 'request'>
   })
 }
 
-/** A key as records name it: a random salt, and the SHA-256 of both. It tells whether a key is the same, and no more. */
+/** A key as records name it: a random salt, and the SHA-256 of both. It shows whether a key is the same, and no more. */
 export function digestOfKey(key: string, salt = randomBytes(8).toString('hex')): string {
   return `${salt}:${createHash('sha256').update(`${salt}:${key}`).digest('hex')}`
 }

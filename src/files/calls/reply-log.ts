@@ -7,7 +7,7 @@ export function replyFile(folder: string, key: string): string {
   return join(folder, 'replies', key)
 }
 
-/** As much of the reply to a new job is kept as holds its id behind an echoed prompt of the greatest length. */
+/** As much of the reply to a new job is kept as holds its id after an echoed prompt of the greatest length. */
 export const jobReplyBeginningBytes = 160 * 1024
 
 export type ReplyLog = ReturnType<typeof openReplyLog>

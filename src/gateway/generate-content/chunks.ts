@@ -263,7 +263,7 @@ export function hasSameFields(one: RegExpExecArray, other: RegExpExecArray): boo
   return one[2] === other[2] && one[3] === other[3]
 }
 
-/** The ratings that are told: of what was blocked, and of what may be harmful. */
+/** The ratings that are reported: of what was blocked, and of what may be harmful. */
 export function notableRatings(ratings: unknown): JsonObject[] {
   return objectsOf(ratings).filter(
     ({ probability, blocked }) => blocked === true || probability === 'MEDIUM' || probability === 'HIGH',

@@ -29,7 +29,7 @@ function readSource(source: JsonObject): Citation {
   }
 }
 
-/** Something that a reply tells besides its text, for people in one line. */
+/** Something that a reply has besides its text, for people in one line. */
 interface Item {
   readonly kind: string
   readonly summary: string

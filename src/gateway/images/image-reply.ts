@@ -77,7 +77,7 @@ type MessageKind = 'partial' | 'final' | 'error' | 'unknown'
 
 /**
  * Reads the reply to an image request. Its images are written while they arrive; an image that is broken or cannot be
- * written is given up, and the others go on: they have been paid for, too. Whatever else goes wrong ends everything.
+ * written is given up, and the others continue: they have been paid for, too. Whatever else goes wrong ends everything.
  */
 export class ImageReply {
   readonly images: ReceivedImage[] = []

@@ -72,7 +72,7 @@ export function responseLookUp(gateway: Roots, id: string): GatewayRequest {
 
 /**
  * The request for the stream of a response.
- * @param after begin behind the event with this number; -1 for the whole stream
+ * @param after begin after the event with this number; -1 for the whole stream
  * @throws UsageError for an id that cannot stand in a path
  */
 export function responseStream(gateway: Roots, id: string, after: number): GatewayRequest {

@@ -37,12 +37,12 @@ export type FollowOptions = Pick<
 }
 
 /**
- * Streams a response that runs in the background until it ends. A stream that breaks is taken up again behind the last
+ * Streams a response that runs in the background until it ends. A stream that breaks is resumed after the last
  * event, which costs nothing; no event is passed on twice. From a gateway that cannot do that, what is missing is fetched
  * when the response has ended.
  * @param first the request that creates the response, or one for its stream
  * @param place kept up to date
- * @throws ModelgateError `running` (11) when the stream cannot go on; before the id is known, and for everything that is
+ * @throws ModelgateError `running` (11) when the stream cannot continue; before the id is known, and for everything that is
  *   about the response itself, what `streamText` throws
  */
 export async function followResponse(
@@ -93,7 +93,7 @@ export async function followResponse(
     request = responseStream(own, id, place.after)
   }
 
-  /** One look-up, or where there is no stream to go on with, as many as it takes. */
+  /** One look-up, or where there is no stream to resume, as many as it takes. */
   async function lookUp(id: string, isStreamed: boolean): Promise<ResponseReport> {
     const found = isStreamed
       ? await lookUpResponse(once, id)
@@ -123,7 +123,7 @@ class NumberedEvents {
   readonly #place: StreamPlace
   readonly #receiver: ResponseReceiver
   /** The number of the last event of earlier replies. */
-  #behind = -1
+  #after = -1
   #named: Promise<void> | void = undefined
 
   constructor(place: StreamPlace, receiver: ResponseReceiver) {
@@ -135,7 +135,7 @@ class NumberedEvents {
   begin(): TextReceiver {
     this.hasMoved = false
     this.isDocument = false
-    this.#behind = this.#place.after
+    this.#after = this.#place.after
     return {
       ...this.#receiver,
       accepts: (value) => !isObject(value) || this.#accepts(value),
@@ -161,7 +161,7 @@ class NumberedEvents {
       return status === undefined || isFinal(responseStateOf(status) ?? 'in_progress')
     }
     const number = countOf(value['sequence_number']) ?? -1
-    if (number >= 0 && number <= this.#behind) return false
+    if (number >= 0 && number <= this.#after) return false
     this.hasMoved = true
     if (number <= place.after) this.areNumbered = false
     place.after = this.areNumbered ? number : -1
@@ -175,7 +175,7 @@ function canGoOn(error: unknown, { state }: TextDecoder): boolean {
   return error.exit === 'rejected' || error.exit === 'contract' || mayPass(error)
 }
 
-/** How long the gateway asks to wait, in seconds, as far as that is obeyed: the response goes on meanwhile. */
+/** How long the gateway asks to wait, in seconds, as far as that is obeyed: the response continues meanwhile. */
 function askedWait(error: unknown): number | undefined {
   const asked = error instanceof ModelgateError ? error.facts.retryAfterS : undefined
   return asked === undefined ? undefined : Math.min(asked, maxWaitS)

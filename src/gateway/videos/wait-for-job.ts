@@ -35,7 +35,7 @@ interface PolledReport {
   readonly nextLookUpMs?: number | undefined
 }
 
-/** Something that goes on at the gateway, and how it is looked up. */
+/** Something under way at the gateway, and how it is looked up. */
 export interface PolledJob<Report extends PolledReport> {
   readonly id: string
   readonly noun: 'job' | 'response'

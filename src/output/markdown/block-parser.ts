@@ -17,7 +17,7 @@ export interface Fence {
 
 export type Alignment = 'left' | 'right' | 'center'
 
-/** What a text consists of. The beginning of a block is told before its end is known. */
+/** What a text consists of. The beginning of a block is shown before its end is known. */
 export type BlockEvent =
   | { readonly type: 'open'; readonly container: Container }
   | { readonly type: 'close' | 'blank' | 'rule' | 'text-end' | 'table-end' }
@@ -47,7 +47,7 @@ interface Open {
   readonly indent: number
 }
 
-/** What a line does; undefined as long as that is not known, and `line` if only its end will tell. */
+/** What a line does; undefined as long as that is not known, and `line` if only its end will show. */
 type Decision = (() => void) | 'line' | undefined
 
 /** As much of a line as is held back to know what it is, and of a row of a table. */
@@ -63,22 +63,22 @@ const maxDepth = 24
  * to know what it is. Which events come depends on the characters alone, not on how they were cut.
  */
 export class BlockParser {
-  readonly #tell: (event: BlockEvent) => void
+  readonly #emit: (event: BlockEvent) => void
   readonly #containers: Open[] = []
   /** The list at each depth, if its next item follows. */
   readonly #lists: ({ readonly sign: string; next: number } | undefined)[] = []
   #leaf: Leaf | undefined
   /** A line that is the head of a table if the next one says so, else text. */
   #head: string | undefined
-  /** Whether it is known what the line is: then more of it is told as it comes. */
+  /** Whether it is known what the line is: then more of it is shown as it comes. */
   #isDecided = false
   /** What is not decided of the line, or at the end of a heading. */
   #held = ''
   #takesLine = false
   #unpaired = ''
 
-  constructor(tell: (event: BlockEvent) => void) {
-    this.#tell = tell
+  constructor(emit: (event: BlockEvent) => void) {
+    this.#emit = emit
   }
 
   /** Takes the text, in pieces of any length. */
@@ -103,7 +103,7 @@ export class BlockParser {
       const isPair = end > 0 && text[end - 1] === '\r'
       const lineEnd = end === -1 ? text.length : isPair ? end - 1 : end
       while (!this.#isDecided && from < lineEnd) this.#addToStart(text[from++]!)
-      if (from < lineEnd) this.#tellMore(text.slice(from, lineEnd))
+      if (from < lineEnd) this.#emitMore(text.slice(from, lineEnd))
       if (end === -1) return
       this.#endLine(isPair ? '\r\n' : '\n')
       from = end + 1
@@ -124,16 +124,16 @@ export class BlockParser {
     decision()
   }
 
-  /** Tells more of a line. */
-  #tellMore(text: string): void {
+  /** Emits more of a line. */
+  #emitMore(text: string): void {
     const { type } = this.#leaf!
-    if (type === 'fence' || type === 'indented') return this.#tell({ type: 'code', text })
-    if (type !== 'heading') return this.#tell({ type: 'text', text })
+    if (type === 'fence' || type === 'indented') return this.#emit({ type: 'code', text })
+    if (type !== 'heading') return this.#emit({ type: 'text', text })
     // Marks at the end of a heading are no part of it.
     const all = this.#held + text
     this.#held = /(?<![ \t])[ \t]+#*[ \t]*$/.exec(all.slice(-maxEnd))?.[0] ?? ''
-    const told = all.slice(0, all.length - this.#held.length)
-    if (told !== '') this.#tell({ type: 'text', text: told })
+    const shown = all.slice(0, all.length - this.#held.length)
+    if (shown !== '') this.#emit({ type: 'text', text: shown })
   }
 
   #endLine(ending: string): void {
@@ -144,22 +144,22 @@ export class BlockParser {
       const decision = this.#decide(line, true)
       this.#isDecided = false
       if (typeof decision === 'function') decision()
-      // Nothing was told of the line but what it is.
+      // Nothing was shown of the line but what it is.
       if (!this.#isDecided) return
     }
     this.#isDecided = false
     const type = this.#leaf?.type
-    if (type === 'fence' || type === 'indented') this.#tell({ type: 'code', text: ending })
+    if (type === 'fence' || type === 'indented') this.#emit({ type: 'code', text: ending })
     else if (type === 'heading') {
       this.#held = ''
       this.#closeLeaf()
-    } else this.#tell({ type: 'text', text: '\n' })
+    } else this.#emit({ type: 'text', text: '\n' })
   }
 
-  /** Begins to tell what a line holds behind what says what it is. */
+  /** Begins the content of a line, after its marker. */
   #content(text: string): void {
     this.#isDecided = true
-    if (text !== '') this.#tellMore(text)
+    if (text !== '') this.#emitMore(text)
   }
 
   #decide(line: string, isWhole: boolean): Decision {
@@ -212,7 +212,7 @@ export class BlockParser {
     const isParagraph = this.#leaf?.type === 'paragraph' || this.#head !== undefined
     const isAll = matched === this.#containers.length
     for (let rest = line; ;) {
-      if (isBlank(rest)) return isWhole ? begin(() => this.#tell({ type: 'blank' })) : undefined
+      if (isBlank(rest)) return isWhole ? begin(() => this.#emit({ type: 'blank' })) : undefined
       const indent = indentOf(rest)
       const text = rest.trimStart()
       const goesOn = isParagraph && opened.length === 0
@@ -254,7 +254,7 @@ export class BlockParser {
         if (text.replaceAll(/[ \t]/g, '').length >= 3) {
           return begin(() => {
             this.#lists[this.#containers.length] = undefined
-            this.#tell({ type: 'rule' })
+            this.#emit({ type: 'rule' })
           })
         }
       }
@@ -283,7 +283,7 @@ export class BlockParser {
       if (text.startsWith('|')) {
         if (!isWhole) return 'line'
         if (this.#leaf?.type === 'table' && isAll && opened.length === 0) {
-          return () => this.#tell({ type: 'row', cells: splitRow(text) })
+          return () => this.#emit({ type: 'row', cells: splitRow(text) })
         }
         const offer = () => void (this.#head = text)
         if (!goesOn) return begin(offer)
@@ -323,7 +323,7 @@ export class BlockParser {
     if (this.#leaf?.type !== 'paragraph') {
       this.#openLeaf({ type: 'paragraph' }, { type: 'text-begin', level: undefined })
     }
-    this.#tell({ type: 'text', text: `${head}\n` })
+    this.#emit({ type: 'text', text: `${head}\n` })
   }
   #beginTable(head: readonly string[], alignments: readonly Alignment[]): void {
     this.#head = undefined
@@ -334,24 +334,24 @@ export class BlockParser {
   #open(next: Open): void {
     if (next.container.kind === 'quote') this.#lists[this.#containers.length] = undefined
     this.#containers.push(next)
-    this.#tell({ type: 'open', container: next.container })
+    this.#emit({ type: 'open', container: next.container })
   }
   #openLeaf(leaf: Leaf, event: BlockEvent): void {
     this.#leaf = leaf
     this.#lists[this.#containers.length] = undefined
-    this.#tell(event)
+    this.#emit(event)
   }
   #closeLeaf(isClosed = false): void {
     const type = this.#leaf?.type
     this.#leaf = undefined
-    if (type === 'paragraph' || type === 'heading') this.#tell({ type: 'text-end' })
-    else if (type === 'fence' || type === 'indented') this.#tell({ type: 'code-end', isClosed })
-    else if (type === 'table') this.#tell({ type: 'table-end' })
+    if (type === 'paragraph' || type === 'heading') this.#emit({ type: 'text-end' })
+    else if (type === 'fence' || type === 'indented') this.#emit({ type: 'code-end', isClosed })
+    else if (type === 'table') this.#emit({ type: 'table-end' })
   }
   #closeTo(depth: number): void {
     this.#releaseHead()
     this.#closeLeaf()
-    for (; this.#containers.length > depth; this.#containers.pop()) this.#tell({ type: 'close' })
+    for (; this.#containers.length > depth; this.#containers.pop()) this.#emit({ type: 'close' })
     this.#lists.length = depth + 1
   }
   /** Items are counted from the first of their list, whatever their own numbers are. */

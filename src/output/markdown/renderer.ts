@@ -16,7 +16,7 @@ export interface MarkdownOptions extends Abilities {
 
 /**
  * Shows Markdown while it comes. Only ever appends: what has been written is never changed. Each stage holds back no more
- * than it must: the block parser as much of a line as tells what it is; the inline stream from a mark to the one that
+ * than it must: the block parser as much of a line as shows what it is; the inline stream from a mark to the one that
  * answers it, up to a limit; the line writer a word; the block writer a line of code in a known language, and the first
  * rows of a table.
  */

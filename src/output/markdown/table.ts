@@ -124,7 +124,7 @@ function rowLines(
   )
 }
 
-/** One line for each cell, behind the head of its column. */
+/** One line for each cell, after the head of its column. */
 function recordsOf(head: readonly Cell[], room: number, look: Look): (cells: readonly Cell[]) => string[] {
   let isFirst = true
   return (cells) => {

@@ -96,7 +96,7 @@ export function summaryLines({
     { text: `${total}: ${parts.join(', ') || 'none'}`, tone: 'plain' },
     ...moneyLines({ mode, creates, cost, estimate }),
     ...left
-      // The plan itself tells what a run does.
+      // The plan itself says what a run does.
       .filter(({ state }) => mode !== 'plan' || !madeByRun.has(state))
       .flatMap((group, at, groups) => remainderLines(group, groups[at + 1])),
     ...(orphans.length === 0 ? [] : [orphanLine(orphans)]),

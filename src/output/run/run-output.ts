@@ -54,7 +54,7 @@ function createRunNotices(context: Context, parts: OwnParts, pictures: ResultPic
     const told = instanceLine(event)
     if (told === undefined) return
     if (told.tone === 'error') bounded?.('error', `modelgate run: ${event.instance}`, [told.text])
-    // On a terminal the paths on standard output tell the rest.
+    // On a terminal the paths on standard output say the rest.
     const isPathSeen = screen.isLive && stdout.isTerminal && !isPart
     const isSeen = isPathSeen && told.tone === 'plain' && event.files.length > 0
     const isWanted = told.tone === 'error' || (!quiet && !warningsOnly && !isSeen)

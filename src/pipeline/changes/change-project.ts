@@ -42,7 +42,7 @@ export async function withProject<Value>(
   }
 }
 
-/** The document of a command on a project: what it has found or done, and what all such documents tell. */
+/** The document of a command on a project: what it has found or done, and what all such documents have. */
 export async function projectDocument<Command extends string, Facts extends object>(
   call: ManifestCall,
   command: Command,
@@ -78,7 +78,7 @@ export async function changeProject(
 }
 
 /**
- * Assesses instances and what they refer to, one after another, so that a change of one counts for those behind it.
+ * Assesses instances and what they refer to, one after another, so that a change of one counts for those after it.
  * @param change called for each of the instances; what it returns is to be locked
  * @throws FileError; what `change` throws
  */

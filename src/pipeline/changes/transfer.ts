@@ -90,7 +90,7 @@ export async function pullOutputs(
   for (const message of warnings) event({ type: 'warning-add', message })
   const frozen: RunCall = {
     ...call,
-    // It has been told that it starts.
+    // Its start has been reported.
     listener: { event: (one) => one.type !== 'start' && event(one), flush: () => listener.flush() },
     prices: {},
     idempotencyHonoured: false,

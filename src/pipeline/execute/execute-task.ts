@@ -108,7 +108,7 @@ export async function prepareFolder(
     if (left.length === 0) return
     const aside = join(folder, `${asideName}${names.length - left.length + 1}`)
     await makeFolder(aside)
-    // First, so that what stays behind is not taken for a whole result.
+    // First, so that what is left is not taken for a whole result.
     const ordered = left.toSorted((one, other) => Number(other === recordName) - Number(one === recordName))
     for (const name of ordered) await renameFile(host, join(folder, name), join(aside, name))
   } catch (error) {

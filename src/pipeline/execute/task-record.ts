@@ -123,7 +123,7 @@ async function finalNames({
   instance,
   folder,
 }: Pick<Task, 'instance' | 'folder'>): Promise<readonly string[]> {
-  // Nothing else tells whether an answer is whole.
+  // Nothing else says whether an answer is whole.
   if (instance.command === 'generate' || instance.command === 'respond') return []
   const all = await readdir(folder).catch((): string[] => [])
   const numbers = Array.from({ length: instance.count }, (_, at) => at + 1)

@@ -36,9 +36,9 @@ export interface Task {
   readonly job: StartedJob | null
   /** The results of an earlier attempt that are at addresses: they are fetched, and nothing is sent. */
   readonly made: MadeImages | null
-  /** Called with the addresses of results before they are fetched; it goes on when they are on disk. */
+  /** Called with the addresses of results before they are fetched; it continues when they are on disk. */
   onMade(made: MadeImages): Promise<void>
-  /** Called when the id of a remote job is known; it goes on when that is on disk. */
+  /** Called when the id of a remote job is known; it continues when that is on disk. */
   onJob(id: string, kind: StartedJob['kind']): Promise<void>
   /** @param percent 0 to 100 */
   onProgress(state: string, percent: number | null): void

@@ -97,6 +97,6 @@ async function saveText({ task: { instance, folder }, call }: TaskRun, text: str
 function textRequest({ command, model }: TaskRun['task']['instance'], body: Body): TextRequest {
   const common = { answerSchema: undefined, warnings: [] }
   if (command === 'generate') return contentRequest({ ...common, model: model ?? '', body })
-  // A long answer that is streamed shows that it goes on.
+  // A long answer that is streamed shows progress.
   return responseRequest({ ...common, model, body: { ...body, stream: true } })
 }

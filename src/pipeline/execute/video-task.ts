@@ -22,7 +22,7 @@ import {
  * Starts a video job, unless it was started before, waits for it and saves its videos. It is waited for only when its id is
  * safe (`task.onJob`).
  * @param report how it stood a moment ago: one that has ended is not looked up again
- * @throws ModelgateError; `running` and `later` while the job goes on at the gateway
+ * @throws ModelgateError; `running` and `later` while the job continues at the gateway
  */
 export async function makeVideo(run: TaskRun, report: JobReport | undefined): Promise<Made> {
   const { task, shared } = run

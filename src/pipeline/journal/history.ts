@@ -23,7 +23,7 @@ export class History {
   readonly results = new Map<string, EventOf<'result'>>()
   /** Requests that are under way, or of which nobody knows what became, with the runs that began them. */
   readonly intents = new Map<string, EventOf<'intent'> & { readonly run: string }>()
-  /** Remote jobs to go on with, also where the line of the intent was damaged. */
+  /** Remote jobs to continue, also where the line of the intent was damaged. */
   readonly jobs = new Map<string, Pick<EventOf<'job'>, 'id' | 'kind'>>()
   readonly made = new Map<string, MadeImages>()
   readonly failures = new Map<string, RecordedFailure>()
@@ -50,7 +50,7 @@ export class History {
     return this.intents.has(key) || this.isStarted(key)
   }
 
-  /** The newest run, if it has not ended: the next one goes on with it. */
+  /** The newest run, if it has not ended: the next one continues it. */
   get unfinished(): { readonly run: string; readonly used: Spent } | null {
     if (this.#hasEnded) return null
     const used = { creates: 0, cost: 0n }
@@ -147,7 +147,7 @@ function readRun(bytes: Buffer, path: string, run: string, manifest: string, his
   const endedAt = events.findLastIndex((event) => event?.type === 'end')
   const open = damaged.filter((line) => line > Math.max(1, endedAt))
   history.damaged.push(...open.map((line) => `line ${line} of ${shown} is damaged`))
-  // To go on with it could be to go on with the run of another manifest.
+  // Continuing it could be continuing the run of another manifest.
   if (first?.type !== 'begin') history.note({ type: 'end', run })
 }
 

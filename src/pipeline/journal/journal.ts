@@ -148,7 +148,7 @@ export function timeOf(run: string): number {
 /**
  * Opens the journal of the unfinished run, or of a new one. There is no file before the first event. Only the owner of the
  * manifest may do so.
- * @param unfinished the run to go on with; null begins a new one
+ * @param unfinished the run to continue; null begins a new one
  * @throws FileError when the folder of the journals cannot be read
  */
 export async function openJournal(

@@ -125,10 +125,10 @@ const silenceMs = 60_000
 /** What an owner file says; its modification time is the last heartbeat. */
 interface OwnerRecord {
   readonly process: number
-  /** When it started, in ticks since the system did: ids of processes are used again. Null where nobody tells. */
+  /** When it started, in ticks since the system did: ids of processes are used again. Null where that is unknown. */
   readonly started: string | null
   readonly host: string
-  /** Tells systems and containers of one name apart, in which an id means another process. Null where nobody tells. */
+  /** Tells systems and containers of one name apart, in which an id means another process. Null where that is unknown. */
   readonly machine: string | null
 }
 
@@ -183,7 +183,7 @@ async function touch(path: string, now: number): Promise<void> {
   await utimes(path, now / 1000, now / 1000)
 }
 
-/** When a process started, where the system tells it; null also for one that has ended and still has its id. */
+/** When a process started, where the system says so; null also for one that has ended and still has its id. */
 async function startOf(id: number): Promise<string | null> {
   const text = await readFile(`/proc/${id}/stat`, 'latin1').catch(() => '')
   // The name in parentheses may hold anything.

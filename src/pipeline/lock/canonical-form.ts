@@ -36,7 +36,7 @@ export function requireUnicode(text: string): void {
   if (text.isWellFormed()) return
   const at = [...text].findIndex((character) => !character.isWellFormed())
   const start = JSON.stringify([...text].slice(0, at).join('').slice(-20))
-  throw new UsageError(`A text is not valid Unicode: behind ${start} there is half of a surrogate pair.`, {
+  throw new UsageError(`A text is not valid Unicode: after ${start} there is half of a surrogate pair.`, {
     code: 'wrong_type',
     hint: 'Write the character itself instead of an escape such as \\ud83d.',
   })

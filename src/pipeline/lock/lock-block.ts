@@ -49,7 +49,7 @@ const provenance = v.object({
   took_s: v.nullish(seconds, null),
 })
 
-/** What one request has made, as the lock, `result.json`, workers and journals of version 0.1.0 tell it. */
+/** What one request has made, as the lock, `result.json`, workers and journals of version 0.1.0 have it. */
 export const resultSchema = v.object(
   {
     outputs: v.pipe(v.array(outputFacts, wrong), v.nonEmpty(wrong), v.readonly()),
@@ -111,8 +111,8 @@ export function compactBlock(block: LockBlock): object {
 }
 
 function inOrder(entries: object, value: JsonObject): object {
-  const told = Object.keys(entries).filter((name) => value[name] != null && value[name] !== false)
-  return Object.fromEntries(told.map((name) => [name, value[name]]))
+  const present = Object.keys(entries).filter((name) => value[name] != null && value[name] !== false)
+  return Object.fromEntries(present.map((name) => [name, value[name]]))
 }
 
 /** @returns undefined unless the value is a result that a lock would take */

@@ -4,7 +4,7 @@ import type { Lock, LockBlock } from './lock-block.ts'
 import { conflictMark, parseLock } from './project-lock.ts'
 
 export interface MergeJudge {
-  /** The instances of the manifest, each behind those that it refers to. */
+  /** The instances of the manifest, each after those that it refers to. */
   readonly ids: Iterable<string>
   /** The keys of an instance when the lock is as given; undefined when it does not hold what the instance refers to. */
   keysOf(id: string, lock: Lock): Promise<readonly string[] | undefined>

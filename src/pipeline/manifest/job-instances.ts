@@ -121,17 +121,17 @@ function patternProblem(pattern: string): string | undefined {
 function checkInstance(place: Place, instance: Instance, isWhole: boolean): number {
   const { mistakes, job, families, now } = place
   const { endpoint, model, prompt } = creatingCommands[job.command]
-  const tell = (at: number, message: string) => mistakes.report(at, message, place.instance)
-  const tellField = (name: string, message: string) =>
-    tell(job.fields.get(name)?.node.at ?? job.commandAt, message)
+  const report = (at: number, message: string) => mistakes.report(at, message, place.instance)
+  const reportField = (name: string, message: string) =>
+    report(job.fields.get(name)?.node.at ?? job.commandAt, message)
   const said = instance.fields[prompt.name]
   if (said?.kind === 'text' && said.text?.trim() === '') {
     // One of no characters is found by the contract, where it has a limit for that.
     const isFound = said.text === '' && endpoint.fields[prompt.name]?.minLength !== undefined
-    if (!isFound) tellField(prompt.name, `${prompt.name} is empty.`)
+    if (!isFound) reportField(prompt.name, `${prompt.name} is empty.`)
   }
   const known = instance.model === null ? undefined : modelCalled(instance.model, families)
-  for (const message of modelProblems(instance, known)) tellField('model', message)
+  for (const message of modelProblems(instance, known)) reportField('model', message)
   try {
     const body = bodyOf(instance)
     for (const violation of checkBody(endpoint, body, known)) {
@@ -139,10 +139,10 @@ function checkInstance(place: Place, instance: Instance, isWhole: boolean): numb
       // What is missing altogether has been reported with the job.
       if (violation.kind === 'required' && (found === undefined || !isWhole)) continue
       if (violation.kind === 'requires' && !isWhole) continue
-      tell(found?.at ?? job.commandAt, sentenceOf(job, violation))
+      report(found?.at ?? job.commandAt, sentenceOf(job, violation))
     }
     const format = isWhole ? formatProblem(job, body, instance.output, known) : undefined
-    if (format !== undefined) tell(memberOf(job.node, 'out')?.node.at ?? job.at, format)
+    if (format !== undefined) report(memberOf(job.node, 'out')?.node.at ?? job.at, format)
     const kind = model.family ?? undefined
     const warnings = known === undefined ? [] : modelWarnings(known, { kind, configured: families, now })
     const advice = ignoredAdvice(endpoint, body).map(({ problem }) => `${job.name}: ${problem}.`)
@@ -154,7 +154,7 @@ function checkInstance(place: Place, instance: Instance, isWhole: boolean): numb
     if (!isProblem(error)) throw error
     // The messages of operations name flags.
     const message = error.message.replaceAll(/--([a-z][a-z-]*)/g, (_, flag: string) => fieldName(flag))
-    tell(job.commandAt, message)
+    report(job.commandAt, message)
     return 1
   }
 }

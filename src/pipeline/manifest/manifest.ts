@@ -26,7 +26,7 @@ export interface Manifest {
   readonly lanes: Readonly<Record<Lane, number>>
   readonly locksPrompts: boolean
   readonly jobs: readonly Job[]
-  /** By their ids, each behind those that it refers to. */
+  /** By their ids, each after those that it refers to. */
   readonly instances: ReadonlyMap<string, Instance>
   readonly warnings: readonly string[]
   /** The jobs that make one result for each element of a text, whether that is there or not. */
@@ -97,7 +97,7 @@ export type Source = { readonly path: string } | { readonly reference: Reference
 
 export interface InputFile {
   readonly source: Source
-  /** What it is used for, where the command line has it behind `=`: `style`. */
+  /** What it is used for, where the command line has it after `=`: `style`. */
   readonly role: string | null
 }
 

@@ -157,7 +157,7 @@ async function readVars(mistakes: Mistakes, root: YamlNode, files: InputFiles): 
   for (const { name, at, node: value } of entriesOf(root, 'vars')) {
     if (!jobName.test(name)) mistakes.report(at, `${JSON.stringify(name)} cannot be the name of a text.`)
     const text = await readSharedText({ mistakes, files }, name, value)
-    // A mistake in it is told once, and not again wherever it is used.
+    // A mistake in it is reported once, and not again wherever it is used.
     vars.set(name, text ?? '')
   }
   return vars

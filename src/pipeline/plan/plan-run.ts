@@ -9,7 +9,7 @@ import { assess } from './assess.ts'
 import { requestsLeft, type Assessment, type ProjectState } from './project-state.ts'
 
 export interface Plan {
-  /** By their ids, each behind those that it refers to. */
+  /** By their ids, each after those that it refers to. */
   readonly assessments: ReadonlyMap<string, Assessment>
   readonly states: StateCounts
   /**
@@ -139,7 +139,7 @@ export function selectInstances(manifest: Manifest, patterns: readonly string[])
 /** Instances with all that they refer to, in the manifest's order. */
 export function withNeeds({ instances }: Manifest, ids: Iterable<string>): ReadonlySet<string> {
   const needed = new Set(ids)
-  // Each instance is behind those that it refers to: from the last to the first all that is needed is known.
+  // Each instance comes after those that it refers to: from the last to the first all that is needed is known.
   for (const [id, { references }] of [...instances].toReversed()) {
     if (!needed.has(id)) continue
     for (const { instance } of references) needed.add(instance)

@@ -10,7 +10,7 @@ import type { Results } from '../store/results.ts'
 /** What an instance is in comparison with lock, files, store and journals. */
 export type State = RunState
 
-/** A candidate that a run has to make, or go on with. */
+/** A candidate that a run has to make, or continue. */
 export interface Variant {
   readonly number: number
   readonly key: string
@@ -69,7 +69,7 @@ export class ProjectState {
   declare readonly forced: Forced
   /** Whether a request of unknown outcome is simply sent again: it creates nothing twice, or costs nothing. */
   declare readonly isSentAgain: boolean
-  /** Keys of requests that were given to the queue of this run: it tells what has become of them. */
+  /** Keys of requests that were given to the queue of this run: it knows what has become of them. */
   declare readonly inQueue: Set<string>
   /** The identity of the queue that is asked; null where none is. */
   declare readonly queue: string | null

@@ -18,7 +18,7 @@ export interface RequestRate {
 export const withdrawn = 'withdrawn'
 
 export type Handled =
-  /** It is over, and the task's state tells how; or it is another worker that has won the attempt. */
+  /** It is over, and the task's state says how; or it is another worker that has won the attempt. */
   | { readonly kind: 'over'; readonly wonBy?: string }
   | { readonly kind: 'again'; readonly inMs: number }
   /** It is to be delivered again, and its whole lane rests before. */
@@ -228,7 +228,7 @@ export class QueueServer {
     }
   }
 
-  /** Ends all connections; what goes on over them is given up. */
+  /** Ends all connections; what is under way over them is given up. */
   async close(): Promise<void> {
     const events = this.#events.map((one) => one.close().catch(() => {}))
     await this.#within(Promise.all(events)).catch(() => {})

@@ -11,7 +11,7 @@ export interface Backend {
     readonly prefix?: string
     readonly skipVersionCheck: true
   }
-  /** Ends all connections, whatever goes on over them. */
+  /** Ends all connections, whatever is under way over them. */
   close(): Promise<void>
 }
 
@@ -37,7 +37,7 @@ export async function openRedis(url: QueueUrl, namespace: string): Promise<Backe
   connection.setMaxListeners(0)
   try {
     await connection.connect()
-    // By itself it only tells of a refused database, and goes on in the first one. Refused credentials are found so, too.
+    // By itself it only reports a refused database, and continues in the first one. This finds refused credentials, too.
     await connection.select(connection.options.db ?? 0)
     await checkSettings(connection, url)
   } catch (error) {

@@ -51,8 +51,8 @@ export function sinceFacts({ since }: AssetReport, nameOf = (text: string) => te
   if (since === null) return null
   const { name, commit, changed, added, removed, unchanged } = since
   const counts = { changed, added, removed: removed.length, unchanged }
-  const told = Object.entries(counts).map(([word, count]) => `${count} ${word}`)
-  return `${told.join(', ')} since ${nameOf(`${name} (${commit.slice(0, 12)})`)}`
+  const parts = Object.entries(counts).map(([word, count]) => `${count} ${word}`)
+  return `${parts.join(', ')} since ${nameOf(`${name} (${commit.slice(0, 12)})`)}`
 }
 
 /**

@@ -165,7 +165,7 @@ type Group = Exclude<RunRemainder['state'], 'fresh'> | 'elsewhere'
 
 interface Remedy {
   readonly message: string
-  /** The words of each command behind `run`, for these instances: one after the other, or one of them. */
+  /** The words of each command after `run`, for these instances: one after the other, or one of them. */
   readonly commands: (ids: readonly string[]) => readonly (readonly string[])[]
 }
 
@@ -229,7 +229,7 @@ const remedies: Readonly<Record<Group, Remedy>> = {
   blocked: { message: 'It is not generated until what blocks it is resolved.', commands: () => [] },
 }
 
-/** The words behind `run` of the command that leads on from a state; undefined where a run alone leads nowhere. */
+/** The words after `run` of the command that leads on from a state; undefined where a run alone leads nowhere. */
 export function remedyFor(state: RunState, id: string): readonly string[] | undefined {
   return state === 'awaiting' || state === 'fresh' ? undefined : remedies[state].commands([id])[0]
 }

@@ -28,7 +28,7 @@ import { checkPlace } from '../store/place-output.ts'
 import type { TaskResult } from '../store/results.ts'
 import type { Executor, MadeVariant, Run } from './run-state.ts'
 
-/** Makes a candidate, or resumes it. Never throws: each instance tells its own failure. */
+/** Makes a candidate, or resumes it. Never throws: each instance reports its own failure. */
 export function makeVariant(run: Run, { instance }: Assessment, variant: Variant): Promise<MadeVariant> {
   const { variants } = run
   const known = variants.get(variant.key)
@@ -71,7 +71,7 @@ class VariantRequest implements QueueOrder {
     return this.#run.project.history.intents.get(this.#request.key)
   }
 
-  /** Whether the queue tells what became of an intent of an earlier process. */
+  /** Whether the queue knows what became of an intent of an earlier process. */
   get #isInQueue(): boolean {
     return this.#run.project.inQueue.has(this.#request.key)
   }

@@ -35,7 +35,7 @@ export class RemoteExecutor implements Executor {
   readonly #run: Run
   readonly #open: OpenQueue
   readonly #clock: Clock
-  /** Keys of requests that the queue tells more of. */
+  /** Keys of requests that the queue knows more of. */
   readonly #inQueue: Set<string>
   readonly #followed = new Set<Lane>()
   readonly #waits = new Map<string, { readonly task: Task; wake(): void }>()
@@ -98,7 +98,7 @@ export class RemoteExecutor implements Executor {
     return await this.#take(task, await this.#untilEnd(task, id))
   }
 
-  /** Whether the end of a task has been taken, or tells less of it than the run knows. */
+  /** Whether the end of a task has been taken, or says less of it than the run knows. */
   #isSpent(job: TaskJob, key: string, isStarted: boolean): boolean {
     if (this.#ended.has(job.id!)) return true
     const state = stateOf(job)
@@ -255,7 +255,7 @@ export class RemoteExecutor implements Executor {
 }
 
 /**
- * The keys of requests that were given to this queue, and of which it tells more.
+ * The keys of requests that were given to this queue, and of which it knows more.
  *
  * One that it does not have was never submitted, since what it has is kept for a week after its end; of an older one
  * nothing is known any more.

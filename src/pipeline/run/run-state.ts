@@ -59,7 +59,7 @@ export class Run {
   readonly journal: Journal
   readonly lock: LockKeeper
   readonly budget: RunBudget
-  /** Whether it may write anything, or only tells how things stand. */
+  /** Whether it may write anything, or only reports how things stand. */
   readonly isChanging: boolean
   /** What is being made, and what has been, by key: identical requests are sent once. */
   readonly variants = new Map<string, Promise<MadeVariant>>()

@@ -21,7 +21,7 @@ import { Run, type Executor } from './run-state.ts'
 import { ended, settleInstance } from './settle.ts'
 
 /**
- * Brings the outputs of a manifest up to date, or tells how they stand.
+ * Brings the outputs of a manifest up to date, or reports how they stand.
  * @returns the outcome, whose error has the exit code of the run
  */
 export async function runManifest(call: RunCall, options: RunOptions): Promise<Outcome<RunDocument>> {
@@ -130,7 +130,7 @@ async function openRemote(run: Run, queue: OpenQueue): Promise<Executor> {
 async function settleRun(run: Run): Promise<void> {
   const { call, queue } = run
   try {
-    // Nothing is given to workers whose results could not be told: it may be long until one ends.
+    // Nothing is given to workers whose results could not be reported: it may be long until one ends.
     if (queue !== undefined) await call.listener.flush()
     if (await prepare(run))
       run.executor = await (queue === undefined ? openLocal(run) : openRemote(run, queue))

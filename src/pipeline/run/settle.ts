@@ -170,7 +170,7 @@ async function failed(run: Run, now: Assessment, error: ModelgateError): Promise
     return { ...ended({ ...(await assessAgain(run, now)), state: 'unfetched' }, 'unfetched'), error }
   }
   if (error.exit !== 'unknown' && !isCut) return { ...ended(now, 'failed'), error }
-  // The journal tells whether it had been sent.
+  // The journal says whether it had been sent.
   const again = await assessAgain(run, now)
   const action = again.state === 'unknown' ? 'unknown' : isCut ? 'skipped' : 'failed'
   return { ...ended(again, action), error }

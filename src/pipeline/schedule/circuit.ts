@@ -9,7 +9,7 @@ const probeMs = 15_000
 export type Answer = 'answered' | 'failed' | 'neither'
 
 /**
- * Tells whether the gateway is there. Closed, everything may be sent. Open, after five failures in a row, nothing but a
+ * Knows whether the gateway is there. Closed, everything may be sent. Open, after five failures in a row, nothing but a
  * single probe every 15 s, until one is answered.
  */
 export class Circuit {
@@ -83,7 +83,7 @@ const otherServer = /^(?:(?:queue|store|worker)_|other_version$)/
 /**
  * Whether a request may be sent again after this error: it cost nothing, or only looks up what was started before. What
  * the gateway says of it (`x-should-retry`) comes first.
- * @param isFollowUp whether it goes on with what the gateway has accepted
+ * @param isFollowUp whether it continues what the gateway has accepted
  */
 export function mayRepeat(error: unknown, isFollowUp: boolean): error is ModelgateError {
   if (!(error instanceof ModelgateError) || isFinal(error)) return false

@@ -31,12 +31,12 @@ export function longestPaths<Of extends Pick<Instance, 'id' | 'references'>>(
   seconds: (instance: Of) => number,
 ): Map<string, number> {
   /** The longest of those that wait for an instance. */
-  const behind = new Map<string, number>()
+  const after = new Map<string, number>()
   const paths = new Map<string, number>()
   for (const instance of [...instances.values()].toReversed()) {
-    const path = seconds(instance) + (behind.get(instance.id) ?? 0)
+    const path = seconds(instance) + (after.get(instance.id) ?? 0)
     paths.set(instance.id, path)
-    for (const { instance: id } of instance.references) behind.set(id, Math.max(path, behind.get(id) ?? 0))
+    for (const { instance: id } of instance.references) after.set(id, Math.max(path, after.get(id) ?? 0))
   }
   return paths
 }

@@ -20,7 +20,7 @@ interface LanesOptions {
 
 /** The order in which what waits for a place in a lane gets one. */
 export interface QueueOrder {
-  /** Whether it goes on with what has been paid for already: before everything that is new. */
+  /** Whether it continues what has been paid for already: before everything that is new. */
   readonly isFollowUp: boolean
   /** In seconds, how long it and what waits for it will take: the longest first. */
   readonly priority: number
@@ -101,7 +101,7 @@ export class Lanes {
     })
   }
 
-  /** Gives out no more places: whatever waits for one fails with the reason. What is under way goes on. */
+  /** Gives out no more places: whatever waits for one fails with the reason. What is under way continues. */
   stop(reason: unknown): void {
     if (this.#stopped !== undefined) return
     this.#stopped = { reason }

@@ -40,7 +40,7 @@ const partSchema = v.object({
       id: v.string(),
       /** The run was stopped before its turn. */
       left: v.optional(v.literal(true)),
-      /** How it has failed; what is unknown its journal tells. */
+      /** How it has failed; what is unknown is in its journal. */
       error: v.optional(
         v.object({
           exit: v.picklist(runExits),

@@ -25,9 +25,9 @@ export async function git(
 ): Promise<GitAnswer> {
   return await new Promise((resolve) => {
     const options = { cwd: folder, encoding: 'buffer', maxBuffer: maxBytes, timeout: timeLimit } as const
-    execFile('git', words, options, (error, stdout, told) => {
+    execFile('git', words, options, (error, stdout, said) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : undefined
-      resolve({ code, stdout, message: told.toString().trim() || (code === undefined ? error!.message : '') })
+      resolve({ code, stdout, message: said.toString().trim() || (code === undefined ? error!.message : '') })
     })
   })
 }

@@ -45,7 +45,7 @@ export function openHttpsStore(
       }
       await policy.check(url)
       const next = async () => {
-        // Of a name that leads to this network the connection only tells that it has failed.
+        // Of a name that leads to this network the connection only says that it has failed.
         if (policy.refusal !== undefined) throw policy.refusal
         return requestOf(url)
       }

@@ -57,7 +57,7 @@ export async function openS3Store(
         return await use(reply)
       },
     )
-  // Whether it can be read at all. Only an object tells a missing bucket from a missing object.
+  // Whether it can be read at all. Only asking for an object distinguishes a missing bucket from a missing object.
   await request({ method: 'GET', sha256: emptySha256, expects: [404] }, async () => {})
   /** Whether the server knows checksums, until it says that it does not. */
   let knowsChecksums = true

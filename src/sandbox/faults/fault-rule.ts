@@ -61,7 +61,7 @@ export interface FaultRule extends Parameters {
   readonly times?: number | undefined
   readonly probability?: number | undefined
   readonly action: FaultAction
-  /** By default that depends on the action. What is accepted is carried out, also behind an error. */
+  /** By default that depends on the action. What is accepted is carried out, even if the reply is an error. */
   readonly accepted?: boolean | undefined
 }
 

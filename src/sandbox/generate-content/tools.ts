@@ -100,7 +100,7 @@ export function useTools(body: JsonObject, prompt: string, { words }: Scenario) 
     parts: found.flatMap((result) => result.parts ?? []),
     /** Tokens of what the tools found, which the model reads. */
     tokens: sources.length === 0 ? 0 : countTokens(JSON.stringify(sources)),
-    /** The fields of a candidate that tell what the tools found; `partIndex` is that of the text among the parts. */
+    /** The fields of a candidate with what the tools found; `partIndex` is that of the text among the parts. */
     metadata: (text: string, partIndex: number): JsonObject => ({
       ...(isGrounded && { groundingMetadata: { ...groundingOf(text, sources, partIndex), ...grounding } }),
       ...Object.assign({}, ...found.map((result) => result.metadata)),
@@ -111,7 +111,7 @@ export function useTools(body: JsonObject, prompt: string, { words }: Scenario) 
 /** Maximum number of sentences that are said to come from somewhere, and of characters that are searched for them. */
 const [maxSegments, searchedCharacters] = [4, 4000]
 
-/** The sentences behind the quoted prompt, which no source stands for; the indices are bytes of UTF-8 (public practice). */
+/** The sentences after the quoted prompt, which no source stands for; the indices are bytes of UTF-8 (public practice). */
 function segmentsOf(text: string) {
   const found = [...text.slice(0, searchedCharacters).matchAll(/[^\s.!?][^.!?]*[.!?]+/g)]
   return (found.length > 1 ? found.slice(1) : found).slice(0, maxSegments).map((match) => {

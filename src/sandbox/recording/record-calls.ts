@@ -270,7 +270,7 @@ async function* passOn(
         const bytes = Buffer.from(chunk)
         size += bytes.length
         if (size > maxKeptBytes) {
-          // That is not the caller's doing: it is told even if the caller leaves.
+          // Not the caller's doing: it is reported even if the caller disconnects.
           isComplete = true
           parts = []
           splitter = createEventSplitter()

@@ -25,7 +25,7 @@ export interface Timing {
   readonly cancelledAt: number | null
 }
 
-/** All of a response, decided before any of it is sent, so that every way to get it tells the same. */
+/** All of a response, decided before any of it is sent, so that every way to get it gives the same. */
 export interface BuiltResponse {
   /** The response object at its end. */
   readonly response: JsonObject

@@ -40,7 +40,7 @@ export interface Finding {
 export interface MadeCall {
   readonly outputs: readonly OutputItem[]
   readonly finding?: Finding
-  /** The caller has to act before the answer goes on. */
+  /** The caller has to act before the answer continues. */
   readonly waits?: boolean
 }
 

@@ -39,7 +39,7 @@ const plain = (name: string, reply: ServerReply, isSampled = true): FaultVariant
 
 /** C25 to C29: what is in the body of an error, and errors in place of answers. */
 export const errorBodies: readonly FaultRow[] = [
-  row('C25', 'an HTML page with 200', 'refused; its title is told', [
+  row('C25', 'an HTML page with 200', 'refused; its title is reported', [
     {
       name: 'a page to log in',
       where: (_, { role }) => role !== 'report',
@@ -57,7 +57,7 @@ export const errorBodies: readonly FaultRow[] = [
       },
     },
   ]),
-  row('C26', 'an HTML page with 502', 'the status decides; the title is told', [
+  row('C26', 'an HTML page with 502', 'the status decides; the title is reported', [
     {
       name: '502 Bad Gateway',
       where: (_, { role }) => role !== 'report',

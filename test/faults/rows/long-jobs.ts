@@ -67,7 +67,7 @@ export const longJobs: readonly FaultRow[] = [
       expects: { 'look-up': { exit: 9, says: /no reason given/, leaves: 'nothing' as const } },
     })),
   ),
-  row('F4', 'a job that is done, and neither its length nor when it expires is told', 'nothing', [
+  row('F4', 'a job that is done, without its length and when it expires', 'nothing', [
     { name: 'neither', where: looksUpVideo, expects: { 'look-up': all } },
   ]),
   row('F5', 'look-ups that fail', 'the wait continues, and gives up after ten in a row or fifteen minutes', [

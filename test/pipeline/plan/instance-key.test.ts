@@ -200,6 +200,6 @@ test('a text without a form in UTF-8 is refused', async () => {
   await expect(keyOf({ prompt: textField('A \ud83d') })).rejects.toMatchObject({
     code: 'wrong_type',
     exit: 'usage',
-    message: 'A text is not valid Unicode: behind "A " there is half of a surrogate pair.',
+    message: 'A text is not valid Unicode: after "A " there is half of a surrogate pair.',
   })
 })

@@ -71,7 +71,7 @@ export async function printLine({ stdout }: Context, line: string): Promise<void
 }
 
 /** Tells the user what was done, in a line on standard error that is broken between words on a terminal. */
-export function tell(context: Context, line: string, gate = createGate(context)): void {
+export function printNote(context: Context, line: string, gate = createGate(context)): void {
   const { stderr } = context
   const clean = gate.line(line, lineLimit)
   stderr.write(`${stderr.isTerminal ? wrap(clean, stderr.columns, /^ */.exec(clean)![0]) : clean}\n`)

@@ -39,7 +39,7 @@ interface CommandRun<Document extends OutputDocument> {
   readonly gate?: Gate
   /** A gateway that is open already, and stays so. */
   readonly opened?: OpenGateway
-  /** Gets the renderer, for what a gateway that was open already has to tell. */
+  /** Gets the renderer, for what a gateway that was already open reports. */
   onOutput?(output: Output): void
   /** The name of the file that keeps the text which standard output does not take. */
   readonly rescue?: string | undefined

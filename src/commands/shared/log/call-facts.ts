@@ -88,7 +88,7 @@ async function pathsOf(
   return paths
 }
 
-/** What a conversation goes on from, with references in place of media. */
+/** What a conversation continues from, with references in place of media. */
 export function keptReply(reply: TextReply): JsonObject {
   return referToMedia({ ...reply }, new Map())
 }
@@ -124,7 +124,7 @@ function savedIn(document: OutputDocument | undefined): readonly SavedFile[] {
   return 'finish_reason' in document || 'operation' in document ? document.files : []
 }
 
-/** What the call created, as far as its document tells. */
+/** What the call created, as far as its document says. */
 export function creationIn(
   creation: Creation | undefined,
   document: OutputDocument | undefined,

@@ -110,7 +110,7 @@ async function withoutMedia(
   return { ...(await sentMedia(context, request)), reply: reply && keptReply(reply as TextReply) }
 }
 
-/** What the call created and wrote; what tells is loaded only where there is anything. */
+/** What the call created and wrote; the code for it is loaded only where there is anything. */
 async function resultsOf({
   request: { creation },
   document,

@@ -36,7 +36,7 @@ const minRestMs = 100
 
 const over: Handled = { kind: 'over' }
 const again = (inMs: number): Handled => ({ kind: 'again', inMs })
-/** Its files stay here, for the next process, which has a minute to tell of them. */
+/** Its files stay here, for the next process, which has a minute to report them. */
 const leftHere: Handled = { kind: 'again', inMs: 60_000 }
 
 /**
@@ -58,7 +58,7 @@ export function createDeliveryHandler(
     } catch (thrown) {
       if (closing.aborted) return again(0)
       const error = asModelgateError(thrown, false)
-      // The run tells what nobody can read.
+      // The run reports what nobody can read.
       if (error.code === 'queue_damaged') return over
       if (error.code === 'other_version') {
         worker.warn(error.message)
@@ -98,7 +98,7 @@ export class Delivery {
   /** @param id of this delivery, unique. @throws ModelgateError; the reason of the worker's end */
   async handle(id: string): Promise<Handled> {
     const { outcome, job } = this.#state
-    // Its worker has told, and died before it could end the delivery.
+    // Its worker has reported, and died before it could end the delivery.
     if (outcome !== null) return over
     const report = job === null ? undefined : await this.#lookUp(job)
     if (report !== undefined && !('state' in report)) return report
@@ -112,7 +112,7 @@ export class Delivery {
   }
 
   /**
-   * Tells the run what a dead worker has left of an attempt: a result that is whole, or the id of its remote job.
+   * Reports what a dead worker has left of an attempt: a result that is whole, or the id of its remote job.
    * @param name of the folder of an attempt, which may be an earlier one
    * @param jobs that are on record, by the idempotency keys of their requests
    * @returns false when this worker has ended before
@@ -188,9 +188,9 @@ export class Delivery {
     const now = await this.#worker.ask(() => server.find(this.#lane, this.#job.id!))
     if (now === undefined || stateOf(now).attempt !== attempt) return over
     if (now.finishedOn === undefined) return undefined
-    // Whoever found the mark has told that nobody knows; the run may know better now.
+    // Whoever found the mark has reported that nobody knows; the run may know better now.
     const text = 'Not sent: its worker stood still for too long.'
-    return await this.#tell(new ModelgateError('later', 'worker_lost', text, { billed: 'no' }))
+    return await this.#reported(new ModelgateError('later', 'worker_lost', text, { billed: 'no' }))
   }
 
   /** Nothing was created: the task is another attempt from now on, which anybody may win. */
@@ -250,11 +250,11 @@ export class Delivery {
       return { kind: 'rest', ms: restMs }
     }
     await keepFiles(this.#worker, this.#made, this.#message.key)
-    if (!isOfWorker(error)) return await this.#tell(error)
+    if (!isOfWorker(error)) return await this.#reported(error)
     end(error)
     if (error.exit === 'bug' || !(isFree || isStarted)) {
       // What it says of this worker is nothing that the run could mend.
-      return await this.#tell(isFree || job !== null ? error : error.amend({ exit: 'unknown' }))
+      return await this.#reported(isFree || job !== null ? error : error.amend({ exit: 'unknown' }))
     }
     if (isFree) await this.#giveBack(failures)
     this.#showError('returned', error, 0)
@@ -262,7 +262,7 @@ export class Delivery {
   }
 
   /**
-   * Puts the files of a result into the store, for as long as it takes, and tells the run. What has been paid for is not given
+   * Puts the files of a result into the store, for as long as it takes, and reports it. What has been paid for is not given
    * up for a disk that takes nothing.
    * @returns `leftHere` when the worker has ended before
    */
@@ -288,10 +288,10 @@ export class Delivery {
   }
 
   /**
-   * Tells the run how the attempt has failed, unless another worker has told a result meanwhile.
+   * Reports how the attempt has failed, unless another worker has reported a result meanwhile.
    * @throws the reason of the worker's end
    */
-  async #tell(error: ModelgateError): Promise<Handled> {
+  async #reported(error: ModelgateError): Promise<Handled> {
     const now = await this.#worker.ask(() => this.#worker.server.find(this.#lane, this.#job.id!))
     if (now !== undefined && stateOf(now).outcome?.kind === 'result') return over
     await this.#write({ outcome: errorOutcome(error) })

@@ -82,7 +82,7 @@ export async function runWorker(call: WorkerCall): Promise<unknown> {
   }
 }
 
-/** Tells the run what dead workers of this machine have left. What cannot be told now is for the next worker. */
+/** Reports to the run what dead workers of this machine have left. What cannot be reported now is for the next worker. */
 async function recoverLeftovers(worker: Worker): Promise<void> {
   for await (const { path, release } of deadFolders(worker)) {
     const isSafe = await recoverFolder(worker, path).catch((error: unknown) => {
