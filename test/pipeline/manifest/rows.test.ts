@@ -2,13 +2,14 @@ import { expect, test } from 'vitest'
 import { rowsOf } from '../../../src/pipeline/manifest/rows.ts'
 import { oneJob, read } from './manifest-files.ts'
 
-const rowsOfCsv = (text: string) => rowsOf('data.csv', text)
-const rowsOfJson = (text: string) => rowsOf('data.JSON', text)
-const rowsOfJsonLines = (text: string) => rowsOf('data.jsonl', text)
+/** What is wrong with the rows of a file, each as `LINE:COLUMN: message`. */
+const problemsOf = (name: string, text: string) =>
+  rowsOf(name, text).problems.map(({ line, column, message }) => `${line}:${column}: ${message}`)
+const namesOf = (name: string, text: string) => [...rowsOf(name, text).rows.keys()]
 
-test('reads quotes, commas, ends of lines and a byte-order mark', () => {
+test('reads quotes, commas, ends of lines and a byte-order mark, and the rows beside a mistake', () => {
   const text = '\ufeffid,name\r\nshoe,"Red, ""soft""\r\nshoe"\r\n\r\nhat,\r\n"",x'
-  expect(rowsOfCsv(text)).toEqual({
+  expect(rowsOf('data.csv', text)).toEqual({
     rows: new Map([
       ['shoe', { id: 'shoe', name: 'Red, "soft"\nshoe' }],
       ['hat', { id: 'hat', name: '' }],
@@ -17,63 +18,8 @@ test('reads quotes, commas, ends of lines and a byte-order mark', () => {
   })
 })
 
-test.each([
-  ['an empty file', '', [1, 1, 'The file is empty: its first line has to name the columns.']],
-  ['a column twice', 'a,b,a\n1,2,3', [1, 1, 'The column "a" is there twice.']],
-  ['a column without name', 'a,,c\n1,2,3', [1, 1, 'Column 2 has no name.']],
-  ['semicolons', 'id;name\n1;2', [1, 1, 'The columns are separated by semicolons or tabs; use commas.']],
-  [
-    'a row that is too long',
-    'a,b\n1,2\n1,2,3',
-    [3, 1, 'The row has 3 values, but the header 2 columns; a value with a comma needs quotes.'],
-  ],
-  ['a row that is too short', 'a,b\n1', [2, 1, 'The row has 1 value, but the header 2 columns.']],
-  ['an open quote', 'a,b\n\n😀,"x\ny', [3, 1, 'The quote is never closed.']],
-  [
-    'text behind a quote',
-    'a,b\n"1"x,2',
-    [2, 1, 'Text follows the closing quote; a quote in a value is written twice: "".'],
-  ],
-  [
-    'a quote in a bare value',
-    'a\n5" nail',
-    [2, 1, 'A value with a quote in it has to be in quotes, with the quote written twice: "".'],
-  ],
-] as const)('tells where CSV has %s', (_, text, [line, column, message]) => {
-  expect(rowsOfCsv(text).problems).toEqual([{ line, column, message }])
-})
-
-test.each([' b', '__proto__', 'env:A', 'a}', 'a\rb'])('refuses a column named %j', (name) => {
-  const message = `A column cannot be named ${JSON.stringify(name)}: a name has no braces or control characters, no space at its ends, and does not begin with env: or var:.`
-  expect(rowsOfCsv(`c,${name}\n`).problems).toEqual([{ line: 1, column: 1, message }])
-  expect(rowsOfJsonLines(JSON.stringify({ c: 1, [name]: 1 })).problems).toEqual([
-    { line: 1, column: 1, message },
-  ])
-})
-
-test('reads no more than 100,000 rows', () => {
-  expect(
-    rowsOfCsv(`id\n${Array.from({ length: 100_001 }, (_, at) => `row-${at}\n`).join('')}`).problems,
-  ).toEqual([{ line: 100_002, column: 1, message: 'There are more than 100000 rows.' }])
-})
-
-test('tells every mistake, and reads the other rows', () => {
-  const { rows, problems } = rowsOfCsv('a,id\n1\n"x\ny",2\n3,4,5\n')
-  expect([...rows]).toEqual([['2', { a: 'x\ny', id: '2' }]])
-  expect(problems.map(({ line }) => line)).toEqual([2, 5])
-})
-
-test('takes a digest of the values where there is no id, wherever row and column are', async () => {
-  const [red, blue] = rowsOfCsv('name,size\nRed,1\nBlue,2\n').rows.keys()
-  expect(red).toBe('482b0537e167d492')
-  expect([...rowsOfCsv('size,name\n2,Blue\n1,Red\n').rows.keys()]).toEqual([blue, red])
-  expect([...rowsOfJsonLines('{"size":1,"name":"Red"}\n').rows.keys()]).toEqual([red])
-  const list = oneJob('each: [{ size: 1, name: Red }]', 'respond: { input: x }', 'out: "${name}"')
-  expect([...(await read(list)).instances.keys()]).toEqual([`hero[${red}]`])
-})
-
-test('reads values of JSON', () => {
-  const { rows } = rowsOfJsonLines('\ufeff{"id":"a","n":1.50,"is":true}\r\n\n{"id":7,"none":null}\n')
+test('reads values of JSON lines', () => {
+  const { rows } = rowsOf('data.jsonl', '\ufeff{"id":"a","n":1.50,"is":true}\r\n\n{"id":7,"none":null}\n')
   expect([...rows]).toEqual([
     ['a', { id: 'a', n: 1.5, is: true }],
     ['7', { id: 7, none: null }],
@@ -86,59 +32,86 @@ test('reads a JSON array, also the only one in an object', () => {
     ['a', { id: 'a', tags: ['x'], n: 1 }],
     ['b', { id: 'b', of: { k: [1] } }],
   ])
-  expect(rowsOfJson(array)).toEqual({ rows, problems: [] })
-  expect(rowsOfJson(`{"version": 1, "scenes": ${array}}`)).toEqual({ rows, problems: [] })
-  expect(rowsOfJson('[]')).toEqual({ rows: new Map(), problems: [] })
+  expect(rowsOf('data.JSON', array)).toEqual({ rows, problems: [] })
+  expect(rowsOf('data.JSON', `{"version": 1, "scenes": ${array}}`)).toEqual({ rows, problems: [] })
+  expect(rowsOf('data.JSON', '[]')).toEqual({ rows: new Map(), problems: [] })
 })
 
-const noArray = 'The file is neither a JSON array nor an object with exactly one array in it.'
-
-test.each([
-  [
-    '[\n  {"id": "a"},\n  {"id": "b"},,\n]',
-    3,
-    15,
-    'The file is not valid JSON: expected a value near `{"id": "b"},,`.',
-  ],
-  ['{"a": 1}', 1, 1, noArray],
-  ['{"a": [], "b": []}', 1, 1, noArray],
-  ['"text"', 1, 1, noArray],
-  ['[\n  {"id": "a, b"},\n  "c"\n]', 3, 3, 'The element is not a JSON object.'],
-  ['[{"id": "a"},\n {"id": "\\"}"}, {"id": "a"}]', 2, 17, 'The id "a" is taken by element 1.'],
-  [
-    '{"of": {"l": [1, 2]}, "rows": [{"id": "a"},\n   {"n": 1}]}',
-    2,
-    4,
-    'The element has no `id`, which the others have.',
-  ],
-])('tells what is wrong with the JSON %j, and where', (text, line, column, message) => {
-  expect(rowsOfJson(text).problems).toEqual([{ line, column, message }])
+test('takes a digest of the values where there is no id, wherever row and column are', async () => {
+  const [red, blue] = namesOf('data.csv', 'name,size\nRed,1\nBlue,2\n')
+  expect(red).toBe('482b0537e167d492')
+  expect(namesOf('data.csv', 'size,name\n2,Blue\n1,Red\n')).toEqual([blue, red])
+  expect(namesOf('data.jsonl', '{"size":1,"name":"Red"}\n')).toEqual([red])
+  const list = oneJob('each: [{ size: 1, name: Red }]', 'respond: { input: x }', 'out: "${name}"')
+  expect([...(await read(list)).instances.keys()]).toEqual([`hero[${red}]`])
 })
 
-test.each([
-  ['an id twice', 'id\na\nb\na\n', 4, 'The id "a" is taken by line 2.'],
-  ['an id in two forms of Unicode', 'id\n\u00e9\ne\u0301\n', 3, 'The id "\u00e9" is taken by line 2.'],
+const noArray = '1:1: The file is neither a JSON array nor an object with exactly one array in it.'
+const tooLong = 'The row has 3 values, but the header 2 columns; a value with a comma needs quotes.'
+
+test.each<[file: string, text: string, ...problems: string[]]>([
+  ['csv', '', '1:1: The file is empty: its first line has to name the columns.'],
+  ['csv', 'a,b,a\n1,2,3', '1:1: The column "a" is there twice.'],
+  ['csv', 'a,,c\n1,2,3', '1:1: Column 2 has no name.'],
+  ['csv', 'id;name\n1;2', '1:1: The columns are separated by semicolons or tabs; use commas.'],
   [
-    'two equal rows',
+    'csv',
+    'a,id\n1\n"x\ny",2\n3,4,5\n',
+    '2:1: The row has 1 value, but the header 2 columns.',
+    `5:1: ${tooLong}`,
+  ],
+  ['csv', 'a,b\n\n😀,"x\ny', '3:1: The quote is never closed.'],
+  ['csv', 'a\n"1"x', '2:1: Text follows the closing quote; a quote in a value is written twice: "".'],
+  [
+    'csv',
+    'a\n5" nail',
+    '2:1: A value with a quote in it has to be in quotes, with the quote written twice: "".',
+  ],
+  ['csv', 'id\na\nb\na\n', '4:1: The id "a" is taken by line 2.'],
+  ['csv', 'id\n\u00e9\ne\u0301\n', '3:1: The id "\u00e9" is taken by line 2.'],
+  [
+    'csv',
     'a,b\n1,2\n1,2\n',
-    3,
-    'The row is the same as that of line 2; give each a column `id`, or leave one out.',
+    '3:1: The row is the same as that of line 2; give each a column `id`, or leave one out.',
   ],
-  ['an empty id', 'id,a\n,1\n', 2, 'The row has no `id`, which the others have.'],
-])('refuses %s', (_, text, line, message) => {
-  expect(rowsOfCsv(text).problems).toEqual([{ line, column: 1, message }])
+  ['jsonl', '{"a":1}\n{"a":\n', '2:6: The line is not valid JSON: expected a value near `{"a":`.'],
+  ['jsonl', '["a"]\n', '1:1: The line is not a JSON object.'],
+  ['jsonl', '{"id":"a"}\n{"b":"b"}\n', '2:1: The row has no `id`, which the others have.'],
+  [
+    'json',
+    '[\n  {"id": "a"},\n  {"id": "b"},,\n]',
+    '3:15: The file is not valid JSON: expected a value near `{"id": "b"},,`.',
+  ],
+  ['json', '{"a": 1}', noArray],
+  ['json', '{"a": [], "b": []}', noArray],
+  ['json', '"text"', noArray],
+  ['json', '[\n  {"id": "a, b"},\n  "c"\n]', '3:3: The element is not a JSON object.'],
+  ['json', '[{"id": "a"},\n {"id": "\\"}"}, {"id": "a"}]', '2:17: The id "a" is taken by element 1.'],
+  [
+    'json',
+    '{"of": {"l": [1, 2]}, "rows": [{"id": "a"},\n   {"n": 1}]}',
+    '2:4: The element has no `id`, which the others have.',
+  ],
+])('tells every mistake in %s %j, and where', (ending, text, ...problems) => {
+  expect(problemsOf(`data.${ending}`, text)).toEqual(problems)
+})
+
+test('reads no more than 100,000 rows', () => {
+  const rows = Array.from({ length: 100_001 }, (_, at) => `row-${at}\n`)
+  expect(problemsOf('data.csv', `id\n${rows.join('')}`)).toEqual([
+    '100002:1: There are more than 100000 rows.',
+  ])
+})
+
+test.each([' b', '__proto__', 'env:A', 'a}', 'a\rb'])('refuses a column named %j', (name) => {
+  const problem = `1:1: A column cannot be named ${JSON.stringify(name)}: a name has no braces or control characters, no space at its ends, and does not begin with env: or var:.`
+  expect(problemsOf('data.csv', `c,${name}\n`)).toEqual([problem])
+  expect(problemsOf('data.jsonl', JSON.stringify({ c: 1, [name]: 1 }))).toEqual([problem])
 })
 
 test.each(['a]', 'a\u0007', 'a\u202eb', 'a ', 'a'.repeat(121)])('refuses the id %j', (id) => {
   const shown = JSON.stringify(id.length > 120 ? `${'a'.repeat(120)}…` : id)
-  const message = `The id ${shown} cannot be one: it has at most 120 characters, no brackets or control characters, and no space at its ends.`
-  expect(rowsOfCsv(`id\n${id}\n`).problems).toEqual([{ line: 2, column: 1, message }])
-})
-
-test.each([
-  ['{"a":1}\n{"a":\n', 2, 6, 'The line is not valid JSON: expected a value near `{"a":`.'],
-  ['["a"]\n', 1, 1, 'The line is not a JSON object.'],
-  ['{"id":"a"}\n{"b":"b"}\n', 2, 1, 'The row has no `id`, which the others have.'],
-])('tells what is wrong with the JSON lines %j', (text, line, column, message) => {
-  expect(rowsOfJsonLines(text).problems).toEqual([{ line, column, message }])
+  expect(problemsOf('data.csv', `id\n${id}\n`)).toEqual([
+    `2:1: The id ${shown} cannot be one: it has at most 120 characters, no brackets or control characters, and no space at its ends.`,
+  ])
 })
