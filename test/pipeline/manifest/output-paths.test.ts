@@ -1,23 +1,27 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import { checkOutputs } from '../../../src/pipeline/manifest/output-paths.ts'
 import { instanceOf, textField } from '../../support/pipeline-task.ts'
 
-const red = { prompt: textField('A red fox') }
-const planned = (output: string, more: Partial<Instance> = {}): Instance =>
-  instanceOf({
-    id: more.job ?? 'a',
-    job: 'a',
-    command: 'image create',
-    model: 'm',
-    fields: red,
-    output,
-    ...more,
-  })
-const b = { id: 'b', job: 'b' }
-function messagesOf(outputs: readonly Instance[], taken: Parameters<typeof checkOutputs>[1] = []) {
+/** What is wrong with the outputs of the jobs `a`, `b` and so on, each with the job that it is told of. */
+function messagesOf(
+  outputs: readonly string[],
+  changes: Partial<Instance> = {},
+  taken: Parameters<typeof checkOutputs>[1] = [],
+) {
   const found: string[] = []
-  checkOutputs(outputs, taken, ({ id }, message) => found.push(`${id}: ${message}`))
+  const instances = outputs.map((output, at) =>
+    instanceOf({
+      id: 'abc'[at]!,
+      job: 'abc'[at]!,
+      command: 'image create',
+      fields: { prompt: textField('A red fox') },
+      count: output.includes('{index}') ? 3 : 1,
+      output,
+      ...changes,
+    }),
+  )
+  checkOutputs(instances, taken, ({ id }, message) => found.push(`${id}: ${message}`))
   return found
 }
 
@@ -29,7 +33,7 @@ test.each([
   '.hidden/x',
   'gitignore/.gitkeep',
 ])('takes %s', (output) => {
-  expect(messagesOf([planned(output)])).toEqual([])
+  expect(messagesOf([output])).toEqual([])
 })
 
 test.each([
@@ -59,61 +63,30 @@ test.each([
   [`${'x'.repeat(241)}`, 'has a name that is longer than 240 bytes.'],
   ['xy/'.repeat(400) + 'x', 'is longer than 1024 bytes.'],
 ])('refuses %j', (output, clause) => {
-  expect(messagesOf([planned(output)])).toEqual([`a: ${JSON.stringify(output)} ${clause}`])
+  expect(messagesOf([output])).toEqual([`a: ${JSON.stringify(output)} ${clause}`])
 })
 
-describe('two files in one place', () => {
-  const differs = 'are one file on systems that ignore case or the form of Unicode.'
-  test.each<[string, Instance, Instance, string]>([
-    ['the same', planned('x.png'), planned('x.png', b), '"a" and "b" write one file: "x.png".'],
-    ['case', planned('a/X.png'), planned('A/x.png', b), `"a/X.png" of "a" and "A/x.png" of "b" ${differs}`],
-    ['Unicode', planned('\u00e9'), planned('e\u0301', b), `"\u00e9" of "a" and "e\u0301" of "b" ${differs}`],
-    ['sharp s', planned('straße'), planned('STRASSE', b), `"straße" of "a" and "STRASSE" of "b" ${differs}`],
-    [
-      'index',
-      planned('x-{index}.png', { count: 3 }),
-      planned('x-2.png', b),
-      '"a" and "b" write one file: "x-2.png".',
-    ],
-    ['extension', planned('x.{ext}'), planned('x.webp', b), '"a" and "b" write one file: "x.webp".'],
-    [
-      'slug',
-      planned('{slug}.png'),
-      planned('a-red-fox.png', b),
-      '"a" and "b" write one file: "a-red-fox.png".',
-    ],
-    [
-      'a folder',
-      planned('x'),
-      planned('x/y.png', b),
-      '"x/y.png", an output of "b", lies in "x", an output of "a".',
-    ],
-    [
-      'a folder, later',
-      planned('X/z/y.png', b),
-      planned('x'),
-      '"X/z/y.png", an output of "b", lies in "x", an output of "a".',
-    ],
-  ])('%s', (_, first, second, message) => {
-    const [found, ...others] = messagesOf([first, second])
-    expect(others).toEqual([])
-    expect(found).toBe(`b: ${message}`)
-  })
+const differs = 'are one file on systems that ignore case or the form of Unicode.'
 
-  test.each([
-    [planned('x.{ext}'), planned('x.json', b)],
-    [planned('{id}.png'), planned('{id}.png', b)],
-    [planned('{slug}.png', { fields: {} }), planned('{slug}.png', { ...b, fields: {} })],
-    [planned('x'), planned('xy/z', b)],
-  ])('not %j', (first, second) => {
-    expect(messagesOf([first, second])).toEqual([])
-  })
+test.each<[first: string, second: string, ...messages: string[]]>([
+  ['x.png', 'x.png', 'b: "a" and "b" write one file: "x.png".'],
+  ['a/X.png', 'A/x.png', `b: "a/X.png" of "a" and "A/x.png" of "b" ${differs}`],
+  ['\u00e9', 'e\u0301', `b: "\u00e9" of "a" and "e\u0301" of "b" ${differs}`],
+  ['straße', 'STRASSE', `b: "straße" of "a" and "STRASSE" of "b" ${differs}`],
+  ['x-{index}.png', 'x-2.png', 'b: "a" and "b" write one file: "x-2.png".'],
+  ['x.{ext}', 'x.webp', 'b: "a" and "b" write one file: "x.webp".'],
+  ['{slug}.png', 'a-red-fox.png', 'b: "a" and "b" write one file: "a-red-fox.png".'],
+  ['x', 'x/y.png', 'b: "x/y.png", an output of "b", lies in "x", an output of "a".'],
+  ['X/z/y.png', 'x', 'a: "X/z/y.png", an output of "a", lies in "x", an output of "b".'],
+  ['x.{ext}', 'x.json'],
+  ['{id}.png', '{id}.png'],
+  ['x', 'xy/z'],
+])('one job writes %s, another one %s', (first, second, ...messages) => {
+  expect(messagesOf([first, second])).toEqual(messages)
 })
 
-test('needs {index} for several files', () => {
-  expect(messagesOf([planned('x.png', { count: 2 })])).toEqual([
-    'a: "x.png" is one name for 2 files: put {index} into it.',
-  ])
+test('without a prompt {slug} is not known', () => {
+  expect(messagesOf(['{slug}.png', '{slug}.png'], { fields: {} })).toEqual([])
 })
 
 test('replaces no file of the project', () => {
@@ -121,12 +94,7 @@ test('replaces no file of the project', () => {
     { path: 'modelgate.yaml', what: 'the manifest' },
     { path: 'data/Products.csv', what: 'the rows of a' },
   ]
-  expect(
-    messagesOf(
-      [planned('ModelGate.yaml'), planned('data/products.csv', b), planned('data', { id: 'c', job: 'c' })],
-      taken,
-    ),
-  ).toEqual([
+  expect(messagesOf(['ModelGate.yaml', 'data/products.csv', 'data'], {}, taken)).toEqual([
     'a: "ModelGate.yaml" is the manifest, which an output cannot replace; "@a" refers to an output.',
     'b: "data/products.csv" is the rows of a, which an output cannot replace; "@b" refers to an output.',
     'c: "data/Products.csv", the rows of a, lies in "data", an output of "c".',
