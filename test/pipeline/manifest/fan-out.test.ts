@@ -9,43 +9,35 @@ jobs:
   hero: { image create: { model: gpt-image-2, prompt: x }, out: hero.png }
 `
 
-const make = 'image create: { model: gpt-image-2, prompt: x }'
+const notOne = 'is not one text: each takes @job, the JSON array that a text job without `each` writes.'
 
-test.each<[job: string, ...mistakes: string[]]>([
+test.each<[fields: string, ...mistakes: string[]]>([
   [
-    'frames: { each: "@scene", MAKE, out: "${id}.png" }',
+    'each: "@scene", MAKE, out: "${id}.png"',
     '7:19: There is no job scene for "@scene"; did you mean @scenes?',
   ],
-  ['frames: { each: "@hero", MAKE, out: "${id}.png" }', '7:19: "@hero" is an image; expected a text.'],
+  ['each: "@hero", MAKE, out: "${id}.png"', '7:19: "@hero" is an image; expected a text.'],
+  ['each: "@rows", MAKE, out: "${id}.png"', `7:19: "@rows" ${notOne}`],
+  ['each: "@scenes#2", MAKE, out: "${id}.png"', `7:19: "@scenes#2" ${notOne}`],
   [
-    'frames: { each: "@rows", MAKE, out: "${id}.png" }',
-    '7:19: "@rows" is not one text: each takes @job, the JSON array that a text job without `each` writes.',
-  ],
-  [
-    'frames: { each: "@scenes#2", MAKE, out: "${id}.png" }',
-    '7:19: "@scenes#2" is not one text: each takes @job, the JSON array that a text job without `each` writes.',
-  ],
-  [
-    'frames: { each: "@scenes", MAKE, out: frame.png }',
+    'each: "@scenes", MAKE, out: frame.png',
     '7:84: out needs a column such as ${id}: each element has a file of its own.',
   ],
+  ['each: [a], max_instances: 2, MAKE, out: "${id}.png"', '7:24: max_instances is for `each: "@job"`.'],
   [
-    'frames: { each: [a], max_instances: 2, MAKE, out: "${id}.png" }',
-    '7:24: max_instances is for `each: "@job"`.',
-  ],
-  [
-    'frames: { each: "@frames", respond: { model: text-a, input: x }, out: "${id}.txt" }',
+    'each: "@frames", respond: { model: text-a, input: x }, out: "${id}.txt"',
     '7:3: The job depends on itself: @frames needs @frames.',
-    '7:19: "@frames" is not one text: each takes @job, the JSON array that a text job without `each` writes.',
+    `7:19: "@frames" ${notOne}`,
   ],
   [
     // What does not depend on the elements is checked before they are known.
-    'frames: { each: "@scenes", image create: { model: gpt-image-2, prompt: "${title} ${var:stile}", n: 20 }, out: "${id}.png" }',
-    '7:74: `${var:stile}` is not among the texts of `vars:`: did you mean `${var:style}`?',
-    '7:102: n must be from 1 to 10, not 20.',
+    'each: "@scenes", image create: { prompt: "${title} ${var:stile}", n: 20 }, out: "${id}.png"',
+    '7:54: `${var:stile}` is not among the texts of `vars:`: did you mean `${var:style}`?',
+    '7:82: n must be from 1 to 10, not 20.',
   ],
-])('%s', async (job, ...mistakes) => {
-  expect(await mistakesIn(`${before}  ${job.replace('MAKE', make)}\n`)).toEqual(
+])('{ %s }', async (fields, ...mistakes) => {
+  const make = 'image create: { model: gpt-image-2, prompt: x }'
+  expect(await mistakesIn(`${before}  frames: { ${fields.replace('MAKE', make)} }\n`)).toEqual(
     mistakes.map((one) => `modelgate.yaml:${one}`),
   )
 })
