@@ -58,14 +58,14 @@ test('a manifest with everything in it', async () => {
     lanes: { text: 8, image: 1, video: 2 },
     locksPrompts: true,
     warnings: [],
+    jobs: [
+      { name: 'banner', instances: ['banner'] },
+      { name: 'hero', instances: ['hero'] },
+      { name: 'teaser', instances: ['teaser'] },
+      { name: 'captions', instances: ['captions[shoe]', 'captions[hat]'] },
+      { name: 'photos', instances: ['photos[shoe]', 'photos[hat]'] },
+    ],
   })
-  expect(manifest.jobs.map(({ name, instances }) => [name, instances])).toEqual([
-    ['banner', ['banner']],
-    ['hero', ['hero']],
-    ['teaser', ['teaser']],
-    ['captions', ['captions[shoe]', 'captions[hat]']],
-    ['photos', ['photos[shoe]', 'photos[hat]']],
-  ])
   // Each behind what it needs.
   expect([...manifest.instances.keys()]).toEqual([
     'hero',
@@ -76,73 +76,63 @@ test('a manifest with everything in it', async () => {
     'photos[hat]',
     'captions[hat]',
   ])
-})
-
-test('an instance has the fields of its job and of the defaults', async () => {
-  const { instances } = await read(whole, files, { env: { BRAND: 'Acme' } })
-  expect(instances.get('hero')).toMatchObject({
-    fields: {
-      size: { kind: 'value', value: '1536x1024' },
-      // Without byte-order mark, carriage returns, and the end of the last line.
-      prompt: { kind: 'text', text: 'A harbour\nat dawn', source: { path: 'prompts/hero.md' } },
+  expect(Object.fromEntries(manifest.instances)).toMatchObject({
+    hero: {
+      fields: {
+        size: { kind: 'value', value: '1536x1024' },
+        // Without byte-order mark, carriage returns, and the end of the last line.
+        prompt: { kind: 'text', text: 'A harbour\nat dawn', source: { path: 'prompts/hero.md' } },
+      },
+      variants: 4,
+      pick: 2,
+      alt: 'Harbour at dawn, by Acme',
+      onUnknown: 'stop',
+      at: { file: 'modelgate.yaml', line: 17, column: 3 },
     },
-    variants: 4,
-    pick: 2,
-    alt: 'Harbour at dawn, by Acme',
-    onUnknown: 'stop',
-    at: { file: 'modelgate.yaml', line: 17, column: 3 },
-  })
-  expect(instances.get('banner')).toMatchObject({
-    fields: { mask: { kind: 'files', files: [{ source: { path: 'masks/left.png' }, role: null }] } },
-    references: [{ text: '@hero#2', instance: 'hero', candidate: 2 }],
-    asserts: { width: 1536, max_bytes: 400_000 },
-    isFrozen: true,
-  })
-  expect(instances.get('teaser')).toMatchObject({
-    lane: 'video',
-    onUnknown: 'retry',
-    fields: {
-      reference: {
-        kind: 'files',
-        files: [
-          { source: { reference: { instance: 'hero' } }, role: 'style' },
-          { source: { path: 'masks/left.png' }, role: 'asset' },
-        ],
+    banner: {
+      fields: { mask: { kind: 'files', files: [{ source: { path: 'masks/left.png' }, role: null }] } },
+      references: [{ text: '@hero#2', instance: 'hero', candidate: 2 }],
+      asserts: { width: 1536, max_bytes: 400_000 },
+      isFrozen: true,
+    },
+    teaser: {
+      lane: 'video',
+      onUnknown: 'retry',
+      fields: {
+        reference: {
+          files: [
+            { source: { reference: { instance: 'hero' } }, role: 'style' },
+            { source: { path: 'masks/left.png' }, role: 'asset' },
+          ],
+        },
+      },
+    },
+    // A row gives its values.
+    'photos[hat]': {
+      output: 'assets/hat-{index}.webp',
+      count: 2,
+      fields: { prompt: { text: 'Blue {hat} on white' }, n: { kind: 'value', value: 2 } },
+    },
+    'captions[hat]': {
+      output: 'copy/hat.de.json',
+      lane: 'text',
+      onUnknown: 'retry',
+      fields: {
+        input: { kind: 'text', text: 'A caption in de' },
+        attach: { files: [{ source: { reference: { instance: 'photos[hat]' } } }] },
+        schema: { kind: 'value', value: { type: 'object' } },
       },
     },
   })
 })
 
-test('a row gives its values', async () => {
-  const { instances } = await read(whole, files, { env: { BRAND: 'Acme' } })
-  expect(instances.get('photos[hat]')).toMatchObject({
-    output: 'assets/hat-{index}.webp',
-    count: 2,
-    fields: {
-      prompt: { kind: 'text', text: 'Blue {hat} on white' },
-      n: { kind: 'value', value: 2 },
-    },
-  })
-  expect(instances.get('captions[hat]')).toMatchObject({
-    output: 'copy/hat.de.json',
-    lane: 'text',
-    onUnknown: 'retry',
-    fields: {
-      input: { kind: 'text', text: 'A caption in de' },
-      attach: { files: [{ source: { reference: { instance: 'photos[hat]' } } }] },
-      schema: { kind: 'value', value: { type: 'object' } },
-    },
-  })
-})
-
-test.each([
-  ['in quotes', ['  prompt: "A hill"']],
-  ['as a block', ['  prompt: |', '    A hill']],
-  ['in a file', ['  prompt: { file: hill.md }']],
-])('a prompt %s is the same text', async (_, lines) => {
-  const manifest = await read(oneJob('image create:', ...lines, 'out: a.png'), { 'hill.md': 'A hill\r\n' })
-  expect(manifest.instances.get('hero')!.fields['prompt']).toMatchObject({ kind: 'text', text: 'A hill' })
-})
+test.each([['  prompt: "A hill"'], ['  prompt: |', '    A hill'], ['  prompt: { file: hill.md }']])(
+  'the prompt of %j is the same text',
+  async (...lines) => {
+    const manifest = await read(oneJob('image create:', ...lines, 'out: a.png'), { 'hill.md': 'A hill\r\n' })
+    expect(manifest.instances.get('hero')!.fields['prompt']).toMatchObject({ kind: 'text', text: 'A hill' })
+  },
+)
 
 test('the nearest manifest upwards is found', async () => {
   const folder = temporaryFolder()
@@ -153,19 +143,12 @@ test('the nearest manifest upwards is found', async () => {
 })
 
 test('texts that prompts share are put in, and one that nobody uses is told', async () => {
-  const { instances, warnings } = await read(
-    `version: 1
-vars:
-  style: "Flat colours, \${no} columns"
-  rules: { file: rules.md }
-  spare: Nothing
+  const manifest = `version: 1
+vars: { style: "Flat colours, \${no} columns", rules: { file: rules.md }, spare: Nothing }
 jobs:
-  boat:
-    image create: { model: gpt-image-2, prompt: "A boat. \${var:style}. \${var:rules}" }
-    out: boat.png
-`,
-    { 'rules.md': 'No text\r\nanywhere\r\n' },
-  )
+  boat: { image create: { model: gpt-image-2, prompt: "A boat. \${var:style}. \${var:rules}" }, out: boat.png }
+`
+  const { instances, warnings } = await read(manifest, { 'rules.md': 'No text\r\nanywhere\r\n' })
   expect(instances.get('boat')!.fields['prompt']).toMatchObject({
     text: 'A boat. Flat colours, ${no} columns. No text\nanywhere',
   })
@@ -173,12 +156,12 @@ jobs:
 })
 
 test.each([
-  ['generate: { model: m, prompt: Hi }', 'boat.png', 'image', 'stop'],
-  ['generate: { model: m, prompt: Hi }', 'boat.JPG', 'image', 'stop'],
-  ['generate: { model: m, prompt: Hi }', 'boat.md', 'text', 'retry'],
-  ['generate: { model: m, prompt: Hi }', 'boat', 'text', 'retry'],
-])('%s with the output %s makes %s', async (command, out, lane, onUnknown) => {
-  const { instances } = await read(oneJob(command, `out: ${out}`))
+  ['boat.png', 'image', 'stop'],
+  ['boat.JPG', 'image', 'stop'],
+  ['boat.md', 'text', 'retry'],
+  ['boat', 'text', 'retry'],
+])('generate with the output %s makes %s', async (out, lane, onUnknown) => {
+  const { instances } = await read(oneJob('generate: { model: m, prompt: Hi }', `out: ${out}`))
   expect(instances.get('hero')).toMatchObject({ lane, onUnknown, count: 1 })
 })
 

@@ -9,28 +9,23 @@ import { testContext } from '../../support/test-context.ts'
 import { mp4Bytes } from '../../support/video-bytes.ts'
 
 const png = pngBytes()
-const picture = { bytesBase64Encoded: png.toString('base64'), mimeType: 'image/png' }
+const base64 = png.toString('base64')
+const picture = { bytesBase64Encoded: base64, mimeType: 'image/png' }
 
 /** The body of an instance whose references all are to the file `up.png`. */
-async function sentBody(
-  command: Instance['command'],
-  fields: Readonly<Record<string, FieldValue>>,
-  model = 'm',
-) {
+async function sentBody(command: Instance['command'], fields: Readonly<Record<string, FieldValue>>) {
   const folder = temporaryFolder()
-  const clip = mp4Bytes()
+  const notes = '\ufeffa,b\r\n1,2\r\n'
   writeFiles(folder, {
     'a.png': png,
     'b.png': png,
     'up.png': png,
-    'clip.mp4': clip,
-    'notes.csv': '\ufeffa,b\r\n1,2\r\n',
+    'clip.mp4': mp4Bytes(),
+    'notes.csv': notes,
   })
-  const files = [join(folder, 'up.png')]
-  const upstream = new Map([['@up', { files, jobId: null }]])
-  const context = testContext({ cwd: '/nowhere' })
-  const request = await buildRequest(context, instanceOf({ command, model, fields }), { folder, upstream })
-  return request.body
+  const upstream = new Map([['@up', { files: [join(folder, 'up.png')], jobId: null }]])
+  const instance = instanceOf({ command, model: 'm', fields })
+  return (await buildRequest(testContext({ cwd: '/nowhere' }), instance, { folder, upstream })).body
 }
 
 test('content generation has its texts in messages, and flat fields in their objects', async () => {
@@ -43,7 +38,7 @@ test('content generation has its texts in messages, and flat fields in their obj
     attach: filesField('a.png', '@up'),
     schema: valueField({ type: 'object' }),
   }
-  const image = { inlineData: { mimeType: 'image/png', data: png.toString('base64') } }
+  const image = { inlineData: { mimeType: 'image/png', data: base64 } }
   expect(await sentBody('generate', fields)).toEqual({
     contents: [{ role: 'user', parts: [image, image, { text: 'Name a river' }] }],
     systemInstruction: { parts: [{ text: 'Be short' }] },
@@ -73,26 +68,17 @@ test('a response has its input as a text, unless something is attached', async (
     text: { verbosity: 'low', format },
   }
   expect(await sentBody('respond', fields)).toEqual({ ...others, input: 'Hello' })
-  const notes = {
-    type: 'input_file',
-    filename: 'notes.csv',
-    file_data: `data:text/plain;base64,${Buffer.from('a,b\n1,2\n').toString('base64')}`,
-  }
-  const content = [notes, { type: 'input_text', text: 'Hello' }]
+  const file_data = `data:text/plain;base64,${Buffer.from('a,b\n1,2\n').toString('base64')}`
+  const notes = { type: 'input_file', filename: 'notes.csv', file_data }
   expect(await sentBody('respond', { ...fields, attach: filesField('notes.csv') })).toEqual({
     ...others,
-    input: [{ role: 'user', content }],
+    input: [{ role: 'user', content: [notes, { type: 'input_text', text: 'Hello' }] }],
   })
   const earlier = [{ role: 'user', content: 'Hello' }]
+  const image = { type: 'input_image', image_url: `data:image/png;base64,${base64}` }
   expect(await sentBody('respond', { input: valueField(earlier), attach: filesField('a.png') })).toEqual({
     model: 'm',
-    input: [
-      ...earlier,
-      {
-        role: 'user',
-        content: [{ type: 'input_image', image_url: `data:image/png;base64,${png.toString('base64')}` }],
-      },
-    ],
+    input: [...earlier, { role: 'user', content: [image] }],
   })
   // The manifest's own value stays as it is.
   expect(earlier).toHaveLength(1)
@@ -132,21 +118,12 @@ test('a video has its pictures in their places', async () => {
   })
 })
 
-test('what is wrong with several files is told at once', async () => {
-  const fields = { image: filesField('x.png'), last_frame: filesField('y.png') }
-  await expect(sentBody('video generate', fields)).rejects.toThrow(/x\.png[^]*y\.png/)
-})
-
-test('a prompt that another job makes has to be a text', async () => {
-  await expect(sentBody('respond', { input: textOfField('@up') })).rejects.toThrow(
-    /^input: .*up\.png" is not a text in UTF-8\.$/,
-  )
-})
-
-test('a picture that another job makes has to be one', async () => {
-  await expect(sentBody('video generate', { video: filesField('@up') })).rejects.toThrow(
-    /^video .*up\.png" is not a video but image\/png\.$/,
-  )
+test.each<[Instance['command'], Readonly<Record<string, FieldValue>>, RegExp]>([
+  ['video generate', { image: filesField('x.png'), last_frame: filesField('y.png') }, /x\.png[^]*y\.png/],
+  ['respond', { input: textOfField('@up') }, /^input: .*up\.png" is not a text in UTF-8\.$/],
+  ['video generate', { video: filesField('@up') }, /^video .*up\.png" is not a video but image\/png\.$/],
+])('what is wrong with the files of %s is told at once: %j', async (command, fields, message) => {
+  await expect(sentBody(command, fields)).rejects.toThrow(message)
 })
 
 test('the creation of an instance is known from its fields alone', () => {
