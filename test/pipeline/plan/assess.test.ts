@@ -1,18 +1,11 @@
 import { expect, test } from 'vitest'
 import type { JournalEvent } from '../../../src/pipeline/journal/journal.ts'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
-import type { Assessment, Forced } from '../../../src/pipeline/plan/project-state.ts'
+import type { Forced } from '../../../src/pipeline/plan/project-state.ts'
 import { createSampleWorld, factsOf, textFields, type SampleWorld } from './sample-world.ts'
 
 /** Something that has happened to `hero`, whose output is assets/hero.png. */
 type Step = (world: SampleWorld) => unknown
-
-interface More {
-  readonly reasons?: readonly string[]
-  /** The numbers of the variants. */
-  readonly toMake?: readonly number[]
-  readonly forced?: Partial<Forced>
-}
 
 const define =
   (changes?: Partial<Instance>, id = 'hero'): Step =>
@@ -34,14 +27,29 @@ const offer =
   (bytes: string, variant?: number): Step =>
   (world) =>
     world.offer('hero', bytes, variant)
-const forget: Step = async (world) => world.results.remove(await world.keyOf('hero'))
 const note =
   (event: object): Step =>
   async (world) =>
     world.history.note({ instance: 'hero', key: await world.keyOf('hero'), ...event } as JournalEvent)
+
+const forget: Step = async (world) => world.results.remove(await world.keyOf('hero'))
+const enqueue: Step = async (world) => world.inQueue.add(await world.keyOf('hero'))
+const keep: Step = (world) => world.keep('one')
+const lose: Step = (world) => world.remove('assets/hero.png')
+const drop: Step = (world) => world.undefine('other')
+
 const intent = { type: 'intent', variant: 1, idempotency_key: '1', creates: 1, cost: null }
 const send = note(intent)
 const sendToQueue = note({ ...intent, queue: 'a queue' })
+const fail = note({
+  type: 'failure',
+  exit_code: 9,
+  code: 'refused',
+  message: 'The gateway refused it.',
+  billed: 'no',
+})
+const discard = note({ type: 'discard' })
+const release = note({ type: 'release', reason: 'not sent' })
 
 const edited = { fields: textFields({ prompt: 'Another picture' }) }
 const same = { fields: textFields({ prompt: 'A picture of hero' }) }
@@ -49,232 +57,152 @@ const asserted = { asserts: { width: 1 } }
 
 const make = makes('one')
 const makeSecond = makes('two', { variant: 2, picked: 2 })
-const adopted = makes('one', { adopted: 'Ada, 2026-11-26' })
-const keep: Step = (world) => world.keep('one')
-const lose: Step = (world) => world.remove('assets/hero.png')
+const makeThird = makes('three', { variant: 3, picked: 3 })
+const makeOther = makes('one', {}, 'other')
+const adopt = makes('one', { adopted: 'Ada, 2026-11-26' })
+const adoptMine = makes('one', {
+  outputs: [factsOf('assets/mine.png', 'one')],
+  request_id: null,
+  adopted: 'Ada',
+})
 const paint = write('painted over')
 const edit = define(edited)
 const move = define({ output: 'assets/first.png' })
-const discard = note({ type: 'discard' })
-const failure = { exit_code: 9, code: 'refused', message: 'The gateway refused it.', billed: 'no' }
+const several = (variants: number, changes?: Partial<Instance>) => define({ variants, ...changes })
+const distinct = define({ asserts: { not_duplicate: true } })
 
 const again = { regenerate: new Set(['hero']) }
 const force = { force: true }
 
+/** What is found: `STATE, to make VARIANTS: reasons`. */
+type Row = [what: string, steps: readonly Step[], found: string, forced?: Partial<Forced>]
+
+const gone = 'assets/hero.png is missing, and its bytes are not in .modelgate.'
+const painted = 'changed: assets/hero.png differs from the lock.'
 const elsewhere = 'A request was sent to another queue: run it with that --queue to learn its outcome.'
+const unknown = 'unknown: A request was sent, and its outcome is not known.'
+const known = 'restorable: Its result was made before.'
+const byAda = '`prompt` changed. It was adopted by Ada, 2026-11-26.'
 
-type Row = [name: string, steps: readonly Step[], state: Assessment['state'], more?: More]
-
-const rows: Row[] = [
+test.each<Row>([
+  // What is locked, and its file.
+  ['gone, its bytes put aside', [make, lose, keep], 'restorable: assets/hero.png is missing.'],
+  ['gone, and so are its bytes', [make, lose], `lost: ${gone}`],
+  ['changed by hand, and asked for again', [make, paint], painted, again],
   [
-    'the file is gone, and its bytes were put aside',
-    [make, lose, keep],
-    'restorable',
-    { reasons: ['assets/hero.png is missing.'] },
-  ],
-  [
-    'the file is gone, and so are its bytes',
-    [make, lose],
-    'lost',
-    { reasons: ['assets/hero.png is missing, and its bytes are not in .modelgate.'] },
-  ],
-  ['the file was changed by hand, and is asked for again', [make, paint], 'changed', { forced: again }],
-  [
-    'the file was changed by hand, and may be put aside',
+    'changed by hand, and may be put aside',
     [make, paint, keep],
-    'restorable',
-    { forced: force, reasons: ['assets/hero.png is missing.'] },
+    'restorable: assets/hero.png is missing.',
+    force,
   ],
-  ['a folder is where the file was', [make, lose, write('', 'assets/hero.png/inside.txt')], 'changed'],
+  ['a folder is there', [make, lose, write('', 'assets/hero.png/inside.txt')], painted],
   [
-    'a file is there that nobody has locked',
+    'nothing locked, a file is there',
     [write('mine')],
-    'in_the_way',
-    { reasons: ['assets/hero.png is there, and is not locked.'] },
-  ],
-  ['a journal has a result whose bytes are gone', [record('one'), forget], 'new', { toMake: [1] }],
-  ['the file is the result that a journal has', [record('one'), write('one')], 'restorable'],
-  [
-    'a rejected result, whose files are gone, is not made again',
-    [record('bad one', ['It was bad.']), forget],
-    'rejected',
-    { reasons: ['It was bad.', 'Its files are gone.'] },
+    'in_the_way: assets/hero.png is there, and is not locked.',
   ],
   [
-    'a rejected result is asked for again',
-    [define(asserted), offer('bad one')],
-    'new',
-    { forced: again, toMake: [1] },
+    'moved, the file is there',
+    [make, move, lose, write('one', 'assets/first.png')],
+    'restorable: assets/hero.png is to be assets/first.png.',
   ],
   [
-    'what is locked does not hold a new assert',
-    [makes('bad one'), define(asserted)],
-    'rejected',
-    { reasons: ['It is bad.'] },
+    'moved, another file is there',
+    [make, move, write('mine', 'assets/first.png')],
+    'in_the_way: assets/first.png is there, and is not locked.',
   ],
+  ['moved, and changed by hand', [make, move, paint], painted],
+  ['a new assert does not hold', [makes('bad one'), define(asserted)], 'rejected: It is bad.'],
   [
     'another output has the same bytes, and must not',
-    [define({}, 'other'), make, makes('one', {}, 'other'), define({ asserts: { not_duplicate: true } })],
-    'rejected',
-    { reasons: ['It is other again.'] },
+    [define({}, 'other'), make, makeOther, distinct],
+    'rejected: It is other again.',
   ],
+  ['that of a job that is gone has them', [define({}, 'other'), make, makeOther, drop, distinct], 'fresh'],
   [
-    'a request that may be repeated was given to a queue that is not asked',
-    [define({ onUnknown: 'retry' }), sendToQueue],
-    'unknown',
-    { reasons: [elsewhere] },
+    'the same request has a file that was changed by hand',
+    [define(same, 'other'), makeOther, write('painted over', 'assets/other.png'), keep],
+    known,
   ],
-  [
-    'a request was given to the queue of this run',
-    [sendToQueue, async (world) => world.inQueue.add(await world.keyOf('hero'))],
-    'new',
-    { reasons: ['It is with the queue.'], toMake: [1] },
-  ],
-  [
-    'a request was sent, and its job is known',
-    [send, note({ type: 'job', id: 'video_1', kind: 'video' })],
-    'new',
-    { reasons: ['Its job video_1 was started before.'], toMake: [1] },
-  ],
-  [
-    'a request failed',
-    [send, note({ type: 'failure', ...failure })],
-    'new',
-    { reasons: ['It failed before: The gateway refused it.'], toMake: [1] },
-  ],
-  ['a regeneration was not finished, and its outcome is unknown', [make, discard, send], 'unknown'],
-  [
-    'a regeneration failed: what was there before stays',
-    [make, discard, send, note({ type: 'release', reason: 'not sent' })],
-    'fresh',
-  ],
-  [
-    'its output was moved, and the file already is there',
-    [make, move, lose, write('one', 'assets/first.png')],
-    'restorable',
-  ],
-  [
-    'its output was moved, and another file is there',
-    [make, move, write('mine', 'assets/first.png')],
-    'in_the_way',
-    { reasons: ['assets/first.png is there, and is not locked.'] },
-  ],
-  [
-    'its output was moved, and the file was changed by hand',
-    [make, move, paint],
-    'changed',
-    { reasons: ['assets/hero.png differs from the lock.'] },
-  ],
-  [
-    'adopted, with another prompt',
-    [adopted, edit],
-    'adopted',
-    { reasons: ['`prompt` changed.', 'It was adopted by Ada, 2026-11-26.'] },
-  ],
-  [
-    'adopted, with another prompt, and the file is gone',
-    [adopted, edit, lose, keep],
-    'adopted',
-    {
-      reasons: ['`prompt` changed.', 'It was adopted by Ada, 2026-11-26.', 'assets/hero.png is missing.'],
-    },
-  ],
-  [
-    'adopted, with another prompt, and asked for again',
-    [adopted, edit],
-    'stale',
-    { forced: again, toMake: [1] },
-  ],
-  ['adopted, with another prompt, and being made again', [adopted, edit, discard, send], 'unknown'],
-  ['adopted, with another prompt, and made again', [adopted, edit, discard, record('two')], 'restorable'],
   ['frozen, with another prompt', [make, define({ ...edited, isFrozen: true })], 'fresh'],
   [
-    'frozen, with nothing locked',
+    'frozen, nothing locked',
     [define({ isFrozen: true })],
-    'blocked',
-    { reasons: ['It is frozen, and none of it is locked.'] },
+    'blocked: It is frozen, and none of it is locked.',
   ],
+  // Adopted, and the prompt has changed.
+  ['adopted', [adopt, edit], `adopted: ${byAda}`],
+  ['adopted, the file is gone', [adopt, edit, lose, keep], `adopted: ${byAda} assets/hero.png is missing.`],
+  ['adopted, asked for again', [adopt, edit], 'stale, to make 1: It is to be generated again.', again],
+  ['adopted, being made again', [adopt, edit, discard, send], unknown],
+  ['adopted, made again', [adopt, edit, discard, record('two')], known],
   [
-    'some candidates are there',
-    [define({ variants: 4 }), offer('one', 1), offer('three', 3)],
-    'awaiting',
-    { reasons: ['Candidates to pick from: 1, 3.'], toMake: [2, 4] },
-  ],
-  [
-    'all candidates are there, one of them rejected',
-    [define({ variants: 2, ...asserted }), offer('bad one', 1), offer('two', 2)],
-    'awaiting',
-    { reasons: ['Candidates to pick from: 2.', 'Candidate 1: It is bad.'] },
-  ],
-  [
-    'the manifest picks a candidate that is not there: the others are not made',
-    [define({ variants: 4, pick: 3 })],
-    'new',
-    { toMake: [3] },
-  ],
-  [
-    'a candidate was picked, and the manifest picks another one',
-    [define({ variants: 2 }), makeSecond, offer('one', 1), define({ variants: 2, pick: 1 })],
-    'restorable',
-  ],
-  [
-    'a candidate was picked, and the prompt differs: the pick is void',
-    [define({ variants: 2 }), makeSecond, define({ variants: 2, ...edited })],
-    'stale',
-    { reasons: ['`prompt` changed.'], toMake: [1, 2] },
-  ],
-  [
-    'a candidate was picked, and fewer are wanted now',
-    [define({ variants: 4 }), makes('three', { variant: 3, picked: 3 }), define({ variants: 1 })],
+    'adopted, the name would have an id',
+    [define({ output: 'assets/{id}.png' }), adoptMine, write('one', 'assets/mine.png')],
     'fresh',
   ],
+  // Journals and results.
+  ['a result whose bytes are gone', [record('one'), forget], 'new, to make 1'],
+  ['the file is a known result', [record('one'), write('one')], known],
   [
-    'of what was the only result, more are wanted',
-    [make, define({ variants: 3 })],
-    'awaiting',
-    { reasons: ['Candidates to pick from: 1.'], toMake: [2, 3] },
+    'rejected, its files are gone',
+    [record('bad one', ['It was bad.']), forget],
+    'rejected: It was bad. Its files are gone.',
+  ],
+  ['rejected, and asked for again', [define(asserted), offer('bad one')], 'new, to make 1', again],
+  [
+    'given to a queue that is not asked',
+    [define({ onUnknown: 'retry' }), sendToQueue],
+    `unknown: ${elsewhere}`,
+  ],
+  ['given to the queue of this run', [sendToQueue, enqueue], 'new, to make 1: It is with the queue.'],
+  [
+    'sent, and its job is known',
+    [send, note({ type: 'job', id: 'video_1', kind: 'video' })],
+    'new, to make 1: Its job video_1 was started before.',
+  ],
+  ['failed', [send, fail], 'new, to make 1: It failed before: The gateway refused it.'],
+  ['a regeneration of unknown outcome', [make, discard, send], unknown],
+  ['a regeneration that was not sent', [make, discard, send, release], 'fresh'],
+  // Candidates.
+  [
+    'some are there',
+    [several(4), offer('one', 1), offer('three', 3)],
+    'awaiting, to make 2 4: Candidates to pick from: 1, 3.',
   ],
   [
-    'a candidate was picked, and the one with its number has other bytes now',
-    [define({ variants: 2 }), makeSecond, offer('another two', 2), lose],
-    'lost',
+    'all are there, one rejected',
+    [several(2, asserted), offer('bad one', 1), offer('two', 2)],
+    'awaiting: Candidates to pick from: 2. Candidate 1: It is bad.',
+  ],
+  ['the manifest picks one that is not there', [several(4, { pick: 3 })], 'new, to make 3'],
+  [
+    'the manifest picks another one',
+    [several(2), makeSecond, offer('one', 1), several(2, { pick: 1 })],
+    known,
   ],
   [
-    'an output of a job that is gone has the same bytes, which does not count',
-    [
-      define({}, 'other'),
-      make,
-      makes('one', {}, 'other'),
-      (world) => world.undefine('other'),
-      define({ asserts: { not_duplicate: true } }),
-    ],
-    'fresh',
+    'one was picked, for another prompt',
+    [several(2), makeSecond, several(2, edited)],
+    'stale, to make 1 2: `prompt` changed.',
+  ],
+  ['one was picked, and fewer are wanted', [several(4), makeThird, several(1)], 'fresh'],
+  [
+    'more are wanted of the only result',
+    [make, several(3)],
+    'awaiting, to make 2 3: Candidates to pick from: 1.',
   ],
   [
-    'the same request has a file that was changed by hand: that is not its own',
-    [define(same, 'other'), makes('one', {}, 'other'), write('painted over', 'assets/other.png'), keep],
-    'restorable',
-    { reasons: ['Its result was made before.'] },
+    'the picked one has other bytes now',
+    [several(2), makeSecond, offer('another two', 2), lose],
+    `lost: ${gone}`,
   ],
-  [
-    'an adopted file has a name that would have an id',
-    [
-      define({ output: 'assets/{id}.png' }),
-      makes('one', { outputs: [factsOf('assets/mine.png', 'one')], request_id: null, adopted: 'Ada' }),
-      write('one', 'assets/mine.png'),
-    ],
-    'fresh',
-  ],
-]
-
-test.each(rows)('%s', async (_, steps, state, { forced, reasons, toMake = [] } = {}) => {
+])('%s', async (_, steps, found, forced) => {
   const world = createSampleWorld()
   world.define('hero')
   for (const step of steps) await step(world)
-  const found = await world.assess('hero', forced)
-  expect({
-    state: found.state,
-    reasons: found.reasons,
-    toMake: found.toMake.map(({ number }) => number),
-  }).toEqual({ state, reasons: reasons ?? found.reasons, toMake })
+  const { state, reasons, toMake } = await world.assess('hero', forced)
+  const numbers = toMake.map(({ number }) => ` ${number}`).join('')
+  const sentences = reasons.map((reason) => ` ${reason}`).join('')
+  expect(`${state}${numbers && `, to make${numbers}`}${sentences && `:${sentences}`}`).toBe(found)
 })
