@@ -2,11 +2,9 @@ import { expect, test } from 'vitest'
 import type { JournalEvent } from '../../../src/pipeline/journal/journal.ts'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import type { Forced } from '../../../src/pipeline/plan/project-state.ts'
-import { createSampleWorld, factsOf, textFields, type SampleWorld } from './sample-world.ts'
+import { createSampleWorld, factsOf, tell, textFields, type SampleWorld, type Step } from './sample-world.ts'
 
-/** Something that has happened to `hero`, whose output is assets/hero.png. */
-type Step = (world: SampleWorld) => unknown
-
+// What may have happened to `hero`, whose output is assets/hero.png.
 const define =
   (changes?: Partial<Instance>, id = 'hero'): Step =>
   (world) =>
@@ -74,7 +72,6 @@ const distinct = define({ asserts: { not_duplicate: true } })
 const again = { regenerate: new Set(['hero']) }
 const force = { force: true }
 
-/** What is found: `STATE, to make VARIANTS: reasons`. */
 type Row = [what: string, steps: readonly Step[], found: string, forced?: Partial<Forced>]
 
 const gone = 'assets/hero.png is missing, and its bytes are not in .modelgate.'
@@ -100,6 +97,11 @@ test.each<Row>([
     'nothing locked, a file is there',
     [write('mine')],
     'in_the_way: assets/hero.png is there, and is not locked.',
+  ],
+  [
+    'nothing locked, a file of another type is there',
+    [define({ output: 'assets/{slug}.{ext}' }), write('mine', 'assets/a-picture-of-hero.webp')],
+    'in_the_way: assets/a-picture-of-hero.webp is there, and is not locked.',
   ],
   [
     'moved, the file is there',
@@ -198,11 +200,7 @@ test.each<Row>([
     `lost: ${gone}`,
   ],
 ])('%s', async (_, steps, found, forced) => {
-  const world = createSampleWorld()
-  world.define('hero')
+  const world = createSampleWorld('hero')
   for (const step of steps) await step(world)
-  const { state, reasons, toMake } = await world.assess('hero', forced)
-  const numbers = toMake.map(({ number }) => ` ${number}`).join('')
-  const sentences = reasons.map((reason) => ` ${reason}`).join('')
-  expect(`${state}${numbers && `, to make${numbers}`}${sentences && `:${sentences}`}`).toBe(found)
+  expect(tell(await world.assess('hero', forced))).toBe(found)
 })

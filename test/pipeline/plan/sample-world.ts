@@ -9,7 +9,12 @@ import {
   type Job,
   type Manifest,
 } from '../../../src/pipeline/manifest/manifest.ts'
-import { type Forced, ProjectState, type ProjectParts } from '../../../src/pipeline/plan/project-state.ts'
+import {
+  ProjectState,
+  type Assessment,
+  type Forced,
+  type ProjectParts,
+} from '../../../src/pipeline/plan/project-state.ts'
 import { planRun } from '../../../src/pipeline/plan/plan-run.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
 import { Replaced } from '../../../src/pipeline/store/replaced.ts'
@@ -44,8 +49,11 @@ export function factsOf(path: string, bytes: string, lane: Instance['lane'] = 'i
   }
 }
 
-/** A project in a folder of its own whose manifest, lock and journal are made by the test. */
-export function createSampleWorld() {
+/**
+ * A project in a folder of its own whose manifest, lock and journal are made by the test.
+ * @param ids of its first instances
+ */
+export function createSampleWorld(...ids: readonly string[]) {
   const folder = temporaryFolder()
   const project = projectOf(join(folder, 'modelgate.yaml'), false)
   const history = new History()
@@ -76,6 +84,7 @@ export function createSampleWorld() {
     const references = changes.references ?? Object.values(instance.fields).flatMap(referencesOf)
     instances.set(id, { ...instance, references })
   }
+  for (const id of ids) define(id)
   const world = (changes: Partial<ProjectParts> = {}) => {
     const manifest: Manifest = {
       project,
@@ -103,39 +112,34 @@ export function createSampleWorld() {
       // Bytes that begin with `bad` hold no assert.
       checkAsserts: (_, outputs, duplicateOf) =>
         Promise.resolve(
-          outputs.flatMap(({ path, facts }) => [
-            ...(readFileSync(path, 'utf8').startsWith('bad') ? ['It is bad.'] : []),
-            ...(duplicateOf(facts.sha256) === undefined ? [] : [`It is ${duplicateOf(facts.sha256)} again.`]),
-          ]),
+          outputs.flatMap(({ path, facts }) => {
+            const other = duplicateOf(facts.sha256)
+            const isBad = readFileSync(path, 'utf8').startsWith('bad')
+            return [...(isBad ? ['It is bad.'] : []), ...(other ? [`It is ${other} again.`] : [])]
+          }),
         ),
       forced: { regenerate: new Set(), force: false },
       now: Date.UTC(2026, 0, 1),
       ...changes,
     })
   }
-  const plan = async (forced: Partial<Forced> = {}) => {
+  const plan = (forced: Partial<Forced> = {}) => {
     const all = world({ forced: { regenerate: new Set(), force: false, ...forced } })
-    const { signal } = new AbortController()
-    return await planRun(all, new Set(instances.keys()), { signal })
+    return planRun(all, new Set(instances.keys()), { signal: context.signal })
   }
   const assess = async (id: string, forced?: Partial<Forced>) => (await plan(forced)).assessments.get(id)!
-  const outputsOf = (id: string, bytes: string) => {
-    const { output, lane } = instances.get(id)!
-    return [factsOf(output.replace('{ext}', 'png'), bytes, lane)]
-  }
   const keyOf = async (id: string, variant = 1) => (await assess(id)).keys[variant - 1]!
-  const write = (files: Readonly<Record<string, string | Uint8Array>>) =>
-    writeFiles(project.outputFolder, files)
+  const write = (files: Parameters<typeof writeFiles>[1]) => writeFiles(project.outputFolder, files)
 
   /** Makes bytes a result of an instance as it is now. @returns its key */
   const offer = async (id: string, bytes: string, variant = 1) => {
     const key = await keyOf(id, variant)
     const { lane } = instances.get(id)!
     const name = { text: '1.txt', image: '1.png', video: '1.mp4' }[lane]
-    const files = [join(temporaryFolder(), name)]
-    writeFileSync(files[0]!, bytes)
+    const file = join(temporaryFolder(), name)
+    writeFileSync(file, bytes)
     const result = { ...nothing, outputs: [factsOf(name, bytes, lane)] }
-    await results.take({ instance: id, key, variant, result, cost: null, warnings: [], files })
+    await results.take({ instance: id, key, variant, result, cost: null, warnings: [], files: [file] })
     return key
   }
 
@@ -164,8 +168,8 @@ export function createSampleWorld() {
     /** Locks bytes as the output of an instance as it is now, and writes them. */
     async make(id: string, bytes: string, changes: Partial<LockBlock> & { readonly variant?: number } = {}) {
       const { variant = 1, ...others } = changes
-      const { fields, keys } = await assess(id)
-      const outputs = outputsOf(id, bytes)
+      const { fields, keys, instance } = await assess(id)
+      const outputs = [factsOf(instance.output.replace('{ext}', 'png'), bytes, instance.lane)]
       const made = { key: keys[variant - 1]!, fields: fields!, picked: null, adopted: null, prompt: null }
       lock.set(id, { ...nothing, outputs, ...made, ...others })
       for (const { path } of outputs) write({ [path]: bytes })
@@ -188,6 +192,15 @@ export function createSampleWorld() {
 }
 
 export type SampleWorld = ReturnType<typeof createSampleWorld>
+/** Something that happens in a world. */
+export type Step = (world: SampleWorld) => unknown
+
+/** What was found of an instance: `STATE, to make VARIANTS: reasons`. */
+export function tell({ state, reasons, toMake }: Assessment): string {
+  const numbers = toMake.map(({ number }) => ` ${number}`).join('')
+  const sentences = reasons.map((reason) => ` ${reason}`).join('')
+  return `${state}${numbers && `, to make${numbers}`}${sentences && `:${sentences}`}`
+}
 
 /** Fields with written texts. */
 export function textFields(texts: Readonly<Record<string, string>>): Instance['fields'] {
