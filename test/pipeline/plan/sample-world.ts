@@ -35,13 +35,16 @@ const nothing: Result = {
 }
 
 /** What is known of an output with these bytes; of a text the bytes have LF. */
-export function factsOf(path: string, bytes: string, lane: Instance['lane'] = 'image'): OutputFacts {
-  const types = { text: 'text/plain', image: 'image/png', video: 'video/mp4' }
+export function factsOf(
+  path: string,
+  bytes: string | Uint8Array,
+  lane: Instance['lane'] = 'image',
+): OutputFacts {
   return {
     path,
     sha256: hash('sha256', bytes),
-    bytes: bytes.length,
-    media_type: types[lane],
+    bytes: Buffer.byteLength(bytes),
+    media_type: { text: 'text/plain', image: 'image/png', video: 'video/mp4' }[lane],
     width: null,
     height: null,
     seconds: null,

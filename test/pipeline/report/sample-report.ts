@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type {
   AssetReport,
@@ -6,22 +5,38 @@ import type {
   ReportCandidate,
   ReportFile,
 } from '../../../src/events/asset-report.ts'
-import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import { writeReports, type ReportOptions } from '../../../src/pipeline/report/write-report.ts'
+import type { ManifestCall } from '../../../src/pipeline/run/project.ts'
 import { stateCounts } from '../../support/run-samples.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import { factsOf } from '../plan/sample-world.ts'
+import type { runBench } from '../run/run-bench.ts'
+
+export type Bench = Awaited<ReturnType<typeof runBench>>
+
+/** Writes a report of a project, by default as report.json. */
+export async function writeReport(
+  bench: Bench,
+  options: Partial<ReportOptions> = {},
+  changes: Partial<ManifestCall> = {},
+) {
+  const usual: ReportOptions = {
+    jobs: [],
+    files: [{ path: 'report.json', format: 'json' }],
+    isPlaced: false,
+    isForced: true,
+    embeds: false,
+    currency: null,
+    since: undefined,
+  }
+  return await writeReports({ ...bench.call, ...changes }, { ...usual, ...options })
+}
+
+export const reportIn = (bench: Bench) => JSON.parse(bench.read('report.json')) as AssetReport
 
 /** A file that lies where it belongs. */
 export function file(path: string, bytes: string | Uint8Array, media_type = 'text/plain'): ReportFile {
-  return {
-    path,
-    stored: path,
-    bytes: Buffer.byteLength(bytes),
-    sha256: createHash('sha256').update(bytes).digest('hex'),
-    media_type,
-    width: null,
-    height: null,
-    seconds: null,
-    credentials: false,
-  }
+  return { ...factsOf(path, bytes), stored: path, media_type }
 }
 
 /** A folder with the files of a report, and the place of a sheet in it. */

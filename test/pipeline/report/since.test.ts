@@ -1,14 +1,10 @@
 import { hash } from 'node:crypto'
 import { rmSync } from 'node:fs'
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { AssetReport } from '../../../src/events/asset-report.ts'
-import { outputSchemas } from '../../../src/events/documents.ts'
-import { writeReports } from '../../../src/pipeline/report/write-report.ts'
 import { commitAll, git } from '../../support/git-repository.ts'
+import { expectPublished } from '../../support/published-documents.ts'
 import { runBench } from '../run/run-bench.ts'
-
-type Bench = Awaited<ReturnType<typeof runBench>>
+import { reportIn, writeReport, type Bench } from './sample-report.ts'
 
 /** A manifest of texts. @param jobs their inputs, by the names of the jobs */
 const manifestOf = (jobs: Readonly<Record<string, string>>) =>
@@ -39,24 +35,17 @@ async function change(bench: Bench, jobs: Readonly<Record<string, string>>): Pro
   rmSync(bench.path('.modelgate'), { recursive: true })
 }
 
-async function reportSince(bench: Bench, since: string, file?: string, jobs: readonly string[] = []) {
+async function reportSince(bench: Bench, since: string, file?: string) {
   const files = [
     { path: 'report.json', format: 'json' },
     { path: 'report.html', format: 'html' },
     { path: 'report.md', format: 'markdown' },
   ] as const
-  const options = { jobs, files, isPlaced: false, isForced: true, embeds: false, currency: null, since }
-  const { warnings } = await writeReports({ ...bench.call, file }, options)
-  const report = JSON.parse(bench.read('report.json')) as AssetReport
-  return {
-    warnings,
-    report,
-    since: report.since!,
-    /** The assets that are shown, each with the paths where its bytes of then lie. */
-    shown: report.assets.map(({ id, before }) => [id, ...before.map(({ stored }) => stored)]),
-    html: bench.read('report.html'),
-    markdown: bench.read('report.md'),
-  }
+  const { warnings } = await writeReport(bench, { files, since }, { file })
+  const report = reportIn(bench)
+  /** The assets that are shown, each with the paths where its bytes of then lie. */
+  const shown = report.assets.map(({ id, before }) => [id, ...before.map(({ stored }) => stored)])
+  return { warnings, since: report.since!, shown, html: bench.read('report.html') }
 }
 
 /** Among what was put aside, by the digest. */
@@ -70,10 +59,8 @@ test('what a branch changed is shown beside what it was, from the objects of Git
   const [hero, gone, former] = ['hero', 'gone', 'former'].map((name) => bench.read(`copy/${name}.txt`))
   git(bench.folder, 'rm', '--quiet', 'copy/gone.txt')
   await change(bench, { hero: 'New', same: 'Same', later: 'Moved', extra: 'Extra' })
-  const { report, since, shown, html, markdown } = await reportSince(bench, 'main')
-  const schema = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(outputSchemas.output)
-  schema(report)
-  expect(schema.errors).toBeNull()
+  const { since, shown, html } = await reportSince(bench, 'main')
+  expectPublished(['--json'], { out: bench.read('report.json'), err: '' })
   expect(shown).toEqual([['hero', keptText(hero!)], ['later', keptText(former!)], ['extra']])
   expect(since).toMatchObject({
     name: 'main',
@@ -85,12 +72,11 @@ test('what a branch changed is shown beside what it was, from the objects of Git
   })
   expect(bench.read(keptText(hero!))).toBe(hero)
   expect(html).toMatch(
-    /<p dir="auto">2 changed, 1 added, 1 removed, 1 unchanged since main \([0-9a-f]{12}\)<\/p>/,
+    /<p dir="auto">2 changed, 1 added, 1 removed, 1 unchanged since main \([0-9a-f]{12}\)</,
   )
   expect(html).toContain(hero!.slice(0, 40))
   expect(html).toMatch(/<h2>Removed [^]*<h3 dir="auto">gone<\/h3>[^]*<b>Before<\/b>/)
-  expect(markdown).toContain('\n2 changed, 1 added, 1 removed, 1 unchanged since <code>main (')
-  expect(markdown).toMatch(/## Removed \(1\)[^]*<code>gone<\/code>/)
+  expect(bench.read('report.md')).toMatch(/## Removed \(1\)[^]*<code>gone<\/code>/)
 })
 
 test('what the other branch did meanwhile is not a change of this one', async () => {
@@ -147,16 +133,8 @@ test.each<[string, string | undefined]>([
 
 test('what is no commit is refused, and no option of Git', async () => {
   const bench = await branchBench({ hero: 'Old' })
-  for (const name of [
-    'nothing',
-    '--output=x',
-    '--all',
-    '',
-    '^main',
-    'main..HEAD',
-    'HEAD^{tree}',
-    'main@{9}',
-  ]) {
+  const names = ['nothing', '--output=x', '--all', '', '^main', 'main..HEAD', 'HEAD^{tree}', 'main@{9}']
+  for (const name of names) {
     await expect(reportSince(bench, name)).rejects.toMatchObject({
       exit: 'usage',
       code: 'unknown_id',
@@ -168,20 +146,16 @@ test('what is no commit is refused, and no option of Git', async () => {
 
 test('without Git, and outside of a repository, it is said what is needed', async () => {
   const bench = await runBench({ 'modelgate.yaml': manifestOf({ hero: 'Old' }) })
-  const hint = '--since needs Git, and a manifest in a Git repository.'
-  await expect(reportSince(bench, 'main')).rejects.toMatchObject({
+  const refusal = (message: string) => ({
     exit: 'usage',
     code: 'usage',
-    message: expect.stringContaining('Git cannot read the commit "main": fatal: not a git repository'),
-    facts: { hint },
+    message: expect.stringContaining(`Git cannot read the commit "main": ${message}`),
+    facts: { hint: '--since needs Git, and a manifest in a Git repository.' },
   })
+  await expect(reportSince(bench, 'main')).rejects.toMatchObject(refusal('fatal: not a git repository'))
   vi.stubEnv('PATH', bench.path('bin'))
   onTestFinished(() => void vi.unstubAllEnvs())
-  await expect(reportSince(bench, 'main')).rejects.toMatchObject({
-    code: 'usage',
-    message: 'Git cannot read the commit "main": spawn git ENOENT',
-    facts: { hint },
-  })
+  await expect(reportSince(bench, 'main')).rejects.toMatchObject(refusal('spawn git ENOENT'))
 })
 
 test('without a lock in that commit every asset is new', async () => {
@@ -194,13 +168,11 @@ test('without a lock in that commit every asset is new', async () => {
   expect([shown, since.added]).toEqual([[['hero']], 1])
 })
 
+const conflict = '<<<<<<< a\n{}\n=======\n{}\n>>>>>>> b\n'
+
 test.each([
   ['{', 'lock_invalid', ':1:2: the lock is not valid JSON: '],
-  [
-    '<<<<<<< a\n{}\n=======\n{}\n>>>>>>> b\n',
-    'lock_conflict',
-    ':1: the lock has conflict markers of a merge.',
-  ],
+  [conflict, 'lock_conflict', ':1: the lock has conflict markers of a merge.'],
 ])('a lock of that commit that cannot be read is named: %j', async (text, code, problem) => {
   const bench = await branchBench({ hero: 'Old' })
   const lock = bench.read('modelgate.lock')
