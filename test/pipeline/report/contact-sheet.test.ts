@@ -1,40 +1,31 @@
+import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { AssetReport } from '../../../src/events/asset-report.ts'
-import { encodePng } from '../../../src/files/codecs.ts'
 import { contactSheet } from '../../../src/pipeline/report/contact-sheet.ts'
 import { anyText } from '../../support/any-text.ts'
+import { pngBytes } from '../../support/image-bytes.ts'
 import { runs } from '../../support/sample.ts'
 import { asset, candidate, failure, reportFolder, reportOf } from './sample-report.ts'
 
-type Place = Parameters<typeof contactSheet>[1]
+const sheetOf = async (...call: Parameters<typeof contactSheet>) =>
+  (await Array.fromAsync(contactSheet(...call))).join('')
 
-async function sheetOf(report: AssetReport, place: Place): Promise<string> {
-  let html = ''
-  for await (const piece of contactSheet(report, place)) html += piece
-  return html
-}
-
-/** A picture that no encoder makes small. */
-async function noise(side: number, seed = 1): Promise<Uint8Array> {
-  let state = seed
-  const data = Uint8ClampedArray.from({ length: side * side * 4 }, (_, index) => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
-    return index % 4 === 3 ? 255 : state >>> 24
-  })
-  return await encodePng({ data, width: side, height: side })
+/** An opaque picture that no encoder makes small. */
+function noise(side: number): Uint8Array {
+  const rowAt = (_: unknown, at: number) =>
+    createHash('shake256', { outputLength: side * 3 })
+      .update(`${side} ${at}`)
+      .digest()
+  return pngBytes({ width: side, height: side, colourType: 2, rows: Array.from({ length: side }, rowAt) })
 }
 
 /** Every tag with the names of its attributes. Everything else has to be text without a bracket. */
 function tagsOf(html: string): string[] {
   const body = html.slice(html.indexOf('<body>'))
-  const tag = /<\/?([a-z][a-z0-9]*)((?:\s+[a-z-]+(?:="[^"<>]*")?)*)\s*>/g
+  const tag = /<\/?[a-z][a-z0-9]*(?:\s+[a-z-]+(?:="[^"<>]*")?)*\s*>/g
   expect(body.replaceAll(tag, '')).not.toMatch(/[<>]/)
-  return [...body.matchAll(tag)].map(([, name, attributes]) =>
-    [name, ...[...attributes!.matchAll(/([a-z-]+)(?:="[^"]*")?/g)].map(([, attribute]) => attribute)].join(
-      ' ',
-    ),
-  )
+  return [...body.matchAll(tag)].map(([found]) => found.replaceAll(/="[^"]*"/g, ''))
 }
 
 /** The sheet of a report in which every text from outside is this one. */
@@ -75,119 +66,100 @@ const attacks = [
   '\u202eevil\u2066\u0000\u001b[31m\r\n',
 ]
 
-describe('no text gets out of its place', () => {
-  test('whatever it is', async () => {
-    const expected = tagsOf(await sheetWith('x', 'x'))
-    const hostile = fc.oneof(
-      fc.constantFrom(...attacks),
-      anyText({ minLength: 1, maxLength: 40 }),
-      fc.string({
-        unit: fc.constantFrom('<', '>', '"', "'", '&', '/', '-', '!', '=', ' ', 'a'),
-        minLength: 1,
-      }),
-    )
-    await fc.assert(
-      fc.asyncProperty(hostile, async (text) => {
-        expect(tagsOf(await sheetWith(text, `.${text}`))).toEqual(expected)
-      }),
-      { ...runs(60), examples: attacks.map((attack) => [attack]) },
-    )
-  })
-
-  test('characters that act without being seen are seen', async () => {
-    const prompt = 'a\u202eb\u2066c\u0007d\u0000e\ud800f\u009bg'
-    const html = await sheetOf(reportOf(asset('hero', { prompt })), reportFolder().place)
-    expect(html).toContain('a\\u{202e}b\\u{2066}c␇d␀e�f\\u{9b}g')
-  })
-
-  test.each([
-    ['javascript:alert(1)', './../javascript%3Aalert(1)'],
-    ['a b/#?".txt', './../a%20b/%23%3F%22.txt'],
-  ])('the link to a file %s cannot be anything else', async (path, address) => {
-    const { write, place } = reportFolder()
-    const html = await sheetOf(reportOf(asset('a', { kind: 'text', files: [write(path, 'a')] })), place)
-    expect([...html.matchAll(/href="([^"#]+)"/g)].map(([, found]) => found)).toEqual([address])
-  })
-
-  test('there is no script, and nothing is loaded but linked videos', async () => {
-    const html = await sheetOf(reportOf(asset('hero')), reportFolder().place)
-    const policy = /content="(default-src[^"]+)"/.exec(html)![1]!.replaceAll('&#39;', "'")
-    expect(policy).toMatch(
-      /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; img-src data:; media-src data: 'self' file:; base-uri 'none'; form-action 'none'$/,
-    )
-    expect(html).not.toMatch(/<script|\s(?:style|on[a-z]+)="/)
-  })
+test('no text gets out of its place, whatever it is', async () => {
+  const expected = tagsOf(await sheetWith('x', 'x'))
+  const hostile = fc.oneof(
+    fc.constantFrom(...attacks),
+    anyText({ minLength: 1, maxLength: 40 }),
+    fc.string({ unit: fc.constantFrom(...`<>"'&/-!= a`), minLength: 1 }),
+  )
+  await fc.assert(
+    fc.asyncProperty(hostile, async (text) => {
+      expect(tagsOf(await sheetWith(text, `.${text}`))).toEqual(expected)
+    }),
+    { ...runs(60), examples: attacks.map((attack) => [attack]) },
+  )
 })
 
-describe('pictures', () => {
-  test('are small, and link to their files', async () => {
-    const { write, place } = reportFolder()
-    const files = [write('assets/hero.webp', await noise(600), 'image/png')]
-    const before = [write('old.png', await noise(300, 2), 'image/png')]
-    const html = await sheetOf(reportOf(asset('hero', { files, before, alt: 'A harbour' })), place)
-    const sizes = [...html.matchAll(/src="data:image\/webp;base64,([^"]+)"/g)].map(
-      ([, data]) => Buffer.from(data!, 'base64').length,
-    )
-    expect(sizes).toHaveLength(3)
-    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(40_000)
-    expect(html).toMatch(
-      /<a href="\.\/\.\.\/assets\/hero\.webp"><img alt="A harbour"[^>]* src="data:image\/webp;base64,/,
-    )
-    expect(html.indexOf('<b>Before</b>')).toBeLessThan(html.indexOf('<b>After</b>'))
-  })
-
-  test('of a hundred assets stay under 6 MB, as noisy as they may be', async () => {
-    const { write, place } = reportFolder()
-    const files = [write('assets/hero.webp', await noise(500), 'image/png')]
-    const one = await sheetOf(reportOf(asset('photos[1]', { files, prompt: 'A harbour' })), place)
-    expect(one.length * 100).toBeLessThan(6_000_000)
-  })
-
-  test('are in the page byte for byte with --embed', async () => {
-    const { write, place } = reportFolder()
-    const bytes = Buffer.alloc(1_000_001, 7)
-    const report = reportOf(
-      asset('hero', { files: [write('hero.png', bytes, 'image/png')] }),
-      asset('film', { files: [write('film.mp4', 'mp4', 'video/mp4')] }),
-    )
-    const html = await sheetOf(report, { ...place, embeds: true })
-    const [, data] = /src="data:image\/png;base64,([^"]*)"/.exec(html)!
-    expect(Buffer.from(data!, 'base64').equals(bytes)).toBe(true)
-    expect(html).toContain('src="data:video/mp4;base64,bXA0"></video>')
-  })
-
-  test('that cannot be decoded are linked, videos play from their files', async () => {
-    const { write, place } = reportFolder()
-    const lost = { ...write('icon.png', 'x', 'image/png'), stored: null }
-    const report = reportOf(
-      asset('hero', { files: [write('hero.webp', 'x'.repeat(5000), 'image/png')] }),
-      asset('film', { files: [write('film.webp', 'mp4', 'video/mp4')] }),
-      asset('icon', { state: 'lost', files: [lost] }),
-    )
-    const html = await sheetOf(report, place)
-    expect(html).toContain('Not in this page</p><figcaption><span dir="auto"><a href="./../hero.webp">')
-    expect(html).toMatch(/<video [^>]*src="\.\/\.\.\/film\.webp"/)
-    expect(html).toContain('The file is not here</p><figcaption><span dir="auto">icon.png</span>')
-  })
+test('characters that act without being seen are seen', async () => {
+  const prompt = 'a\u202eb\u2066c\u0007d\u0000e\ud800f\u009bg'
+  const html = await sheetOf(reportOf(asset('hero', { prompt })), reportFolder().place)
+  expect(html).toContain('a\\u{202e}b\\u{2066}c␇d␀e�f\\u{9b}g')
 })
 
-test('texts are set readably, and a long one by its beginning', async () => {
+test.each([
+  ['javascript:alert(1)', './../javascript%3Aalert(1)'],
+  ['a b/#?".txt', './../a%20b/%23%3F%22.txt'],
+])('the link to a file %s cannot be anything else', async (path, address) => {
+  const { write, place } = reportFolder()
+  const html = await sheetOf(reportOf(asset('a', { kind: 'text', files: [write(path, 'a')] })), place)
+  expect([...html.matchAll(/href="([^"#]+)"/g)].map(([, found]) => found)).toEqual([address])
+})
+
+test('there is no script, and nothing is loaded but linked videos', async () => {
+  const html = await sheetOf(reportOf(asset('hero')), reportFolder().place)
+  expect(/content="(default-src[^"]+)"/.exec(html)![1]!.replaceAll('&#39;', "'")).toMatch(
+    /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; img-src data:; media-src data: 'self' file:; base-uri 'none'; form-action 'none'$/,
+  )
+  expect(html).not.toMatch(/<script|\s(?:style|on[a-z]+)="/)
+})
+
+test('pictures are small, those of a hundred assets under 6 MB, and link to their files', async () => {
+  const { write, place } = reportFolder()
+  const files = [write('assets/hero.webp', noise(600), 'image/png')]
+  const before = [write('old.png', noise(300), 'image/png')]
+  const html = await sheetOf(reportOf(asset('hero', { files, before, alt: 'A harbour' })), place)
+  const sizes = [...html.matchAll(/src="data:image\/webp;base64,([^"]+)"/g)].map(
+    ([, data]) => Buffer.from(data!, 'base64').length,
+  )
+  expect(sizes).toHaveLength(3)
+  expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(40_000)
+  expect(html.length * 100).toBeLessThan(6_000_000)
+  expect(html).toMatch(
+    /<a href="\.\/\.\.\/assets\/hero\.webp"><img alt="A harbour"[^>]* src="data:image\/webp;base64,/,
+  )
+  expect(html.indexOf('<b>Before</b>')).toBeLessThan(html.indexOf('<b>After</b>'))
+})
+
+test('pictures and videos are in the page byte for byte with --embed', async () => {
+  const { write, place } = reportFolder()
+  const bytes = Buffer.alloc(1_000_001, 7)
+  const report = reportOf(
+    asset('hero', { files: [write('hero.png', bytes, 'image/png')] }),
+    asset('film', { files: [write('film.mp4', 'mp4', 'video/mp4')] }),
+  )
+  const html = await sheetOf(report, { ...place, embeds: true })
+  expect(html.includes(`src="data:image/png;base64,${bytes.toString('base64')}"`)).toBe(true)
+  expect(html).toContain('src="data:video/mp4;base64,bXA0"></video>')
+})
+
+test('pictures that cannot be decoded are linked, videos play from their files', async () => {
+  const { write, place } = reportFolder()
+  const lost = { ...write('icon.png', 'x', 'image/png'), stored: null }
+  const report = reportOf(
+    asset('hero', { files: [write('hero.webp', 'x'.repeat(5000), 'image/png')] }),
+    asset('film', { files: [write('film.webp', 'mp4', 'video/mp4')] }),
+    asset('icon', { state: 'lost', files: [lost] }),
+  )
+  const html = await sheetOf(report, place)
+  expect(html).toContain('Not in this page</p><figcaption><span dir="auto"><a href="./../hero.webp">')
+  expect(html).toMatch(/<video [^>]*src="\.\/\.\.\/film\.webp"/)
+  expect(html).toContain('The file is not here</p><figcaption><span dir="auto">icon.png</span>')
+})
+
+test('texts are set readably, a long one by its beginning; a candidate has its command', async () => {
   const { write, place } = reportFolder()
   const json = write('a.json', '{"name":"a","count":2}', 'application/json')
+  const candidates = [candidate(1, write('1.txt', 'a')), candidate(2, write('2.txt', 'b'))]
   const report = reportOf(
     asset('data', { kind: 'text', files: [json] }),
     asset('long', { kind: 'text', files: [write('b.md', 'é'.repeat(10_001))] }),
     asset('hero', { state: 'new', prompt: 'a'.repeat(20_003) }),
+    asset('photos[a]', { state: 'awaiting', candidates }),
   )
   const html = await sheetOf(report, place)
   expect(html).toContain('{\n  &#34;name&#34;: &#34;a&#34;,\n  &#34;count&#34;: 2\n}</div>')
   expect(html).toContain(`${'é'.repeat(10_000)}</div><p class="quiet">2 B more</p>`)
   expect(html).toContain(`>${'a'.repeat(20_000)}</p><p class="quiet">3 more characters</p>`)
-})
-
-test('a candidate has its command, quoted for a shell', async () => {
-  const { write, place } = reportFolder()
-  const candidates = [candidate(1, write('1.txt', 'a')), candidate(2, write('2.txt', 'b'))]
-  const html = await sheetOf(reportOf(asset('photos[a]', { state: 'awaiting', candidates })), place)
   expect(html).toContain('<code dir="ltr">modelgate run pick &#39;photos[a]&#39; 2</code>')
 })

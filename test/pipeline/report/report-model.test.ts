@@ -18,58 +18,39 @@ async function report(world: SampleWorld) {
   })
 }
 
-const failed = (world: SampleWorld, key: string) =>
-  world.history.note({
-    type: 'failure',
-    key,
-    instance: 'refused',
-    code: 'content_refused',
-    message: 'No.',
-    exit_code: 9,
-    billed: 'no',
-  })
-
 test('what failed comes first, then what awaits a decision, then what a run would do', async () => {
-  const world = createSampleWorld()
-  for (const id of ['done', 'choose', 'made', 'refused', 'gone']) {
-    world.define(id, { variants: id === 'choose' ? 2 : 1 })
-  }
+  const world = createSampleWorld('done', 'made', 'refused', 'gone')
+  world.define('choose', { variants: 2 })
   await world.make('done', 'a')
   await world.make('gone', 'b')
   world.remove('assets/gone.png')
   await world.offer('choose', 'c', 1)
   await world.offer('choose', 'd', 2)
-  failed(world, await world.keyOf('refused'))
-  const { assets, sums } = await report(world)
-  expect(assets.map(({ id, next }) => [id, next?.slice(2).join(' ')])).toEqual([
-    ['refused', 'refused'],
-    ['gone', '--regenerate gone'],
-    ['choose', undefined],
-    ['made', 'made'],
-    ['done', undefined],
-  ])
-  expect(assets[0]?.failure).toEqual({
-    code: 'content_refused',
-    message: 'No.',
-    exit_code: 9,
-    billed: 'no',
+  const failure = { code: 'content_refused', message: 'No.', exit_code: 9, billed: 'no' } as const
+  const key = await world.keyOf('refused')
+  world.history.note({ type: 'failure', key, instance: 'refused', ...failure })
+  expect(await report(world)).toMatchObject({
+    assets: [
+      { id: 'refused', next: ['modelgate', 'run', 'refused'], failure },
+      {
+        id: 'gone',
+        next: ['modelgate', 'run', '--regenerate', 'gone'],
+        files: [{ path: 'assets/gone.png', stored: null }],
+      },
+      { id: 'choose', next: null },
+      { id: 'made', next: ['modelgate', 'run', 'made'] },
+      { id: 'done', next: null },
+    ],
+    sums: { assets: 5, creates: 2, states: { fresh: 1, awaiting: 1, new: 2, lost: 1, stale: 0 } },
   })
-  expect(sums).toMatchObject({
-    assets: 5,
-    creates: 2,
-    states: { fresh: 1, awaiting: 1, new: 2, lost: 1, stale: 0 },
-  })
-  expect(assets[1]?.files).toMatchObject([{ path: 'assets/gone.png', stored: null }])
 })
 
 test('a file changed by hand is shown as it is, beside what is locked', async () => {
-  const world = createSampleWorld()
-  world.define('hero')
+  const world = createSampleWorld('hero')
   await world.make('hero', 'locked')
   world.keep('locked')
   world.write({ 'assets/hero.png': pngBytes({ width: 16, height: 8 }) })
-  const { assets } = await report(world)
-  expect(assets).toMatchObject([
+  expect((await report(world)).assets).toMatchObject([
     {
       files: [{ path: 'assets/hero.png', stored: 'assets/hero.png', width: 16, media_type: 'image/png' }],
       before: [{ stored: expect.stringMatching(/^\.modelgate\/replaced\//) }],
@@ -79,25 +60,17 @@ test('a file changed by hand is shown as it is, beside what is locked', async ()
 })
 
 test('requests are counted once, and costs add up exactly', async () => {
-  const world = createSampleWorld()
-  const spend = (key: string) =>
-    world.history.note({
-      type: 'intent',
-      instance: 'x',
-      key,
-      variant: 1,
-      idempotency_key: key,
-      creates: 1,
-      cost: 0.1,
-    })
-  world.define('one')
+  const world = createSampleWorld('one')
   world.define('two', { variants: 2 })
-  spend(await world.keyOf('one'))
-  spend(await world.record('two', 'a', { variant: 1 }))
-  spend(await world.record('two', 'b', { variant: 2 }))
-  await world.record('one', 'x')
-  await world.record('two', 'a', { variant: 1 })
-  await world.record('two', 'b', { variant: 2 })
+  const pay = async (id: string, bytes: string, variant = 1) => {
+    const key = await world.keyOf(id, variant)
+    const request = { instance: id, key, variant, idempotency_key: key, creates: 1, cost: 0.1 }
+    world.history.note({ type: 'intent', ...request })
+    await world.record(id, bytes, { variant })
+  }
+  await pay('one', 'x')
+  await pay('two', 'a')
+  await pay('two', 'b', 2)
   await world.make('one', 'x')
   await world.make('two', 'a', { picked: 1 })
   const { sums } = await report(world)
@@ -105,9 +78,8 @@ test('requests are counted once, and costs add up exactly', async () => {
 })
 
 test('the fields of a request are texts, with the assets that they refer to', async () => {
-  const world = createSampleWorld()
+  const world = createSampleWorld('teaser')
   world.write({ 'masks/left.png': pngBytes({ width: 1, height: 1 }) })
-  world.define('teaser')
   world.define('hero', {
     fields: {
       ...textFields({ prompt: 'A harbour' }),
