@@ -1,15 +1,17 @@
 import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { AssetReport } from '../../../src/events/asset-report.ts'
 import { contactSheet } from '../../../src/pipeline/report/contact-sheet.ts'
 import { anyText } from '../../support/any-text.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { runs } from '../../support/sample.ts'
 import { asset, candidate, failure, reportFolder, reportOf } from './sample-report.ts'
 
-const sheetOf = async (...call: Parameters<typeof contactSheet>) =>
-  (await Array.fromAsync(contactSheet(...call))).join('')
+async function sheetOf(...call: Parameters<typeof contactSheet>): Promise<string> {
+  let html = ''
+  for await (const piece of contactSheet(...call)) html += piece
+  return html
+}
 
 /** An opaque picture that no encoder makes small. */
 function noise(side: number): Uint8Array {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { fromMarkdown } from 'mdast-util-from-markdown'
 import { gfmFromMarkdown } from 'mdast-util-gfm'
 import { gfm } from 'micromark-extension-gfm'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { RunDocument } from '../../../src/events/run-document.ts'
 import type { AssetReport } from '../../../src/events/asset-report.ts'
 import { markdownReport, runSummary } from '../../../src/pipeline/report/markdown-report.ts'
@@ -51,15 +51,16 @@ test('what failed is first, and what awaits a decision has its command', () => {
   expect(lines).toContainEqual(expect.stringMatching(/\| <code>EUR 0<wbr>&#46;02<\/code> \|/))
 })
 
+type Page = ReturnType<typeof fromMarkdown>
+
 /** The kinds of nodes of the page, with raw HTML as it is. Where a line may break says nothing. */
 function shapeOf(markdown: string): string[] {
-  const kinds: string[] = []
-  const visit = (node: { type: string; value?: string; children?: unknown[] }) => {
-    kinds.push(node.type === 'html' ? node.value! : node.type)
-    for (const child of node.children ?? []) visit(child as never)
-  }
-  visit(fromMarkdown(markdown, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] }))
-  const telling = kinds.filter((kind) => kind !== '<wbr>')
+  const kindsIn = (node: Page | Page['children'][number]): string[] => [
+    node.type === 'html' ? node.value : node.type,
+    ...('children' in node ? node.children.flatMap(kindsIn) : []),
+  ]
+  const page = fromMarkdown(markdown, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] })
+  const telling = kindsIn(page).filter((kind) => kind !== '<wbr>')
   return telling.filter((kind, index) => kind !== 'text' || telling[index - 1] !== 'text')
 }
 
@@ -79,52 +80,41 @@ function runDocument(text: string): RunDocument {
   }
 }
 
-describe('no text becomes markup, a link or a mention', () => {
-  const attacks = [
-    '@team #12 https://example.com www.example.com a@example.com',
-    '[x](https://example.com) ![y](z.png) <img src=x>',
-    '``` ~~~ `a` | b | \\| *c* _d_ ~~e~~ $f$ :smile:',
-    '\n\n# heading\n\n- list\n\n<details>',
-    '</code><b>@team</b> &lt;i&gt; <!-- ',
-    '0123456789abcdef0123456789abcdef01234567',
-  ]
-  const hostile = fc.oneof(
-    fc.constantFrom(...attacks),
-    anyText({ minLength: 1, maxLength: 40 }).map((text) => `!${text}`),
-    fc
-      .string({ unit: fc.constantFrom(...'<>|`*_[]()!#@&;:/\\ \na'), minLength: 1 })
-      .map((text) => `!${text}`),
+const outside = ['id', 'name', 'manifest', 'path', 'stored', 'model', 'message']
+/** The report in which every text from outside is this one. */
+const reportWith = (text: string) =>
+  JSON.parse(JSON.stringify(report), (name, value: unknown) =>
+    typeof value === 'string' && outside.includes(name) ? text : value,
+  ) as AssetReport
+
+const attacks = [
+  '@team #12 https://example.com www.example.com a@example.com',
+  '[x](https://example.com) ![y](z.png) <img src=x>',
+  '``` ~~~ `a` | b | \\| *c* _d_ ~~e~~ $f$ :smile:',
+  '\n\n# heading\n\n- list\n\n<details>',
+  '</code><b>@team</b> &lt;i&gt; <!-- ',
+  '0123456789abcdef0123456789abcdef01234567',
+]
+const signs = fc.string({ unit: fc.constantFrom(...'<>|`*_[]()!#@&;:/\\ \na'), minLength: 1 })
+const hostile = fc.oneof(
+  fc.constantFrom(...attacks),
+  fc.oneof(anyText({ minLength: 1, maxLength: 40 }), signs).map((text) => `!${text}`),
+)
+
+test.each<[where: string, write: (text: string) => string]>([
+  ['a report', (text) => markdownReport(reportWith(text))],
+  ['the summary of a run', (text) => runSummary(runDocument(text))],
+])('in %s no text becomes markup, a link or a mention', (_, write) => {
+  const expected = shapeOf(write('x!'))
+  fc.assert(
+    fc.property(hostile, (text) => {
+      const markdown = write(text)
+      expect(shapeOf(markdown)).toEqual(expected)
+      // GitHub looks for mentions and numbers after Markdown, but not in code.
+      expect(markdown.replaceAll(/<code>(?:[^<]|<wbr>)*<\/code>/g, '')).not.toMatch(/@|https?:|www\./)
+    }),
+    { ...runs(100), examples: attacks.map((attack) => [attack]) },
   )
-
-  test('in a report', () => {
-    const filled = (text: string) =>
-      JSON.parse(JSON.stringify(report), (name, value: unknown) =>
-        typeof value === 'string' &&
-        ['id', 'name', 'manifest', 'path', 'stored', 'model', 'message'].includes(name)
-          ? text
-          : value,
-      ) as AssetReport
-    const expected = shapeOf(markdownReport(filled('x!')))
-    fc.assert(
-      fc.property(hostile, (text) => {
-        const markdown = markdownReport(filled(text))
-        expect(shapeOf(markdown)).toEqual(expected)
-        // GitHub looks for mentions and numbers after Markdown, but not in code.
-        expect(markdown.replaceAll(/<code>(?:[^<]|<wbr>)*<\/code>/g, '')).not.toMatch(/[@]|https?:|www\./)
-      }),
-      { ...runs(100), examples: attacks.map((attack) => [attack]) },
-    )
-  })
-
-  test('in the summary of a run', () => {
-    const expected = shapeOf(runSummary(runDocument('x')))
-    fc.assert(
-      fc.property(hostile, (text) => {
-        expect(shapeOf(runSummary(runDocument(text)))).toEqual(expected)
-      }),
-      { ...runs(100), examples: attacks.map((attack) => [attack]) },
-    )
-  })
 })
 
 test('a page of many assets ends before 1 MiB, and says how many it leaves out', () => {
