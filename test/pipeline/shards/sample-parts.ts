@@ -42,21 +42,14 @@ export interface SamplePart {
 }
 
 /** A project of its own in which a shard has left its part. @returns of the shard */
-export async function leavePart(sample: SamplePart, root = temporaryFolder()): Promise<Project> {
+export async function leavePart(sample: SamplePart): Promise<Project> {
   const { index, total, instances, lock = new Map(), began = new Map() } = sample
-  const project = projectOfShard(projectOf(join(root, 'modelgate.yaml'), false), { index, total })
+  const shard = { index, total }
+  const whole = projectOf(join(temporaryFolder(), 'modelgate.yaml'), false)
+  const project = projectOfShard(whole, shard)
   mkdirSync(project.stateFolder, { recursive: true })
-  await writePart(
-    project,
-    {
-      manifest: manifestDigest,
-      shard: { index, total },
-      jobs: [],
-      instances: [...instances],
-      ...sample.report,
-    },
-    { before: began, changed: lock },
-  )
+  const report = { manifest: manifestDigest, shard, jobs: [], instances: [...instances], ...sample.report }
+  await writePart(project, report, { before: began, changed: lock })
   return project
 }
 
