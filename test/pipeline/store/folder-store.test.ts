@@ -1,14 +1,4 @@
-import {
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/context.ts'
@@ -16,7 +6,7 @@ import { openSharedStore } from '../../../src/pipeline/store/shared-store.ts'
 import { withFsHook } from '../../support/fs-faults.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
-import { digestOf, fetched, twoLines } from './store-samples.ts'
+import { digestOf, fetched, spoilings, twoLines } from './store-samples.ts'
 
 function open(cwd: string, location: string) {
   const context = { ...testContext({ cwd }), clock: systemClock }
@@ -45,23 +35,13 @@ test('bytes travel through a folder under their digest, and are written once', a
   expect(readdirSync(join(folder, 'share'), { recursive: true })).toEqual(['2f', join('2f', twoLines)])
 })
 
-test('what was planted counts as absent, and is replaced', async () => {
-  const { store, source, blob, folder } = await setUp()
-  const plants: (() => void)[] = [
-    () => writeFileSync(blob, 'Six\nTen\n'),
-    () => writeFileSync(blob, ''),
-    () => symlinkSync(source, blob),
-    () => symlinkSync(join(folder, 'nowhere'), blob),
-    () => mkdirSync(join(blob, 'deep'), { recursive: true }),
-  ]
-  for (const plant of plants) {
-    mkdirSync(dirname(blob), { recursive: true })
-    rmSync(blob, { recursive: true, force: true })
-    plant()
-    expect(await fetched(store, twoLines)).toBeUndefined()
-    await store.put(source, twoLines)
-    expect(await fetched(store, twoLines)).toBe('One\nTwo\n')
-  }
+test.each(spoilings)('what is not what its name says is absent, and replaced: %s', async (_, spoil) => {
+  const { store, source, blob } = await setUp()
+  await store.put(source, twoLines)
+  spoil(blob)
+  expect(await fetched(store, twoLines)).toBeUndefined()
+  await store.put(source, twoLines)
+  expect(await fetched(store, twoLines)).toBe('One\nTwo\n')
 })
 
 test('no name leads out of the folder', async () => {
@@ -81,19 +61,16 @@ test('a file that is not what was read first is not stored for it', async () => 
   await expect(store.put('/nowhere/at/all', digestOf('y'))).rejects.toMatchObject({ code: 'not_found' })
 })
 
-test.skipIf(process.platform === 'win32')('who may use the folder may use what is made in it', async () => {
-  for (const [mode, folderMode, fileMode] of [
-    [0o2770, 0o2770, 0o660],
-    [0o777, 0o777, 0o666],
-    [0o700, 0o700, 0o600],
-  ] as const) {
-    const { source, blob, folder } = await setUp()
-    chmodSync(join(folder, 'share'), mode)
-    const shared = await open(folder, 'share')
-    await shared.put(source, twoLines)
-    expect(statSync(dirname(blob)).mode & 0o7777).toBe(folderMode)
-    expect(statSync(blob).mode & 0o7777).toBe(fileMode)
-  }
+test.skipIf(process.platform === 'win32').each([
+  [0o2770, 0o2770, 0o660],
+  [0o777, 0o777, 0o666],
+  [0o700, 0o700, 0o600],
+])('who may use the folder may use what is made in it: %o', async (mode, folderMode, fileMode) => {
+  const { source, blob, folder } = await setUp()
+  chmodSync(join(folder, 'share'), mode)
+  await (await open(folder, 'share')).put(source, twoLines)
+  const modes = [dirname(blob), blob].map((path) => statSync(path).mode & 0o7777)
+  expect(modes).toEqual([folderMode, fileMode])
 })
 
 // Only root may give a folder to any group.
@@ -104,8 +81,7 @@ test.skipIf(process.getuid?.() !== 0)(
     chownSync(join(folder, 'share'), 0, 12_345)
     chownSync(source, 0, 54_321)
     await (await open(folder, 'share')).put(source, twoLines)
-    expect(statSync(dirname(blob)).gid).toBe(12_345)
-    expect(statSync(blob).gid).toBe(12_345)
+    expect([dirname(blob), blob].map((path) => statSync(path).gid)).toEqual([12_345, 12_345])
   },
 )
 
@@ -130,27 +106,27 @@ test('a file system without permissions will do', async () => {
 })
 
 test('many writers at once leave whole blobs and nothing else', async () => {
-  const { folder, source } = await setUp()
+  const { folder } = await setUp()
   const contents = Array.from({ length: 20 }, (_, at) => `content ${at}`)
   writeFiles(folder, Object.fromEntries(contents.map((content) => [digestOf(content), content])))
   const stores = await Promise.all(Array.from({ length: 4 }, () => open(folder, 'share')))
-  await Promise.all(
-    stores.flatMap((store) => [
-      store.put(source, twoLines),
-      ...contents.map((content) => store.put(join(folder, digestOf(content)), digestOf(content))),
-    ]),
+  const putting = stores.flatMap((store) =>
+    contents.map((content) => store.put(join(folder, digestOf(content)), digestOf(content))),
   )
+  await Promise.all(putting)
   for (const content of contents) expect(await fetched(stores[0]!, digestOf(content))).toBe(content)
   const names = readdirSync(join(folder, 'share'), { recursive: true, encoding: 'utf8' })
   expect(names.filter((name) => name.includes('mgpart'))).toEqual([])
 })
 
-test('a folder has to be there', async () => {
-  const { folder } = await setUp()
-  await expect(open(folder, 'share/none')).rejects.toMatchObject({ code: 'store_missing', exitCode: 2 })
-  await expect(open(folder, 'source')).rejects.toMatchObject({ code: 'config_invalid', exitCode: 2 })
-  await expect(open(folder, 'source/none')).rejects.toMatchObject({ code: 'not_found', exitCode: 10 })
-  await expect(open(folder, ' ')).rejects.toMatchObject({ code: 'config_invalid', exitCode: 2 })
+test.each([
+  ['share/none', 'store_missing', 2],
+  ['source', 'config_invalid', 2],
+  ['source/none', 'not_found', 10],
+  [' ', 'config_invalid', 2],
   // A drive of Windows is no scheme.
-  await expect(open(folder, 'D:/share')).rejects.toMatchObject({ code: 'store_missing' })
+  ['D:/share', 'store_missing', 2],
+])('a folder has to be there: %s', async (location, code, exitCode) => {
+  const { folder } = await setUp()
+  await expect(open(folder, location)).rejects.toMatchObject({ code, exitCode })
 })

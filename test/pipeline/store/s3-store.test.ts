@@ -12,33 +12,34 @@ import { digestOf, failureOf, fetched, fileOf, instantClock, twoLines } from './
 
 const keys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRSECRETEXAMPLE' }
 const variables = { AWS_ACCESS_KEY_ID: keys.accessKeyId, AWS_SECRET_ACCESS_KEY: keys.secretAccessKey }
+const session = { ...keys, sessionToken: 'FwoGZXIvYXdzE/session+token==' }
 const twoLinesPath = `/shelf/${twoLines.slice(0, 2)}/${twoLines}`
 
 interface Opening {
   readonly location?: string
   readonly env?: Readonly<Record<string, string>>
   readonly home?: string
-  readonly allowHttp?: boolean
   /** Receives how long each wait would have been, in milliseconds. */
   readonly waits?: number[]
   readonly trace?: (line: string) => void
 }
 
 function open(
-  url: string | undefined,
-  { location = 's3://shelf', env = variables, home, allowHttp = false, waits = [], trace }: Opening = {},
+  url: string,
+  { location = 's3://shelf', env = variables, waits, trace, ...more }: Opening = {},
 ) {
-  const folder = temporaryFolder()
-  const endpoint = url === undefined ? {} : { AWS_ENDPOINT_URL_S3: url }
-  const context = {
-    ...testContext({ cwd: folder, env: { ...endpoint, ...env }, ...(home === undefined ? {} : { home }) }),
-    clock: instantClock(waits),
-  }
-  return openSharedStore(context, location, { connection: {}, allowHttp, trace })
+  const own = testContext({ cwd: temporaryFolder(), env: { AWS_ENDPOINT_URL_S3: url, ...env }, ...more })
+  const context = { ...own, clock: instantClock(waits) }
+  return openSharedStore(context, location, { connection: {}, allowHttp: false, trace })
 }
 
 const checker = (options: Partial<S3CheckerOptions> = {}) =>
   s3Checker({ keys, buckets: ['shelf'], now: Date.now, ...options })
+
+async function openChecker(options: Partial<S3CheckerOptions> = {}, opening: Opening = {}) {
+  const server = await checker(options)
+  return { server, store: await open(server.url, opening) }
+}
 
 async function endOf(work: Promise<unknown>): Promise<string> {
   const { exitCode, code } = await failureOf(work)
@@ -63,8 +64,7 @@ test('the checker computes a signature of the documentation', () => {
 })
 
 test('bytes travel through a bucket under their digest, and are sent once', async () => {
-  const server = await checker()
-  const store = await open(server.url)
+  const { server, store } = await openChecker()
   expect(store.shown).toBe('s3://shelf')
   expect(await fetched(store, twoLines)).toBeUndefined()
   const path = fileOf('One\nTwo\n')
@@ -79,11 +79,10 @@ test('bytes travel through a bucket under their digest, and are sent once', asyn
 })
 
 test('the keys of a session are used, and those of a profile where no others are set', async () => {
-  const session = { ...keys, sessionToken: 'FwoGZXIvYXdzE/session+token==' }
   const home = temporaryFolder()
-  writeFiles(home, {
-    '.aws/credentials': `[default]\naws_access_key_id = other\naws_secret_access_key=none\n\n[ work ]\r\naws_access_key_id=${keys.accessKeyId}\r\naws_secret_access_key = ${keys.secretAccessKey}\r\naws_session_token=${session.sessionToken}\n`,
-  })
+  const other = '[default]\naws_access_key_id = other\naws_secret_access_key=none\n\n'
+  const work = `[ work ]\r\naws_access_key_id=${keys.accessKeyId}\r\naws_secret_access_key = ${keys.secretAccessKey}\r\naws_session_token=${session.sessionToken}\n`
+  writeFiles(home, { '.aws/credentials': other + work })
   const server = await checker({ keys: session, region: 'eu-west-3' })
   const region = { AWS_REGION: 'eu-west-3' }
   const ways: Readonly<Record<string, string>>[] = [
@@ -106,36 +105,28 @@ test.each([
   ],
   ['s3://shelf/100%25/a?b#c', '/shelf/100%2525/a%3Fb%23c/'],
 ])('a prefix is taken as it is written: %s', async (location, start) => {
-  const server = await checker()
-  const store = await open(server.url, { location })
+  const { server, store } = await openChecker({}, { location })
   await store.put(fileOf('One\nTwo\n'), twoLines)
   expect([...server.objects.keys()]).toEqual([`${start}${twoLines.slice(0, 2)}/${twoLines}`])
   expect(await fetched(store, twoLines)).toBe('One\nTwo\n')
 })
 
-test.each([
-  ['s3://', /no valid name of a bucket/],
-  ['s3://KEY:SECRET@shelf', /no valid name of a bucket/],
-  ['s3://shelf/a//b', /prefix with an empty part/],
-  ['s3://shelf/\ud800', /prefix with an empty part/],
-  ['https://host/store', /cannot be at https:\/\//],
-  ['', /no name/],
-])('%j is no store', async (location, message) => {
-  const failure = await failureOf(open('http://127.0.0.1:1', { location }))
-  expect(failure).toMatchObject({ code: 'config_invalid', exitCode: 2 })
-  expect(failure.message).toMatch(message)
-})
-
-test.each<[Record<string, string>, string, number]>([
-  [{ AWS_ENDPOINT_URL_S3: 'http://minio.example:9000' }, 'in clear text', 2],
-  [{ AWS_REGION: 'eu west' }, 'AWS_REGION', 2],
-  [{ AWS_SECRET_ACCESS_KEY: '' }, 'AWS_SECRET_ACCESS_KEY is not set', 3],
-  [{ AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' }, 'AWS_ACCESS_KEY_ID is not set', 3],
-  [{ AWS_SECRET_ACCESS_KEY: 'two\nlines' }, 'characters that no key has', 3],
-])('with %o nothing is sent', async (env, message, exitCode) => {
-  const failure = await failureOf(open(undefined, { env: { ...variables, ...env } }))
-  expect(failure.exitCode).toBe(exitCode)
-  expect(failure.message).toContain(message)
+test.each<[location: string, env: Record<string, string>, message: string, exitCode: number]>([
+  ['s3://', {}, 'no valid name of a bucket', 2],
+  ['s3://KEY:SECRET@shelf', {}, 'no valid name of a bucket', 2],
+  ['s3://shelf/a//b', {}, 'prefix with an empty part', 2],
+  ['s3://shelf/\ud800', {}, 'prefix with an empty part', 2],
+  ['https://host/store', {}, 'cannot be at https://', 2],
+  ['', {}, 'no name', 2],
+  ['s3://shelf', { AWS_ENDPOINT_URL_S3: 'http://minio.example:9000' }, 'in clear text', 2],
+  ['s3://shelf', { AWS_REGION: 'eu west' }, 'AWS_REGION', 2],
+  ['s3://shelf', { AWS_SECRET_ACCESS_KEY: '' }, 'AWS_SECRET_ACCESS_KEY is not set', 3],
+  ['s3://shelf', { AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' }, 'AWS_ACCESS_KEY_ID is not set', 3],
+  ['s3://shelf', { AWS_SECRET_ACCESS_KEY: 'two\nlines' }, 'characters that no key has', 3],
+])('%j with %o is refused, and nothing is sent', async (location, env, message, exitCode) => {
+  const failure = await failureOf(open('http://127.0.0.1:1', { location, env: { ...variables, ...env } }))
+  const code = exitCode === 3 ? 'store_refused' : 'config_invalid'
+  expect(failure).toEqual({ code, exitCode, message: expect.stringContaining(message) })
 })
 
 test('a wrong secret is refused before anything else, and a wrong region is named', async () => {
@@ -175,9 +166,8 @@ test('a bucket that does not exist and a server that is not there are told at on
 })
 
 test('a server that fails for the moment is asked again, for as long as it says', async () => {
-  const server = await checker()
   const waits: number[] = []
-  const store = await open(server.url, { waits })
+  const { server, store } = await openChecker({}, { waits })
   server.fail(
     'PUT',
     { kind: 'status', status: 503, code: 'SlowDown' },
@@ -191,8 +181,7 @@ test('a server that fails for the moment is asked again, for as long as it says'
 })
 
 test('a reply that breaks off is asked for again, and a short one never passes for the whole', async () => {
-  const server = await checker()
-  const store = await open(server.url)
+  const { server, store } = await openChecker()
   await store.put(fileOf('One\nTwo\n'), twoLines)
   server.fail('GET', { kind: 'reset', at: 'body' }, { kind: 'short' })
   expect(await fetched(store, twoLines)).toBe('One\nTwo\n')
@@ -201,9 +190,8 @@ test('a reply that breaks off is asked for again, and a short one never passes f
 
 test('wrong bytes count as absent, and the next put replaces them', async () => {
   for (const options of [{}, { checksums: 'ignored' }] as const) {
-    const server = await checker(options)
+    const { server, store } = await openChecker(options)
     const path = fileOf('One\nTwo\n')
-    const store = await open(server.url)
     await store.put(path, twoLines)
     server.fail('GET', { kind: 'wrong' })
     expect(await fetched(store, twoLines)).toBeUndefined()
@@ -220,11 +208,9 @@ test('wrong bytes count as absent, and the next put replaces them', async () => 
 })
 
 test('a trace has neither keys nor signatures', async () => {
-  const session = { ...keys, sessionToken: 'FwoGZXIvYXdzE/session+token==' }
-  const server = await checker({ keys: session })
   const lines: string[] = []
   const env = { ...variables, AWS_SESSION_TOKEN: session.sessionToken }
-  const store = await open(server.url, { env, trace: (line) => lines.push(line) })
+  const { store } = await openChecker({ keys: session }, { env, trace: (line) => lines.push(line) })
   await store.put(fileOf('One\nTwo\n'), twoLines)
   expect(lines.filter((line) => line.includes('> PUT'))).toHaveLength(1)
   const secrets = [...Object.values(session), 'Signature=', 'Credential=']
@@ -232,10 +218,9 @@ test('a trace has neither keys nor signatures', async () => {
 })
 
 test.each(['refused', 'ignored'] as const)(
-  'a server by which checksums are %s is enough',
+  'a server by which checksums are %s will do',
   async (checksums) => {
-    const server = await checker({ checksums })
-    const store = await open(server.url)
+    const { server, store } = await openChecker({ checksums })
     await store.put(fileOf('One\nTwo\n'), twoLines)
     await store.put(fileOf('x'), digestOf('x'))
     expect(server.written).toHaveLength(2)
@@ -247,8 +232,7 @@ test.each(['refused', 'ignored'] as const)(
 )
 
 test('a file that has changed is not stored, whatever its length', async () => {
-  const server = await checker()
-  const store = await open(server.url)
+  const { server, store } = await openChecker()
   for (const content of ['One\nSix\n', 'One\nTwo\nTen\n', 'One\n', '']) {
     expect(await endOf(store.put(fileOf(content), twoLines))).toBe('10 source_changed')
   }

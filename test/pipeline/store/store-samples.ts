@@ -1,5 +1,15 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { systemClock } from '../../../src/context.ts'
@@ -18,6 +28,19 @@ export function fileOf(content: string | Uint8Array): string {
   writeFileSync(path, content)
   return path
 }
+
+/** What may become of a file with `One\nTwo\n`, so that it no longer is what its name says. */
+export const spoilings: readonly (readonly [what: string, spoil: (path: string) => void])[] = [
+  ['flipped', (path) => writeFileSync(path, 'One\nTwO\n')],
+  ['cut', (path) => writeFileSync(path, 'One\n')],
+  ['empty', (path) => writeFileSync(path, '')],
+  ['swapped for another one', (path) => writeFileSync(path, 'other')],
+  ['a link to the right bytes', (path) => (renameSync(path, `${path}-2`), symlinkSync(`${path}-2`, path))],
+  ['a link to nowhere', (path) => (rmSync(path), symlinkSync('nowhere', path))],
+  ['a folder', (path) => (rmSync(path), mkdirSync(join(path, 'inner'), { recursive: true }))],
+  ['a pipe', (path) => (rmSync(path), execFileSync('mkfifo', [path]))],
+  ['gone', (path) => rmSync(path)],
+]
 
 /** What a store has of these bytes, as a file; undefined when nothing came, and then nothing is left. */
 export async function fetched(
