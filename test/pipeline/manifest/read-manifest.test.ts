@@ -126,14 +126,6 @@ test('a manifest with everything in it', async () => {
   })
 })
 
-test.each([['  prompt: "A hill"'], ['  prompt: |', '    A hill'], ['  prompt: { file: hill.md }']])(
-  'the prompt of %j is the same text',
-  async (...lines) => {
-    const manifest = await read(oneJob('image create:', ...lines, 'out: a.png'), { 'hill.md': 'A hill\r\n' })
-    expect(manifest.instances.get('hero')!.fields['prompt']).toMatchObject({ kind: 'text', text: 'A hill' })
-  },
-)
-
 test('the nearest manifest upwards is found', async () => {
   const folder = temporaryFolder()
   writeFiles(folder, { 'modelgate.yaml': '', 'a/b/x.txt': '', 'a/modelgate.yaml/x.txt': '' })

@@ -136,11 +136,7 @@ test('the creation of an instance is known from its fields alone', () => {
     variant: { size: '1024x1024', quality: null },
   })
   const video = { prompt, duration_seconds: valueField(8), resolution: valueField('720p') }
-  expect(creationOf(instanceOf({ command: 'video generate', fields: video }))).toEqual({
-    model: 'sandbox-video',
-    count: 1,
-    of: 'video',
-    variant: { size: '720p', quality: null },
-    seconds: 8,
-  })
+  const variant = { size: '720p', quality: null }
+  const creation = { model: 'sandbox-video', count: 1, of: 'video', variant, seconds: 8 }
+  expect(creationOf(instanceOf({ command: 'video generate', fields: video }))).toEqual(creation)
 })

@@ -5,30 +5,25 @@ import type { Forced } from '../../../src/pipeline/plan/project-state.ts'
 import { createSampleWorld, factsOf, tell, textFields, type SampleWorld, type Step } from './sample-world.ts'
 
 // What may have happened to `hero`, whose output is assets/hero.png.
-const define =
-  (changes?: Partial<Instance>, id = 'hero'): Step =>
-  (world) =>
-    world.define(id, changes)
-const makes =
-  (bytes: string, changes?: Parameters<SampleWorld['make']>[2], id = 'hero'): Step =>
-  (world) =>
-    world.make(id, bytes, changes)
-const write =
-  (bytes: string, path = 'assets/hero.png'): Step =>
-  (world) =>
-    world.write({ [path]: bytes })
-const record =
-  (bytes: string, rejected?: readonly string[]): Step =>
-  (world) =>
-    world.record('hero', bytes, rejected && { rejected })
-const offer =
-  (bytes: string, variant?: number): Step =>
-  (world) =>
-    world.offer('hero', bytes, variant)
-const note =
-  (event: object): Step =>
-  async (world) =>
+function define(changes?: Partial<Instance>, id = 'hero'): Step {
+  return (world) => world.define(id, changes)
+}
+function makes(bytes: string, changes?: Parameters<SampleWorld['make']>[2], id = 'hero'): Step {
+  return (world) => world.make(id, bytes, changes)
+}
+function write(bytes: string, path = 'assets/hero.png'): Step {
+  return (world) => world.write({ [path]: bytes })
+}
+function record(bytes: string, rejected?: readonly string[]): Step {
+  return (world) => world.record('hero', bytes, rejected && { rejected })
+}
+function offer(bytes: string, variant?: number): Step {
+  return (world) => world.offer('hero', bytes, variant)
+}
+function note(event: object): Step {
+  return async (world) =>
     world.history.note({ instance: 'hero', key: await world.keyOf('hero'), ...event } as JournalEvent)
+}
 
 const forget: Step = async (world) => world.results.remove(await world.keyOf('hero'))
 const enqueue: Step = async (world) => world.inQueue.add(await world.keyOf('hero'))
@@ -39,13 +34,8 @@ const drop: Step = (world) => world.undefine('other')
 const intent = { type: 'intent', variant: 1, idempotency_key: '1', creates: 1, cost: null }
 const send = note(intent)
 const sendToQueue = note({ ...intent, queue: 'a queue' })
-const fail = note({
-  type: 'failure',
-  exit_code: 9,
-  code: 'refused',
-  message: 'The gateway refused it.',
-  billed: 'no',
-})
+const refusal = { exit_code: 9, code: 'refused', message: 'The gateway refused it.', billed: 'no' }
+const fail = note({ type: 'failure', ...refusal })
 const discard = note({ type: 'discard' })
 const release = note({ type: 'release', reason: 'not sent' })
 

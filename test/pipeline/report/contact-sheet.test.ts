@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { contactSheet } from '../../../src/pipeline/report/contact-sheet.ts'
 import { anyText } from '../../support/any-text.ts'
-import { pngBytes } from '../../support/image-bytes.ts'
+import { noisyPng } from '../../support/image-bytes.ts'
 import { runs } from '../../support/sample.ts'
 import { asset, candidate, failure, reportFolder, reportOf } from './sample-report.ts'
 
@@ -11,15 +10,6 @@ async function sheetOf(...call: Parameters<typeof contactSheet>): Promise<string
   let html = ''
   for await (const piece of contactSheet(...call)) html += piece
   return html
-}
-
-/** An opaque picture that no encoder makes small. */
-function noise(side: number): Uint8Array {
-  const rowAt = (_: unknown, at: number) =>
-    createHash('shake256', { outputLength: side * 3 })
-      .update(`${side} ${at}`)
-      .digest()
-  return pngBytes({ width: side, height: side, colourType: 2, rows: Array.from({ length: side }, rowAt) })
 }
 
 /** Every tag with the names of its attributes. Everything else has to be text without a bracket. */
@@ -108,8 +98,8 @@ test('there is no script, and nothing is loaded but linked videos', async () => 
 
 test('pictures are small, those of a hundred assets under 6 MB, and link to their files', async () => {
   const { write, place } = reportFolder()
-  const files = [write('assets/hero.webp', noise(600), 'image/png')]
-  const before = [write('old.png', noise(300), 'image/png')]
+  const files = [write('assets/hero.webp', noisyPng(600, 600), 'image/png')]
+  const before = [write('old.png', noisyPng(600, 500), 'image/png')]
   const html = await sheetOf(reportOf(asset('hero', { files, before, alt: 'A harbour' })), place)
   const sizes = [...html.matchAll(/src="data:image\/webp;base64,([^"]+)"/g)].map(
     ([, data]) => Buffer.from(data!, 'base64').length,

@@ -82,20 +82,19 @@ test('parts of 1,000 manifests are whole, disjoint, closed and balanced, whateve
   )
 })
 
-/** The same groups, found by going over all of them again and again. */
+/** The same groups, put together one instance after the other. */
 function slowGroups(instances: readonly ShardedInstance[], keysOf: (id: string) => readonly string[]) {
-  const names = new Map(instances.map(({ id }) => [id, id]))
-  for (let before = ''; before !== [...names.values()].join(' ');) {
-    before = [...names.values()].join(' ')
-    for (const { id, references } of instances) {
-      const needs = references.map(({ instance }) => instance)
-      const keys = keysOf(id)
-      const isLinked = (other: string) =>
-        needs.includes(other) || keysOf(other).some((key) => keys.includes(key))
-      const linked = [id, ...[...names.keys()].filter(isLinked)]
-      const [least] = linked.map((each) => names.get(each)!).toSorted()
-      for (const each of linked) names.set(each, least!)
-    }
+  const refersTo = ({ references }: ShardedInstance, id: string) =>
+    references.some(({ instance }) => instance === id)
+  let groups: ShardedInstance[][] = []
+  for (const one of instances) {
+    const keys = keysOf(one.id)
+    const isLinked = (other: ShardedInstance) =>
+      refersTo(one, other.id) || refersTo(other, one.id) || keysOf(other.id).some((key) => keys.includes(key))
+    const { linked = [], others = [] } = Object.groupBy(groups, (group) =>
+      group.some(isLinked) ? 'linked' : 'others',
+    )
+    groups = [...others, [one, ...linked.flat()]]
   }
-  return [...Map.groupBy(instances, ({ id }) => names.get(id)!).values()]
+  return groups
 }
