@@ -52,27 +52,13 @@ test('of each file the first ten mistakes are told, then how many more there are
 
 test.each<[job: string, ...mistakes: string[]]>([
   ['out: a.png', '3:3: the job hero has no command.'],
-  [
-    'image create: { prompt: x }, respond: { input: x }, out: a.png',
-    '3:40: A job has one command, and image create is one already: make it a separate job.',
-  ],
-  [
-    'image create: { prompt: x, variants: 3 }, out: a.png',
-    '3:38: "variants" belongs to the job, beside image create.',
-  ],
+  [`${image}, respond: { input: x }, out: a.png`, '3:60: A job has one command, and image create is one'],
+  ['image create: { prompt: x, variants: 3 }, out: a.png', '3:38: "variants" belongs to the job, beside'],
   [`${image}, out: a.mp4`, '3:65: out names video/mp4, but image create makes images.'],
-  [
-    `${image}, out: a.webp`,
-    '3:65: out names image/webp, but gpt-image-2 delivers png: set output_format to webp.',
-  ],
+  [`${image}, out: a.webp`, '3:65: out names image/webp, but gpt-image-2 delivers png: set output_format'],
   [
     'image create: { prompt: x, output_format: jpeg }, out: a.png',
     '3:66: out names image/png, but output_format is "jpeg".',
-  ],
-  [
-    'image create: { model: dall-e-3, prompt: x, quality: low, n: 2 }, out: "{index}.png"',
-    '3:64: quality must be one of auto, hd, standard for dall-e-3 (image-model-c), not "low".',
-    '3:72: n must be 1 for dall-e-3 (image-model-c), not 2.',
   ],
   ['generate: { prompt: x }, out: a.txt', '3:11: model is missing: '],
   ['generate: { prompt: x, model: "a/../b" }, out: a.txt', '3:41: model "a/../b" '],
@@ -80,14 +66,8 @@ test.each<[job: string, ...mistakes: string[]]>([
     'generate: { model: m, prompt: x, schema: s.json, response_schema: {} }, out: a.txt',
     '3:77: schema and response_schema cannot be used together.',
   ],
-  [
-    'respond: { input: x, background: true }, out: a.txt',
-    '3:32: background is not for a manifest. It says how a result travels, which is up to the run.',
-  ],
-  [
-    'generate: { model: m, prompt: x, candidate_count: 2 }, out: a.txt',
-    '3:44: candidate_count is not for a manifest. A job makes one text; "variants" makes several to pick from.',
-  ],
+  ['respond: { input: x, background: true }, out: a.txt', '3:32: background is not for a manifest. It says'],
+  ['generate: { model: m, prompt: x, candidate_count: 2 }, out: a.txt', '3:44: candidate_count is not for'],
   [
     `${image}, out: a.png, assert: { min_chars: 3, widht: 5, height: 0.5, schema: s.json }`,
     '3:82: min_chars is not for images, which image create makes.',
@@ -97,21 +77,15 @@ test.each<[job: string, ...mistakes: string[]]>([
   ],
   [
     'respond: { input: x }, out: a.txt, assert: { matches: "(" }',
-    '3:65: matches is not a regular expression: ',
+    '3:65: matches is not a regular expression',
   ],
   [`${image}, out: a.png, pick: 3, variants: 2`, '3:78: pick is 3, but variants is 2.'],
   [`${image}, out: a.png, on_unknown: again`, '3:84: on_unknown must be one of stop, retry, not "again".'],
   ['image create: { prompt: " " }, out: a.png', '3:35: prompt is empty.'],
   [`${image}, out: a.png, out: b.png`, '3:72: "out" appears twice.'],
   [`${image}, out: a.png, __proto__: 1`, '3:72: "__proto__" is not allowed as a name.'],
-  [
-    '<<: { a: b }, image create: { model: gpt-image-2, prompt: x }, out: a.png',
-    '3:11: Merge keys (<<) are not read; what jobs have in common goes into defaults.',
-  ],
-  [
-    'respond: { input: x, schema: { type: object } }, out: a.json',
-    '3:40: schema takes the path of a JSON Schema, not the schema itself.',
-  ],
+  [`<<: { a: b }, ${image}, out: a.png`, '3:11: Merge keys (<<) are not read; what jobs have in common'],
+  ['respond: { input: x, schema: { type: object } }, out: a.json', '3:40: schema takes the path of a JSON'],
   ['image create: { prompt: "\\ud800" }, out: a.png', '3:35: The text contains half of a surrogate pair.'],
   [
     'image create: { prompt: x, n: .nan }, out: a.png',

@@ -29,7 +29,6 @@ const forget: Step = async (world) => world.results.remove(await world.keyOf('he
 const enqueue: Step = async (world) => world.inQueue.add(await world.keyOf('hero'))
 const keep: Step = (world) => world.keep('one')
 const lose: Step = (world) => world.remove('assets/hero.png')
-const drop: Step = (world) => world.undefine('other')
 
 const intent = { type: 'intent', variant: 1, idempotency_key: '1', creates: 1, cost: null }
 const send = note(intent)
@@ -39,32 +38,47 @@ const fail = note({ type: 'failure', ...refusal })
 const discard = note({ type: 'discard' })
 const release = note({ type: 'release', reason: 'not sent' })
 
+const begin = note({ type: 'job', id: 'video_1', kind: 'video' })
+const reject = record('bad one', ['It was bad.'])
+const [one, two, three] = [offer('one', 1), offer('two', 2), offer('three', 3)]
+const bad = offer('bad one', 1)
+
 const edited = { fields: textFields({ prompt: 'Another picture' }) }
-const same = { fields: textFields({ prompt: 'A picture of hero' }) }
 const asserted = { asserts: { width: 1 } }
+const first = 'assets/first.png'
 
 const make = makes('one')
 const makeSecond = makes('two', { variant: 2, picked: 2 })
 const makeThird = makes('three', { variant: 3, picked: 3 })
-const makeOther = makes('one', {}, 'other')
 const adopt = makes('one', { adopted: 'Ada, 2026-11-26' })
 const adoptMine = makes('one', {
   outputs: [factsOf('assets/mine.png', 'one')],
   request_id: null,
   adopted: 'Ada',
 })
+const mine = write('one', 'assets/mine.png')
 const paint = write('painted over')
 const edit = define(edited)
-const move = define({ output: 'assets/first.png' })
 const several = (variants: number, changes?: Partial<Instance>) => define({ variants, ...changes })
 const distinct = define({ asserts: { not_duplicate: true } })
+const move = define({ output: first })
+const arrive = write('one', first)
+const anyType = define({ output: 'assets/first.{ext}' })
+const obstruct = write('mine', 'assets/first.webp')
+
+const other = define({}, 'other')
+const same = define({ fields: textFields({ prompt: 'A picture of hero' }) }, 'other')
+const makeOther = makes('one', {}, 'other')
+const paintOther = write('painted over', 'assets/other.png')
+const drop: Step = (world) => world.undefine('other')
 
 const again = { regenerate: new Set(['hero']) }
 const force = { force: true }
 
 type Row = [what: string, steps: readonly Step[], found: string, forced?: Partial<Forced>]
 
-const gone = 'assets/hero.png is missing, and its bytes are not in .modelgate.'
+const missing = 'assets/hero.png is missing.'
+const gone = 'lost: assets/hero.png is missing, and its bytes are not in .modelgate.'
 const painted = 'changed: assets/hero.png differs from the lock.'
 const elsewhere = 'A request was sent to another queue: run it with that --queue to learn its outcome.'
 const unknown = 'unknown: A request was sent, and its outcome is not known.'
@@ -73,122 +87,65 @@ const byAda = '`prompt` changed. It was adopted by Ada, 2026-11-26.'
 
 test.each<Row>([
   // What is locked, and its file.
-  ['gone, its bytes put aside', [make, lose, keep], 'restorable: assets/hero.png is missing.'],
-  ['gone, and so are its bytes', [make, lose], `lost: ${gone}`],
+  ['gone, its bytes put aside', [make, lose, keep], `restorable: ${missing}`],
+  ['gone, and so are its bytes', [make, lose], gone],
   ['changed by hand, and asked for again', [make, paint], painted, again],
-  [
-    'changed by hand, and may be put aside',
-    [make, paint, keep],
-    'restorable: assets/hero.png is missing.',
-    force,
-  ],
+  ['changed by hand, and may be put aside', [make, paint, keep], `restorable: ${missing}`, force],
   ['a folder is there', [make, lose, write('', 'assets/hero.png/inside.txt')], painted],
+  ['a file is there', [write('mine')], 'in_the_way: assets/hero.png is there, and is not locked.'],
+  ['one of another type', [anyType, obstruct], 'in_the_way: assets/first.webp is there, and is not locked.'],
   [
-    'nothing locked, a file is there',
-    [write('mine')],
-    'in_the_way: assets/hero.png is there, and is not locked.',
-  ],
-  [
-    'nothing locked, a file of another type is there',
-    [define({ output: 'assets/{slug}.{ext}' }), write('mine', 'assets/a-picture-of-hero.webp')],
-    'in_the_way: assets/a-picture-of-hero.webp is there, and is not locked.',
-  ],
-  [
-    'moved, the file is there',
-    [make, move, lose, write('one', 'assets/first.png')],
+    'moved, it is there',
+    [make, move, lose, arrive],
     'restorable: assets/hero.png is to be assets/first.png.',
   ],
   [
     'moved, another file is there',
-    [make, move, write('mine', 'assets/first.png')],
-    'in_the_way: assets/first.png is there, and is not locked.',
+    [make, move, write('mine', first)],
+    `in_the_way: ${first} is there, and is not locked.`,
   ],
   ['moved, and changed by hand', [make, move, paint], painted],
   ['a new assert does not hold', [makes('bad one'), define(asserted)], 'rejected: It is bad.'],
-  [
-    'another output has the same bytes, and must not',
-    [define({}, 'other'), make, makeOther, distinct],
-    'rejected: It is other again.',
-  ],
-  ['that of a job that is gone has them', [define({}, 'other'), make, makeOther, drop, distinct], 'fresh'],
-  [
-    'the same request has a file that was changed by hand',
-    [define(same, 'other'), makeOther, write('painted over', 'assets/other.png'), keep],
-    known,
-  ],
+  ['another output has its bytes', [other, make, makeOther, distinct], 'rejected: It is other again.'],
+  ['that of a job that is gone has them', [other, make, makeOther, drop, distinct], 'fresh'],
+  ['the same request has a file that was changed by hand', [same, makeOther, paintOther, keep], known],
   ['frozen, with another prompt', [make, define({ ...edited, isFrozen: true })], 'fresh'],
-  [
-    'frozen, nothing locked',
-    [define({ isFrozen: true })],
-    'blocked: It is frozen, and none of it is locked.',
-  ],
+  ['frozen', [define({ isFrozen: true })], 'blocked: It is frozen, and none of it is locked.'],
   // Adopted, and the prompt has changed.
   ['adopted', [adopt, edit], `adopted: ${byAda}`],
-  ['adopted, the file is gone', [adopt, edit, lose, keep], `adopted: ${byAda} assets/hero.png is missing.`],
+  ['adopted, the file is gone', [adopt, edit, lose, keep], `adopted: ${byAda} ${missing}`],
   ['adopted, asked for again', [adopt, edit], 'stale, to make 1: It is to be generated again.', again],
   ['adopted, being made again', [adopt, edit, discard, send], unknown],
   ['adopted, made again', [adopt, edit, discard, record('two')], known],
-  [
-    'adopted, the name would have an id',
-    [define({ output: 'assets/{id}.png' }), adoptMine, write('one', 'assets/mine.png')],
-    'fresh',
-  ],
+  ['adopted, where the name has an id', [define({ output: 'assets/{id}.png' }), adoptMine, mine], 'fresh'],
   // Journals and results.
   ['a result whose bytes are gone', [record('one'), forget], 'new, to make 1'],
   ['the file is a known result', [record('one'), write('one')], known],
-  [
-    'rejected, its files are gone',
-    [record('bad one', ['It was bad.']), forget],
-    'rejected: It was bad. Its files are gone.',
-  ],
+  ['rejected, its files are gone', [reject, forget], 'rejected: It was bad. Its files are gone.'],
   ['rejected, and asked for again', [define(asserted), offer('bad one')], 'new, to make 1', again],
-  [
-    'given to a queue that is not asked',
-    [define({ onUnknown: 'retry' }), sendToQueue],
-    `unknown: ${elsewhere}`,
-  ],
-  ['given to the queue of this run', [sendToQueue, enqueue], 'new, to make 1: It is with the queue.'],
-  [
-    'sent, and its job is known',
-    [send, note({ type: 'job', id: 'video_1', kind: 'video' })],
-    'new, to make 1: Its job video_1 was started before.',
-  ],
+  ['sent to another queue', [define({ onUnknown: 'retry' }), sendToQueue], `unknown: ${elsewhere}`],
+  ['sent to the queue of this run', [sendToQueue, enqueue], 'new, to make 1: It is with the queue.'],
+  ['sent, and its job is known', [send, begin], 'new, to make 1: Its job video_1 was started before.'],
   ['failed', [send, fail], 'new, to make 1: It failed before: The gateway refused it.'],
   ['a regeneration of unknown outcome', [make, discard, send], unknown],
   ['a regeneration that was not sent', [make, discard, send, release], 'fresh'],
   // Candidates.
+  ['some', [several(4), one, three], 'awaiting, to make 2 4: Candidates to pick from: 1, 3.'],
   [
-    'some are there',
-    [several(4), offer('one', 1), offer('three', 3)],
-    'awaiting, to make 2 4: Candidates to pick from: 1, 3.',
-  ],
-  [
-    'all are there, one rejected',
-    [several(2, asserted), offer('bad one', 1), offer('two', 2)],
+    'all, one rejected',
+    [several(2, asserted), bad, two],
     'awaiting: Candidates to pick from: 2. Candidate 1: It is bad.',
   ],
   ['the manifest picks one that is not there', [several(4, { pick: 3 })], 'new, to make 3'],
+  ['the manifest picks another one', [several(2), makeSecond, one, several(2, { pick: 1 })], known],
   [
-    'the manifest picks another one',
-    [several(2), makeSecond, offer('one', 1), several(2, { pick: 1 })],
-    known,
-  ],
-  [
-    'one was picked, for another prompt',
+    'of another prompt',
     [several(2), makeSecond, several(2, edited)],
     'stale, to make 1 2: `prompt` changed.',
   ],
   ['one was picked, and fewer are wanted', [several(4), makeThird, several(1)], 'fresh'],
-  [
-    'more are wanted of the only result',
-    [make, several(3)],
-    'awaiting, to make 2 3: Candidates to pick from: 1.',
-  ],
-  [
-    'the picked one has other bytes now',
-    [several(2), makeSecond, offer('another two', 2), lose],
-    `lost: ${gone}`,
-  ],
+  ['more are wanted', [make, several(3)], 'awaiting, to make 2 3: Candidates to pick from: 1.'],
+  ['the picked one has other bytes now', [several(2), makeSecond, offer('another two', 2), lose], gone],
 ])('%s', async (_, steps, found, forced) => {
   const world = createSampleWorld('hero')
   for (const step of steps) await step(world)

@@ -35,31 +35,18 @@ const demand: Step = (world) => world.define('hero', { asserts: { width: 1 } })
 const move: Step = (world) => world.define('hero', { output: 'new.png' })
 const obstruct: Step = (world) => world.write({ 'new.png': 'mine' })
 
+const needs = 'blocked: It needs @hero'
+
 test.each<[what: string, steps: readonly Step[], hero: string, banner: string]>([
   ['is to be made first', [rephrase], 'stale', 'pending: It needs @hero, which is made first.'],
   // The field that refers to it is named.
   ['was made again', [remake], 'fresh', 'stale, to make 1: `image` changed (@hero).'],
   ['was changed by hand: the locked bytes count', [paint], 'changed', 'fresh'],
-  [
-    'was changed by hand, and the locked bytes are not at hand',
-    [paint, shorten],
-    'changed',
-    'blocked: It needs @hero, whose bytes are gone.',
-  ],
-  [
-    'was changed by hand and in the manifest',
-    [paint, rephrase],
-    'changed',
-    'blocked: It needs @hero, which was changed by hand.',
-  ],
-  ['does not hold its asserts', [spoil, demand], 'rejected', 'blocked: It needs @hero, which was rejected.'],
+  ['was changed by hand, its bytes are gone', [paint, shorten], 'changed', `${needs}, whose bytes are gone.`],
+  ['was changed, also by hand', [paint, rephrase], 'changed', `${needs}, which was changed by hand.`],
+  ['does not hold its asserts', [spoil, demand], 'rejected', `${needs}, which was rejected.`],
   ['cannot be moved: the locked bytes count', [move, obstruct], 'in_the_way', 'fresh'],
-  [
-    'waits for a choice',
-    [choose, offer],
-    'awaiting',
-    'blocked: It needs @hero, of which no candidate is picked.',
-  ],
+  ['waits for a choice', [choose, offer], 'awaiting', `${needs}, of which no candidate is picked.`],
 ])('what another instance is made from %s', async (_, steps, hero, banner) => {
   const world = await createChain()
   for (const step of steps) await step(world)
