@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { JournalEvent } from '../../../src/pipeline/journal/journal.ts'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import type { Forced } from '../../../src/pipeline/plan/project-state.ts'
+import { filesField, textField, valueField } from '../../support/pipeline-task.ts'
 import { createSampleWorld, factsOf, tell, textFields, type SampleWorld, type Step } from './sample-world.ts'
 
 // What may have happened to `hero`, whose output is assets/hero.png.
@@ -66,8 +67,16 @@ const arrive = write('one', first)
 const anyType = define({ output: 'assets/first.{ext}' })
 const obstruct = write('mine', 'assets/first.webp')
 
+const prompt = textField('A picture of hero')
+const sized = define({ fields: { prompt, size: valueField('1024x1024') } })
+const attach = define({ fields: { prompt, attach: filesField('a.txt', 'b.txt') } })
+const input: (bytes: string) => Step = (bytes) => (world) => world.write({ 'a.txt': bytes, 'b.txt': 'x' })
+const fromFile = (text: string) =>
+  define({ fields: { prompt: { kind: 'text', text, source: { path: 'hero.md' } } } })
+const elsewhere = makes('one', { key: 'a'.repeat(64), fields: { $gateway: '6610e8fc04cf' } })
+
 const other = define({}, 'other')
-const same = define({ fields: textFields({ prompt: 'A picture of hero' }) }, 'other')
+const same = define({ fields: { prompt } }, 'other')
 const makeOther = makes('one', {}, 'other')
 const paintOther = write('painted over', 'assets/other.png')
 const drop: Step = (world) => world.undefine('other')
@@ -80,7 +89,7 @@ type Row = [what: string, steps: readonly Step[], found: string, forced?: Partia
 const missing = 'assets/hero.png is missing.'
 const gone = 'lost: assets/hero.png is missing, and its bytes are not in .modelgate.'
 const painted = 'changed: assets/hero.png differs from the lock.'
-const elsewhere = 'A request was sent to another queue: run it with that --queue to learn its outcome.'
+const queued = 'A request was sent to another queue: run it with that --queue to learn its outcome.'
 const unknown = 'unknown: A request was sent, and its outcome is not known.'
 const known = 'restorable: Its result was made before.'
 const byAda = '`prompt` changed. It was adopted by Ada, 2026-11-26.'
@@ -106,11 +115,31 @@ test.each<Row>([
   ],
   ['moved, and changed by hand', [make, move, paint], painted],
   ['a new assert does not hold', [makes('bad one'), define(asserted)], 'rejected: It is bad.'],
+  ['another job has the same request', [same, makeOther], known],
   ['another output has its bytes', [other, make, makeOther, distinct], 'rejected: It is other again.'],
   ['that of a job that is gone has them', [other, make, makeOther, drop, distinct], 'fresh'],
   ['the same request has a file that was changed by hand', [same, makeOther, paintOther, keep], known],
   ['frozen, with another prompt', [make, define({ ...edited, isFrozen: true })], 'fresh'],
   ['frozen', [define({ isFrozen: true })], 'blocked: It is frozen, and none of it is locked.'],
+  // Each field that differs is named, with its files.
+  [
+    'the prompt of a file changed',
+    [fromFile('dawn'), make, fromFile('dusk')],
+    'stale, to make 1: `prompt` changed (hero.md).',
+  ],
+  ['a field is new', [make, sized], 'stale, to make 1: `size` was added.'],
+  ['a field is gone', [sized, make, define()], 'stale, to make 1: `size` was removed.'],
+  [
+    'an input changed',
+    [input('x\n'), attach, make, input('y\n')],
+    'stale, to make 1: `attach` changed (a.txt, b.txt).',
+  ],
+  ['an input was checked out on Windows', [input('x\n'), attach, make, input('\ufeffx\r\n')], 'fresh'],
+  [
+    'of a gateway',
+    [elsewhere],
+    'stale, to make 1: `command` was added. `prompt` was added. `gateway` was removed.',
+  ],
   // Adopted, and the prompt has changed.
   ['adopted', [adopt, edit], `adopted: ${byAda}`],
   ['adopted, the file is gone', [adopt, edit, lose, keep], `adopted: ${byAda} ${missing}`],
@@ -123,7 +152,7 @@ test.each<Row>([
   ['the file is a known result', [record('one'), write('one')], known],
   ['rejected, its files are gone', [reject, forget], 'rejected: It was bad. Its files are gone.'],
   ['rejected, and asked for again', [define(asserted), offer('bad one')], 'new, to make 1', again],
-  ['sent to another queue', [define({ onUnknown: 'retry' }), sendToQueue], `unknown: ${elsewhere}`],
+  ['sent to another queue', [define({ onUnknown: 'retry' }), sendToQueue], `unknown: ${queued}`],
   ['sent to the queue of this run', [sendToQueue, enqueue], 'new, to make 1: It is with the queue.'],
   ['sent, and its job is known', [send, begin], 'new, to make 1: Its job video_1 was started before.'],
   ['failed', [send, fail], 'new, to make 1: It failed before: The gateway refused it.'],

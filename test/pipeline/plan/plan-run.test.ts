@@ -128,22 +128,6 @@ test('two jobs exchange their places, and the run was killed after the first', a
   expect(await statesOf(world)).toEqual({ hero: 'restorable', logo: 'restorable' })
 })
 
-test('the same request under another name is copied, and its own stays', async () => {
-  const world = createSampleWorld()
-  const same = { fields: textFields({ prompt: 'Dawn' }) }
-  world.define('hero', same)
-  await world.make('hero', 'one')
-  world.define('copy', same)
-  const { assessments, creates, orphans } = await world.plan()
-  const copy = {
-    state: 'restorable',
-    restore: { result: { outputs: [{ path: 'assets/copy.png' }] } },
-    moves: [],
-  }
-  expect(Object.fromEntries(assessments)).toMatchObject({ hero: { state: 'fresh' }, copy })
-  expect({ creates, orphans }).toEqual({ creates: 0, orphans: [] })
-})
-
 test('a day and an id in the name are those of the result', async () => {
   const world = createSampleWorld()
   world.define('hero', { output: 'out/{date}-{id}.{ext}' })

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { History } from '../../../src/pipeline/journal/history.ts'
-import type { LockBlock, OutputFacts, Result } from '../../../src/pipeline/lock/lock-block.ts'
+import { provenanceOf, type LockBlock, type OutputFacts } from '../../../src/pipeline/lock/lock-block.ts'
 import {
   referencesOf,
   type Instance,
@@ -20,19 +20,12 @@ import { projectOf } from '../../../src/pipeline/project.ts'
 import { Replaced } from '../../../src/pipeline/store/replaced.ts'
 import { Results } from '../../../src/pipeline/store/results.ts'
 import { digestOfInput } from '../../../src/pipeline/store/file-digest.ts'
+import { sampleBlock } from '../lock/sample-block.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { instanceOf, textField } from '../../support/pipeline-task.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 
-const nothing: Result = {
-  outputs: [],
-  model: 'gpt-image-2',
-  origin: 'https://gateway.example',
-  request_id: 'req_1',
-  job_id: null,
-  usage: null,
-  took_s: 4,
-}
+const provenance = { ...provenanceOf(sampleBlock), took_s: 4 }
 
 /** What is known of an output with these bytes; of a text the bytes have LF. */
 export function factsOf(
@@ -141,7 +134,7 @@ export function createSampleWorld(...ids: readonly string[]) {
     const name = { text: '1.txt', image: '1.png', video: '1.mp4' }[lane]
     const file = join(temporaryFolder(), name)
     writeFileSync(file, bytes)
-    const result = { ...nothing, outputs: [factsOf(name, bytes, lane)] }
+    const result = { ...provenance, outputs: [factsOf(name, bytes, lane)] }
     await results.take({ instance: id, key, variant, result, cost: null, warnings: [], files: [file] })
     return key
   }
@@ -174,7 +167,7 @@ export function createSampleWorld(...ids: readonly string[]) {
       const { fields, keys, instance } = await assess(id)
       const outputs = [factsOf(instance.output.replace('{ext}', 'png'), bytes, instance.lane)]
       const made = { key: keys[variant - 1]!, fields: fields!, picked: null, adopted: null, prompt: null }
-      lock.set(id, { ...nothing, outputs, ...made, ...others })
+      lock.set(id, { ...provenance, outputs, ...made, ...others })
       for (const { path } of outputs) write({ [path]: bytes })
     },
     /** Makes bytes the result of an instance as it is now, which the journal has, too. */
