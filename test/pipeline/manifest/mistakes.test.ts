@@ -34,18 +34,15 @@ test('of each file the first ten mistakes are told, then how many more there are
   const jobs = Array.from({ length: 25 }, (_, at) => `  j${at}: { each: data.csv, respond: { inptu: x } }`)
   const rows = 'a,b\n'.repeat(12)
   const found = await mistakesIn(['version: 1', 'jobs:', ...jobs].join('\n'), { 'data.csv': `id\n${rows}` })
-  expect(found.slice(0, 3)).toEqual([
+  const row = 'The row has 2 values, but the header 1 columns; a value with a comma needs quotes.'
+  expect([...found.slice(0, 3), ...found.slice(10, 12), found.length, ...found.slice(20)]).toEqual([
     'modelgate.yaml:3:7: out is missing.',
     'modelgate.yaml:3:25: input is missing: what to ask.',
     'modelgate.yaml:3:36: "inptu" is not a field of respond; did you mean input?',
-  ])
-  expect(found.slice(10)).toEqual([
     'modelgate.yaml: … and 65 more.',
-    ...Array.from(
-      { length: 10 },
-      (_, at) =>
-        `data.csv:${at + 2}:1: The row has 2 values, but the header 1 columns; a value with a comma needs quotes.`,
-    ),
+    `data.csv:2:1: ${row}`,
+    22,
+    `data.csv:11:1: ${row}`,
     'data.csv: … and 2 more.',
   ])
 })

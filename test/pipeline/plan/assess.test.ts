@@ -176,7 +176,7 @@ test.each<Row>([
   ['more are wanted', [make, several(3)], 'awaiting, to make 2 3: Candidates to pick from: 1.'],
   ['the picked one has other bytes now', [several(2), makeSecond, offer('another two', 2), lose], gone],
 ])('%s', async (_, steps, found, forced) => {
-  const world = createSampleWorld('hero')
+  const world = createSampleWorld({ hero: {} })
   for (const step of steps) await step(world)
   expect(tell(await world.assess('hero', forced))).toBe(found)
 })

@@ -12,8 +12,7 @@ const wide = {
 
 /** `banner` is made from `hero`; both are locked, and their files are there. */
 async function createChain(): Promise<SampleWorld> {
-  const world = createSampleWorld('hero')
-  world.define('banner', wide)
+  const world = createSampleWorld({ hero: {}, banner: wide })
   await world.make('hero', 'one')
   await world.make('banner', 'wide')
   return world
@@ -55,8 +54,8 @@ test.each<[what: string, steps: readonly Step[], hero: string, banner: string]>(
 })
 
 test('something is to be made first, and something else stands still: it is not waited for', async () => {
-  const world = createSampleWorld('hero', 'logo')
-  world.define('banner', { variants: 3, fields: { image: filesField('@hero', '@logo') } })
+  const banner = { variants: 3, fields: { image: filesField('@hero', '@logo') } }
+  const world = createSampleWorld({ hero: {}, logo: {}, banner })
   expect((await world.plan()).creates).toBe(5)
   world.write({ 'assets/logo.png': 'mine' })
   expect(tell(await world.assess('banner'))).toBe(
@@ -65,9 +64,8 @@ test('something is to be made first, and something else stands still: it is not 
 })
 
 test('a candidate can be used, picked or not', async () => {
-  const world = createSampleWorld()
-  world.define('hero', { variants: 2 })
-  world.define('banner', { fields: { image: filesField('@hero#2') } })
+  const banner = { fields: { image: filesField('@hero#2') } }
+  const world = createSampleWorld({ hero: { variants: 2 }, banner })
   expect(await statesOf(world)).toEqual({ hero: 'new', banner: 'pending' })
   await world.offer('hero', 'one', 1)
   const second = await world.offer('hero', 'two', 2)
@@ -97,11 +95,9 @@ test('the files of a reference are the locked bytes, wherever they are', async (
 })
 
 test('two jobs exchange their names: nothing is generated, and no file moves', async () => {
-  const world = createSampleWorld()
   const hero = { fields: textFields({ prompt: 'Hero' }), output: 'hero.png' }
   const logo = { fields: textFields({ prompt: 'Logo' }), output: 'logo.png' }
-  world.define('hero', hero)
-  world.define('logo', logo)
+  const world = createSampleWorld({ hero, logo })
   await world.make('hero', 'one')
   await world.make('logo', 'two')
   world.define('hero', logo)
@@ -116,9 +112,7 @@ test('two jobs exchange their names: nothing is generated, and no file moves', a
 })
 
 test('two jobs exchange their places, and the run was killed after the first', async () => {
-  const world = createSampleWorld()
-  world.define('hero', { output: 'one.png' })
-  world.define('logo', { output: 'two.png' })
+  const world = createSampleWorld({ hero: { output: 'one.png' }, logo: { output: 'two.png' } })
   await world.make('hero', 'one')
   await world.make('logo', 'two')
   world.define('hero', { output: 'two.png' })
@@ -129,8 +123,7 @@ test('two jobs exchange their places, and the run was killed after the first', a
 })
 
 test('a day and an id in the name are those of the result', async () => {
-  const world = createSampleWorld()
-  world.define('hero', { output: 'out/{date}-{id}.{ext}' })
+  const world = createSampleWorld({ hero: { output: 'out/{date}-{id}.{ext}' } })
   const outputs = [factsOf('out/2025-03-04-video_7.png', 'one')]
   await world.make('hero', 'one', { outputs, job_id: 'video_7' })
   world.remove('out')
@@ -144,23 +137,21 @@ test('a day and an id in the name are those of the result', async () => {
 })
 
 test('a plan counts identical requests once, what was started before not at all', async () => {
-  const world = createSampleWorld()
-  const same = { fields: textFields({ prompt: 'Dawn' }) }
-  world.define('one', { ...same, count: 3 })
-  world.define('two', { ...same, count: 3 })
-  world.define('three')
+  const same = { fields: textFields({ prompt: 'Dawn' }), count: 3 }
+  const world = createSampleWorld({ one: same, two: same, three: {} })
   const key = await world.keyOf('three')
   const intent = { idempotency_key: '1', creates: 1, cost: null, variant: 1 }
   world.history.note({ type: 'intent', instance: 'three', key, ...intent })
   world.history.note({ type: 'job', key, id: 'video_1', kind: 'video' })
-  const { creates, states, shared } = await world.plan()
-  expect(creates).toBe(3)
-  expect(states).toMatchObject({ new: 3, fresh: 0 })
-  expect([...shared]).toEqual([['two', 'one']])
+  expect(await world.plan()).toMatchObject({
+    creates: 3,
+    states: { new: 3, fresh: 0 },
+    shared: new Map([['two', 'one']]),
+  })
 })
 
 test('a plan sums what is known of the costs', async () => {
-  const world = createSampleWorld('one', 'two', 'three')
+  const world = createSampleWorld({ one: {}, two: {}, three: {} })
   const unknown = { amount: null, code: 'no_price', reason: 'no price for it' } as const
   const { cost } = await planRun(world.world(), new Set(['one', 'two', 'three']), {
     signal: world.context.signal,
@@ -170,44 +161,42 @@ test('a plan sums what is known of the costs', async () => {
 })
 
 test('a plan names what the lock has and the manifest does not, unless it has only another name', async () => {
-  const world = createSampleWorld()
-  for (const id of ['old', 'former']) {
-    world.define(id)
-    await world.make(id, id)
-    world.undefine(id)
-  }
+  const world = createSampleWorld({ old: {}, former: {} })
+  await world.make('old', 'one')
+  await world.make('former', 'two')
+  for (const id of ['old', 'former']) world.undefine(id)
   world.define('hero', { fields: textFields({ prompt: 'A picture of former' }) })
   expect((await world.plan()).orphans).toEqual(['old'])
 })
-function sampleManifest() {
-  const world = createSampleWorld('hero')
-  world.define('banner', { fields: { image: filesField('@hero') } })
-  for (const id of ['photos[shoe]', 'photos[boot]']) world.define(id)
-  world.define('captions[shoe-de]', { fields: { attach: filesField('@photos[shoe]', '@banner') } })
-  return world.world().manifest
-}
 
-test.each<[string, string[], string[]]>([
-  ['nothing is everything', [], ['hero', 'banner', 'photos[shoe]', 'photos[boot]', 'captions[shoe-de]']],
-  ['a job', ['hero'], ['hero']],
-  ['a job with what it needs', ['banner'], ['hero', 'banner']],
-  ['all rows of a job', ['photos'], ['photos[shoe]', 'photos[boot]']],
-  [
-    'an instance, and what that needs in turn',
-    ['captions[shoe-de]'],
-    ['hero', 'banner', 'photos[shoe]', 'captions[shoe-de]'],
-  ],
-  ['a wildcard in the name of a job', ['p*'], ['photos[shoe]', 'photos[boot]']],
-  ['a wildcard in a row', ['photos[s*]'], ['photos[shoe]']],
-  ['a wildcard for one character', ['photos[?oot]'], ['photos[boot]']],
-  ['several', ['hero', 'photos[boot]'], ['hero', 'photos[boot]']],
-])('%s', (_, patterns, ids) => {
-  expect([...selectInstances(sampleManifest(), patterns)]).toEqual(ids)
+const sampleManifest = () =>
+  createSampleWorld({
+    hero: {},
+    banner: { fields: { image: filesField('@hero') } },
+    'photos[shoe]': {},
+    'photos[boot]': {},
+    'captions[shoe-de]': { fields: { attach: filesField('@photos[shoe]', '@banner') } },
+  }).world().manifest
+
+test.each([
+  ['', 'hero banner photos[shoe] photos[boot] captions[shoe-de]'],
+  ['hero', 'hero'],
+  ['banner', 'hero banner'],
+  ['photos', 'photos[shoe] photos[boot]'],
+  ['captions[shoe-de]', 'hero banner photos[shoe] captions[shoe-de]'],
+  ['p*', 'photos[shoe] photos[boot]'],
+  ['photos[s*]', 'photos[shoe]'],
+  ['photos[?oot]', 'photos[boot]'],
+  ['hero photos[boot]', 'hero photos[boot]'],
+])('of what is named, %j, and of what that needs, there is %s', (patterns, ids) => {
+  expect([...selectInstances(sampleManifest(), patterns.split(' ').filter(Boolean))]).toEqual(ids.split(' '))
 })
 
 test('what was named, without what it needs', () => {
-  const ids = [...matchInstances(sampleManifest(), ['captions', 'banner'])]
-  expect(ids).toEqual(['captions[shoe-de]', 'banner'])
+  expect([...matchInstances(sampleManifest(), ['captions', 'banner'])]).toEqual([
+    'captions[shoe-de]',
+    'banner',
+  ])
 })
 
 test('all names that mean nothing are told at once, with what was probably meant', () => {

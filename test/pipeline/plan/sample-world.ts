@@ -47,9 +47,9 @@ export function factsOf(
 
 /**
  * A project in a folder of its own whose manifest, lock and journal are made by the test.
- * @param ids of its first instances
+ * @param defined its first instances, and what is special of them
  */
-export function createSampleWorld(...ids: readonly string[]) {
+export function createSampleWorld(defined: Readonly<Record<string, Partial<Instance>>> = {}) {
   const folder = temporaryFolder()
   const project = projectOf(join(folder, 'modelgate.yaml'), false)
   const history = new History()
@@ -80,7 +80,7 @@ export function createSampleWorld(...ids: readonly string[]) {
     const references = changes.references ?? Object.values(instance.fields).flatMap(referencesOf)
     instances.set(id, { ...instance, references })
   }
-  for (const id of ids) define(id)
+  for (const [id, changes] of Object.entries(defined)) define(id, changes)
   const world = (changes: Partial<ProjectParts> = {}) => {
     const manifest: Manifest = {
       project,

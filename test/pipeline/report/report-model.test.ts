@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
+import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import { buildReport } from '../../../src/pipeline/report/report-model.ts'
 import { testContext } from '../../support/test-context.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { createSampleWorld, textFields, type SampleWorld } from '../plan/sample-world.ts'
-import { filesField } from '../../support/pipeline-task.ts'
+import { filesField, valueField } from '../../support/pipeline-task.ts'
 
 async function report(world: SampleWorld) {
   const all = world.world()
@@ -19,8 +20,7 @@ async function report(world: SampleWorld) {
 }
 
 test('what failed comes first, then what awaits a decision, then what a run would do', async () => {
-  const world = createSampleWorld('done', 'made', 'refused', 'gone')
-  world.define('choose', { variants: 2 })
+  const world = createSampleWorld({ done: {}, made: {}, refused: {}, gone: {}, choose: { variants: 2 } })
   await world.make('done', 'a')
   await world.make('gone', 'b')
   world.remove('assets/gone.png')
@@ -46,7 +46,7 @@ test('what failed comes first, then what awaits a decision, then what a run woul
 })
 
 test('a file changed by hand is shown as it is, beside what is locked', async () => {
-  const world = createSampleWorld('hero')
+  const world = createSampleWorld({ hero: {} })
   await world.make('hero', 'locked')
   world.keep('locked')
   world.write({ 'assets/hero.png': pngBytes({ width: 16, height: 8 }) })
@@ -60,8 +60,7 @@ test('a file changed by hand is shown as it is, beside what is locked', async ()
 })
 
 test('requests are counted once, and costs add up exactly', async () => {
-  const world = createSampleWorld('one')
-  world.define('two', { variants: 2 })
+  const world = createSampleWorld({ one: {}, two: { variants: 2 } })
   const pay = async (id: string, bytes: string, variant = 1) => {
     const key = await world.keyOf(id, variant)
     const request = { instance: id, key, variant, idempotency_key: key, creates: 1, cost: 0.1 }
@@ -78,16 +77,14 @@ test('requests are counted once, and costs add up exactly', async () => {
 })
 
 test('the fields of a request are texts, with the assets that they refer to', async () => {
-  const world = createSampleWorld('teaser')
-  world.write({ 'masks/left.png': pngBytes({ width: 1, height: 1 }) })
-  world.define('hero', {
-    fields: {
-      ...textFields({ prompt: 'A harbour' }),
-      size: { kind: 'value', value: '1536x1024' },
-      mask: filesField('masks/left.png'),
-      image: filesField('@teaser'),
-    },
-  })
+  const fields: Instance['fields'] = {
+    ...textFields({ prompt: 'A harbour' }),
+    size: valueField('1536x1024'),
+    mask: filesField('masks/left.png'),
+    image: filesField('@teaser'),
+  }
+  const world = createSampleWorld({ teaser: {}, hero: { fields } })
+  world.write({ 'masks/left.png': pngBytes() })
   const { assets } = await report(world)
   expect(assets.find(({ id }) => id === 'hero')).toMatchObject({
     prompt: 'A harbour',

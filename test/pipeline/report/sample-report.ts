@@ -32,6 +32,12 @@ export async function writeReport(
   return await writeReports({ ...bench.call, ...changes }, { ...usual, ...options })
 }
 
+export const formats = [
+  { path: 'report.html', format: 'html' },
+  { path: 'report.md', format: 'markdown' },
+  { path: 'report.json', format: 'json' },
+] as const
+
 export const reportIn = (bench: Bench) => JSON.parse(bench.read('report.json')) as AssetReport
 
 /** A file that lies where it belongs. */

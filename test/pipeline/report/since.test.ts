@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { commitAll, git } from '../../support/git-repository.ts'
 import { expectPublished } from '../../support/published-documents.ts'
 import { runBench } from '../run/run-bench.ts'
-import { reportIn, writeReport, type Bench } from './sample-report.ts'
+import { formats, reportIn, writeReport, type Bench } from './sample-report.ts'
 
 /** A manifest of texts. @param jobs their inputs, by the names of the jobs */
 const manifestOf = (jobs: Readonly<Record<string, string>>) =>
@@ -36,12 +36,7 @@ async function change(bench: Bench, jobs: Readonly<Record<string, string>>): Pro
 }
 
 async function reportSince(bench: Bench, since: string, file?: string) {
-  const files = [
-    { path: 'report.json', format: 'json' },
-    { path: 'report.html', format: 'html' },
-    { path: 'report.md', format: 'markdown' },
-  ] as const
-  const { warnings } = await writeReport(bench, { files, since }, { file })
+  const { warnings } = await writeReport(bench, { files: formats, since }, { file })
   const report = reportIn(bench)
   /** The assets that are shown, each with the paths where its bytes of then lie. */
   const shown = report.assets.map(({ id, before }) => [id, ...before.map(({ stored }) => stored)])

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { problemsBySchema } from '../../support/output-validator.ts'
 import { runBench } from '../run/run-bench.ts'
-import { reportIn, writeReport } from './sample-report.ts'
+import { formats, reportIn, writeReport } from './sample-report.ts'
 
 const manifest = `version: 1
 jobs:
@@ -60,12 +60,6 @@ test('that of the sandbox lies in its folder, unless a place is named', async ()
   await writeReport(bench, { isPlaced: true }, { isSandbox: true })
   expect(bench.exists('report.json')).toBe(true)
 })
-
-const formats = [
-  { path: 'report.html', format: 'html' },
-  { path: 'report.md', format: 'markdown' },
-  { path: 'report.json', format: 'json' },
-] as const
 
 test('every format, into files that are not there, and only of the jobs that are named', async () => {
   const bench = await runBench({ 'modelgate.yaml': manifest })

@@ -59,11 +59,13 @@ const began = new Map([
   ['teaser', block('teaser.mp4', 'teaser')],
 ])
 function unite(...parts: readonly Part[]): Lock {
-  const sample = createSampleWorld()
-  for (const id of ['hero', 'copy', 'teaser', 'banner']) {
-    sample.define(id, { output: id === 'teaser' ? 'teaser.mp4' : `${id}.png` })
-  }
-  return uniteLocks(parts, { ...sample.world().manifest, sha256: manifestDigest }, began, 0)
+  const { manifest } = createSampleWorld({
+    hero: { output: 'hero.png' },
+    copy: { output: 'copy.png' },
+    teaser: { output: 'teaser.mp4' },
+    banner: {},
+  }).world()
+  return uniteLocks(parts, { ...manifest, sha256: manifestDigest }, began, 0)
 }
 
 const first: SamplePart = {

@@ -2,16 +2,15 @@ import { chmodSync, chownSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/context.ts'
-import { openSharedStore } from '../../../src/pipeline/store/shared-store.ts'
+import { openByteSource, openSharedStore } from '../../../src/pipeline/store/shared-store.ts'
 import { failing, withFsHook } from '../../support/fs-faults.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
 import { digestOf, fetched, spoilings, twoLines } from './store-samples.ts'
 
-function open(cwd: string, location: string) {
-  const context = { ...testContext({ cwd }), clock: systemClock }
-  return openSharedStore(context, location, { connection: {}, allowHttp: false })
-}
+const network = { connection: {}, allowHttp: false }
+const contextIn = (cwd: string) => ({ ...testContext({ cwd }), clock: systemClock })
+const open = (cwd: string, location: string) => openSharedStore(contextIn(cwd), location, network)
 
 async function setUp() {
   const folder = temporaryFolder()
@@ -84,6 +83,16 @@ test.skipIf(process.getuid?.() !== 0)(
     expect([dirname(blob), blob].map((path) => statSync(path).gid)).toEqual([12_345, 12_345])
   },
 )
+
+test.skipIf(process.getuid?.() === 0)('a folder that cannot be written to is read', async () => {
+  const { store, source, folder } = await setUp()
+  await store.put(source, twoLines)
+  chmodSync(join(folder, 'share'), 0o500)
+  expect(await fetched(await openByteSource(contextIn(folder), 'share', network), twoLines)).toBe(
+    'One\nTwo\n',
+  )
+  await expect(open(folder, 'share')).rejects.toMatchObject({ exitCode: 10 })
+})
 
 test('a file system without permissions will do', async () => {
   const { store, source } = await setUp()

@@ -1,8 +1,5 @@
-import { chmodSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../../src/context.ts'
-import { openByteSource, openSharedStore } from '../../../src/pipeline/store/shared-store.ts'
+import { openByteSource } from '../../../src/pipeline/store/shared-store.ts'
 import type { StoreNetwork } from '../../../src/pipeline/store/store-request.ts'
 import { canMakeCertificates, makeCertificate } from '../../support/certificate.ts'
 import { localServer, type ChooseReply } from '../../support/local-server.ts'
@@ -18,7 +15,7 @@ import {
 } from '../../support/server-replies.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
-import { failureOf, fetched, fileOf, instantClock, twoLines } from './store-samples.ts'
+import { failureOf, fetched, instantClock, twoLines } from './store-samples.ts'
 
 const content = 'One\nTwo\n'
 const shelf = `2f/${twoLines}`
@@ -146,15 +143,4 @@ test.each([
   ['ftp://host/SECRET', 'A store cannot be at ftp://.'],
 ])('%s is no store', async (location, message) => {
   expect(await failureOf(open(location))).toEqual({ code: 'config_invalid', exitCode: 2, message })
-})
-
-test.skipIf(process.getuid?.() === 0)('a folder that cannot be written to is read', async () => {
-  const folder = temporaryFolder()
-  const context = { ...testContext({ cwd: folder }), clock: systemClock }
-  const network = { connection: {}, allowHttp: false }
-  mkdirSync(join(folder, 'share'))
-  await (await openSharedStore(context, 'share', network)).put(fileOf(content), twoLines)
-  chmodSync(join(folder, 'share'), 0o500)
-  expect(await fetched(await openByteSource(context, 'share', network), twoLines)).toBe(content)
-  expect(await failureOf(openSharedStore(context, 'share', network))).toMatchObject({ exitCode: 10 })
 })
