@@ -143,34 +143,24 @@ jobs:
   expect(found[0]).toContain(mistake)
 })
 
-const prompted = oneJob('respond: { input: { file: prompt.md } }', 'out: a.txt')
-const rowed = oneJob('each: data.csv', 'respond: { input: "${id}" }', 'out: "${id}.txt"')
-const unmerged = 'has conflict markers of a merge: resolve them first.'
 const conflict = '<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n'
+const noCharacter = 'is not UTF-8: the byte 0xfc begins no character.'
+const unmerged = 'has conflict markers of a merge: resolve them first.'
 
-test.each<[manifest: string | Buffer, files: Parameters<typeof read>[1], mistake: string]>([
-  [
-    prompted,
-    { 'prompt.md': Buffer.from('green\nbl\xfce', 'latin1') },
-    'prompt.md:2:3: "prompt.md" is not UTF-8: the byte 0xfc begins no character.',
-  ],
-  [
-    Buffer.from('version: 1\n# \xfc', 'latin1'),
-    {},
-    'modelgate.yaml:2:3: "modelgate.yaml" is not UTF-8: the byte 0xfc begins no character.',
-  ],
-  [
-    Buffer.from('\ufeffversion: 1', 'utf16le'),
-    {},
-    'modelgate.yaml:1:1: "modelgate.yaml" is UTF-16: save it as UTF-8.',
-  ],
-  [rowed, { 'data.csv': `id\n${conflict}` }, `data.csv:2:1: "data.csv" ${unmerged}`],
-  [prompted, { 'prompt.md': `Say\n\n${conflict}` }, `prompt.md:3:1: "prompt.md" ${unmerged}`],
-  [`version: 1\n${conflict}`, {}, `modelgate.yaml:2:1: "modelgate.yaml" ${unmerged}`],
+test.each<[file: string, content: string | Buffer, place: string, mistake: string]>([
+  ['prompt.md', Buffer.from('green\nbl\xfce', 'latin1'), '2:3', noCharacter],
+  ['modelgate.yaml', Buffer.from('version: 1\n# \xfc', 'latin1'), '2:3', noCharacter],
+  ['modelgate.yaml', Buffer.from('\ufeffversion: 1', 'utf16le'), '1:1', 'is UTF-16: save it as UTF-8.'],
+  ['data.csv', `id\n${conflict}`, '2:1', unmerged],
+  ['prompt.md', `Say\n\n${conflict}`, '3:1', unmerged],
+  ['modelgate.yaml', `version: 1\n${conflict}`, '2:1', unmerged],
 ])(
-  '%j with %j: what is no UTF-8, or not merged, is named with its line',
-  async (manifest, files, mistake) => {
-    expect(await mistakesIn(manifest, files)).toEqual([mistake])
+  'what is no UTF-8, or not merged, is named with its line: %s with %j',
+  async (file, content, place, mistake) => {
+    const usual = oneJob('each: data.csv', 'respond: { input: { file: prompt.md } }', 'out: "${id}.txt"')
+    const manifest = file === 'modelgate.yaml' ? content : usual
+    const found = await mistakesIn(manifest, { 'data.csv': 'id\na\n', 'prompt.md': 'Say', [file]: content })
+    expect(found).toEqual([`${file}:${place}: "${file}" ${mistake}`])
   },
 )
 

@@ -80,11 +80,11 @@ function runDocument(text: string): RunDocument {
   }
 }
 
-const outside = ['id', 'name', 'manifest', 'path', 'stored', 'model', 'message']
+const outside = new Set(['id', 'name', 'manifest', 'path', 'stored', 'model', 'message'])
 /** The report in which every text from outside is this one. */
 const reportWith = (text: string) =>
   JSON.parse(JSON.stringify(report), (name, value: unknown) =>
-    typeof value === 'string' && outside.includes(name) ? text : value,
+    typeof value === 'string' && outside.has(name) ? text : value,
   ) as AssetReport
 
 const attacks = [

@@ -58,20 +58,21 @@ test('a result comes back with its files, and says where they lie', async () => 
   expect(readFileSync(join(root, '../version'), 'utf8')).toBe('2\n')
 })
 
-test('what is made in its folder is kept with its record, and what an earlier attempt left goes', async () => {
-  const { root, results, made } = setUp()
-  writeFiles(join(root, key), { '1.png': 'one', '2.png': 'two', 'earlier-1/1.png': 'half' })
-  await results.keep(made)
-  expect(readdirSync(join(root, key)).toSorted()).toEqual(['1.png', '2.png', 'result.json'])
-  expect(await results.get(key)).toMatchObject({ variant: 2 })
-})
-
-test.each(['', '{"key": "', '[]'])('a record that is left torn is written again: %j', async (torn) => {
-  const { root, results, made } = setUp()
-  writeFiles(join(root, key), { '1.png': 'one', '2.png': 'two', 'result.json': torn })
-  await results.keep(made)
-  expect(await results.get(key)).toMatchObject({ key, variant: 2 })
-})
+test.each([
+  ['no record', {}],
+  ['an empty one', { 'result.json': '' }],
+  ['a torn one', { 'result.json': '{"key": "' }],
+  ['another JSON', { 'result.json': '[]' }],
+])(
+  'what is made in its folder is kept where a kill has left %s, and earlier attempts go',
+  async (_, left) => {
+    const { root, results, made } = setUp()
+    writeFiles(join(root, key), { '1.png': 'one', '2.png': 'two', 'earlier-1/1.png': 'half', ...left })
+    await results.keep(made)
+    expect(readdirSync(join(root, key)).toSorted()).toEqual(['1.png', '2.png', 'result.json'])
+    expect(await results.get(key)).toMatchObject({ key, variant: 2 })
+  },
+)
 
 test('nothing is made by looking', async () => {
   const { folder, results } = setUp()
