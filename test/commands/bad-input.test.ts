@@ -6,73 +6,55 @@ import { refusalOf, textCall, type TextCommand } from '../support/text-call.ts'
 
 function folder(): string {
   const cwd = temporaryFolder()
-  writeFiles(cwd, {
-    'tools.json': '[{"own":1}]',
-    'empty.txt': '',
-  })
+  writeFiles(cwd, { 'tools.json': '[{"own":1}]', 'empty.txt': '' })
   return cwd
 }
 
 // No case may be sent: `refusalOf` throws if it would be.
-test.each<[string, TextCommand, readonly string[], readonly string[]]>([
-  ['an empty prompt', 'generate', [''], ['The prompt is empty.']],
-  ['a blank prompt', 'respond', [' ', '\t'], ['The prompt is empty.']],
-  ['no prompt', 'respond', [], ['No prompt was given.']],
-  ['an empty attachment', 'respond', ['-a', 'empty.txt', 'hi'], ['-a: "empty.txt" is empty.']],
+test.each<[TextCommand, readonly string[], ...problems: readonly string[]]>([
+  ['generate', [''], 'The prompt is empty.'],
+  ['respond', [' ', '\t'], 'The prompt is empty.'],
+  ['respond', [], 'No prompt was given.'],
+  ['respond', ['-a', 'empty.txt', 'hi'], '-a: "empty.txt" is empty.'],
+  ['generate', ['--body', '[]', 'hi'], '--body must be a JSON object.'],
   [
-    'an unknown field',
     'respond',
-    ['--body', '{"temprature":1}', 'hi'],
-    ['"temprature" is not a field of this request; did you mean "temperature"?'],
+    ['--body', '{"inptu":1}', 'hi'],
+    '"inptu" is not a field of this request; did you mean "input"?',
   ],
-  ['a body that is no object', 'generate', ['--body', '[]', 'hi'], ['--body must be a JSON object.']],
   [
-    'an exclusive pair',
     'respond',
     ['--previous-response-id', 'r', '--conversation', 'c', 'hi'],
-    [
-      '--previous-response-id and --conversation cannot be used together: previous_response_id cannot be combined with conversation.',
-    ],
+    '--previous-response-id and --conversation cannot be used together: previous_response_id cannot be combined with conversation.',
   ],
   [
-    'a field set inside a text',
     'generate',
     ['--body', '{"generationConfig":"x"}', '--temperature', '1', 'hi'],
-    [
-      '--temperature: "generationConfig" is neither an object nor an array.',
-      expect.stringContaining('--generation-config must be an object, not "x".'),
-    ],
+    '--temperature: "generationConfig" is neither an object nor an array.',
+    '--generation-config must be an object, not "x". --no-validate skips the checks against the documented limits.',
   ],
-  ['no message', 'generate', ['--contents', '[]'], ['--contents must have at least 1 entry, not 0.']],
-  ...['-', '@n.txt', '@-'].map((word): [string, TextCommand, string[], string[]] => [
-    `${word} among other words`,
+  ...['-', '@n.txt', '@-'].map((word): [TextCommand, string[], string] => [
     'respond',
     ['Summarise:', word],
-    [`"${word}" is read only when it is the whole prompt, not among other words.`],
+    `"${word}" is read only when it is the whole prompt, not among other words.`,
   ]),
   [
-    'several flags for the schema, and another problem',
     'generate',
-    ['--schema', '{}', '--response-schema', '{}', '--response-json-schema', '{}', '--top-k', '0', 'hi'],
-    [
-      '--schema and --response-schema cannot be used together.',
-      '--schema and --response-json-schema cannot be used together.',
-      '--top-k must be at least 1, not 0. --no-validate skips the checks against the documented limits.',
-    ],
+    ['--schema', '{}', '--response-schema', '{}', '--response-json-schema', '{}', 'hi'],
+    '--schema and --response-schema cannot be used together.',
+    '--schema and --response-json-schema cannot be used together.',
   ],
   [
-    'a prompt on top of a text',
     'respond',
     ['--input', 'a', 'b'],
-    ['--input is a text already; give either it or a prompt, or make --input an array of messages.'],
+    '--input is a text already; give either it or a prompt, or make --input an array of messages.',
   ],
   [
-    'safety without a threshold',
     'generate',
     ['--safety', 'harassment', 'hi'],
-    ['--safety "harassment" must be category=threshold, such as harassment=BLOCK_NONE.'],
+    '--safety "harassment" must be category=threshold, such as harassment=BLOCK_NONE.',
   ],
-])('%s', async (_, command, argv, lines) => {
+])('%s %j is refused', async (command, argv, ...lines) => {
   expect(await refusalOf(command, argv, { cwd: folder() })).toMatchObject({ exit: 2, lines })
 })
 
@@ -98,20 +80,16 @@ test.each<[TextCommand, readonly string[], string]>([
   })
 })
 
-test.each<[string, readonly string[], string]>([
-  ['text that starts with @', ['--system', '@home'], String.raw`write it as '\@home'`],
-  ['a list that starts with [', ['--stop-sequences', '[END]'], `--stop-sequences '["[END]"]'`],
-  ['a list that starts with @', ['--stop-sequences', '@x'], `--stop-sequences '["@x"]'`],
-  ['a file name without @', ['--tools', 'tools.json'], '--tools @tools.json'],
-  ['a word without quotes', ['--set', 'a=b'], `--set 'a="b"'`],
-  ['a value out of range', ['--temperature', '3'], '--no-validate sends it anyway'],
-  [
-    'a file among other words',
-    ['@n.txt'],
-    'pipe it in: <n.txt; to send the words themselves, put quotes around',
-  ],
-  ['a dash among other words', ['-'], 'Without it, piped text comes before the prompt; '],
-])('the hint says what to do about %s', async (_, argv, hint) => {
+test.each<[readonly string[], string]>([
+  [['--system', '@home'], String.raw`write it as '\@home'`],
+  [['--stop-sequences', '[END]'], `--stop-sequences '["[END]"]'`],
+  [['--stop-sequences', '@x'], `--stop-sequences '["@x"]'`],
+  [['--tools', 'tools.json'], '--tools @tools.json'],
+  [['--set', 'a=b'], `--set 'a="b"'`],
+  [['--temperature', '3'], '--no-validate sends it anyway'],
+  [['@n.txt'], 'pipe it in: <n.txt; to send the words themselves, put quotes around'],
+  [['-'], 'Without it, piped text comes before the prompt; '],
+])('%j: the hint says what to do', async (argv, hint) => {
   expect((await refusalOf('generate', [...argv, 'hi'], { cwd: folder() })).hint).toContain(hint)
 })
 
@@ -134,31 +112,33 @@ test.each([
 `)
 })
 
+const dry = (command: string, flags: readonly string[]) =>
+  runMain([...command.split(' '), '-m', 'unknown-model', ...flags, 'x', '--dry-run'], {
+    env: { MODELGATE_BASE_URL: 'http://127.0.0.1:8080', MODELGATE_API_KEY: 'some-key' },
+  })
+
 test.each<[string, string[], string]>([
   ['respond', ['--reasoning-effort', 'hihg'], '--reasoning-effort "hihg" is unknown; did you mean high?'],
   ['generate', ['--thinking-level', 'meduim'], '--thinking-level "meduim" is unknown; did you mean MEDIUM?'],
   ['video generate', ['--aspect-ratio', '9x16'], '--aspect-ratio "9x16" is unknown; did you mean 9:16?'],
-  ['video generate', ['--resolution', '720'], '--resolution "720" is unknown; did you mean 720p?'],
   ['image create', ['--quality', 'hgih'], '--quality "hgih" is unknown; did you mean high?'],
 ])('a misspelt value of %s is refused with the nearest: %j', async (command, flags, problem) => {
-  const env = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080', MODELGATE_API_KEY: 'some-key' }
-  const words = [...command.split(' '), '-m', 'unknown-model', ...flags, 'x', '--dry-run']
-  const refused = await runMain(words, { env })
-  expect([refused.code, refused.out]).toEqual([2, ''])
-  expect(refused.err).toContain(problem)
-  expect((await runMain([...words, '--no-validate'], { env })).code).toBe(0)
+  expect(await dry(command, flags)).toMatchObject({
+    code: 2,
+    out: '',
+    err: expect.stringContaining(problem) as string,
+  })
+  expect((await dry(command, [...flags, '--no-validate'])).code).toBe(0)
 })
 
 test.each<[string, string[]]>([
-  ['another letter case', ['respond', '--reasoning-effort', 'HIGH']],
-  ['a word that is not like any', ['respond', '--reasoning-effort', 'ultra']],
-  ['another number', ['video generate', '--resolution', '480p']],
-  ['another size', ['image create', '--size', '1024x1025']],
-  ['what --set says', ['respond', '--set', 'reasoning.effort="hihg"']],
-])('%s is sent', async (_, [command = '', ...flags]) => {
-  const env = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080', MODELGATE_API_KEY: 'some-key' }
-  const words = [...command.split(' '), '-m', 'unknown-model', ...flags, 'x', '--dry-run']
-  expect(await runMain(words, { env })).toMatchObject({ code: 0, err: '' })
+  ['respond', ['--reasoning-effort', 'HIGH']],
+  ['respond', ['--reasoning-effort', 'ultra']],
+  ['video generate', ['--resolution', '480p']],
+  ['image create', ['--size', '1024x1025']],
+  ['respond', ['--set', 'reasoning.effort="hihg"']],
+])('a value that is like no other is sent: %s %j', async (command, flags) => {
+  expect(await dry(command, flags)).toMatchObject({ code: 0, err: '' })
 })
 
 test.each([
@@ -167,27 +147,23 @@ test.each([
   [['nonsense', '--jsonl'], 'modelgate', 'usage'],
 ])('--jsonl begins with start where a call is refused: %j', async (words, command, code) => {
   const { out } = await runMain(words)
-  const [first, last, ...others] = out
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as object)
-  expect(first).toEqual({ type: 'start', version: 1, command, model: null })
-  expect([last, others]).toEqual([expect.objectContaining({ type: 'error' }), []])
-  expect(last).toMatchObject({ error: { code } })
+  const [first, ...others] = out.trimEnd().split('\n')
+  expect(JSON.parse(first!)).toEqual({ type: 'start', version: 1, command, model: null })
+  expect(others.map((line) => JSON.parse(line) as object)).toMatchObject([{ type: 'error', error: { code } }])
 })
 
 test('of what is set up in part all that is missing is told', async () => {
   const env = { MODELGATE_API_KEY: 'some-key' }
-  const { exit, lines, hint } = await refusalOf('generate', [], { env })
-  expect(exit).toBe(2)
-  expect(lines).toEqual([
-    expect.stringMatching(/^No gateway is configured: set MODELGATE_BASE_URL, or pass --base-url\./),
-    expect.stringMatching(/^No prompt was given\. /),
-    expect.stringMatching(
-      /^No model was given: set MODELGATE_TEXT_MODEL \(text_model in the configuration\), or pass -m\./,
-    ),
-  ])
-  expect(hint).toBeUndefined()
+  const refusal = await refusalOf('generate', [], { env })
+  expect(refusal).toMatchObject({
+    exit: 2,
+    lines: [
+      'No gateway is configured: set MODELGATE_BASE_URL, or pass --base-url.',
+      'No prompt was given. ',
+      'No model was given: set MODELGATE_TEXT_MODEL (text_model in the configuration), or pass -m.',
+    ].map((start) => expect.stringContaining(start) as string),
+    hint: undefined,
+  })
 })
 
 test('a missing key is told with a missing model, and not for a dry run', async () => {
@@ -198,31 +174,31 @@ test('a missing key is told with a missing model, and not for a dry run', async 
   expect(dry.lines).toEqual([expect.stringMatching(/^No model /)])
 })
 
-test.each<[TextCommand]>([['generate'], ['respond']])(
-  '%s tells everything that is wrong in one message',
+test.each<TextCommand>(['generate', 'respond'])(
+  '%s tells everything that is wrong at once',
   async (command) => {
     const numbers = ['--timeout', 'soon', '--temperature', '9', '--max-output-tokens', '0.5']
     const texts = ['--tools', '{', '--tool', 'x', '--tool', 'y', '--schema', '{"type":1}']
     const others = '--body {"zzz":1} --set a --set b -a nope -a https:// @gone'.split(' ')
-    const argv = [...numbers, ...texts, ...others]
-    const { exit, lines } = await refusalOf(command, argv, { cwd: folder() })
+    const { exit, lines } = await refusalOf(command, [...numbers, ...texts, ...others], { cwd: folder() })
     expect(exit).toBe(2)
-    const starts = [
-      '--timeout must be',
-      '--tools is not valid',
-      '--set: "a" has no',
-      '--set: "b" has no',
-      '--tool "x" is not one of',
-      '--tool "y" is not one of',
-      '--schema is not a valid JSON Schema: /type must be',
-      '-a: "nope" cannot be read',
-      '-a: "https://" is not a valid URL.',
-      'The prompt: "gone" cannot be read',
-      '--temperature must be',
-      '--max-output-tokens must be',
-      '"zzz" is not a field of this request',
-    ]
-    expect(lines).toEqual(starts.map((start) => expect.stringContaining(start)))
+    expect(lines).toEqual(
+      [
+        '--timeout must be',
+        '--tools is not valid',
+        '--set: "a" has no',
+        '--set: "b" has no',
+        '--tool "x" is not one of',
+        '--tool "y" is not one of',
+        '--schema is not a valid JSON Schema: /type must be',
+        '-a: "nope" cannot be read',
+        '-a: "https://" is not a valid URL.',
+        'The prompt: "gone" cannot be read',
+        '--temperature must be',
+        '--max-output-tokens must be',
+        '"zzz" is not a field of this request',
+      ].map((start) => expect.stringContaining(start)),
+    )
   },
 )
 
@@ -231,11 +207,12 @@ test('a call that fails anyway neither waits for a silent pipe nor asks', async 
   const { lines } = await refusalOf('generate', ['--temperature', '9', '--tools', '{', 'hi'], { stdin })
   expect(lines).toHaveLength(2)
   const terminal = pipedInput('terminal')
-  expect(
-    await refusalOf('generate', ['--tools', '{'], { stdin: terminal, terminal: true, env: {} }),
-  ).toMatchObject({
-    lines: ['gateway', '--tools'].map((word) => expect.stringContaining(word)),
+  const { lines: asked } = await refusalOf('generate', ['--tools', '{'], {
+    stdin: terminal,
+    terminal: true,
+    env: {},
   })
+  expect(asked).toEqual(['gateway', '--tools'].map((word) => expect.stringContaining(word)))
   expect([stdin.reads, terminal.reads]).toEqual([0, 0])
 })
 
