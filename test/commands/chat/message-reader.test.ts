@@ -1,16 +1,11 @@
 import { EventEmitter } from 'node:events'
 import { PassThrough } from 'node:stream'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { openMessageReader } from '../../../src/commands/chat/message-reader.ts'
 
 /** A reader on a terminal that is a pair of streams. */
 function reader() {
-  const modes: boolean[] = []
-  const input = Object.assign(new EventEmitter(), {
-    resume() {},
-    pause() {},
-    setRawMode: (mode: boolean) => void modes.push(mode),
-  })
+  const input = Object.assign(new EventEmitter(), { resume() {}, pause() {}, setRawMode() {} })
   const output = new PassThrough()
   let shown = ''
   let interrupts = 0
@@ -23,11 +18,17 @@ function reader() {
     onInterrupt: () => void interrupts++,
   })
   onTestFinished(() => messages.close())
+  const type = (keys: string | Uint8Array) => input.emit('data', Buffer.from(keys as string))
   return {
     ...messages,
-    type: (keys: string | Uint8Array) => input.emit('data', Buffer.from(keys as string)),
+    type,
+    /** The next message, after these keys. */
+    async readTyped(keys: string) {
+      const message = messages.read()
+      type(keys)
+      return await message
+    },
     input,
-    modes,
     shown: () => shown,
     interrupts: () => interrupts,
   }
@@ -51,51 +52,34 @@ test.each(Array.from({ length: Buffer.from(keys).length }, (_, at) => at))(
 )
 
 test('what is typed behind a message is the next one, and behind that too', async () => {
-  const { type, read } = reader()
-  const first = read()
-  type('one\rtwo\rthree')
-  expect(await first).toBe('one')
+  const { read, readTyped } = reader()
+  expect(await readTyped('one\rtwo\rthree')).toBe('one')
   expect(await read()).toBe('two')
-  const third = read()
-  type('!\r')
-  expect(await third).toBe('three!')
+  expect(await readTyped('!\r')).toBe('three!')
 })
 
 test('while nothing is read, Ctrl-C is passed on, and takes back what was typed', async () => {
-  const { type, read, interrupts } = reader()
-  const first = read()
-  type('one\r')
-  await first
+  const { type, readTyped, interrupts } = reader()
+  await readTyped('one\r')
   type('typed ahead')
   type('\u0003')
   expect(interrupts()).toBe(1)
-  const next = read()
-  type('two\r')
-  expect(await next).toBe('two')
+  expect(await readTyped('two\r')).toBe('two')
 })
 
-describe('a message of several lines', () => {
-  test.each([
-    ['a block', '"""\rone\r\r  two"""\r', 'one\n\n  two'],
-    ['a block whose marks stand alone', '"""\rone\r"""\r', 'one'],
-    ['a block in one line', '"""one"""\r', 'one'],
-    ['a paste in a block', `"""\r${paste('a\nb')}c\r"""\r`, 'a\nbc'],
-    [
-      'a paste that begins with the mark of a block',
-      `${paste('"""Doc."""\ndef f(): 1')}\r`,
-      '"""Doc."""\ndef f(): 1',
-    ],
-    ['a paste with a tab and an empty line', `${paste('a\tb\r\n\r\nc')}\r`, 'a\tb\n\nc'],
-    ['a paste into a line', `xy\u001b[D${paste('a\nb')}\r`, 'xa\nby'],
-    ['two pastes', `${paste('a\n')}${paste('b\n')}\r`, 'a\nb\n'],
-    ['a paste with control characters, which are shown', `${paste('a\u0003b')}\r`, 'a␃b'],
-    ['Ctrl-C, which throws a block away', '"""\rone\rtwo\u0003three\r', 'three'],
-  ])('%s', async (_, typed, expected) => {
-    const { type, read } = reader()
-    const message = read()
-    type(typed)
-    expect(await message).toBe(expected)
-  })
+test.each([
+  ['a block', '"""\rone\r\r  two"""\r', 'one\n\n  two'],
+  ['a block whose marks stand alone', '"""\rone\r"""\r', 'one'],
+  ['a block in one line', '"""one"""\r', 'one'],
+  ['a paste in a block', `"""\r${paste('a\nb')}c\r"""\r`, 'a\nbc'],
+  ['a paste like a block', `${paste('"""Doc."""\ndef f(): 1')}\r`, '"""Doc."""\ndef f(): 1'],
+  ['a paste with a tab and an empty line', `${paste('a\tb\r\n\r\nc')}\r`, 'a\tb\n\nc'],
+  ['a paste into a line', `xy\u001b[D${paste('a\nb')}\r`, 'xa\nby'],
+  ['two pastes', `${paste('a\n')}${paste('b\n')}\r`, 'a\nb\n'],
+  ['a paste with control characters, which are shown', `${paste('a\u0003b')}\r`, 'a␃b'],
+  ['a block that Ctrl-C throws away', '"""\rone\rtwo\u0003three\r', 'three'],
+])('a message of several lines: %s', async (_, typed, expected) => {
+  expect(await reader().readTyped(typed)).toBe(expected)
 })
 
 test('the end of the terminal, and of the chat, end the reading', async () => {
@@ -107,13 +91,9 @@ test('the end of the terminal, and of the chat, end the reading', async () => {
 })
 
 test('a message of several lines is recalled in one, and sent as it was', async () => {
-  const { type, read } = reader()
-  const first = read()
-  type(`${paste('old\none')}\r`)
-  expect(await first).toBe('old\none')
-  const again = read()
-  type('\u001b[A!\r')
-  expect(await again).toBe('old\none!')
+  const { readTyped } = reader()
+  expect(await readTyped(`${paste('old\none')}\r`)).toBe('old\none')
+  expect(await readTyped('\u001b[A!\r')).toBe('old\none!')
 })
 
 /** What the reader itself may send to a terminal: positions, and what pastes are marked by. */

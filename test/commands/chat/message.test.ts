@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { readMessage, type Message } from '../../../src/commands/chat/chat-commands.ts'
 
 const files = new Set(['notes.txt', 'my notes.txt', 'photo', '~/a.png', 'odd.txt.'])
@@ -23,19 +23,17 @@ test.each<[string, Message]>([
   expect(await read(typed)).toEqual(message)
 })
 
-describe('a slash begins a command', () => {
-  test.each<[string, Message]>([
-    ['/help', { kind: 'command', name: 'help', rest: '' }],
-    [' /model  some-model ', { kind: 'command', name: 'model', rest: 'some-model' }],
-    ['/system one\ntwo', { kind: 'command', name: 'system', rest: 'one\ntwo' }],
-    ['/quit', { kind: 'command', name: 'exit', rest: '' }],
-    ['/new', { kind: 'unknown', name: 'new', near: undefined }],
-    ['/retyr', { kind: 'unknown', name: 'retyr', near: 'retry' }],
-    ['/constructor', { kind: 'unknown', name: 'constructor', near: undefined }],
-    ['/', { kind: 'unknown', name: '', near: undefined }],
-    ['/etc/hosts is a file', text('/etc/hosts is a file')],
-    ['//help is a word', text('/help is a word')],
-  ])('%j', async (typed, message) => {
-    expect(await read(typed)).toEqual(message)
-  })
+test.each<[string, Message]>([
+  ['/help', { kind: 'command', name: 'help', rest: '' }],
+  [' /model  some-model ', { kind: 'command', name: 'model', rest: 'some-model' }],
+  ['/system one\ntwo', { kind: 'command', name: 'system', rest: 'one\ntwo' }],
+  ['/quit', { kind: 'command', name: 'exit', rest: '' }],
+  ['/new', { kind: 'unknown', name: 'new', near: undefined }],
+  ['/retyr', { kind: 'unknown', name: 'retyr', near: 'retry' }],
+  ['/constructor', { kind: 'unknown', name: 'constructor', near: undefined }],
+  ['/', { kind: 'unknown', name: '', near: undefined }],
+  ['/etc/hosts is a file', text('/etc/hosts is a file')],
+  ['//help is a word', text('/help is a word')],
+])('a slash begins a command: %j', async (typed, message) => {
+  expect(await read(typed)).toEqual(message)
 })
