@@ -1,11 +1,12 @@
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { array, assert, asyncProperty, string } from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { commandEntries } from '../../../src/command-entries.ts'
 import { complete } from '../../../src/commands/completion/complete.ts'
 import type { Place } from '../../../src/commands/completion/live-values.ts'
+import { projectRoot } from '../../support/pages.ts'
 import { programTree } from '../../support/program-tree.ts'
+import { runMain } from '../../support/run-main.ts'
 import { runs } from '../../support/sample.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 
@@ -17,17 +18,8 @@ beforeEach(() => {
   place = { home, cwd: home, env: { HOME: home }, platform: 'linux', now: 0 }
   writeFiles(home, {
     '.config/modelgate/config.yaml':
-      'text_model: text;model\nprofiles:\n  work:\n    base_url: https://gw.example\n',
-    'modelgate.yaml': JSON.stringify({
-      jobs: {
-        hero: { out: 'hero.webp' },
-        "it's $(x)": {},
-        'shop/a:b2': {},
-        'shop/@c': {},
-        'two words': {},
-        'x[1]': {},
-      },
-    }),
+      'text_model: text;model\nprofiles: { work: { base_url: https://gw.example } }\n',
+    'modelgate.yaml': `jobs: { hero: { out: hero.webp }, "it's $(x)": {}, 'shop/a:b2': {}, 'shop/@c': {}, two words: {}, 'x[1]': {} }`,
   })
 })
 
@@ -40,6 +32,19 @@ async function ask(...sent: string[]): Promise<string[]> {
 const wordBreaks = ' \t\n"\'@><=;|&(:'
 /** What bash makes of the word at the end of a line. A tab stands for the names of files. */
 const bash = async (line: string) => ask('bash', wordBreaks, line)
+
+test.each(['modelgate.bash', '_modelgate', 'modelgate.fish', 'modelgate.ps1'])(
+  'completion prints %s',
+  async (name) => {
+    const shell = { _modelgate: 'zsh', 'modelgate.ps1': 'powershell' }[name] ?? name.replace('modelgate.', '')
+    const out = readFileSync(new URL(`completions/${name}`, projectRoot), 'utf8')
+    expect(await runMain(['completion', shell])).toMatchObject({ code: 0, out, err: '' })
+  },
+)
+
+test.each([[['completion']], [['completion', 'tcsh']]])('%j is a usage error', async (argv) => {
+  expect(await runMain(argv)).toMatchObject({ code: 2, out: '' })
+})
 
 describe('after these words come', () => {
   test.each<[string, string[]]>([
@@ -62,10 +67,7 @@ describe('after these words come', () => {
     ['modelgate video status --bod', []],
     ['modelgate image --mode', []],
     ['modelgate schema --he', ['--help']],
-    [
-      'modelgate help -',
-      ['--all', '--json', '-q', '--quiet', '--debug', '--no-stdin', '--no-input', '-h', '--help'],
-    ],
+    ['modelgate help -', '--all --json -q --quiet --debug --no-stdin --no-input -h --help'.split(' ')],
     // An option twice only where that means something.
     ['modelgate generate -m a --mode', []],
     ['modelgate --profile work generate --prof', []],
@@ -90,10 +92,7 @@ describe('after these words come', () => {
     // What only this machine knows.
     ['modelgate generate -m te', [String.raw`text\;model`]],
     ['modelgate generate -mte', [String.raw`-mtext\;model`]],
-    [
-      'modelgate image create --model=gpt-image-2',
-      ['gpt-image-2', 'gpt-image-2.5-flare', 'gpt-image-2.5-sunburst'],
-    ],
+    ['modelgate image create --model=gpt-image-2.5-f', ['gpt-image-2.5-flare']],
     ['modelgate generate --profile ', ['work']],
     ['modelgate run he', ['hero']],
     ['modelgate run ado', ['adopt']],
@@ -137,29 +136,20 @@ describe('bash keeps what stands before its word', () => {
   })
 })
 
-describe('of descriptions and quotes each shell gets what it takes', () => {
-  test.each<[string[], string[]]>([
-    [
-      ['zsh', 'run', ''],
-      ['hero:hero.webp', "it's $(x)", String.raw`shop/a\:b2`, 'shop/@c', 'two words', 'x[1]'],
-    ],
-    [['fish', 'run', '-h', '--regenerate', 'h'], ['hero\thero.webp']],
-    [
-      ['fish', 'run', '--regenerate=sh'],
-      ['--regenerate=shop/a:b2\t', '--regenerate=shop/@c\t'],
-    ],
-    [['powershell', 'run', 'two '], [`'two words'\ttwo words\ttwo words`]],
-    [['powershell', 'run', 'it '], [`'it''s $(x)'\tit's $(x)\tit's $(x)`]],
-    [['powershell', 'generate', '--profile', ' '], ['work\twork\tgw.example']],
-    [
-      ['zsh', 'schema', '-'],
-      ['-h:show help', '--help:show help'],
-    ],
-    [['zsh', 'generate', '--output=que'], ['\t--output=']],
-  ])('%j', async (sent, expected) => {
-    const answer = await ask(...sent)
-    expect(answer.slice(-expected.length)).toEqual(expected)
-  })
+test.each<[string[], string[]]>([
+  [
+    ['zsh', 'run', ''],
+    ['hero:hero.webp', "it's $(x)", String.raw`shop/a\:b2`, 'shop/@c', 'two words', 'x[1]'],
+  ],
+  [['fish', 'run', '-h', '--regenerate', 'h'], ['hero\thero.webp']],
+  [['fish', 'run', '--regenerate=shop/a'], ['--regenerate=shop/a:b2\t']],
+  [['powershell', 'run', 'two '], [`'two words'\ttwo words\ttwo words`]],
+  [['powershell', 'run', 'it '], [`'it''s $(x)'\tit's $(x)\tit's $(x)`]],
+  [['powershell', 'generate', '--profile', ' '], ['work\twork\tgw.example']],
+  [['zsh', 'schema', '--'], ['--help:show help']],
+  [['zsh', 'generate', '--output=que'], ['\t--output=']],
+])('of descriptions and quotes each shell gets what it takes: %j', async (sent, expected) => {
+  expect((await ask(...sent)).slice(-expected.length)).toEqual(expected)
 })
 
 test('whatever is typed, the answer is no failure', async () => {
@@ -185,9 +175,6 @@ test.each<[string, Record<string, string>]>([
   expect(await bash('modelgate video generate -m sora-2')).toEqual(['sora-2', 'sora-2-pro'])
 })
 
-test('a folder in the place of a file, and a tree that cannot be read, yield nothing', async () => {
-  mkdirSync(join(place.home, 'below/modelgate.yaml'), { recursive: true })
-  place = { ...place, cwd: join(place.home, 'below') }
-  expect(await bash('modelgate run he')).toEqual([])
+test('a tree that cannot be read yields nothing', async () => {
   expect(await complete(['zsh', ''], place, () => JSON.parse('{') as never)).toBe('')
 })

@@ -18,13 +18,7 @@ beforeEach(() => {
   writeFileSync(join(folder, 'bin/modelgate'), start, { mode: 0o755 })
   writeFiles(folder, {
     '.config/modelgate/config.yaml': 'text_model: text;model\n',
-    'modelgate.yaml': JSON.stringify({
-      jobs: {
-        hero: { out: 'hero.webp' },
-        "it's $(touch bad)": {},
-        'shop/a:b2': {},
-      },
-    }),
+    'modelgate.yaml': `jobs: { hero: { out: hero.webp }, "it's $(touch bad)": {}, 'shop/a:b2': {} }`,
     'question.txt': '',
     'two words.json': '',
     'pictures/a.png': '',
@@ -62,15 +56,12 @@ describe.each(['bash', 'zsh'] as const)('%s (needs it)', (shell) => {
 
 describe('fish (needs it)', () => {
   const offered = (line: string) => {
-    const { stdout, stderr } = spawnSync(
-      'fish',
-      ['--no-config', '-c', `source '${completions}modelgate.fish'; complete -C $argv[1]`, line],
-      {
-        cwd: folder,
-        encoding: 'utf8',
-        env: { PATH: `${folder}/bin:${process.env['PATH']}`, HOME: folder },
-      },
-    )
+    const code = `source '${completions}modelgate.fish'; complete -C $argv[1]`
+    const { stdout, stderr } = spawnSync('fish', ['--no-config', '-c', code, line], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { PATH: `${folder}/bin:${process.env['PATH']}`, HOME: folder },
+    })
     expect(stderr).toBe('')
     return stdout.split('\n').filter(Boolean)
   }
