@@ -27,15 +27,14 @@ async function findings(
   words: readonly string[] = [],
 ): Promise<{ code: number } & Record<string, string | number>> {
   const { code, out } = await run(place, words, overrides)
-  const rows = out
+  const said = out
     .split('\n')
-    .filter(Boolean)
-    .map((line) => line.split('\t'))
-  const said = rows.map(([verdict, name, message, remedy]) => [
-    name!,
-    `${verdict}: ${message}${remedy === '' ? '' : ` → ${remedy}`}`,
-  ])
-  return { code, ...(Object.fromEntries(said) as Record<string, string>) }
+    .slice(0, -1)
+    .map((line) => {
+      const [verdict, name, message, remedy] = line.split('\t')
+      return [name!, `${verdict}: ${message}${remedy === '' ? '' : ` → ${remedy}`}`] as const
+    })
+  return { code, ...Object.fromEntries(said) }
 }
 
 const dated = (at: number) => ({ headers: { date: new Date(at).toUTCString() } })
@@ -57,50 +56,33 @@ test('nothing is configured: it says what to do', async () => {
   })
 })
 
-const present = () => fakeClock({ start: Date.now() })
 const at = (url: string, more: Readonly<Record<string, string>> = {}) => ({
   env: { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: key, ...more },
 })
 const like = (pattern: RegExp) => expect.stringMatching(pattern) as string
 
-test.each<[string, string, object]>([
-  [
-    'accepts the key',
-    key,
-    {
-      code: 0,
-      gateway: 'ok: it answers and requires a key',
-      key: 'ok: …cdef from environment MODELGATE_API_KEY; accepted',
-      clock: 'ok: right',
-    },
-  ],
-  [
-    'accepts a key that is too short to be hidden',
-    'any',
-    {
-      code: 0,
-      key: 'warning: from environment MODELGATE_API_KEY; accepted. A key of fewer than 8 characters is too short to be hidden.',
-    },
-  ],
-  [
-    'refuses the key',
-    'invalid',
-    {
-      code: 3,
-      key: 'failed: The gateway refuses the key from environment MODELGATE_API_KEY. → Store another: modelgate auth login',
-    },
-  ],
-])('a gateway that %s', async (_, given, expected) => {
+const variable = 'from environment MODELGATE_API_KEY'
+
+test.each<[string, number, string]>([
+  [key, 0, `ok: …cdef ${variable}; accepted`],
+  ['any', 0, `warning: ${variable}; accepted. A key of fewer than 8 characters is too short to be hidden.`],
+  ['invalid', 3, `failed: The gateway refuses the key ${variable}. → Store another: modelgate auth login`],
+])('a gateway and the key %s', async (given, code, said) => {
   const { url } = await runningSandbox()
-  const found = await findings({ ...at(url, { MODELGATE_API_KEY: given }), clock: present() })
-  expect(found).toMatchObject({ ...expected, 'base URL': `ok: ${url} (environment MODELGATE_BASE_URL)` })
+  const clock = fakeClock({ start: Date.now() })
+  expect(await findings({ ...at(url, { MODELGATE_API_KEY: given }), clock })).toMatchObject({
+    code,
+    'base URL': `ok: ${url} (environment MODELGATE_BASE_URL)`,
+    gateway: 'ok: it answers and requires a key',
+    key: said,
+    clock: 'ok: right',
+  })
 })
 
 test('only GET is asked, without the key at first', async () => {
   const refused = json({ error: { message: 'no key' } }, { status: 401 })
   const server = await localServer([refused, json(models)])
-  const found = await findings({ env: { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: key } })
-  expect(found.code).toBe(0)
+  expect((await findings(at(server.url))).code).toBe(0)
   expect(server.requests.map(({ line, headers }) => [line, headers['authorization']])).toEqual([
     ['GET /v1/models HTTP/1.1', undefined],
     ['GET /v1/models HTTP/1.1', `Bearer ${key}`],
@@ -120,23 +102,19 @@ test.each([
   })
 })
 
-const elsewhere = text('', { status: 308, headers: { location: 'https://other.example/v1/models' } })
-const odd = 'failed: it answers, but not as a gateway does: '
-
 test.each([
   [
-    'is a page',
     text('<html>', { headers: { 'content-type': 'text/html' } }),
-    like(/^failed: it answers, but not as a gateway does: .* → Is it the address of the gateway/),
+    /^failed: it answers, but not as a gateway does: .* → Is it the address of the gateway/,
   ],
   [
-    'leads elsewhere',
-    elsewhere,
-    `${odd}The gateway answered with a redirect (HTTP 308) to https://other.example; it is not followed, so that neither key nor prompt goes elsewhere. → Set the address it points to as the base URL (--base-url), if you trust it.`,
+    text('', { status: 308, headers: { location: 'https://other.example/v1/models' } }),
+    /^failed: .* redirect \(HTTP 308\) to https:\/\/other\.example; it is not followed.* → Set the address/,
   ],
-])('what answers %s', async (_, reply, gateway) => {
+])('what answers is a page, or leads elsewhere', async (reply, said) => {
   const server = await localServer([reply])
-  expect(await findings(at(server.url))).toMatchObject({ code: 8, gateway, key: like(/not tried/) })
+  const expected = { code: 8, gateway: like(said), key: like(/not tried/) }
+  expect(await findings(at(server.url))).toMatchObject(expected)
 })
 
 test('nothing answers, or the host is not known', async () => {
@@ -164,33 +142,23 @@ test('a proxy: which one, and never its password', async () => {
   })
   expect(JSON.stringify(dead)).not.toContain('pass-word-1')
   const none = await findings(at(far, { HTTPS_PROXY: 'nonsense://x', NO_PROXY: 'a.test' }))
-  expect(none).toMatchObject({
-    code: 6,
-    proxy: 'ok: nonsense://x, but not for NO_PROXY: a.test',
-    gateway: like(/^failed: .*proxy/),
-  })
+  const proxy = 'ok: nonsense://x, but not for NO_PROXY: a.test'
+  expect(none).toMatchObject({ code: 6, proxy, gateway: like(/^failed: .*proxy/) })
   const local = await findings(at(`http://127.0.0.1:${port}`, { HTTP_PROXY: 'http://127.0.0.1:1' }))
   expect(local['proxy']).toBe('ok: not used: the gateway is on this machine')
 })
 
-test.each<[string, string, readonly string[], RegExp]>([
-  ['a flag', '', ['--timeout', 'soon'], /^failed: .*--timeout/],
-  ['a flag, with --sandbox,', '', ['--timeout', 'soon', '--sandbox'], /^failed: .*--timeout/],
-  [
-    'a setting',
-    'timout: 5\n',
-    [],
-    /^failed: ~\/\.config\/modelgate\/config\.yaml:1: timout is not a setting\./,
-  ],
-  ['a setting, with --sandbox,', 'timout: 5\n', ['--sandbox'], /^failed: .*:1: timout is not a setting\./],
-])('%s that cannot be used is a problem', async (_, user, words, configuration) => {
+const misspelt = /^failed: ~\/\.config\/modelgate\/config\.yaml:1: timout is not a setting\./
+
+test.each<[string, readonly string[], RegExp]>([
+  ['', ['--timeout', 'soon'], /^failed: .*--timeout/],
+  ['', ['--timeout', 'soon', '--sandbox'], /^failed: .*--timeout/],
+  ['timout: 5\n', [], misspelt],
+  ['timout: 5\n', ['--sandbox'], misspelt],
+])('the configuration %j with %j cannot be used, which is a problem', async (user, words, said) => {
   const skipped = 'skipped: the configuration has problems'
-  expect(await findings({}, configPlace({ user }), words)).toMatchObject({
-    code: 2,
-    configuration: like(configuration),
-    'base URL': skipped,
-    key: skipped,
-  })
+  const expected = { code: 2, configuration: like(said), 'base URL': skipped, key: skipped }
+  expect(await findings({}, configPlace({ user }), words)).toMatchObject(expected)
 })
 
 test('files that are read, variables that are not, and keys that others can read', async () => {
@@ -216,9 +184,8 @@ test('the state folder', { skip: process.getuid?.() === 0 }, async () => {
   mkdirSync(folder)
   chmodSync(folder, 0o500)
   const env = { MODELGATE_STATE_DIR: folder }
-  expect((await findings({ env }, place))['state']).toMatch(
-    /^failed: "~\/state" cannot be written: permission denied\./,
-  )
+  const { state } = await findings({ env }, place)
+  expect(state).toMatch(/^failed: "~\/state" cannot be written: permission denied\./)
 })
 
 test('the state folder: what is in it', async () => {
@@ -232,42 +199,33 @@ test('the state folder: what is in it', async () => {
   const folder = join(place.home, 'state')
   const env = { MODELGATE_STATE_DIR: folder }
   chmodSync(folder, 0o700)
+  const said = async (overrides: TestOverrides) => (await findings(overrides, place))['state']
   const lost = 'warning: ~/state, no jobs running, log of 1.5 kB; 1 rescued result → See: ls ~/state/rescued'
-  expect((await findings({ env }, place))['state']).toBe(lost)
+  expect(await said({ env })).toBe(lost)
   chmodSync(folder, 0o755)
-  expect((await findings({ env }, place))['state']).toMatch(
-    /other users can read it → Run: chmod 700 ~\/state$/,
-  )
-  expect((await findings({ env: {}, home: '' }))['state']).toMatch(/^warning: There is no state folder/)
+  expect(await said({ env })).toMatch(/other users can read it → Run: chmod 700 ~\/state$/)
+  expect(await said({ env: {}, home: '' })).toMatch(/^warning: There is no state folder/)
 })
 
 test('the documents: no key, no home, and the first failure as exit code', async () => {
   const place = configPlace({ credentials: { profiles: { default: { api_key: key } } } })
-  const { code, out, err } = await run(place, [
-    '--json',
-    '--base-url',
-    `http://127.0.0.1:${await closedPort()}`,
-  ])
-  const document = JSON.parse(out) as ChecksDocument
-  expect({ code, err, verdict: document.verdict }).toEqual({ code: 6, err: '', verdict: 'failed' })
-  expect(
-    document.checks.filter(({ verdict }) => verdict === 'failed').map((check) => check.exit_code),
-  ).toEqual([6])
-  expect(out).not.toContain(key)
-  expect(out).not.toContain('HOME')
+  const url = `http://127.0.0.1:${await closedPort()}`
+  const { code, out, err } = await run(place, ['--json', '--base-url', url])
+  const { verdict, checks } = JSON.parse(out) as ChecksDocument
+  expect({ code, err, verdict }).toEqual({ code: 6, err: '', verdict: 'failed' })
+  const failed = checks.filter((check) => check.verdict === 'failed')
+  expect(failed.map((check) => check.exit_code)).toEqual([6])
+  expect(out).not.toMatch(new RegExp(`${key}|HOME`))
   const lines = (await run(place, ['--jsonl', '--sandbox'])).out.trim().split('\n')
   const types = lines.map((line) => (JSON.parse(line) as { type: string }).type)
   expect(types).toEqual(['start', ...Array<string>(9).fill('check-end'), 'end'])
 })
 
-test.each([
-  [80, { NO_COLOR: '1' }],
-  [40, { NO_COLOR: '1' }],
-] as const)('the screen of %i columns %j', async (columns, colours) => {
+test.each([80, 40])('the screen of %i columns', async (columns) => {
   const stdout = memorySink({ isTerminal: true, columns })
   const stderr = memorySink({ isTerminal: true, columns })
-  const env = { ...colours, LANG: 'C.UTF-8', TERM: 'xterm', MODELGATE_BASE_URL: 'http://127.0.0.1:1234' }
-  const place = configPlace({ user: 'timout: 5\n' })
-  const { out, err } = await run(place, [], { stdout, stderr, env })
+  const named = { NO_COLOR: '1', LANG: 'C.UTF-8', TERM: 'xterm' }
+  const env = { ...named, MODELGATE_BASE_URL: 'http://127.0.0.1:1234' }
+  const { out, err } = await run(configPlace({ user: 'timout: 5\n' }), [], { stdout, stderr, env })
   expect(out.replace(/linux \w+/, 'linux x64') + err).toMatchSnapshot()
 })
