@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { flagName, flagsOf, type Endpoint, type Field } from '../../src/contract/field.ts'
+import { flagName, flagsOf, type Endpoint } from '../../src/contract/field.ts'
 import { generateContentEndpoint } from '../../src/contract/generate-content.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../../src/contract/images.ts'
 import { responsesEndpoint } from '../../src/contract/responses.ts'
@@ -45,19 +45,14 @@ const companions: Readonly<Record<string, readonly string[]>> = {
   background: ['--output-format', 'png'],
 }
 
-interface Case {
-  readonly command: Name
-  readonly flag: string
-  readonly path: readonly string[]
-  readonly field: Field
-}
-
-const cases: Case[] = endpoints.flatMap(([command, { fields }]) =>
+const cases = endpoints.flatMap(([command, { fields }]) =>
   flagsOf(fields)
     // The model has -m, and the prompt of an image is the words of the call.
     .filter(({ name }) => name !== 'model' && !(isImage(command) && name === 'prompt'))
     .map(({ name, path, field }) => ({ command, flag: `--${name}`, path, field })),
 )
+
+type Case = (typeof cases)[number]
 
 const named = (chosen: readonly Case[]) => chosen.map((one) => [`${one.command} ${one.flag}`, one] as const)
 
@@ -71,53 +66,54 @@ function given({ command, flag, path }: Case, values: readonly string[]): string
   return ['contents', 'input'].includes(path[0]!) ? words : [...more, ...words, 'hi']
 }
 
-test.each(endpoints)('%s has a flag for every field of the specification', (command, { fields }) => {
-  const flags = new Set(cases.filter((one) => one.command === command).map(({ flag }) => flag))
-  const missing = Object.keys(fields).filter((name) => !flags.has(`--${flagName(name)}`))
-  expect(missing.toSorted()).toEqual(
-    isImage(command) ? ['model', 'prompt'] : 'model' in fields ? ['model'] : [],
-  )
-  expect(flags.size, 'no flag twice').toBe(cases.filter((one) => one.command === command).length)
-})
-
-test.each(named(cases))('%s puts its value into the body', async (_, one) => {
-  const { words, value } = sampleFor(one.field)
-  expect(at(await bodyOf(one.command, given(one, words)), one.path)).toEqual(value)
-})
-
-test.each(named(cases))('%s overrides --body, and --set overrides both', async (_, one) => {
-  const { words, value } = sampleFor(one.field)
-  const start = one.path.reduceRight<unknown>((inner, name) => ({ [name]: inner, kept: 1 }), 'from the body')
-  const base = ['--no-validate', '--body', JSON.stringify(start)]
-  const body = await bodyOf(one.command, [...base, ...given(one, words)])
-  const [last] = one.path.slice(-1)
-  expect(at(body, one.path)).toEqual(value)
-  expect(at(body, [...one.path.slice(0, -1), 'kept'])).toBe(1)
-  const set = ['--set', `${one.path.join('.')}={"set":"${last}"}`]
-  expect(at(await bodyOf(one.command, [...base, ...set, ...given(one, words)]), one.path)).toEqual({
-    set: last,
-  })
-})
-
-test.each(named(cases.filter(({ field }) => field.type === 'boolean')))(
-  '%s can be negated',
-  async (_, one) => {
-    const negated = { ...one, flag: one.flag.replace('--', '--no-') }
-    const argv = ['--no-validate', ...given(negated, [])]
-    expect(at(await bodyOf(one.command, argv), one.path)).toBe(false)
-    const body = JSON.stringify({ [one.path[0]!]: one.path.length === 1 ? true : {} })
-    expect(at(await bodyOf(one.command, ['--body', body, ...argv]), one.path)).toBe(false)
+test.each(endpoints)(
+  '%s has a flag for every field of the specification, and none twice',
+  (command, { fields }) => {
+    const flags = cases.filter((one) => one.command === command).map(({ flag }) => flag)
+    const missing = Object.keys(fields).filter((name) => !flags.includes(`--${flagName(name)}`))
+    const elsewhere = isImage(command) ? ['model', 'prompt'] : ['model']
+    expect(missing.filter((name) => !elsewhere.includes(name))).toEqual([])
+    expect(new Set(flags).size).toBe(flags.length)
   },
 )
 
-const hasValue = ({ field }: Case) => field.type !== 'boolean'
-
-test.each(named(cases.filter((one) => one.field.nullable && hasValue(one))))(
-  '%s takes null',
+test.each(named(cases))(
+  '%s puts its value into the body, over --body, and --set overrides both',
   async (_, one) => {
-    expect(at(await bodyOf(one.command, given(one, ['null'])), one.path)).toBe(null)
+    const { words, value } = sampleFor(one.field)
+    expect(at(await bodyOf(one.command, given(one, words)), one.path)).toEqual(value)
+    const start = one.path.reduceRight<unknown>(
+      (inner, name) => ({ [name]: inner, kept: 1 }),
+      'from the body',
+    )
+    const base = ['--no-validate', '--body', JSON.stringify(start)]
+    const body = await bodyOf(one.command, [...base, ...given(one, words)])
+    expect(at(body, one.path)).toEqual(value)
+    expect(at(body, [...one.path.slice(0, -1), 'kept'])).toBe(1)
+    const set = await bodyOf(one.command, [
+      ...base,
+      '--set',
+      `${one.path.join('.')}={"set":1}`,
+      ...given(one, words),
+    ])
+    expect(at(set, one.path)).toEqual({ set: 1 })
   },
 )
+
+const switches = cases.filter(({ field }) => field.type === 'boolean')
+
+test.each(named(switches))('%s can be negated', async (_, one) => {
+  const argv = ['--no-validate', ...given({ ...one, flag: one.flag.replace('--', '--no-') }, [])]
+  expect(at(await bodyOf(one.command, argv), one.path)).toBe(false)
+  const body = JSON.stringify({ [one.path[0]!]: one.path.length === 1 ? true : {} })
+  expect(at(await bodyOf(one.command, ['--body', body, ...argv]), one.path)).toBe(false)
+})
+
+const nullable = cases.filter(({ field }) => field.nullable && field.type !== 'boolean')
+
+test.each(named(nullable))('%s takes null', async (_, one) => {
+  expect(at(await bodyOf(one.command, given(one, ['null'])), one.path)).toBe(null)
+})
 
 const isNumber = ({ field }: Case) => field.type === 'integer' || field.type === 'number'
 
@@ -135,13 +131,12 @@ test.each(named(cases.filter(isNumber)))('%s takes nothing but a number', async 
   ])
 })
 
-test.each(named(cases.filter(({ field }) => field.items?.type === 'string')))(
-  '%s takes one text, several, or a JSON list',
-  async (_, one) => {
-    const [first, second] = sampleFor(one.field).words as [string, string]
-    const value = async (words: string[]) => at(await bodyOf(one.command, given(one, words)), one.path)
-    expect(await value([first])).toEqual([first])
-    expect(await value([first, second])).toEqual([first, second])
-    expect(await value([JSON.stringify([second])])).toEqual([second])
-  },
-)
+const lists = cases.filter(({ field }) => field.items?.type === 'string')
+
+test.each(named(lists))('%s takes one text, several, or a JSON list', async (_, one) => {
+  const [first, second] = sampleFor(one.field).words as [string, string]
+  const value = async (...words: string[]) => at(await bodyOf(one.command, given(one, words)), one.path)
+  expect(await value(first)).toEqual([first])
+  expect(await value(first, second)).toEqual([first, second])
+  expect(await value(JSON.stringify([second]))).toEqual([second])
+})
