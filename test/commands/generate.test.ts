@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import type { TestOverrides } from '../support/test-context.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
-import { bodyOf, refusalOf, textCall } from '../support/text-call.ts'
+import { bodyOf, configured, refusalOf, textCall } from '../support/text-call.ts'
 
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 const user = (...parts: unknown[]) => ({ role: 'user', parts })
@@ -26,14 +25,13 @@ function folder(): string {
 
 test('sends one message to the streaming endpoint', async () => {
   const { request } = await textCall('generate', ['Name', 'three rivers'])
+  const body = { contents: [user({ text: 'Name three rivers' })] }
   expect(request).toMatchObject({
     command: 'generate',
-    model: 'm',
-    path: '/v1beta/models/m:streamGenerateContent',
     query: { alt: 'sse' },
     streamed: true,
     warnings: [],
-    body: { contents: [user({ text: 'Name three rivers' })] },
+    body,
   })
 })
 
@@ -106,75 +104,52 @@ test.each<[string, unknown]>([
 
 test('--tool adds to --tools', async () => {
   const argv = ['hi', '--tools', '[{"own":1}]', '--tool', 'url_context', '--tool', 'google_search']
-  expect((await bodyOf('generate', argv))['tools']).toEqual([
-    { own: 1 },
-    { urlContext: {} },
-    { googleSearch: {} },
-  ])
+  const tools = [{ own: 1 }, { urlContext: {} }, { googleSearch: {} }]
+  expect(await bodyOf('generate', argv)).toMatchObject({ tools })
 })
 
 const none = { category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }
+const hate = { category: 'HARM_CATEGORY_HATE_SPEECH', threshold: 'OFF' }
+const before = ['--safety-settings', JSON.stringify([hate, { ...none, threshold: 'OFF' }])]
 
-test.each(['harassment=BLOCK_NONE', 'HARM_CATEGORY_HARASSMENT=block-none', ' Harassment = block_none '])(
-  '--safety %j',
-  async (word) => {
-    expect((await bodyOf('generate', ['hi', '--safety', word]))['safetySettings']).toEqual([none])
-  },
-)
-
-test('--safety replaces the setting of its own category and keeps the others', async () => {
-  const before = [
-    { category: 'HARM_CATEGORY_HATE_SPEECH', threshold: 'OFF' },
-    { category: 'HARM_CATEGORY_HARASSMENT', threshold: 'OFF' },
-  ]
-  const argv = ['hi', '--safety-settings', JSON.stringify(before), '--safety', 'harassment=block_none']
-  expect((await bodyOf('generate', argv))['safetySettings']).toEqual([before[0], none])
+test.each<[string, readonly string[], readonly unknown[]]>([
+  ['harassment=BLOCK_NONE', [], [none]],
+  ['HARM_CATEGORY_HARASSMENT=block-none', [], [none]],
+  [' Harassment = block_none ', [], [none]],
+  ['harassment=block_none', before, [hate, none]],
+])('--safety %j sets its own category, after %j', async (word, argv, settings) => {
+  expect((await bodyOf('generate', ['hi', ...argv, '--safety', word]))['safetySettings']).toEqual(settings)
 })
 
-test.each<[string, readonly string[], TestOverrides, string, string]>([
-  ['-m', ['-m', 'a'], {}, 'a', 'a'],
-  ['the environment', [], { env: { MODELGATE_TEXT_MODEL: 'e' } }, 'e', 'e'],
-  ['-m over the environment', ['-m', 'a'], { env: { MODELGATE_TEXT_MODEL: 'e' } }, 'a', 'a'],
-  ['the sandbox', ['--sandbox'], { env: {} }, 'sandbox-text', 'sandbox-text'],
-  ['a prefix', ['-m', 'models/a'], {}, 'models/a', 'a'],
-  ['a slash', ['-m', 'vendor/a'], {}, 'vendor/a', 'vendor%2Fa'],
-  ['a colon', ['-m', 'a:free'], {}, 'a:free', 'a%3Afree'],
-  ['other letters', ['-m', 'modèle ?#%'], {}, 'modèle ?#%', 'mod%C3%A8le%20%3F%23%25'],
-])('the model: %s', async (_, argv, overrides, model, segment) => {
-  const env = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080', MODELGATE_TEXT_MODEL: 'm', ...overrides.env }
-  if (overrides.env !== undefined && !('MODELGATE_TEXT_MODEL' in overrides.env)) {
-    Object.assign(env, { MODELGATE_TEXT_MODEL: undefined })
-  }
+test.each<[string, readonly string[], string, string, string]>([
+  ['the environment', [], 'e', 'e', 'e'],
+  ['-m over the environment', ['-m', 'a'], 'e', 'a', 'a'],
+  ['the sandbox', ['--sandbox'], '', 'sandbox-text', 'sandbox-text'],
+  ['a prefix', ['-m', 'models/a'], '', 'models/a', 'a'],
+  ['a slash', ['-m', 'vendor/a'], '', 'vendor/a', 'vendor%2Fa'],
+  ['a colon', ['-m', 'a:free'], '', 'a:free', 'a%3Afree'],
+  ['other letters', ['-m', 'modèle ?#%'], '', 'modèle ?#%', 'mod%C3%A8le%20%3F%23%25'],
+])('the model: %s', async (_, argv, fromEnv, model, segment) => {
+  const env = { ...configured, MODELGATE_TEXT_MODEL: fromEnv }
   const { request } = await textCall('generate', [...argv, 'hi'], { env })
-  expect(request.model).toBe(model)
-  expect(request.path).toBe(`/v1beta/models/${segment}:streamGenerateContent`)
+  expect(request).toMatchObject({ model, path: `/v1beta/models/${segment}:streamGenerateContent` })
 })
 
 test.each(['..', '.', 'models/..', '%2e%2e', 'models/', 'models/../x', 'a/../b', 'x/.'])(
   'the model %j is refused',
   async (model) => {
-    const refusal = await refusalOf('generate', ['-m', model, 'hi'])
-    expect(refusal).toMatchObject({ exit: 2, code: 'invalid_request' })
-    expect(refusal.lines[0]).toContain(`-m ${JSON.stringify(model)} cannot be the model`)
+    const line = expect.stringContaining(`-m ${JSON.stringify(model)} cannot be the model`) as string
+    const refused = { exit: 2, code: 'invalid_request', lines: [line] }
+    expect(await refusalOf('generate', ['-m', model, 'hi'])).toMatchObject(refused)
   },
 )
 
 test.each([
-  ['--tools @-', ['--tools', '@-', 'hi'], '[{"own":1}]', { tools: [{ own: 1 }], contents: [hi] }],
-  ['--body @-', ['--body', '@-', 'hi'], '{"tools":[]}', { tools: [], contents: [hi] }],
-  [
-    '--system @-',
-    ['--system', '@-', 'hi'],
-    'be',
-    { systemInstruction: { parts: [{ text: 'be' }] }, contents: [hi] },
-  ],
-  ['--history @-', ['--history', '@-', 'hi'], '[]', { contents: [hi] }],
-  [
-    '-a -',
-    ['-a', '-', 'hi'],
-    'text',
-    { contents: [user({ inlineData: { mimeType: 'text/plain', data: 'dGV4dA==' } }, { text: 'hi' })] },
-  ],
-])('%s reads standard input, which is then no prompt', async (_, argv, stdin, expected) => {
-  expect(await bodyOf('generate', argv, { stdin })).toEqual(expected)
+  [['--tools', '@-'], '[{"own":1}]', { tools: [{ own: 1 }], contents: [hi] }],
+  [['--body', '@-'], '{"tools":[]}', { tools: [], contents: [hi] }],
+  [['--system', '@-'], 'be', { systemInstruction: { parts: [{ text: 'be' }] }, contents: [hi] }],
+  [['--history', '@-'], '[]', { contents: [hi] }],
+  [['-a', '-'], 'text', attached({ inlineData: { mimeType: 'text/plain', data: 'dGV4dA==' } })],
+])('%j reads standard input, which is then no prompt', async (argv, stdin, expected) => {
+  expect(await bodyOf('generate', [...argv, 'hi'], { stdin })).toEqual(expected)
 })

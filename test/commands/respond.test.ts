@@ -43,11 +43,6 @@ test.each<[string, readonly string[], Record<string, unknown>]>([
   ['--no-input beside --input', ['--no-input', '--input', 'hi'], { input: 'hi' }],
   ['a system instruction', ['hi', '-s', '@system.txt'], { instructions: 'Be brief.' }],
   [
-    'no instructions',
-    ['hi', '--body', '{"instructions":"x"}', '--instructions', 'null'],
-    { instructions: null },
-  ],
-  [
     'a picture by its bytes',
     ['-a', 'photo.jpg', 'hi'],
     attached({ type: 'input_image', image_url: `data:image/png;base64,${png.toString('base64')}` }),
@@ -55,19 +50,14 @@ test.each<[string, readonly string[], Record<string, unknown>]>([
   [
     'a PDF',
     ['-a', 'paper.pdf', 'hi'],
-    attached({
-      type: 'input_file',
-      filename: 'paper.pdf',
-      file_data: 'data:application/pdf;base64,JVBERi0xLjcK',
-    }),
+    attached({ filename: 'paper.pdf', file_data: 'data:application/pdf;base64,JVBERi0xLjcK' }),
   ],
   [
     'URLs',
-    ['a.webp', 'a.pdf', ''].flatMap((name) => ['-a', `https://example.com/${name}`]).concat('hi'),
+    ['-a', 'https://a.test/a.webp', '-a', 'https://a.test/', 'hi'],
     attached(
-      { type: 'input_image', image_url: 'https://example.com/a.webp' },
-      { type: 'input_file', file_url: 'https://example.com/a.pdf' },
-      { type: 'input_file', file_url: 'https://example.com/' },
+      { type: 'input_image', image_url: 'https://a.test/a.webp' },
+      { type: 'input_file', file_url: 'https://a.test/' },
     ),
   ],
   ['a whole body', ['--body', '@request.json'], { input: 'hello', model: 'b', store: false }],
@@ -104,14 +94,10 @@ test.each<[string, string, string]>([
   ['without a title', '{"type":"array"}', 'answer'],
   ['with an unusable title', '{"title":""}', 'answer'],
 ])('--schema %s', async (_, word, name) => {
-  const { request } = await textCall('respond', ['hi', '--schema', word, '--verbosity', 'low'], {
-    cwd: folder(),
-  })
-  const { schema: sent } = request.answerSchema!
-  expect(request.body['text']).toEqual({
-    verbosity: 'low',
-    format: { type: 'json_schema', name, schema: sent },
-  })
+  const argv = ['hi', '--schema', word, '--verbosity', 'low']
+  const { answerSchema, body } = (await textCall('respond', argv, { cwd: folder() })).request
+  const format = { type: 'json_schema', name, schema: answerSchema!.schema }
+  expect(body['text']).toEqual({ verbosity: 'low', format })
 })
 
 test.each<[string, unknown]>([
@@ -134,51 +120,38 @@ test.each<[string, unknown]>([
 test.each(['mcp:foo=notaurl', 'mcp:foo=ftp://host', 'mcp:foo=//host', 'mcp:foo=https://'])(
   '--tool %s names no server',
   async (word) => {
-    expect(await refusalOf('respond', ['hi', '--tool', word])).toMatchObject({
-      exit: 2,
-      lines: [`--tool "${word}" names no URL that starts with https:// or http://.`],
-      hint: expect.stringContaining('mcp:LABEL=https://'),
-    })
+    const lines = [`--tool "${word}" names no URL that starts with https:// or http://.`]
+    const hint = expect.stringContaining('mcp:LABEL=https://') as string
+    expect(await refusalOf('respond', ['hi', '--tool', word])).toMatchObject({ exit: 2, lines, hint })
   },
 )
 
-test('the deprecated --user is sent, with a warning that names what replaces it', async () => {
-  const { request } = await textCall('respond', ['hi', '--user', 'me'])
-  expect(request.body['user']).toBe('me')
-  expect(request.warnings).toEqual(['--user is deprecated; use --safety-identifier and --prompt-cache-key.'])
-  expect((await textCall('respond', ['hi', '--safety-identifier', 'x'])).request.warnings).toEqual([])
-})
-
-test('--temperature with --top-p is sent, with a warning; the specification advises against it', async () => {
-  const { request } = await textCall('respond', ['--temperature', '0.5', '--top-p', '0.9', 'hi'])
-  expect(request.body).toMatchObject({ temperature: 0.5, top_p: 0.9 })
-  expect(request.warnings).toEqual([
-    '--temperature and --top-p are used together: adjust temperature or top_p, not both.',
-  ])
-  for (const argv of [
-    ['--temperature', '0.5', '--body', '{"top_p":null}'],
-    ['--temperature', '0.5', '--top-p', '0.9', '--no-validate'],
-  ]) {
-    expect((await textCall('respond', [...argv, 'hi'])).request.warnings).toEqual([])
-  }
+test.each<[readonly string[], readonly string[]]>([
+  [['--user', 'me'], ['--user is deprecated; use --safety-identifier and --prompt-cache-key.']],
+  [['--safety-identifier', 'x'], []],
+  [
+    ['--temperature', '0.5', '--top-p', '0.9'],
+    ['--temperature and --top-p are used together: adjust temperature or top_p, not both.'],
+  ],
+  [['--temperature', '0.5', '--body', '{"top_p":null}'], []],
+  [['--temperature', '0.5', '--top-p', '0.9', '--no-validate'], []],
+])('%j is sent, with the advice of the specification: %j', async (argv, warnings) => {
+  expect((await textCall('respond', ['hi', ...argv])).request.warnings).toEqual(warnings)
 })
 
 test('the model can be left out: the gateway chooses', async () => {
   const env = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080' }
   for (const argv of [['hi'], ['--sandbox', 'hi']]) {
-    const { request } = await textCall('respond', argv, { env })
-    expect(request.model).toBe(null)
-    expect(request.body).toEqual({ input: 'hi', stream: true })
+    const { model, body } = (await textCall('respond', argv, { env })).request
+    expect([model, body]).toEqual([null, { input: 'hi', stream: true }])
   }
 })
 
 test.each([
-  ['before the prompt', ['respond', '--json', '--timeout', '5', 'hi']],
-  ['on both sides', ['respond', '--timeout', '5', 'hi', '--json']],
-  ['after it', ['respond', 'hi', '--json', '--timeout', '5']],
-])('options may stand %s', async (_, argv) => {
+  ['respond', '--json', '--timeout', '5', 'hi'],
+  ['respond', '--timeout', '5', 'hi', '--json'],
+  ['respond', 'hi', '--json', '--timeout', '5'],
+])('options may stand before the prompt and after it: %s %s %s %s %s', async (...argv) => {
   const { options, settings, request } = await wholeCall(argv)
-  expect(options.json).toBe(true)
-  expect(settings.timeout.value).toBe(5)
-  expect(request.body['input']).toBe('hi')
+  expect([options.json, settings.timeout.value, request.body['input']]).toEqual([true, 5, 'hi'])
 })
