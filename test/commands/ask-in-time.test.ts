@@ -15,9 +15,8 @@ test.each<[string, TextCommand, readonly string[], Readonly<Record<string, strin
 })
 
 test('a key that cannot be used is told instead of asking', async () => {
-  const { overrides } = questionTerminal()
   const env = { ...configured, MODELGATE_API_KEY: 'two words' }
-  expect(await refusalOf('generate', [], { ...overrides, env })).toMatchObject({ exit: 2 })
+  expect(await refusalOf('generate', [], { ...questionTerminal().overrides, env })).toMatchObject({ exit: 2 })
 })
 
 test.each<[string, readonly string[], Readonly<Record<string, string>>]>([
@@ -33,8 +32,7 @@ test.each<[string, readonly string[], Readonly<Record<string, string>>]>([
   expect((await call).request.body['input']).toBe('hello')
 })
 
-test('where nobody can be asked and nothing is missing, the key is not looked for yet', async () => {
-  const { overrides } = questionTerminal()
-  const { request } = await textCall('generate', ['hi'], overrides)
+test('where nothing is missing, the key is not looked for yet', async () => {
+  const { request } = await textCall('generate', ['hi'], questionTerminal().overrides)
   expect(request.model).toBe('m')
 })

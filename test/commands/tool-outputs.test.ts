@@ -6,12 +6,7 @@ const functionCall = { type: 'function_call', call_id: 'c1', name: 'f', argument
 const customCall = { type: 'custom_tool_call', call_id: 'c2', name: 'g', input: 'x' }
 const request = { type: 'mcp_approval_request', id: 'a1', server_label: 's', name: 'n', arguments: '{}' }
 const output = (call_id: string, text: string) => ({ type: 'function_call_output', call_id, output: text })
-const approval = (id: string, approve: boolean, more = {}) => ({
-  type: 'mcp_approval_response',
-  approval_request_id: id,
-  approve,
-  ...more,
-})
+const approval = { type: 'mcp_approval_response', approval_request_id: 'a1' }
 
 const inputOf = async (...argv: string[]) => {
   const cwd = temporaryFolder()
@@ -33,9 +28,13 @@ test.each<[string, readonly string[], unknown]>([
     ['--custom-tool-output', 'c1=a'],
     [{ type: 'custom_tool_call_output', call_id: 'c1', output: 'a' }],
   ],
-  ['an approval', ['--approve', 'a1'], [approval('a1', true)]],
-  ['a denial', ['--deny', 'a1'], [approval('a1', false)]],
-  ['a denial with a reason', ['--deny', 'a1=too=risky'], [approval('a1', false, { reason: 'too=risky' })]],
+  ['an approval', ['--approve', 'a1'], [{ ...approval, approve: true }]],
+  ['a denial', ['--deny', 'a1'], [{ ...approval, approve: false }]],
+  [
+    'a denial with a reason',
+    ['--deny', 'a1=too=risky'],
+    [{ ...approval, approve: false, reason: 'too=risky' }],
+  ],
   [
     'and a prompt, which follows',
     ['--no-stdin', '--tool-output', 'c1=a', 'Go on'],
@@ -57,10 +56,10 @@ test('the calls of a history are answered by their own kind of item', async () =
     ...history,
     output('c1', 'a'),
     { type: 'custom_tool_call_output', call_id: 'c2', output: 'b' },
-    approval('a1', true),
+    { ...approval, approve: true },
   ])
-  const contents = await inputOf('--input', JSON.stringify([functionCall]), '--tool-output', 'c1=a')
-  expect(contents).toEqual([functionCall, output('c1', 'a')])
+  const items = await inputOf('--input', JSON.stringify([functionCall]), '--tool-output', 'c1=a')
+  expect(items).toEqual([functionCall, output('c1', 'a')])
 })
 
 const nowhere = (flag: string, id: string) => `${flag}: nothing in the input asks for "${id}".`
@@ -71,10 +70,7 @@ test.each<[readonly string[], string]>([
   [['--history', JSON.stringify([customCall]), '--tool-output', 'c1=a'], nowhere('--tool-output', 'c1')],
   [['--history', JSON.stringify([functionCall]), '--deny', 'c1'], nowhere('--approve, --deny', 'c1')],
   [[...previous, '--tool-output', 'c1=a', '--tool-output', 'c1=b'], '--tool-output: "c1" is answered twice.'],
-  [
-    [...previous, '--tool-output', 'c', '--custom-tool-output', 'c=b'],
-    '--tool-output "c" must be CALL=TEXT or CALL=@file.',
-  ],
+  [[...previous, '--tool-output', 'c'], '--tool-output "c" must be CALL=TEXT or CALL=@file.'],
   [[...previous, '--tool-output', '=b'], '--tool-output "=b" must be CALL=TEXT or CALL=@file.'],
   [[...previous, '--approve', 'a', '--deny', 'a'], '--approve, --deny: "a" is answered twice.'],
   [[...previous, '--deny', '=why'], '--deny needs the id of a request for approval.'],
@@ -83,20 +79,21 @@ test.each<[readonly string[], string]>([
 })
 
 const call = (name: string, id?: string) => ({
-  functionCall: { ...(id === undefined ? {} : { id }), name, args: {} },
+  functionCall: { id, name, args: {} },
   thoughtSignature: 'sig',
 })
 const model = (...parts: unknown[]) => ({ role: 'model', parts })
 const responded = (name: string, response: unknown, id?: string) => ({
-  functionResponse: { ...(id === undefined ? {} : { id }), name, response },
+  functionResponse: { id, name, response },
 })
 const asked = { role: 'user', parts: [{ text: 'hi' }] }
 
 const contentsOf = async (history: readonly unknown[], ...argv: string[]) => {
   const { contents } = await bodyOf('generate', ['--history', JSON.stringify(history), ...argv])
+  const all = contents as unknown[]
   // The history comes first, unchanged: a signature must be sent back with its call.
-  expect((contents as unknown[]).slice(0, history.length)).toEqual(history)
-  return (contents as unknown[]).slice(history.length)
+  expect(all.slice(0, history.length)).toEqual(history)
+  return all.slice(history.length)
 }
 
 test.each<[string, readonly unknown[], readonly string[], readonly unknown[]]>([
@@ -109,11 +106,7 @@ test.each<[string, readonly unknown[], readonly string[], readonly unknown[]]>([
     'several calls, in their order',
     [call('f', 'i1'), { text: 'and' }, call('g', 'i2'), call('f', 'i3')],
     ['i3=3', 'g=2', 'f=1'],
-    [
-      responded('f', { output: 1 }, 'i1'),
-      responded('g', { output: 2 }, 'i2'),
-      responded('f', { output: 3 }, 'i3'),
-    ],
+    ['i1', 'i2', 'i3'].map((id, at) => responded(at === 1 ? 'g' : 'f', { output: at + 1 }, id)),
   ],
 ])('generate answers a call with %s', async (_, calls, outputs, parts) => {
   const argv = outputs.flatMap((text) => ['--tool-output', text])
@@ -127,22 +120,17 @@ test('what the user says after an output is a message of its own', async () => {
   ])
 })
 
-test.each<[readonly unknown[], readonly string[], string]>([
+test.each<[readonly object[], readonly string[], string]>([
   [
-    [asked, model(call('f', 'i1'), call('g'))],
+    [call('f', 'i1'), call('g')],
     ['h=1'],
     'nothing in the conversation calls "h"; its last calls are f (i1), g.',
   ],
-  [
-    [asked, model({ text: 'no' })],
-    ['f=1'],
-    'nothing in the conversation calls "f"; it has no function calls.',
-  ],
-  [[asked, model(call('f', 'i1'))], ['f=1', 'i1=1'], '"i1" is answered twice.'],
-])('generate %j refuses %j', async (history, outputs, problem) => {
-  const argv = outputs.flatMap((text) => ['--tool-output', text])
-  expect(await refusalOf('generate', ['--history', JSON.stringify(history), ...argv])).toMatchObject({
-    exit: 2,
-    lines: [`--tool-output: ${problem}`],
-  })
+  [[{ text: 'no' }], ['f=1'], 'nothing in the conversation calls "f"; it has no function calls.'],
+  [[call('f', 'i1')], ['f=1', 'i1=1'], '"i1" is answered twice.'],
+])('generate %j refuses %j', async (parts, outputs, problem) => {
+  const argv = ['--history', JSON.stringify([asked, model(...parts)])]
+  for (const text of outputs) argv.push('--tool-output', text)
+  const lines = [`--tool-output: ${problem}`]
+  expect(await refusalOf('generate', argv)).toMatchObject({ exit: 2, lines })
 })
