@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { environmentRows, terminalVariables, topics } from '../../src/commands/help/topics.ts'
 import { outputSchemas } from '../../src/events/documents.ts'
-import type { HelpCommand, HelpDocument, HelpOption } from '../../src/events/help-document.ts'
+import type { HelpDocument, HelpOption } from '../../src/events/help-document.ts'
 import { loadedProgram } from '../support/program-tree.ts'
 import { projectRoot } from '../support/generated-files.ts'
 import { runMain } from '../support/run-main.ts'
@@ -17,12 +17,9 @@ async function helpJson(...words: string[]): Promise<HelpDocument> {
 
 const whole = await helpJson()
 
-function commandCalled(name: string): HelpCommand {
-  return whole.commands.find((command) => command.name === name)!
-}
-
 function optionCalled(name: string, flag: string): HelpOption {
-  return commandCalled(name).options.find((option) => option.flag === flag)!
+  const { options } = whole.commands.find((command) => command.name === name)!
+  return options.find((option) => option.flag === flag)!
 }
 
 function paths(command: Command, words: readonly string[] = []): string[] {
@@ -30,78 +27,57 @@ function paths(command: Command, words: readonly string[] = []): string[] {
 }
 
 describe('help --json', () => {
-  test.each([[[]], [['image', 'create']], [['video']]])(
-    '%j is what its schema says, and no more',
-    async (words) => {
-      const closed = JSON.stringify(outputSchemas.output).replaceAll(
-        '"type":"object",',
-        '"type":"object","additionalProperties":false,',
-      )
-      const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(
-        JSON.parse(closed) as object,
-      )
-      expect([validate(await helpJson(...words)), validate.errors]).toEqual([true, null])
-    },
-  )
+  test('is what its schema says, and no more', async () => {
+    const closed = JSON.stringify(outputSchemas.output).replaceAll(
+      '"type":"object",',
+      '"type":"object","additionalProperties":false,',
+    )
+    const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(
+      JSON.parse(closed) as object,
+    )
+    expect([validate(whole), validate.errors]).toEqual([true, null])
+  })
 
   test('has every command, and every option that a help shows', async () => {
     const program = await loadedProgram()
     expect(whole.commands.map(({ name }) => name)).toEqual(paths(program))
-    const missing = whole.commands.flatMap(({ name, options }) => {
-      const words = name.split(' ').filter(Boolean)
-      const command = words.reduce(
-        (parent, word) => parent.commands.find((one) => one.name() === word)!,
-        program,
-      )
+    for (const { name, options } of whole.commands) {
+      let command = program
+      for (const word of name.split(' ').filter(Boolean))
+        command = command.commands.find((one) => one.name() === word)!
       const shown = command.createHelp().visibleOptions(command)
       const flags = shown.map(({ long }) => long!).filter((flag) => flag !== '--help' && flag !== '--version')
-      return flags
-        .filter((flag) => !options.some((option) => option.flag === flag))
-        .map((flag) => [name, flag])
-    })
-    expect(missing).toEqual([])
+      expect(options.map(({ flag }) => flag)).toEqual(expect.arrayContaining(flags))
+    }
   })
 
-  test('of a command has that and all below it', async () => {
-    expect((await helpJson('image')).commands.map(({ name }) => name)).toEqual([
-      'image',
+  test.each([
+    ['image', ['image', 'image create', 'image edit']],
+    ['wait', ['wait']],
+  ])('of %s has that and all below it', async (word, names) => {
+    expect((await helpJson(word)).commands.map(({ name }) => name)).toEqual(names)
+  })
+
+  test.each<[string, string, object]>([
+    [
       'image create',
-      'image edit',
-    ])
-    expect((await helpJson('wait')).commands.map(({ name }) => name)).toEqual(['wait'])
-  })
-
-  test('tells what an option takes', () => {
-    expect(optionCalled('image create', '--n')).toMatchObject({
-      short: '-n',
-      value: { placeholder: 'number', type: 'integer', min: 1, max: 10 },
-      default: '1',
-      field: 'n',
-    })
-    expect(optionCalled('respond', '--stream')).toMatchObject({ value: null, negation: '--no-stream' })
-    expect(optionCalled('generate', '--schema').conflicts).toEqual([
-      '--response-schema',
-      '--response-json-schema',
-      '--response-mime-type',
-    ])
-    expect(optionCalled('generate', '--attach')).toMatchObject({
-      short: '-a',
-      repeatable: true,
-      value: { type: 'path or url' },
-    })
-    expect(optionCalled('', '--json').conflicts).toEqual(['--jsonl', '--raw'])
-    expect(optionCalled('respond', '--max-retries')).toMatchObject({
-      default: '2',
-      settings: [{ name: 'max_retries', environment: 'MODELGATE_MAX_RETRIES' }],
-    })
-    expect(optionCalled('jobs', '--state').value!.values).toContain('in_progress')
-    expect(optionCalled('image create', '--model').settings).toEqual([
-      { name: 'image_model', environment: 'MODELGATE_IMAGE_MODEL' },
-    ])
-    expect(optionCalled('generate', '--function-calling-mode').value).toMatchObject({
-      type: 'word',
-      values: ['AUTO', 'ANY', 'NONE', 'VALIDATED'],
-    })
+      '--n',
+      { short: '-n', value: { type: 'integer', min: 1, max: 10 }, default: '1', field: 'n' },
+    ],
+    ['respond', '--stream', { value: null, negation: '--no-stream' }],
+    ['generate', '--schema', { conflicts: expect.arrayContaining(['--response-schema']) as string[] }],
+    ['generate', '--attach', { short: '-a', repeatable: true, value: { type: 'path or url' } }],
+    ['', '--json', { conflicts: ['--jsonl', '--raw'] }],
+    ['respond', '--max-retries', { default: '2', settings: [{ environment: 'MODELGATE_MAX_RETRIES' }] }],
+    ['jobs', '--state', { value: { values: expect.arrayContaining(['in_progress']) as string[] } }],
+    [
+      'image create',
+      '--model',
+      { settings: [{ name: 'image_model', environment: 'MODELGATE_IMAGE_MODEL' }] },
+    ],
+    ['generate', '--function-calling-mode', { value: { values: ['AUTO', 'ANY', 'NONE', 'VALIDATED'] } }],
+  ])('tells of %s what %s takes', (name, flag, facts) => {
+    expect(optionCalled(name, flag)).toMatchObject(facts)
   })
 
   test('of what there is not is refused as JSON', async () => {
@@ -112,16 +88,15 @@ describe('help --json', () => {
 })
 
 describe('topics', () => {
-  test.each(Object.keys(topics).flatMap((name) => [40, 80].map((columns) => [name, columns] as const)))(
-    '%s fits %i columns',
-    async (name, columns) => {
+  test.each(Object.keys(topics))('%s fits its columns', async (name) => {
+    for (const columns of [40, 80]) {
       const { out } = await runMain(['help', name], { columns })
       const tooLong = out.split('\n').filter((line) => line.length > columns && /\S\s+\S/.test(line.trim()))
       expect(tooLong).toEqual([])
       expect(out).toMatch(/^Examples:$/m)
       expect(out).not.toMatch(/[ \t]\n|\n\n\n|\n\n$/)
-    },
-  )
+    }
+  })
 
   test('name only commands and flags that there are', () => {
     // The codes are those of errors.ts.
@@ -130,20 +105,15 @@ describe('topics', () => {
       ...blocks.flatMap(({ text = '', rows = [] }) => [text, ...rows.flat()]),
       ...examples.map(([line]) => line),
     ])
+    const all = texts.join('\n')
     const flags = new Set(whole.commands.flatMap(({ options }) => options.map(({ flag }) => flag)))
-    const named = texts.flatMap((text) =>
-      [...text.matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map(([flag]) => flag),
-    )
+    const named = [...all.matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map(([flag]) => flag)
     expect(named.length).toBeGreaterThan(20)
     // A switch is kept under the name that turns it on or off.
-    const isKnown = (flag: string) => flags.has(flag) || flags.has(flag.replace('--no-', '--'))
-    expect(named.filter((flag) => !isKnown(flag))).toEqual([])
-    const commands = texts.flatMap((text) =>
-      [...text.matchAll(/modelgate ([a-z]+)/g)].map(([, name]) => name!),
-    )
-    expect(
-      commands.filter((name) => !whole.commands.some((command) => command.name.split(' ')[0] === name)),
-    ).toEqual([])
+    expect(named.filter((flag) => !flags.has(flag) && !flags.has(flag.replace('--no-', '--')))).toEqual([])
+    const commands = new Set(whole.commands.map(({ name }) => name.split(' ')[0]))
+    const called = [...all.matchAll(/modelgate ([a-z]+)/g)].map(([, name]) => name)
+    expect(called.filter((name) => !commands.has(name))).toEqual([])
   })
 })
 
@@ -160,10 +130,8 @@ test('help environment has every variable that the source reads', () => {
       ...source.matchAll(/\b(MODELGATE_[A-Z_]+)\b/g),
     ].map(([, name]) => name!),
   )
-  const rows = environmentRows().flatMap(([names]) =>
-    names.split(', ').map((name) => name.replace(/=.*/, '')),
-  )
-  const told = new Set([...rows, ...terminalVariables])
+  const rows = environmentRows().flatMap(([names]) => names.split(', '))
+  const told = new Set([...rows.map((name) => name.replace(/=.*/, '')), ...terminalVariables])
   expect(read.size).toBeGreaterThan(30)
   expect([...read].filter((name) => !told.has(name))).toEqual([])
   expect(terminalVariables.filter((name) => !source.includes(name))).toEqual([])
