@@ -29,9 +29,8 @@ test('what an address answers does not act on the terminal', async () => {
 })
 
 test('ids that could act on the terminal cannot be chosen', async () => {
-  const list = json({
-    data: [{ id: `bad${title}` }, { id: 'x'.repeat(10_000) }, { id: '\u202ereversed' }, { id: 'good' }],
-  })
+  const ids = [`bad${title}`, 'x'.repeat(10_000), '\u202ereversed', 'good']
+  const list = json({ data: ids.map((id) => ({ id })) })
   const server = await localServer([list, list])
   const env = { MODELGATE_API_KEY: 'some-key', MODELGATE_BASE_URL: server.url }
   const { ended, until, press, shown } = start(env)
@@ -42,7 +41,6 @@ test('ids that could act on the terminal cannot be chosen', async () => {
   await until('good')
   press('\r')
   expect(await ended).toBe(0)
-  expect(shown()).toContain('good')
   expect(shown()).not.toMatch(/owned|xxxxx|reversed/)
 })
 
@@ -58,8 +56,7 @@ test('Ctrl-C leaves while an address that says nothing is tried', async () => {
 })
 
 test('without a place for the answers nothing is asked', async () => {
-  const terminal = questionTerminal()
-  const context = testContext({ ...terminal.overrides, home: '' })
-  expect(await main(['init'], context)).toBe(2)
-  expect(terminal.shown()).toBe('')
+  const { overrides, shown } = questionTerminal()
+  expect(await main(['init'], testContext({ ...overrides, home: '' }))).toBe(2)
+  expect(shown()).toBe('')
 })

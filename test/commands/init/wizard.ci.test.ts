@@ -8,55 +8,41 @@ import { runOnScreen, type ScreenOptions } from '../../support/screen.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 
 /** `modelgate init` on a terminal of its own, with every question answered by keys. */
-async function wizard(
-  type: NonNullable<ScreenOptions['type']>,
-  options: ScreenOptions = {},
-  argv: readonly string[] = [],
-) {
-  const home = options.cwd ?? temporaryFolder()
-  const env = { HOME: home, PATH: '/bin:/usr/bin', ...options.env }
-  const result = await runOnScreen(launcher, ['init', ...argv], {
-    rows: 60,
-    ...options,
-    cwd: home,
-    env,
-    type,
-  })
+async function wizard(type: NonNullable<ScreenOptions['type']>, home = temporaryFolder(), more = {}) {
+  const env = { HOME: home, PATH: '/bin:/usr/bin', NO_COLOR: '1', ...more }
+  const result = await runOnScreen(launcher, ['init'], { rows: 60, columns: 80, cwd: home, env, type })
   const read = (path: string) =>
     existsSync(join(home, path)) ? readFileSync(join(home, path), 'utf8') : undefined
   return {
     ...result,
-    lines: result.lines.map((line) => line.replaceAll(/(?<=0\.1:)\d+/g, '12345').trimEnd()),
+    screen: result.lines.map((line) => line.replaceAll(/(?<=0\.1:)\d+/g, '12345').trimEnd()).join('\n'),
     home,
     config: read('.config/modelgate/config.yaml'),
     credentials: read('.config/modelgate/credentials.json'),
   }
 }
 
-/** Keys for the whole way: a refused key first, then a good one, then each default. */
-const allAnswers = (url: string, key: string) => [
-  { when: 'Address of your gateway', keys: `${url}/v1\r` },
-  { when: 'Paste it now', keys: '\r' },
-  { when: 'not shown', keys: 'invalid\r' },
-  { when: 'Give another key', keys: '\r' },
-  { when: /another key[^]*another key[^]*Paste it now/, keys: '\r' },
-  { when: /another key[^]*another key[^]*not shown/, keys: `  ${key}\r` },
-  { when: 'Model for text', keys: '\r' },
-  { when: 'Model for images', keys: 'gpt-image-1-m' },
-  { when: '(as typed)', keys: '\r' },
-  { when: 'Model for videos', keys: '\r' },
-]
-
-test('the whole way, on the screen', async () => {
-  const sandbox = await runningSandbox()
+test('the whole way, on the screen: a refused key first, then a good one, then each default', async () => {
+  const { url } = await runningSandbox()
   const key = canaryKey()
-  const result = await wizard(allAnswers(sandbox.url, key), { columns: 80, env: { NO_COLOR: '1' } })
+  const result = await wizard([
+    { when: 'Address of your gateway', keys: `${url}/v1\r` },
+    { when: 'Paste it now', keys: '\r' },
+    { when: 'not shown', keys: 'invalid\r' },
+    { when: 'Give another key', keys: '\r' },
+    { when: /another key[^]*another key[^]*Paste it now/, keys: '\r' },
+    { when: /another key[^]*another key[^]*not shown/, keys: `  ${key}\r` },
+    { when: 'Model for text', keys: '\r' },
+    { when: 'Model for images', keys: 'gpt-image-1-m' },
+    { when: '(as typed)', keys: '\r' },
+    { when: 'Model for videos', keys: '\r' },
+  ])
   expectNoKey('the screen', result.bytes, key)
   expect(result.exitCode).toBe(0)
-  expect(result.lines.join('\n')).toMatchSnapshot()
+  expect(result.screen).toMatchSnapshot()
   expect(result.config).toBe(`# Settings of modelgate. All there are: modelgate config list --all
 
-base_url: ${sandbox.url}
+base_url: ${url}
 text_model: sandbox-text
 image_model: gpt-image-1-mini
 video_model: sandbox-video
@@ -85,13 +71,10 @@ profiles:
     { when: 'Model for videos', keys: '-' },
     { when: /for videos[^]*for videos[^]*\(none\)/, keys: '\r' },
   ]
-  const env = { NO_COLOR: '1', MODELGATE_API_KEY: 'some-key' }
-  const result = await wizard(again, { cwd: home, env })
-  expect(result.exitCode).toBe(0)
-  expect(result.config).toBe(config)
-  expect(result.credentials).toBeUndefined()
-  expect(result.lines.join('\n')).toContain('Nothing to write')
-  expect(result.lines.join('\n')).toContain('Model for text: my-own-模型')
+  const result = await wizard(again, home, { MODELGATE_API_KEY: 'some-key' })
+  expect([result.exitCode, result.config, result.credentials]).toEqual([0, config, undefined])
+  expect(result.screen).toContain('Nothing to write')
+  expect(result.screen).toContain('Model for text: my-own-模型')
 })
 
 test('Ctrl-C at the last question leaves nothing behind', async () => {
@@ -104,9 +87,9 @@ test('Ctrl-C at the last question leaves nothing behind', async () => {
     { when: 'Model for images', keys: '\r' },
     { when: 'Model for videos', keys: '\u0003' },
   ]
-  const result = await wizard(typed, { env: { NO_COLOR: '1' } })
+  const result = await wizard(typed)
   // The shell of the test tells a death by SIGINT as 130.
   expect(result.exitCode).toBe(130)
-  expect(result.lines.at(-1)).toBe('modelgate: Stopped. Nothing was written.')
+  expect(result.screen).toMatch(/\nmodelgate: Stopped\. Nothing was written\.$/)
   expect(readdirSync(result.home).filter((name) => name !== '.cache')).toEqual([])
 })
