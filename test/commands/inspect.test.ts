@@ -8,7 +8,6 @@ import { foreignBox, signedFiles } from '../support/content-credential-bytes.ts'
 import { gifBytes, pngBytes } from '../support/image-bytes.ts'
 import { runMain } from '../support/run-main.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
-import type { TestOverrides } from '../support/test-context.ts'
 import { webmBytes } from '../support/video-bytes.ts'
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
@@ -25,8 +24,62 @@ async function inspected(cwd: string, ...paths: string[]): Promise<InspectionDoc
   return JSON.parse(out) as InspectionDocument
 }
 
-function sidecarFor(bytes: Uint8Array, more: object = {}): string {
-  return JSON.stringify({
+test('for a script: a name and a value on each line', async () => {
+  const cwd = folderWith({ 'boat.png': png })
+  expect(await runMain(['inspect', 'boat.png'], { cwd })).toMatchObject({
+    code: 0,
+    out: [
+      'file\tboat.png',
+      'type\timage/png, 3x2, with alpha channel',
+      `bytes\t${png.length}`,
+      `sha256\t${sha256(png)}`,
+      'state\twhole',
+      'credentials\tnone (C2PA)\n',
+    ].join('\n'),
+    err: '',
+  })
+})
+
+test('a file that is no media, is cut, or has another extension', async () => {
+  const cwd = folderWith({
+    'note.txt': 'hello',
+    'cut.png': png.subarray(0, png.length - 8),
+    'wrong.jpg': gifBytes({ width: 5, height: 4 }),
+    'odd.bin': Buffer.of(0, 1, 2, 0xff),
+  })
+  expect(await inspected(cwd, 'note.txt', 'cut.png', 'wrong.jpg', 'odd.bin')).toMatchObject({
+    files: [
+      { mime_type: 'text/plain', width: null, integrity: 'unchecked', damage: null, credentials: false },
+      { mime_type: 'image/png', width: 3, integrity: 'short', damage: 'the PNG data ends too early' },
+      { mime_type: 'image/gif', width: 5, integrity: 'whole', damage: null },
+      { mime_type: null, width: null, integrity: 'unchecked', damage: null },
+    ],
+  })
+})
+
+test('content credentials are told as present and not verified', async () => {
+  const cwd = folderWith({ 'boat.png': signedFiles()['png']! })
+  const { out } = await runMain(['inspect', 'boat.png'], { cwd })
+  expect(out).toContain('\ncredentials\tpresent, not verified (C2PA)\n')
+})
+
+test.each(Object.entries(signedFiles()))(
+  'content credentials are found in %s, wherever its pieces end',
+  async (_, bytes) => {
+    for (const length of [1, 7, 19, 20, 256, bytes.length]) {
+      const starts = Array.from({ length: Math.ceil(bytes.length / length) }, (_, at) => at * length)
+      const pieces = starts.map((at) => bytes.subarray(at, at + length))
+      expect((await inspectBytes('a', pieces)).credentials).toBe(true)
+    }
+  },
+)
+
+test('other JUMBF is no content credentials', async () => {
+  expect((await inspectBytes('a', [Buffer.concat([png, foreignBox])])).credentials).toBe(false)
+})
+
+describe('what made a file', () => {
+  const sidecar = {
     version: 2,
     generator: 'modelgate 0.1.0',
     time: '2026-01-01T00:00:00.000Z',
@@ -38,87 +91,16 @@ function sidecarFor(bytes: Uint8Array, more: object = {}): string {
     request_id: 'req_1',
     usage: null,
     inputs: [],
-    output: { path: 'boat.png', sha256: sha256(bytes) },
-    ...more,
-  })
-}
+    output: { path: 'boat.png', sha256: sha256(png) },
+  }
 
-describe('what is said of a file', () => {
-  test('for a script: a name and a value on each line', async () => {
-    const cwd = folderWith({ 'boat.png': png })
-    const { code, out, err } = await runMain(['inspect', 'boat.png'], { cwd })
-    expect({ code, err }).toEqual({ code: 0, err: '' })
-    expect(out).toBe(
-      [
-        'file\tboat.png',
-        'type\timage/png, 3x2, with alpha channel',
-        `bytes\t${png.length}`,
-        `sha256\t${sha256(png)}`,
-        'state\twhole',
-        'credentials\tnone (C2PA)',
-        '',
-      ].join('\n'),
-    )
-  })
-
-  test('that is no media, is cut, or has another extension', async () => {
-    const cwd = folderWith({
-      'note.txt': 'hello',
-      'cut.png': png.subarray(0, png.length - 8),
-      'wrong.jpg': gifBytes({ width: 5, height: 4 }),
-      'odd.bin': Buffer.of(0, 1, 2, 0xff),
-    })
-    const { files } = await inspected(cwd, 'note.txt', 'cut.png', 'wrong.jpg', 'odd.bin')
-    expect(
-      files.map((file) => [file.mime_type, file.width, file.integrity, file.damage, file.credentials]),
-    ).toEqual([
-      ['text/plain', null, 'unchecked', null, false],
-      ['image/png', 3, 'short', 'the PNG data ends too early', false],
-      ['image/gif', 5, 'whole', null, false],
-      [null, null, 'unchecked', null, false],
-    ])
-  })
-})
-
-describe('content credentials', () => {
-  test('are told as present and not verified', async () => {
-    const cwd = folderWith({ 'boat.png': signedFiles()['png']! })
-    const { out } = await runMain(['inspect', 'boat.png'], { cwd })
-    expect(out).toContain('\ncredentials\tpresent, not verified (C2PA)\n')
-  })
-
-  test.each(Object.entries(signedFiles()))('are found in %s, wherever its pieces end', async (_, bytes) => {
-    for (const length of [1, 7, 19, 20, 256, bytes.length]) {
-      const starts = Array.from({ length: Math.ceil(bytes.length / length) }, (_, at) => at * length)
-      const { credentials } = await inspectBytes(
-        'a',
-        starts.map((at) => bytes.subarray(at, at + length)),
-      )
-      expect(credentials).toBe(true)
-    }
-  })
-
-  test.each([
-    ['a picture without them', png],
-    ['other JUMBF', Buffer.concat([png, foreignBox])],
-  ])('are not found in %s', async (_, bytes) => {
-    expect((await inspectBytes('a', [bytes])).credentials).toBe(false)
-  })
-})
-
-describe('what made a file', () => {
   test('is in its sidecar', async () => {
-    const cwd = folderWith({ 'boat.png': png, 'boat.png.json': sidecarFor(png) })
-    const { files, warnings } = await inspected(cwd, 'boat.png')
-    expect(warnings).toEqual([])
-    expect(files[0]!.made_with).toMatchObject({
-      sidecar: 'boat.png.json',
-      command: 'image edit',
-      model: 'image-model-a',
-      prompt: '@home, "now"',
-      revised_prompt: 'At home',
-      request_id: 'req_1',
-      again: null,
+    const cwd = folderWith({ 'boat.png': png, 'boat.png.json': JSON.stringify(sidecar) })
+    const { command, model, prompt, revised_prompt, request_id } = sidecar
+    const said = { command, model, prompt, revised_prompt, request_id }
+    expect(await inspected(cwd, 'boat.png')).toMatchObject({
+      files: [{ made_with: { sidecar: 'boat.png.json', ...said, again: null } }],
+      warnings: [],
     })
   })
 
@@ -141,7 +123,6 @@ describe('what made a file', () => {
         log_id: 'b'.repeat(16),
         path: join(cwd, 'first.png'),
         sidecar: null,
-        command: 'image create',
         model: 'image-model-a',
         prompt: 'A boat',
         again: "modelgate image create 'A boat'",
@@ -161,34 +142,24 @@ describe('what made a file', () => {
   })
 })
 
-describe('several files and those that cannot be read', () => {
-  const run = (argv: string[], overrides: TestOverrides = {}) => {
-    const cwd = folderWith({ 'a.png': png, 'empty.png': '' })
-    return runMain(['inspect', ...argv], { cwd, ...overrides })
-  }
-
-  test('one of several is exit 12, and the others are told', async () => {
-    const { code, out, err } = await run(['gone.png', 'a.png'])
-    expect({ code, err }).toEqual({
-      code: 12,
-      err: 'modelgate: "gone.png" cannot be read: it does not exist.\n',
-    })
-    expect(out).toMatch(/^file\ta\.png\n/)
+test('one of several that cannot be read is exit 12, and the others are told', async () => {
+  const cwd = folderWith({ 'a.png': png })
+  expect(await runMain(['inspect', 'gone.png', 'a.png'], { cwd })).toMatchObject({
+    code: 12,
+    out: expect.stringMatching(/^file\ta\.png\n/) as string,
+    err: 'modelgate: "gone.png" cannot be read: it does not exist.\n',
   })
+})
 
-  test('standard input is a file, once', async () => {
-    const { out } = await run(['-'], { stdin: png })
-    expect(out).toContain(`sha256\t${sha256(png)}\n`)
-    expect((await run(['-', '-'], { stdin: png })).code).toBe(2)
-    expect((await run(['-', '--no-stdin'], { stdin: png })).code).toBe(2)
-  })
+test('standard input is a file, once', async () => {
+  const run = (...words: string[]) => runMain(['inspect', ...words], { stdin: png })
+  expect((await run('-')).out).toContain(`sha256\t${sha256(png)}\n`)
+  expect([(await run('-', '-')).code, (await run('-', '--no-stdin')).code]).toEqual([2, 2])
 })
 
 test('of media in a container that has no check it is said that it cannot be judged', async () => {
   const cwd = folderWith({ 'a.webm': webmBytes, 'a.txt': 'A text.' })
   const { code, out } = await runMain(['inspect', 'a.webm', 'a.txt'], { cwd })
-  expect([code, out.match(/^state.*$/gm)]).toEqual([
-    0,
-    ['state\tcannot be judged: there is no check for this type'],
-  ])
+  const state = 'state\tcannot be judged: there is no check for this type'
+  expect([code, out.match(/^state.*$/gm)]).toEqual([0, [state]])
 })

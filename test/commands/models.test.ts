@@ -9,101 +9,67 @@ import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 
 const clock = () => fakeClock({ start: Date.parse('2026-11-22T12:00:00Z') })
 const run = (...argv: string[]) => runMain(['models', ...argv], { clock: clock() })
-const onTerminal = async (columns: number, ...argv: string[]) => {
-  const stdout = memorySink({ isTerminal: true, columns })
-  const { out } = await runMain(['models', ...argv], { stdout, clock: clock() })
-  return out
-}
 const at = (url: string) => ({
   clock: clock(),
   cwd: temporaryFolder(),
   env: { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'test-key' },
 })
 
-describe('in a pipe', () => {
-  test('a line has id, kind, family, retirement, source and limits, separated by tabs', async () => {
-    const { code, out, err } = await run('--known')
-    expect([code, err]).toEqual([0, ''])
-    const rows = out.split('\n').map((line) => line.split('\t'))
-    expect(rows.find(([id]) => id === 'dall-e-2')).toEqual([
-      'dall-e-2',
-      'image',
-      'image-model-b',
-      '2026-05-12',
-      'built-in',
-      'size: 256x256, 512x512, 1024x1024; quality: auto, standard; n: 1 to 10; prompt: at most 1000 characters',
-    ])
-    expect(rows.find(([id]) => id === 'gpt-image-2')?.slice(0, 5)).toEqual([
-      'gpt-image-2',
-      'image',
-      'gpt-image-2',
-      '',
-      'built-in',
-    ])
-    expect(rows.map(([id]) => id)).toContain('sora-2')
-    // Names of families are no models.
-    expect(rows.filter(([id]) => id?.includes('-model-'))).toEqual([])
-    expect(rows.find(([id]) => id === 'gemini-2.5-pro')).toEqual([
-      'gemini-2.5-pro',
-      '',
-      '',
-      '2026-12-01',
-      'built-in',
-      '',
-    ])
-  })
-
-  test('all limits of one model are names and values', async () => {
-    const { out } = await run('dall-e-3')
-    expect(out.split('\n')).toEqual([
-      'id\tdall-e-3',
-      'kind\timage',
-      'family\timage-model-c: second legacy image model',
-      'known from\tbuilt-in',
-      'retires\t2026-05-12 (past; your gateway may still serve it)',
-      'image create: prompt\tat most 4000 characters',
-      'image create: background\tnot taken',
-      'image create: n\tonly 1',
-      'image create: output_compression\tnot taken',
-      'image create: output_format\tnot taken',
-      'image create: response_format\turl, b64_json',
-      'image create: stream\tnot taken',
-      'image create: moderation\tnot taken',
-      'image create: quality\tauto, hd, standard',
-      'image create: size\t1024x1024, 1792x1024, 1024x1792',
-      'image create: style\tvivid, natural',
-      '',
-    ])
-  })
-
-  test('an unknown model has the rules for every model, and the nearest known one', async () => {
-    const { code, out } = await run('openai/gpt-image-2')
-    expect(code).toBe(0)
-    expect(out.split('\n').slice(0, 5)).toEqual([
-      'id\topenai/gpt-image-2',
-      'family\tnone: only the rules for every model are checked',
-      'nearest\tgpt-image-2',
-      'image create: prompt\tat most 32000 characters',
-      'image create: n\t1 to 10',
-    ])
-    expect(out).not.toMatch(/size|quality|style/)
-    expect((await run('dalle-3')).out).toContain('nearest\tdall-e-3\n')
-    expect((await run('qwen-vl-max')).out).not.toContain('nearest')
-  })
+test('in a pipe a line has id, kind, family, retirement, source and limits, separated by tabs', async () => {
+  const { code, out, err } = await run('--known')
+  expect([code, err]).toEqual([0, ''])
+  const lines = out.split('\n')
+  const limits =
+    'size: 256x256, 512x512, 1024x1024; quality: auto, standard; n: 1 to 10; prompt: at most 1000'
+  expect(lines).toContain(`dall-e-2\timage\timage-model-b\t2026-05-12\tbuilt-in\t${limits} characters`)
+  expect(lines).toContain('gemini-2.5-pro\t\t\t2026-12-01\tbuilt-in\t')
+  expect(out).toMatch(/^gpt-image-2\timage\tgpt-image-2\t\tbuilt-in\t/m)
+  expect(out).toMatch(/^sora-2\t/m)
+  // Names of families are no models.
+  expect(out).not.toMatch(/^\S*-model-/m)
 })
 
-describe('on a terminal', () => {
-  test.each([
-    [40, 'ID'],
-    [60, 'ID                              RETIRES'],
-    [80, 'ID                              KIND   FAMILY              RETIRES'],
-    [120, 'ID                              KIND   FAMILY              RETIRES          FROM      LIMITS'],
-  ])('of %i columns the table has what fits', async (columns, heading) => {
-    const lines = (await onTerminal(columns, '--known')).trimEnd().split('\n')
-    expect(lines[0]).toBe(heading)
-    expect(lines.every((line) => line.length <= columns)).toBe(true)
-    expect(lines.length).toBeGreaterThan(11)
-  })
+test('all limits of one model are names and values', async () => {
+  const { out } = await run('dall-e-3')
+  expect(out.split('\n').slice(0, 6)).toEqual([
+    'id\tdall-e-3',
+    'kind\timage',
+    'family\timage-model-c: second legacy image model',
+    'known from\tbuilt-in',
+    'retires\t2026-05-12 (past; your gateway may still serve it)',
+    'image create: prompt\tat most 4000 characters',
+  ])
+  for (const limit of ['background\tnot taken', 'n\tonly 1', 'style\tvivid, natural'])
+    expect(out).toContain(`\nimage create: ${limit}\n`)
+})
+
+test('an unknown model has the rules for every model, and the nearest known one', async () => {
+  const { code, out } = await run('openai/gpt-image-2')
+  expect(code).toBe(0)
+  expect(out.split('\n').slice(0, 5)).toEqual([
+    'id\topenai/gpt-image-2',
+    'family\tnone: only the rules for every model are checked',
+    'nearest\tgpt-image-2',
+    'image create: prompt\tat most 32000 characters',
+    'image create: n\t1 to 10',
+  ])
+  expect(out).not.toMatch(/size|quality|style/)
+  expect((await run('dalle-3')).out).toContain('nearest\tdall-e-3\n')
+  expect((await run('qwen-vl-max')).out).not.toContain('nearest')
+})
+
+test.each([
+  [40, 'ID'],
+  [60, 'ID                              RETIRES'],
+  [80, 'ID                              KIND   FAMILY              RETIRES'],
+  [120, 'ID                              KIND   FAMILY              RETIRES          FROM      LIMITS'],
+])('on a terminal of %i columns the table has what fits', async (columns, heading) => {
+  const stdout = memorySink({ isTerminal: true, columns })
+  const { out } = await runMain(['models', '--known'], { stdout, clock: clock() })
+  const lines = out.trimEnd().split('\n')
+  expect(lines[0]).toBe(heading)
+  expect(lines.filter((line) => line.length > columns)).toEqual([])
+  expect(lines.length).toBeGreaterThan(11)
 })
 
 test('--json has the limits as numbers and words', async () => {
@@ -113,42 +79,27 @@ test('--json has the limits as numbers and words', async () => {
   const [model] = document.models
   expect(model).toMatchObject({ id: 'gpt-image-2-2026-04-21', family: 'gpt-image-2', retires: null })
   const create = model.endpoints.find(({ command }: { command: string }) => command === 'image create')
-  expect(create.limits.find(({ field }: { field: string }) => field === 'size')).toEqual({
-    field: 'size',
-    taken: true,
-    values: ['auto'],
-    size: { multiple_of: 16, max_ratio: 3, max_edge: 3840, min_pixels: 655360, max_pixels: 8294400 },
-    min: null,
-    max: null,
-    max_length: null,
-  })
+  const size = { multiple_of: 16, max_ratio: 3, max_edge: 3840, min_pixels: 655360, max_pixels: 8294400 }
+  const limit = { field: 'size', taken: true, values: ['auto'], size, min: null, max: null, max_length: null }
+  expect(create.limits).toContainEqual(limit)
 })
 
 test('models of the configuration come first, with the families they have there', async () => {
   const cwd = temporaryFolder()
   writeFiles(cwd, { '.git/HEAD': '', '.modelgaterc.yaml': 'families: { fast: gpt-image-2, odd: none }\n' })
   const { out } = await runMain(['models', '--known'], { cwd })
-  expect(
-    out
-      .split('\n')
-      .slice(0, 2)
-      .map((line) => line.split('\t').slice(0, 5)),
-  ).toEqual([
-    ['fast', 'image', 'gpt-image-2', '', 'configuration'],
-    ['odd', '', '', '', 'configuration'],
-  ])
+  expect(out).toMatch(/^fast\timage\tgpt-image-2\t\tconfiguration\t.*\nodd\t\t\t\tconfiguration\t/)
 })
 
 describe('the gateway', () => {
-  const list = (argv: readonly string[], url: string) => runMain(['models', ...argv], at(url))
+  const list = (url: string) => runMain(['models'], at(url))
 
   test('lists the models of the gateway, with what is known of each', async () => {
     const sandbox = await runningSandbox()
-    const { code, out } = await list([], sandbox.url)
+    const { code, out } = await list(sandbox.url)
     expect(code).toBe(0)
-    const rows = out.split('\n').map((line) => line.split('\t').slice(0, 5))
-    expect(rows).toContainEqual(['sandbox-text', '', '', '', ''])
-    expect(rows).toContainEqual(['dall-e-2', 'image', 'image-model-b', '2026-05-12', 'built-in'])
+    expect(out).toMatch(/^sandbox-text\t\t\t\t\t/m)
+    expect(out).toMatch(/^dall-e-2\timage\timage-model-b\t2026-05-12\tbuilt-in\t/m)
     expect(sandbox.requests().map(({ method, path }) => `${method} ${path}`)).toEqual(['GET /v1/models'])
   })
 
@@ -159,9 +110,8 @@ describe('the gateway', () => {
       json({ models: [model('models/gem', 'generateContent')], nextPageToken: 'p 2' }),
       json({ models: [model('models/veo', 'predictLongRunning')] }),
     ])
-    const { code, out } = await list([], server.url)
-    expect(code).toBe(0)
-    expect(out).toBe('gem\ttext\t\t\t\t\nveo\tvideo\t\t\t\t\n')
+    const out = 'gem\ttext\t\t\t\t\nveo\tvideo\t\t\t\t\n'
+    expect(await list(server.url)).toMatchObject({ code: 0, out })
     expect(server.requests.map(({ line }) => line.split(' ')[1])).toEqual([
       '/v1/models',
       '/v1beta/models',
@@ -174,14 +124,14 @@ describe('the gateway', () => {
       json({ data: [{ id: 'a' }, { id: 'b' }], has_more: true, last_id: 'b' }),
       json({ data: [{ id: 'c' }], has_more: false, last_id: 'c' }),
     ])
-    expect((await list([], server.url)).out.replaceAll('\t', '')).toBe('a\nb\nc\n')
+    expect((await list(server.url)).out.replaceAll('\t', '')).toBe('a\nb\nc\n')
     expect(server.requests[1]!.line).toBe('GET /v1/models?after=b HTTP/1.1')
   })
 
   test('ends where a gateway sends the same page again', async () => {
     const page = json({ data: [{ id: 'a' }], has_more: true, last_id: 'a' })
     const server = await localServer([page, page])
-    const { code, out, err } = await list([], server.url)
+    const { code, out, err } = await list(server.url)
     expect([code, out.trimEnd()]).toEqual([0, 'a'])
     expect(err).toBe('warning: The gateway lists more models than are shown.\n')
   })
@@ -189,43 +139,37 @@ describe('the gateway', () => {
   test('a gateway without a list, one with another reply, and one that refuses the key', async () => {
     const missing = json({ error: { message: 'Invalid URL' } }, { status: 404 })
     const none = await localServer([missing, missing])
-    const known = await list([], none.url)
-    expect([known.code, known.err]).toEqual([
-      0,
-      'warning: The gateway does not list its models: these are those that are known here.\n',
-    ])
-    expect(known.out).toContain('gpt-image-2\t')
+    expect(await list(none.url)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('gpt-image-2\t') as string,
+      err: 'warning: The gateway does not list its models: these are those that are known here.\n',
+    })
     const odd = await localServer([json({ hello: 'world' })])
-    expect(await list([], odd.url)).toMatchObject({ code: 8, out: '' })
+    expect(await list(odd.url)).toMatchObject({ code: 8, out: '' })
     const key = await localServer([json({ error: { message: 'bad key' } }, { status: 401 })])
-    expect(await list([], key.url)).toMatchObject({ code: 3, out: '' })
+    expect(await list(key.url)).toMatchObject({ code: 3, out: '' })
   })
 
   test('names with control characters stay in their cell', async () => {
     const server = await localServer([json({ data: [{ id: 'a\tb\n\u001b[31mred' }] })])
-    const { out } = await list([], server.url)
+    const { out } = await list(server.url)
     expect(out.split('\t')).toHaveLength(6)
     expect(out).not.toContain('\u001b')
   })
 })
 
 test('where no gateway is set up, those that are known are shown, and that is said', async () => {
-  const { code, out, err } = await run()
-  expect([code, err]).toEqual([
-    0,
-    'warning: No gateway is set up: these are the models that are known here.\n',
-  ])
-  expect(out).toBe((await run('--known')).out)
+  const err = 'warning: No gateway is set up: these are the models that are known here.\n'
+  expect(await run()).toMatchObject({ code: 0, out: (await run('--known')).out, err })
 })
 
-test.each(['--raw', '--dry-run', '--curl'])('%s is about what the gateway is asked', async (flag) => {
-  const { code, out, err } = await run('--known', flag)
-  expect([code, out]).toEqual([2, ''])
-  expect(err).toBe(`modelgate: ${flag} shows what the gateway is asked, and with --known it is not.\n`)
-  expect((await run('gpt-image-2', flag)).err).toContain('with an id it is not')
-})
-
-test.each(['list', 'ls'])('models %s is answered with what it is here', async (word) => {
-  const { code, err } = await run(word)
-  expect([code, err]).toEqual([2, `modelgate: modelgate models lists them: leave out "${word}".\n`])
+test.each([
+  ...['--raw', '--dry-run', '--curl'].flatMap((flag) => [
+    ['--known', flag, `${flag} shows what the gateway is asked, and with --known it is not.`],
+    ['gpt-image-2', flag, `${flag} shows what the gateway is asked, and with an id it is not.`],
+  ]),
+  ['list', '-q', 'modelgate models lists them: leave out "list".'],
+  ['ls', '-q', 'modelgate models lists them: leave out "ls".'],
+])('models %s %s is refused: %s', async (word, flag, message) => {
+  expect(await run(word!, flag!)).toMatchObject({ code: 2, out: '', err: `modelgate: ${message}\n` })
 })
