@@ -14,7 +14,8 @@ test.each<[string, object]>([
 })
 
 test.each(['images', 'run-report', 'input'])('there is no schema %s', async (name) => {
-  const { code, out, err } = await runMain(['schema', name])
-  expect({ code, out }).toEqual({ code: 2, out: '' })
-  expect(err).toContain(`The name must be one of output, events, error, manifest, not "${name}".\n`)
+  const err = expect.stringContaining(
+    'The name must be one of output, events, error, manifest, not',
+  ) as string
+  expect(await runMain(['schema', name])).toMatchObject({ code: 2, out: '', err })
 })

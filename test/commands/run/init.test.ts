@@ -6,18 +6,15 @@ import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 
 test('run init writes a manifest that runs in the sandbox at once', async () => {
   const cwd = temporaryFolder()
-  const none = await runMain(['run'], { cwd })
-  expect(none.code).toBe(2)
-  expect(none.err).toContain('Write one with modelgate run init')
-
-  const written = await runMain(['run', 'init'], { cwd })
-  expect([written.code, written.out, written.err]).toEqual([
-    0,
-    'modelgate.yaml\n',
-    'It has three jobs. Try them: modelgate run --sandbox\n',
-  ])
-  const { code, err } = await runMain(['run', '--sandbox', '--plan'], { cwd })
-  expect([code, err]).toEqual([0, '4 instances: 1 new, 3 pending\n4 to create, 0 of 20 used\n'])
+  const first = expect.stringContaining('Write one with modelgate run init') as string
+  expect(await runMain(['run'], { cwd })).toMatchObject({ code: 2, err: first })
+  expect(await runMain(['run', 'init'], { cwd })).toMatchObject({
+    code: 0,
+    out: 'modelgate.yaml\n',
+    err: 'It has three jobs. Try them: modelgate run --sandbox\n',
+  })
+  const err = '4 instances: 1 new, 3 pending\n4 to create, 0 of 20 used\n'
+  expect(await runMain(['run', '--sandbox', '--plan'], { cwd })).toMatchObject({ code: 0, err })
 })
 
 test('run init replaces no manifest, unless it is told to', async () => {

@@ -1,9 +1,7 @@
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ModelgateError } from '../../../src/errors.ts'
-import { outputSchemas } from '../../../src/events/documents.ts'
 import type { RunDocument, RunInstance } from '../../../src/events/run-document.ts'
 import type { RunCall, RunOptions } from '../../../src/pipeline/run/run-call.ts'
 import { questionTerminal } from '../../support/question-terminal.ts'
@@ -12,8 +10,10 @@ import { sampleInstance, sampleRun, sampleRunEvents, stateCounts } from '../../s
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import type { TestOverrides } from '../../support/test-context.ts'
 
-async function optionsOf(argv: readonly string[], overrides?: TestOverrides): Promise<RunOptions> {
-  const { asked, err } = await runCall(argv, overrides)
+const wordsOf = (line: string) => line.split(' ').filter(Boolean)
+
+async function optionsOf(line: string, overrides?: TestOverrides): Promise<RunOptions> {
+  const { asked, err } = await runCall(wordsOf(line), overrides)
   if (asked[0] === undefined) throw new Error(err)
   return asked[0].options as RunOptions
 }
@@ -47,7 +47,7 @@ test.each<[string, Partial<RunOptions>]>([
   ['--shard 2/5', { shard: { index: 2, total: 5 } }],
   ['--queue redis://host --store . --detach', { detach: true }],
 ])('run %s', async (words, expected) => {
-  expect(await optionsOf(words.split(' ').filter(Boolean))).toMatchObject({ ...usual, ...expected })
+  expect(await optionsOf(words)).toMatchObject({ ...usual, ...expected })
 })
 
 test.each<[string, string, RunOptions['mode']]>([
@@ -60,24 +60,21 @@ test.each<[string, string, RunOptions['mode']]>([
   ['false', '', 'run'],
   ['0', '', 'run'],
 ])('with CI=%s, run %s is %s', async (CI, words, mode) => {
-  expect((await optionsOf(words.split(' ').filter(Boolean), { env: { CI } })).mode).toBe(mode)
+  expect((await optionsOf(words, { env: { CI } })).mode).toBe(mode)
 })
 
-const queueInEnv = { MODELGATE_QUEUE: 'redis://host' }
+const neither = (one: string, other: string) => `option '${one}' cannot be used with option '${other}'`
 
-test.each<[string, string[], Record<string, string>?]>([
-  ['--plan --check', ["option '--plan' cannot be used with option '--check'"]],
-  ['--plan --generate', ["option '--plan' cannot be used with option '--generate'"]],
-  ['--check --frozen', ["option '--check' cannot be used with option '--frozen'"]],
-  ['--check --regenerate hero', ["option '--check' cannot be used with option '--regenerate <job>'"]],
-  ['--check --force', ["option '--check' cannot be used with option '--force'"]],
-  ['--plan --new-run', ["option '--plan' cannot be used with option '--new-run'"]],
-  ['--frozen --regenerate hero', ["option '--frozen' cannot be used with option '--regenerate <job>'"]],
-  [
-    '--new-run',
-    ['--new-run needs --generate: where CI is set, nothing is generated without it.'],
-    { CI: 'true' },
-  ],
+test.each<[words: string, problems: string[], env?: Record<string, string>]>([
+  ['--plan --check', [neither('--plan', '--check')]],
+  ['--plan --generate', [neither('--plan', '--generate')]],
+  ['--check --frozen', [neither('--check', '--frozen')]],
+  ['--check --regenerate hero', [neither('--check', '--regenerate <job>')]],
+  ['--check --force', [neither('--check', '--force')]],
+  ['--plan --new-run', [neither('--plan', '--new-run')]],
+  ['--frozen --regenerate hero', [neither('--frozen', '--regenerate <job>')]],
+  ['--plan --detach', [neither('--plan', '--detach')]],
+  ['--new-run', ['--new-run needs --generate: where CI is set, nothing'], { CI: 'true' }],
   [
     '--shard 6/5 --grace long --max-creates x',
     [
@@ -89,26 +86,20 @@ test.each<[string, string[], Record<string, string>?]>([
   ['--shard 0/5', ['--shard must be a part and how many there are, such as 2/5, not "0/5".']],
   ['--detach', ['--detach needs a queue: give --queue, or set MODELGATE_QUEUE.']],
   ['--store .', ['--store needs a queue: give --queue, or set MODELGATE_QUEUE.']],
-  [
-    '--queue redis://host --store . --shard 1/2',
-    ['--shard and a queue cannot be used together: the queue distributes the work by itself.'],
-  ],
-  ['--plan --detach', ["option '--plan' cannot be used with option '--detach'"]],
+  ['--queue redis://host --store . --shard 1/2', ['--shard and a queue cannot be used together: ']],
   [
     '--queue ftp://user:secret@host',
-    [
-      'A queue cannot be at a URL with ftp://. A queue is on PostgreSQL, as postgres://USER@HOST/DATABASE, or on Redis or Valkey, as redis://HOST:6379 or rediss://HOST:6379.',
-      'No store was given: pass --store, or set MODELGATE_STORE. It is a folder on a disk that all of them have, or s3://bucket/prefix.',
-    ],
+    ['A queue cannot be at a URL with ftp://. A queue is on', 'No store was given: pass --store, or set'],
   ],
-  ['', ['No store was given: pass --store, or set MODELGATE_STORE.'], queueInEnv],
+  ['', ['No store was given: pass --store, or set'], { MODELGATE_QUEUE: 'redis://host' }],
   ['--dry-run', ["unknown option '--dry-run'", '(Did you mean --new-run?)']],
   ['-m gpt-image-2', ["unknown option '-m'"]],
   ['-o a.png', ["unknown option '-o'"]],
 ])('run %s is refused, and nothing is run', async (words, problems, env = {}) => {
-  const { code, err, asked } = await runCall(words.split(' ').filter(Boolean), { env })
-  expect([code, asked]).toEqual([2, []])
-  expect(err.trimEnd().split('\n')).toEqual(problems)
+  const { code, err, asked } = await runCall(wordsOf(words), { env })
+  expect([code, asked, err]).toEqual([2, [], expect.not.stringContaining('secret')])
+  const starts = problems.map((start) => expect.stringContaining(start) as string)
+  expect(err.trimEnd().split('\n')).toEqual(starts)
 })
 
 test('commands that are told next name the queue, without its password, unless the environment has it', async () => {
@@ -159,37 +150,28 @@ test('a check that fails shows what is not fresh, and exits 13', async () => {
   const document = { ...planned, mode: 'check' as const, creates: { planned: 0, made: 0, limit: null } }
   const { code, out, err } = await runCall(['--check'], {}, withDocument(document, outdated))
   expect([code, out.split('\t')[1]]).toEqual([13, 'hero'])
-  expect(err.split('\n')).toEqual([
-    '2 instances: 1 fresh, 1 stale',
-    'modelgate: 1 of 2 instances is not up to date.',
-    '  hint: Bring it up to date with: modelgate run',
-    '',
-  ])
+  expect(err).toBe(
+    '2 instances: 1 fresh, 1 stale\n' +
+      'modelgate: 1 of 2 instances is not up to date.\n' +
+      '  hint: Bring it up to date with: modelgate run\n',
+  )
 })
 
-test('--json prints the document, also of a run that failed, and its error on standard error', async () => {
-  const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(outputSchemas.output)
+test('--json prints the document, also of a run that failed', async () => {
   const { code, out } = await runCall(['--json'], {}, withDocument(planned, outdated))
-  const document = JSON.parse(out) as RunDocument
-  expect([code, validate(document), validate.errors]).toEqual([13, true, null])
-  expect(document.instances[0]!.reasons).toEqual(['`prompt` changed.', '`size` changed.'])
+  expect([code, JSON.parse(out)]).toEqual([13, planned])
 })
 
 test('--jsonl begins with start and ends with the document', async () => {
   const engine: FakeEngine = async ({ listener }) => {
     listener.event({ type: 'start', version: 1, command: 'run', model: null })
     listener.event(sampleRunEvents['plan-make'])
-    listener.event(sampleRunEvents['instance-end'])
     return { kind: 'ended', document: sampleRun }
   }
   const { out } = await runCall(['--jsonl'], {}, engine)
-  const lines = out
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { readonly type: string })
-  expect(lines.map(({ type }) => type)).toEqual(['start', 'plan-make', 'instance-end', 'end'])
-  const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(outputSchemas.events)
-  expect(lines.filter((line) => !validate(line))).toEqual([])
+  const lines = out.trimEnd().split('\n')
+  const types = lines.map((line) => (JSON.parse(line) as { readonly type: string }).type)
+  expect(types).toEqual(['start', 'plan-make', 'end'])
 })
 
 /** Asks before it creates so many. */
@@ -200,7 +182,7 @@ const asking =
     return { kind: 'ended', document: sampleRun }
   }
 
-test.each<[string, boolean]>([
+test.each([
   ['y', true],
   ['n', false],
 ])('on a terminal more than 20 creations are confirmed (%s)', async (key, expected) => {
@@ -213,26 +195,26 @@ test.each<[string, boolean]>([
   expect(answers).toEqual([expected])
 })
 
-test('nobody is asked about 20, with --yes, in CI, with the sandbox, and without a terminal', async () => {
+test.each<[string, number, readonly string[], TestOverrides]>([
+  ['about 20', 20, [], questionTerminal().overrides],
+  ['with --yes', 21, ['--yes'], questionTerminal().overrides],
+  ['with the sandbox', 21, ['--sandbox'], questionTerminal().overrides],
+  ['with --no-input', 21, ['--no-input'], questionTerminal().overrides],
+  ['in CI', 21, [], { ...questionTerminal().overrides, env: { CI: '1' } }],
+  ['without a terminal', 21, [], {}],
+])('nobody is asked %s', async (_, creates, words, overrides) => {
   const answers: boolean[] = []
-  await runCall([], questionTerminal().overrides, asking(20, answers))
-  await runCall(['--yes'], questionTerminal().overrides, asking(21, answers))
-  await runCall(['--sandbox'], questionTerminal().overrides, asking(21, answers))
-  await runCall(['--no-input'], questionTerminal().overrides, asking(21, answers))
-  await runCall([], { ...questionTerminal().overrides, env: { CI: '1' } }, asking(21, answers))
-  await runCall([], {}, asking(21, answers))
-  expect(answers).toEqual([true, true, true, true, true, true])
+  await runCall(words, overrides, asking(creates, answers))
+  expect(answers).toEqual([true])
 })
 
 test('no gateway is configured, and none is needed until something is sent', async () => {
-  const { code } = await runCall(['--plan'], {}, withDocument(planned))
-  const connecting: FakeEngine = async ({ connect }) => {
+  expect((await runCall(['--plan'], {}, withDocument(planned))).code).toBe(0)
+  const { code, err } = await runCall([], {}, async ({ connect }) => {
     await connect()
     return { kind: 'ended', document: sampleRun }
-  }
-  const missing = await runCall([], {}, connecting)
-  expect([code, missing.code]).toEqual([0, 2])
-  expect(missing.err).toContain('No gateway is set up yet.')
+  })
+  expect([code, err]).toEqual([2, expect.stringContaining('No gateway is set up yet.')])
 })
 
 test('the sandbox is started once it is needed, and closed; the limits of the run are not those of a call', async () => {
@@ -251,22 +233,15 @@ test('the sandbox is started once it is needed, and closed; the limits of the ru
 })
 
 test('what an engine throws is reported, and was not billed before anything was sent', async () => {
-  const broken: FakeEngine = async () => {
-    throw new Error('torn')
-  }
-  const { code, err } = await runCall(['--json'], {}, broken)
-  expect(code).toBe(1)
-  expect(JSON.parse(err)).toMatchObject({ error: { exit_code: 1, billed: 'no' } })
+  const { code, err } = await runCall(['--json'], {}, () => Promise.reject(new Error('torn')))
+  expect([code, JSON.parse(err)]).toMatchObject([1, { error: { exit_code: 1, billed: 'no' } }])
 })
 
 test('a step of GitHub Actions gets a summary and outputs', async () => {
   const cwd = temporaryFolder()
   writeFiles(cwd, { summary: 'before\n', output: '' })
-  const env = {
-    GITHUB_ACTIONS: 'true',
-    GITHUB_STEP_SUMMARY: join(cwd, 'summary'),
-    GITHUB_OUTPUT: join(cwd, 'output'),
-  }
+  const [GITHUB_STEP_SUMMARY, GITHUB_OUTPUT] = [join(cwd, 'summary'), join(cwd, 'output')]
+  const env = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY, GITHUB_OUTPUT }
   const { code } = await runCall(['--check'], { cwd, env }, withDocument(planned, outdated))
   expect(code).toBe(13)
   const hero = JSON.stringify(join(cwd, 'assets/hero.webp'))
@@ -278,21 +253,18 @@ test('a step of GitHub Actions gets a summary and outputs', async () => {
 test('lists of files and of failures are JSON on one line, with no secret in it', async () => {
   const cwd = temporaryFolder()
   writeFiles(cwd, { output: '' })
-  const message = 'no\nfiles=[]\nx<<EOF\n::error::the-canary-key-of-this-run'
+  const key = 'the-canary-key-of-this-run'
+  const message = `no\nfiles=[]\nx<<EOF\n::error::${key}`
   const error = { code: 'http_500', exit_code: 7, billed: 'maybe', message } as const
   const [made] = sampleRun.instances
   const failed: RunInstance = { ...made!, instance: 'b', action: 'unknown', placed: false, files: [], error }
   const document = { ...sampleRun, instances: [{ ...made!, placed: true }, failed] }
-  const env = {
-    GITHUB_ACTIONS: 'true',
-    GITHUB_OUTPUT: join(cwd, 'output'),
-    MODELGATE_API_KEY: 'the-canary-key-of-this-run',
-  }
+  const env = { GITHUB_ACTIONS: 'true', GITHUB_OUTPUT: join(cwd, 'output'), MODELGATE_API_KEY: key }
   await runCall(['--generate'], { cwd, env }, withDocument(document, outdated))
   const lines = readFileSync(join(cwd, 'output'), 'utf8').trimEnd().split('\n')
   const outputs = Object.fromEntries(lines.map((line) => [line.split('=', 1)[0], line.replace(/^\w+=/, '')]))
   expect(lines).toHaveLength(9)
-  expect(JSON.parse(outputs['files']!)).toEqual(made!.files.map(({ path }) => join(cwd, path)))
+  expect(JSON.parse(outputs['files']!)).toEqual([join(cwd, 'assets/hero.webp')])
   expect(JSON.parse(outputs['failures']!)).toEqual([
     { instance: 'b', ...error, message: 'no\nfiles=[]\nx<<EOF\n::error::[hidden]' },
   ])

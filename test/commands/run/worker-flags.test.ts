@@ -10,12 +10,8 @@ const refusal = (flags: Partial<WorkerFlags>) =>
   )
 
 test('without flags a worker has the places of a run on one machine', async () => {
-  expect(await read({})).toEqual({
-    places: { text: 8, image: 4, video: 2 },
-    rate: null,
-    graceS: 5,
-    untilEmpty: false,
-  })
+  const places = { text: 8, image: 4, video: 2 }
+  expect(await read({})).toEqual({ places, rate: null, graceS: 5, untilEmpty: false })
 })
 
 test('what is wrong is told at once', async () => {
@@ -28,19 +24,14 @@ test('what is wrong is told at once', async () => {
   )
 })
 
-test.each(['', 'text', 'text=', 'text=1001', 'text=1,text=2', 'text=1,', 'constructor=1', '=1'])(
-  'the lanes %j are none',
-  async (lanes) => {
-    expect(await refusal({ lanes })).toMatch(/^--lanes must say/)
-  },
-)
+const notLanes = ['', 'text', 'text=', 'text=1001', 'text=1,text=2', 'text=1,', 'constructor=1', '=1']
 
-test.each(['0/s', '20/h', '1.5/s', '20/s/s', '-1/s', ''])('the rate %j is none', async (rate) => {
-  expect(await refusal({ rate })).toMatch(/^--rate must be/)
-})
-
-test('a worker that would take nothing is refused', async () => {
-  expect(await refusal({ lanes: 'text=0,image=0,video=0' })).toBe(
-    'With these --lanes the worker would take nothing.',
-  )
+test.each<[Partial<WorkerFlags>, RegExp]>([
+  ...notLanes.map((lanes) => [{ lanes }, /^--lanes must say/] as [object, RegExp]),
+  ...['0/s', '20/h', '1.5/s', '20/s/s', '-1/s', ''].map(
+    (rate) => [{ rate }, /^--rate must be/] as [object, RegExp],
+  ),
+  [{ lanes: 'text=0,image=0,video=0' }, /^With these --lanes the worker would take nothing\.$/],
+])('%j is refused', async (flags, message) => {
+  expect(await refusal(flags)).toMatch(message)
 })
