@@ -17,30 +17,20 @@ const prices = `prices:
   film: { second: { 720p: 0.1, 1080p: 0.3 } }
 `
 
-function entry(command: string, model: string | undefined, more: RecordedCall = {}): RecordedCall {
-  return {
-    time: '2026-11-22T09:00:00.000Z',
-    duration_ms: 10,
-    command,
-    cwd: '/home/a "b" {c}',
-    exit_code: 0,
-    ...(model === undefined ? {} : { model }),
-    ...more,
-    files: more.files ?? [],
-    arguments: ['generate', '"model":"other"'],
-    request: { input: '"usage":{"input_tokens":9}', error: { billed: 'maybe' } },
-  }
-}
-
-const tokens = (input: number, output: number, cached = 0) => ({
-  usage: {
-    input_tokens: input,
-    cached_tokens: cached,
-    output_tokens: output,
-    reasoning_tokens: null,
-    total_tokens: input + output,
-  },
+const entry = (command: string, model: string | undefined, more: RecordedCall = {}): RecordedCall => ({
+  time: '2026-11-22T09:00:00.000Z',
+  command,
+  cwd: '/home/a "b" {c}',
+  ...(model !== undefined && { model }),
+  ...more,
+  arguments: ['generate', '"model":"other"'],
+  request: { input: '"usage":{"input_tokens":9}', error: { billed: 'maybe' } },
 })
+
+const tokens = (input_tokens: number, output_tokens: number, cached_tokens = 0) => {
+  const total_tokens = input_tokens + output_tokens
+  return { usage: { input_tokens, cached_tokens, output_tokens, reasoning_tokens: null, total_tokens } }
+}
 
 const failure = (billed: 'no' | 'maybe' | 'yes') => ({
   exit_code: 7,
@@ -74,14 +64,9 @@ async function machine(log: readonly RecordedCall[] = calls, config = prices) {
   const state = join(home, 'state')
   writeFiles(home, { '.config/modelgate/config.yaml': config })
   for (const one of log) await recordCall(state, one, now)
+  const env = { HOME: home, MODELGATE_STATE_DIR: state }
   const run = (argv: readonly string[], screen: { terminal?: boolean; columns?: number } = {}) =>
-    runMain(['usage', ...argv], {
-      home,
-      cwd: home,
-      env: { HOME: home, MODELGATE_STATE_DIR: state },
-      clock: fakeClock({ start: now }),
-      ...screen,
-    })
+    runMain(['usage', ...argv], { home, cwd: home, env, clock: fakeClock({ start: now }), ...screen })
   return { state, run }
 }
 
@@ -90,37 +75,42 @@ const documentOf = async (argv: readonly string[], log = calls, config = prices)
 
 test('adds up what was created, whatever the log keeps of it', async () => {
   const { total, sandbox_calls: sandbox } = await documentOf([])
-  expect(total).toEqual({
-    calls: 11,
-    failed: 2,
-    maybe_billed: 1,
-    images: 3,
-    video_seconds: 8,
-    input_tokens: 2_001_006,
-    cached_tokens: 400_000,
-    output_tokens: 101_006,
-    // 600,000 × 1 + 400,000 × 0.5 + 100,000 × 10, 1,000 × 11, 1,000,000 × 1; 2 × 0.2 + 0.05; 8 × 0.1
-    costs: [{ currency: 'USD', amount: 4.061 }],
-    unknown_costs: 4,
-    unknown_reasons: [
-      'the outcome is unknown',
-      'no price for other "x" \\ é',
-      'no price for the model that the gateway chooses',
-      'how long the video plays is not known',
-    ],
-  })
-  expect(sandbox).toBe(1)
+  expect([total, sandbox]).toEqual([
+    {
+      calls: 11,
+      failed: 2,
+      maybe_billed: 1,
+      images: 3,
+      video_seconds: 8,
+      input_tokens: 2_001_006,
+      cached_tokens: 400_000,
+      output_tokens: 101_006,
+      // 600,000 × 1 + 400,000 × 0.5 + 100,000 × 10, 1,000 × 11, 1,000,000 × 1; 2 × 0.2 + 0.05; 8 × 0.1
+      costs: [{ currency: 'USD', amount: 4.061 }],
+      unknown_costs: 4,
+      unknown_reasons: [
+        'the outcome is unknown',
+        'no price for other "x" \\ é',
+        'no price for the model that the gateway chooses',
+        'how long the video plays is not known',
+      ],
+    },
+    1,
+  ])
 })
 
 test('what thousands of calls came to is kept: later ones are added, and forgotten ones are not counted', async () => {
   const { state, run } = await machine()
-  const first = readFileSync(join(state, 'calls/2026-11.jsonl'), 'utf8')
-  const one = first.split('\n').find((line) => line.includes('"type":"end"')) ?? ''
+  const log = join(state, 'calls/2026-11.jsonl')
+  const one =
+    readFileSync(log, 'utf8')
+      .split('\n')
+      .find((line) => line.includes('"type":"end"')) ?? ''
   const { check: _check, ...fields } = JSON.parse(one) as Record<string, unknown>
   const many = Array.from({ length: 2_500 }, (_, at) =>
     sealedLine(JSON.stringify({ ...fields, id: at.toString(16).padStart(16, '0') })),
   )
-  appendFileSync(join(state, 'calls/2026-11.jsonl'), many.join(''))
+  appendFileSync(log, many.join(''))
   const report = async (...words: string[]) => (await run([...words, '--json'])).out
   const [model, day] = [await report(), await report('--by', 'day', '--since', '2026-01-01')]
   expect(existsSync(join(state, 'calls/sums.json'))).toBe(true)
@@ -140,12 +130,10 @@ test('what thousands of calls came to is kept: later ones are added, and forgott
 })
 
 test('by model, command or day', async () => {
-  const keys = async (by: string) =>
-    (await documentOf(['--by', by])).rows.map(({ key, calls: count, costs }) => [
-      key,
-      count,
-      costs[0]?.amount,
-    ])
+  const keys = async (by: string) => {
+    const { rows } = await documentOf(['--by', by])
+    return rows.map(({ key, calls: count, costs }) => [key, count, costs[0]?.amount])
+  }
   expect(await keys('model')).toEqual([
     ['writer', 4, 2.8],
     ['film', 2, 0.8],
@@ -169,22 +157,21 @@ test('by model, command or day', async () => {
   ])
 })
 
-test('--since begins at a time', async () => {
-  expect(await documentOf(['--since', '24h'])).toMatchObject({
-    since: '2026-11-21T12:00:00.000Z',
-    total: { calls: 11 },
-  })
-  expect(await documentOf(['--since', '23h'])).toMatchObject({ total: { calls: 10 } })
-  expect(await documentOf(['--since', '1m'])).toMatchObject({ rows: [], total: { calls: 0, costs: [] } })
+test.each([
+  ['24h', '2026-11-21T12:00:00.000Z', 11],
+  ['23h', '2026-11-21T13:00:00.000Z', 10],
+  ['1m', '2026-11-22T11:59:00.000Z', 0],
+])('--since %s begins at %s', async (since, from, count) => {
+  expect(await documentOf(['--since', since])).toMatchObject({ since: from, total: { calls: count } })
 })
 
 test('costs in several currencies are not added', async () => {
   const config = `${prices}profiles:\n  work:\n    prices: { currency: EUR, film: { second: 1 } }\n`
-  const { total } = await documentOf(['--profile', 'work'], calls, config)
-  expect(total.costs).toEqual([
+  const costs = [
     { currency: 'USD', amount: 3.261 },
     { currency: 'EUR', amount: 8 },
-  ])
+  ]
+  expect(await documentOf(['--profile', 'work'], calls, config)).toMatchObject({ total: { costs } })
 })
 
 test('damaged lines are told; a call that was killed may have been billed', async () => {
@@ -201,18 +188,16 @@ test('damaged lines are told; a call that was killed may have been billed', asyn
 })
 
 test('a script gets every field, and no heading', async () => {
-  const { run } = await machine()
-  const { out, err, code } = await run(['--by', 'day'])
-  expect(code).toBe(0)
-  expect(out).toBe(
-    '2026-11-21\t1\t0\t0\t0\t0\t1000000\t0\t0\t1 USD\t0\n' +
+  expect(await (await machine()).run(['--by', 'day'])).toMatchObject({
+    code: 0,
+    out:
+      '2026-11-21\t1\t0\t0\t0\t0\t1000000\t0\t0\t1 USD\t0\n' +
       '2026-11-22\t10\t2\t1\t3\t8\t1001006\t400000\t101006\t3.061 USD\t4\n',
-  )
-  expect(err).toBe(
-    '1 call may have been billed: the outcome is unknown.\n' +
+    err:
+      '1 call may have been billed: the outcome is unknown.\n' +
       'The cost of 4 calls is unknown: no price for other "x" \\ é, the model that the gateway chooses; the outcome is unknown; how long the video plays is not known.\n' +
       'Left out: 1 call of the sandbox, which costs nothing.\n',
-  )
+  })
 })
 
 test('a wide terminal gets every column that has something in it', async () => {
@@ -246,18 +231,11 @@ test('an empty log is told as such', async () => {
 
 test('a video has the seconds of the file that a later wait has saved, once', async () => {
   const file = { path: '/a.mp4', bytes: 1, sha256: 'ab', format: 'mp4', width: 1280, height: 720, seconds: 6 }
-  const log = [
-    entry('video generate', 'film', { created: { job: 'op_1', video_size: '720p' } }),
-    entry('video generate', 'film', { created: { job: 'op_2', video_size: '720p' } }),
-    entry('wait', 'film', { jobs: ['op_1'], files: [file] }),
-    entry('wait', 'film', { jobs: ['op_1'], files: [file] }),
-  ]
-  expect((await documentOf([], log)).total).toMatchObject({
-    calls: 2,
-    video_seconds: 6,
-    costs: [{ currency: 'USD', amount: 0.6 }],
-    unknown_costs: 1,
-  })
+  const start = (job: string) => entry('video generate', 'film', { created: { job, video_size: '720p' } })
+  const wait = entry('wait', 'film', { jobs: ['op_1'], files: [file] })
+  const { total } = await documentOf([], [start('op_1'), start('op_2'), wait, wait])
+  const costs = [{ currency: 'USD', amount: 0.6 }]
+  expect(total).toMatchObject({ calls: 2, video_seconds: 6, costs, unknown_costs: 1 })
 })
 
 test.each([

@@ -18,40 +18,38 @@ test.each<[string, string[], unknown]>([
   expect(parseSet(text)).toEqual({ path, value })
 })
 
-test.each([
+test.each<[string, string, string?]>([
   ['temperature', '--set: "temperature" has no "=".', 'path.to.field=JSON'],
-  ['=1', '--set: "" has an empty name in its path.', undefined],
-  ['a..b=1', '--set: "a..b" has an empty name in its path.', undefined],
-  ['a.=1', '--set: "a." has an empty name in its path.', undefined],
+  ['=1', '--set: "" has an empty name in its path.'],
+  ['a..b=1', '--set: "a..b" has an empty name in its path.'],
+  ['a.=1', '--set: "a." has an empty name in its path.'],
   ['reasoning.effort=high', 'is not valid JSON: line 1, column 1', `--set 'reasoning.effort="high"'`],
-  ['a={b: 1}', '--set: the value of "a" is not valid JSON: line 1, column 2', undefined],
-  ['a=', 'expected a value', undefined],
-  ['__proto__.polluted=1', 'the name "__proto__" is not allowed', undefined],
-  ['a.constructor.b=1', 'the name "constructor" is not allowed', undefined],
-  [String.raw`a.\prototype=1`, 'the name "prototype" is not allowed', undefined],
+  ['a={b: 1}', '--set: the value of "a" is not valid JSON: line 1, column 2'],
+  ['a=', 'expected a value'],
+  ['__proto__.polluted=1', 'the name "__proto__" is not allowed'],
+  ['a.constructor.b=1', 'the name "constructor" is not allowed'],
+  [String.raw`a.\prototype=1`, 'the name "prototype" is not allowed'],
   ['tools[0].type="x"', '--set: "tools[0].type" has brackets', `--set 'tools.0.type=…'`],
   ['tools[0]["a b"]=1', 'has brackets', `--set 'tools.0.a b=…'`],
   ['tools[]=1', 'has brackets', `--set 'tools.0=…'`],
   ['tools]=1', 'has brackets', 'a number is an index'],
-  [`${'a.'.repeat(64)}a=1`, 'the path has 65 names', undefined],
+  [`${'a.'.repeat(64)}a=1`, 'the path has 65 names'],
 ])('%s is refused', (text, message, hint) => {
-  const error = errorOf(() => parseSet(text))
-  expect(error).toMatchObject({
+  expect(errorOf(() => parseSet(text))).toMatchObject({
     exitCode: 2,
     code: 'invalid_request',
     message: expect.stringContaining(message),
+    facts: hint === undefined ? {} : { hint: expect.stringContaining(hint) },
   })
-  expect(error?.facts.hint ?? '').toContain(hint ?? '')
-  expect(error?.facts.hint === undefined).toBe(hint === undefined)
 })
 
 function errorOf(call: () => unknown): ModelgateError | undefined {
   try {
     call()
-    return undefined
   } catch (error) {
     return error as ModelgateError
   }
+  return undefined
 }
 
 test.each<[object, string[], unknown, object]>([
@@ -83,18 +81,11 @@ test.each<[object, string[], string]>([
   expect(() => setPath({ ...body }, path, 1)).toThrow(message)
 })
 
-function readBack(body: unknown, path: readonly string[]): unknown {
-  return path.reduce(
-    (value, name) =>
-      Object.hasOwn(value as object, name) ? (value as Record<string, unknown>)[name] : undefined,
-    body,
-  )
-}
+const readBack = (body: unknown, path: readonly string[]) =>
+  path.reduce((value, name) => Object.getOwnPropertyDescriptor(value, name)?.value as unknown, body)
 
-const names = fc.oneof(
-  fc.constantFrom('__proto__', 'constructor', 'prototype', '0', '1', 'a', 'toString', 'hasOwnProperty'),
-  anyText({ minLength: 1, maxLength: 5 }),
-)
+const special = '__proto__ constructor prototype 0 1 a toString hasOwnProperty'.split(' ')
+const names = fc.oneof(fc.constantFrom(...special), anyText({ minLength: 1, maxLength: 5 }))
 
 test('what was set can be read back, and no prototype ever changes', () => {
   const prototypes = [Object.prototype, Array.prototype, Function.prototype]

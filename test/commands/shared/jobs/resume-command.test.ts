@@ -2,16 +2,9 @@ import { expect, test } from 'vitest'
 import { resumeCommand } from '../../../../src/commands/shared/jobs/resume-command.ts'
 import type { VideoOptions } from '../../../../src/commands/video.ts'
 
-const common = { validate: true, stdin: true } as const
-
-function command(options: Partial<VideoOptions>, names: Record<string, string>, isStart: boolean) {
-  const resume = resumeCommand(
-    { program: 'modelgate' },
-    { ...common, ...options },
-    new Map(Object.entries(names)),
-    isStart,
-  )
-  return (...ids: string[]) => resume(ids).toString()
+function command(options: Partial<VideoOptions>, names: Record<string, string> = {}, isStart = false) {
+  const all = { validate: true, stdin: true, ...options }
+  return resumeCommand({ program: 'modelgate' }, all, new Map(Object.entries(names)), isStart)
 }
 
 test.each<[string, Partial<VideoOptions>, string]>([
@@ -31,22 +24,20 @@ test.each<[string, Partial<VideoOptions>, string]>([
   ],
   ['-abc', {}, 'modelgate wait -- -abc'],
 ])('the command that resumes %s', (id, options, expected) => {
-  expect(command(options, {}, false)(id)).toBe(expected)
+  expect(command(options)([id]).toString()).toBe(expected)
 })
 
 test('the words of a command are not quoted', () => {
-  const resume = resumeCommand({ program: 'modelgate' }, common, new Map())
-  expect(resume(["it's", '-b']).words).toEqual(['modelgate', 'wait', '--', "it's", '-b'])
+  expect(command({})(["it's", '-b']).words).toEqual(['modelgate', 'wait', '--', "it's", '-b'])
 })
 
 test('a job on record knows more, and several go on together', () => {
   const names = { 'models/m/operations/abc': 'abc', video_123456789: 'video_1234' }
-  const options = { sandbox: true, output: 'x.mp4', force: true } as const
-  expect(command(options, names, true)('models/m/operations/abc')).toBe('modelgate wait abc')
-  expect(command(options, names, false)(...Object.keys(names))).toBe(
-    'modelgate wait -o x.mp4 --force abc video_1234',
-  )
-  expect(command(options, names, true)('video_123456789', 'video_other')).toBe(
+  const resume = (isStart: boolean, ...ids: string[]) =>
+    command({ sandbox: true, output: 'x.mp4', force: true }, names, isStart)(ids).toString()
+  expect(resume(true, 'models/m/operations/abc')).toBe('modelgate wait abc')
+  expect(resume(false, ...Object.keys(names))).toBe('modelgate wait -o x.mp4 --force abc video_1234')
+  expect(resume(true, 'video_123456789', 'video_other')).toBe(
     'modelgate wait --sandbox -o x.mp4 --force video_1234 video_other',
   )
 })
