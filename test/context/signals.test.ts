@@ -28,8 +28,8 @@ function start({ platform = 'linux' as NodeJS.Platform, cleanUpMs = 0 } = {}) {
     clock,
     deeds,
     host,
-    end,
     reasons,
+    end: (code: number) => end(code, async () => deeds.push('flush')),
     signal: (name: NodeJS.Signals) => listeners.emit(name),
   }
 }
@@ -40,97 +40,76 @@ test.each([
   ['SIGHUP', 129],
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)('%s aborts, and is died of once the output is flushed', async (name, code) => {
-  const { deeds, host, end, signal } = start()
-  signal(name)
-  expect(deeds).toEqual([`abort ${code}`])
-  await end(code, async () => deeds.push('flush'))
-  expect(deeds).toEqual([`abort ${code}`, 'flush', ...deathOf(name, code)])
-  expect(host.exitCode).toBe(code)
-})
-
-test('whatever the command ended with, the signal that it got is what it dies of', async () => {
-  const { deeds, end, signal } = start()
-  signal('SIGINT')
-  await end(0, async () => {})
-  expect(deeds.slice(1)).toEqual(deathOf('SIGINT', 130))
-})
+] as const)(
+  '%s aborts, and is died of once the output is flushed, whatever the command ended with',
+  async (name, code) => {
+    for (const ended of [code, 0]) {
+      const { deeds, end, signal } = start()
+      signal(name)
+      expect(deeds).toEqual([`abort ${code}`])
+      await end(ended)
+      expect(deeds).toEqual([`abort ${code}`, 'flush', ...deathOf(name, code)])
+    }
+  },
+)
 
 test('a command that only a signal ends can have an exit code of its own', async () => {
   const { deeds, end, signal, reasons } = start()
   signal('SIGTERM')
   reasons[0]!.isExpected = true
-  await end(12, async () => deeds.push('flush'))
+  await end(12)
   expect(deeds.slice(1)).toEqual(['flush', 'exit 12'])
 })
 
-test('a command can take longer to clean up, if it says so at once', async () => {
-  const { clock, deeds, signal } = start({ cleanUpMs: 6_000 })
-  signal('SIGINT')
-  await clock.advance(5_999)
-  expect(deeds).toEqual(['abort 130'])
-  await clock.advance(1)
-  expect(deeds).toEqual(['abort 130', ...deathOf('SIGINT', 130)])
-})
+test.each([
+  [0, 1_000],
+  [6_000, 6_000],
+])(
+  'a command that has said that it needs %i ms is ended %i ms after the signal',
+  async (cleanUpMs, limit) => {
+    const { clock, deeds, signal } = start({ cleanUpMs })
+    signal('SIGTERM')
+    await clock.advance(limit - 1)
+    expect(deeds).toEqual(['abort 143'])
+    await clock.advance(1)
+    expect(deeds).toEqual(['abort 143', ...deathOf('SIGTERM', 143)])
+  },
+)
 
-test('a second signal ends the process at once', async () => {
+test.each<[string, NodeJS.Signals, number, readonly string[]]>([
+  ['ends the process at once', 'SIGINT', 200, deathOf('SIGINT', 130)],
+  ['of another kind ends it even sooner, of that kind', 'SIGTERM', 0, deathOf('SIGTERM', 143)],
+  ['that is the copy of Ctrl-C which npm passes on is none', 'SIGINT', 199, []],
+])('a second signal %s', async (_, second, ms, death) => {
   const { clock, deeds, signal } = start()
   signal('SIGINT')
-  await clock.advance(200)
+  await clock.advance(ms)
   expect(deeds).toEqual(['abort 130'])
-  signal('SIGINT')
-  expect(deeds).toEqual(['abort 130', ...deathOf('SIGINT', 130)])
+  signal(second)
+  expect(deeds).toEqual(['abort 130', ...death])
 })
 
-test('a second signal of another kind ends it even sooner, of that kind', () => {
-  const { deeds, signal } = start()
-  signal('SIGINT')
-  signal('SIGTERM')
-  expect(deeds).toEqual(['abort 130', ...deathOf('SIGTERM', 143)])
-})
-
-test('the copy of Ctrl-C that npm passes on is no second one', async () => {
-  const { clock, deeds, signal } = start()
-  signal('SIGINT')
-  await clock.advance(199)
-  signal('SIGINT')
-  expect(deeds).toEqual(['abort 130'])
-})
-
-test('a command that does not end within a second of the signal is ended', async () => {
-  const { clock, deeds, signal } = start()
-  signal('SIGTERM')
-  await clock.advance(999)
-  expect(deeds).toEqual(['abort 143'])
-  await clock.advance(1)
-  expect(deeds).toEqual(['abort 143', ...deathOf('SIGTERM', 143)])
-})
-
-test('Windows, which knows no such death, gets the number', async () => {
-  const { deeds, end, signal } = start({ platform: 'win32' })
-  signal('SIGINT')
-  await end(130, async () => {})
-  expect(deeds).toEqual(['abort 130', 'exit 130'])
+test.each([
+  ['SIGINT', 130],
+  ['SIGBREAK', 143],
+] as const)('Windows, which knows no such death, gets the number: %s is %i', async (name, code) => {
+  const { deeds, host, end, signal } = start({ platform: 'win32' })
+  signal(name)
+  await end(0)
+  expect(deeds).toEqual([`abort ${code}`, 'flush', `exit ${code}`])
+  expect(host.exitCode).toBe(code)
 })
 
 test('Ctrl-C that came as a key, at a question, ends like the signal', async () => {
   const { deeds, end } = start()
-  await end(130, async () => {})
-  expect(deeds).toEqual(deathOf('SIGINT', 130))
+  await end(130)
+  expect(deeds).toEqual(['flush', ...deathOf('SIGINT', 130)])
 })
 
 test('without a signal only the exit code is set; one that comes then is died of at once', async () => {
   const { deeds, host, end, signal } = start()
-  await end(7, async () => deeds.push('flush'))
+  await end(7)
   expect([deeds, host.exitCode]).toEqual([[], 7])
   signal('SIGINT')
   expect(deeds).toEqual(deathOf('SIGINT', 130))
-})
-
-test('on Windows Ctrl-Break ends as SIGTERM does, and nothing is killed, since there are no signals', async () => {
-  const { deeds, host, end, signal } = start({ platform: 'win32' })
-  signal('SIGBREAK')
-  await end(0, async () => deeds.push('flush'))
-  expect(deeds).toEqual(['abort 143', 'flush', 'exit 143'])
-  expect(host.exitCode).toBe(143)
 })

@@ -9,94 +9,78 @@ import { testContext } from '../support/test-context.ts'
 
 const png = pngBytes()
 
-/** Saves so many images, and tells what became of them. */
-async function save(cwd: string, folder: string, count = 1, isHomeless = false, data: Buffer = png) {
+/** Saves images, and tells what became of them. */
+async function save(cwd: string, folder: string, images: readonly (string | Buffer)[], isHomeless = false) {
   const paths: string[] = []
   const warnings: string[] = []
-  const onSaved = ({ path }: { path: string }) => void paths.push(path)
-  const onWarning = (message: string) => void warnings.push(message)
   const state = temporaryFolder()
   const context = testContext({ cwd, env: { MODELGATE_STATE_DIR: isHomeless ? '' : state }, home: '' })
-  const rescue = isHomeless ? undefined : join(state, 'rescued')
-  const call = { context, rescueFolder: rescue }
-  const saver = createImageSaver(call, { folder, responseId: () => 'resp_1', onSaved, onWarning })
-  const image = { type: 'image-data', mime_type: 'image/png', base64: data.toString('base64') } as const
-  for (let index = 0; index < count; index++) saver.add({ ...image, partial: false })
+  const call = { context, rescueFolder: isHomeless ? undefined : join(state, 'rescued') }
+  const saver = createImageSaver(call, {
+    folder,
+    responseId: () => 'resp_1',
+    onSaved: ({ path }) => void paths.push(path),
+    onWarning: (message) => void warnings.push(message),
+  })
+  for (const image of images) {
+    const base64 = typeof image === 'string' ? image : image.toString('base64')
+    saver.add({ type: 'image-data', mime_type: 'image/png', base64, partial: false })
+  }
   await saver.saved()
-  return { paths, warnings, error: saver.failure(false), rescued: [...rescuedIn(state)] }
+  const rescued = [...rescuedIn(state)]
+  return { paths, warnings, error: saver.failure(false), some: saver.failure(true), rescued }
 }
 
 test('images are saved in the folder under names of their own', async () => {
   const cwd = temporaryFolder()
   mkdirSync(join(cwd, 'out'))
-  expect(await save(cwd, 'out', 2)).toEqual({
-    paths: ['out/modelgate-resp_1-1.png', 'out/modelgate-resp_1-2.png'],
-    warnings: [],
-    error: undefined,
-    rescued: [],
-  })
-  expect(readFileSync(join(cwd, 'out/modelgate-resp_1-1.png'))).toEqual(png)
+  const paths = ['out/modelgate-resp_1-1.png', 'out/modelgate-resp_1-2.png']
+  const expected = { paths, warnings: [], error: undefined, rescued: [] }
+  expect(await save(cwd, 'out', [png, png])).toMatchObject(expected)
+  expect(readFileSync(join(cwd, paths[0]!))).toEqual(png)
 })
 
 test('what is no base64 is not saved, and the rest is', async () => {
   const cwd = temporaryFolder()
-  const paths: string[] = []
-  const warnings: string[] = []
-  const call = { context: testContext({ cwd }), rescueFolder: undefined }
-  const saver = createImageSaver(call, {
-    folder: '.',
-    responseId: () => 'resp_1',
-    onSaved: ({ path }) => void paths.push(path),
-    onWarning: (message) => void warnings.push(message),
-  })
-  const base64 = png.toString('base64')
-  for (const data of ['%%%', `data:image/png;base64,${base64}`, 'https://example.com/a.png', base64]) {
-    saver.add({ type: 'image-data', mime_type: 'image/png', base64: data, partial: false })
-  }
-  await saver.saved()
+  const data = ['%%%', `data:image/png;base64,${png.toString('base64')}`, 'https://example.com/a.png', png]
+  const { paths, warnings, some } = await save(cwd, '.', data)
   expect(paths).toEqual(['modelgate-resp_1-1.png', 'modelgate-resp_1-2.png'])
   for (const path of paths) expect(readFileSync(join(cwd, path))).toEqual(png)
   expect(warnings).toEqual([
     'An image of the reply is not valid base64 and is not saved.',
     'The reply contains only the URL of an image: https://example.com/a.png',
   ])
-  expect(saver.failure(true)).toMatchObject({ exitCode: 12, code: 'some_failed' })
+  expect(some).toMatchObject({ exitCode: 12, code: 'some_failed' })
 })
 
 test('a folder that is a file does not lose what was paid for', async () => {
   const cwd = temporaryFolder()
-  const [code, reason] = ['not_found', 'not a folder']
   writeFiles(cwd, { out: '' })
-  const { paths, warnings, error, rescued } = await save(cwd, 'out', 2)
-  expect(paths).toEqual([])
-  expect(warnings).toEqual([expect.stringContaining(reason), expect.stringContaining(reason)])
-  expect(warnings[0]).toMatch(/ It is kept in "\/.*-modelgate-resp_1-1\.png" instead\.$/)
+  const { paths, warnings, error, rescued } = await save(cwd, 'out', [png, png])
+  expect([paths, warnings.length]).toEqual([[], 2])
+  expect(warnings[0]).toMatch(/not a folder.* It is kept in "\/.*-modelgate-resp_1-1\.png" instead\.$/)
   expect(rescued).toEqual([
     ['modelgate-resp_1-1.png', png],
     ['modelgate-resp_1-2.png', png],
   ])
-  expect(error).toMatchObject({ exitCode: 10, code, facts: { phase: 'output', billed: 'yes' } })
+  expect(error).toMatchObject({ exitCode: 10, code: 'not_found', facts: { phase: 'output', billed: 'yes' } })
   expect(error!.facts.rescued?.length).toBe(2)
 })
 
 test('where nothing can be written it is the fault of the disk, and was billed', async () => {
   const cwd = temporaryFolder()
   writeFiles(cwd, { out: '' })
-  const { paths, warnings, error } = await save(cwd, 'out', 2, true)
+  const { paths, warnings, error } = await save(cwd, 'out', [png, png], true)
   expect(paths).toEqual([])
   expect(warnings[0]).toMatch(/It could not be rescued either: There is no folder for it/)
-  expect(error).toMatchObject({
-    name: 'FileError',
-    exitCode: 10,
-    code: 'not_found',
-    facts: { phase: 'output', billed: 'yes' },
-  })
+  const facts = { phase: 'output', billed: 'yes' }
+  expect(error).toMatchObject({ name: 'FileError', exitCode: 10, code: 'not_found', facts })
 })
 
 test('an image that is not whole is kept apart, and told', async () => {
   const cwd = temporaryFolder()
   const half = png.subarray(0, -20)
-  const { paths, warnings, error } = await save(cwd, '.', 1, false, half)
+  const { paths, warnings, error } = await save(cwd, '.', [half])
   const message =
     'An image of the reply is damaged: the PNG data ends too early. It is kept as "modelgate-resp_1-1.damaged.png".'
   expect([paths, warnings]).toEqual([[], [message]])

@@ -1,18 +1,7 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  array,
-  assert,
-  boolean,
-  constantFrom,
-  dictionary,
-  jsonValue,
-  option,
-  property,
-  record,
-  string,
-} from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
 import { UsageError } from '../../../src/errors.ts'
 import type { Conversation } from '../../../src/operations/conversation/conversation.ts'
 import {
@@ -77,133 +66,116 @@ test('a conversation is its messages, texts of several lines as they stand', () 
   expect(readConversation('talk.yaml', twoText, 'generate')).toEqual(two)
 })
 
-test.each<[string, (text: string) => string, Conversation['response']]>([
-  ['a question', (text) => text.replace('a river', 'a lake'), undefined],
-  ['an answer', (text) => text.replace('Rhine', 'Rhone'), undefined],
-  ['the gateway', (text) => text.replace('gateway: sandbox', 'gateway: https://a.test'), undefined],
-  ['the end', (text) => text.replace(/ {2}- type: message[^]*(?=response:)/, ''), undefined],
-  ['a field of the response', (text) => text.replace('messages: 3', 'messages: 2'), undefined],
-  ['the instructions', (text) => text.replace('Be brief', 'Be long'), two.response],
-  [
-    'what follows',
-    (text) => text.replace('response:', '  - {role: user, content: And?}\nresponse:'),
-    two.response,
-  ],
-])('an edit of %s says what the response stands for', (_, edit, response) => {
-  expect(readConversation('talk.yaml', edit(twoText), 'respond').response).toEqual(response)
+test.each<[string, from: string | RegExp, to: string, Conversation['response']?]>([
+  ['a question', 'a river', 'a lake'],
+  ['an answer', 'Rhine', 'Rhone'],
+  ['the gateway', 'gateway: sandbox', 'gateway: https://a.test'],
+  ['the end', / {2}- type: message[^]*(?=response:)/, ''],
+  ['a field of the response', 'messages: 3', 'messages: 2'],
+  ['the instructions', 'Be brief', 'Be long', two.response],
+  ['what follows', 'response:', '  - {role: user, content: And?}\nresponse:', two.response],
+])('an edit of %s says what the response stands for', (_, from, to, response) => {
+  const edited = readConversation('talk.yaml', twoText.replace(from, to), 'respond')
+  expect(edited.response).toEqual(response)
 })
 
-const anyString = string({
-  unit: constantFrom(
+const anyString = fc.string({
+  unit: fc.constantFrom(
     ...'a \n\t\r"\':#-{\0\u0085\u2028\ufeff\ud800é|>%\u001b?~'.split(''),
     ...'😀 null yes 0x1 1e3 << &a *a ---'.split(' '),
   ),
 })
 
 test('whatever is said is read as it was written, in both formats', () => {
-  const said = record({ role: constantFrom('user', 'assistant'), content: anyString })
-  const called = record({ type: constantFrom('function_call'), arguments: dictionary(anyString, anyString) })
-  assert(
-    property(
-      array(said),
-      array(called),
-      jsonValue(),
+  const said = fc.record({ role: fc.constantFrom('user', 'assistant'), content: anyString })
+  const called = fc.record({
+    type: fc.constant('function_call'),
+    arguments: fc.dictionary(anyString, anyString),
+  })
+  const messages = fc.tuple(fc.array(said), fc.array(called), fc.record({ value: fc.jsonValue() }))
+  fc.assert(
+    fc.property(
+      messages,
       anyString,
-      boolean(),
-      (texts, calls, value, system, isJson) => {
-        // JSON has no negative zero, and no object without a prototype.
-        const messages = JSON.parse(
-          JSON.stringify([...texts, ...calls, { value }]),
-        ) as Conversation['messages']
+      fc.constantFrom('t', 't.json'),
+      ([texts, calls, value], system, name) => {
         const whole: Conversation = {
           style: 'respond',
           gateway: undefined,
           model: 'm',
           system: system || undefined,
           settings: {},
-          messages,
-          response: { id: 'r', count: messages.length },
+          // JSON has no negative zero, and no object without a prototype.
+          messages: JSON.parse(JSON.stringify([...texts, ...calls, value])) as Conversation['messages'],
+          response: { id: 'r', count: texts.length + calls.length + 1 },
         }
-        expect(readConversation('t', formatConversation(whole, isJson ? 't.json' : 't'), 'generate')).toEqual(
-          whole,
-        )
+        expect(readConversation('t', formatConversation(whole, name), 'generate')).toEqual(whole)
       },
     ),
     runs(300),
   )
 })
 
-describe('a file that is no conversation is refused with the place', () => {
-  test.each<[string, string, string]>([
-    ['a broken document', 'messages: [', '1:12: not valid YAML'],
-    ['a list', '- role: user', '1:1: a conversation is an object with a list of "messages"'],
-    ['messages that are no list', 'messages: 5', '1:11: "messages" has to be a list'],
-    ['another version', 'version: 3\nmessages: []', '1:10: only version 2 is known here'],
-    [
-      'a misspelt field',
-      'model: m\nmesages: []',
-      '2:10: "mesages" is not known here (did you mean "messages"?)',
-    ],
-    ['settings that are a list', 'settings: []\nmessages: []', '1:11: "settings" is an object'],
-    ['too many aliases', `a: &a [x]\nb: [${'*a,'.repeat(200)}]`, ' it has too many aliases'],
-    ['an alias of nothing', 'messages: [*b]', ' it has too many aliases, or one that leads nowhere'],
-    [
-      'a message that is a text',
-      'messages:\n  - hello',
-      '2:5: a message is an object: {role: user, content: TEXT}, of the model {role: assistant, content: TEXT}.',
-    ],
-    [
-      'a message of the other style',
-      'style: generate\nmessages: [{role: user, content: hello}]',
-      '2:12: a message is an object: {role: user, parts: [{text: TEXT}]}, of the model {role: model, parts: [{text: TEXT}]}.',
-    ],
-    ['the form of version 0.1.0', 'version: 1\nturns:\n  - user: hello', '3:3: "turns" is not known here'],
-  ])('%s', (_, text, problem) => {
-    expect(() => readConversation('talk.yaml', text, 'respond')).toThrow(`talk.yaml:${problem}`)
-  })
-
-  test('nothing else than a refusal comes of any text', () => {
-    const word = constantFrom(
-      ...':-\n {}[]"|0'.split(''),
-      ...'messages role content response settings version &a *a !!map << __proto__'.split(' '),
-    )
-    const value = record({
-      messages: option(array(jsonValue())),
-      settings: option(jsonValue()),
-      system: option(jsonValue()),
-      response: option(jsonValue()),
-    })
-    assert(
-      property(array(word, { maxLength: 60 }), (words) => expectRefusal(words.join(''))),
-      runs(300),
-    )
-    assert(
-      property(value, (given) => expectRefusal(JSON.stringify(given))),
-      runs(200),
-    )
-  })
-
-  function expectRefusal(text: string) {
-    try {
-      const read = readConversation('t', text, 'respond')
-      expect(readConversation('t', formatConversation(read, 't'), 'respond')).toEqual(read)
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error
-    }
-  }
+test.each<[text: string, problem: string]>([
+  ['messages: [', '1:12: not valid YAML'],
+  ['- role: user', '1:1: a conversation is an object with a list of "messages"'],
+  ['messages: 5', '1:11: "messages" has to be a list'],
+  ['version: 3\nmessages: []', '1:10: only version 2 is known here'],
+  ['model: m\nmesages: []', '2:10: "mesages" is not known here (did you mean "messages"?)'],
+  ['settings: []\nmessages: []', '1:11: "settings" is an object'],
+  [`a: &a [x]\nb: [${'*a,'.repeat(200)}]`, ' it has too many aliases'],
+  ['messages: [*b]', ' it has too many aliases, or one that leads nowhere'],
+  [
+    'messages:\n  - hello',
+    '2:5: a message is an object: {role: user, content: TEXT}, of the model {role: assi',
+  ],
+  [
+    'style: generate\nmessages: [{role: user, content: hello}]',
+    '2:12: a message is an object: {role: user, parts: [{text: TEXT}]}, of the model {role: model, parts',
+  ],
+  ['version: 1\nturns:\n  - user: hello', '3:3: "turns" is not known here'],
+])('a file that is no conversation is refused with the place: %.40j', (text, problem) => {
+  expect(() => readConversation('talk.yaml', text, 'respond')).toThrow(`talk.yaml:${problem}`)
 })
 
-describe('a hostile conversation file', () => {
-  test.each([
-    ['{a: ', '}'],
-    ['[', ']'],
-    ['? ', ''],
-  ])('nested in thousands of %s', (open, close) => {
-    const text = `messages: []\nsettings:\n  ${open.repeat(5000)}${close.repeat(5000)}`
-    expect(() => readConversation('talk.yaml', text, 'respond')).toThrow(
-      /nested more than 128 levels deep\.$/,
-    )
+test.each([
+  ['{a: ', '}'],
+  ['[', ']'],
+  ['? ', ''],
+])('one that is nested in thousands of %s is refused', (open, close) => {
+  const text = `messages: []\nsettings:\n  ${open.repeat(5000)}${close.repeat(5000)}`
+  expect(() => readConversation('talk.yaml', text, 'respond')).toThrow(/nested more than 128 levels deep\.$/)
+})
+
+test('nothing else than a refusal comes of any text', () => {
+  const word = fc.constantFrom(
+    ...':-\n {}[]"|0'.split(''),
+    ...'messages role content response settings version &a *a !!map << __proto__'.split(' '),
+  )
+  const value = fc.record({
+    messages: fc.option(fc.array(fc.jsonValue())),
+    settings: fc.option(fc.jsonValue()),
+    system: fc.option(fc.jsonValue()),
+    response: fc.option(fc.jsonValue()),
   })
+  const words = fc.array(word, { maxLength: 60 }).map((all) => all.join(''))
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        words,
+        value.map((given) => JSON.stringify(given)),
+      ),
+      (text) => {
+        try {
+          const read = readConversation('t', text, 'respond')
+          expect(readConversation('t', formatConversation(read, 't'), 'respond')).toEqual(read)
+        } catch (error) {
+          if (!(error instanceof UsageError)) throw error
+        }
+      },
+    ),
+    runs(500),
+  )
 })
 
 const conversation = (text: string): Conversation => ({
@@ -212,10 +184,9 @@ const conversation = (text: string): Conversation => ({
   messages: [{ role: 'user', content: text }],
 })
 
-const same = { text: (text: string) => text, document: (json: string) => json }
-
 test('what cannot be written where it belongs is kept elsewhere, and told', async () => {
   const folder = temporaryFolder()
+  const same = { text: (text: string) => text, document: (json: string) => json }
   const options = { style: 'respond', isWritten: true, rescueFolder: join(folder, 'rescued') } as const
   const file = await openConversationFile(testContext({ cwd: folder }), 'talk.yaml', options)
   await file.save(conversation('one'), same)
