@@ -6,6 +6,7 @@ import { complete } from '../../../src/commands/completion/complete.ts'
 import type { Place } from '../../../src/commands/completion/live-values.ts'
 import { JobStore } from '../../../src/files/calls/job-store.ts'
 import type { NewJob } from '../../../src/files/calls/job-record.ts'
+import { newJob } from '../../files/calls/job-samples.ts'
 import { recordCall, type RecordedCall } from '../../support/call-records.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { runs } from '../../support/sample.ts'
@@ -35,17 +36,6 @@ async function lines(...words: string[]): Promise<string[][]> {
 
 const values = async (...words: string[]) => (await lines(...words)).map(([value]) => value)
 
-const job: NewJob = {
-  kind: 'video',
-  command: 'video generate',
-  model: 'veo',
-  base_url: 'https://gw.example',
-  is_sandbox: false,
-  request: {},
-  idempotency_key: 'k',
-  output: { output: null, folder: null, force: false, cwd: '/' },
-}
-
 /** @param minutes how long ago it was started */
 async function startJob(
   id: string | null,
@@ -54,7 +44,7 @@ async function startJob(
   more: Partial<NewJob> = {},
 ) {
   const store = new JobStore(stateFolder(), { now: () => now - minutes * 60_000 })
-  const stored = await store.create({ ...job, idempotency_key: `${id}-${minutes}`, ...more }, prompt)
+  const stored = await store.create(newJob({ idempotency_key: `${id}-${minutes}`, ...more }), prompt)
   if (id !== null) await stored.update({ id, state: 'in_progress' })
 }
 

@@ -29,6 +29,7 @@ beforeEach(() => {
     'x=y.png': png,
     'a.webm': webm,
     'page.png': '<html>no picture</html>',
+    'words.txt': 'from a file\n',
     'empty.png': '',
     'orders.json': JSON.stringify(orders),
     'half.json': JSON.stringify([{ prompt: 'One' }, {}]),
@@ -168,4 +169,49 @@ test('the model comes from the environment, and is missed', async () => {
   const named = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080', MODELGATE_VIDEO_MODEL: 'e' }
   expect((await videoCall(['generate', 'A boat'], { env: named, cwd })).request.model).toBe('e')
   expect(await videoRefusal(['generate', 'A boat'], { cwd })).toMatchObject({ exit: 2 })
+})
+
+const remix = (argv: readonly string[], more: TestOverrides = {}) =>
+  videoCall(['remix', '-m', 'sora-2', ...argv], { cwd, ...more })
+
+test.each(['video_1', '--last'])(
+  'behind the id, or --last, every word belongs to the prompt: %s',
+  async (id) => {
+    const body = { model: 'sora-2', prompt: 'Make it night' }
+    expect(await remix([id, 'Make', 'it', 'night'])).toMatchObject({
+      source: id === '--last' ? undefined : id,
+      request: { kind: 'video', count: 1, body },
+    })
+  },
+)
+
+test.each<[string, readonly string[], TestOverrides, string]>([
+  ['is a file', ['video_1', '@words.txt'], {}, 'from a file\n'],
+  ['is standard input', ['video_1', '-'], { stdin: 'piped' }, 'piped'],
+  ['is a pipe', ['video_1'], { stdin: 'piped' }, 'piped'],
+  ['is a pipe with --last', ['--last'], { stdin: 'piped' }, 'piped'],
+  ['is of --body', ['video_1', '--body', '{"prompt":"body"}'], {}, 'body'],
+  ['of words outranks --body', ['video_1', '--body', '{"prompt":"body"}', 'words'], {}, 'words'],
+  ['of --set outranks all', ['video_1', '--set', 'prompt="set"', 'words'], {}, 'set'],
+])('the prompt of a remix %s', async (_, argv, more, prompt) => {
+  const { request } = await remix(argv, more)
+  expect(request.body).toEqual({ model: 'sora-2', prompt })
+})
+
+test.each<[string, readonly string[], TestOverrides, string]>([
+  ['no video', [], {}, 'usage'],
+  ['an empty id', ['', 'words'], {}, 'usage'],
+  ['no prompt', ['video_1'], {}, 'prompt_missing'],
+  ['an empty prompt', ['video_1', ''], {}, 'prompt_missing'],
+  ['a prompt that is too long', ['video_1', 'x'.repeat(32_001)], {}, 'invalid_request'],
+])('a remix with %s is refused', async (_, argv, more, code) => {
+  const refused = await videoRefusal(['remix', '-m', 'sora-2', ...argv], { cwd, ...more })
+  expect(refused).toMatchObject({ exit: 2, code })
+})
+
+test('a remix by a model of another family is refused, and sent with --no-validate', async () => {
+  const words = ['remix', '-m', 'gpt-image-2', 'video_1', 'Make it night']
+  const lines = [expect.stringContaining('gpt-image-2') as string]
+  expect(await videoRefusal(words, { cwd })).toMatchObject({ exit: 2, lines })
+  expect((await videoCall([...words, '--no-validate'], { cwd })).request.model).toBe('gpt-image-2')
 })

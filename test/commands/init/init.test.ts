@@ -2,12 +2,16 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { main } from '../../../src/main.ts'
+import { inOrder, kindOf } from '../../../src/commands/init/answers.ts'
 import { canaryKey, expectNoKey } from '../../support/canary-key.ts'
 import { configPlace, type ConfigPlaceContent } from '../../support/config-place.ts'
 import { closedPort, localServer } from '../../support/local-server.ts'
 import { runMain } from '../../support/run-main.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
-import { readAll, stall, text } from '../../support/server-replies.ts'
+import { json, readAll, stall, text } from '../../support/server-replies.ts'
+import { questionTerminal } from '../../support/question-terminal.ts'
+import { testContext } from '../../support/test-context.ts'
+import { until as untilSome } from '../../support/until.ts'
 
 /** `modelgate init` without a terminal, in a home of its own. */
 async function init(argv: readonly string[], content: ConfigPlaceContent = {}) {
@@ -172,4 +176,82 @@ test('a project file is neither changed nor taken for the answers', async () => 
   expect({ code, config }).toEqual({ code: 0, config: `${comment}base_url: ${sandbox.url}\n` })
   expect(readFileSync(place.projectFile, 'utf8')).toBe(project)
   expect(err).toContain('warning: In this folder calls do not work yet. The base URL (project file')
+})
+
+const title = '\u001b]0;owned\u0007'
+
+/** `modelgate init` on a terminal. */
+function start(env: Readonly<Record<string, string>> = {}) {
+  const terminal = questionTerminal()
+  const { context } = configPlace({ ...terminal.overrides, env })
+  return { ...terminal, ended: main(['init', '--image-model', '-', '--video-model', '-'], context) }
+}
+
+test('what an address answers does not act on the terminal', async () => {
+  const server = await localServer([json({ error: { message: `No. ${title}` } }, { status: 500 })])
+  const { ended, until, press, shown } = start()
+  await until('Address of your gateway')
+  press(`${server.url}\r`)
+  await until('Correct it')
+  press('\x03')
+  expect(await ended).toBe(130)
+  expect(shown()).toContain('No. ␛]0;owned␇')
+  expect(shown()).not.toContain(title)
+})
+
+test('ids that could act on the terminal cannot be chosen', async () => {
+  const ids = [`bad${title}`, 'x'.repeat(10_000), '\u202ereversed', 'good']
+  const list = json({ data: ids.map((id) => ({ id })) })
+  const server = await localServer([list, list])
+  const env = { MODELGATE_API_KEY: 'some-key', MODELGATE_BASE_URL: server.url }
+  const { ended, until, press, shown } = start(env)
+  await until('Address of your gateway')
+  press('\r')
+  await until('As it is')
+  press('\r')
+  await until('good')
+  press('\r')
+  expect(await ended).toBe(0)
+  expect(shown()).not.toMatch(/owned|xxxxx|reversed/)
+})
+
+test('Ctrl-C leaves while an address that says nothing is tried', async () => {
+  const server = await localServer([[readAll, stall]])
+  const { ended, until, press } = start()
+  await until('Address of your gateway')
+  press(`${server.url}\r`)
+  await untilSome(() => server.isEndless)
+  press('\x03')
+  expect(await ended).toBe(130)
+  await untilSome(() => server.openSockets === 0)
+})
+
+test('without a place for the answers nothing is asked', async () => {
+  const { overrides, shown } = questionTerminal()
+  expect(await main(['init'], testContext({ ...overrides, home: '' }))).toBe(2)
+  expect(shown()).toBe('')
+})
+
+test.each<[string, string | null, string]>([
+  ['gpt-image-2', 'image', 'image'],
+  ['sora-2', 'video', 'video'],
+  ['veo-3.1', 'video', 'video'],
+  ['gemini-3-pro', 'text', 'text'],
+  ['gemini-3-pro-image-preview', 'text', 'image'],
+  ['imagen-4', null, 'image'],
+  ['flux-2-pro', null, 'image'],
+  ['influx-1', null, 'text'],
+  ['some-model', null, 'text'],
+  ['text-embedding-3', null, 'other'],
+  ['omni-moderation-latest', null, 'other'],
+  ['tts-1', null, 'other'],
+  ['gpt-realtime', null, 'other'],
+])('the kind of %s, which is known as %s: %s', (id, kind, expected) => {
+  expect(kindOf({ id, kind })).toBe(expected)
+})
+
+test('a model that is being retired is not proposed before one that stays', () => {
+  const stays = (id: string) => ({ id, kind: null, retires: null, retired: false })
+  const listed = [{ ...stays('gpt-image-1'), retires: '2026-12-01' }, stays('gpt-5'), stays('gpt-image-2')]
+  expect(inOrder('image', listed).map(({ id }) => id)).toEqual(['gpt-image-2', 'gpt-image-1', 'gpt-5'])
 })
