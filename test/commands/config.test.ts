@@ -65,10 +65,13 @@ test('list: of a profile, as JSON, with the defaults', async () => {
   expect(out).not.toContain('sk-0123456789')
 })
 
-test.each([80, 40])('list on a terminal of %i columns', async (columns) => {
+test.each([
+  [80, 'families         {"my-model":"image-model-a"}  ~/.config/modelgate/config.yaml:4\n'],
+  [40, 'families         {"my-model":"image-mo…\n  ~/.config/modelgate/config.yaml:4\n'],
+])('list on a terminal of %i columns', async (columns, part) => {
   const stdout = memorySink({ isTerminal: true, columns })
   const { out } = await printed({ user }, 'list', { stdout, env: { NO_COLOR: '1' } })
-  expect(out).toMatchSnapshot()
+  expect(out).toContain(part)
   for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(columns)
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readFileSync, readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Command } from 'commander'
 import { generateExamples } from '../../src/commands/generate.ts'
@@ -9,6 +9,7 @@ import { commandEntries } from '../../src/command-entries.ts'
 import { environmentRows, terminalVariables, topics } from '../../src/commands/help/topics.ts'
 import { outputSchemas } from '../../src/events/documents.ts'
 import type { HelpDocument, HelpOption } from '../../src/events/help-document.ts'
+import { manifestSchema } from '../../src/pipeline/manifest/manifest-schema.ts'
 import { recordCall } from '../support/call-records.ts'
 import { runMain } from '../support/run-main.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
@@ -312,4 +313,21 @@ test('help environment has every variable that the source reads', () => {
   expect(read.size).toBeGreaterThan(30)
   expect([...read].filter((name) => !told.has(name))).toEqual([])
   expect(terminalVariables.filter((name) => !source.includes(name))).toEqual([])
+})
+
+test.each<[string, object]>([
+  ['schema', outputSchemas.output],
+  ['schema output', outputSchemas.output],
+  ['schema events', outputSchemas.events],
+  ['schema error', outputSchemas.error],
+  ['schema manifest', manifestSchema()],
+])('%s prints what programs are told', async (words, expected) => {
+  expect(JSON.parse((await runMain(words.split(' '))).out)).toEqual(expected)
+})
+
+test.each(['images', 'run-report', 'input'])('there is no schema %s', async (name) => {
+  const err = expect.stringContaining(
+    'The name must be one of output, events, error, manifest, not',
+  ) as string
+  expect(await runMain(['schema', name])).toMatchObject({ code: 2, out: '', err })
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { bodyOf, refusalOf, type TextCommand } from '../support/text-call.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 
 const bodyWith = (command: TextCommand, history: unknown, ...argv: string[]) =>
   bodyOf(command, ['--history', JSON.stringify(history), ...argv])
@@ -73,3 +74,136 @@ test.each<[TextCommand, history: unknown, line: string, more?: readonly string[]
     expect(await refusalOf(command, argv)).toMatchObject({ exit: 2, lines: [line] })
   },
 )
+
+const functionCall = { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' }
+const customCall = { type: 'custom_tool_call', call_id: 'c2', name: 'g', input: 'x' }
+const request = { type: 'mcp_approval_request', id: 'a1', server_label: 's', name: 'n', arguments: '{}' }
+const output = (call_id: string, text: string) => ({ type: 'function_call_output', call_id, output: text })
+const approval = { type: 'mcp_approval_response', approval_request_id: 'a1' }
+
+const inputOf = async (...argv: string[]) => {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, { 'out.json': '{"celsius": 21}\n' })
+  return (await bodyOf('respond', argv, { cwd, stdin: 'piped' }))['input']
+}
+
+const previous = ['--previous-response-id', 'resp_1']
+
+test.each<[string, readonly string[], unknown]>([
+  ['text', ['--tool-output', 'c1=21 degrees'], [output('c1', '21 degrees')]],
+  ['JSON as it is', ['--tool-output', 'c1={"a": 1}'], [output('c1', '{"a": 1}')]],
+  ['nothing', ['--tool-output', 'c1='], [output('c1', '')]],
+  ['a file', ['--tool-output', 'c1=@out.json'], [output('c1', '{"celsius": 21}\n')]],
+  ['standard input', ['--tool-output', 'c1=@-'], [output('c1', 'piped')]],
+  ['several', ['--tool-output', 'c1=a', '--tool-output', 'c2=b'], [output('c1', 'a'), output('c2', 'b')]],
+  [
+    'one of a custom tool',
+    ['--custom-tool-output', 'c1=a'],
+    [{ type: 'custom_tool_call_output', call_id: 'c1', output: 'a' }],
+  ],
+  ['an approval', ['--approve', 'a1'], [{ ...approval, approve: true }]],
+  ['a denial', ['--deny', 'a1'], [{ ...approval, approve: false }]],
+  [
+    'a denial with a reason',
+    ['--deny', 'a1=too=risky'],
+    [{ ...approval, approve: false, reason: 'too=risky' }],
+  ],
+  [
+    'and a prompt, which follows',
+    ['--no-stdin', '--tool-output', 'c1=a', 'Go on'],
+    [output('c1', 'a'), { role: 'user', content: [{ type: 'input_text', text: 'Go on' }] }],
+  ],
+  [
+    'and a text as the input, which follows',
+    ['--tool-output', 'c1=a', '--input', 'Go on'],
+    [output('c1', 'a'), { role: 'user', content: 'Go on' }],
+  ],
+])('respond answers a call with %s', async (_, argv, expected) => {
+  expect(await inputOf(...previous, ...argv)).toEqual(expected)
+})
+
+test('the calls of a history are answered by their own kind of item', async () => {
+  const history = [functionCall, customCall, request]
+  const argv = ['--tool-output', 'c1=a', '--tool-output', 'c2=b', '--approve', 'a1']
+  expect(await inputOf('--no-store', '--history', JSON.stringify(history), ...argv)).toEqual([
+    ...history,
+    output('c1', 'a'),
+    { type: 'custom_tool_call_output', call_id: 'c2', output: 'b' },
+    { ...approval, approve: true },
+  ])
+  const items = await inputOf('--input', JSON.stringify([functionCall]), '--tool-output', 'c1=a')
+  expect(items).toEqual([functionCall, output('c1', 'a')])
+})
+
+const nowhere = (flag: string, id: string) => `${flag}: nothing in the input asks for "${id}".`
+
+test.each<[readonly string[], string]>([
+  [['--tool-output', 'c1=a'], nowhere('--tool-output', 'c1')],
+  [['--custom-tool-output', 'c1=a', 'hi'], nowhere('--tool-output', 'c1')],
+  [['--history', JSON.stringify([customCall]), '--tool-output', 'c1=a'], nowhere('--tool-output', 'c1')],
+  [['--history', JSON.stringify([functionCall]), '--deny', 'c1'], nowhere('--approve, --deny', 'c1')],
+  [[...previous, '--tool-output', 'c1=a', '--tool-output', 'c1=b'], '--tool-output: "c1" is answered twice.'],
+  [[...previous, '--tool-output', 'c'], '--tool-output "c" must be CALL=TEXT or CALL=@file.'],
+  [[...previous, '--tool-output', '=b'], '--tool-output "=b" must be CALL=TEXT or CALL=@file.'],
+  [[...previous, '--approve', 'a', '--deny', 'a'], '--approve, --deny: "a" is answered twice.'],
+  [[...previous, '--deny', '=why'], '--deny needs the id of a request for approval.'],
+])('respond refuses %j', async (argv, line) => {
+  expect(await refusalOf('respond', argv)).toMatchObject({ exit: 2, lines: [line] })
+})
+
+const call = (name: string, id?: string) => ({
+  functionCall: { id, name, args: {} },
+  thoughtSignature: 'sig',
+})
+const model = (...parts: unknown[]) => ({ role: 'model', parts })
+const responded = (name: string, response: unknown, id?: string) => ({
+  functionResponse: { id, name, response },
+})
+const asked = { role: 'user', parts: [{ text: 'hi' }] }
+
+const contentsOf = async (history: readonly unknown[], ...argv: string[]) => {
+  const { contents } = await bodyOf('generate', ['--history', JSON.stringify(history), ...argv])
+  const all = contents as unknown[]
+  // The history comes first, unchanged: a signature must be sent back with its call.
+  expect(all.slice(0, history.length)).toEqual(history)
+  return all.slice(history.length)
+}
+
+test.each<[string, readonly unknown[], readonly string[], readonly unknown[]]>([
+  ['an object', [call('f')], ['f={"celsius":21}'], [responded('f', { celsius: 21 })]],
+  ['text', [call('f')], ['f=21 degrees'], [responded('f', { output: '21 degrees' })]],
+  ['nothing', [call('f')], ['f='], [responded('f', { output: '' })]],
+  ['a call with an id, by its name', [call('f', 'i1')], ['f={}'], [responded('f', {}, 'i1')]],
+  ['a call by its id', [call('f', 'i1')], ['i1={}'], [responded('f', {}, 'i1')]],
+  [
+    'several calls, in their order',
+    [call('f', 'i1'), { text: 'and' }, call('g', 'i2'), call('f', 'i3')],
+    ['i3=3', 'g=2', 'f=1'],
+    ['i1', 'i2', 'i3'].map((id, at) => responded(at === 1 ? 'g' : 'f', { output: at + 1 }, id)),
+  ],
+])('generate answers a call with %s', async (_, calls, outputs, parts) => {
+  const argv = outputs.flatMap((text) => ['--tool-output', text])
+  expect(await contentsOf([asked, model(...calls)], ...argv)).toEqual([{ role: 'user', parts }])
+})
+
+test('what the user says after an output is a message of its own', async () => {
+  expect(await contentsOf([asked, model(call('f'))], '--tool-output', 'f=1', 'Go on')).toEqual([
+    { role: 'user', parts: [responded('f', { output: 1 })] },
+    { role: 'user', parts: [{ text: 'Go on' }] },
+  ])
+})
+
+test.each<[readonly object[], readonly string[], string]>([
+  [
+    [call('f', 'i1'), call('g')],
+    ['h=1'],
+    'nothing in the conversation calls "h"; its last calls are f (i1), g.',
+  ],
+  [[{ text: 'no' }], ['f=1'], 'nothing in the conversation calls "f"; it has no function calls.'],
+  [[call('f', 'i1')], ['f=1', 'i1=1'], '"i1" is answered twice.'],
+])('generate %j refuses %j', async (parts, outputs, problem) => {
+  const argv = ['--history', JSON.stringify([asked, model(...parts)])]
+  for (const text of outputs) argv.push('--tool-output', text)
+  const lines = [`--tool-output: ${problem}`]
+  expect(await refusalOf('generate', argv)).toMatchObject({ exit: 2, lines })
+})
