@@ -89,37 +89,24 @@ const inputOf = async (...argv: string[]) => {
 
 const previous = ['--previous-response-id', 'resp_1']
 
-test.each<[string, readonly string[], unknown]>([
-  ['text', ['--tool-output', 'c1=21 degrees'], [output('c1', '21 degrees')]],
-  ['JSON as it is', ['--tool-output', 'c1={"a": 1}'], [output('c1', '{"a": 1}')]],
-  ['nothing', ['--tool-output', 'c1='], [output('c1', '')]],
-  ['a file', ['--tool-output', 'c1=@out.json'], [output('c1', '{"celsius": 21}\n')]],
-  ['standard input', ['--tool-output', 'c1=@-'], [output('c1', 'piped')]],
-  ['several', ['--tool-output', 'c1=a', '--tool-output', 'c2=b'], [output('c1', 'a'), output('c2', 'b')]],
-  [
-    'one of a custom tool',
-    ['--custom-tool-output', 'c1=a'],
-    [{ type: 'custom_tool_call_output', call_id: 'c1', output: 'a' }],
-  ],
-  ['an approval', ['--approve', 'a1'], [{ ...approval, approve: true }]],
-  ['a denial', ['--deny', 'a1'], [{ ...approval, approve: false }]],
-  [
-    'a denial with a reason',
-    ['--deny', 'a1=too=risky'],
-    [{ ...approval, approve: false, reason: 'too=risky' }],
-  ],
-  [
-    'and a prompt, which follows',
-    ['--no-stdin', '--tool-output', 'c1=a', 'Go on'],
-    [output('c1', 'a'), { role: 'user', content: [{ type: 'input_text', text: 'Go on' }] }],
-  ],
-  [
-    'and a text as the input, which follows',
-    ['--tool-output', 'c1=a', '--input', 'Go on'],
-    [output('c1', 'a'), { role: 'user', content: 'Go on' }],
-  ],
-])('respond answers a call with %s', async (_, argv, expected) => {
-  expect(await inputOf(...previous, ...argv)).toEqual(expected)
+const custom = { type: 'custom_tool_call_output', call_id: 'c1', output: 'a' }
+const goOn = { role: 'user', content: [{ type: 'input_text', text: 'On' }] }
+
+test.each<[words: string, ...items: readonly object[]]>([
+  ['--tool-output c1=21°=warm', output('c1', '21°=warm')],
+  ['--tool-output c1={"a":1}', output('c1', '{"a":1}')],
+  ['--tool-output c1=', output('c1', '')],
+  ['--tool-output c1=@out.json', output('c1', '{"celsius": 21}\n')],
+  ['--tool-output c1=@-', output('c1', 'piped')],
+  ['--tool-output c1=a --tool-output c2=b', output('c1', 'a'), output('c2', 'b')],
+  ['--custom-tool-output c1=a', custom],
+  ['--approve a1', { ...approval, approve: true }],
+  ['--deny a1', { ...approval, approve: false }],
+  ['--deny a1=too=risky', { ...approval, approve: false, reason: 'too=risky' }],
+  ['--no-stdin --tool-output c1=a On', output('c1', 'a'), goOn],
+  ['--tool-output c1=a --input On', output('c1', 'a'), { role: 'user', content: 'On' }],
+])('respond %s', async (words, ...items) => {
+  expect(await inputOf(...previous, ...words.split(' '))).toEqual(items)
 })
 
 test('the calls of a history are answered by their own kind of item', async () => {

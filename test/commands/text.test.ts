@@ -38,46 +38,29 @@ test('generate sends one message to the streaming endpoint', async () => {
   })
 })
 
-test.each<[string, readonly string[], unknown]>([
-  ['system text', ['-s', 'Be brief', 'hi'], { systemInstruction: { parts: [{ text: 'Be brief' }] } }],
-  ['a system file', ['-s', '@system.txt', 'hi'], { systemInstruction: { parts: [{ text: 'Be brief.\n' }] } }],
-  ['a prompt from a file', ['@prompt.txt'], { contents: [user({ text: 'from a file' })] }],
-  ['a prompt with an escaped @', [String.raw`\@you`, 'there'], { contents: [user({ text: '@you there' })] }],
-  ['words after --', ['--', '--json', 'is', 'what?'], { contents: [user({ text: '--json is what?' })] }],
+test.each<[words: string, object]>([
+  ['-s Briefly hi', { systemInstruction: { parts: [{ text: 'Briefly' }] } }],
+  ['-s @system.txt hi', { systemInstruction: { parts: [{ text: 'Be brief.\n' }] } }],
+  ['@prompt.txt', { contents: [user({ text: 'from a file' })] }],
+  [String.raw`\@you there`, { contents: [user({ text: '@you there' })] }],
+  ['-- --json is what?', { contents: [user({ text: '--json is what?' })] }],
+  ['-a photo.jpg hi', attached({ inlineData: { mimeType: 'image/png', data: png.toString('base64') } })],
+  ['-a data.bin hi', attached({ inlineData: { mimeType: 'application/octet-stream', data: 'AAEC/w==' } })],
   [
-    'a picture by its bytes, before the text',
-    ['-a', 'photo.jpg', 'hi'],
-    attached({ inlineData: { mimeType: 'image/png', data: png.toString('base64') } }),
-  ],
-  [
-    'unknown bytes',
-    ['-a', 'data.bin', 'hi'],
-    attached({ inlineData: { mimeType: 'application/octet-stream', data: 'AAEC/w==' } }),
-  ],
-  [
-    'URLs, in order',
-    ['-a', 'https://example.com/a.png', '-a', 'gs://bucket/thing', 'hi'],
+    '-a https://a.test/a.png -a gs://bucket/thing hi',
     attached(
-      { fileData: { mimeType: 'image/png', fileUri: 'https://example.com/a.png' } },
+      { fileData: { mimeType: 'image/png', fileUri: 'https://a.test/a.png' } },
       { fileData: { fileUri: 'gs://bucket/thing' } },
     ),
   ],
-  [
-    'a history from a file, then the prompt',
-    ['--history', '@history.json', 'hi'],
-    { contents: [hi, { role: 'model', parts: [{ text: 'yo' }] }, hi] },
-  ],
-  ['a whole request as the history', ['--history', '@generate.json', 'hi'], { contents: [hi, hi] }],
-  ['a whole body', ['--body', '@generate.json'], { contents: [hi], generationConfig: { topK: 3 } }],
-  ['contents set by path', ['--set', 'contents=[{"parts":[{}]}]'], { contents: [{ parts: [{}] }] }],
-  ['an unknown field', ['hi', '--set', 'cachedContent="c/1"'], { contents: [hi], cachedContent: 'c/1' }],
-  [
-    'field flags beside their object',
-    ['hi', '--generation-config', '{"topK":1,"own":2}', '--top-k', '5', '--stop-sequences', 'END'],
-    { generationConfig: { topK: 5, own: 2, stopSequences: ['END'] } },
-  ],
-])('generate sends %s', async (_, argv, expected) => {
-  expect(await bodyOf('generate', argv, { cwd: folder() })).toMatchObject(expected as object)
+  ['--history @history.json hi', { contents: [hi, { role: 'model', parts: [{ text: 'yo' }] }, hi] }],
+  ['--history @generate.json hi', { contents: [hi, hi] }],
+  ['--body @generate.json', { contents: [hi], generationConfig: { topK: 3 } }],
+  ['--set contents=[{"parts":[{}]}]', { contents: [{ parts: [{}] }] }],
+  ['hi --set cachedContent="c/1"', { contents: [hi], cachedContent: 'c/1' }],
+  ['hi --generation-config {"topK":1,"own":2} --top-k 5', { generationConfig: { topK: 5, own: 2 } }],
+])('generate %s', async (words, expected) => {
+  expect(await bodyOf('generate', words.split(' '), { cwd: folder() })).toMatchObject(expected)
 })
 
 test.each([
@@ -168,61 +151,45 @@ test('respond sends one text to the endpoint, streamed', async () => {
   expect(request.body).toEqual({ input: 'Name three rivers', model: 'm', stream: true })
 })
 
-test.each<[string, readonly string[], Record<string, unknown>]>([
-  ['text as --input', ['--input', 'hello'], { input: 'hello' }],
-  ['a text file as --input', ['--input', '@prompt.txt'], { input: 'from a file' }],
-  ['a JSON file as --input', ['--input', '@input.json'], { input: [{ role: 'user', content: 'a' }] }],
+test.each<[words: string, object]>([
+  ['--input hello', { input: 'hello' }],
+  ['--input @prompt.txt', { input: 'from a file' }],
+  ['--input @input.json', { input: [{ role: 'user', content: 'a' }] }],
+  ['--input @input.json b', { input: [{ role: 'user', content: 'a' }, message(text('b'))] }],
+  ['--no-input hi', { input: 'hi' }],
+  ['--no-input --input hi', { input: 'hi' }],
+  ['hi -s @system.txt', { instructions: 'Be brief.\n' }],
+  ['-a photo.jpg hi', sentWith({ image_url: `data:image/png;base64,${png.toString('base64')}` })],
   [
-    'messages as --input, then the prompt',
-    ['--input', '[{"role":"user","content":"a"}]', 'b'],
-    { input: [{ role: 'user', content: 'a' }, message(text('b'))] },
-  ],
-  ['--no-input beside a prompt', ['--no-input', 'hi'], { input: 'hi' }],
-  ['--no-input beside --input', ['--no-input', '--input', 'hi'], { input: 'hi' }],
-  ['a system instruction', ['hi', '-s', '@system.txt'], { instructions: 'Be brief.\n' }],
-  [
-    'a picture by its bytes',
-    ['-a', 'photo.jpg', 'hi'],
-    sentWith({ type: 'input_image', image_url: `data:image/png;base64,${png.toString('base64')}` }),
-  ],
-  [
-    'a PDF',
-    ['-a', 'paper.pdf', 'hi'],
+    '-a paper.pdf hi',
     sentWith({ filename: 'paper.pdf', file_data: 'data:application/pdf;base64,JVBERi0xLjcK' }),
   ],
-  [
-    'URLs',
-    ['-a', 'https://a.test/a.webp', '-a', 'https://a.test/', 'hi'],
-    sentWith(
-      { type: 'input_image', image_url: 'https://a.test/a.webp' },
-      { type: 'input_file', file_url: 'https://a.test/' },
-    ),
-  ],
-  ['a whole body', ['--body', '@respond.json'], { input: 'hello', model: 'b', store: false }],
-  ['-m over the body', ['--body', '@respond.json', '-m', 'c'], { model: 'c' }],
-  ['--set over -m', ['hi', '-m', 'c', '--set', 'model="d"'], { model: 'd' }],
-  ['an input set by path', ['--set', 'input="x"'], { input: 'x' }],
-  ['an unknown field', ['hi', '--set', 'own.deep.0=1'], { own: { deep: [1] } }],
-  ['a conversation id', ['hi', '--conversation', 'conv_1'], { conversation: 'conv_1' }],
-])('respond sends %s', async (_, argv, expected) => {
-  expect(await bodyOf('respond', argv, { cwd: folder() })).toMatchObject(expected)
+  ['-a https://a.test/a.webp hi', sentWith({ type: 'input_image', image_url: 'https://a.test/a.webp' })],
+  ['-a https://a.test/ hi', sentWith({ type: 'input_file', file_url: 'https://a.test/' })],
+  ['--body @respond.json', { input: 'hello', model: 'b', store: false }],
+  ['--body @respond.json -m c', { model: 'c' }],
+  ['hi -m c --set model="d"', { model: 'd' }],
+  ['--set input="x"', { input: 'x' }],
+  ['hi --set own.deep.0=1', { own: { deep: [1] } }],
+  ['hi --conversation conv_1', { conversation: 'conv_1' }],
+])('respond %s', async (words, expected) => {
+  expect(await bodyOf('respond', words.split(' '), { cwd: folder() })).toMatchObject(expected)
 })
 
-test.each<[string, readonly string[], unknown, boolean]>([
-  ['by default', [], true, true],
-  ['--stream', ['--stream'], true, true],
-  ['--no-stream', ['--no-stream'], false, false],
-  ['--background', ['--background'], false, false],
-  ['--background --stream', ['--background', '--stream'], true, true],
-  ['--no-background', ['--no-background'], true, true],
-  ['--set background=true', ['--set', 'background=true'], false, false],
-  ['--set stream=null', ['--set', 'stream=null'], null, false],
-  ['--set over --no-stream', ['--no-stream', '--set', 'stream=true'], true, true],
-  ['a body', ['--body', '{"stream":false}'], false, false],
-])('streaming: %s', async (_, argv, stream, streamed) => {
-  const { request } = await textCall('respond', ['hi', ...argv])
-  expect(request.body['stream']).toBe(stream)
-  expect(request.streamed).toBe(streamed)
+test.each<[words: string, stream: boolean | null, streamed: boolean]>([
+  ['hi', true, true],
+  ['hi --stream', true, true],
+  ['hi --no-stream', false, false],
+  ['hi --background', false, false],
+  ['hi --background --stream', true, true],
+  ['hi --no-background', true, true],
+  ['hi --set background=true', false, false],
+  ['hi --set stream=null', null, false],
+  ['hi --no-stream --set stream=true', true, true],
+  ['hi --body {"stream":false}', false, false],
+])('respond %s asks for a stream: %s', async (words, stream, streamed) => {
+  const { request } = await textCall('respond', words.split(' '))
+  expect([request.body['stream'], request.streamed]).toEqual([stream, streamed])
 })
 
 test.each<[string, string, string]>([
@@ -264,17 +231,16 @@ test.each(['mcp:foo=notaurl', 'mcp:foo=ftp://host', 'mcp:foo=//host', 'mcp:foo=h
   },
 )
 
-test.each<[readonly string[], readonly string[]]>([
-  [['--user', 'me'], ['--user is deprecated; use --safety-identifier and --prompt-cache-key.']],
-  [['--safety-identifier', 'x'], []],
-  [
-    ['--temperature', '0.5', '--top-p', '0.9'],
-    ['--temperature and --top-p are used together: adjust temperature or top_p, not both.'],
-  ],
-  [['--temperature', '0.5', '--body', '{"top_p":null}'], []],
-  [['--temperature', '0.5', '--top-p', '0.9', '--no-validate'], []],
-])('%j is sent, with the advice of the specification: %j', async (argv, warnings) => {
-  expect((await textCall('respond', ['hi', ...argv])).request.warnings).toEqual(warnings)
+const both = '--temperature and --top-p are used together: adjust temperature or top_p, not both.'
+
+test.each<[words: string, warnings: readonly string[]]>([
+  ['hi --user me', ['--user is deprecated; use --safety-identifier and --prompt-cache-key.']],
+  ['hi --safety-identifier x', []],
+  ['hi --temperature 0.5 --top-p 0.9', [both]],
+  ['hi --temperature 0.5 --body {"top_p":null}', []],
+  ['hi --temperature 0.5 --top-p 0.9 --no-validate', []],
+])('respond %s is sent, with the advice of the specification: %j', async (words, warnings) => {
+  expect((await textCall('respond', words.split(' '))).request.warnings).toEqual(warnings)
 })
 
 test('the model of respond can be left out: the gateway chooses', async () => {
