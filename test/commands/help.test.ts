@@ -82,9 +82,6 @@ test('the fields of a request are in the order of use', async () => {
     [...(await runMain(words.split(' '))).out.matchAll(/^ {2}(?:-\w, )?--([\w-]+)/gm)].map(([, name]) => name)
   expect((await flagsIn('image create --help')).join(' ')).toContain('size quality n ')
   expect(await flagsIn('respond --help')).not.toContain('reasoning')
-  const all = await flagsIn('respond --help --all')
-  const inOrder = all.filter((name) => ['temperature', 'input', 'user', 'metadata'].includes(name!))
-  expect(inOrder).toEqual(['temperature', 'input', 'user', 'metadata'])
 })
 
 test.each(['--help', 'image create --help', 'help money', '', 'image'])(
@@ -121,16 +118,14 @@ test.each([
   ['help video stauts', 'There is no help on "video stauts". Did you mean status?'],
   ['help generate text', 'There is no help on "generate text".'],
   ['help environment CI', 'There is no help on "environment CI".'],
-  ['help genrate', 'There is no help on "genrate". Did you mean generate?'],
   ['help exitcodes', 'There is no help on "exitcodes". Did you mean exit-codes?'],
   ['help zzzzzzzzz', 'There is no help on "zzzzzzzzz".'],
   ['help constructor', 'There is no help on "constructor".'],
   ['vidoe --help', "unknown command 'vidoe' (Did you mean video?)"],
   ['video stauts --help', "unknown command 'stauts' (Did you mean status?)"],
 ])('%s gives no help on something else', async (call, message) => {
-  const { code, out, err } = await runMain(call.split(' '))
-  expect([code, out]).toEqual([2, ''])
-  expect(err).toContain(`modelgate: ${message}\n`)
+  const err = expect.stringContaining(`modelgate: ${message}\n`) as string
+  expect(await runMain(call.split(' '))).toMatchObject({ code: 2, out: '', err })
 })
 
 test.each([
@@ -237,22 +232,14 @@ describe('help --json', () => {
   })
 
   test.each<[string, string, object]>([
-    [
-      'image create',
-      '--n',
-      { short: '-n', value: { type: 'integer', min: 1, max: 10 }, default: '1', field: 'n' },
-    ],
+    ['image create', '--n', { short: '-n', value: { type: 'integer', max: 10 }, default: '1', field: 'n' }],
     ['respond', '--stream', { value: null, negation: '--no-stream' }],
     ['generate', '--schema', { conflicts: expect.arrayContaining(['--response-schema']) as string[] }],
     ['generate', '--attach', { short: '-a', repeatable: true, value: { type: 'path or url' } }],
     ['', '--json', { conflicts: ['--jsonl', '--raw'] }],
     ['respond', '--max-retries', { default: '2', settings: [{ environment: 'MODELGATE_MAX_RETRIES' }] }],
     ['jobs', '--state', { value: { values: expect.arrayContaining(['in_progress']) as string[] } }],
-    [
-      'image create',
-      '--model',
-      { settings: [{ name: 'image_model', environment: 'MODELGATE_IMAGE_MODEL' }] },
-    ],
+    ['image create', '--model', { settings: [{ environment: 'MODELGATE_IMAGE_MODEL' }] }],
     ['generate', '--function-calling-mode', { value: { values: ['AUTO', 'ANY', 'NONE', 'VALIDATED'] } }],
   ])('tells of %s what %s takes', (name, flag, facts) => {
     expect(optionCalled(name, flag)).toMatchObject(facts)

@@ -41,13 +41,8 @@ test('jobs are listed newest first: for a person, a script and a program', async
   await add({}, { idempotency_key: 'key-lost' })
   const none = await runMain(['jobs'], { env: { MODELGATE_STATE_DIR: '/nowhere/at/all' }, terminal: true })
   expect(none).toMatchObject({ code: 0, out: '', err: 'No jobs are on record.\n' })
-  const plain = await list()
-  expect(plain).toMatchObject({ code: 0, err: '' })
-  expect(plain.out.split('\n').map((line) => line.split('\t').slice(0, 2))).toEqual([
-    ['key:key-lost', 'unknown'],
-    ['video_old', 'pending'],
-    [''],
-  ])
+  const out = expect.stringMatching(/^key:key-lost\tunknown\t.*\nvideo_old\tpending\t.*\n$/) as string
+  expect(await list()).toMatchObject({ code: 0, out, err: '' })
   expect(await ids([])).toEqual([null, 'video_old'])
   const lines = (await list(['--jsonl'])).out.trim().split('\n')
   expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
@@ -145,18 +140,10 @@ test('--refresh looks up what has not ended, several at a time; a failed look-up
   expect(seen.toSorted()).toEqual(['1', '2', '3', '4', '5', 'bad'].map((name) => `/v1/videos/video_${name}`))
   expect(most()).toBe(4)
   const { jobs, warnings } = JSON.parse(out) as JobListDocument
-  expect(Object.fromEntries(jobs.map(({ id, state }) => [id, state]))).toEqual({
-    video_sandbox: 'completed',
-    video_there: 'pending',
-    null: 'unknown',
-    video_over: 'completed',
-    video_bad: 'pending',
-    video_5: 'in_progress',
-    video_4: 'in_progress',
-    video_3: 'failed',
-    video_2: 'completed',
-    video_1: 'in_progress',
-  })
+  expect(jobs.map(({ id, state }) => `${id?.slice(6)} ${state}`).join(', ')).toBe(
+    'sandbox completed, there pending, undefined unknown, over completed, bad pending, 5 in_progress, ' +
+      '4 in_progress, 3 failed, 2 completed, 1 in_progress',
+  )
   expect(warnings.toSorted()).toEqual([
     `1 job is at https://other.example, and not looked up at ${url}.`,
     expect.stringContaining('video_bad: The gateway knows no video video_bad.'),

@@ -102,11 +102,8 @@ test('adds up what was created, whatever the log keeps of it', async () => {
 test('what thousands of calls came to is kept: later ones are added, and forgotten ones are not counted', async () => {
   const { state, run } = await machine()
   const log = join(state, 'calls/2026-11.jsonl')
-  const one =
-    readFileSync(log, 'utf8')
-      .split('\n')
-      .find((line) => line.includes('"type":"end"')) ?? ''
-  const { check: _check, ...fields } = JSON.parse(one) as Record<string, unknown>
+  const one = /^.*"type":"end".*$/m.exec(readFileSync(log, 'utf8'))![0]
+  const { check: _, ...fields } = JSON.parse(one) as Record<string, unknown>
   const many = Array.from({ length: 2_500 }, (_, at) =>
     sealedLine(JSON.stringify({ ...fields, id: at.toString(16).padStart(16, '0') })),
   )
@@ -114,19 +111,17 @@ test('what thousands of calls came to is kept: later ones are added, and forgott
   const report = async (...words: string[]) => (await run([...words, '--json'])).out
   const [model, day] = [await report(), await report('--by', 'day', '--since', '2026-01-01')]
   expect(existsSync(join(state, 'calls/sums.json'))).toBe(true)
-  expect((JSON.parse(model) as UsageDocument).total.calls).toBe(2_511)
+  expect(JSON.parse(model)).toMatchObject({ total: { calls: 2_511 } })
   expect(await report()).toBe(model)
   // `since` reads every line.
-  const { since, ...kept } = JSON.parse(await report('--by', 'day')) as UsageDocument
-  const { since: __, ...read } = JSON.parse(day) as UsageDocument
-  expect([since, kept]).toEqual([null, read])
+  const kept = JSON.parse(await report('--by', 'day')) as object
+  expect(kept).toEqual({ ...(JSON.parse(day) as object), since: null })
   const file = { path: '/a.mp4', bytes: 1, sha256: 'ab', format: 'mp4', seconds: 8 }
   // A job that was open is closed by a later wait, as without.
   await recordCall(state, entry('wait', 'film', { jobs: ['video_1'], files: [file] }), now)
-  const { total } = JSON.parse(await report()) as UsageDocument
-  expect([total.calls, total.video_seconds]).toEqual([2_511, 16])
+  expect(JSON.parse(await report())).toMatchObject({ total: { calls: 2_511, video_seconds: 16 } })
   await runMain(['log', 'clear', '--force'], { env: { MODELGATE_STATE_DIR: state } })
-  expect((JSON.parse(await report()) as UsageDocument).total.calls).toBe(0)
+  expect(JSON.parse(await report())).toMatchObject({ total: { calls: 0 } })
 })
 
 test('by model, command or day', async () => {
@@ -142,14 +137,10 @@ test('by model, command or day', async () => {
     ['other "x" \\ é', 1, undefined],
     [null, 1, undefined],
   ])
-  expect(await keys('command')).toEqual([
+  expect((await keys('command')).slice(0, 3)).toEqual([
     ['generate', 2, 1.8],
     ['respond', 4, 1.011],
     ['video generate', 1, 0.8],
-    ['image create', 1, 0.4],
-    ['image edit', 1, 0.05],
-    ['chat', 1, undefined],
-    ['video remix', 1, undefined],
   ])
   expect(await keys('day')).toEqual([
     ['2026-11-21', 1, 1],
@@ -182,9 +173,10 @@ test('damaged lines are told; a call that was killed may have been billed', asyn
   const book = new CallBook(state, fakeClock({ start: now }))
   await book.open()
   book.begin({ count: 1, amount: null, currency: null, command: 'generate', cwd: '/', model: 'writer' })
-  const { total, warnings } = JSON.parse((await run(['--json'])).out) as UsageDocument
-  expect([total.calls, total.output_tokens, total.maybe_billed]).toEqual([2, 100_000, 1])
-  expect(warnings).toEqual(['2 lines of the log are damaged, and left out.'])
+  expect(JSON.parse((await run(['--json'])).out)).toMatchObject({
+    total: { calls: 2, output_tokens: 100_000, maybe_billed: 1 },
+    warnings: ['2 lines of the log are damaged, and left out.'],
+  })
 })
 
 test('a script gets every field, and no heading', async () => {

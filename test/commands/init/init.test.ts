@@ -112,9 +112,8 @@ test('--no-check writes what nobody has tried', async () => {
 
 test('--json tells what was set', async () => {
   const sandbox = await runningSandbox()
-  const { out } = await init(answers(sandbox.url, '--json', '--image-model', 'gpt-image-2'), {
-    stdin: 'key-with-1234',
-  })
+  const argv = answers(sandbox.url, '--json', '--image-model', 'gpt-image-2')
+  const { out } = await init(argv, { stdin: 'key-with-1234' })
   expect(JSON.parse(out)).toMatchObject({
     command: 'init',
     profile: 'default',
@@ -150,9 +149,8 @@ test('a profile is changed, or made, beside the others', async () => {
   const sandbox = await runningSandbox()
   const change = ['--yes', '--base-url', sandbox.url, '--profile', 'work', '--text-model', '-']
   const changed = await init(change, { user: written })
-  expect(changed.config).toBe(
-    written.replace('https://work.example', sandbox.url).replace('    text_model: work-model\n', ''),
-  )
+  const expected = written.replace('https://work.example', sandbox.url)
+  expect(changed.config).toBe(expected.replace('    text_model: work-model\n', ''))
   const made = await init(answers(sandbox.url, '--profile', 'new'), { user: written, stdin: 'some-key' })
   expect(made.config).toContain(`\n  new:\n    base_url: ${sandbox.url}\n`)
   expect(JSON.parse(made.credentials!)).toEqual({ profiles: { new: { api_key: 'some-key' } } })
@@ -172,26 +170,27 @@ test('a project file is neither changed nor taken for the answers', async () => 
   const sandbox = await runningSandbox()
   const project = 'base_url: https://theirs.example\n'
   const argv = ['--yes', '--base-url', sandbox.url]
-  const { code, config, place, err } = await init(argv, { project })
-  expect({ code, config }).toEqual({ code: 0, config: `${comment}base_url: ${sandbox.url}\n` })
+  const { config, place, err } = await init(argv, { project })
+  expect(config).toBe(`${comment}base_url: ${sandbox.url}\n`)
   expect(readFileSync(place.projectFile, 'utf8')).toBe(project)
   expect(err).toContain('warning: In this folder calls do not work yet. The base URL (project file')
 })
 
 const title = '\u001b]0;owned\u0007'
 
-/** `modelgate init` on a terminal. */
-function start(env: Readonly<Record<string, string>> = {}) {
+/** `modelgate init` on a terminal, the address given. */
+async function start(url: string) {
   const terminal = questionTerminal()
-  const { context } = configPlace({ ...terminal.overrides, env })
-  return { ...terminal, ended: main(['init', '--image-model', '-', '--video-model', '-'], context) }
+  const { context } = configPlace({ ...terminal.overrides, env: { MODELGATE_API_KEY: 'some-key' } })
+  const ended = main(['init', '--image-model', '-', '--video-model', '-'], context)
+  await terminal.until('Address of your gateway')
+  terminal.press(`${url}\r`)
+  return { ...terminal, ended }
 }
 
 test('what an address answers does not act on the terminal', async () => {
   const server = await localServer([json({ error: { message: `No. ${title}` } }, { status: 500 })])
-  const { ended, until, press, shown } = start()
-  await until('Address of your gateway')
-  press(`${server.url}\r`)
+  const { ended, until, press, shown } = await start(server.url)
   await until('Correct it')
   press('\x03')
   expect(await ended).toBe(130)
@@ -203,10 +202,7 @@ test('ids that could act on the terminal cannot be chosen', async () => {
   const ids = [`bad${title}`, 'x'.repeat(10_000), '\u202ereversed', 'good']
   const list = json({ data: ids.map((id) => ({ id })) })
   const server = await localServer([list, list])
-  const env = { MODELGATE_API_KEY: 'some-key', MODELGATE_BASE_URL: server.url }
-  const { ended, until, press, shown } = start(env)
-  await until('Address of your gateway')
-  press('\r')
+  const { ended, until, press, shown } = await start(server.url)
   await until('As it is')
   press('\r')
   await until('good')
@@ -217,9 +213,7 @@ test('ids that could act on the terminal cannot be chosen', async () => {
 
 test('Ctrl-C leaves while an address that says nothing is tried', async () => {
   const server = await localServer([[readAll, stall]])
-  const { ended, until, press } = start()
-  await until('Address of your gateway')
-  press(`${server.url}\r`)
+  const { ended, press } = await start(server.url)
   await untilSome(() => server.isEndless)
   press('\x03')
   expect(await ended).toBe(130)

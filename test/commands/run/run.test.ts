@@ -135,9 +135,11 @@ const withDocument =
   async () => ({ kind: 'ended', document, failure })
 
 test('a plan is the result: for scripts a line for each instance, with tabs', async () => {
-  const { code, out, err } = await runCall(['--plan'], {}, withDocument(planned))
-  expect([code, out]).toEqual([0, 'stale\thero\t4\tassets/hero.webp\t`prompt` changed. `size` changed.\n'])
-  expect(err).toBe('2 instances: 1 fresh, 1 stale\n4 to create, about 0.08 USD by estimate, 0 of 40 used\n')
+  expect(await runCall(['--plan'], {}, withDocument(planned))).toMatchObject({
+    code: 0,
+    out: 'stale\thero\t4\tassets/hero.webp\t`prompt` changed. `size` changed.\n',
+    err: '2 instances: 1 fresh, 1 stale\n4 to create, about 0.08 USD by estimate, 0 of 40 used\n',
+  })
 })
 
 const outdated = new ModelgateError('outdated', 'not_up_to_date', '1 of 2 instances is not up to date.', {
@@ -237,35 +239,25 @@ test('what an engine throws is reported, and was not billed before anything was 
   expect([code, JSON.parse(err)]).toMatchObject([1, { error: { exit_code: 1, billed: 'no' } }])
 })
 
-test('a step of GitHub Actions gets a summary and outputs', async () => {
+test('a step of GitHub Actions gets a summary and outputs: each on one line, with no secret in it', async () => {
   const cwd = temporaryFolder()
   writeFiles(cwd, { summary: 'before\n', output: '' })
   const [GITHUB_STEP_SUMMARY, GITHUB_OUTPUT] = [join(cwd, 'summary'), join(cwd, 'output')]
-  const env = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY, GITHUB_OUTPUT }
-  const { code } = await runCall(['--check'], { cwd, env }, withDocument(planned, outdated))
-  expect(code).toBe(13)
-  const hero = JSON.stringify(join(cwd, 'assets/hero.webp'))
-  const numbers = 'up_to_date=false\ncreated=0\nfailed=0\nleft=1\nplanned=4\nestimate=0.08\ncost=\n'
-  expect(readFileSync(join(cwd, 'output'), 'utf8')).toBe(`${numbers}files=[${hero},${hero}]\nfailures=[]\n`)
-  expect(readFileSync(join(cwd, 'summary'), 'utf8')).toMatch(/^before\n[^]/)
-})
-
-test('lists of files and of failures are JSON on one line, with no secret in it', async () => {
-  const cwd = temporaryFolder()
-  writeFiles(cwd, { output: '' })
   const key = 'the-canary-key-of-this-run'
+  const env = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY, GITHUB_OUTPUT, MODELGATE_API_KEY: key }
   const message = `no\nfiles=[]\nx<<EOF\n::error::${key}`
   const error = { code: 'http_500', exit_code: 7, billed: 'maybe', message } as const
-  const [made] = sampleRun.instances
-  const failed: RunInstance = { ...made!, instance: 'b', action: 'unknown', placed: false, files: [], error }
-  const document = { ...sampleRun, instances: [{ ...made!, placed: true }, failed] }
-  const env = { GITHUB_ACTIONS: 'true', GITHUB_OUTPUT: join(cwd, 'output'), MODELGATE_API_KEY: key }
-  await runCall(['--generate'], { cwd, env }, withDocument(document, outdated))
-  const lines = readFileSync(join(cwd, 'output'), 'utf8').trimEnd().split('\n')
-  const outputs = Object.fromEntries(lines.map((line) => [line.split('=', 1)[0], line.replace(/^\w+=/, '')]))
-  expect(lines).toHaveLength(9)
-  expect(JSON.parse(outputs['files']!)).toEqual([join(cwd, 'assets/hero.webp')])
-  expect(JSON.parse(outputs['failures']!)).toEqual([
-    { instance: 'b', ...error, message: 'no\nfiles=[]\nx<<EOF\n::error::[hidden]' },
+  const lost: RunInstance = { ...sampleInstance, instance: 'b', action: 'unknown', files: [], error }
+  const document = { ...planned, instances: [stale, lost] }
+  const { code } = await runCall(['--check'], { cwd, env }, withDocument(document, outdated))
+  expect([code, readFileSync(GITHUB_STEP_SUMMARY, 'utf8')]).toEqual([
+    13,
+    expect.stringMatching(/^before\n[^]/),
   ])
+  expect(readFileSync(GITHUB_OUTPUT, 'utf8')).toBe(
+    'up_to_date=false\ncreated=0\nfailed=1\nleft=1\nplanned=4\nestimate=0.08\ncost=\n' +
+      `files=["${cwd}/assets/hero.webp"]\n` +
+      'failures=[{"instance":"b","code":"http_500","exit_code":7,"billed":"maybe",' +
+      '"message":"no\\nfiles=[]\\nx<<EOF\\n::error::[hidden]"}]\n',
+  )
 })
