@@ -82,15 +82,12 @@ describe('what made a file', () => {
   const sidecar = {
     version: 2,
     generator: 'modelgate 0.1.0',
-    time: '2026-01-01T00:00:00.000Z',
     command: 'image edit',
     model: 'image-model-a',
     prompt: '@home, "now"',
     revised_prompt: 'At home',
     parameters: { size: '1024x1024' },
     request_id: 'req_1',
-    usage: null,
-    inputs: [],
     output: { path: 'boat.png', sha256: sha256(png) },
   }
 

@@ -90,15 +90,12 @@ test.each(['-5 + 3 = ?', '- milk', '-5', '-€5', '-1\n--json'])('%j is a prompt
 })
 
 test('such a word is the value of an option, too, and options may follow', async () => {
-  const argv = ['-5 + 3', '--instructions', '-1 or less', '--metadata', '{"a":1}', '--top-p', '0.5']
-  expect(await bodyOf('respond', ...argv)).toMatchObject({
-    input: '-5 + 3',
-    instructions: '-1 or less',
-    top_p: 0.5,
-  })
-  expect(await bodyOf('generate', 'hi', '--stop-sequences', '-1', '--stop-sequences', '-2')).toMatchObject({
-    generationConfig: { stopSequences: ['-1', '-2'] },
-  })
+  const argv = ['-5 + 3', '--instructions', '-1 or less', '--top-p', '0.5']
+  const said = { input: '-5 + 3', instructions: '-1 or less', top_p: 0.5 }
+  expect(await bodyOf('respond', ...argv)).toMatchObject(said)
+  const stops = ['--stop-sequences', '-1', '--stop-sequences', '-2']
+  const generationConfig = { stopSequences: ['-1', '-2'] }
+  expect(await bodyOf('generate', 'hi', ...stops)).toMatchObject({ generationConfig })
 })
 
 test.each(['-x + 3 = ?', '--is it one?'])(

@@ -90,18 +90,14 @@ test.each<[readonly string[], object, TestOverrides?]>([
   expect(await bodyOf(words, more)).toEqual({ instances: [instance], parameters: {} })
 })
 
-test.each<[readonly string[], string | Uint8Array, string]>([
-  [
-    ['--image', 'a.png'],
-    'A boat',
-    'modelgate: No prompt was given; "-" as the prompt reads standard input.\n',
-  ],
-  [['--image', 'a.png', '-q'], 'A boat', ''],
-  [['--image', '-'], png, ''],
-])('beside pictures a pipe is left alone, which is told: %j', async (words, stdin, told) => {
+test.each<[string, string | Uint8Array, string]>([
+  ['--image a.png', 'A boat', 'modelgate: No prompt was given; "-" as the prompt reads standard input.\n'],
+  ['--image a.png -q', 'A boat', ''],
+  ['--image -', png, ''],
+])('beside pictures a pipe is left alone, which is told: %s', async (words, stdin, told) => {
   const stderr = memorySink()
   const instances = [{ image: pngObject }]
-  expect(await bodyOf(words, { stdin, stderr })).toEqual({ instances, parameters: {} })
+  expect(await bodyOf(words.split(' '), { stdin, stderr })).toEqual({ instances, parameters: {} })
   expect(stderr.text).toBe(told)
 })
 

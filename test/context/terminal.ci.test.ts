@@ -22,48 +22,41 @@ function idOf(files: Record<string, string>, more: Partial<TerminalHost> = {}): 
 const stat = ({ pid = 9, name = 'node', session = 7, terminal = 34816, started = 500 }) =>
   `${pid} (${name}) S 8 9 ${session} ${terminal} 9 4194304 1 2 3 4 5 6 7 8 20 0 1 0 ${started} 1000 20 18446744073709551615\n`
 
-describe('on Linux a terminal is told by', () => {
-  const self = { '/proc/self/stat': stat({}), ...boot }
+const self = { '/proc/self/stat': stat({}), ...boot }
+const leader = (name: string) => ({ ...self, '/proc/7/stat': stat({ pid: 7, name, started: 400 }) })
+const alone = { ...leader('sh'), '/proc/self/stat': stat({ terminal: 0 }) }
+const said = 'terminal 34816, session 7 since 400, boot 0123abcd'
+const pane = { env: { TMUX_PANE: '%3' } }
+const mac = {
+  platform: 'darwin',
+  env: { TERM_SESSION_ID: 'w0t1p0:AB', TMUX_PANE: '%3', HOME: '/u' },
+} as const
+const set = 'TERM_SESSION_ID=w0t1p0:AB TMUX_PANE=%3'
+const windows = { platform: 'win32', devices: () => [0] } as const
 
-  test.each(['node', 'a) S 1 2 3 4 (b'])(
-    'its device, its session, and when that and the system started: %s',
-    (name) => {
-      expect(idOf({ ...self, '/proc/7/stat': stat({ pid: 7, name, started: 400 }) })).toBe(
-        'terminal 34816, session 7 since 400, boot 0123abcd',
-      )
-    },
-  )
-
-  test('what its window sets where the leader is out of sight', () => {
-    expect(idOf(self, { env: { TMUX_PANE: '%3' }, devices: () => [34816] })).toBe('TMUX_PANE=%3')
-  })
-
-  test('nothing without one, whatever was inherited', () => {
-    const files = { ...boot, '/proc/self/stat': stat({ terminal: 0 }), '/proc/7/stat': stat({ pid: 7 }) }
-    expect(idOf(files, { env: { TMUX_PANE: '%3' } })).toBe(undefined)
-  })
-})
-
-describe('elsewhere a terminal is told by', () => {
-  const mac = { platform: 'darwin', devices: () => [268435457] } as const
-
-  test('all that its window sets', () => {
-    const env = { TERM_SESSION_ID: 'w0t1p0:AB', TMUX: '/tmp/t,1,0', TMUX_PANE: '%3', HOME: '/u' }
-    expect(idOf({}, { ...mac, env })).toBe('TERM_SESSION_ID=w0t1p0:AB TMUX=/tmp/t,1,0 TMUX_PANE=%3')
-  })
-
-  test('the same when all streams are pipes', () => {
-    const env = { TERM_SESSION_ID: 'w0t1p0:AB' }
-    expect(idOf({}, { platform: 'darwin', env, hasTerminal: () => true })).toBe('TERM_SESSION_ID=w0t1p0:AB')
-    expect(idOf({}, { platform: 'darwin', env })).toBe(undefined)
-  })
-
-  test('its device where nothing is set, which Windows does not have', () => {
-    expect(idOf({}, mac)).toBe('device 268435457')
-    const windows = { platform: 'win32', devices: () => [0] } as const
-    expect(idOf({}, windows)).toBe(undefined)
-    expect(idOf({}, { ...windows, env: { WT_SESSION: 'x-1' } })).toBe('WT_SESSION=x-1')
-  })
+test.each<[string, Record<string, string>, Partial<TerminalHost>, string?]>([
+  ['on Linux its device, its session, and when that and the system started', leader('node'), {}, said],
+  ['the same after the name of a program that looks like the rest', leader('a) S 1 2 3 4 (b'), {}, said],
+  [
+    'what its window sets where the leader is out of sight',
+    self,
+    { ...pane, devices: () => [1] },
+    'TMUX_PANE=%3',
+  ],
+  ['nothing without one, whatever was inherited', alone, pane],
+  ['elsewhere all that its window sets', {}, { ...mac, devices: () => [1] }, set],
+  ['the same when all streams are pipes', {}, { ...mac, hasTerminal: () => true }, set],
+  ['nothing without one there', {}, mac],
+  [
+    'its device where nothing is set',
+    {},
+    { ...mac, env: {}, devices: () => [268435457] },
+    'device 268435457',
+  ],
+  ['nothing on Windows, which has no device', {}, windows],
+  ['what is set on Windows', {}, { ...windows, env: { WT_SESSION: 'x-1' } }, 'WT_SESSION=x-1'],
+])('a terminal is told by %s', (_, files, host, id) => {
+  expect(idOf(files, host)).toBe(id)
 })
 
 describe.skipIf(process.platform !== 'linux')('in real terminals', () => {

@@ -7,18 +7,11 @@ async function verdict(schema: unknown, answer: string): Promise<unknown> {
   const { check } = await compileAnswerSchema(testContext(), schema)
   return await check(answer).catch((error: unknown) => error)
 }
-const mismatch = (message: string) => ({
-  exitCode: 14,
-  code: 'schema_mismatch',
-  message: `The answer does not match --schema: ${message}.`,
-  facts: { billed: 'yes' },
-})
-const unchecked = (message: string) => ({
-  exitCode: 14,
-  code: 'schema_unchecked',
-  message: `The answer cannot be checked against --schema: ${message}.`,
-  facts: { billed: 'yes' },
-})
+const failed = (code: string, message: string) => ({ exitCode: 14, code, message, facts: { billed: 'yes' } })
+const mismatch = (places: string) =>
+  failed('schema_mismatch', `The answer does not match --schema: ${places}.`)
+const unchecked = (problem: string) =>
+  failed('schema_unchecked', `The answer cannot be checked against --schema: ${problem}.`)
 
 const person = {
   required: ['name', 'age'],

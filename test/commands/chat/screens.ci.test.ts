@@ -68,21 +68,13 @@ test('a whole talk: a question, a paste, a stopped answer, the same once more, a
     '> /exit',
   ])
   expect(exitCode).toBe(0)
+  const file = { type: 'input_file', file_data: 'data:text/plain;base64,c29tZSBub3Rlcw==' }
+  const asked = { type: 'input_text', text: 'What is notes.txt?' }
   expect(bodies).toMatchObject([
     { input: 'Hello' },
     { input: 'one\ntwo', previous_response_id: 'resp_1' },
     { input: [{ role: 'user', content: 'one\ntwo' }], previous_response_id: 'resp_1' },
-    {
-      input: [
-        {
-          content: [
-            { type: 'input_file', file_data: 'data:text/plain;base64,c29tZSBub3Rlcw==' },
-            { type: 'input_text', text: 'What is notes.txt?' },
-          ],
-        },
-      ],
-      previous_response_id: 'resp_1',
-    },
+    { input: [{ content: [file, asked] }], previous_response_id: 'resp_1' },
   ])
 })
 
@@ -101,16 +93,10 @@ test('what goes wrong with one message does not end the chat', async () => {
       { when: /gone\.txt"[^]*> /, keys: '\u0004' },
     ],
   })
-  expect(exitCode).toBe(0)
-  expect(bodies).toHaveLength(3)
-  const shown = lines.join('\n')
-  for (const text of [
-    'HTTP 400): That is bad.',
-    'A beginning',
-    'The answer.',
-    'modelgate: "gone.txt" cannot',
-  ])
-    expect(shown).toContain(text)
+  expect([exitCode, bodies.length]).toEqual([0, 3])
+  expect(lines.join('\n')).toMatch(
+    /HTTP 400\): That is bad\.[^]*A beginning[^]*The answer\.[^]*modelgate: "gone\.txt" cannot be read/,
+  )
 })
 
 test('commands', async () => {
@@ -120,7 +106,7 @@ test('commands', async () => {
     words: ['--system', 'Be brief', 'Hello'],
     type: [
       { when: /first answer\.[^]*> /, keys: '/modle x\r' },
-      { when: /mean \/model[^]*> /, keys: '/model other-model\r' },
+      { when: /mean \/model[^]*> /, keys: '/model other\r' },
       { when: /From now on: other[^]*> /, keys: '/system Be long\r' },
       { when: /these instructions[^]*> /, keys: '//etc is a folder\r' },
       { when: /second answer\.[^]*> /, keys: '/save talk.yaml\r' },
@@ -131,12 +117,7 @@ test('commands', async () => {
   })
   expect(bodies).toMatchObject([
     { model: 'some-model', instructions: 'Be brief', input: 'Hello' },
-    {
-      model: 'other-model',
-      instructions: 'Be long',
-      input: '/etc is a folder',
-      previous_response_id: 'resp_1',
-    },
+    { model: 'other', instructions: 'Be long', input: '/etc is a folder', previous_response_id: 'resp_1' },
   ])
   const shown = lines.join('\n')
   expect(shown).toContain('/modle is no command. Did you mean /model? /help lists them; a text that begins\n')

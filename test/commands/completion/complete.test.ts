@@ -33,14 +33,11 @@ const wordBreaks = ' \t\n"\'@><=;|&(:'
 /** What bash makes of the word at the end of a line. A tab stands for the names of files. */
 const bash = async (line: string) => ask('bash', wordBreaks, line)
 
-test.each(['modelgate.bash', '_modelgate', 'modelgate.fish', 'modelgate.ps1'])(
-  'completion prints %s',
-  async (name) => {
-    const shell = { _modelgate: 'zsh', 'modelgate.ps1': 'powershell' }[name] ?? name.replace('modelgate.', '')
-    const out = readFileSync(new URL(`completions/${name}`, projectRoot), 'utf8')
-    expect(await runMain(['completion', shell])).toMatchObject({ code: 0, out, err: '' })
-  },
-)
+test.each(['bash', 'zsh', 'fish', 'powershell'])('completion %s prints the script', async (shell) => {
+  const name = { zsh: '_modelgate', powershell: 'modelgate.ps1' }[shell] ?? `modelgate.${shell}`
+  const out = readFileSync(new URL(`completions/${name}`, projectRoot), 'utf8')
+  expect(await runMain(['completion', shell])).toMatchObject({ code: 0, out, err: '' })
+})
 
 test.each([[['completion']], [['completion', 'tcsh']]])('%j is a usage error', async (argv) => {
   expect(await runMain(argv)).toMatchObject({ code: 2, out: '' })

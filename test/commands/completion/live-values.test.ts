@@ -5,7 +5,6 @@ import { beforeEach, expect, test } from 'vitest'
 import { complete } from '../../../src/commands/completion/complete.ts'
 import type { Place } from '../../../src/commands/completion/live-values.ts'
 import { JobStore } from '../../../src/files/calls/job-store.ts'
-import type { NewJob } from '../../../src/files/calls/job-record.ts'
 import { newJob } from '../../files/calls/job-samples.ts'
 import { recordCall, type RecordedCall } from '../../support/call-records.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
@@ -28,21 +27,14 @@ const stateFolder = () => join(place.home, '.local/state/modelgate')
 async function lines(...words: string[]): Promise<string[][]> {
   const text = await complete(words, place)
   expect(text === '' || text.endsWith('\n')).toBe(true)
-  return text
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => line.split('\t'))
+  const rows = text.split('\n').slice(0, -1)
+  return rows.map((line) => line.split('\t'))
 }
 
 const values = async (...words: string[]) => (await lines(...words)).map(([value]) => value)
 
 /** @param minutes how long ago it was started */
-async function startJob(
-  id: string | null,
-  minutes: number,
-  prompt = 'A paper boat',
-  more: Partial<NewJob> = {},
-) {
+async function startJob(id: string | null, minutes: number, prompt = 'A paper boat', more: object = {}) {
   const store = new JobStore(stateFolder(), { now: () => now - minutes * 60_000 })
   const stored = await store.create(newJob({ idempotency_key: `${id}-${minutes}`, ...more }), prompt)
   if (id !== null) await stored.update({ id, state: 'in_progress' })
