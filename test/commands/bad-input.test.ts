@@ -17,6 +17,9 @@ test.each<[call: string, ...problems: readonly string[]]>([
   ['respond \t', 'The prompt is empty.'],
   ['respond', 'No prompt was given.'],
   ['respond -a empty.txt hi', '-a: "empty.txt" is empty.'],
+  ...['ftp://host/a.png', 's3://bucket/key', 'data:image/png;base64,AAAA', 'HTTPX://a'].map(
+    (url): [string, string] => [`respond -a ${url} hi`, 'is not a kind of URL that can be attached'],
+  ),
   ['generate --body [] hi', '--body must be a JSON object.'],
   ['respond --body {"inptu":1} hi', '"inptu" is not a field of this request; did you mean "input"?'],
   [
@@ -74,6 +77,7 @@ test.each<[readonly string[], string]>([
   [['--stop-sequences', '[END]'], `--stop-sequences '["[END]"]'`],
   [['--stop-sequences', '@x'], `--stop-sequences '["@x"]'`],
   [['--tools', 'tools.json'], '--tools @tools.json'],
+  [['-a', 's3://a/b'], 'https:, http: or gs: URLs'],
   [['--set', 'a=b'], `--set 'a="b"'`],
   [['--temperature', '3'], '--no-validate sends it anyway'],
   [['@n.txt'], 'pipe it in: <n.txt; to send the words themselves, put quotes around'],
@@ -163,33 +167,30 @@ test('a missing key is told with a missing model, and not for a dry run', async 
   expect(dry.lines).toEqual([expect.stringMatching(/^No model /)])
 })
 
-test.each<TextCommand>(['generate', 'respond'])(
-  '%s tells everything that is wrong at once',
-  async (command) => {
-    const numbers = ['--timeout', 'soon', '--temperature', '9', '--max-output-tokens', '0.5']
-    const texts = ['--tools', '{', '--tool', 'x', '--tool', 'y', '--schema', '{"type":1}']
-    const others = '--body {"zzz":1} --set a --set b -a nope -a https:// @gone'.split(' ')
-    const { exit, lines } = await refusalOf(command, [...numbers, ...texts, ...others], { cwd: folder() })
-    expect(exit).toBe(2)
-    expect(lines).toEqual(
-      [
-        '--timeout must be',
-        '--tools is not valid',
-        '--set: "a" has no',
-        '--set: "b" has no',
-        '--tool "x" is not one of',
-        '--tool "y" is not one of',
-        '--schema is not a valid JSON Schema: /type must be',
-        '-a: "nope" cannot be read',
-        '-a: "https://" is not a valid URL.',
-        'The prompt: "gone" cannot be read',
-        '--temperature must be',
-        '--max-output-tokens must be',
-        '"zzz" is not a field of this request',
-      ].map((start) => expect.stringContaining(start)),
-    )
-  },
-)
+test.each<TextCommand>(['generate', 'respond'])('%s tells all that is wrong at once', async (command) => {
+  const numbers = ['--timeout', 'soon', '--temperature', '9', '--max-output-tokens', '0.5']
+  const texts = ['--tools', '{', '--tool', 'x', '--tool', 'y', '--schema', '{"type":1}']
+  const others = '--body {"zzz":1} --set a --set b -a nope -a https:// @gone'.split(' ')
+  const { exit, lines } = await refusalOf(command, [...numbers, ...texts, ...others], { cwd: folder() })
+  expect(exit).toBe(2)
+  expect(lines).toEqual(
+    [
+      '--timeout must be',
+      '--tools is not valid',
+      '--set: "a" has no',
+      '--set: "b" has no',
+      '--tool "x" is not one of',
+      '--tool "y" is not one of',
+      '--schema is not a valid JSON Schema: /type must be',
+      '-a: "nope" cannot be read',
+      '-a: "https://" is not a valid URL.',
+      'The prompt: "gone" cannot be read',
+      '--temperature must be',
+      '--max-output-tokens must be',
+      '"zzz" is not a field of this request',
+    ].map((start) => expect.stringContaining(start)),
+  )
+})
 
 test('a call that fails anyway neither waits for a silent pipe nor asks', async () => {
   const stdin = pipedInput()

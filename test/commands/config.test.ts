@@ -75,17 +75,15 @@ test.each([
   for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(columns)
 })
 
-test('list: nothing is set, or something is wrong', async () => {
-  expect(await printed({}, 'list')).toEqual({
-    code: 0,
-    out: '',
-    err: 'Nothing is set. All settings: modelgate config list --all\n',
-  })
-  expect(await printed({ user: 'timout: 5\n' }, 'list')).toEqual({
-    code: 2,
-    out: '',
-    err: 'modelgate: HOME/.config/modelgate/config.yaml:1: timout is not a setting. Did you mean timeout?\n',
-  })
+test.each([
+  ['', 0, 'Nothing is set. All settings: modelgate config list --all\n'],
+  [
+    'timout: 5\n',
+    2,
+    'modelgate: HOME/.config/modelgate/config.yaml:1: timout is not a setting. Did you mean timeout?\n',
+  ],
+])('list of the file %j', async (content, code, err) => {
+  expect(await printed({ user: content }, 'list')).toEqual({ code, out: '', err })
 })
 
 test.each([

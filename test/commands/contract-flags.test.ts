@@ -66,39 +66,30 @@ function given({ command, flag, path }: Case, values: readonly string[]): string
   return ['contents', 'input'].includes(path[0]!) ? words : [...more, ...words, 'hi']
 }
 
-test.each(endpoints)(
-  '%s has a flag for every field of the specification, and none twice',
-  (command, { fields }) => {
-    const flags = cases.filter((one) => one.command === command).map(({ flag }) => flag)
-    const missing = Object.keys(fields).filter((name) => !flags.includes(`--${flagName(name)}`))
-    const elsewhere = isImage(command) ? ['model', 'prompt'] : ['model']
-    expect(missing.filter((name) => !elsewhere.includes(name))).toEqual([])
-    expect(new Set(flags).size).toBe(flags.length)
-  },
-)
+test.each(endpoints)('%s has a flag for every field, and none twice', (command, { fields }) => {
+  const flags = cases.filter((one) => one.command === command).map(({ flag }) => flag)
+  const missing = Object.keys(fields).filter((name) => !flags.includes(`--${flagName(name)}`))
+  const elsewhere = isImage(command) ? ['model', 'prompt'] : ['model']
+  expect(missing.filter((name) => !elsewhere.includes(name))).toEqual([])
+  expect(new Set(flags).size).toBe(flags.length)
+})
 
-test.each(named(cases))(
-  '%s puts its value into the body, over --body, and --set overrides both',
-  async (_, one) => {
-    const { words, value } = sampleFor(one.field)
-    expect(at(await bodyOf(one.command, given(one, words)), one.path)).toEqual(value)
-    const start = one.path.reduceRight<unknown>(
-      (inner, name) => ({ [name]: inner, kept: 1 }),
-      'from the body',
-    )
-    const base = ['--no-validate', '--body', JSON.stringify(start)]
-    const body = await bodyOf(one.command, [...base, ...given(one, words)])
-    expect(at(body, one.path)).toEqual(value)
-    expect(at(body, [...one.path.slice(0, -1), 'kept'])).toBe(1)
-    const set = await bodyOf(one.command, [
-      ...base,
-      '--set',
-      `${one.path.join('.')}={"set":1}`,
-      ...given(one, words),
-    ])
-    expect(at(set, one.path)).toEqual({ set: 1 })
-  },
-)
+test.each(named(cases))('%s sets its field, over --body, and --set overrides both', async (_, one) => {
+  const { words, value } = sampleFor(one.field)
+  expect(at(await bodyOf(one.command, given(one, words)), one.path)).toEqual(value)
+  const start = one.path.reduceRight<unknown>((inner, name) => ({ [name]: inner, kept: 1 }), 'from the body')
+  const base = ['--no-validate', '--body', JSON.stringify(start)]
+  const body = await bodyOf(one.command, [...base, ...given(one, words)])
+  expect(at(body, one.path)).toEqual(value)
+  expect(at(body, [...one.path.slice(0, -1), 'kept'])).toBe(1)
+  const set = await bodyOf(one.command, [
+    ...base,
+    '--set',
+    `${one.path.join('.')}={"set":1}`,
+    ...given(one, words),
+  ])
+  expect(at(set, one.path)).toEqual({ set: 1 })
+})
 
 const switches = cases.filter(({ field }) => field.type === 'boolean')
 

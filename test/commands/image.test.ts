@@ -86,11 +86,7 @@ describe('a source', () => {
     [['--image', '-', '--mask', '-'], 2, /both --image - and --mask - want it/, { stdin: png }],
     [['--image', 'words.txt'], 2, /^--image "words\.txt" is not an image that can be read/],
     [['--image', 'x1', '--image', 'x2'], 10, /"x1" [^\n]*\n--image: "x2"/],
-    [
-      ['--image', 'x.png'],
-      2,
-      /"x\.png" is image\/gif; gpt-image-2 takes image\/png, image\/webp, image\/jpeg\.$/,
-    ],
+    [['--image', 'x.png'], 2, /"x\.png" is image\/gif; gpt-image-2 takes image\/png, image\/webp, image\/jp/],
     [['--image', 'bad.png'], 2, /^--image "bad\.png" is not an image that can be read \(image\/png\)\.$/],
     [['--image', 'in.png', '--mask', 'b.jpg'], 2, /^--mask "b\.jpg" must be a PNG, not image\/jpeg\.$/],
   ])('is refused: %j', async (argv, exit, message, more) => {
@@ -117,12 +113,7 @@ describe('a source by URL', () => {
   })
 
   test.each<[string, (other: string) => string, readonly ServerReply[], RegExp]>([
-    [
-      'a private address',
-      () => 'http://10.0.0.1/in.png',
-      [],
-      /in\.png": .*10\.0\.0\.1 is not a public address/,
-    ],
+    ['a private address', () => 'http://10.0.0.1/in.png', [], /10\.0\.0\.1 is not a public address/],
     ['an address with a password', () => 'http://me:pw@127.0.0.1/a', [], /user name or password/],
     ['something that is gone', (url) => `${url}/a`, [text('', { status: 410 })], /HTTP 410/],
     ['nothing', (url) => `${url}/a`, [text('')], /is empty/],
@@ -203,16 +194,14 @@ test.each([[[]], [['--sandbox']]])('create without a model lets the gateway choo
 
 // Specification, endpoint 6: the fields of <image_model_a> only.
 test.each([
-  [[], 'image-model-b, the default of an edit'],
-  [['--background', 'opaque'], 'image-model-a, because of --background'],
-  [['--input-fidelity', 'high'], 'image-model-a, because of --input-fidelity'],
-  [
-    ['--output-compression', '100', '--output-format', 'jpeg'],
-    'image-model-a, because of --output-compression',
-  ],
-  [['--output-format', 'png'], 'image-model-a, because of --output-format'],
-])('an edit without a model, with %j, is left to the gateway, and told: %s', async (argv, expected) => {
-  const { request } = await imageCall(['edit', '--image', 'in.png', ...argv, 'a dot'], { cwd })
+  ['', 'image-model-b, the default of an edit'],
+  ['--background opaque', 'image-model-a, because of --background'],
+  ['--input-fidelity high', 'image-model-a, because of --input-fidelity'],
+  ['--output-compression 100 --output-format jpeg', 'image-model-a, because of --output-compression'],
+  ['--output-format png', 'image-model-a, because of --output-format'],
+])('an edit without a model, with %j, is left to the gateway, and told: %s', async (words, expected) => {
+  const argv = ['edit', '--image', 'in.png', ...words.split(' ').filter(Boolean), 'a dot']
+  const { request } = await imageCall(argv, { cwd })
   expect([request.model, 'model' in request.body]).toEqual([null, false])
   expect(request.warnings).toEqual([
     `No model was given: the gateway is expected to take ${expected}. Give one with -m.`,
@@ -341,10 +330,7 @@ describe('the extension of -o', () => {
     ['-m dall-e-2 -o a.webp', /^-o "a\.webp" names image\/webp; dall-e-2.* delivers only image\/png\.$/],
     ['-m dall-e-3 -o a-{index}.jpg', /names image\/jpeg; dall-e-3.* delivers only image\/png\.$/],
     ['-m gpt-image-1 -o a.gif', / delivers only image\/png, image\/jpeg, image\/webp\.$/],
-    [
-      '-m gpt-image-1 -o a.webp --output-format png',
-      /names image\/webp, but --output-format asks for png\.$/,
-    ],
+    ['-m gpt-image-1 -o a.webp --output-format png', /image\/webp, but --output-format asks for png\.$/],
     ['-m my-own -o a.webp --output-format png', /but --output-format asks for png\.$/],
     ['-m gpt-image-2 -o a.mp4', /^-o "a\.mp4" names video\/mp4; gpt-image-2 delivers only /],
     ['-o a.png --body {"output_format":"webp"}', /but --output-format asks for webp\.$/],

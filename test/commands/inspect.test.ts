@@ -64,7 +64,7 @@ test('content credentials are told as present and not verified', async () => {
 })
 
 test.each(Object.entries(signedFiles()))(
-  'content credentials are found in %s, wherever its pieces end',
+  'credentials are found in %s, wherever its pieces end',
   async (_, bytes) => {
     for (const length of [1, 7, 19, 20, 256, bytes.length]) {
       const starts = Array.from({ length: Math.ceil(bytes.length / length) }, (_, at) => at * length)

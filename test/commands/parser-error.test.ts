@@ -52,14 +52,14 @@ test.each([
 
 test.each<[call: string, message: string, next?: string]>([
   [
-    '--timeout 3 respond --json hi',
+    '--timeout 3 wait --json x',
     '--timeout belongs after the command.',
-    'modelgate respond --timeout 3 --json hi',
+    'modelgate wait --timeout 3 --json x',
   ],
   [
-    '--json --model=m image create boat',
+    '--json --model=m respond x',
     '--model belongs after the command.',
-    'modelgate image create --json --model=m boat',
+    'modelgate respond --json --model=m x',
   ],
   ['--header Authorization:k respond --json hi', '--header belongs after the command.'],
   ['sandbox --json', "unknown option '--json'"],
@@ -98,13 +98,10 @@ test('such a word is the value of an option, too, and options may follow', async
   expect(await bodyOf('generate', 'hi', ...stops)).toMatchObject({ generationConfig })
 })
 
-test.each(['-x + 3 = ?', '--is it one?'])(
-  '%j may be an option: the hint says how it is none',
-  async (text) => {
-    const hint = 'hint: Text that begins with a dash follows "--": modelgate respond [options] -- "-text"'
-    const refused = await runMain(['respond', text, ...sandbox])
-    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining(hint) as string })
-    const { out } = await runMain(['respond', ...sandbox, '--', text])
-    expect(JSON.parse(out)).toMatchObject({ body: { input: text } })
-  },
-)
+test.each(['-x + 3 = ?', '--is it one?'])('%j may be an option: the hint says how', async (text) => {
+  const hint = 'hint: Text that begins with a dash follows "--": modelgate respond [options] -- "-text"'
+  const refused = await runMain(['respond', text, ...sandbox])
+  expect(refused).toMatchObject({ code: 2, err: expect.stringContaining(hint) as string })
+  const { out } = await runMain(['respond', ...sandbox, '--', text])
+  expect(JSON.parse(out)).toMatchObject({ body: { input: text } })
+})

@@ -170,16 +170,13 @@ test('the model comes from the environment, and is missed', async () => {
 const remix = (argv: readonly string[], more: TestOverrides = {}) =>
   videoCall(['remix', '-m', 'sora-2', ...argv], { cwd, ...more })
 
-test.each(['video_1', '--last'])(
-  'behind the id, or --last, every word belongs to the prompt: %s',
-  async (id) => {
-    const body = { model: 'sora-2', prompt: 'Make it night' }
-    expect(await remix([id, 'Make', 'it', 'night'])).toMatchObject({
-      source: id === '--last' ? undefined : id,
-      request: { kind: 'video', count: 1, body },
-    })
-  },
-)
+test.each(['video_1', '--last'])('behind %s every word belongs to the prompt', async (id) => {
+  const body = { model: 'sora-2', prompt: 'Make it night' }
+  expect(await remix([id, 'Make', 'it', 'night'])).toMatchObject({
+    source: id === '--last' ? undefined : id,
+    request: { kind: 'video', count: 1, body },
+  })
+})
 
 test.each<[string, readonly string[], TestOverrides, string]>([
   ['is a file', ['video_1', '@words.txt'], {}, 'from a file\n'],

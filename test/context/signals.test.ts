@@ -40,18 +40,15 @@ test.each([
   ['SIGHUP', 129],
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)(
-  '%s aborts, and is died of once the output is flushed, whatever the command ended with',
-  async (name, code) => {
-    for (const ended of [code, 0]) {
-      const { deeds, end, signal } = start()
-      signal(name)
-      expect(deeds).toEqual([`abort ${code}`])
-      await end(ended)
-      expect(deeds).toEqual([`abort ${code}`, 'flush', ...deathOf(name, code)])
-    }
-  },
-)
+] as const)('%s aborts, and is died of, whatever the command ended with', async (name, code) => {
+  for (const ended of [code, 0]) {
+    const { deeds, end, signal } = start()
+    signal(name)
+    expect(deeds).toEqual([`abort ${code}`])
+    await end(ended)
+    expect(deeds).toEqual([`abort ${code}`, 'flush', ...deathOf(name, code)])
+  }
+})
 
 test('a command that only a signal ends can have an exit code of its own', async () => {
   const { deeds, end, signal, reasons } = start()
@@ -64,17 +61,14 @@ test('a command that only a signal ends can have an exit code of its own', async
 test.each([
   [0, 1_000],
   [6_000, 6_000],
-])(
-  'a command that has said that it needs %i ms is ended %i ms after the signal',
-  async (cleanUpMs, limit) => {
-    const { clock, deeds, signal } = start({ cleanUpMs })
-    signal('SIGTERM')
-    await clock.advance(limit - 1)
-    expect(deeds).toEqual(['abort 143'])
-    await clock.advance(1)
-    expect(deeds).toEqual(['abort 143', ...deathOf('SIGTERM', 143)])
-  },
-)
+])('with %i ms to clean up a command is ended %i ms after the signal', async (cleanUpMs, limit) => {
+  const { clock, deeds, signal } = start({ cleanUpMs })
+  signal('SIGTERM')
+  await clock.advance(limit - 1)
+  expect(deeds).toEqual(['abort 143'])
+  await clock.advance(1)
+  expect(deeds).toEqual(['abort 143', ...deathOf('SIGTERM', 143)])
+})
 
 test.each<[string, NodeJS.Signals, number, readonly string[]]>([
   ['ends the process at once', 'SIGINT', 200, deathOf('SIGINT', 130)],

@@ -30,7 +30,7 @@ test.each<[string, unknown, string]>([
   ['a format that is not checked', { type: 'string', format: 'date' }, '"not a date"'],
   [
     '$dynamicRef',
-    { $dynamicAnchor: 'node', type: 'object', properties: { next: { $dynamicRef: '#node' } } },
+    { $dynamicAnchor: 'n', properties: { next: { $dynamicRef: '#n' } } },
     '{"next":{"next":{}}}',
   ],
   ['draft 7', tuple, '["a"]'],

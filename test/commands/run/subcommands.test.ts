@@ -81,12 +81,9 @@ test.each<[string, out: string, err: string]>([
   ['restore hero 1', 'assets/hero.webp\n', 'hero: file 1 is the output, adopted\n'],
   ['clean', '.modelgate/replaced/00/0000\treplaced\t99\t\n', '1 file, 99 B: --yes removes it.\n'],
   ['push --to .', 'assets/hero.webp\n', '2 files: 1 new in s3://assets/shop, 1 already there\n'],
-])(
-  'run %s has its result alone on standard output, for scripts, and tells what it is',
-  async (words, out, err) => {
-    expect(await runCall(words.split(' '), { cwd: temporaryFolder() })).toMatchObject({ code: 0, out, err })
-  },
-)
+])('run %s has its result alone on standard output', async (words, out, err) => {
+  expect(await runCall(words.split(' '), { cwd: temporaryFolder() })).toMatchObject({ code: 0, out, err })
+})
 
 test.each([
   ['restore hero', '  1  2026-11-22 12:00      99 B  assets/hero.webp\n'],

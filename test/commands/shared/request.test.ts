@@ -36,7 +36,7 @@ test.each<[string, number, string, string?]>([
   [
     'high',
     2,
-    '--tools is not valid JSON: line 1, column 1: expected a value near `high`.',
+    '--tools is not valid JSON: line 1, column 1: expected',
     'To read JSON from a file: --tools @FILE',
   ],
   ['a.json', 2, '--tools is not valid JSON', 'To read JSON from a file: --tools @a.json'],
