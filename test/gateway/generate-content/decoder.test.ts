@@ -8,6 +8,7 @@ const decode = (messages: readonly unknown[], options?: { marked: boolean }) =>
 const chunk = (parts: readonly unknown[], more: object = {}) => ({
   candidates: [{ content: { parts, role: 'model' }, ...more }],
 })
+const lost = 'unknown: connection_lost'
 const stop = chunk([], { finishReason: 'STOP' })
 
 test('joins the text of the parts, and leaves thoughts out of it', () => {
@@ -53,10 +54,8 @@ test('one good candidate makes a good reply, one unfinished an incomplete one', 
   const blocked = { index: 0, finishReason: 'SAFETY' }
   const good = { index: 1, content: { parts: [{ text: 'x' }] }, finishReason: 'STOP' }
   expect(decode([{ candidates: [blocked, good] }])).toMatchObject({ verdict: 'ok', state: 'settled' })
-  expect(decode([{ candidates: [{ ...good, finishReason: undefined }, blocked] }])).toMatchObject({
-    verdict: 'unknown: connection_lost',
-    state: 'open',
-  })
+  const open = { ...good, finishReason: undefined }
+  expect(decode([{ candidates: [open, blocked] }])).toMatchObject({ verdict: lost, state: 'open' })
 })
 
 test.for([
@@ -91,16 +90,14 @@ test.for([
 
 test('FINISH_REASON_UNSPECIFIED is an end only where the stream ends in order after it', () => {
   const unspecified = chunk([{ text: 'a' }], { finishReason: 'FINISH_REASON_UNSPECIFIED' })
-  const { state, verdict, result } = decode([unspecified])
-  // A connection that breaks now has lost something.
-  expect([state, verdict]).toEqual(['open', 'ok'])
-  expect(result).toMatchObject({
-    text: 'a',
-    finish_reason: 'unknown',
-    raw_finish_reason: 'FINISH_REASON_UNSPECIFIED',
+  // Open, because a connection that breaks now has lost something.
+  expect(decode([unspecified])).toMatchObject({
+    state: 'open',
+    verdict: 'ok',
+    result: { text: 'a', finish_reason: 'unknown', raw_finish_reason: 'FINISH_REASON_UNSPECIFIED' },
   })
   expect(decode([unspecified, stop])).toMatchObject({ state: 'settled', verdict: 'ok' })
-  expect(decode([unspecified, chunk([{ text: 'b' }])]).verdict).toBe('unknown: connection_lost')
+  expect(decode([unspecified, chunk([{ text: 'b' }])]).verdict).toBe(lost)
   expect(decode([{ candidates: [{ finishReason: 'FINISH_REASON_UNSPECIFIED' }] }]).verdict).not.toBe('ok')
 })
 
@@ -116,26 +113,8 @@ test.for([
 })
 
 test('an end that no chunk tells is a truncation, unless the stream was closed with a mark', () => {
-  expect(decode([chunk([{ text: 'a' }])])).toMatchObject({
-    state: 'open',
-    verdict: 'unknown: connection_lost',
-  })
+  expect(decode([chunk([{ text: 'a' }])])).toMatchObject({ state: 'open', verdict: lost })
   expect(decode([chunk([{ text: 'a' }])], { marked: true }).verdict).toBe('ok')
-})
-
-test('a reply in which nothing is known breaks the contract', () => {
-  for (const messages of [
-    [],
-    [{}],
-    [null],
-    [[]],
-    [42],
-    ['text'],
-    [{ candidates: null }],
-    [{ usageMetadata: {} }],
-  ]) {
-    expect(decode(messages).verdict).toBe('contract: reply_not_understood')
-  }
 })
 
 test('reads a whole reply in an array', () => {
@@ -146,45 +125,42 @@ test.for([
   ['SAFETY', undefined],
   ['JAILBREAK', 'Do not do that.'],
   ['A_WORD_OF_2030', undefined],
+  // A block where nothing else comes.
+  ['BLOCK_REASON_UNSPECIFIED', undefined],
 ])('a prompt blocked for %s is a failure', ([blockReason, blockReasonMessage]) => {
-  const decoded = decode([{ promptFeedback: { blockReason, blockReasonMessage } }])
-  expect(decoded).toMatchObject({ state: 'settled', verdict: 'failed: content_refused' })
-  expect(decoded.result).toMatchObject({ finish_reason: 'content_filter', raw_finish_reason: blockReason })
-  expect(decoded.events).toEqual([
-    { type: 'prompt-block', reason: blockReason, message: blockReasonMessage ?? null },
-  ])
+  expect(decode([{ promptFeedback: { blockReason, blockReasonMessage } }])).toMatchObject({
+    state: 'settled',
+    verdict: 'failed: content_refused',
+    result: { finish_reason: 'content_filter', raw_finish_reason: blockReason },
+    events: [{ type: 'prompt-block', reason: blockReason, message: blockReasonMessage ?? null }],
+  })
 })
 
 test.for(['BLOCK_REASON_UNSPECIFIED', 'BLOCKED_REASON_UNSPECIFIED', null, 7])(
-  'prompt feedback with %s blocks nothing',
+  'prompt feedback with %s blocks nothing that comes with it',
   (blockReason) => {
     expect(decode([{ promptFeedback: { blockReason } }, chunk([{ text: 'a' }]), stop]).verdict).toBe('ok')
   },
 )
 
-test('an unspecified reason is a block where nothing else comes', () => {
-  const decoded = decode([{ promptFeedback: { blockReason: 'BLOCK_REASON_UNSPECIFIED' } }])
-  expect(decoded.verdict).toBe('failed: content_refused')
-  expect(decoded.result.raw_finish_reason).toBe('BLOCK_REASON_UNSPECIFIED')
-})
-
-test('adds thoughts to the output tokens, and keeps the last count', () => {
+test('the last count of tokens counts: thoughts as output, what tools found as input', () => {
   const first = { usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 1 } }
   const last = {
     usageMetadata: {
-      promptTokenCount: 7,
+      promptTokenCount: 15,
+      toolUsePromptTokenCount: 770,
       candidatesTokenCount: 51,
       thoughtsTokenCount: 45,
-      totalTokenCount: 103,
+      totalTokenCount: 881,
       cachedContentTokenCount: 3,
     },
   }
   expect(decode([first, last, {}]).result.usage).toEqual({
-    input_tokens: 7,
+    input_tokens: 785,
     cached_tokens: 3,
     output_tokens: 96,
     reasoning_tokens: 45,
-    total_tokens: 103,
+    total_tokens: 881,
   })
 })
 
@@ -193,14 +169,12 @@ test.for([
   [{ thoughtsTokenCount: 4 }, 4],
   [{}, null],
   [{ candidatesTokenCount: '5', thoughtsTokenCount: null }, null],
+  [{ candidatesTokenCount: 2.5, thoughtsTokenCount: -3 }, null],
+  [null, undefined],
+  ['many', undefined],
+  [[], undefined],
 ] as const)('output tokens of %j are %s', ([usageMetadata, output]) => {
   expect(decode([{ usageMetadata }]).result.usage?.output_tokens).toBe(output)
-})
-
-test('usage that is not told is null', () => {
-  for (const usageMetadata of [undefined, null, 'many', []]) {
-    expect(decode([{ usageMetadata }]).result.usage).toBeNull()
-  }
 })
 
 test('reports each kind of part', () => {
@@ -291,7 +265,11 @@ test('names each source once', () => {
     candidates: [
       {
         citationMetadata: {
-          citationSources: [{ uri: 'https://a.test', startIndex: 1, endIndex: 5, license: 'mit' }, {}],
+          citationSources: [
+            { uri: 'https://a.test', startIndex: 1, endIndex: 5, license: 'mit' },
+            { uri: 'https://d.test', startIndex: -1, endIndex: 2 },
+            {},
+          ],
         },
         groundingMetadata: {
           groundingChunks: [{ web: { uri: 'https://b.test', title: 'B' } }, { maps: null }],
@@ -305,11 +283,12 @@ test('names each source once', () => {
   const decoded = decode([grounded, grounded, vertex, stop])
   expect(decoded.result.citations).toEqual([
     { url: 'https://a.test', title: null, start: 1, end: 5, license: 'mit', file_id: null },
+    { url: 'https://d.test', title: null, start: null, end: 2, license: null, file_id: null },
     { url: 'https://b.test', title: 'B', start: null, end: null, license: null, file_id: null },
     { url: null, title: 'C', start: null, end: null, license: null, file_id: null },
     { url: null, title: null, start: null, end: null, license: 'gpl', file_id: null },
   ])
-  expect(eventsOf(decoded, 'citation-add')).toHaveLength(4)
+  expect(eventsOf(decoded, 'citation-add')).toHaveLength(5)
 })
 
 test('reports safety ratings that say something', () => {
@@ -335,31 +314,24 @@ test.for([
   expect(decoded.result.text).toBe('Some')
 })
 
-test('the gateway tells in its own words why it ended or blocked an answer', () => {
-  const blocked = { blockReason: 'OTHER', blockReasonMessage: 'It names a person.' }
-  const reply = chunk([{ text: 'a' }], { finishReason: 'SPII', finishMessage: 'It names\n a person.' })
-  expect(decode([reply]).error?.message).toBe('The gateway blocked the answer (SPII: It names a person.).')
-  expect(decode([{ promptFeedback: blocked }]).error?.message).toBe(
-    'The gateway blocked the answer (OTHER: It names a person.).',
-  )
+test.for([
+  [{ finishReason: 'SPII', finishMessage: 'It names\n a person.' }, 'SPII: It names a person.'],
+  [{ finishReason: 'SAFETY', finishMessage: 5 }, 'SAFETY'],
+] as const)('tells in the words of the gateway why it blocked an answer: %j', ([end, words]) => {
+  const expected = `The gateway blocked the answer (${words}).`
+  expect(decode([chunk([{ text: 'a' }], end)]).error?.message).toBe(expected)
+  const promptFeedback = { blockReason: end.finishReason, blockReasonMessage: end.finishMessage }
+  expect(decode([{ promptFeedback }]).error?.message).toBe(expected)
+})
+
+test('shortens the words of the gateway', () => {
   const long = chunk([], { finishReason: 'OTHER', finishMessage: 'x'.repeat(10_000) })
-  expect(decode([long]).error?.message.length).toBeLessThan(600)
-  const called = { finishReason: 'MALFORMED_FUNCTION_CALL', finishMessage: 5 }
-  expect(decode([chunk([], called)]).error?.message).toBe('The generation failed (MALFORMED_FUNCTION_CALL).')
+  expect(decode([long]).error?.message).toMatch(/^.{0,40}\(OTHER: x{400,500}[^x]{1,20}$/)
 })
 
-test('takes no count that cannot be one', () => {
-  const usageMetadata = { promptTokenCount: -1, candidatesTokenCount: 2.5, thoughtsTokenCount: 3 }
-  const citationMetadata = { citationSources: [{ uri: 'https://a.example', startIndex: -1, endIndex: 2 }] }
-  const { result } = decode([{ ...chunk([{ text: 'a' }], { citationMetadata }), usageMetadata }])
-  expect(result.usage).toMatchObject({ input_tokens: null, output_tokens: 3, reasoning_tokens: 3 })
-  expect(result.citations).toMatchObject([{ url: 'https://a.example', start: null, end: 2 }])
-})
-
-test('error: null is no error', () => {
-  expect(decode([{ ...stop, error: null }, chunk([{ text: 'a' }], { finishReason: 'STOP' })]).verdict).toBe(
-    'ok',
-  )
+test('an error of null is none', () => {
+  const end = { ...stop, error: null }
+  expect(decode([chunk([{ text: 'a' }]), end]).verdict).toBe('ok')
 })
 
 test('tells id and model of the reply', () => {
@@ -435,16 +407,4 @@ test('searches, pages and calls at the gateway are told once, in a line', () => 
     'url: https://example.com/a (SUCCESS)',
     'url: https://example.com/b (PAYWALL)',
   ])
-})
-
-test('what tools found counts as input', () => {
-  const usageMetadata = {
-    promptTokenCount: 15,
-    toolUsePromptTokenCount: 770,
-    candidatesTokenCount: 37,
-    thoughtsTokenCount: 742,
-    totalTokenCount: 1564,
-  }
-  const { usage } = decode([{ ...stop, usageMetadata }]).result
-  expect(usage).toMatchObject({ input_tokens: 785, output_tokens: 779, total_tokens: 1564 })
 })
