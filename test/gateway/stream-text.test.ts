@@ -1,10 +1,8 @@
 import { expect, test } from 'vitest'
-import type { TextEvent } from '../../src/events/text.ts'
 import { ModelgateError } from '../../src/errors.ts'
 import { createContentDecoder } from '../../src/gateway/generate-content/decoder.ts'
 import { createResponseDecoder } from '../../src/gateway/responses/decoder.ts'
 import { streamText } from '../../src/gateway/stream-text.ts'
-import { localServer } from '../support/local-server.ts'
 import {
   chunk,
   end,
@@ -17,8 +15,9 @@ import {
   stall,
   write,
   type ServerReply,
+  type Step,
 } from '../support/server-replies.ts'
-import { testGateway, textRequest, until, type TestGatewayOptions } from './test-gateway.ts'
+import { served, textRequest, until, verdictOf, type TestGatewayOptions } from './test-gateway.ts'
 
 const event = (value: object) => `data: ${JSON.stringify(value)}\n\n`
 const delta = (words: string) => event({ type: 'response.output_text.delta', delta: words })
@@ -26,39 +25,40 @@ const completed = event({
   type: 'response.completed',
   response: { status: 'completed', usage: { total_tokens: 3 } },
 })
-const chunked = head(200, { 'transfer-encoding': 'chunked' })
+const stop = (text: string) =>
+  event({ candidates: [{ content: { parts: [{ text }] }, finishReason: 'STOP' }] })
+
+/** A reply in chunks, with other steps between them. */
+const chunked = (...steps: readonly (string | Step)[]): ServerReply => [
+  readAll,
+  write(head(200, { 'transfer-encoding': 'chunked' })),
+  ...steps.map((step) => (typeof step === 'string' ? write(chunk(step)) : step)),
+]
+const whole = [write('0\r\n\r\n'), end]
 
 interface Streaming extends TestGatewayOptions {
   readonly decoder?: typeof createResponseDecoder
   readonly flush?: () => Promise<void>
 }
 
-/** Starts to read a reply; `over` resolves with `ok` or with exit code and code. */
+/** Starts to read a reply; `over` resolves with how that ended. */
 async function streaming(
   reply: ServerReply,
-  { decoder: create = createResponseDecoder, flush, ...options }: Streaming = {},
+  { decoder: create = createResponseDecoder, flush = async () => {}, ...options }: Streaming = {},
 ) {
-  const server = await localServer([reply])
-  const gateway = testGateway(server.url, options)
-  const events: TextEvent[] = []
+  const { server, gateway } = await served([reply], options)
   const raw: string[] = []
-  const decoder = create({ emit: (one) => events.push(one), keepResponse: false, keepText: false })
+  const decoder = create({ emit() {}, keepResponse: false, keepText: false })
   let requestId: string | null | undefined
-  const over = streamText(gateway, textRequest(gateway), decoder, {
-    raw: (one) => raw.push(one),
-    flush: flush ?? (() => Promise.resolve()),
-    replied: (id) => (requestId = id),
-  }).then(
-    () => 'ok',
-    (error: unknown) => {
-      if (!(error instanceof ModelgateError)) throw error
-      return `${error.exitCode} ${error.code}`
-    },
-  )
+  const receiver = {
+    raw: (one: string) => void raw.push(one),
+    flush,
+    replied: (id: string | null) => void (requestId = id),
+  }
   return {
     server,
     gateway,
-    over,
+    over: verdictOf(streamText(gateway, textRequest(gateway), decoder, receiver)),
     raw,
     get text() {
       return decoder.result().text
@@ -82,80 +82,46 @@ test('streams a text, and hands on each message as it came', async () => {
   expect(stream.gateway.clock.pendingTimers).toBe(0)
 })
 
-/** Replies and what they amount to, with the text that arrived; test/faults has all the others. */
-const replies: readonly (readonly [string, ServerReply, string, string])[] = [
-  ['half an event after the terminal one', sse([delta('Hello'), completed, 'data: {"ty']), 'ok', 'Hello'],
-  [
-    'an error after the terminal event',
-    sse([delta('Hello'), completed, event({ type: 'error', message: 'No.' })]),
-    '9 error_in_reply',
-    'Hello',
-  ],
-  ['an error as plain text', sse([delta('Hel'), 'data: upstream error\n\n']), '9 generation_failed', 'Hel'],
-  ['only comments', sse([': PING\n\n']), '8 reply_not_understood', ''],
-]
+const bare = 'data: it broke\n\n'
+const failure = event({ type: 'error', message: 'No.' })
+const generated = createContentDecoder
 
-test.for(replies)('%s', async ([, reply, expected, arrived]) => {
-  const stream = await streaming(reply)
-  expect(await stream.over).toBe(expected)
-  expect(stream.text).toBe(arrived)
+// test/faults has all the others.
+test.for<[what: string, ServerReply, over: string, text: string, decoder?: typeof createResponseDecoder]>([
+  ['half an event after the end', sse([delta('Hello'), completed, 'data: {"ty']), 'ok', 'Hello'],
+  ['an error after the end', sse([delta('Hello'), completed, failure]), '9 error_in_reply', 'Hello'],
+  ['an error as plain text', sse([delta('Hel'), bare]), '9 generation_failed', 'Hel'],
+  ['plain text after a certain end', sse([delta('Hello'), completed, bare]), 'ok', 'Hello'],
+  ['plain text after another end', sse([stop('Hi'), bare]), '9 generation_failed', 'Hi', generated],
+  ['only comments', sse([': PING\n\n']), '8 reply_not_understood', ''],
+])('%s', async ([, reply, over, text, decoder = createResponseDecoder]) => {
+  const stream = await streaming(reply, { decoder })
+  expect(await stream.over).toBe(over)
+  expect(stream.text).toBe(text)
   await until(() => stream.server.openSockets === 0)
   expect(stream.gateway.clock.pendingTimers).toBe(0)
 })
 
 test('shows each piece before the next one comes', async () => {
   const gate = Promise.withResolvers<void>()
-  const stream = await streaming([
-    readAll,
-    write(chunked),
-    write(chunk(delta('Hel'))),
-    hold(gate.promise),
-    write(chunk(delta('lo') + completed)),
-    write('0\r\n\r\n'),
-    end,
-  ])
+  const stream = await streaming(chunked(delta('Hel'), hold(gate.promise), delta('lo'), completed, ...whole))
   await until(() => stream.text === 'Hel')
   gate.resolve()
   expect(await stream.over).toBe('ok')
 })
 
-test('does not wait for a connection that stays open after the end', async () => {
-  const stream = await streaming([readAll, write(chunked), write(chunk(delta('Hello') + completed)), stall])
-  await until(() => stream.usage !== null)
-  await stream.gateway.clock.advance(1_001)
-  expect(await stream.over).toBe('ok')
-  await until(() => stream.server.openSockets === 0)
-})
-
-test('nor for one on which comments go on for ever', async () => {
-  const stream = await streaming([
-    readAll,
-    write(chunked),
-    write(chunk(delta('Hello') + completed)),
-    flood(chunk(': PING\n\n')),
-  ])
+test('does not wait for the end of a connection on which comments go on for ever', async () => {
+  const stream = await streaming(chunked(delta('Hello') + completed, flood(chunk(': PING\n\n'))))
   await until(() => stream.usage !== null)
   for (let count = 0; count < 12; count++) await stream.gateway.clock.advance(100)
   expect(await stream.over).toBe('ok')
 })
 
-test('words of the gateway after a certain end are no failure, after another they are', async () => {
-  const bare = 'data: it broke\n\n'
-  const certain = await streaming(sse([delta('Hello'), completed, bare]))
-  expect([await certain.over, certain.text]).toEqual(['ok', 'Hello'])
-  const stop = event({ candidates: [{ content: { parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }] })
-  const repeated = await streaming(sse([stop, bare]), { decoder: createContentDecoder })
-  expect(await repeated.over).toBe('9 generation_failed')
-})
-
 test('waits a moment for the usage that comes after the end', async () => {
   const gate = Promise.withResolvers<void>()
-  const stop = event({ candidates: [{ content: { parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }] })
   const usage = event({ usageMetadata: { totalTokenCount: 3 } })
-  const stream = await streaming(
-    [readAll, write(chunked), write(chunk(stop)), hold(gate.promise), write(chunk(usage)), stall],
-    { decoder: createContentDecoder },
-  )
+  const reply = chunked(stop('Hi'), hold(gate.promise), usage, stall)
+  const stream = await streaming(reply, { decoder: createContentDecoder })
   await until(() => stream.text === 'Hi')
   await stream.gateway.clock.advance(4_900)
   gate.resolve()
@@ -165,46 +131,25 @@ test('waits a moment for the usage that comes after the end', async () => {
 })
 
 test('waits for more from a gateway that names an end in every chunk', async () => {
-  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
-  const words = (text: string) =>
-    write(chunk(event({ candidates: [{ content: { parts: [{ text }] }, finishReason: 'STOP' }] })))
-  const stream = await streaming(
-    [
-      readAll,
-      write(chunked),
-      words('One, '),
-      hold(gates[0].promise),
-      words('two, '),
-      hold(gates[1].promise),
-      words('three.'),
-      write('0\r\n\r\n'),
-      end,
-    ],
-    { decoder: createContentDecoder },
-  )
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [one, two] = [hold(first.promise), hold(second.promise)]
+  const stream = await streaming(chunked(stop('One, '), one, stop('two, '), two, stop('three.'), ...whole), {
+    decoder: createContentDecoder,
+  })
   await until(() => stream.text === 'One, ')
   await stream.gateway.clock.advance(4_900)
-  gates[0].resolve()
+  first.resolve()
   await until(() => stream.text === 'One, two, ')
   await stream.gateway.clock.advance(30_000)
-  gates[1].resolve()
+  second.resolve()
   expect(await stream.over).toBe('ok')
   expect(stream.text).toBe('One, two, three.')
 })
 
 test('a slow healthy stream has no limit', async () => {
   const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
-  const stream = await streaming(
-    [
-      readAll,
-      write(chunked),
-      ...gates.flatMap(({ promise }) => [hold(promise), write(chunk(delta('x')))]),
-      write(chunk(completed)),
-      write('0\r\n\r\n'),
-      end,
-    ],
-    { limits: { idle: 400_000 } },
-  )
+  const steps = gates.flatMap(({ promise }) => [hold(promise), delta('x')])
+  const stream = await streaming(chunked(...steps, completed, ...whole), { limits: { idle: 400_000 } })
   for (const [index, gate] of gates.entries()) {
     await until(() => stream.text.length === index && stream.requestId !== undefined)
     await stream.gateway.clock.advance(299_000)
@@ -214,14 +159,20 @@ test('a slow healthy stream has no limit', async () => {
   expect(stream.text).toBe('xxxxx')
 })
 
-test('the reader’s own slowness is no silence of the gateway', async () => {
+/** A receiver whose first flush takes until the gate is opened. */
+function slowReceiver() {
   const gate = Promise.withResolvers<void>()
   let flushes = 0
-  const stream = await streaming([readAll, write(chunked), write(chunk(delta('Hel'))), stall], {
+  return { gate, flush: async () => (flushes++ === 0 ? gate.promise : undefined), begun: () => flushes > 0 }
+}
+
+test('the reader’s own slowness is no silence of the gateway', async () => {
+  const { gate, flush, begun } = slowReceiver()
+  const stream = await streaming(sse([delta('Hel')], { ending: 'stall' }), {
     limits: { idle: undefined },
-    flush: () => (flushes++ === 0 ? gate.promise : Promise.resolve()),
+    flush,
   })
-  await until(() => flushes === 1)
+  await until(begun)
   let over = false
   void stream.over.then(() => (over = true))
   await stream.gateway.clock.advance(900_000)
@@ -232,45 +183,26 @@ test('the reader’s own slowness is no silence of the gateway', async () => {
   expect(await stream.over).toBe('7 timeout')
 })
 
+test('a reset while the reader is slow still gives what had come', async () => {
+  const { gate, flush, begun } = slowReceiver()
+  const stream = await streaming(chunked(delta('a'), delta('b'), hold(gate.promise), reset), { flush })
+  await until(begun)
+  gate.resolve()
+  expect(await stream.over).toBe('7 connection_lost')
+  expect(stream.text.startsWith('a')).toBe(true)
+})
+
 test('an abort after the end has come is still an abort', async () => {
-  const stream = await streaming([readAll, write(chunked), write(chunk(delta('Hello') + completed)), stall])
+  const stream = await streaming(sse([delta('Hello'), completed], { ending: 'stall' }))
   await until(() => stream.usage !== null)
   stream.gateway.abort(new ModelgateError('interrupt', 'interrupted', 'Stopped.'))
   expect(await stream.over).toBe('130 interrupted')
 })
 
-test('a receiver that fails ends the exchange', async () => {
-  const failure = new ModelgateError('io', 'write_failed', 'No space.')
-  const stream = await streaming([readAll, write(chunked), flood(chunk(delta('x')))], {
-    flush: () => Promise.reject(failure),
-  })
-  expect(await stream.over).toBe('10 write_failed')
-  await until(() => stream.server.openSockets === 0)
-})
-
 test('the total limit passes in the stream: 7', async () => {
-  const stream = await streaming([readAll, write(chunked), flood(chunk(delta('x')))], {
-    limits: { total: 5_000 },
-  })
+  const stream = await streaming(chunked(flood(chunk(delta('x')))), { limits: { total: 5_000 } })
   await until(() => stream.text !== '')
   await stream.gateway.clock.advance(5_001)
   expect(await stream.over).toBe('7 deadline')
-})
-
-test('a reset while the reader is slow still gives what had come', async () => {
-  const gate = Promise.withResolvers<void>()
-  let flushes = 0
-  const reply: ServerReply = [
-    readAll,
-    write(chunked),
-    write(chunk(delta('a'))),
-    write(chunk(delta('b'))),
-    hold(gate.promise),
-    reset,
-  ]
-  const stream = await streaming(reply, { flush: () => (flushes++ === 0 ? gate.promise : Promise.resolve()) })
-  await until(() => flushes > 0)
-  gate.resolve()
-  expect(await stream.over).toBe('7 connection_lost')
-  expect(stream.text.startsWith('a')).toBe(true)
+  await until(() => stream.server.openSockets === 0)
 })

@@ -4,6 +4,8 @@ import { jsonBody, sendRequest } from '../../src/gateway/send-request.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from '../../src/gateway/gateway.ts'
 import type { RetryNotice, RetryPolicy } from '../../src/gateway/retry.ts'
 import { fakeClock, type FakeClock } from '../support/fake-clock.ts'
+import { localServer } from '../support/local-server.ts'
+import type { ServerReply } from '../support/server-replies.ts'
 import { until } from '../support/until.ts'
 
 export { until }
@@ -75,17 +77,32 @@ export function textRequest(
   }
 }
 
+/** A server with these replies, and a gateway at its address. */
+export async function served(replies: readonly ServerReply[], options: TestGatewayOptions = {}) {
+  const server = await localServer(replies)
+  return { server, gateway: testGateway(server.url, options) }
+}
+
+/** What a promise brings, or the error of ours that it ends with. Any other error is thrown on. */
+export async function settled<Value>(promise: Promise<Value>): Promise<Value | ModelgateError> {
+  return promise.catch((error: unknown) => {
+    if (error instanceof ModelgateError) return error
+    throw error
+  })
+}
+
+/** `ok`, or the exit code and the code of the error that it ends with, as `7 timeout`. */
+export async function verdictOf(promise: Promise<unknown>): Promise<string> {
+  const end = await settled(promise)
+  return end instanceof ModelgateError ? `${end.exitCode} ${end.code}` : 'ok'
+}
+
 /** Sends a request; the reply's body as text, or the error that it ended with. */
-export async function outcomeOf(
+export function outcomeOf(
   gateway: Gateway,
   request = textRequest(gateway),
 ): Promise<string | ModelgateError> {
-  try {
-    return await textOf(await sendRequest(gateway, request))
-  } catch (error) {
-    if (error instanceof ModelgateError) return error
-    throw error
-  }
+  return settled(sendRequest(gateway, request).then(textOf))
 }
 
 export async function textOf(reply: Pick<GatewayReply, 'body' | 'close'>): Promise<string> {
