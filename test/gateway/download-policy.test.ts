@@ -47,7 +47,8 @@ async function verdict(url: string, gateway: string, allowPrivate = false): Prom
   })
 }
 
-const refused: readonly (readonly [string, string])[] = [
+// IPv4 addresses in all their notations: the fuzz target `result-address`.
+test.for<[url: string, reason: string, gateway?: string]>([
   // Schemes.
   ['http://cdn.test/a', 'not allowed from an https gateway'],
   ['ftp://cdn.test/a', 'ftp:'],
@@ -58,43 +59,22 @@ const refused: readonly (readonly [string, string])[] = [
   ['https://user@cdn.test/a', 'user name'],
   ['https://user:pass@cdn.test/a', 'user name'],
   ['https://gateway.test@cdn.test/a', 'user name'],
-  // This machine, in all spellings.
+  // This machine.
   ['https://127.0.0.1/a', '127.0.0.1 is not a public'],
-  ['https://127.1/a', '127.0.0.1 is not a public'],
-  ['https://127.255.255.254/a', 'not a public'],
-  ['https://2130706433/a', '127.0.0.1 is not a public'],
-  ['https://0x7f000001/a', '127.0.0.1 is not a public'],
-  ['https://0x7f.0.0.1/a', '127.0.0.1 is not a public'],
-  ['https://0177.0.0.1/a', '127.0.0.1 is not a public'],
-  ['https://127.0.0.1./a', '127.0.0.1 is not a public'],
+  ['https://0x7f.1/a', '127.0.0.1 is not a public'],
   ['https://１２７.０.０.１/a', '127.0.0.1 is not a public'],
-  ['https://127。0。0。1/a', '127.0.0.1 is not a public'],
-  ['https://0.0.0.0/a', 'not a public'],
   ['https://0/a', '0.0.0.0 is not a public'],
   ['https://[::1]/a', 'not a public'],
   ['https://[::]/a', 'not a public'],
-  ['https://[::ffff:127.0.0.1]/a', 'not a public'],
   ['https://[::127.0.0.1]/a', 'not a public'],
-  ['https://[64:ff9b::127.0.0.1]/a', 'not a public'],
-  ['https://[64:ff9b:1::1]/a', 'not a public'],
-  ['https://[2002:c0a8:0001::1]/a', 'not a public'],
   ['https://localhost/a', 'localhost (127.0.0.1)'],
   ['https://rebinding.test/a', 'rebinding.test (127.0.0.1)'],
   // Private and other networks.
-  ['https://10.0.0.1/a', 'not a public'],
-  ['https://172.16.0.1/a', 'not a public'],
-  ['https://192.168.1.1/a', 'not a public'],
   ['https://169.254.169.254/latest/meta-data', 'not a public'],
-  ['https://0xa9fea9fe/latest', '169.254.169.254 is not a public'],
-  ['https://[::ffff:169.254.169.254]/a', 'not a public'],
+  ['https://[64:ff9b:1::1]/a', 'not a public'],
   ['https://[fe80::1]/a', 'not a public'],
   ['https://[fc00::1]/a', 'not a public'],
   ['https://[fd00:ec2::254]/a', 'not a public'],
-  ['https://100.64.0.1/a', 'not a public'],
-  ['https://224.0.0.1/a', 'not a public'],
-  ['https://255.255.255.255/a', 'not a public'],
-  ['https://198.18.0.1/a', 'not a public'],
-  ['https://192.0.2.1/a', 'not a public'],
   ['https://[ff02::1]/a', 'not a public'],
   ['https://[2001:db8::1]/a', 'not a public'],
   ['https://[2001::1]/a', 'not a public'],
@@ -102,10 +82,16 @@ const refused: readonly (readonly [string, string])[] = [
   ['https://office.test/a', 'office.test (10.1.2.3)'],
   ['https://mapped.test/a', 'mapped.test (::ffff:10.0.0.1)'],
   ['https://nowhere.test/a', 'nowhere.test does not resolve to a public address'],
-]
-
-test.for(refused)('a public gateway may not name %s', async ([url, reason]) => {
-  const answer = await verdict(url, publicGateway)
+  // Of a gateway that is not public itself.
+  ['http://10.0.0.1/a', 'not a public', localGateway],
+  ['http://169.254.169.254/a', 'not a public', localGateway],
+  ['http://office.test/a', 'not a public', localGateway],
+  ['http://0.0.0.0/a', 'not a public', localGateway],
+  ['https://127.0.0.1/a', 'not a public', 'https://10.0.0.5'],
+  ['https://169.254.169.254/a', 'not a public', 'https://10.0.0.5'],
+  ['https://localhost/a', 'not a public', 'https://intranet.test'],
+])('may not be named: %s', async ([url, reason, gateway = publicGateway]) => {
+  const answer = await verdict(url, gateway)
   expect(answer).toMatch(/^8 The URL is refused: /)
   expect(answer).toContain(reason)
 })
@@ -116,12 +102,6 @@ test.for<[string, string, string]>([
   [publicGateway, 'https://gateway.test/files/a', 'allowed 93.184.216.34'],
   [publicGateway, 'https://1.1.1.1/a', 'allowed 1.1.1.1'],
   [publicGateway, 'https://[2606:4700::1111]/a', 'allowed [2606:4700::1111]'],
-  [publicGateway, 'https://[::ffff:1.1.1.1]/a', 'allowed [::ffff:101:101]'],
-  [publicGateway, 'https://[64:ff9b::1.1.1.1]/a', 'allowed [64:ff9b::101:101]'],
-  [publicGateway, 'https://172.15.255.255/a', 'allowed 172.15.255.255'],
-  [publicGateway, 'https://172.32.0.0/a', 'allowed 172.32.0.0'],
-  [publicGateway, 'https://100.63.255.255/a', 'allowed 100.63.255.255'],
-  [publicGateway, 'https://100.128.0.0/a', 'allowed 100.128.0.0'],
   [publicGateway, 'https://mixed.test/a', 'allowed 93.184.216.36'],
   [localGateway, 'http://127.0.0.1:9999/a', 'allowed 127.0.0.1'],
   [localGateway, 'http://localhost:9999/a', 'allowed 127.0.0.1 ::1'],
@@ -137,18 +117,6 @@ test.for<[string, string, string]>([
   ['https://intranet.test', 'https://192.168.0.1/a', 'allowed 192.168.0.1'],
 ])('the gateway %s may name %s', async ([gateway, url, expected]) => {
   expect(await verdict(url, gateway)).toBe(expected)
-})
-
-test.for<[string, string]>([
-  [localGateway, 'http://10.0.0.1/a'],
-  [localGateway, 'http://169.254.169.254/a'],
-  [localGateway, 'http://office.test/a'],
-  [localGateway, 'http://0.0.0.0/a'],
-  ['https://10.0.0.5', 'https://127.0.0.1/a'],
-  ['https://10.0.0.5', 'https://169.254.169.254/a'],
-  ['https://intranet.test', 'https://localhost/a'],
-])('the gateway %s may not name %s', async ([gateway, url]) => {
-  expect(await verdict(url, gateway)).toMatch(/^8 .*is not a public address/)
 })
 
 test('what is not public can be allowed on purpose, other schemes cannot', async () => {
