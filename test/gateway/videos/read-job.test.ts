@@ -41,11 +41,6 @@ describe('a Video', () => {
     })
   })
 
-  test('is told untouched', () => {
-    const value = JSON.parse(`{"id":"${videoId}","status":"DONE","x":{"y":[1,{"__proto__":2}]}}`) as object
-    expect(readVideo(value).value).toBe(value)
-  })
-
   test.for<[unknown, string]>([
     ['queued', 'pending'],
     ['NOT_START', 'pending'],
@@ -83,15 +78,13 @@ describe('a Video', () => {
     expect(readVideo({ id: videoId, ...fields }).state).toBe(state)
   })
 
-  test('is running while the status is 202, unless its word says otherwise', () => {
-    const value = { id: videoId, video_url: 'https://cdn.test/a.mp4' }
-    expect(readVideo(value, { status: 202 }).state).toBe('in_progress')
-    // As recorded from a third party.
-    expect(readVideo({ status: 'pending', progress: 3 }, { status: 202 })).toMatchObject({
-      state: 'pending',
-      progress: 3,
-    })
-    expect(readVideo({ id: videoId, status: 'completed' }, { status: 202 }).state).toBe('completed')
+  // The first two as recorded from third parties.
+  test.for<[object, string]>([
+    [{ video_url: 'https://cdn.test/a.mp4' }, 'in_progress'],
+    [{ status: 'pending', progress: 3 }, 'pending'],
+    [{ status: 'completed' }, 'completed'],
+  ])('under HTTP 202 with %o is %s', ([value, state]) => {
+    expect(readVideo(value, { status: 202 }).state).toBe(state)
   })
 
   test.for<[unknown, number | null]>([
@@ -176,110 +169,82 @@ describe('a Video', () => {
 })
 
 describe('an operation', () => {
-  test('that runs, as recorded', () => {
-    expect(readOperation({ name: operationName })).toMatchObject({
-      id: operationName,
-      kind: 'operation',
-      state: 'in_progress',
-      status: null,
-      progress: null,
-      model: 'veo-3.1-lite',
-    })
+  const sampled = (...uris: string[]) => ({
+    generateVideoResponse: { generatedSamples: uris.map((uri) => ({ video: { uri } })) },
   })
-
-  const samples = (...uris: string[]) => ({
-    generatedSamples: uris.map((uri) => ({ video: { uri } })),
+  const response = sampled('https://cdn.test/1')
+  const isDone = { state: 'completed', failure: undefined }
+  const failed = (code: string, message: unknown = expect.anything()) => ({
+    state: 'failed',
+    failure: { code, message },
   })
+  const reasons = ['People.', 'Violence.', 'People.']
 
-  test('that failed', () => {
-    const error = { code: 3, message: 'The prompt is not allowed.', details: [] }
-    expect(readOperation({ name: operationName, done: true, error })).toMatchObject({
-      state: 'failed',
-      failure: { code: 'INVALID_ARGUMENT', message: 'The prompt is not allowed.' },
-    })
-  })
-
-  test.for([1, ' TRUE '])('that says that it is done with %j', (done) => {
-    const value = { name: operationName, done, response: { generateVideoResponse: samples('/a') } }
-    expect(readOperation(value).state).toBe('completed')
-  })
-
-  test.for([0, '', 'false', null, undefined])('that says that it is not done with %j', (done) => {
-    expect(readOperation({ name: operationName, done }).state).toBe('in_progress')
-  })
-
-  test('that has its videos is done, also without the word for it', () => {
-    const response = { generateVideoResponse: samples('/a') }
-    expect(readOperation({ name: operationName, response }).state).toBe('completed')
-    expect(readOperation({ name: operationName, done: false, response }).state).toBe('in_progress')
-    expect(readOperation({ name: operationName, response: {} }).state).toBe('in_progress')
-  })
-
-  test('that failed for reasons in a list', () => {
-    const error = [{ code: 8, message: 'Busy.' }]
-    expect(readOperation({ name: operationName, done: true, error })).toMatchObject({
-      state: 'failed',
-      failure: { code: 'RESOURCE_EXHAUSTED', message: 'Busy.' },
-    })
-    expect(readOperation({ name: operationName, done: true, error: [], response: {} }).state).toBe(
-      'completed',
-    )
-  })
-
-  test('that has its videos has not failed with the code for success', () => {
-    const response = { generateVideoResponse: samples('/a') }
-    const value = { name: operationName, done: true, error: { code: 0, message: 'OK' } }
-    expect(readOperation({ ...value, response }).state).toBe('completed')
-    expect(readOperation(value).state).toBe('failed')
-  })
-
-  test('whose error is empty has not failed', () => {
-    const error = { code: 0, message: '', details: [] }
-    expect(readOperation({ name: operationName, done: true, error, response: {} }).state).toBe('completed')
-  })
-
-  test('of which everything was filtered has failed, with the reasons', () => {
-    const generateVideoResponse = {
-      raiMediaFilteredCount: 3,
-      raiMediaFilteredReasons: ['People.', 'Violence.', 'People.'],
-    }
-    const report = readOperation({ name: operationName, done: true, response: { generateVideoResponse } })
-    expect(report).toMatchObject({ state: 'failed', failure: { code: 'content_refused' } })
-    expect(report.failure!.message).toMatch(/: People\. Violence\.$/)
-  })
-
-  test('of which some was filtered is completed, and tells', () => {
-    const generateVideoResponse = {
-      ...samples('https://cdn.test/1', 'https://cdn.test/2'),
-      raiMediaFilteredCount: '1',
-      raiMediaFilteredReasons: ['People.'],
-    }
-    const report = readOperation({ name: operationName, done: true, response: { generateVideoResponse } })
-    expect(report).toMatchObject({ state: 'completed', failure: undefined })
-    expect(report.note).toMatch(/^1 of 3 videos was withheld .*: People\.$/)
-  })
-
-  test('the other spelling of filtered', () => {
-    const response = { raiMediaFilteredCount: 1, videos: [] }
-    expect(readOperation({ name: operationName, done: true, response })).toMatchObject({
-      failure: { code: 'content_refused', message: expect.stringContaining('does not say why') as string },
-    })
-  })
-
-  test('that made nothing has failed', () => {
-    const response = { generateVideoResponse: {} }
-    expect(readOperation({ name: operationName, done: true, response })).toMatchObject({
-      failure: { code: 'nothing_generated' },
-    })
-  })
-
-  test('tells what it knows about itself', () => {
-    const metadata = { state: 'STATE_RUNNING', progressPercent: 40, createTime: '2026-01-01T00:00:00Z' }
-    expect(readOperation({ name: operationName, metadata })).toMatchObject({
-      state: 'in_progress',
-      progress: 40,
-      createdAt: now / 1000,
-    })
+  test.for<[string, object, object]>([
+    ['runs, as recorded', {}, { id: operationName, kind: 'operation', state: 'in_progress', status: null }],
+    ['names its model', {}, { model: 'veo-3.1-lite', progress: null }],
+    [
+      'tells of itself',
+      { metadata: { state: 'STATE_RUNNING', progressPercent: 40, createTime: '2026-01-01T00:00:00Z' } },
+      { state: 'in_progress', progress: 40, createdAt: now / 1000 },
+    ],
+    ...[1, ' TRUE '].map((done): [string, object, object] => ['is done', { done, response }, isDone]),
+    ...[0, '', 'false', null, undefined].map((done): [string, object, object] => [
+      'is not done',
+      { done },
+      { state: 'in_progress' },
+    ]),
+    ['has its videos, without the word for it', { response }, isDone],
+    ['has videos, and is not done', { done: false, response }, { state: 'in_progress' }],
+    ['has nothing, and is not done', { response: {} }, { state: 'in_progress' }],
+    [
+      'failed',
+      { done: true, error: { code: 3, message: 'Not allowed.', details: [] } },
+      failed('INVALID_ARGUMENT', 'Not allowed.'),
+    ],
+    [
+      'failed for reasons in a list',
+      { done: true, error: [{ code: 8, message: 'Busy.' }] },
+      failed('RESOURCE_EXHAUSTED', 'Busy.'),
+    ],
+    ['has no reasons in its list', { done: true, error: [], response: {} }, isDone],
+    [
+      'has an empty error',
+      { done: true, error: { code: 0, message: '', details: [] }, response: {} },
+      isDone,
+    ],
+    ['has the code for success', { done: true, error: { code: 0, message: 'OK' }, response }, isDone],
+    ['has it without videos', { done: true, error: { code: 0, message: 'OK' } }, { state: 'failed' }],
+    [
+      'had everything filtered',
+      {
+        done: true,
+        response: { generateVideoResponse: { raiMediaFilteredCount: 3, raiMediaFilteredReasons: reasons } },
+      },
+      failed('content_refused', expect.stringMatching(/: People\. Violence\.$/)),
+    ],
+    [
+      'had some filtered',
+      {
+        done: true,
+        response: {
+          generateVideoResponse: {
+            ...sampled('/1', '/2').generateVideoResponse,
+            raiMediaFilteredCount: '1',
+            raiMediaFilteredReasons: ['People.'],
+          },
+        },
+      },
+      { ...isDone, note: expect.stringMatching(/^1 of 3 videos was withheld .*: People\.$/) as string },
+    ],
+    [
+      'had its only one filtered, without a reason',
+      { done: true, response: { raiMediaFilteredCount: 1, videos: [] } },
+      failed('content_refused', expect.stringContaining('does not say why')),
+    ],
+    ['made nothing', { done: true, response: { generateVideoResponse: {} } }, failed('nothing_generated')],
+  ])('%s: %j', ([, value, expected]) => {
+    expect(readOperation({ name: operationName, ...value })).toMatchObject(expected)
   })
 
   test.for<[string, boolean]>([
