@@ -19,16 +19,16 @@ import {
   stall,
   text,
   write,
+  type ServerReply,
 } from '../support/server-replies.ts'
-import { advanceUntilSettled, outcomeOf, testGateway, textOf, textRequest, until } from './test-gateway.ts'
+import { outcomeOf, served, testGateway, textOf, textRequest, until } from './test-gateway.ts'
 import { tunnelProxy } from './tunnel-proxy.ts'
 
 /** A body that no system's buffers hold. */
 const hugeBody = jsonBody('x'.repeat(32 * 1_048_576))
 
 test('a whole reply', async () => {
-  const server = await localServer([json({ a: 1 }, { headers: { 'x-request-id': 'r1' } })])
-  const gateway = testGateway(server.url)
+  const { server, gateway } = await served([json({ a: 1 }, { headers: { 'x-request-id': 'r1' } })])
   const reply = await sendRequest(gateway, textRequest(gateway))
   expect(reply).toMatchObject({ status: 200, requestId: 'r1' })
   expect(await textOf(reply)).toBe('{"a":1}')
@@ -50,18 +50,17 @@ test('a whole reply', async () => {
 
 test('a switch of protocols is no answer', async () => {
   const reply = [readAll, write(head(101, { upgrade: 'x', connection: 'upgrade' })), end]
-  const { url } = await localServer([reply])
-  expect(await outcomeOf(testGateway(url))).toMatchObject({ exitCode: 7, code: 'connection_lost' })
+  const { gateway } = await served([reply])
+  expect(await outcomeOf(gateway)).toMatchObject({ exitCode: 7, code: 'connection_lost' })
 })
 
 test('silence in the body ends at the idle limit, and every byte moves it', async () => {
   const gate = Promise.withResolvers<void>()
-  const server = await localServer([
+  const { server, gateway } = await served([
     [readAll, write(head(200)), write('a'), hold(gate.promise), write('b'), stall],
   ])
-  const gateway = testGateway(server.url)
-  const reply = await sendRequest(gateway, textRequest(gateway))
-  const chunks = reply.body[Symbol.asyncIterator]()
+  const { body } = await sendRequest(gateway, textRequest(gateway))
+  const chunks = body[Symbol.asyncIterator]()
   expect(String((await chunks.next()).value)).toBe('a')
   await gateway.clock.advance(59_000)
   gate.resolve()
@@ -116,19 +115,24 @@ test.for(['plain', 'TLS', 'TLS through a tunnel'] as const)(
   },
 )
 
-test.for([
-  ['cannot be read', Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' }), 'source_changed'],
-  ['fails with an error of ours', new FileError('not_found', 'It has gone.', { billed: 'no' }), 'not_found'],
-] as const)('a body that %s is our own fault', async ([, error, code]) => {
-  const server = await localServer([[readHead, stall]])
-  const gateway = testGateway(server.url)
-  const body: RequestBody = {
-    length: 10,
-    *chunks() {
-      yield Buffer.from('12345')
-      throw error
-    },
+const announced = (length: number, chunks: RequestBody['chunks']): RequestBody => ({ length, chunks })
+function failing(error: Error): RequestBody['chunks'] {
+  return function* () {
+    yield Buffer.from('12345')
+    throw error
   }
+}
+const unread = Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' })
+const gone = new FileError('not_found', 'It has gone.', { billed: 'no' })
+
+test.for<[string, RequestBody, string]>([
+  ['cannot be read', announced(10, failing(unread)), 'source_changed'],
+  ['fails with an error of ours', announced(10, failing(gone)), 'not_found'],
+  ['is longer than announced', announced(4, () => [Buffer.from('12345')]), 'source_changed'],
+  ['is shorter than announced', announced(6, () => [Buffer.from('12345')]), 'source_changed'],
+])('a body that %s is our own fault', async ([, body, code]) => {
+  const server = await localServer([[readHead, stall]], { verify: false })
+  const gateway = testGateway(server.url)
   const outcome = await outcomeOf(gateway, textRequest(gateway, { body }))
   expect(outcome).toMatchObject({ exitCode: 10, code, facts: { billed: 'no' } })
   expect(gateway.retries).toEqual([])
@@ -136,39 +140,22 @@ test.for([
 })
 
 test.for([
-  ['shorter', 4],
-  ['longer', 6],
-] as const)('a body %s than announced is our own fault', async ([, length]) => {
-  const server = await localServer([[readHead, stall]], { verify: false })
-  const gateway = testGateway(server.url)
-  const body: RequestBody = { length, chunks: () => [Buffer.from('12345')] }
-  const outcome = await outcomeOf(gateway, textRequest(gateway, { body }))
-  expect(outcome).toMatchObject({ exitCode: 10, facts: { billed: 'no' } })
-  expect(gateway.retries).toEqual([])
-})
-
-const stopped = new ModelgateError('interrupt', 'interrupted', 'Stopped.')
-
-test('an abort right after the call sends nothing', async () => {
-  const server = await localServer([])
-  const gateway = testGateway(server.url)
+  ['right after the call', undefined, false],
+  ['before it', undefined, true],
+  ['before it, with a limit', 5_000, true],
+] as const)('an abort that comes %s sends nothing', async ([, total, isBefore]) => {
+  const { gateway } = await served([], { limits: { total } })
+  const stopped = new ModelgateError('interrupt', 'interrupted', 'Stopped.')
+  if (isBefore) gateway.abort(stopped)
   const outcome = outcomeOf(gateway)
   gateway.abort(stopped)
   expect(await outcome).toBe(stopped)
   expect(gateway.clock.pendingTimers).toBe(0)
 })
 
-test.for([undefined, 5_000])('an abort that came before sends nothing (total limit %s)', async (total) => {
-  const server = await localServer([])
-  const gateway = testGateway(server.url, { limits: { total } })
-  gateway.abort(stopped)
-  expect(await outcomeOf(gateway)).toBe(stopped)
-  expect(gateway.clock.pendingTimers).toBe(0)
-})
-
 test('closing a reply drops the rest and the connection', async () => {
-  const server = await localServer([[readAll, write(head(200)), flood('x'.repeat(10_000))]])
-  const gateway = testGateway(server.url, { limits: { total: 60_000 } })
+  const reply200 = [readAll, write(head(200)), flood('x'.repeat(10_000))]
+  const { server, gateway } = await served([reply200], { limits: { total: 60_000 } })
   const reply = await sendRequest(gateway, textRequest(gateway))
   reply.close()
   reply.close()
@@ -177,8 +164,7 @@ test('closing a reply drops the rest and the connection', async () => {
 })
 
 test('a reader that does not read stops the sender', async () => {
-  const server = await localServer([[readAll, write(head(200)), flood(Buffer.alloc(1_048_576))]])
-  const gateway = testGateway(server.url)
+  const { server, gateway } = await served([[readAll, write(head(200)), flood(Buffer.alloc(1_048_576))]])
   const reply = await sendRequest(gateway, textRequest(gateway))
   // Until nothing more is taken for a good many turns of the loop.
   let before = -1
@@ -196,54 +182,24 @@ test('a reader that does not read stops the sender', async () => {
   await until(() => server.openSockets === 0)
 })
 
-test('the total limit passes while connecting', async () => {
-  const server = await localServer([[stall]])
-  const gateway = testGateway(server.url.replace('http:', 'https:'), { limits: { total: 5_000 } })
-  const outcome = outcomeOf(gateway)
-  await until(() => server.openSockets === 1)
+test.for<[string, ServerReply, (url: string) => string, exitCode: number, facts: object]>([
+  ['connect', [stall], (url) => url.replace('http:', 'https:'), 6, { billed: 'no' }],
+  ['send', [readHead, deaf, stall], String, 6, { billed: 'no' }],
+  ['wait', [readAll, stall], String, 7, { billed: 'maybe' }],
+])('the total limit passes in the phase %s', async ([phase, reply, urlOf, exitCode, facts]) => {
+  const server = await localServer([reply])
+  const gateway = testGateway(urlOf(server.url), { limits: { total: 5_000 } })
+  const body = phase === 'send' ? hugeBody : jsonBody({})
+  const outcome = outcomeOf(gateway, textRequest(gateway, { body }))
+  await until(() => server.isEndless)
   await gateway.clock.advance(5_001)
-  expect(await outcome).toMatchObject({ exitCode: 6, facts: { phase: 'connect', billed: 'no' } })
-})
-
-test('the total limit passes while sending', async () => {
-  const gate = Promise.withResolvers<void>()
-  const server = await localServer([[readHead, deaf, hold(gate.promise), hear, stall]])
-  const gateway = testGateway(server.url, { limits: { total: 5_000 } })
-  const outcome = outcomeOf(gateway, textRequest(gateway, { body: hugeBody }))
-  await until(() => (server.requests[0]?.line ?? '') !== '')
-  await gateway.clock.advance(5_001)
-  expect(await outcome).toMatchObject({ exitCode: 6, facts: { phase: 'send', billed: 'no' } })
+  expect(await outcome).toMatchObject({ exitCode, facts: { phase, ...facts } })
   expect(gateway.retries).toEqual([])
-  gate.resolve()
-  await until(() => server.openSockets === 0)
-})
-
-test('the total limit passes while waiting', async () => {
-  const server = await localServer([[readAll, stall]])
-  const gateway = testGateway(server.url, { limits: { total: 5_000 } })
-  const outcome = outcomeOf(gateway)
-  await until(() => server.requests[0]?.complete === true)
-  await gateway.clock.advance(5_001)
-  expect(await outcome).toMatchObject({ exitCode: 7, facts: { phase: 'wait', billed: 'maybe' } })
-  expect(gateway.retries).toEqual([])
-  await until(() => server.openSockets === 0)
-})
-
-test('the total limit passes in the body, though bytes keep coming', async () => {
-  const server = await localServer([[readAll, write(head(200)), flood('x')]])
-  const gateway = testGateway(server.url, { limits: { total: 5_000 } })
-  const reply = await sendRequest(gateway, textRequest(gateway))
-  const read = textOf(reply)
-  await Promise.all([
-    expect(read).rejects.toMatchObject({ stage: 'stream', fault: 'deadline' }),
-    advanceUntilSettled(gateway.clock, 100, read, () => server.isEndless),
-  ])
 })
 
 test('the total limit holds for all attempts together', async () => {
   const busy = json({ error: { message: 'Busy.' } }, { status: 503, headers: { 'retry-after': '3' } })
-  const server = await localServer([busy, busy])
-  const gateway = testGateway(server.url, { limits: { total: 5_000 }, skipWaits: false })
+  const { gateway } = await served([busy, busy], { limits: { total: 5_000 }, skipWaits: false })
   const outcome = outcomeOf(gateway)
   for (const attempt of [1, 2]) {
     await until(() => gateway.retries.length === attempt)
@@ -257,9 +213,9 @@ test('an error body is read across the pieces of a character', async () => {
   const bytes = Buffer.from('{"error":{"message":"Zu viele Anfragen für heute"}}')
   const at = bytes.indexOf('ü') + 1
   const pieces = [chunk(bytes.subarray(0, at)), chunk(bytes.subarray(at)), '0\r\n\r\n']
-  const server = await localServer([
-    [readAll, write(head(400, { 'transfer-encoding': 'chunked' })), ...pieces.map(write), end],
-  ])
-  const outcome = await outcomeOf(testGateway(server.url))
-  expect((outcome as ModelgateError).message).toContain('für heute')
+  const start = write(head(400, { 'transfer-encoding': 'chunked' }))
+  const { gateway } = await served([[readAll, start, ...pieces.map(write), end]])
+  expect(await outcomeOf(gateway)).toMatchObject({
+    message: expect.stringContaining('für heute') as string,
+  })
 })
