@@ -197,16 +197,16 @@ test.for<[string, ServerReply, (url: string) => string, exitCode: number, facts:
   expect(gateway.retries).toEqual([])
 })
 
-test('the total limit holds for all attempts together', async () => {
-  const busy = json({ error: { message: 'Busy.' } }, { status: 503, headers: { 'retry-after': '3' } })
-  const { gateway } = await served([busy, busy], { limits: { total: 5_000 }, skipWaits: false })
-  const outcome = outcomeOf(gateway)
-  for (const attempt of [1, 2]) {
-    await until(() => gateway.retries.length === attempt)
-    await gateway.clock.advance(gateway.retries[attempt - 1]!.wait_s * 1000 + 1)
-  }
-  expect(await outcome).toMatchObject({ exitCode: 5, facts: { httpStatus: 503 } })
-  expect(gateway.clock.pendingTimers).toBe(0)
+test('an error body that stays away is waited for five seconds (fault C27)', async () => {
+  let [hasReplied, isOver] = [false, false]
+  const silent = [readAll, write(head(400, { 'content-length': '99' })), stall]
+  const { gateway } = await served([silent], { onReply: () => void (hasReplied = true) })
+  const outcome = outcomeOf(gateway).finally(() => (isOver = true))
+  await until(() => hasReplied)
+  await gateway.clock.advance(4_900)
+  expect(isOver).toBe(false)
+  await gateway.clock.advance(101)
+  expect(await outcome).toMatchObject({ exitCode: 4, facts: { httpStatus: 400 } })
 })
 
 test('an error body is read across the pieces of a character', async () => {
