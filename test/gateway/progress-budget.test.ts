@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
-import { ModelgateError } from '../../src/errors.ts'
+import { expect, test } from 'vitest'
 import { download } from '../../src/gateway/download/download.ts'
 import { receiveImages } from '../../src/gateway/images/receive-images.ts'
 import type { Gateway } from '../../src/gateway/gateway.ts'
@@ -10,10 +9,9 @@ import { streamText } from '../../src/gateway/stream-text.ts'
 import { operationRequest, startJob } from '../../src/gateway/videos/start-job.ts'
 import { lookUpJob } from '../../src/gateway/videos/look-up-job.ts'
 import { fakeClock } from '../support/fake-clock.ts'
-import { localServer } from '../support/local-server.ts'
-import { end, head, hold, readAll, stall, write } from '../support/server-replies.ts'
+import { head, hold, readAll, stall, write } from '../support/server-replies.ts'
 import { createImageResults } from './images/album.ts'
-import { testGateway, textRequest, until } from './test-gateway.ts'
+import { served, textRequest, until, verdictOf } from './test-gateway.ts'
 
 test('256 bytes a second are progress, and less are none', async () => {
   for (const [bytes, isStalled] of [
@@ -49,41 +47,34 @@ const askText = (gateway: Gateway) => {
   const decoder = createResponseDecoder({ emit() {}, keepResponse: false, keepText: false })
   return streamText(gateway, textRequest(gateway), decoder, { flush: async () => {} })
 }
+const sink = { write: async () => {}, restart: async () => {} }
 
 /** How a kind of reply begins, with a string that goes on; and how it is asked for. */
 const kinds: readonly {
   readonly name: string
   readonly begin: string
-  readonly limitMs: number
-  readonly problem: string
+  readonly limitMs?: number
+  readonly problem?: string
   readonly ask: (gateway: Gateway) => Promise<unknown>
 }[] = [
   {
     name: 'an image as base64',
     begin: '{"created":1,"data":[{"b64_json":"iVBORw0KGgo',
-    limitMs: 300_000,
-    problem: '7 timeout',
     ask: (gateway) => receiveImages(gateway, textRequest(gateway, { kind: 'create' }), createImageResults()),
   },
   {
     name: 'a text as one document',
     begin: '{"object":"response","status":"completed","output":[{"type":"message","content":[{"text":"',
-    limitMs: 300_000,
-    problem: '7 timeout',
     ask: askText,
   },
   {
     name: 'an event of a stream',
     begin: 'data: {"type":"response.output_text.delta","delta":"',
-    limitMs: 300_000,
-    problem: '7 timeout',
     ask: askText,
   },
   {
     name: 'the reply to an order of a video',
     begin: '{"done":false,"metadata":"',
-    limitMs: 300_000,
-    problem: '7 timeout',
     ask: (gateway) =>
       startJob(gateway, operationRequest(gateway, 'veo', { body: {}, idempotencyKey: 'key' }), 'operation'),
   },
@@ -97,24 +88,33 @@ const kinds: readonly {
   {
     name: 'a download',
     begin: 'a picture',
-    limitMs: 300_000,
     problem: '5 timeout',
-    ask: (gateway) =>
-      download(gateway, '/a.png', { write: async () => {}, restart: async () => {} }, { allowPrivate: true }),
+    ask: (gateway) => download(gateway, '/a.png', sink, { allowPrivate: true }),
   },
 ]
 
-/** Two thirds of the limit pass, then more comes, then two thirds again: what has become of the request by then. */
-async function afterMore(kind: (typeof kinds)[number], more: string): Promise<string> {
+test.for(
+  kinds.flatMap(({ limitMs = 300_000, problem = '7 timeout', ...kind }) => [
+    { ...kind, limitMs, end: problem, more: 'A', what: 'that drips gets nowhere' },
+    {
+      ...kind,
+      limitMs,
+      end: 'goes on',
+      more: 'A'.repeat((256 * limitMs) / 1000),
+      what: 'that is slow goes on',
+    },
+  ]),
+)('$name $what', async ({ begin, ask, limitMs, more, end }) => {
   const gate = Promise.withResolvers<void>()
-  const begun = `${head(200)}${kind.begin}`
-  const server = await localServer([[readAll, write(begun), hold(gate.promise), write(more), stall, end]])
-  const gateway = testGateway(server.url, { limits: { idle: undefined }, policy: { mode: 'never' } })
+  const begun = `${head(200)}${begin}`
+  const { server, gateway } = await served(
+    [[readAll, write(begun), hold(gate.promise), write(more), stall]],
+    { limits: { idle: undefined }, policy: { mode: 'never' } },
+  )
   let outcome = 'goes on'
-  void kind.ask(gateway).then(
-    () => (outcome = 'whole'),
-    (error: unknown) =>
-      (outcome = error instanceof ModelgateError ? `${error.exitCode} ${error.code}` : String(error)),
+  void verdictOf(ask(gateway)).then(
+    (verdict) => (outcome = verdict),
+    (error: unknown) => (outcome = String(error)),
   )
   const arrived = async (bytes: number) => {
     await until(() => server.taken === bytes)
@@ -122,23 +122,13 @@ async function afterMore(kind: (typeof kinds)[number], more: string): Promise<st
     for (let turn = 0; turn < 200; turn++) await setImmediate()
   }
   await arrived(begun.length)
-  await gateway.clock.advance((kind.limitMs * 2) / 3)
+  // Two thirds of the limit pass, then more comes, then two thirds again.
+  await gateway.clock.advance((limitMs * 2) / 3)
   gate.resolve()
   await arrived(begun.length + more.length)
-  await gateway.clock.advance((kind.limitMs * 2) / 3)
+  await gateway.clock.advance((limitMs * 2) / 3)
   for (let turn = 0; turn < 200 && outcome === 'goes on'; turn++) await setImmediate()
-  const found = outcome
+  expect(outcome).toBe(end)
   gateway.abort(new Error('the test is over'))
   await until(() => outcome !== 'goes on')
-  return found
-}
-
-describe.for(kinds)('$name', (kind) => {
-  test('that drips gets nowhere', async () => {
-    expect(await afterMore(kind, 'A')).toBe(kind.problem)
-  })
-
-  test('that is slow and healthy goes on', async () => {
-    expect(await afterMore(kind, 'A'.repeat((256 * kind.limitMs) / 1000))).toBe('goes on')
-  })
 })

@@ -2,9 +2,10 @@ import { expect, test } from 'vitest'
 import { systemClock, type Clock } from '../../src/context.ts'
 import { createWatchdog } from '../../src/gateway/time-limits.ts'
 
-/** A clock whose only timer fires when the test says so, however late that is. */
-function lateClock() {
+/** A watchdog on a clock whose only timer fires when the test says so, however late that is. */
+function watched(limitMs: number) {
   let now = 0
+  let expired = 0
   let pending: (() => void) | undefined
   const clock: Clock = {
     ...systemClock,
@@ -14,57 +15,37 @@ function lateClock() {
       return { cancel: () => (pending = undefined) }
     },
   }
+  const watchdog = createWatchdog(clock)
+  watchdog.watch(limitMs, () => expired++)
   return {
-    clock,
-    fireAt(ms: number) {
-      now = ms
-      const callback = pending
-      pending = undefined
-      callback?.()
+    watchdog,
+    /** How often the limit has passed, once the timer has fired at these times. */
+    expiredAt(...times: readonly number[]) {
+      for (const time of times) {
+        now = time
+        const callback = pending
+        pending = undefined
+        callback?.()
+      }
+      return expired
     },
   }
 }
 
-function watched() {
-  const { clock, fireAt } = lateClock()
-  const watchdog = createWatchdog(clock)
-  let expired = 0
-  watchdog.watch(1000, () => expired++)
-  return { fireAt, watchdog, expired: () => expired }
-}
-
 test('what came while the process was suspended is looked at before the time is over (fault F19)', () => {
-  const { fireAt, watchdog, expired } = watched()
-  fireAt(60_000)
-  expect(expired()).toBe(0)
+  const { watchdog, expiredAt } = watched(1_000)
+  expect(expiredAt(60_000)).toBe(0)
   // Between two timers the process reads what has come.
   watchdog.touch()
-  fireAt(60_001)
-  expect(expired()).toBe(0)
-  fireAt(61_000)
-  fireAt(61_001)
-  expect(expired()).toBe(1)
+  expect(expiredAt(60_001)).toBe(0)
+  expect(expiredAt(61_000, 61_001)).toBe(1)
 })
 
-test('a process that was suspended has five seconds to catch up, however long the limit is', () => {
-  const { clock, fireAt } = lateClock()
-  let expired = 0
-  createWatchdog(clock).watch(60_000, () => expired++)
-  fireAt(3_600_000)
-  fireAt(3_604_999)
-  expect(expired).toBe(0)
-  fireAt(3_605_000)
-  fireAt(3_605_001)
-  expect(expired).toBe(1)
-})
-
-test('a process that was suspended for hardly longer than the limit has the time to catch up, too', () => {
-  const { clock, fireAt } = lateClock()
-  let expired = 0
-  createWatchdog(clock).watch(2_000, () => expired++)
-  for (const at of [2_500, 3_000, 3_500, 4_000]) fireAt(at)
-  expect(expired).toBe(0)
-  fireAt(4_500)
-  fireAt(4_501)
-  expect(expired).toBe(1)
+test.each([
+  ['five seconds, however long the limit is', 60_000, [3_600_000, 3_604_999], [3_605_000, 3_605_001]],
+  ['so after hardly longer than the limit', 2_000, [2_500, 3_000, 3_500, 4_000], [4_500, 4_501]],
+])('a process that was suspended has time to catch up: %s', (_, limitMs, before, after) => {
+  const { expiredAt } = watched(limitMs)
+  expect(expiredAt(...before)).toBe(0)
+  expect(expiredAt(...after)).toBe(1)
 })
