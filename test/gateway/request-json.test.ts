@@ -1,47 +1,38 @@
 import { expect, test } from 'vitest'
-import type { ModelgateError } from '../../src/errors.ts'
 import { requestJson } from '../../src/gateway/request-json.ts'
-import { localServer } from '../support/local-server.ts'
 import { sse, type Ending } from '../support/server-replies.ts'
-import { testGateway, textRequest } from './test-gateway.ts'
+import { served, settled, textRequest } from './test-gateway.ts'
 
-/** Asks a server that answers with this body: the value of the reply, or the code of the error. */
-async function ask(body: string, ending: Ending = 'whole', recover = false): Promise<unknown> {
-  const server = await localServer([sse([body], { headers: { 'x-request-id': 'r-1' }, ending })])
-  const gateway = testGateway(server.url)
+/** What comes of a reply with this body. */
+async function ask(body: string, ending: Ending = 'whole', recovers = false) {
+  const { gateway } = await served([sse([body], { headers: { 'x-request-id': 'r-1' }, ending })])
   const read = (beginning: string) => ({ value: beginning.length, text: beginning, isCut: true })
-  return requestJson(gateway, textRequest(gateway, { kind: 'create' }), {
-    convert: (reply) => reply,
+  const options = {
+    convert: (reply: unknown) => reply,
     maxLength: 40,
-    recover: recover ? { maxBytes: 6, read } : undefined,
-  }).then(
-    ({ value, text, status, requestId }) => ({ value, text, status, requestId }),
-    (error: unknown) => (error as ModelgateError).code,
-  )
+    recover: recovers ? { maxBytes: 6, read } : undefined,
+  }
+  return settled(requestJson(gateway, textRequest(gateway, { kind: 'create' }), options))
 }
 
-test.each<[string, string, unknown]>([
-  ['one value', '{"models": []}', { models: [] }],
-  ['the first of several', '{"a":1}\n{"a":2}', { a: 1 }],
-])('reads %s', async (_, body, value) => {
-  const text = body.split('\n')[0]!
-  expect(await ask(body)).toEqual({ value, text, status: 200, requestId: 'r-1' })
+const cut = ['cut'] as const
+const recovered = ['cut', true] as const
+
+test.each<[string, string, readonly [Ending?, boolean?], object]>([
+  ['one value', '{"models": []}', [], { value: { models: [] }, text: '{"models": []}' }],
+  ['the first of several values', '{"a":1}\n{"a":2}', [], { value: { a: 1 }, text: '{"a":1}' }],
+  ['a beginning that is worth something', '{"name":"a"', recovered, { value: 6, text: '{"name' }],
+  ['a value that came whole before the cut', '{"a":1}', recovered, { value: { a: 1 } }],
+])('reads %s', async (_, body, how, expected) => {
+  expect(await ask(body, ...how)).toMatchObject({ ...expected, status: 200, requestId: 'r-1' })
 })
 
-test.each<[string, string, string]>([
-  ['nothing', '  ', 'reply_not_understood'],
-  ['a page', '<html><title>Busy</title>', 'reply_not_understood'],
-  ['no JSON', '{"a":}', 'reply_not_understood'],
-  ['too much', `{"a":"${'x'.repeat(40)}"}`, 'reply_too_large'],
-])('refuses %s', async (_, body, code) => {
-  expect(await ask(body)).toBe(code)
-})
-
-test('a reply that is cut is an error, unless its beginning is worth something', async () => {
-  expect(await ask('{"name":"a"', 'cut')).toBe('connection_lost')
-  expect(await ask('{"name":"a"', 'cut', true)).toMatchObject({ value: 6, text: '{"name' })
-})
-
-test('a value that has come whole before the cut counts', async () => {
-  expect(await ask('{"a":1}', 'cut', true)).toMatchObject({ value: { a: 1 } })
+test.each<[string, string, readonly [Ending?], string]>([
+  ['nothing', '  ', [], 'reply_not_understood'],
+  ['a page', '<html><title>Busy</title>', [], 'reply_not_understood'],
+  ['no JSON', '{"a":}', [], 'reply_not_understood'],
+  ['too much', `{"a":"${'x'.repeat(40)}"}`, [], 'reply_too_large'],
+  ['what is cut', '{"name":"a"', cut, 'connection_lost'],
+])('refuses %s', async (_, body, how, code) => {
+  expect(await ask(body, ...how)).toMatchObject({ code })
 })

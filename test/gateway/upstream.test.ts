@@ -4,26 +4,23 @@ import { createUpstream } from '../../src/gateway/upstream.ts'
 import { canMakeCertificates, makeCertificate } from '../support/certificate.ts'
 import { localServer } from '../support/local-server.ts'
 import { json, text } from '../support/server-replies.ts'
+import { textOf } from './test-gateway.ts'
 
-const { signal } = new AbortController()
-
-function upstream(url: string, key: string | undefined, ca?: string) {
-  const network = ca === undefined ? {} : { ca }
-  return createUpstream({
+const upstream = (url: string, key: string | undefined, ca?: string) =>
+  createUpstream({
     baseUrl: new URL(url),
     key,
     clock: systemClock,
     headers: {},
     connectMs: 10_000,
-    ...network,
+    ...(ca !== undefined && { ca }),
   })
-}
 
-async function textOf({ body }: { readonly body: AsyncIterable<Uint8Array> }): Promise<string> {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of body) chunks.push(chunk)
-  return Buffer.concat(chunks).toString()
-}
+const get = (headers: Readonly<Record<string, string>> = {}) => ({
+  method: 'GET' as const,
+  headers,
+  signal: new AbortController().signal,
+})
 
 test('headers of the connection, of browsers, and other keys stay here', async () => {
   const server = await localServer([json({})])
@@ -40,13 +37,11 @@ test('headers of the connection, of browsers, and other keys stay here', async (
     'x-stainless-lang': 'js',
     'openai-beta': ['a=1', 'b=2'],
   }
-  await upstream(server.url, 'own-key').send(
-    { method: 'POST', headers, body: Buffer.from('{}'), signal },
-    '/v1/responses',
-  )
-  const [received] = server.requests
-  expect(received!.line).toBe('POST /v1/responses HTTP/1.1')
-  expect(received!.headers).toEqual({
+  const request = { ...get(), method: 'POST' as const, headers, body: Buffer.from('{}') }
+  // The path in front of a gateway is kept.
+  await upstream(`${server.url}/proxy/`, 'own-key').send(request, '/v1/responses?limit=1')
+  expect(server.requests[0]!.line).toBe('POST /proxy/v1/responses?limit=1 HTTP/1.1')
+  expect(server.requests[0]!.headers).toEqual({
     host: new URL(server.url).host,
     connection: 'close',
     'content-length': '2',
@@ -58,46 +53,29 @@ test('headers of the connection, of browsers, and other keys stay here', async (
   })
 })
 
+const theirs = { authorization: 'Bearer theirs' }
+
 test.for([
-  ['a bearer token', { authorization: 'Bearer theirs' }, '/v1/x', 'own', { authorization: 'Bearer own' }],
+  ['a bearer token', theirs, '/v1/x', 'own', { authorization: 'Bearer own' }],
   ['the header of Google', { 'x-goog-api-key': 'theirs' }, '/v1/x', 'own', { 'x-goog-api-key': 'own' }],
   ['the query', {}, '/v1/x?key=theirs&alt=sse', 'own', { 'x-goog-api-key': 'own' }],
   ['no key', {}, '/v1/x', 'own', { authorization: 'Bearer own' }],
-  [
-    'a bearer token, none configured',
-    { authorization: 'Bearer theirs' },
-    '/v1/x',
-    undefined,
-    { authorization: 'Bearer theirs' },
-  ],
+  ['a bearer token, none configured', theirs, '/v1/x', undefined, theirs],
   ['the query, none configured', {}, '/v1/x?key=theirs', undefined, { 'x-goog-api-key': 'theirs' }],
   ['no key, none configured', {}, '/v1/x', undefined, {}],
 ] as const)('the key goes in the header of the caller: %s', async ([, headers, path, key, expected]) => {
   const server = await localServer([json({})])
-  await upstream(server.url, key).send({ method: 'GET', headers, signal }, path)
-  const [{ line, headers: received }] = server.requests as [(typeof server.requests)[0]]
+  await upstream(server.url, key).send(get(headers), path)
+  const { line, headers: received } = server.requests[0]!
   const sent = Object.entries(received).filter(([name]) => /authorization|key/.test(name))
   expect(Object.fromEntries(sent)).toEqual(expected)
   expect(line).not.toContain('theirs')
 })
 
-test('the path in front of a gateway is kept', async () => {
-  const server = await localServer([json({})])
-  await upstream(`${server.url}/proxy/`, 'own').send(
-    { method: 'GET', headers: {}, signal },
-    '/v1/models?limit=1',
-  )
-  expect(server.requests[0]!.line).toBe('GET /proxy/v1/models?limit=1 HTTP/1.1')
-})
-
 test('a result elsewhere gets no key, one at the gateway does', async () => {
   const [gateway, other] = [await localServer([text('own')]), await localServer([text('other')])]
   const { fetch } = upstream(gateway.url, 'own-key')
-  const request = {
-    method: 'GET',
-    headers: { authorization: 'Bearer x', range: 'bytes=1-' },
-    signal,
-  } as const
+  const request = get({ authorization: 'Bearer x', range: 'bytes=1-' })
   expect(await textOf(await fetch(request, `${gateway.url}/a`))).toBe('own')
   expect(await textOf(await fetch(request, `${other.url}/a?sig=s`))).toBe('other')
   expect(gateway.requests[0]!.headers['authorization']).toBe('Bearer own-key')
@@ -108,19 +86,15 @@ test('a result elsewhere gets no key, one at the gateway does', async () => {
 test.each(['http://192.168.0.1/a', 'file:///etc/passwd', 'http://user:pw@127.0.0.1/a'])(
   'a result at %s is refused',
   async (address) => {
-    const { fetch } = upstream('http://127.0.0.1:1', 'own-key')
-    await expect(fetch({ method: 'GET', headers: {}, signal }, address)).rejects.toMatchObject({
-      code: 'url_refused',
-    })
+    const fetching = upstream('http://127.0.0.1:1', 'own-key').fetch(get(), address)
+    await expect(fetching).rejects.toMatchObject({ code: 'url_refused' })
   },
 )
 
 test.skipIf(!canMakeCertificates)('certificates are checked (needs openssl)', async () => {
-  const { key, cert } = makeCertificate()
-  const server = await localServer([json({}), json({})], { tls: { key, cert }, verify: false })
-  const request = { method: 'GET', headers: {}, signal } as const
-  await expect(upstream(server.url, 'own').send(request, '/v1/x')).rejects.toMatchObject({
-    fault: 'certificate',
-  })
-  expect((await upstream(server.url, 'own', cert).send(request, '/v1/x')).status).toBe(200)
+  const tls = makeCertificate()
+  const { url } = await localServer([json({}), json({})], { tls, verify: false })
+  const untrusted = { fault: 'certificate' }
+  await expect(upstream(url, 'own').send(get(), '/v1/x')).rejects.toMatchObject(untrusted)
+  expect((await upstream(url, 'own', tls.cert).send(get(), '/v1/x')).status).toBe(200)
 })
