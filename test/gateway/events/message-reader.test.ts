@@ -52,16 +52,16 @@ test.for([
   expect(messages.at(-1)).toHaveProperty('a')
 })
 
-test('tells the title of an HTML page however it is cut', () => {
+/** Reads a reply in pieces of this size. */
+function read(reply: string, size: number): void {
+  const reader = createMessageReader({ onMessage() {} })
+  for (const piece of inPieces(reply, size)) reader.push(piece)
+  reader.end()
+}
+
+test.for([1, 5, 1000])('tells the title of an HTML page that comes in pieces of %i', (size) => {
   const page = '<html>\n<head><title>\n 502 Bad Gateway </title></head>'
-  for (const size of [1, 5, 1000]) {
-    const read = () => {
-      const reader = createMessageReader({ onMessage() {} })
-      for (const piece of inPieces(page, size)) reader.push(piece)
-      reader.end()
-    }
-    expect(read).toThrow('The gateway answered with an HTML page, "502 Bad Gateway".')
-  }
+  expect(() => read(page, size)).toThrow('The gateway answered with an HTML page, "502 Bad Gateway".')
 })
 
 test('does not wait for the end of an endless HTML page', () => {
@@ -72,33 +72,22 @@ test('does not wait for the end of an endless HTML page', () => {
   expect(push).toThrow('The gateway answered with an HTML page.')
 })
 
-test('repeats nothing of a message that cannot be read', () => {
-  for (const reply of [
-    'data: {"a":"my prompt" oops}\n\n',
-    '{"a":"my prompt" oops}',
-    'data: {"a":"my prompt\n\n',
-  ]) {
-    const reader = createMessageReader({ onMessage() {} })
-    const read = () => {
-      reader.push(Buffer.from(reply))
-      reader.end()
-    }
-    expect(read).toThrow(
+test.for(['data: {"a":"my prompt" oops}\n\n', '{"a":"my prompt" oops}', 'data: {"a":"my prompt\n\n'])(
+  'repeats nothing of a message that cannot be read: %j',
+  (reply) => {
+    expect(() => read(reply, reply.length)).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining('my prompt') as string }),
     )
-  }
-})
+  },
+)
 
 test('joins a message cut anywhere over two events', () => {
   const value = { 'a:b': [true, null, -1.5, { c: 'x: y' }], d: '[DONE]' }
   const json = JSON.stringify(value)
   for (let at = 1; at < json.length; at++) {
     const reply = `data: ${json.slice(0, at)}\n\ndata: ${json.slice(at)}\n\n`
-    expect(outcomeOf([Buffer.from(reply)]), `cut at ${at}`).toEqual({
-      messages: [value],
-      done: false,
-      error: undefined,
-    })
+    const whole = { messages: [value], done: false, error: undefined }
+    expect(outcomeOf([Buffer.from(reply)]), `cut at ${at}`).toEqual(whole)
   }
 })
 
@@ -125,23 +114,11 @@ test.for([
 })
 
 test.each(['d', 'da', 'dat', 'data', 'data:', 'data: '])('a stream that ends in %j was cut', (rest) => {
-  expect(outcomeOf([Buffer.from(rest)]).error).toBe('connection_lost')
-  expect(outcomeOf([Buffer.from(`data: {"a":1}\n\n${rest}`)])).toEqual({
-    messages: [{ a: 1 }],
-    done: false,
-    error: 'connection_lost',
-  })
-})
-
-test('takes comments, also those passed on as data, and empty events for no messages', () => {
-  expect(outcomeOf([Buffer.from(': PING\n\ndata: : PING\n\ndata:\n\n')])).toMatchObject({ messages: [] })
-})
-
-test('can be told of the end more than once', () => {
-  const messages: unknown[] = []
-  const reader = createMessageReader({ onMessage: (value) => messages.push(value) })
-  reader.push(Buffer.from('data: 1'))
-  reader.end()
-  reader.end()
-  expect(messages).toEqual([1])
+  for (const [before, messages] of [
+    ['', []],
+    ['data: {"a":1}\n\n', [{ a: 1 }]],
+  ] as const) {
+    const cut = { messages, done: false, error: 'connection_lost' }
+    expect(outcomeOf([Buffer.from(before + rest)])).toEqual(cut)
+  }
 })

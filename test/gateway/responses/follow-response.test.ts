@@ -1,14 +1,14 @@
 import * as fc from 'fast-check'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { TextEvent } from '../../../src/events/text.ts'
 import { ModelgateError } from '../../../src/errors.ts'
 import { createResponseDecoder } from '../../../src/gateway/responses/decoder.ts'
 import { followResponse, type StreamPlace } from '../../../src/gateway/responses/follow-response.ts'
 import { responseStream } from '../../../src/gateway/responses/background.ts'
 import { jsonRequest } from '../../../src/gateway/send-request.ts'
-import { testGateway } from '../test-gateway.ts'
+import { localServer } from '../../support/local-server.ts'
+import { json, sse } from '../../support/server-replies.ts'
+import { settled, testGateway } from '../test-gateway.ts'
 import { runs } from '../../support/sample.ts'
 
 const words = ['Hel', 'lo, ', 'wörld ', '🙂', '.']
@@ -36,10 +36,8 @@ const events = [
 interface GatewayOptions {
   /** After how many bytes of its body each stream breaks off, in order; then they are whole. */
   readonly cuts?: readonly number[]
-  /** Whether the events have numbers. */
-  readonly isNumbered?: boolean
-  /** Whether every event has the number 0. */
-  readonly isZero?: boolean
+  /** The number that an event gets in place of its own. */
+  readonly numberOf?: (own: number) => number | undefined
   /** Whether a stream begins where the request says, or always at its first event. */
   readonly resumes?: boolean
   /** The status of requests for the rest of a stream. */
@@ -50,46 +48,31 @@ interface GatewayOptions {
 
 /** A gateway with one response, which remembers what it was asked for. */
 async function responseGateway(options: GatewayOptions = {}) {
-  const { isNumbered = true, isZero = false, resumes = true, status = 200, found = completed } = options
+  const { numberOf = Number, resumes = true, status = 200, found = completed } = options
   const cuts = [...(options.cuts ?? [])]
   const asked: string[] = []
-  const server = createServer((request, response) => {
-    const url = new URL(request.url!, 'http://gateway')
-    asked.push(`${request.method} ${url.search}`)
-    const isRest = request.method === 'GET'
-    if (isRest && !url.searchParams.has('stream')) return void response.end(JSON.stringify(found))
-    if (isRest && status !== 200) return void response.writeHead(status).end('{"error":{"message":"No."}}')
-    const after = resumes ? Number(url.searchParams.get('starting_after') ?? -1) : -1
+  const { url } = await localServer(({ line }) => {
+    const [method, target] = line.split(' ') as [string, string]
+    const { search, searchParams } = new URL(target, 'http://gateway')
+    asked.push(`${method} ${search}`)
+    if (method === 'GET' && !searchParams.has('stream')) return json(found)
+    if (method === 'GET' && status !== 200) return json({ error: { message: 'No.' } }, { status })
+    const after = resumes ? Number(searchParams.get('starting_after') ?? -1) : -1
     const body = events
       .filter(({ sequence_number }) => sequence_number > after)
-      .map(({ sequence_number, ...event }) =>
-        isNumbered ? { ...event, sequence_number: isZero ? 0 : sequence_number } : event,
-      )
+      .map((event) => ({ ...event, sequence_number: numberOf(event.sequence_number) }))
       .map((event) => `data: ${JSON.stringify(event)}\n\n`)
       .join('')
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
     const cut = cuts.shift()
-    if (cut === undefined) return void response.end(body)
-    response.write(Buffer.from(body).subarray(0, cut), () => response.destroy())
+    if (cut === undefined) return sse([body])
+    const beginning = Buffer.from(body).subarray(0, cut)
+    return sse(cut === 0 ? [] : [beginning], { ending: 'cut' })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(async () => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
-}
-
-interface Followed {
-  readonly over: string
-  readonly text: string
-  readonly events: readonly TextEvent[]
-  readonly place: StreamPlace
-  readonly ids: readonly string[]
+  return { url, asked }
 }
 
 /** Creates a response and follows its stream; or only follows what comes behind an event. */
-async function followed(url: string, after?: number): Promise<Followed> {
+async function followed(url: string, after?: number) {
   const gateway = testGateway(url)
   const seen: TextEvent[] = []
   const ids: string[] = []
@@ -102,31 +85,27 @@ async function followed(url: string, after?: number): Promise<Followed> {
     ? responseStream(gateway, 'resp_1', after)
     : jsonRequest(gateway, '/v1/responses', create)
   const receiver = { flush: async () => {}, onId: (id: string) => void ids.push(id), onReport() {} }
-  const over = await followResponse(gateway, first, place, decoder, receiver, { isRest }).then(
-    () => 'ok',
-    (error: unknown) => {
-      if (!(error instanceof ModelgateError)) throw error
-      return `${error.exitCode} ${error.code}: ${error.message}`
-    },
-  )
+  const end = await settled(followResponse(gateway, first, place, decoder, receiver, { isRest }))
+  const over = end instanceof ModelgateError ? `${end.exitCode} ${end.code}: ${end.message}` : 'ok'
   const shown = seen.map((event) => (event.type === 'text-delta' ? event.text : '')).join('')
   return { over, text: shown, events: seen, place, ids }
 }
 
-const bytes = Buffer.byteLength(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''))
 const idAt = JSON.stringify(events[0]).length + 8
 
 /** Everything came, and once. */
-function expectWhole({ over, text: shown, events: seen }: Followed): void {
+function expectWhole({ over, text: shown, events: seen }: Awaited<ReturnType<typeof followed>>): void {
   expect([over, shown]).toEqual(['ok', text])
   expect(seen.filter(({ type }) => type === 'tool-call').length).toBe(1)
 }
 
 test('wherever the stream breaks, nothing is lost and nothing comes twice', async () => {
+  const bytes = Buffer.byteLength(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''))
   for (let cut = idAt; cut < bytes; cut += 13) {
     const { url, asked } = await responseGateway({ cuts: [cut] })
     const ended = await followed(url)
     expectWhole(ended)
+    expect(ended.ids).toEqual(['resp_1'])
     expect(ended.place).toEqual({ id: 'resp_1', after: events.length - 1 })
     expect(asked[0]).toBe('POST ')
     expect(asked[1]).toMatch(/^GET \?stream=true&starting_after=\d+$/)
@@ -149,14 +128,12 @@ test('a gateway that begins every stream from the start does not make anything c
 })
 
 test.each<[string, GatewayOptions]>([
-  ['whose events have no numbers', { isNumbered: false }],
-  ['whose events all have the same number', { isZero: true }],
+  ['whose events have no numbers', { numberOf: () => undefined }],
+  ['whose events all have the same number', { numberOf: () => 0 }],
   ['that refuses to stream a response', { status: 400 }],
 ])('from a gateway %s the rest is fetched when the response has ended', async (_, options) => {
   const { url, asked } = await responseGateway({ ...options, cuts: [1000] })
-  const { over, text: shown, events: seen } = await followed(url)
-  expect([over, shown]).toEqual(['ok', text])
-  expect(seen.filter(({ type }) => type === 'tool-call').length).toBe(1)
+  expectWhole(await followed(url))
   expect(asked.at(-1)).toBe('GET ')
 })
 
@@ -182,11 +159,6 @@ test('before the id has come the outcome is unknown, and nothing is sent again',
   const { over, ids } = await followed(url)
   expect(over).toMatch(/^7 .* A response may exist\.$/s)
   expect([asked, ids]).toEqual([['POST '], []])
-})
-
-test('the id is told once, before anything of the answer', async () => {
-  const { url } = await responseGateway({ cuts: [1000] })
-  expect((await followed(url)).ids).toEqual(['resp_1'])
 })
 
 test.each(events.slice(0, -1).map(({ type, sequence_number }) => [sequence_number, type] as const))(
