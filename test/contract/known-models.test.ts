@@ -57,17 +57,20 @@ describe('warnings', () => {
       now: at(date),
     })
 
-  test('of a retirement, before and after', () => {
-    expect(warnings('gpt-image-1', '2026-10-22T23:59:59Z')).toEqual(['gpt-image-1 retires on 2026-10-23.'])
-    expect(warnings('gpt-image-1', '2026-10-23')).toEqual([
-      'gpt-image-1 was retired by its vendor on 2026-10-23; your gateway may still serve it.',
-    ])
-    expect(warnings('gpt-image-1.5')).toEqual(['gpt-image-1.5 retires on 2026-12-01.'])
-    expect(warnings('gpt-image-2')).toEqual([])
-  })
-
-  test('none for a model that the configuration has: its user knows', () => {
-    expect([...warnings('dall-e-3'), ...warnings('mine')]).toEqual([])
+  test.each([
+    ['gpt-image-1', '2026-10-22T23:59:59Z', ['gpt-image-1 retires on 2026-10-23.']],
+    [
+      'gpt-image-1',
+      '2026-10-23',
+      ['gpt-image-1 was retired by its vendor on 2026-10-23; your gateway may still serve it.'],
+    ],
+    ['gpt-image-1.5', undefined, ['gpt-image-1.5 retires on 2026-12-01.']],
+    ['gpt-image-2', undefined, []],
+    // The configuration has them: its user knows.
+    ['dall-e-3', undefined, []],
+    ['mine', undefined, []],
+  ])('of the retirement of %s on %s', (id, date, expected) => {
+    expect(warnings(id, date)).toEqual(expected)
   })
 
   test.each([
@@ -83,12 +86,10 @@ describe('warnings', () => {
     ])
   })
 
-  test.each(['gpt-image-3', 'gpt-image', 'flux-pro', 'openai/gpt-image-2', 'sora2', 'my-model'])(
-    'none for %s, which is no slip of the keyboard',
-    (id) => {
-      expect(warnings(id)).toEqual([])
-    },
-  )
+  const others = ['gpt-image-3', 'gpt-image', 'flux-pro', 'openai/gpt-image-2', 'sora2', 'my-model']
+  test.each(others)('none for %s, which is no slip of the keyboard', (id) => {
+    expect(warnings(id)).toEqual([])
+  })
 
   test('a near miss is one of the same kind of model', () => {
     expect(warnings('sora2', '2026-01-01', 'video')).toHaveLength(1)

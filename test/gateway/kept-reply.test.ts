@@ -4,8 +4,10 @@ import { createContentDecoder } from '../../src/gateway/generate-content/decoder
 import { createResponseDecoder } from '../../src/gateway/responses/decoder.ts'
 import type { DecoderOptions, TextDecoder } from '../../src/gateway/stream-text.ts'
 
+type Create = (options: DecoderOptions) => TextDecoder
+
 /** What is kept of a reply. Usual messages are not parsed, as in a stream. */
-function kept(create: (options: DecoderOptions) => TextDecoder, messages: readonly object[], marked = false) {
+function kept(create: Create, messages: readonly object[], marked = false) {
   const decoder = create({ emit() {}, keepResponse: false, keepText: false, keepReply: true })
   for (const message of messages) {
     const json = JSON.stringify(message)
@@ -58,72 +60,72 @@ test('texts are joined; every other part stays as it was sent', () => {
 })
 
 test('of several candidates the first is kept', () => {
-  const both = {
-    candidates: [
-      { index: 1, content: { parts: [{ text: 'other' }] }, finishReason: 'STOP' },
-      { index: 0, content: { parts: [{ text: 'first' }] }, finishReason: 'STOP' },
-    ],
-  }
-  expect(kept(createContentDecoder, [both])).toEqual({
+  const candidates = ['first', 'other'].map((text, index) => {
+    return { index, content: { parts: [{ text }] }, finishReason: 'STOP' }
+  })
+  expect(kept(createContentDecoder, [{ candidates: candidates.toReversed() }])).toEqual({
     text: 'first',
     content: { role: 'model', parts: [{ text: 'first' }] },
   })
 })
 
-test.each<[string, readonly object[], boolean, boolean]>([
-  ['has an end', [chunk({ text: 'a' }), stop], false, false],
-  ['ends with the mark of a stream', [chunk({ text: 'a' })], true, false],
-  ['breaks off', [chunk({ text: 'a' })], false, true],
-  ['is blocked', [{ promptFeedback: { blockReason: 'SAFETY' } }], false, true],
-])('content that %s', (_, messages, marked, isPartial) => {
-  expect(kept(createContentDecoder, messages, marked)?.is_partial).toBe(isPartial ? true : undefined)
-})
-
-test('a very long answer is kept up to a limit', () => {
-  const long = 'x'.repeat(1024 * 1024)
-  const texts = Array.from({ length: 10 }, () => chunk({ text: long }))
-  const content = kept(createContentDecoder, [...texts, stop])
-  expect([content?.text.length, content?.is_partial]).toEqual([2 * 1024 * 1024, true])
-  const deltas = texts.map(() => ({ type: 'response.output_text.delta', output_index: 0, delta: long }))
-  const whole = { id: 'resp_1', object: 'response', status: 'completed', output: [] }
-  const response = kept(createResponseDecoder, [...deltas, { type: 'response.completed', response: whole }])
-  expect([response?.text.length, response?.is_partial]).toEqual([2 * 1024 * 1024, true])
-})
-
+const delta = (text: string, output_index = 0) => {
+  return { type: 'response.output_text.delta', output_index, delta: text }
+}
 const message = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] }
 const reasoning = { type: 'reasoning', id: 'rs_1', encrypted_content: 'c2VjcmV0' }
+const whole = { id: 'resp_1', object: 'response', model: 'm', status: 'completed' }
 
-test('the items of a response are kept with what is encrypted in them', () => {
-  const response = { id: 'resp_1', model: 'm', status: 'completed', output: [reasoning, message] }
-  expect(kept(createResponseDecoder, [{ type: 'response.completed', response }])).toEqual({
-    id: 'resp_1',
-    model: 'm',
-    text: 'Hi',
-    output: [reasoning, message],
-  })
+test.each<[string, Create, readonly object[], boolean, true | undefined]>([
+  ['content that has an end', createContentDecoder, [chunk({ text: 'a' }), stop], false, undefined],
+  ['content that ends with a mark', createContentDecoder, [chunk({ text: 'a' })], true, undefined],
+  ['content that breaks off', createContentDecoder, [chunk({ text: 'a' })], false, true],
+  ['blocked content', createContentDecoder, [{ promptFeedback: { blockReason: 'SAFETY' } }], false, true],
+  ['a response that broke off', createResponseDecoder, [delta('Hi')], false, true],
+  [
+    'a response that goes on',
+    createResponseDecoder,
+    [{ ...whole, status: 'queued', output: [] }],
+    false,
+    true,
+  ],
+])('whether it is a part: %s', (_, create, messages, marked, isPartial) => {
+  expect(kept(create, messages, marked)?.is_partial).toBe(isPartial)
 })
 
-test('items that only the stream has are kept in their order', () => {
-  const messages = [
-    { type: 'response.created', response: { id: 'resp_1', model: 'm' } },
-    { type: 'response.output_text.delta', output_index: 1, delta: 'Hi' },
-    { type: 'response.output_item.done', output_index: 1, item: message },
-    { type: 'response.output_item.done', output_index: 0, item: reasoning },
-    { type: 'response.completed', response: { id: 'resp_1', model: 'm', output: [] } },
-  ]
+test.each<[string, Create, (text: string) => object, object]>([
+  ['content', createContentDecoder, (text) => chunk({ text }), stop],
+  [
+    'a response',
+    createResponseDecoder,
+    delta,
+    { type: 'response.completed', response: { ...whole, output: [] } },
+  ],
+])('a very long answer is kept up to a limit: %s', (_, create, messageOf, end) => {
+  const messages = Array.from({ length: 10 }, () => messageOf('x'.repeat(1024 * 1024)))
+  const reply = kept(create, [...messages, end])
+  expect([reply?.text.length, reply?.is_partial]).toEqual([2 * 1024 * 1024, true])
+})
+
+test.each<[string, readonly object[]]>([
+  ['whole', [{ type: 'response.completed', response: { ...whole, output: [reasoning, message] } }]],
+  [
+    'only in the stream',
+    [
+      { type: 'response.created', response: { id: 'resp_1', model: 'm' } },
+      delta('Hi', 1),
+      { type: 'response.output_item.done', output_index: 1, item: message },
+      { type: 'response.output_item.done', output_index: 0, item: reasoning },
+      { type: 'response.completed', response: { ...whole, output: [] } },
+    ],
+  ],
+])('the items of a response are kept in their order, with what is encrypted in them: %s', (_, messages) => {
   expect(kept(createResponseDecoder, messages)).toEqual({
     id: 'resp_1',
     model: 'm',
     text: 'Hi',
     output: [reasoning, message],
   })
-})
-
-test.each<[string, readonly object[]]>([
-  ['broke off', [{ type: 'response.output_text.delta', output_index: 0, delta: 'Hi' }]],
-  ['goes on at the gateway', [{ id: 'resp_1', object: 'response', status: 'queued', output: [] }]],
-])('a response that %s is a part', (_, messages) => {
-  expect(kept(createResponseDecoder, messages)?.is_partial).toBe(true)
 })
 
 test('nothing is kept unless it is wanted', () => {

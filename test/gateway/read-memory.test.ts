@@ -5,7 +5,7 @@ import { exchange, type Reply } from '../../src/gateway/exchange.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { canMakeCertificates, makeCertificate } from '../support/certificate.ts'
 import { localServer, type LocalServerOptions } from '../support/local-server.ts'
-import { chunk, end, head, readAll, write, type ServerReply } from '../support/server-replies.ts'
+import { end, head, readAll, sse, write, type ServerReply } from '../support/server-replies.ts'
 import { runs } from '../support/sample.ts'
 
 type Tls = NonNullable<LocalServerOptions['tls']>
@@ -53,35 +53,25 @@ async function readSlowly({ body }: Reply, pattern: readonly Delay[]): Promise<B
   return Buffer.concat(copies)
 }
 
-const sizes = fc.array(
-  fc.oneof(
-    fc.integer({ min: 1, max: 40 }),
-    fc.integer({ min: 1, max: 20_000 }),
-    fc.constantFrom(4_095, 4_096, 4_097, 65_535, 65_536, 65_537, 300_000),
-  ),
-  { minLength: 1, maxLength: 12 },
+const size = fc.oneof(
+  fc.integer({ min: 1, max: 40 }),
+  fc.integer({ min: 1, max: 20_000 }),
+  fc.constantFrom(4_095, 4_096, 4_097, 65_535, 65_536, 65_537, 300_000),
 )
-const pattern = fc.array(fc.constantFrom<Delay>('none', 'microtasks', 'turn', 'pause'), {
-  minLength: 1,
-  maxLength: 6,
-})
+const sizes = fc.array(size, { minLength: 1, maxLength: 12 })
+const delay = fc.constantFrom<Delay>('none', 'microtasks', 'turn', 'pause')
+const pattern = fc.array(delay, { minLength: 1, maxLength: 6 })
 
 async function arrivesWhole(numRuns: number, tls?: Tls): Promise<void> {
   await fc.assert(
-    fc.asyncProperty(sizes, pattern, fc.boolean(), async (lengths, delay, isChunked) => {
+    fc.asyncProperty(sizes, pattern, fc.boolean(), async (lengths, waits, isChunked) => {
       const content = numbered(lengths.reduce((sum, length) => sum + length))
       let at = 0
       const pieces = lengths.map((length) => content.subarray(at, (at += length)))
-      const reply: ServerReply = isChunked
-        ? [
-            readAll,
-            write(head(200, { 'transfer-encoding': 'chunked' })),
-            ...pieces.map((piece) => write(chunk(piece))),
-            write('0\r\n\r\n'),
-            end,
-          ]
+      const reply = isChunked
+        ? sse(pieces)
         : [readAll, write(head(200, { 'content-length': String(at) })), ...pieces.map(write), end]
-      const received = await readSlowly(await open(reply, tls), delay)
+      const received = await readSlowly(await open(reply, tls), waits)
       // Comparing as buffers: a failure would otherwise print megabytes.
       expect(received.length).toBe(content.length)
       expect(received.equals(content)).toBe(true)

@@ -21,17 +21,16 @@ test.for([
 })
 
 test('adds to a string, and replaces anything else', () => {
-  expect(
-    argumentsOf(
-      { jsonPath: '$.a', stringValue: 'x' },
-      { jsonPath: '$.a', stringValue: 'y' },
-      { jsonPath: '$.b', stringValue: 'x' },
-      { jsonPath: '$.b', nullValue: null },
-      { jsonPath: '$.c', boolValue: true },
-      { jsonPath: '$.c', stringValue: 'z' },
-      { jsonPath: '$.d' },
-    ),
-  ).toEqual({ a: 'xy', b: null, c: 'z' })
+  const value = argumentsOf(
+    { jsonPath: '$.a', stringValue: 'x' },
+    { jsonPath: '$.a', stringValue: 'y' },
+    { jsonPath: '$.b', stringValue: 'x' },
+    { jsonPath: '$.b', nullValue: null },
+    { jsonPath: '$.c', boolValue: true },
+    { jsonPath: '$.c', stringValue: 'z' },
+    { jsonPath: '$.d' },
+  )
+  expect(value).toEqual({ a: 'xy', b: null, c: 'z' })
 })
 
 test.for(['', '$', 'a', '$.', '$..a', '$[a]', '$[-1]', '$.a[', "$['a]", '$.a]', '$[*]'])(
@@ -41,31 +40,23 @@ test.for(['', '$', 'a', '$.', '$..a', '$[a]', '$[-1]', '$.a[', "$['a]", '$.a]', 
   },
 )
 
-test('reaches no prototype', () => {
-  const before = prototypes()
-  const value = argumentsOf(
-    ...['$.__proto__.x', "$['__proto__']['x']", '$.constructor.prototype.x', '$.a.__proto__.x'].map(
-      (jsonPath) => ({
-        jsonPath,
-        numberValue: 1,
-      }),
-    ),
-  )
-  expect(value).toEqual({})
-  expect(prototypes()).toEqual(before)
-})
+test.for(['$.__proto__.x', "$['__proto__']['x']", '$.constructor.prototype.x', '$.a.__proto__.x'])(
+  'reaches no prototype by %s',
+  (jsonPath) => {
+    const before = prototypes()
+    expect(argumentsOf({ jsonPath, numberValue: 1 })).toEqual({})
+    expect(prototypes()).toEqual(before)
+  },
+)
 
-test('does not take the length of an array from the gateway', () => {
-  for (const numberValue of [-1, 1e9, 'x']) {
-    const value = argumentsOf({ jsonPath: '$.a[0]', numberValue: 1 }, { jsonPath: '$.a.length', numberValue })
-    expect(value).toEqual({ a: [1] })
-  }
+test.for([-1, 1e9, 'x'])('does not take %s from the gateway as the length of an array', (numberValue) => {
+  const value = argumentsOf({ jsonPath: '$.a[0]', numberValue: 1 }, { jsonPath: '$.a.length', numberValue })
+  expect(value).toEqual({ a: [1] })
 })
 
 test('keeps arrays and depth within bounds', () => {
   const value = argumentsOf({ jsonPath: '$.a[999999999]', numberValue: 1 }) as { a?: unknown[] }
   expect(value.a?.length ?? 0).toBeLessThanOrEqual(1024)
-  expect(
-    JSON.stringify(argumentsOf({ jsonPath: `$${'.a'.repeat(100_000)}`, numberValue: 1 })).length,
-  ).toBeLessThan(1_000)
+  const deep = argumentsOf({ jsonPath: `$${'.a'.repeat(100_000)}`, numberValue: 1 })
+  expect(JSON.stringify(deep).length).toBeLessThan(1_000)
 })

@@ -14,11 +14,7 @@ describe('the video of a Video', () => {
   const sourcesOf = (fields: object) =>
     videoSources(readVideo({ id: videoId, status: 'completed', ...fields }))
 
-  test('is below its id', () => {
-    expect(sourcesOf({})).toEqual([[content]])
-  })
-
-  test('whose id has odd characters', () => {
+  test('is below its id, whatever characters that has', () => {
     const report = readVideo({ id: videoId, status: 'completed' })
     expect(videoSources({ ...report, id: 'video_a+b/c=' })).toEqual([
       [{ kind: 'content', from: '/v1/videos/video_a%2Bb%2Fc%3D/content' }],
@@ -44,92 +40,64 @@ describe('the video of a Video', () => {
     ['resultUrls', { resultUrls: [a] }],
     ['assets', { assets: { video: a, thumbnail: b } }],
     ['the same address twice', { video_url: a, url: a, data: [{ url: a }] }],
+    ['a wrapper of a relay', { code: 'success', data: { task_id: videoId, data: { video: { url: a } } } }],
   ])('is at the address that a relay gives first: %s', ([, fields]) => {
     expect(sourcesOf(fields)).toEqual([[url(a), content]])
   })
 
-  test.for(['remixed_from_video_id', 'fail_reason'])(
-    'may be at an address in %s, as a last resort',
-    (name) => {
-      expect(sourcesOf({ [name]: a })).toEqual([[content, url(a)]])
-      expect(sourcesOf({ [name]: 'video_123' })).toEqual([[content]])
-    },
-  )
-
-  test('may be at an address of the gateway without its origin', () => {
-    expect(sourcesOf({ url: '/v1/files/x.mp4' })).toEqual([[url('/v1/files/x.mp4'), content]])
-  })
-
-  test('may be at several addresses, or be several videos', () => {
-    expect(sourcesOf({ video_url: a, url: b })).toEqual([[url(a), url(b), content]])
-    expect(sourcesOf({ videos: [{ url: a }, { url: b }] })).toEqual([[url(a)], [url(b)]])
-    expect(sourcesOf({ video_url: a, output: [a, b] })).toEqual([[url(a)], [url(b)]])
-  })
-
-  test('is not at what is no address', () => {
-    const fields = { url: 'a.mp4', video: 'video_123', output: 'text', metadata: { url: 5 }, video_url: null }
-    expect(sourcesOf(fields)).toEqual([[content]])
-    expect(sourcesOf({ url: 'javascript:alert(1)', video_url: 'file:///etc/passwd' })).toEqual([[content]])
-  })
-
-  test('in what a relay has wrapped it', () => {
-    const value = {
-      code: 'success',
-      data: { task_id: videoId, status: 'SUCCESS', data: { video: { url: a } } },
-    }
-    expect(videoSources(readVideo(value))).toEqual([[url(a), content]])
+  const bad = { url: 'a.mp4', video: 'video_123', output: 'text', metadata: { url: 5 }, video_url: null }
+  test.for<[string, object, VideoSource[][]]>([
+    ['nowhere else', {}, [[content]]],
+    ['no address', bad, [[content]]],
+    ['other schemes', { url: 'javascript:alert(1)', video_url: 'file:///etc/passwd' }, [[content]]],
+    ['an address as the source', { remixed_from_video_id: a }, [[content, url(a)]]],
+    ['an id as the source', { remixed_from_video_id: 'video_123' }, [[content]]],
+    ['an address as a reason', { fail_reason: a }, [[content, url(a)]]],
+    ['a reason', { fail_reason: 'video_123' }, [[content]]],
+    ['an address without an origin', { url: '/v1/files/x.mp4' }, [[url('/v1/files/x.mp4'), content]]],
+    ['several addresses', { video_url: a, url: b }, [[url(a), url(b), content]]],
+    ['several videos', { videos: [{ url: a }, { url: b }] }, [[url(a)], [url(b)]]],
+    ['several videos in a list', { video_url: a, output: [a, b] }, [[url(a)], [url(b)]]],
+  ])('may be at %s', ([, fields, expected]) => {
+    expect(sourcesOf(fields)).toEqual(expected)
   })
 })
 
 describe('the videos of an operation', () => {
-  const done = (response: object) =>
-    videoSources(readOperation({ name: operationName, done: true, response }))
   const base64 = 'AAAAIGZ0eXBpc29tAAACAGlzb21pc28yYXZjMW1wNDE='
-
-  test('are its samples', () => {
-    const generatedSamples = [{ video: { uri: a } }, { video: { uri: b } }]
-    expect(done({ '@type': 'x', generateVideoResponse: { generatedSamples } })).toEqual([[url(a)], [url(b)]])
-    expect(done({ generatedVideos: [{ video: { uri: a } }] })).toEqual([[url(a)]])
-    expect(done({ generateVideoResponse: { generatedVideos: [{ video: { uri: a } }] } })).toEqual([[url(a)]])
-  })
-
   const long = base64.slice(0, 43).repeat(8)
-  test.for<[string, object, string]>([
-    ['encodedVideo', { video: { encodedVideo: base64, encoding: 'video/mp4' } }, base64],
-    ['videoBytes', { video: { videoBytes: base64, mimeType: 'video/webm' } }, base64],
-    ['bytesBase64Encoded', { bytesBase64Encoded: base64 }, base64],
-    ['the name of the sample', { video: { video: long, encoding: 'video/mp4' } }, long],
-  ])('may be in the reply: %s', ([, sample, content]) => {
-    const bytes = { kind: 'bytes', from: content }
-    expect(done({ generatedSamples: [sample] })).toEqual([[bytes]])
-  })
+  const data = `data:video/mp4;base64,${base64}`
+  const gcsUri = 'gs://bucket/a.mp4'
+  const bytes = (from: string): VideoSource => ({ kind: 'bytes', from })
+  const one = [{ video: { uri: a } }]
+  const two = [...one, { video: { uri: b } }]
+  const sample = (fields: object) => ({ generatedSamples: [fields] })
 
-  test('are taken from where they are at hand first, and from cloud storage last', () => {
-    const gcsUri = 'gs://bucket/a.mp4'
-    expect(done({ videos: [{ gcsUri, uri: a, bytesBase64Encoded: base64 }] })).toEqual([
-      [{ kind: 'bytes', from: base64 }, url(a), url(gcsUri)],
-    ])
-    expect(done({ videos: [{ gcsUri }] })).toEqual([[url(gcsUri)]])
-  })
-
-  test('may be a data URL', () => {
-    const data = `data:video/mp4;base64,${base64}`
-    expect(done({ videos: [{ bytesBase64Encoded: data }] })).toEqual([[url(data)]])
-  })
-
-  test('may be missing', () => {
-    expect(done({})).toEqual([])
-    expect(videoSources(readOperation({ name: operationName, done: true }))).toEqual([])
+  test.for<[string, object | undefined, VideoSource[][]]>([
+    ['its samples', { generateVideoResponse: { generatedSamples: two } }, [[url(a)], [url(b)]]],
+    ['its videos', { generatedVideos: one }, [[url(a)]]],
+    ['the videos of the response', { generateVideoResponse: { generatedVideos: one } }, [[url(a)]]],
+    ['encoded', sample({ video: { encodedVideo: base64, encoding: 'video/mp4' } }), [[bytes(base64)]]],
+    ['bytes', sample({ video: { videoBytes: base64, mimeType: 'video/webm' } }), [[bytes(base64)]]],
+    ['bytesBase64Encoded', sample({ bytesBase64Encoded: base64 }), [[bytes(base64)]]],
+    ['a sample of text', sample({ video: { video: long, encoding: 'video/mp4' } }), [[bytes(long)]]],
+    [
+      'at hand first, and in cloud storage last',
+      { videos: [{ gcsUri, uri: a, bytesBase64Encoded: base64 }] },
+      [[bytes(base64), url(a), url(gcsUri)]],
+    ],
+    ['in cloud storage alone', { videos: [{ gcsUri }] }, [[url(gcsUri)]]],
+    ['a data URL', { videos: [{ bytesBase64Encoded: data }] }, [[url(data)]]],
+    ['none', {}, []],
+    ['not told', undefined, []],
+  ])('are %s', ([, response, expected]) => {
+    expect(videoSources(readOperation({ name: operationName, done: true, response }))).toEqual(expected)
   })
 
   test('that was found as a Video are below the id of that', () => {
-    const from = '/v1/videos/umz7sqimep69/content'
-    expect(videoSources(readOperation({ id: 'umz7sqimep69', status: 'done' }))).toEqual([
-      [{ kind: 'content', from }],
-    ])
-    expect(videoSources(readOperation({ status: 'done', url: a }))).toEqual([
-      [url(a), { kind: 'content', from }],
-    ])
+    const below: VideoSource = { kind: 'content', from: '/v1/videos/umz7sqimep69/content' }
+    expect(videoSources(readOperation({ id: 'umz7sqimep69', status: 'done' }))).toEqual([[below]])
+    expect(videoSources(readOperation({ status: 'done', url: a }))).toEqual([[url(a), below]])
   })
 })
 
