@@ -8,19 +8,6 @@ const lines = Array.from({ length: many }, (_, index) => `data: ${index},`)
 const value = { type: 'x', list: Array.from({ length: many + 1 }, (_, index) => index) }
 const long = ['data: {"type":"x","list":[', ...lines, `data: ${many}]}`]
 
-test.for([
-  ['LF', '\n'],
-  ['CRLF', '\r\n'],
-  ['CR', '\r'],
-])('reads an event of many lines that end with %s, and the one after it', ([, end]) => {
-  const reply = [...long, '', 'data: {"after":1}', '', 'data: [DONE]', '', ''].join(end)
-  for (const size of [997, 65_536, reply.length]) {
-    const { messages, done, error } = outcomeOf(inPieces(reply, size))
-    expect({ done, error }).toEqual({ done: true, error: undefined })
-    expect(messages).toEqual([value, { after: 1 }])
-  }
-})
-
 test('an event keeps its name over many lines', () => {
   const comments = Array.from({ length: 60_000 }, () => ': keep-alive')
   for (const [before, after] of [

@@ -58,34 +58,27 @@ test('one good candidate makes a good reply, one unfinished an incomplete one', 
   expect(decode([{ candidates: [open, blocked] }])).toMatchObject({ verdict: lost, state: 'open' })
 })
 
+const blocks = [
+  'SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII MODEL_ARMOR',
+  'IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION',
+]
+const errors = [
+  'MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS',
+  'MISSING_THOUGHT_SIGNATURE MALFORMED_RESPONSE',
+]
+
 test.for([
-  ['STOP', 'stop', 'ok'],
-  ['MAX_TOKENS', 'length', 'ok'],
-  ['SAFETY', 'content_filter', 'failed: content_refused'],
-  ['RECITATION', 'content_filter', 'failed: content_refused'],
-  ['BLOCKLIST', 'content_filter', 'failed: content_refused'],
-  ['PROHIBITED_CONTENT', 'content_filter', 'failed: content_refused'],
-  ['SPII', 'content_filter', 'failed: content_refused'],
-  ['IMAGE_SAFETY', 'content_filter', 'failed: content_refused'],
-  ['IMAGE_PROHIBITED_CONTENT', 'content_filter', 'failed: content_refused'],
-  ['IMAGE_RECITATION', 'content_filter', 'failed: content_refused'],
-  ['MODEL_ARMOR', 'content_filter', 'failed: content_refused'],
-  ['LANGUAGE', 'other', 'failed: generation_failed'],
-  ['OTHER', 'other', 'failed: generation_failed'],
-  ['IMAGE_OTHER', 'other', 'failed: generation_failed'],
-  ['NO_IMAGE', 'other', 'failed: generation_failed'],
-  ['MALFORMED_FUNCTION_CALL', 'error', 'failed: generation_failed'],
-  ['UNEXPECTED_TOOL_CALL', 'error', 'failed: generation_failed'],
-  ['TOO_MANY_TOOL_CALLS', 'error', 'failed: generation_failed'],
-  ['MISSING_THOUGHT_SIGNATURE', 'error', 'failed: generation_failed'],
-  ['MALFORMED_RESPONSE', 'error', 'failed: generation_failed'],
-  ['A_WORD_OF_2030', 'unknown', 'ok'],
-  ['__proto__', 'unknown', 'ok'],
-  ['constructor', 'unknown', 'ok'],
-])('finishReason %s is %s: %s', ([word, reason, verdict]) => {
-  const decoded = decode([chunk([{ text: 'Some text' }], { finishReason: word })])
-  expect(decoded.result).toMatchObject({ text: 'Some text', finish_reason: reason, raw_finish_reason: word })
-  expect(decoded.verdict).toBe(verdict)
+  ['stop', 'ok', 'STOP'],
+  ['length', 'ok', 'MAX_TOKENS'],
+  ['content_filter', 'failed: content_refused', blocks.join(' ')],
+  ['other', 'failed: generation_failed', 'LANGUAGE OTHER IMAGE_OTHER NO_IMAGE'],
+  ['error', 'failed: generation_failed', errors.join(' ')],
+  ['unknown', 'ok', 'A_WORD_OF_2030 __proto__ constructor'],
+] as const)('the finish reason %s, %s: %s', ([reason, verdict, words]) => {
+  for (const finishReason of words.split(' ')) {
+    const result = { text: 'Some text', finish_reason: reason, raw_finish_reason: finishReason }
+    expect(decode([chunk([{ text: 'Some text' }], { finishReason })])).toMatchObject({ verdict, result })
+  }
 })
 
 test('FINISH_REASON_UNSPECIFIED is an end only where the stream ends in order after it', () => {
@@ -334,18 +327,14 @@ test('an error of null is none', () => {
   expect(decode([chunk([{ text: 'a' }]), end]).verdict).toBe('ok')
 })
 
-test('tells id and model of the reply', () => {
-  const decoded = decode([{ responseId: 'r1', modelVersion: 'm-1' }, { responseId: null }])
-  expect(decoded.result).toMatchObject({ response_id: 'r1', model: 'm-1' })
-})
-
 test('merges the chunks into one object', () => {
   const decoded = decode([
-    { ...chunk([{ text: 'a' }]), responseId: 'r', turnToken: 't' },
-    chunk([{ text: 'b', thought: true }, { text: 'c' }]),
+    { ...chunk([{ text: 'a' }]), responseId: 'r', turnToken: 't', modelVersion: 'm-1' },
+    { ...chunk([{ text: 'b', thought: true }, { text: 'c' }]), modelVersion: null },
     { ...chunk([{ text: 'd' }], { finishReason: 'STOP' }), usageMetadata: { totalTokenCount: 3 } },
   ])
-  expect(decoded.result.response).toEqual({
+  expect(decoded.result).toMatchObject({ response_id: 'r', model: 'm-1' })
+  expect(decoded.result.response).toMatchObject({
     candidates: [
       {
         content: { parts: [{ text: 'a' }, { text: 'b', thought: true }, { text: 'cd' }], role: 'model' },

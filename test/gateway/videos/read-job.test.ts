@@ -41,81 +41,60 @@ describe('a Video', () => {
     })
   })
 
-  test.for<[unknown, string]>([
-    ['queued', 'pending'],
-    ['NOT_START', 'pending'],
-    ['submitted', 'pending'],
-    [' In Progress ', 'in_progress'],
-    ['TASK_STATUS_RUNNING', 'in_progress'],
-    ['Succeeded', 'completed'],
-    ['FAILURE', 'failed'],
-    ['cancelled', 'failed'],
-    ['unknown', 'in_progress'],
-    ['halfway-there', 'in_progress'],
-    ['__proto__', 'in_progress'],
-    ['constructor', 'in_progress'],
-  ])('whose status is %o is %s', ([status, state]) => {
-    expect(readVideo({ id: videoId, status })).toMatchObject({ state, status })
+  test.for<[string, readonly unknown[]]>([
+    ['pending', ['queued', 'NOT_START', 'submitted']],
+    [
+      'in_progress',
+      [' In Progress ', 'TASK_STATUS_RUNNING', 'unknown', 'halfway-there', '__proto__', 'constructor'],
+    ],
+    ['completed', ['Succeeded']],
+    ['failed', ['FAILURE', 'cancelled']],
+  ])('is %s with the status %j', ([state, words]) => {
+    for (const status of words) expect(readVideo({ id: videoId, status })).toMatchObject({ state, status })
   })
 
-  test.for<[object, string]>([
-    [{ state: 'succeeded' }, 'completed'],
-    [{ task_status: 'succeed' }, 'completed'],
-    [{ status: '', state: 'failed' }, 'failed'],
-    [{ status: 200, state: 'running' }, 'in_progress'],
-    [{}, 'in_progress'],
-    [{ status: null }, 'in_progress'],
-    [{ url: 'https://cdn.test/a.mp4' }, 'completed'],
-    [{ status: 'processing', url: 'https://cdn.test/a.mp4' }, 'in_progress'],
-    [{ error: { message: 'no' } }, 'failed'],
-    [{ error: { code: '', message: null } }, 'in_progress'],
-    [{ status: 'running', error: { message: '' } }, 'in_progress'],
-    [{ done: true }, 'completed'],
-    [{ done: 'True' }, 'completed'],
-    [{ done: true, status: 'failed' }, 'failed'],
-    [{ done: false }, 'in_progress'],
-  ])('with %o is %s', ([fields, state]) => {
-    expect(readVideo({ id: videoId, ...fields }).state).toBe(state)
+  const url = 'https://cdn.test/a.mp4'
+  const noError = { code: '', message: null }
+  test.for<[string, readonly object[]]>([
+    [
+      'completed',
+      [{ state: 'succeeded' }, { task_status: 'succeed' }, { url }, { done: true }, { done: 'True' }],
+    ],
+    [
+      'failed',
+      [{ status: '', state: 'failed' }, { error: { message: 'no' } }, { done: true, status: 'failed' }],
+    ],
+    ['in_progress', [{}, { status: null }, { status: 200, state: 'running' }, { status: 'processing', url }]],
+    ['in_progress', [{ done: false }, { error: noError }, { status: 'running', error: noError }]],
+  ])('is %s with %j', ([state, values]) => {
+    for (const fields of values) expect(readVideo({ id: videoId, ...fields }).state).toBe(state)
   })
 
   // The first two as recorded from third parties.
   test.for<[object, string]>([
-    [{ video_url: 'https://cdn.test/a.mp4' }, 'in_progress'],
+    [{ video_url: url }, 'in_progress'],
     [{ status: 'pending', progress: 3 }, 'pending'],
     [{ status: 'completed' }, 'completed'],
   ])('under HTTP 202 with %o is %s', ([value, state]) => {
     expect(readVideo(value, { status: 202 }).state).toBe(state)
   })
 
-  test.for<[unknown, number | null]>([
-    [45, 45],
-    [45.9, 45],
-    [' 45.9 % ', 45],
-    [101, 100],
-    [-1, 0],
-    ['', null],
-    ['%', null],
-    ['half', null],
-    [null, null],
-    [[50], null],
-    [Number.NaN, null],
-  ])('with the progress %o shows %o', ([progress, shown]) => {
-    expect(readVideo({ id: videoId, status: 'running', progress }).progress).toBe(shown)
+  test.for<[number | null, readonly unknown[]]>([
+    [45, [45, 45.9, ' 45.9 % ']],
+    [100, [101]],
+    [0, [-1]],
+    [null, ['', '%', 'half', null, [50], Number.NaN]],
+  ])('shows the progress %j of %j', ([shown, told]) => {
+    for (const progress of told) {
+      expect(readVideo({ id: videoId, status: 'running', progress }).progress).toBe(shown)
+    }
   })
 
-  test.for<[unknown, number | null]>([
-    [1764347090, 1764347090],
-    [1764347090922, 1764347090],
-    ['1764347090', 1764347090],
-    [1764347090.5, 1764347090],
-    ['2025-11-28T16:24:50Z', 1764347090],
-    [0, null],
-    [-5, null],
-    ['soon', null],
-    [{}, null],
-    [Infinity, null],
-  ])('created at %o was created at second %o', ([created_at, second]) => {
-    expect(readVideo({ id: videoId, created_at }).createdAt).toBe(second)
+  test.for<[number | null, readonly unknown[]]>([
+    [1764347090, [1764347090, 1764347090922, '1764347090', 1764347090.5, '2025-11-28T16:24:50Z']],
+    [null, [0, -5, 'soon', {}, Infinity]],
+  ])('was created at second %j of %j', ([second, told]) => {
+    for (const created_at of told) expect(readVideo({ id: videoId, created_at }).createdAt).toBe(second)
   })
 
   test.for<[object, string | null, string]>([
@@ -149,22 +128,27 @@ describe('a Video', () => {
     expect(readVideo(value)).toMatchObject({ id: videoId, state: 'completed', progress: 100, value })
   })
 
-  test('that has data of its own is no wrapper', () => {
-    const value = { id: videoId, status: 'running', data: { id: 'other', status: 'failed' } }
-    expect(readVideo(value)).toMatchObject({ state: 'in_progress' })
-  })
-
-  test("under a relay's own number of the task is the one that was asked for", () => {
-    const value = { task_id: 'task_77', status: 'IN_PROGRESS', progress: '45%' }
-    expect(readVideo(value)).toMatchObject({ id: videoId, state: 'in_progress', progress: 45, value })
+  test.for<[object, object]>([
+    // Data of its own is no wrapper.
+    [{ id: videoId, status: 'running', data: { id: 'other', status: 'failed' } }, { state: 'in_progress' }],
+    // A relay's own number of the task.
+    [
+      { task_id: 'task_77', status: 'IN_PROGRESS' },
+      { id: videoId, state: 'in_progress' },
+    ],
+    [
+      { id: 17, task_id: videoId, status: 'running' },
+      { id: videoId, state: 'in_progress' },
+    ],
+  ])('is the one that was asked for: %j', ([value, expected]) => {
+    expect(readVideo(value)).toMatchObject(expected)
   })
 
   test('of another id is refused', () => {
     expect(problemOf(() => readVideo({ id: 'video_other', status: 'running' }))).toBe('8 other_job')
-    expect(readVideo({ id: 17, task_id: videoId, status: 'running' }).id).toBe(videoId)
+    expect(problemOf(() => read({ id: 'x/y' }, { kind: 'video', id: 'z/y' }))).toBe('8 other_job')
     const encoded = { kind: 'video', id: 'video_a+b/c=' } as const
     expect(read({ id: 'video_a%2Bb%2Fc%3D', status: 'running' }, encoded).id).toBe('video_a+b/c=')
-    expect(problemOf(() => read({ id: 'x/y' }, { kind: 'video', id: 'z/y' }))).toBe('8 other_job')
   })
 })
 
@@ -263,42 +247,26 @@ describe('an operation', () => {
 describe('the reply to a request for a job', () => {
   const created = (value: unknown, kind: 'video' | 'operation' = 'operation') => read(value, { kind })
 
-  test.for<[string, object, 'video' | 'operation', string]>([
-    ['an operation', { name: operationName }, 'operation', operationName],
-    [
-      'a video in place of an operation',
-      { id: 'task_1', object: 'video', name: 'a boat' },
-      'video',
-      'task_1',
-    ],
-    ['a task', { task_id: 'task_1', status: 'NOT_START' }, 'video', 'task_1'],
-    ['a wrapped task', { code: 'success', data: { task_id: 'task_1', status: 'queued' } }, 'video', 'task_1'],
-    ['a wrapped id', { code: 'success', message: '', data: 'task_1' }, 'video', 'task_1'],
-    [
-      'a list of one task',
-      { created: 1, data: [{ task_id: 'task_1', status: 'queued' }] },
-      'video',
-      'task_1',
-    ],
-    ['a task in a result', { code: 0, result: { task_id: 'task_1' } }, 'video', 'task_1'],
-    [
-      'a task beside the number of the request',
-      { request_id: 'r-1', output: { task_id: 'task_1', task_status: 'PENDING' } },
-      'video',
-      'task_1',
-    ],
-    ['a task in other letters', { taskId: 'task_1' }, 'video', 'task_1'],
-    ['a number', { id: 17, status: 'queued' }, 'video', '17'],
-    ['a request, as recorded', { request_id: 'c84748c1-5ec7' }, 'video', 'c84748c1-5ec7'],
-  ])('names %s', ([, value, kind, id]) => {
+  const queued = { task_id: 'task_1', status: 'queued' }
+  test.for<[string, object, string, ('video' | 'operation')?]>([
+    ['an operation', { name: operationName }, operationName, 'operation'],
+    ['a video in place of an operation', { id: 'task_1', object: 'video', name: 'a boat' }, 'task_1'],
+    ['a task', { task_id: 'task_1', status: 'NOT_START' }, 'task_1'],
+    ['a wrapped task', { code: 'success', data: queued }, 'task_1'],
+    ['a wrapped id', { code: 'success', message: '', data: 'task_1' }, 'task_1'],
+    ['a list of one task', { created: 1, data: [queued] }, 'task_1'],
+    ['a task in a result', { code: 0, result: { task_id: 'task_1' } }, 'task_1'],
+    ['a task beside the number of the request', { request_id: 'r-1', output: queued }, 'task_1'],
+    ['a task in other letters', { taskId: 'task_1' }, 'task_1'],
+    ['a number', { id: 17, status: 'queued' }, '17'],
+    ['a request, as recorded', { request_id: 'c84748c1-5ec7' }, 'c84748c1-5ec7'],
+  ])('names %s', ([, value, id, kind = 'video']) => {
     expect(created(value)).toMatchObject({ id, kind, state: 'pending' })
   })
 
   test('that has failed at once', () => {
-    expect(created({ id: 'v', status: 'failed', error: { message: 'no' } }, 'video')).toMatchObject({
-      id: 'v',
-      state: 'failed',
-    })
+    const failed = { id: 'v', status: 'failed', error: { message: 'no' } }
+    expect(created(failed, 'video')).toMatchObject({ id: 'v', state: 'failed' })
   })
 
   test.for<[string, unknown, string]>([
@@ -321,43 +289,37 @@ describe('the reply to a request for a job', () => {
     expect(problemOf(() => created({ id, status: 'queued' }, 'video'))).toBe('8 reply_not_understood')
   })
 
-  test.for([
-    '../../v1/videos',
-    'models/../files/x',
-    'models/%2e%2e/x',
-    'models//operations/x',
-    '/models/m/operations/x',
+  const paths = ['../../v1/videos', 'models/../files/x', 'models/%2e%2e/x', 'models//operations/x', '..']
+  const addresses = [
     '//evil.test/x',
     'https://evil.test/operations/x',
     'evil.test/operations/x',
+    '/models/m/x',
+  ]
+  const hosts = [
     'localhost:8080/operations/x',
     'user@host/operations/x',
     'operations/x?key=1',
     'operations/x#y',
-    'operations\\x',
-    'operations/x\n',
-    'operations/',
-    '..',
-  ])('that names an operation %j is refused', (name) => {
+  ]
+  const ends = ['operations\\x', 'operations/x\n', 'operations/']
+  test.for([...paths, ...addresses, ...hosts, ...ends])('that names an operation %j is refused', (name) => {
     expect(problemOf(() => created({ name }))).toBe('8 reply_not_understood')
   })
 })
 
-describe('when to ask again', () => {
-  test.for<[Record<string, string>, number | undefined]>([
-    [{ 'openai-poll-after-ms': '5000' }, 5_000],
-    [{ 'retry-after-ms': '1500' }, 1_500],
-    [{ 'retry-after': '7' }, 7_000],
-    [{ 'retry-after': 'Wed, 31 Dec 2025 00:00:00 GMT' }, undefined],
-    [{ 'openai-poll-after-ms': '100', 'retry-after': '7' }, 100],
-    [{ 'retry-after': '86400' }, 120_000],
-    [{ 'openai-poll-after-ms': '999999999999' }, 120_000],
-    [{ 'retry-after': '0' }, undefined],
-    [{ 'openai-poll-after-ms': 'soon', 'retry-after': '2' }, 2_000],
-    [{}, undefined],
-  ])('%o', ([headers, nextLookUpMs]) => {
-    expect(readVideo({ id: videoId, status: 'running' }, { headers }).nextLookUpMs).toBe(nextLookUpMs)
-  })
+test.for<[Record<string, string>, number | undefined]>([
+  [{ 'openai-poll-after-ms': '5000' }, 5_000],
+  [{ 'retry-after-ms': '1500' }, 1_500],
+  [{ 'retry-after': '7' }, 7_000],
+  [{ 'retry-after': 'Wed, 31 Dec 2025 00:00:00 GMT' }, undefined],
+  [{ 'openai-poll-after-ms': '100', 'retry-after': '7' }, 100],
+  [{ 'retry-after': '86400' }, 120_000],
+  [{ 'openai-poll-after-ms': '999999999999' }, 120_000],
+  [{ 'retry-after': '0' }, undefined],
+  [{ 'openai-poll-after-ms': 'soon', 'retry-after': '2' }, 2_000],
+])('%j asks to wait for %s ms', ([headers, nextLookUpMs]) => {
+  expect(readVideo({ id: videoId, status: 'running' }, { headers }).nextLookUpMs).toBe(nextLookUpMs)
 })
 
 test('nothing that a gateway can send breaks the reading, or reaches a prototype', () => {
