@@ -5,23 +5,18 @@ import { decode as decodeWith, eventsOf } from '../decode.ts'
 const decode = (messages: readonly unknown[], options?: { marked: boolean }) =>
   decodeWith(createResponseDecoder, messages, options)
 
-const delta = (text: string, more: object = {}) => ({
-  type: 'response.output_text.delta',
-  delta: text,
-  ...more,
-})
-const message = (text: string, more: object = {}) => ({
-  type: 'message',
-  content: [{ type: 'output_text', text, ...more }],
-})
+const delta = (text: string, more: object = {}) => {
+  return { type: 'response.output_text.delta', delta: text, ...more }
+}
+const message = (text: string, more: object = {}) => {
+  return { type: 'message', content: [{ type: 'output_text', text, ...more }] }
+}
 const whole = (more: object = {}) => ({ id: 'resp_1', object: 'response', status: 'completed', ...more })
 const completed = (more: object = {}) => ({ type: 'response.completed', response: whole(more) })
 const created = { type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } }
-const itemDone = (item: unknown, index = 0) => ({
-  type: 'response.output_item.done',
-  output_index: index,
-  item,
-})
+const itemDone = (item: unknown, output_index = 0) => {
+  return { type: 'response.output_item.done', output_index, item }
+}
 
 test('joins text deltas, and shows nothing twice', () => {
   const decoded = decode([
@@ -206,17 +201,8 @@ test.for([
   [{ type: 'response.error', error: { message: 'It broke.' } }, 'error_in_reply'],
   [{ error: { code: 502, message: 'It broke.' } }, 'error_in_reply'],
   [[{ error: { message: 'It broke.' } }], 'error_in_reply'],
-  [
-    {
-      type: 'response.failed',
-      response: { id: 'resp_1', error: { code: 'server_error', message: 'It broke.' } },
-    },
-    'server_error',
-  ],
-  [
-    { ...whole({ status: 'failed' }), error: { code: 'rate_limit_exceeded', message: 'It broke.' } },
-    'rate_limit_exceeded',
-  ],
+  [{ type: 'response.failed', response: whole({ error: { message: 'It broke.' } }) }, 'error_in_reply'],
+  [whole({ status: 'failed', error: { code: 'rate_limit', message: 'It broke.' } }), 'rate_limit'],
 ] as const)('an error is a failure in every form: %j', ([error, code]) => {
   expect(decode([created, delta('Some'), error])).toMatchObject({
     state: 'settled',
@@ -244,18 +230,13 @@ test('an error without any content is none', () => {
   }
 })
 
-const call = (id: string, args: unknown) => ({
-  type: 'function_call',
-  name: 'f',
-  call_id: id,
-  arguments: args,
-})
+const call = (call_id: string, args: unknown) => {
+  return { type: 'function_call', name: 'f', call_id, arguments: args }
+}
 const added = (item: object) => ({ type: 'response.output_item.added', output_index: 0, item })
-const argsDelta = (piece: string) => ({
-  type: 'response.function_call_arguments.delta',
-  output_index: 0,
-  delta: piece,
-})
+const argsDelta = (delta: string, output_index = 0) => {
+  return { type: 'response.function_call_arguments.delta', output_index, delta }
+}
 
 test.for([
   ['that never ends', [added(call('c', '')), argsDelta('{"a"'), argsDelta(':1}'), completed()]],
@@ -277,9 +258,9 @@ test.for([
 })
 
 test('makes no call of arguments that broke off', () => {
-  for (const end of ['failed', 'incomplete', 'cancelled']) {
-    const response = { status: end, error: null, output: [] }
-    const messages = [added(call('c', '')), argsDelta('{"a":'), { type: `response.${end}`, response }]
+  for (const status of ['failed', 'incomplete', 'cancelled']) {
+    const end = { type: `response.${status}`, response: { status, error: null, output: [] } }
+    const messages = [added(call('c', '')), argsDelta('{"a":'), end]
     expect(decode([created, ...messages]).result.tool_calls).toEqual([])
   }
 })
@@ -306,13 +287,8 @@ test('takes items for different ones where all have the same position', () => {
 
 test('takes nothing for the answer but the words of the assistant', () => {
   const question = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hm?' }] }
-  const answer = {
-    role: 'assistant',
-    content: [
-      { type: 'reasoning_text', text: 'Hm.' },
-      { type: 'output_text', text: 'Hello' },
-    ],
-  }
+  const thought = { type: 'reasoning_text', text: 'Hm.' }
+  const answer = { role: 'assistant', content: [thought, { type: 'output_text', text: 'Hello' }] }
   for (const messages of [
     [whole({ output: [question, answer] })],
     [created, itemDone(question, 0), itemDone(answer, 1), completed({ output: [question, answer] })],
@@ -324,13 +300,8 @@ test('takes nothing for the answer but the words of the assistant', () => {
 test('takes no count that cannot be one', () => {
   const counts = { input_tokens: -1, output_tokens: 1.5, total_tokens: 1e300 }
   for (const usage of [counts, { input_tokens: '10', output_tokens_details: null }]) {
-    expect(decode([completed({ usage })]).result.usage).toEqual({
-      input_tokens: null,
-      cached_tokens: null,
-      output_tokens: null,
-      reasoning_tokens: null,
-      total_tokens: null,
-    })
+    const counted = decode([completed({ usage })]).result.usage!
+    expect(Object.values(counted)).toEqual([null, null, null, null, null])
   }
   expect(decode([completed({ usage: null })]).result.usage).toBeNull()
   const annotations = [{ type: 'url_citation', url: 'https://a.example', start_index: -1, end_index: 2 }]
@@ -364,10 +335,8 @@ test('cites each source once, with deltas and without', () => {
     { url: null, title: 'a.txt', start: null, end: null, license: null, file_id: 'file_1' },
   ]
   const annotated = message('text', { annotations: [url, file, null, {}] })
-  const added = [url, file].map((annotation) => ({
-    type: 'response.output_text.annotation.added',
-    annotation,
-  }))
+  const type = 'response.output_text.annotation.added'
+  const added = [url, file].map((annotation) => ({ type, annotation }))
   for (const messages of [
     [delta('text'), ...added, itemDone(annotated), completed({ output: [annotated] })],
     [delta('text'), itemDone(annotated), completed({ output: [annotated] })],
@@ -384,25 +353,16 @@ test.for([
   [{ type: 'file_search_call', queries: ['a', 'b'] }, 'file search tool call: a; b'],
   [{ type: 'web_search_call', action: { type: 'search', query: 'old' } }, 'web search tool call: old'],
   [{ type: 'web_search_call', action: { queries: ['new', 'er'] } }, 'web search tool call: new; er'],
-  [
-    { type: 'web_search_call', action: { type: 'open_page', url: 'https://a.test' } },
-    'web search tool call: https://a.test',
-  ],
+  [{ type: 'web_search_call', action: { url: 'https://a.test' } }, 'web search tool call: https://a.test'],
   [{ type: 'web_search_call', status: 'failed' }, 'web search tool call (failed)'],
   [{ type: 'computer_call', action: { type: 'click' } }, 'computer tool call: click'],
-  [
-    { type: 'computer_call', actions: [{ type: 'screenshot' }, { type: 'click' }] },
-    'computer tool call: screenshot; click',
-  ],
+  [{ type: 'computer_call', actions: [{ type: 'a' }, { type: 'b' }] }, 'computer tool call: a; b'],
   [{ type: 'code_interpreter_call', code: 'a = 1\nb = 2' }, 'code interpreter tool call: a = 1'],
   [{ type: 'local_shell_call', action: { command: ['ls', '-l', 7] } }, 'local shell call: ls -l'],
   [{ type: 'shell_call', action: { commands: ['ls', 'pwd'] } }, 'shell_call: ls; pwd'],
   [{ type: 'mcp_call', server_label: 's', name: 'f' }, 'remote tool call: s.f'],
   [{ type: 'mcp_list_tools', server_label: 's', tools: [{}, {}] }, 'remote tool list: s offers 2 tools'],
-  [
-    { type: 'mcp_list_tools', server_label: 's', tools: [], error: 'It is down.' },
-    'remote tool list: s: It is down.',
-  ],
+  [{ type: 'mcp_list_tools', server_label: 's', error: 'It is down.' }, 'remote tool list: s: It is down.'],
   [
     { type: 'mcp_approval_request', id: 'mcpr_1', server_label: 's', name: 'f', arguments: '{"a":1}' },
     'remote tool approval request: s.f({"a":1}), id mcpr_1',
