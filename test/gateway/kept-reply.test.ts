@@ -24,38 +24,27 @@ function kept(create: Create, messages: readonly object[], marked = false) {
   return decoder.reply()
 }
 
-const chunk = (...parts: object[]) => ({
-  candidates: [{ content: { role: 'model', parts } }],
-  modelVersion: 'm',
-})
+const chunk = (...parts: object[]) => {
+  return { candidates: [{ content: { role: 'model', parts } }], modelVersion: 'm' }
+}
 const stop = { candidates: [{ finishReason: 'STOP' }] }
 
 test('texts are joined; every other part stays as it was sent', () => {
   const call = { functionCall: { name: 'f', args: { a: 1 } }, thoughtSignature: 'c2lnbmF0dXJl' }
-  const messages = [
-    chunk({ text: 'Let me ', thought: true }),
-    chunk({ text: 'think.', thought: true }),
-    chunk({ text: 'One ' }),
-    chunk({ text: 'two ' }),
-    chunk({ text: 'three.' }),
-    chunk(call),
-    chunk({ text: 'Four' }),
-    chunk({ text: ' five.' }),
-    chunk({ text: '', thoughtSignature: 'bW9yZQ==' }),
-    stop,
+  const thoughts = ['Let me ', 'think.'].map((text) => chunk({ text, thought: true }))
+  const [one, two, four, five] = ['One ', 'two.', 'Four', ' five.'].map((text) => chunk({ text }))
+  const signed = { text: '', thoughtSignature: 'bW9yZQ==' }
+  const messages = [...thoughts, one!, two!, chunk(call), four!, five!, chunk(signed), stop]
+  const parts = [
+    { text: 'Let me think.', thought: true },
+    { text: 'One two.' },
+    call,
+    { text: 'Four five.' },
+    signed,
   ]
   expect(kept(createContentDecoder, messages)).toEqual({
-    text: 'One two three.Four five.',
-    content: {
-      role: 'model',
-      parts: [
-        { text: 'Let me think.', thought: true },
-        { text: 'One two three.' },
-        call,
-        { text: 'Four five.' },
-        { text: '', thoughtSignature: 'bW9yZQ==' },
-      ],
-    },
+    text: 'One two.Four five.',
+    content: { role: 'model', parts },
   })
 })
 
@@ -75,6 +64,7 @@ const delta = (text: string, output_index = 0) => {
 const message = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] }
 const reasoning = { type: 'reasoning', id: 'rs_1', encrypted_content: 'c2VjcmV0' }
 const whole = { id: 'resp_1', object: 'response', model: 'm', status: 'completed' }
+const ended = (output: readonly object[]) => ({ type: 'response.completed', response: { ...whole, output } })
 
 test.each<[string, Create, readonly object[], boolean, true | undefined]>([
   ['content that has an end', createContentDecoder, [chunk({ text: 'a' }), stop], false, undefined],
@@ -82,25 +72,14 @@ test.each<[string, Create, readonly object[], boolean, true | undefined]>([
   ['content that breaks off', createContentDecoder, [chunk({ text: 'a' })], false, true],
   ['blocked content', createContentDecoder, [{ promptFeedback: { blockReason: 'SAFETY' } }], false, true],
   ['a response that broke off', createResponseDecoder, [delta('Hi')], false, true],
-  [
-    'a response that goes on',
-    createResponseDecoder,
-    [{ ...whole, status: 'queued', output: [] }],
-    false,
-    true,
-  ],
+  ['a response that goes on', createResponseDecoder, [{ ...whole, status: 'queued' }], false, true],
 ])('whether it is a part: %s', (_, create, messages, marked, isPartial) => {
   expect(kept(create, messages, marked)?.is_partial).toBe(isPartial)
 })
 
 test.each<[string, Create, (text: string) => object, object]>([
   ['content', createContentDecoder, (text) => chunk({ text }), stop],
-  [
-    'a response',
-    createResponseDecoder,
-    delta,
-    { type: 'response.completed', response: { ...whole, output: [] } },
-  ],
+  ['a response', createResponseDecoder, delta, ended([])],
 ])('a very long answer is kept up to a limit: %s', (_, create, messageOf, end) => {
   const messages = Array.from({ length: 10 }, () => messageOf('x'.repeat(1024 * 1024)))
   const reply = kept(create, [...messages, end])
@@ -108,7 +87,7 @@ test.each<[string, Create, (text: string) => object, object]>([
 })
 
 test.each<[string, readonly object[]]>([
-  ['whole', [{ type: 'response.completed', response: { ...whole, output: [reasoning, message] } }]],
+  ['whole', [ended([reasoning, message])]],
   [
     'only in the stream',
     [
@@ -116,7 +95,7 @@ test.each<[string, readonly object[]]>([
       delta('Hi', 1),
       { type: 'response.output_item.done', output_index: 1, item: message },
       { type: 'response.output_item.done', output_index: 0, item: reasoning },
-      { type: 'response.completed', response: { ...whole, output: [] } },
+      ended([]),
     ],
   ],
 ])('the items of a response are kept in their order, with what is encrypted in them: %s', (_, messages) => {

@@ -28,7 +28,10 @@ const failed = (name: string, error: string, bytes: string | Buffer, ...messages
 const line = 'data: {"a":1}'
 const next = 'data: {"b":"2"}'
 
-/** Framings and quirks of the replies that gateways and relays were seen to send (wire notes), and their ends. */
+/**
+ * Framings and quirks of the replies that gateways and relays were seen to send (wire notes), and their ends. What the
+ * standard says of event streams, and JSON in any arrangement: the fuzz targets `same-events` and `json-values`.
+ */
 export const corpora: readonly Corpus[] = [
   corpus('LF', `${line}\n\n${next}\n\n`, one, two),
   corpus('LF and CRLF mixed', `${line}\n\r\n${next}\r\n\n`, one, two),
@@ -36,26 +39,18 @@ export const corpora: readonly Corpus[] = [
   corpus('a byte order mark', `\uFEFF${line}\n\n${next}\n\n`, one, two),
   corpus('a byte order mark before JSON', '\uFEFF {"a":1}', one),
   corpus('data over several lines', 'data: {"a":\ndata: 1}\n\n', one),
-  corpus('no space after the colon', 'data:{"a":1}\n\ndata:{"b":"2"}\n\n', one, two),
-  corpus('event lines', `event: x\n${line}\n\nevent: y\n${next}\n\n`, one, two),
   corpus(
     'event names of the prototype',
     `event: __proto__\n${line}\n\nevent:constructor\n${next}\n\n`,
     one,
     two,
   ),
-  corpus('id and retry lines', `id: 7\nretry: 1e9\n${line}\n\nid\nretry: 10\n${next}\n\n`, one, two),
-  corpus('unknown fields', `foo: bar\n${line}\n\nfoo\nDATA: no\n${next}\n\n`, one, two),
-  corpus('comments', `: PING\n\n${line}\n\n:\n: keepalive\n${next}\n\n`, one, two),
-  corpus('a comment inside an event', 'data: {"a":\n: PING\ndata: 1}\n\n', one),
   corpus(
     'a comment passed on as data',
     `data: : OPENROUTER PROCESSING\n\n${line}\n\ndata:\n\n${next}\n\n`,
     one,
     two,
   ),
-  corpus('an event without data', `event: ping\n\n${line}\n\n`, one),
-  corpus('blank lines before the first event', `\n\r\n\n${line}\n\n`, one),
   done('DONE', `${line}\n\ndata: [DONE]\n\n`, one),
   done('DONE without its blank line', `${line}\r\n\r\ndata: [DONE]`, one),
   done('data after DONE', `${line}\n\ndata:[DONE]\n\n${next}\n\nnonsense\n\ndata: {"c`, one),
@@ -64,14 +59,11 @@ export const corpora: readonly Corpus[] = [
   corpus('no line ending after the last event', `${line}\r\n\r\n${next}`, one, two),
   corpus('an end in the middle of CRLF', `${line}\r\n\r\n${next}\r`, one, two),
   corpus('a JSON object', '{"a":1}', one),
-  corpus('a JSON object with blanks around', ' \r\n\t{"a":1}\n\n', one),
   corpus('pretty JSON', '{\n  "a": [\n    {},\n    "}]\\"{"\n  ]\n}\n', { a: [{}, '}]"{'] }),
   corpus('an array of objects', '[{"a":1}\n,\n{"b":"2"}]', one, two),
   corpus('a pretty array', '[\r\n  {\r\n    "a": 1\r\n  },\r\n  {"b":"2"}\r\n]\r\n', one, two),
   corpus('an empty array', ' [ ]'),
   corpus('a value on each line', '{"a":1}\n{"b":"2"}\n', one, two),
-  corpus('values without anything between', '{"a":1}{"b":"2"}', one, two),
-  corpus('record separators', '{"a":1}\n\u001e{"b":"2"}\n', one, two),
   corpus('bare JSON after events', `${line}\n\n{"b":"2"}\n`, one, two),
   corpus('bare pretty JSON after events', `${line}\r\n\r\n{\r\n  "b": "2"\r\n}\r\n`, one, two),
   corpus('bare JSON without a line ending', `${line}\n\n{\n "b":"2"}`, one, two),

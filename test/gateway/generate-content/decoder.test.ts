@@ -5,9 +5,9 @@ import { decode as decodeWith, eventsOf } from '../decode.ts'
 const decode = (messages: readonly unknown[], options?: { marked: boolean }) =>
   decodeWith(createContentDecoder, messages, options)
 
-const chunk = (parts: readonly unknown[], more: object = {}) => ({
-  candidates: [{ content: { parts, role: 'model' }, ...more }],
-})
+const chunk = (parts: readonly unknown[], more: object = {}) => {
+  return { candidates: [{ content: { parts, role: 'model' }, ...more }] }
+}
 const lost = 'unknown: connection_lost'
 const stop = chunk([], { finishReason: 'STOP' })
 
@@ -17,24 +17,18 @@ test('joins the text of the parts, and leaves thoughts out of it', () => {
     chunk([{ text: '' }, { text: 'lo', thoughtSignature: 'c2ln' }, { text: 'Yes.', thought: true }]),
     stop,
   ])
-  expect(decoded.verdict).toBe('ok')
-  expect(decoded.result).toMatchObject({
-    text: 'Hello',
-    reasoning: 'Let me see. Yes.',
-    finish_reason: 'stop',
+  expect(decoded).toMatchObject({
+    verdict: 'ok',
+    result: { text: 'Hello', reasoning: 'Let me see. Yes.', finish_reason: 'stop' },
   })
-  expect(decoded.events.map((event) => event.type)).toEqual([
-    'reasoning-delta',
-    'text-delta',
-    'text-delta',
-    'reasoning-delta',
-  ])
+  const kinds = decoded.events.map(({ type }) => type)
+  expect(kinds).toEqual(['reasoning-delta', 'text-delta', 'text-delta', 'reasoning-delta'])
 })
 
 test('keeps candidates apart by their index, whatever the order', () => {
-  const candidate = (index: unknown, text: string, finishReason?: string) => ({
-    candidates: [{ index, content: { parts: [{ text }] }, finishReason }],
-  })
+  const candidate = (index: unknown, text: string, finishReason?: string) => {
+    return { candidates: [{ index, content: { parts: [{ text }] }, finishReason }] }
+  }
   const decoded = decode([
     candidate(1, 'b', undefined),
     candidate('0', 'a'),
@@ -58,21 +52,15 @@ test('one good candidate makes a good reply, one unfinished an incomplete one', 
   expect(decode([{ candidates: [open, blocked] }])).toMatchObject({ verdict: lost, state: 'open' })
 })
 
-const blocks = [
-  'SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII MODEL_ARMOR',
-  'IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION',
-]
-const errors = [
-  'MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS',
-  'MISSING_THOUGHT_SIGNATURE MALFORMED_RESPONSE',
-]
-
 test.for([
   ['stop', 'ok', 'STOP'],
   ['length', 'ok', 'MAX_TOKENS'],
-  ['content_filter', 'failed: content_refused', blocks.join(' ')],
+  ['content_filter', 'failed: content_refused', 'SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII'],
+  ['content_filter', 'failed: content_refused', 'IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION'],
+  ['content_filter', 'failed: content_refused', 'MODEL_ARMOR'],
   ['other', 'failed: generation_failed', 'LANGUAGE OTHER IMAGE_OTHER NO_IMAGE'],
-  ['error', 'failed: generation_failed', errors.join(' ')],
+  ['error', 'failed: generation_failed', 'MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL'],
+  ['error', 'failed: generation_failed', 'TOO_MANY_TOOL_CALLS MISSING_THOUGHT_SIGNATURE MALFORMED_RESPONSE'],
   ['unknown', 'ok', 'A_WORD_OF_2030 __proto__ constructor'],
 ] as const)('the finish reason %s, %s: %s', ([reason, verdict, words]) => {
   for (const finishReason of words.split(' ')) {
@@ -138,17 +126,15 @@ test.for(['BLOCK_REASON_UNSPECIFIED', 'BLOCKED_REASON_UNSPECIFIED', null, 7])(
 
 test('the last count of tokens counts: thoughts as output, what tools found as input', () => {
   const first = { usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 1 } }
-  const last = {
-    usageMetadata: {
-      promptTokenCount: 15,
-      toolUsePromptTokenCount: 770,
-      candidatesTokenCount: 51,
-      thoughtsTokenCount: 45,
-      totalTokenCount: 881,
-      cachedContentTokenCount: 3,
-    },
+  const usageMetadata = {
+    promptTokenCount: 15,
+    toolUsePromptTokenCount: 770,
+    candidatesTokenCount: 51,
+    thoughtsTokenCount: 45,
+    totalTokenCount: 881,
+    cachedContentTokenCount: 3,
   }
-  expect(decode([first, last, {}]).result.usage).toEqual({
+  expect(decode([first, { usageMetadata }, {}]).result.usage).toEqual({
     input_tokens: 785,
     cached_tokens: 3,
     output_tokens: 96,
@@ -219,16 +205,11 @@ test('reports whole function calls in their order', () => {
 
 test('puts together a function call that comes in pieces', () => {
   const piece = (call: object) => chunk([{ functionCall: call }])
+  const more = (...partialArgs: object[]) => piece({ partialArgs, willContinue: true })
   const decoded = decode([
     piece({ name: 'f', id: 'c1', willContinue: true }),
-    piece({ partialArgs: [{ jsonPath: '$.a', stringValue: 'Ber' }], willContinue: true }),
-    piece({
-      partialArgs: [
-        { jsonPath: '$.a', stringValue: 'lin' },
-        { jsonPath: '$.b[0].c', numberValue: 2 },
-      ],
-      willContinue: true,
-    }),
+    more({ jsonPath: '$.a', stringValue: 'Ber' }),
+    more({ jsonPath: '$.a', stringValue: 'lin' }, { jsonPath: '$.b[0].c', numberValue: 2 }),
     piece({}),
     piece({ name: 'g', partialArgs: [{ jsonPath: '$.x', boolValue: false }] }),
     stop,
@@ -237,42 +218,27 @@ test('puts together a function call that comes in pieces', () => {
     { type: 'function', id: 'c1', name: 'f', arguments: { a: 'Berlin', b: [{ c: 2 }] } },
     { type: 'function', id: null, name: 'g', arguments: { x: false } },
   ])
-  expect(eventsOf(decoded, 'tool-delta').map(({ index, name }) => [index, name])).toEqual([
-    [0, 'f'],
-    [0, 'f'],
-    [1, 'g'],
-  ])
+  const deltas = eventsOf(decoded, 'tool-delta').map(({ index, name }) => `${index} ${name}`)
+  expect(deltas).toEqual(['0 f', '0 f', '1 g'])
 })
 
 test('closes a function call that the stream left open', () => {
   const open = chunk([{ functionCall: { name: 'f', willContinue: true } }])
   expect(decode([open, stop]).result.tool_calls).toHaveLength(1)
-  expect(decode([open], { marked: true })).toMatchObject({
-    verdict: 'ok',
-    result: { tool_calls: [{ name: 'f' }] },
-  })
+  const result = { tool_calls: [{ name: 'f' }] }
+  expect(decode([open], { marked: true })).toMatchObject({ verdict: 'ok', result })
 })
 
 test('names each source once', () => {
-  const grounded = {
-    candidates: [
-      {
-        citationMetadata: {
-          citationSources: [
-            { uri: 'https://a.test', startIndex: 1, endIndex: 5, license: 'mit' },
-            { uri: 'https://d.test', startIndex: -1, endIndex: 2 },
-            {},
-          ],
-        },
-        groundingMetadata: {
-          groundingChunks: [{ web: { uri: 'https://b.test', title: 'B' } }, { maps: null }],
-        },
-      },
-    ],
-  }
-  const vertex = {
-    candidates: [{ citationMetadata: { citations: [{ title: 'C', license: '' }, { license: 'gpl' }] } }],
-  }
+  const cited = { uri: 'https://a.test', startIndex: 1, endIndex: 5, license: 'mit' }
+  const citationSources = [cited, { uri: 'https://d.test', startIndex: -1, endIndex: 2 }, {}]
+  const groundingChunks = [{ web: { uri: 'https://b.test', title: 'B' } }, { maps: null }]
+  const grounded = chunk([], {
+    citationMetadata: { citationSources },
+    groundingMetadata: { groundingChunks },
+  })
+  const citations = [{ title: 'C', license: '' }, { license: 'gpl' }]
+  const vertex = chunk([], { citationMetadata: { citations } })
   const decoded = decode([grounded, grounded, vertex, stop])
   expect(decoded.result.citations).toEqual([
     { url: 'https://a.test', title: null, start: 1, end: 5, license: 'mit', file_id: null },
@@ -301,10 +267,11 @@ test.for([
   [{ type: 'error', code: 'cancelled', message: 'The operation was cancelled.' }, 'cancelled'],
   [{ type: 'upstream_error', message: 'The operation was cancelled.' }, 'upstream_error'],
 ] as const)('an error object in the stream is a failure: %j', ([message, code]) => {
-  const decoded = decode([chunk([{ text: 'Some' }]), message])
-  expect(decoded.verdict).toBe(`failed: ${code}`)
-  expect(decoded.error?.message).toBe('The gateway reported an error: The operation was cancelled.')
-  expect(decoded.result.text).toBe('Some')
+  expect(decode([chunk([{ text: 'Some' }]), message])).toMatchObject({
+    verdict: `failed: ${code}`,
+    error: { message: 'The gateway reported an error: The operation was cancelled.' },
+    result: { text: 'Some' },
+  })
 })
 
 test.for([
@@ -333,17 +300,16 @@ test('merges the chunks into one object', () => {
     { ...chunk([{ text: 'b', thought: true }, { text: 'c' }]), modelVersion: null },
     { ...chunk([{ text: 'd' }], { finishReason: 'STOP' }), usageMetadata: { totalTokenCount: 3 } },
   ])
-  expect(decoded.result).toMatchObject({ response_id: 'r', model: 'm-1' })
-  expect(decoded.result.response).toMatchObject({
-    candidates: [
-      {
-        content: { parts: [{ text: 'a' }, { text: 'b', thought: true }, { text: 'cd' }], role: 'model' },
-        finishReason: 'STOP',
-      },
-    ],
-    responseId: 'r',
-    turnToken: 't',
-    usageMetadata: { totalTokenCount: 3 },
+  const parts = [{ text: 'a' }, { text: 'b', thought: true }, { text: 'cd' }]
+  expect(decoded.result).toMatchObject({
+    response_id: 'r',
+    model: 'm-1',
+    response: {
+      ...chunk(parts, { finishReason: 'STOP' }),
+      responseId: 'r',
+      turnToken: 't',
+      usageMetadata: { totalTokenCount: 3 },
+    },
   })
 })
 
@@ -357,19 +323,20 @@ test('a call that the reply itself answers is none for the caller', () => {
     chunk([{ functionResponse }]),
     chunk([{ text: 'Clear.' }], { finishReason: 'STOP' }),
   ])
-  expect(answered.result).toMatchObject({ text: 'Clear.', tool_calls: [], finish_reason: 'stop' })
-  expect(answered.verdict).toBe('ok')
-  expect(answered.events.map((event) => event.type)).toEqual(['tool-call', 'item-add', 'text-delta'])
-  expect(answered.events[1]).toMatchObject({
-    kind: 'functionResponse',
-    summary: 'weather_look_up: {"sky":"clear"}',
+  expect(answered).toMatchObject({
+    verdict: 'ok',
+    result: { text: 'Clear.', tool_calls: [], finish_reason: 'stop' },
+    events: [
+      { type: 'tool-call' },
+      { type: 'item-add', kind: 'functionResponse', summary: 'weather_look_up: {"sky":"clear"}' },
+      { type: 'text-delta' },
+    ],
   })
-  const mixed = decode([
-    chunk([{ functionCall }, { functionCall: other }, { functionResponse: nameless }]),
-    stop,
-  ])
-  expect(mixed.result.finish_reason).toBe('tool_calls')
-  expect(mixed.result.tool_calls.map(({ name }) => name)).toEqual(['get_time'])
+  const mixed = chunk([{ functionCall }, { functionCall: other }, { functionResponse: nameless }])
+  expect(decode([mixed, stop]).result).toMatchObject({
+    finish_reason: 'tool_calls',
+    tool_calls: [{ name: 'get_time' }],
+  })
 })
 
 test('searches, pages and calls at the gateway are told once, in a line', () => {

@@ -227,11 +227,6 @@ export const corpora: readonly Corpus[] = [
   ),
   corpus('a failure as text', `${event(partial)}data: upstream went away\n\n`, failed('generation_failed')),
   corpus(
-    'an object over two events',
-    `data: {"type":"${completed.type}","b64_json":"b2\n\ndata: 5l","x":1}\n\n`,
-    isOne,
-  ),
-  corpus(
     'an image over three events, with others between them',
     `data: {"type":"${completed.type}","b64_json":"b2\n\n: PING\n\ndata: : PING\n\nevent: x\nid: 7\ndata:5\n\ndata: l"}\n\n`,
     isOne,
@@ -241,7 +236,5 @@ export const corpora: readonly Corpus[] = [
     `data: {"type":\ndata: "${completed.type}",\ndata:"b64_json":\ndata: "${one}"}\n\n`,
     isOne,
   ),
-  corpus('no blanks, no blank line at the end', `data:${JSON.stringify(completed)}`, isOne),
-  corpus('comments passed on as data', `data: : PING\n\ndata:\n\n${event(completed)}`, isOne),
   corpus('one object on each line', `${JSON.stringify(partial)}\n${JSON.stringify(completed)}\n`, previewed),
 ]
