@@ -19,10 +19,14 @@ export function decode(
 ): Decoded {
   const events: TextEvent[] = []
   const decoder = create({ emit: (event) => events.push(event), keepResponse: true, keepText: true })
-  const error = attempt(() => {
+  let error: ModelgateError | undefined
+  try {
     for (const message of messages) decoder.message(message)
     decoder.finish(marked)
-  })
+  } catch (thrown) {
+    if (!(thrown instanceof ModelgateError)) throw thrown
+    error = thrown
+  }
   return {
     events,
     result: decoder.result(),
@@ -38,14 +42,4 @@ export function eventsOf<Type extends TextEvent['type']>(
   type: Type,
 ): Extract<TextEvent, { type: Type }>[] {
   return events.filter((event): event is Extract<TextEvent, { type: Type }> => event.type === type)
-}
-
-function attempt(action: () => void): ModelgateError | undefined {
-  try {
-    action()
-    return undefined
-  } catch (error) {
-    if (error instanceof ModelgateError) return error
-    throw error
-  }
 }

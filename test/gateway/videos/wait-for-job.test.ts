@@ -1,5 +1,4 @@
-import { describe, expect, test } from 'vitest'
-import { pollSeconds } from '../../../src/limits.ts'
+import { expect, test } from 'vitest'
 import { Interrupted } from '../../../src/errors.ts'
 import type { Job } from '../../../src/gateway/videos/look-up-job.ts'
 import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
@@ -23,16 +22,14 @@ import { pollingTime } from './polling-time.ts'
 
 const id = 'video_1'
 const job: Job = { kind: 'video', id }
-const goOn = {
-  hint: 'Go on with: modelgate wait video_1',
-  next: ['modelgate', 'wait', 'video_1'],
-}
+const goOn = { hint: 'Go on with: modelgate wait video_1', next: ['modelgate', 'wait', 'video_1'] }
 
 const status = (word: string, more: object = {}, headers: Record<string, string> = {}) =>
   json({ id, status: word, ...more }, { headers })
 const running = (progress?: unknown) => status('in_progress', { progress })
 const completed = status('completed', { progress: 100 })
 const busy = json({ error: { message: 'overloaded' } }, { status: 503 })
+const missing = json({ error: { message: 'not found' } }, { status: 404 })
 
 /** Waits for the job at a server with these replies; time passes as soon as everything waits for it. The waits are in seconds. */
 async function waited(
@@ -80,77 +77,62 @@ test('progress that goes back is not shown', async () => {
   expect(reports[1]!.value['progress']).toBe(20)
 })
 
-describe('how long is waited', () => {
-  test.for<[number, number, number]>([
-    [0, 1.8, 2.61],
-    [0.999999, 2.2, 3.41],
-  ])('is a matter of chance within a tenth: %d', async ([chance, ...expected]) => {
-    const clock = fakeClock({ random: () => chance })
-    const { waits } = await waited([running(), running(), completed], {}, { clock })
-    expect(waits.map((seconds) => Math.round(seconds * 1000) / 1000)).toEqual(expected)
-  })
+test.for<[what: string, waits: readonly number[], options: WaitOptions, chance?: number]>([
+  ['a tenth less', [1.8, 2.61], {}, 0],
+  ['a tenth more', [2.2, 3.41], {}, 0.999_999],
+  ['never less than the shortest wait', [0.1, 0.135], { firstWaitS: 0.1 }, 0],
+  ['as short as was asked for', [0.1, 0.15], { firstWaitS: 0.1 }],
+  ['no shorter than the shortest', [0.1, 0.15], { firstWaitS: -1 }],
+  ['up to the longest', [10, 15], { firstWaitS: 10 }],
+  ['as long as was asked for', [60, 60], { firstWaitS: 60 }],
+])('how long is waited: %s', async ([, expected, options, chance = 0.5]) => {
+  const clock = fakeClock({ random: () => chance })
+  const { waits } = await waited([running(), running(), completed], options, { clock })
+  expect(waits.map((seconds) => Math.round(seconds * 1000) / 1000)).toEqual(expected)
+})
 
-  test.for<[number, readonly number[]]>([
-    [0.1, [0.1, 0.15, 0.225]],
-    [-1, [0.1, 0.15, 0.225]],
-    [10, [10, 15, 15]],
-    [60, [60, 60, 60]],
-  ])('can be set: %d', async ([firstWaitS, expected]) => {
-    const { waits } = await waited([running(), running(), running(), completed], { firstWaitS })
-    expect(waits).toEqual(expected)
-  })
-
-  test('is never less than the shortest wait, whatever chance says', async () => {
-    const clock = fakeClock({ random: () => 0 })
-    const { waits } = await waited([running(), completed], { firstWaitS: 0.1 }, { clock })
-    expect(waits).toEqual([pollSeconds.min])
-  })
-
-  test('is what a busy gateway asks for', async () => {
-    const asked = json({}, { status: 429, headers: { 'retry-after': '33' } })
-    const { waits, failed } = await waited([asked, completed])
-    expect(waits).toEqual([33])
-    expect(failed).toEqual([
-      { attempt: 1, waitS: 33, httpStatus: 429, reason: expect.stringContaining('429') as string },
-    ])
-  })
+test('as long as a busy gateway asks for is waited', async () => {
+  const asked = json({}, { status: 429, headers: { 'retry-after': '33' } })
+  const { waits, failed } = await waited([asked, completed])
+  expect(waits).toEqual([33])
+  const reason = expect.stringContaining('429') as string
+  expect(failed).toEqual([{ attempt: 1, waitS: 33, httpStatus: 429, reason }])
 })
 
 const cutReply = [readAll, write('HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\n{"id": "'), end]
 
-describe('a look-up that fails does not fail the job', () => {
-  test.for<[string, ServerReply]>([
-    ['HTTP 503', busy],
-    ['HTTP 520', json({}, { status: 520 })],
-    ['a lost connection', [readAll, reset]],
-    ['a reply that is cut', cutReply],
-    ['the page of a proxy', text('<html><title>Just a moment</title></html>')],
-    ['nothing', text('')],
-    ['an error without a job', json({ error: { message: 'try again' } })],
-  ])('after %s it is looked up again', async ([, reply]) => {
-    const { outcome, failed, waits } = await waited([reply, running(), reply, completed])
-    expect(outcome).toMatchObject({ state: 'completed' })
-    expect(failed.map(({ attempt }) => attempt)).toEqual([1, 1])
-    expect(waits).toEqual([2, 3, 4.5])
-  })
+test.for<[string, ServerReply]>([
+  ['HTTP 503', busy],
+  ['HTTP 520', json({}, { status: 520 })],
+  ['a lost connection', [readAll, reset]],
+  ['a reply that is cut', cutReply],
+  ['the page of a proxy', text('<html><title>Just a moment</title></html>')],
+  ['nothing', text('')],
+  ['an error without a job', json({ error: { message: 'try again' } })],
+])('after %s the job is looked up again', async ([, reply]) => {
+  const { outcome, failed, waits } = await waited([reply, running(), reply, completed])
+  expect(outcome).toMatchObject({ state: 'completed' })
+  expect(failed.map(({ attempt }) => attempt)).toEqual([1, 1])
+  expect(waits).toEqual([2, 3, 4.5])
+})
 
-  test('but ten in a row end the wait', async () => {
-    const { outcome, failed } = await waited(Array<ServerReply>(10).fill(busy))
-    expect(outcome).toMatchObject({
-      exitCode: 5,
-      code: 'http_503',
-      message: expect.stringContaining('Looking up the job failed 10 times in a row') as string,
-      facts: { remoteId: id, billed: 'no', ...goOn, httpStatus: 503 },
-    })
-    expect(failed).toHaveLength(9)
-    const own = await waited(Array<ServerReply>(10).fill(busy), { isOwn: true })
-    expect(own.outcome).toMatchObject({ exitCode: 11, code: 'http_503', facts: { billed: 'yes' } })
+test.for([
+  ['of a job of others', false, 5, 'no'],
+  ['of an own job', true, 11, 'yes'],
+] as const)('ten look-ups %s that fail in a row end the wait', async ([, isOwn, exitCode, billed]) => {
+  const { outcome, failed } = await waited(Array<ServerReply>(10).fill(busy), { isOwn })
+  expect(outcome).toMatchObject({
+    exitCode,
+    code: 'http_503',
+    message: expect.stringContaining('Looking up the job failed 10 times in a row') as string,
+    facts: { remoteId: id, billed, ...goOn, httpStatus: 503 },
   })
+  expect(failed).toHaveLength(9)
 })
 
 test.for<[string, ServerReply, object]>([
   ['a refused key', json({}, { status: 403 }), { exitCode: 3 }],
-  ['an unknown job', json({}, { status: 404 }), { exitCode: 4, code: 'no_such_job' }],
+  ['an unknown job', missing, { exitCode: 4, code: 'no_such_job' }],
   ['another job', json({ id: 'video_2', status: 'completed' }), { exitCode: 8, code: 'other_job' }],
   [
     'a redirect to another host',
@@ -166,38 +148,29 @@ const withCertificates = { skip: !canMakeCertificates }
 test('a certificate that nobody trusts ends the wait at once (needs openssl)', withCertificates, async () => {
   const server = await localServer([[]], { tls: makeCertificate(), verify: false })
   // Not 6, which would allow to pay for the job once more.
+  const hint = expect.stringContaining(goOn.hint) as string
   expect(await settled(waitForJob(testGateway(server.url), job, { goOn }))).toMatchObject({
     exitCode: 5,
     code: 'not_sent_certificate',
-    facts: {
-      remoteId: id,
-      billed: 'no',
-      hint: expect.stringContaining(goOn.hint) as string,
-      next: goOn.next,
-    },
+    facts: { remoteId: id, billed: 'no', hint, next: goOn.next },
   })
 })
 
 test('a gateway that cannot be asked for operations ends the wait at once', async () => {
-  const replies = [json({}, { status: 501 }), json({}, { status: 404 })]
+  const replies = [json({}, { status: 501 }), missing]
   const { outcome } = await waited(replies, {}, { job: { kind: 'operation', id: operationName } })
   expect(outcome).toMatchObject({ exitCode: 4, code: 'no_such_job', facts: { billed: 'yes' } })
 })
 
-describe('a job that was started a moment ago', () => {
-  const missing = json({ error: { message: 'not found' } }, { status: 404 })
-  const first = read({ id, status: 'queued' }, { kind: 'video' })
-
-  test('is given up the fourth time', async () => {
-    const { outcome, failed } = await waited([missing, missing, missing, missing], { first })
-    expect(outcome).toMatchObject({ exitCode: 4, code: 'no_such_job', facts: { billed: 'yes' } })
-    expect(failed).toHaveLength(3)
+test.for<[string, readonly ServerReply[], number]>([
+  ['is given up the fourth time', [missing, missing, missing, missing], 3],
+  ['and was known since is known no more', [running(), missing], 0],
+])('a job that was started a moment ago %s', async ([, replies, failures]) => {
+  const { outcome, failed } = await waited(replies, {
+    first: read({ id, status: 'queued' }, { kind: 'video' }),
   })
-
-  test('and was known since is known no more', async () => {
-    const { outcome } = await waited([running(), missing], { first })
-    expect(outcome).toMatchObject({ exitCode: 4, code: 'no_such_job' })
-  })
+  expect(outcome).toMatchObject({ exitCode: 4, code: 'no_such_job', facts: { billed: 'yes' } })
+  expect(failed).toHaveLength(failures)
 })
 
 test.for<[string, readonly ServerReply[], number, object]>([
@@ -216,41 +189,19 @@ test.for<[string, readonly ServerReply[], number, object]>([
   expect(clock.monotonic()).toBeLessThanOrEqual(deadlineMs + 1_000)
 })
 
-describe('clocks', () => {
-  test('a wall clock that jumps changes nothing', async () => {
-    const clock = fakeClock()
-    let jump = 0
-    const jumping: FakeClock = Object.assign(Object.create(clock) as FakeClock, {
-      now: () => clock.now() + (jump += 86_400_000 * (jump > 0 ? -2 : 1)),
-    })
-    const { waits } = await waited([running(), running(), completed], {}, { clock: jumping })
-    expect(waits).toEqual([2, 3])
+test('a wall clock that jumps changes nothing', async () => {
+  const clock = fakeClock()
+  let jump = 0
+  const jumping: FakeClock = Object.assign(Object.create(clock) as FakeClock, {
+    now: () => clock.now() + (jump += 86_400_000 * (jump > 0 ? -2 : 1)),
   })
-
-  test('a machine that was asleep looks at once, even when its time is over', async () => {
-    const base = fakeClock()
-    const replies = [running(10), completed]
-    const { outcome } = await waited(replies, { deadlineMs: 10_000 }, { clock: sleepyClock(base) })
-    expect(base.monotonic()).toBeGreaterThanOrEqual(3_600_000)
-    expect(outcome).toMatchObject({ state: 'completed' })
-  })
-
-  test('and ends when the job is still running', async () => {
-    const clock = sleepyClock(fakeClock())
-    const { outcome, server } = await waited([running(10), running(20)], { deadlineMs: 10_000 }, { clock })
-    expect(outcome).toMatchObject({ exitCode: 11, message: expect.stringContaining('(20%)') as string })
-    expect(server.requests).toHaveLength(2)
-  })
-
-  test('time asleep is not counted as failures of the gateway', async () => {
-    const clock = sleepyClock(fakeClock())
-    const { outcome } = await waited([busy, busy, completed], {}, { clock })
-    expect(outcome).toMatchObject({ state: 'completed' })
-  })
+  const { waits } = await waited([running(), running(), completed], {}, { clock: jumping })
+  expect(waits).toEqual([2, 3])
 })
 
-/** The first sleep takes an hour. */
-function sleepyClock(clock: FakeClock): FakeClock {
+/** A clock whose first sleep takes an hour. */
+function sleepyClock(): FakeClock {
+  const clock = fakeClock()
   let slept = false
   return Object.assign(Object.create(clock) as FakeClock, {
     timer(ms: number, callback: () => void, label?: 'sleep') {
@@ -260,6 +211,22 @@ function sleepyClock(clock: FakeClock): FakeClock {
     },
   })
 }
+
+test.for<[string, readonly ServerReply[], number | undefined, object]>([
+  ['looks at once, even when its time is over', [running(10), completed], 10_000, { state: 'completed' }],
+  [
+    'ends when the job is still running',
+    [running(10), running(20)],
+    10_000,
+    { exitCode: 11, message: 'The job is still in_progress (20%) after 3600 s.' },
+  ],
+  ['counts no time asleep as failures', [busy, busy, completed], undefined, { state: 'completed' }],
+])('a machine that was asleep %s', async ([, replies, deadlineMs, expected]) => {
+  const clock = sleepyClock()
+  const { outcome } = await waited(replies, deadlineMs === undefined ? {} : { deadlineMs }, { clock })
+  expect(outcome).toMatchObject(expected)
+  expect(clock.monotonic()).toBeGreaterThanOrEqual(3_600_000)
+})
 
 test.for<[string, ServerReply, 'interrupt' | 'terminate', number]>([
   ['in a wait', running(), 'interrupt', 130],
