@@ -229,6 +229,6 @@ test.each([
   ['2147483649', '8 reply_too_large', 1],
 ])('%s bytes: the most that is fetched is 2 GiB', async (length, outcome, attempts) => {
   const reply = [readAll, write(head(200, { 'content-length': length })), end]
-  const server = await localServer(Array<ServerReply>(attempts).fill(reply))
+  const server = await localServer(Array.from({ length: attempts }, () => reply))
   expect(await fetchInto(away(), at('cdn.test', server))).toMatchObject({ outcome })
 })
