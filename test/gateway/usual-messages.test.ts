@@ -65,85 +65,123 @@ async function outcomeOf(gateway: Gateway, create: Create, pieces: readonly Uint
   return { parsed, events, end, result: decoder.result(), reply: decoder.reply() }
 }
 
+/** A field, its value as JSON. */
+type Field = readonly [name: string, json: string]
+
 /** A text with an escape for each character, as some write it. */
-const escaped = (text: string) => {
-  const codes = Array.from({ length: text.length }, (_, at) =>
-    text.charCodeAt(at).toString(16).padStart(4, '0'),
-  )
-  return `"${codes.map((code) => `\\u${code}`).join('')}"`
-}
+const escaped = (text: string) =>
+  `"${Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')}"`
 const textJson = fc
   .tuple(anyText({ maxLength: 12 }), fc.boolean())
   .map(([text, escapes]) => (escapes ? escaped(text) : JSON.stringify(text)))
 
-/**
- * Mostly the usual message; else with one field more, which may repeat a name, or with the part between two names gone or
- * elsewhere, whatever that makes of it.
- */
-const messageLike = (usual: fc.Arbitrary<string>, others: readonly (readonly string[])[]) =>
+/** Mostly the usual fields as they are; else one more, which may repeat a name, or one less, or one elsewhere. */
+const fieldsLike = (usual: readonly Field[], others: readonly Field[]) =>
   fc
     .tuple(
-      usual,
-      fc.constantFrom('', '', 'add', 'remove', 'move'),
+      fc.constantFrom(0, 0, 1),
+      fc.nat(1),
+      fc.nat(usual.length - 1),
       fc.nat(),
-      fc.nat(),
-      fc.constantFrom(...others.flat()),
+      fc.constantFrom(...others),
     )
-    .map(([json, change, from, to, other]) => {
-      const parts = json.split(/(?<=[{,] ?)(?="\w+": ?)/)
-      if (change === '') return json
-      const at = 1 + (from % (parts.length - 1))
-      if (change === 'add') return parts.toSpliced(at, 0, `${other},`).join('')
-      const [removed] = parts.splice(at, 1)
-      return (change === 'move' ? parts.toSpliced(to % parts.length, 0, removed!) : parts).join('')
+    .map(([added, removed, from, to, other]) => {
+      const kept = usual.toSpliced(from, added * removed)
+      return added === 0
+        ? usual
+        : kept.toSpliced(to % (kept.length + 1), 0, removed > 0 ? usual[from]! : other)
     })
 
-const space = fc.constantFrom('', '', ' ')
+const object = (fields: readonly Field[], [comma, colon]: readonly [string, string] = [',', ':']) =>
+  `{${fields.map(([name, json]) => `"${name}"${colon}${json}`).join(comma)}}`
+const spaces = fc.constantFrom([',', ':'], [',', ':'], [', ', ': ']) as fc.Arbitrary<[string, string]>
 
-const usualDelta = messageLike(
+const usualDelta = fc.tuple(textJson, fc.constantFrom('0', '1', '1023')).chain(([text, index]) =>
   fc
-    .tuple(textJson, fc.constantFrom('0', '1', '1023'), space)
-    .map(([text, index, blank]) =>
-      [
-        `{"type":${blank}"response.output_text.delta"`,
-        `"sequence_number":${blank}7`,
-        `"item_id":${blank}"m"`,
-        `"output_index":${blank}${index}`,
-        `"content_index":${blank}0`,
-        `"delta":${blank}${text}`,
-        `"logprobs":${blank}[]}`,
-      ].join(`,${blank}`),
-    ),
-  [
-    ['"output_index":1024', '"output_index":"1"', '"type":"response.reasoning_text.delta"', '"type":"error"'],
-    ['"delta":"other"', '"delta":null', '"d\\u0065lta":"other"', '"item_id":"a\\"b"', '"obfuscation":"x"'],
-    ['"logprobs":[{"token":"a","logprob":-0.5,"bytes":[97]}]', '"object":"response"', '"__proto__":1'],
-    ['"error":{"message":"It broke."}', '"error":null'],
-  ],
+    .tuple(
+      fieldsLike(
+        [
+          ['type', '"response.output_text.delta"'],
+          ['sequence_number', '7'],
+          ['item_id', '"m"'],
+          ['output_index', index],
+          ['content_index', '0'],
+          ['delta', text],
+          ['logprobs', '[]'],
+        ],
+        [
+          ['output_index', '1024'],
+          ['output_index', '"1"'],
+          ['type', '"response.reasoning_text.delta"'],
+          ['type', '"error"'],
+          ['delta', '"other"'],
+          ['delta', 'null'],
+          ['d\\u0065lta', '"other"'],
+          ['item_id', '"a\\"b"'],
+          ['logprobs', '[{"token":"a","logprob":-0.5,"bytes":[97]}]'],
+          ['obfuscation', '"x"'],
+          ['error', '{"message":"It broke."}'],
+          ['error', 'null'],
+          ['object', '"response"'],
+          ['__proto__', '1'],
+        ],
+      ),
+      spaces,
+    )
+    .map(([fields, space]) => object(fields, space)),
 )
 
-const usualChunk = messageLike(
-  fc
-    .tuple(textJson, fc.constantFrom('0', '1'), fc.nat(9), fc.constantFrom('"a"', '"b"'), space)
-    .map(([text, index, total, id, blank]) =>
-      [
-        `{"candidates":${blank}[{"content":${blank}{"parts":${blank}[{"text":${blank}${text}}]`,
-        `"role":${blank}"model"}`,
-        `"index":${blank}${index}}]`,
-        `"usageMetadata":${blank}{"promptTokenCount":${blank}1`,
-        `"totalTokenCount":${blank}${total}}`,
-        `"modelVersion":${blank}"m"`,
-        `"responseId":${blank}${id}}`,
-      ].join(`,${blank}`),
+const usualChunk = fc
+  .tuple(
+    textJson.chain((text) =>
+      fieldsLike(
+        [['text', text]],
+        [
+          ['thought', 'true'],
+          ['thoughtSignature', '"c2ln"'],
+          ['text', '"other"'],
+        ],
+      ),
     ),
-  [
-    ['"thought":true', '"thoughtSignature":"c2ln"', '"text":"other"', '"content":{"parts":[]}'],
-    ['"finishReason":"STOP"', '"finishReason":"FINISH_REASON_UNSPECIFIED"', '"type":"error"', '"error":null'],
-    ['"safetyRatings":[{"category":"C","probability":"HIGH"}]', '"error":{"message":"It broke."}'],
-    ['"citationMetadata":{"citations":[{"uri":"https://a.example"}]}', '"usageMetadata":{}'],
-    ['"promptFeedback":{"blockReason":"SAFETY"}', '"createTime":"2026-11-22"', '"modelVersion":"other"'],
-  ],
-)
+    fc.constantFrom('0', '1'),
+    fc.nat(9),
+    fc.constantFrom('"a"', '"b"'),
+    spaces,
+  )
+  .chain(([part, index, total, id, space]) => {
+    const content = `{"parts":[${object(part)}],"role":"model"}`
+    return fieldsLike(
+      [
+        ['content', content],
+        ['index', index],
+      ],
+      [
+        ['finishReason', '"STOP"'],
+        ['finishReason', '"FINISH_REASON_UNSPECIFIED"'],
+        ['safetyRatings', '[{"category":"C","probability":"HIGH"}]'],
+        ['citationMetadata', '{"citations":[{"uri":"https://a.example"}]}'],
+        ['content', '{"parts":[]}'],
+      ],
+    ).chain((candidate) =>
+      fieldsLike(
+        [
+          ['candidates', `[${object(candidate)}]`],
+          ['usageMetadata', `{"promptTokenCount":1,"totalTokenCount":${total}}`],
+          ['modelVersion', '"m"'],
+          ['responseId', id],
+        ],
+        [
+          ['modelVersion', '"other"'],
+          ['usageMetadata', '{}'],
+          ['createTime', '"2026-11-22T00:00:00Z"'],
+          ['promptFeedback', '{"blockReason":"SAFETY"}'],
+          ['error', '{"message":"It broke."}'],
+          ['error', 'null'],
+          ['type', '"error"'],
+        ],
+      ).map((fields) => object(fields, space)),
+    )
+  })
 
 const framing = fc.constantFrom(
   (json: string) => `data: ${json}\n\n`,
