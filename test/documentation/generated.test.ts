@@ -57,11 +57,11 @@ describe('the table of clients in docs/sandbox.md', () => {
   const clients: Readonly<Record<string, RegExp>> = {
     openai: /^openai-/,
     '@google/genai': /^google-genai/,
-    '@ai-sdk/openai': /^ai-sdk(-openai)?\.ci/,
-    '@ai-sdk/google': /^ai-sdk(-google)?\.ci/,
-    '@langchain/openai': /^langchain/,
-    '@langchain/google-genai': /^langchain/,
-    '@openai/agents': /^agents/,
+    '@ai-sdk/openai': /^(ai-sdk|frameworks)\./,
+    '@ai-sdk/google': /^(ai-sdk|frameworks)\./,
+    '@langchain/openai': /^(langchain|frameworks)\./,
+    '@langchain/google-genai': /^(langchain|frameworks)\./,
+    '@openai/agents': /^(agents|frameworks)\./,
   }
   const packagesOf = (cell: string) => [...cell.matchAll(/`([^`]+)` (\S+)/g)].map(([, ...named]) => named)
   const entriesOf = (cell: string) => (cell === '' ? [] : cell.split('; '))

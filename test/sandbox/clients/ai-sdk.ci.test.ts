@@ -1,127 +1,32 @@
 import { createGoogleGenerativeAI } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'
-import { generateText, jsonSchema, Output, isStepCount, streamText, tool, type LanguageModel } from 'ai'
+import * as ai from 'ai'
 import { describe, expect, test } from 'vitest'
-import { runningSandbox } from '../../support/running-sandbox.ts'
-import { all, dot } from './all.ts'
+import { maskPng, testImages } from '../../support/test-images.ts'
+import { aiSdks, googleSdk, openaiSdk } from './ai-sdk.ts'
+import { all, common, server } from './all.ts'
 
-const key = { apiKey: 'any' }
-const once = { maxRetries: 0 }
-
-const providers: readonly [string, (url: string) => LanguageModel][] = [
-  ['openai', (url) => createOpenAI({ baseURL: `${url}/v1`, ...key })('sandbox-text')],
-  ['google', (url) => createGoogleGenerativeAI({ baseURL: `${url}/v1beta`, ...key })('sandbox-text')],
-]
-
-const weather = tool({
-  description: 'the weather in a city',
-  inputSchema: jsonSchema<{ city: string }>({
-    type: 'object',
-    properties: { city: { type: 'string' } },
-    required: ['city'],
-    additionalProperties: false,
-  }),
-  execute: async ({ city }) => `sunny in ${city}`,
-})
-
-const boat = Output.object({
-  schema: jsonSchema<{ name: string; length: number }>({
-    type: 'object',
-    properties: { name: { type: 'string' }, length: { type: 'integer', minimum: 3, maximum: 9 } },
-    required: ['name', 'length'],
-    additionalProperties: false,
-  }),
-})
-const aBoat = {
-  name: expect.any(String),
-  length: expect.toSatisfy((length: number) => [3, 4, 5, 6, 7, 8, 9].includes(length)),
-}
-
-describe.each(providers)('@ai-sdk/%s', (_, modelAt) => {
-  test('text', async () => {
-    const model = modelAt((await runningSandbox()).url)
-    const { text, usage, finishReason } = await generateText({ model, prompt: 'hi', ...once })
-    expect([text.startsWith('[sandbox] '), finishReason]).toEqual([true, 'stop'])
-    expect(usage.totalTokens).toBe(usage.inputTokens! + usage.outputTokens!)
-  })
-
-  test('streamed text', async () => {
-    const model = modelAt((await runningSandbox()).url)
-    const { textStream, text } = streamText({ model, prompt: 'hi', ...once })
-    const pieces = await all(textStream)
-    expect(pieces.length).toBeGreaterThan(5)
-    expect(pieces.join('')).toBe(await text)
-  })
-
-  test('objects', async () => {
-    const model = modelAt((await runningSandbox()).url)
-    const { output } = await generateText({ model, output: boat, prompt: 'a boat', ...once })
-    expect(output).toEqual(aBoat)
-  })
-
+describe.each(aiSdks)('%s', (_, { at, lastOfStream }) => {
   test('streamed objects', async () => {
-    const model = modelAt((await runningSandbox()).url)
-    const { partialOutputStream } = streamText({ model, output: boat, prompt: 'a boat', ...once })
-    expect((await all(partialOutputStream)).at(-1)).toEqual(aBoat)
-  })
-
-  test('tools', async () => {
-    const model = modelAt((await runningSandbox()).url)
-    const { steps, text } = await generateText({
-      model,
-      tools: { weather },
-      prepareStep: ({ stepNumber }) => ({ toolChoice: stepNumber === 0 ? 'required' : 'auto' }),
-      stopWhen: isStepCount(3),
-      prompt: 'weather in Rome?',
-      ...once,
-    })
-    expect(steps.map(({ toolCalls }) => toolCalls.length)).toEqual([1, 0])
-    expect(steps[0]!.toolResults[0]!.output).toMatch(/^sunny in ./)
-    expect(text).toMatch(/sunny in ./)
-  })
-
-  test('tools in a stream', async () => {
-    const model = modelAt((await runningSandbox()).url)
-    const prompt = 'weather in Rome?'
-    const { fullStream, text } = streamText({
-      model,
-      tools: { weather },
-      stopWhen: isStepCount(3),
-      prompt,
-      ...once,
-    })
-    const types = new Set((await all(fullStream)).map(({ type }) => type))
-    expect([...types]).toEqual(expect.arrayContaining(['tool-call', 'tool-result', 'text-delta', 'finish']))
-    expect(await text).toMatch(/sunny in ./)
+    expect(await lastOfStream()).toEqual({ city: expect.any(String) })
   })
 
   test('choices and arrays', async () => {
-    const model = modelAt((await runningSandbox()).url)
-    const choice = Output.choice({ options: ['red', 'blue'] })
-    expect(['red', 'blue']).toContain(
-      (await generateText({ model, output: choice, prompt: 'x', ...once })).output,
-    )
-    const element = jsonSchema<string>({ type: 'string' })
-    const { output } = await generateText({ model, output: Output.array({ element }), prompt: 'x', ...once })
+    const choice = ai.Output.choice({ options: ['red', 'blue'] })
+    const { output: chosen } = await ai.generateText({ ...(await at()), output: choice, prompt: 'x' })
+    expect(chosen).toMatch(/^(red|blue)$/)
+    const array = ai.Output.array({ element: ai.jsonSchema<string>({ type: 'string' }) })
+    const { output } = await ai.generateText({ ...(await at()), output: array, prompt: 'x' })
     expect(output[0]).toEqual(expect.any(String))
   })
 
-  test('pictures and files in a prompt', async () => {
-    const model = modelAt((await runningSandbox()).url)
-    const content = [
-      { type: 'text' as const, text: 'what is this?' },
-      { type: 'file' as const, data: dot.split(',')[1]!, mediaType: 'image/png' },
-      { type: 'file' as const, data: 'JVBERg==', mediaType: 'application/pdf', filename: 'a.pdf' },
-    ]
-    const { text } = await generateText({ model, messages: [{ role: 'user', content }], ...once })
-    expect(text).toContain('“what is this?”')
-  })
-
   test('an abort', async () => {
-    const model = modelAt((await runningSandbox()).url)
     const stop = new AbortController()
-    const prompt = 'sandbox:long'
-    const { fullStream } = streamText({ model, prompt, abortSignal: stop.signal, ...once })
+    const { fullStream } = ai.streamText({
+      ...(await at()),
+      prompt: 'sandbox:long',
+      abortSignal: stop.signal,
+    })
     const types: string[] = []
     for await (const { type } of fullStream) {
       types.push(type)
@@ -129,24 +34,170 @@ describe.each(providers)('@ai-sdk/%s', (_, modelAt) => {
     }
     expect(types.at(-1)).toBe('abort')
   })
+})
 
-  test('temperature with top_p', async () => {
-    const model = modelAt((await runningSandbox()).url)
-    const { text } = await generateText({ model, temperature: 0.3, topP: 0.5, prompt: 'hi', ...once })
-    expect(text).toMatch(/^\[sandbox\] /)
+const { png } = await testImages(64)
+const mask = await maskPng(64)
+
+describe('@ai-sdk/openai', () => {
+  const { tools } = createOpenAI(common)
+
+  test.each<[string, prompt: Parameters<typeof ai.generateImage>[0]['prompt']]>([
+    ['images', 'a boat'],
+    ['edits of images', { text: 'at night', images: [png], mask }],
+  ])('%s', async (_, prompt) => {
+    const model = (await openaiSdk()).image('gpt-image-2')
+    const { images } = await ai.generateImage({ model, prompt, n: 2, maxRetries: 0 })
+    expect(images.map(({ mediaType }) => mediaType)).toEqual(['image/png', 'image/png'])
   })
 
-  test('a refused key', async () => {
-    const { url } = await runningSandbox()
-    const refusing = modelAt(url)
-    const asked = generateText({
-      model: refusing,
+  test.each<[string, offered: ai.ToolSet, parts: string[], steps: number]>([
+    ['web search', { web_search: tools.webSearch({}) }, ['source'], 1],
+    ['file search', { file_search: tools.fileSearch({ vectorStoreIds: ['vs_1'] }) }, ['source'], 1],
+    ['code interpreter', { code_interpreter: tools.codeInterpreter({}) }, ['tool-result', 'source'], 1],
+    [
+      'image generation',
+      { image_generation: tools.imageGeneration({ partialImages: 1 }) },
+      ['tool-result'],
+      1,
+    ],
+    ['remote tools', { mcp: tools.mcp({ ...server, requireApproval: 'never' }) }, ['tool-result'], 1],
+    ['approval of remote tools', { approval: tools.mcp(server) }, ['tool-approval-request'], 1],
+    ['custom tools', { custom: tools.customTool({ execute: async () => 'done' }) }, ['tool-result'], 2],
+  ])('%s', async (_, offered, parts, count) => {
+    const request = {
+      model: (await openaiSdk())('sandbox-text'),
+      tools: offered,
+      prompt: `use sandbox:${Object.keys(offered)[0]}`,
+      stopWhen: ai.isStepCount(3),
+      maxRetries: 0,
+    }
+    const { steps } = await ai.generateText(request)
+    expect(steps).toHaveLength(count)
+    expect(steps[0]!.content.map(({ type }) => type)).toEqual(expect.arrayContaining(['tool-call', ...parts]))
+    const streamed = (await all(ai.streamText(request).fullStream)).map(({ type }) => type)
+    expect(streamed).toEqual(expect.arrayContaining(['tool-call', ...parts, 'finish']))
+  })
+
+  /** A model that is asked one thing after another. */
+  async function asking(name: string) {
+    const model = (await openaiSdk())(name)
+    return (prompt: string | ai.ModelMessage[], openai: Record<string, ai.JSONValue> = {}) =>
+      ai.generateText({ model, prompt, providerOptions: { openai }, maxRetries: 0 })
+  }
+
+  test('reasoning', async () => {
+    const ask = await asking('gpt-5.2')
+    const { reasoningText } = await ask('hi', { reasoningSummary: 'auto', reasoningEffort: 'low' })
+    expect(reasoningText).toEqual(expect.any(String))
+  })
+
+  test('reasoning without a store', async () => {
+    const ask = await asking('gpt-5.2')
+    const options = { store: false, include: ['reasoning.encrypted_content'], reasoningSummary: 'auto' }
+    const user = (content: string) => ({ role: 'user' as const, content })
+    const { reasoning, response } = await ask([user('hi')], options)
+    expect(reasoning[0]!.providerMetadata!['openai']!['reasoningEncryptedContent']).toEqual(
+      expect.any(String),
+    )
+    const { text, warnings } = await ask([user('hi'), ...response.messages, user('and?')], options)
+    expect([text, warnings]).toEqual([expect.stringContaining('“and?”'), []])
+  })
+
+  test('previousResponseId', async () => {
+    const ask = await asking('sandbox-text')
+    const { response } = await ask('x'.repeat(400))
+    expect((await ask('and?', { previousResponseId: response.id })).usage.inputTokens).toBeGreaterThan(100)
+  })
+
+  test('a failed response', async () => {
+    await expect((await asking('sandbox-failure'))('hi')).rejects.toThrow('could not generate')
+  })
+
+  test.each([
+    ['service tiers but default', { serviceTier: 'flex' }],
+    ['promptCacheRetention', { promptCacheRetention: '24h' }],
+  ])('%s: refused', async (_, options) => {
+    await expect((await asking('gpt-5.2'))('hi', options)).rejects.toMatchObject({ statusCode: 400 })
+  })
+
+  test('chat completions and embeddings: not offered', async () => {
+    const sdk = await openaiSdk()
+    const chat = ai.generateText({ model: sdk.chat('sandbox-text'), prompt: 'hi', maxRetries: 0 })
+    await expect(chat).rejects.toMatchObject({ statusCode: 404 })
+    const vector = ai.embed({ model: sdk.embedding('x'), value: 'hi', maxRetries: 0 })
+    await expect(vector).rejects.toMatchObject({ statusCode: 404 })
+  })
+})
+
+describe('@ai-sdk/google', () => {
+  const { tools } = createGoogleGenerativeAI(common)
+
+  test.each<[string, offered: ai.ToolSet, type: string]>([
+    ['web search', { google_search: tools.googleSearch({}) }, 'source'],
+    ['code execution', { code_execution: tools.codeExecution({}) }, 'tool-result'],
+    ['URL context', { url_context: tools.urlContext({}) }, 'source'],
+    ['maps', { google_maps: tools.googleMaps({}) }, 'source'],
+    [
+      'file search',
+      { file_search: tools.fileSearch({ fileSearchStoreNames: ['fileSearchStores/a'] }) },
+      'source',
+    ],
+  ])('%s', async (_, offered, type) => {
+    const model = (await googleSdk())('gemini-3-pro')
+    const request = { model, tools: offered, prompt: 'find out: https://example.com/a', maxRetries: 0 }
+    expect((await ai.generateText(request)).content.map((part) => part.type)).toContain(type)
+    expect((await all(ai.streamText(request).fullStream)).map((part) => part.type)).toContain(type)
+  })
+
+  const ask = async (google: Record<string, string | string[] | Record<string, boolean>>) =>
+    ai.generateText({
+      model: (await googleSdk())('gemini-3-pro'),
+      providerOptions: { google },
       prompt: 'hi',
-      headers: { authorization: 'Bearer invalid', 'x-goog-api-key': 'invalid' },
-      ...once,
+      maxRetries: 0,
     })
-    await expect(asked).rejects.toMatchObject({
-      statusCode: expect.toSatisfy((code) => code === 401 || code === 400),
+
+  test('pictures in an answer', async () => {
+    const { files } = await ask({ responseModalities: ['TEXT', 'IMAGE'] })
+    expect(files.map(({ mediaType }) => mediaType)).toEqual(['image/png'])
+  })
+
+  test('reasoning', async () => {
+    const { reasoningText, text } = await ask({ thinkingConfig: { includeThoughts: true } })
+    expect([reasoningText, text]).toEqual([expect.any(String), expect.stringMatching(/^\[sandbox\] /)])
+  })
+
+  test('images, also edited', async () => {
+    const model = (await googleSdk()).image('gemini-2.5-flash-image')
+    for (const prompt of ['a boat', { text: 'at night', images: [png] }]) {
+      const { images } = await ai.generateImage({ model, prompt, maxRetries: 0 })
+      expect(images.map(({ mediaType }) => mediaType)).toEqual(['image/png'])
+    }
+  })
+
+  test('videos', async () => {
+    const { videos } = await ai.experimental_generateVideo({
+      model: (await googleSdk()).video('veo-3.1-generate-preview'),
+      prompt: 'a boat',
+      poll: { intervalMs: 100 },
+      // Its own download refuses addresses of this machine.
+      async download({ url }) {
+        const reply = await fetch(url)
+        const mediaType = reply.headers.get('content-type') ?? undefined
+        return { data: new Uint8Array(await reply.arrayBuffer()), mediaType }
+      },
+      maxRetries: 0,
     })
+    expect(videos.map(({ mediaType }) => mediaType)).toEqual(['video/mp4'])
+  })
+
+  test('cachedContent: refused', async () => {
+    await expect(ask({ cachedContent: 'cachedContents/a' })).rejects.toMatchObject({ statusCode: 400 })
+  })
+
+  test('embeddings: not offered', async () => {
+    const vector = ai.embed({ model: (await googleSdk()).embedding('x'), value: 'hi', maxRetries: 0 })
+    await expect(vector).rejects.toMatchObject({ statusCode: 404 })
   })
 })

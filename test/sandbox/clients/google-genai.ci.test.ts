@@ -1,27 +1,33 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import {
   ApiError,
   createPartFromBase64,
   FunctionCallingConfigMode,
+  GenerateVideosOperation,
   GoogleGenAI,
   Modality,
   ServiceTier,
   Type,
   type CallableTool,
+  type GeneratedVideo,
   type Tool,
 } from '@google/genai'
 import { expect, test } from 'vitest'
+import { fakeClock } from '../../support/fake-clock.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
-import { all, dot, place } from './all.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { operate } from '../../support/video-calls.ts'
+import { all, dotBase64, place } from './all.ts'
 
-async function googleClient(options = {}) {
+async function googleClient(options = {}, apiVersion = 'v1beta') {
   const sandbox = await runningSandbox(options)
-  const client = new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl: sandbox.url } })
+  const client = new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl: sandbox.url, apiVersion } })
   return { sandbox, client }
 }
 
 test.for(['v1', 'v1beta'])('text and streams (%s)', async (apiVersion) => {
-  const sandbox = await runningSandbox()
-  const client = new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl: sandbox.url, apiVersion } })
+  const { client } = await googleClient({}, apiVersion)
   const request = { model: 'sandbox-text', contents: 'Name a river' }
   const whole = await client.models.generateContent(request)
   expect(whole.text).toContain('“Name a river”')
@@ -77,16 +83,14 @@ test('automatic function calling, whole and streamed', async () => {
   const request = { model: 'sandbox-text', contents: 'get_weather please', config: { tools: [weather] } }
   expect((await client.models.generateContent(request)).text).toContain('clear sky')
   const chunks = await all(await client.models.generateContentStream(request))
-  expect(chunks.map(({ candidates }) => candidates?.[0]?.content?.parts?.[0]?.text ?? '').join('')).toContain(
-    'clear sky',
-  )
+  const texts = chunks.map(({ candidates }) => candidates?.[0]?.content?.parts?.[0]?.text ?? '')
+  expect(texts.join('')).toContain('clear sky')
   expect(called).toEqual([{ city: expect.any(String) }, { city: expect.any(String) }])
 })
 
 test('pictures in a prompt and in an answer', async () => {
   const { client } = await googleClient()
-  const [, data = ''] = dot.split(',')
-  const contents = ['what is this?', createPartFromBase64(data, 'image/png')]
+  const contents = ['what is this?', createPartFromBase64(dotBase64, 'image/png')]
   const { text } = await client.models.generateContent({ model: 'sandbox-text', contents })
   expect(text).toContain('“what is this?”')
   const config = { responseModalities: [Modality.IMAGE] }
@@ -112,9 +116,8 @@ test('chats', async () => {
   const { client } = await googleClient()
   const chat = client.chats.create({ model: 'sandbox-text' })
   await chat.sendMessage({ message: 'First' })
-  const second = await chat.sendMessage({ message: 'Second' })
-  expect(second.text).toContain('“Second”')
-  expect(second.usageMetadata!.promptTokenCount).toBeGreaterThan(20)
+  const { usageMetadata } = await chat.sendMessage({ message: 'Second' })
+  expect(usageMetadata!.promptTokenCount).toBeGreaterThan(20)
 })
 
 test('errors, before and in a stream', async () => {
@@ -136,11 +139,7 @@ test('models', async () => {
   expect(names).toEqual(expect.arrayContaining(['models/sandbox-text', 'models/sandbox-video']))
   expect(new Set(names).size).toBe(names.length)
   const small = await client.models.get({ model: 'sandbox-small' })
-  expect(small).toMatchObject({
-    name: 'models/sandbox-small',
-    inputTokenLimit: 1024,
-    supportedActions: ['generateContent'],
-  })
+  expect(small).toMatchObject({ inputTokenLimit: 1024, supportedActions: ['generateContent'] })
   await expect(client.models.get({ model: 'gemini-0' })).rejects.toMatchObject({ status: 404 })
 })
 
@@ -170,4 +169,31 @@ test.each([
     status: 404,
     message: expect.stringContaining('Invalid URL'),
   })
+})
+
+test.each(['v1', 'v1beta'])('operations and files.download (%s)', async (apiVersion) => {
+  const clock = fakeClock()
+  const { client, sandbox } = await googleClient({ clock }, apiVersion)
+  // The client itself creates videos at Vertex only.
+  const { json } = await operate(sandbox, { durationSeconds: 4, sampleCount: 2 })
+  let operation = Object.assign(new GenerateVideosOperation(), json)
+  while (operation.done !== true) {
+    operation = await client.operations.getVideosOperation({ operation })
+    await clock.advance(1_000)
+  }
+  const [first, second] = operation.response!.generatedVideos as [GeneratedVideo, GeneratedVideo]
+  const folder = temporaryFolder()
+  const name = /files\/[\da-z]+/.exec(second.video!.uri!)![0]
+  for (const [at, file] of [
+    first,
+    second.video!,
+    second.video!.uri!,
+    { name },
+    name,
+    name.slice(6),
+  ].entries()) {
+    const downloadPath = join(folder, `${at}.mp4`)
+    await client.files.download({ file, downloadPath })
+    expect((await readFile(downloadPath)).toString('latin1', 4, 8)).toBe('ftyp')
+  }
 })
