@@ -115,19 +115,47 @@ export const [modelA, miniA, modelB, modelC] = [
 export const anyA = [modelA, miniA]
 
 /** A value that only some image models take. */
-export interface FamilyRow {
+interface FamilyRow {
   readonly field: string
   readonly value: unknown
-  readonly beside?: Readonly<Record<string, unknown>>
+  readonly beside: Json
   /** The models that take it, of A, its mini variant, B and C. */
   readonly takenBy: readonly string[]
 }
 
-/** What a row says, as the title of a test. */
-export function titleOf({ field, value, beside = {}, takenBy }: FamilyRow): string {
-  const shown = String(value).length > 20 ? `${String(value).length} characters` : String(value)
+/** Which models take each value of these fields, beside others, with the title of its test. */
+export function rowsOf(
+  takenBy: readonly string[],
+  values: Readonly<Record<string, readonly unknown[]>>,
+  beside: Json = {},
+): (readonly [title: string, FamilyRow])[] {
   const besides = Object.entries(beside).map(([name, one]) => ` with ${name} ${String(one)}`)
-  return `${field} ${shown}${besides.join('')}: ${takenBy.length === 0 ? 'no model' : takenBy.join(', ')}`
+  return Object.entries(values).flatMap(([field, list]) =>
+    list.map((value) => {
+      const shown = String(value).length > 20 ? `${String(value).length} characters` : String(value)
+      const title = `${field} ${shown}${besides.join('')}: ${takenBy.join(', ') || 'no model'}`
+      return [title, { field, value, beside, takenBy }] as const
+    }),
+  )
+}
+
+/** Where a side differs from a row: the exit code of the program and the status of the sandbox, by model. */
+export async function familyDifferences(
+  { field, value, beside, takenBy }: FamilyRow,
+  models: readonly string[],
+  codeOf: (fields: Json) => Promise<number>,
+  statusOf: (fields: Json) => Promise<number>,
+): Promise<unknown[]> {
+  const found: unknown[] = []
+  for (const model of models) {
+    const fields = { prompt: 'a boat', model, ...beside, [field]: value }
+    const isTaken = takenBy.includes(model)
+    const code = await codeOf(fields)
+    // To draw takes time: one picture is enough.
+    const status = isTaken && model !== takenBy[0] ? 200 : await statusOf(fields)
+    if (code !== (isTaken ? 0 : 2) || status !== (isTaken ? 200 : 400)) found.push([model, code, status])
+  }
+  return found
 }
 
 /** Flags that set fields whatever they hold. */

@@ -7,53 +7,60 @@ import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { largestDifference, maskPng, paddedPng, testImages, testPicture } from '../support/test-images.ts'
 import {
   anyA,
+  familyDifferences,
   isInteger,
   miniA,
   modelA,
   modelB,
   modelC,
   requestOf,
+  rowsOf,
   setFlags,
-  titleOf,
-  type FamilyRow,
 } from './both-sides.ts'
 
 // Endpoint 6 of the specification, and what its Limits say of it, row by row.
 
-const editRows: readonly FamilyRow[] = [
-  ...['transparent', 'opaque', 'auto'].map((value) => ({ field: 'background', value, takenBy: anyA })),
-  ...['high', 'low'].map((value) => ({ field: 'input_fidelity', value, takenBy: [modelA] })),
-  ...['png', 'jpeg', 'webp'].map((value) => ({ field: 'output_format', value, takenBy: anyA })),
-  { field: 'output_compression', value: 80, beside: { output_format: 'webp' }, takenBy: anyA },
-  { field: 'output_compression', value: 80, beside: { output_format: 'png' }, takenBy: [] },
-  { field: 'background', value: 'transparent', beside: { output_format: 'jpeg' }, takenBy: [] },
-  ...['high', 'medium', 'low'].map((value) => ({ field: 'quality', value, takenBy: anyA })),
-  { field: 'output_compression', value: 100, beside: { output_format: 'jpeg' }, takenBy: anyA },
-  { field: 'output_compression', value: 101, beside: { output_format: 'webp' }, takenBy: [] },
-  { field: 'output_compression', value: 80, takenBy: [] },
-  { field: 'background', value: 'transparent', beside: { output_format: 'webp' }, takenBy: anyA },
-  ...['background', 'output_format', 'quality', 'response_format', 'size', 'input_fidelity'].map((field) => {
-    return { field, value: 'some', takenBy: [] }
+const models = [modelA, miniA, modelB]
+
+const editRows = [
+  ...rowsOf(anyA, {
+    background: ['transparent', 'opaque', 'auto'],
+    output_format: ['png', 'jpeg', 'webp'],
+    quality: ['high', 'medium', 'low'],
+    size: ['1536x1024', '1024x1536', 'auto'],
+    prompt: ['x'.repeat(1001), 'x'.repeat(32_000)],
   }),
-  { field: 'quality', value: 'auto', takenBy: [modelA, miniA, modelB] },
-  { field: 'quality', value: 'standard', takenBy: [modelB] },
-  { field: 'quality', value: 'hd', takenBy: [] },
-  ...['url', 'b64_json'].map((value) => ({ field: 'response_format', value, takenBy: [modelB] })),
-  { field: 'size', value: '1024x1024', takenBy: [modelA, miniA, modelB] },
-  ...['1536x1024', '1024x1536', 'auto'].map((value) => ({ field: 'size', value, takenBy: anyA })),
-  ...['256x256', '512x512'].map((value) => ({ field: 'size', value, takenBy: [modelB] })),
-  { field: 'size', value: '1792x1024', takenBy: [] },
-  { field: 'n', value: 1, takenBy: [modelA, miniA, modelB] },
-  { field: 'n', value: 10, takenBy: [modelA, miniA, modelB] },
-  ...[0, 11].map((value) => ({ field: 'n', value, takenBy: [] })),
-  { field: 'user', value: 'ann', takenBy: [modelA, miniA, modelB] },
-  { field: 'stream', value: true, takenBy: [modelA, miniA, modelB] },
-  { field: 'partial_images', value: 3, beside: { stream: true }, takenBy: [modelA, miniA, modelB] },
-  { field: 'partial_images', value: 4, beside: { stream: true }, takenBy: [] },
-  { field: 'prompt', value: 'x'.repeat(1000), takenBy: [modelA, miniA, modelB] },
-  { field: 'prompt', value: 'x'.repeat(1001), takenBy: anyA },
-  { field: 'prompt', value: 'x'.repeat(32_000), takenBy: anyA },
-  { field: 'prompt', value: 'x'.repeat(32_001), takenBy: [] },
+  ...rowsOf(anyA, { output_compression: [80], background: ['transparent'] }, { output_format: 'webp' }),
+  ...rowsOf(anyA, { output_compression: [100] }, { output_format: 'jpeg' }),
+  ...rowsOf([modelA], { input_fidelity: ['high', 'low'] }),
+  ...rowsOf([modelB], {
+    quality: ['standard'],
+    response_format: ['url', 'b64_json'],
+    size: ['256x256', '512x512'],
+  }),
+  ...rowsOf(models, {
+    quality: ['auto'],
+    size: ['1024x1024'],
+    n: [1, 10],
+    user: ['ann'],
+    stream: [true],
+    prompt: ['x'.repeat(1000)],
+  }),
+  ...rowsOf(models, { partial_images: [3] }, { stream: true }),
+  ...rowsOf([], { partial_images: [4] }, { stream: true }),
+  ...rowsOf([], { output_compression: [80] }, { output_format: 'png' }),
+  ...rowsOf([], { output_compression: [101] }, { output_format: 'webp' }),
+  ...rowsOf([], { background: ['transparent'] }, { output_format: 'jpeg' }),
+  ...rowsOf([], {
+    output_compression: [80],
+    quality: ['hd', 'some'],
+    size: ['1792x1024', 'some'],
+    n: [0, 11],
+    prompt: ['x'.repeat(32_001)],
+  }),
+  ...['background', 'output_format', 'response_format', 'input_fidelity'].flatMap((field) =>
+    rowsOf([], { [field]: ['some'] }),
+  ),
 ]
 
 describe('endpoint 6, POST /v1/images/edits', async () => {
@@ -79,26 +86,17 @@ describe('endpoint 6, POST /v1/images/edits', async () => {
   const taken = [0, 200]
   const refused = [2, 400]
 
-  test.each(editRows.map((row) => [titleOf(row), row] as const))('%s', async (_, row) => {
+  test.each(editRows)('%s', async (_, row) => {
     const sandbox = await runningSandbox()
-    for (const model of [modelA, miniA, modelB]) {
-      const fields = { prompt: 'a boat', model, ...row.beside, [row.field]: row.value }
-      const isTaken = row.takenBy.includes(model)
-      expect([model, await codeOf(fields, [part(png)])]).toEqual([model, isTaken ? 0 : 2])
-      // To draw takes time: one picture is enough.
-      if (isTaken && model !== row.takenBy[0]) continue
-      const { status } = await edit(sandbox, fields, [part(png)])
-      expect([model, status]).toEqual([model, isTaken ? 200 : 400])
-    }
+    const statusOf = async (fields: Json) => (await edit(sandbox, fields, [part(png)])).status
+    const codeOfPng = (fields: Json) => codeOf(fields, [part(png)])
+    expect(await familyDifferences(row, models, codeOfPng, statusOf)).toEqual([])
   })
 
-  test('model C is no model of an edit', async () => {
-    expect(await answers({ model: modelC, prompt: 'x' }, [part(png)])).toEqual(refused)
-  })
-
-  test('image and prompt are required', async () => {
+  test('image and prompt are required, and model C is no model of an edit', async () => {
     expect(await answers({ prompt: 'a boat' }, [])).toEqual(refused)
     expect(await answers({}, [part(png)])).toEqual(refused)
+    expect(await answers({ model: modelC, prompt: 'x' }, [part(png)])).toEqual(refused)
   })
 
   test.each([
@@ -122,14 +120,10 @@ describe('endpoint 6, POST /v1/images/edits', async () => {
     expect(await answers({ model, prompt: 'x' }, [...many, part(png, 'image[]')])).toEqual(refused)
   })
 
-  test('model B: a square image', async () => {
-    const wide = [part(pngBytes({ width: 64, height: 32 }))]
-    expect(await answers({ model: modelB, prompt: 'x' }, wide)).toEqual(refused)
-  })
-
   // For the models A in `large-pictures.ci.test.ts`.
-  test('model B: an image under 4000000 bytes', async () => {
+  test('model B: a square image under 4000000 bytes', async () => {
     const fields = { model: modelB, prompt: 'x' }
+    expect(await answers(fields, [part(pngBytes({ width: 64, height: 32 }))])).toEqual(refused)
     expect(await answers(fields, [part(paddedPng(png, 3_999_999))])).toEqual(taken)
     expect(await answers(fields, [part(paddedPng(png, 4_000_000))])).toEqual(refused)
   })
@@ -186,23 +180,17 @@ describe('endpoint 6, POST /v1/images/edits', async () => {
     expect(request.parts.map(({ name }: Json) => name)).not.toContain('model')
   })
 
-  test('size defaults to 1024x1024', async () => {
+  test('the result of model A has its fields and usage, that of B has not; size defaults to 1024x1024', async () => {
     const sandbox = await runningSandbox()
-    for (const model of [modelA, modelB]) {
-      const fields = { prompt: 'x', model, ...(model === modelB && { response_format: 'b64_json' }) }
-      const { json: answer } = await edit(sandbox, fields, [part(png)])
-      expect(await pixelsOf(answer.data[0])).toMatchObject({ width: 1024, height: 1024 })
-    }
-  })
-
-  test('the result of model A has its fields and usage, that of B has not', async () => {
-    const sandbox = await runningSandbox()
-    const fields = { prompt: 'x', quality: 'low', output_format: 'webp' }
-    const { json: answer } = await edit(sandbox, { model: modelA, ...fields }, [part(png)])
+    const fields = { model: modelA, prompt: 'x', quality: 'low', output_format: 'webp' }
+    const { json: answer } = await edit(sandbox, fields, [part(png)])
     expect(answer).toMatchObject({ created: isInteger, quality: 'low', output_format: 'webp' })
     expect(answer.usage.input_tokens_details.image_tokens).toBeGreaterThan(0)
-    const legacy = await edit(sandbox, { model: modelB, prompt: 'x' }, [part(png)])
-    expect(Object.keys(legacy.json).toSorted()).toEqual(['created', 'data'])
+    const ofB = { model: modelB, prompt: 'x', response_format: 'b64_json' }
+    const { json: legacy } = await edit(sandbox, ofB, [part(png)])
+    expect(Object.keys(legacy).toSorted()).toEqual(['created', 'data'])
+    for (const { data } of [answer, legacy])
+      expect(await pixelsOf(data[0])).toMatchObject({ width: 1024, height: 1024 })
   })
 
   test('the request is multipart/form-data with the fields of the specification', async () => {

@@ -3,14 +3,14 @@ import { call, runningSandbox, type Json } from '../support/running-sandbox.ts'
 import {
   anyA,
   differences,
+  familyDifferences,
   miniA,
   modelA,
   modelB,
   modelC,
   requestOf,
+  rowsOf,
   setFlags,
-  titleOf,
-  type FamilyRow,
   type FieldRow,
 } from './both-sides.ts'
 
@@ -37,45 +37,46 @@ const commonRows: readonly FieldRow[] = [
   },
 ]
 
-/** Values that only some models take: generation. */
-const generationRows: readonly FamilyRow[] = [
-  ...['transparent', 'opaque', 'auto'].map((value) => ({ field: 'background', value, takenBy: anyA })),
-  ...['low', 'auto'].map((value) => ({ field: 'moderation', value, takenBy: anyA })),
-  ...['png', 'jpeg', 'webp'].map((value) => ({ field: 'output_format', value, takenBy: anyA })),
-  { field: 'output_compression', value: 80, beside: { output_format: 'webp' }, takenBy: anyA },
-  { field: 'output_compression', value: 80, beside: { output_format: 'jpeg' }, takenBy: anyA },
-  { field: 'output_compression', value: 80, beside: { output_format: 'png' }, takenBy: [] },
-  { field: 'output_compression', value: 101, beside: { output_format: 'webp' }, takenBy: [] },
-  { field: 'output_compression', value: -1, beside: { output_format: 'webp' }, takenBy: [] },
-  { field: 'background', value: 'transparent', beside: { output_format: 'jpeg' }, takenBy: [] },
-  { field: 'background', value: 'transparent', beside: { output_format: 'webp' }, takenBy: anyA },
-  { field: 'background', value: 'transparent', beside: { output_format: 'png' }, takenBy: anyA },
-  ...[0, 100].map((value) => {
-    return { field: 'output_compression', value, beside: { output_format: 'webp' }, takenBy: anyA }
+const models = [modelA, miniA, modelB, modelC]
+
+/** Values that only some models take. */
+const generationRows = [
+  ...rowsOf(anyA, {
+    background: ['transparent', 'opaque', 'auto'],
+    moderation: ['low', 'auto'],
+    output_format: ['png', 'jpeg', 'webp'],
+    quality: ['high', 'medium', 'low'],
+    size: ['1536x1024', '1024x1536', 'auto'],
+    stream: [true],
+    prompt: ['x'.repeat(4001), 'x'.repeat(32_000)],
   }),
-  { field: 'output_compression', value: 80, takenBy: [] },
-  { field: 'quality', value: 'auto', takenBy: [modelA, miniA, modelB, modelC] },
-  ...['high', 'medium', 'low'].map((value) => ({ field: 'quality', value, takenBy: anyA })),
-  { field: 'quality', value: 'hd', takenBy: [modelC] },
-  { field: 'quality', value: 'standard', takenBy: [modelB, modelC] },
-  ...['url', 'b64_json'].map((value) => ({ field: 'response_format', value, takenBy: [modelB, modelC] })),
-  { field: 'stream', value: true, takenBy: anyA },
-  { field: 'stream', value: false, takenBy: [modelA, miniA, modelB, modelC] },
-  { field: 'partial_images', value: 1, takenBy: [] },
-  { field: 'partial_images', value: 0, takenBy: [modelA, miniA, modelB, modelC] },
-  ...['vivid', 'natural'].map((value) => ({ field: 'style', value, takenBy: [modelC] })),
-  { field: 'size', value: '1024x1024', takenBy: [modelA, miniA, modelB, modelC] },
-  ...['1536x1024', '1024x1536', 'auto'].map((value) => ({ field: 'size', value, takenBy: anyA })),
-  ...['256x256', '512x512'].map((value) => ({ field: 'size', value, takenBy: [modelB] })),
-  ...['1792x1024', '1024x1792'].map((value) => ({ field: 'size', value, takenBy: [modelC] })),
-  { field: 'n', value: 2, takenBy: [modelA, miniA, modelB] },
-  { field: 'n', value: 1, takenBy: [modelA, miniA, modelB, modelC] },
-  { field: 'prompt', value: 'x'.repeat(1000), takenBy: [modelA, miniA, modelB, modelC] },
-  { field: 'prompt', value: 'x'.repeat(1001), takenBy: [modelA, miniA, modelC] },
-  { field: 'prompt', value: 'x'.repeat(4000), takenBy: [modelA, miniA, modelC] },
-  { field: 'prompt', value: 'x'.repeat(4001), takenBy: anyA },
-  { field: 'prompt', value: 'x'.repeat(32_000), takenBy: anyA },
-  { field: 'prompt', value: 'x'.repeat(32_001), takenBy: [] },
+  ...rowsOf(
+    anyA,
+    { background: ['transparent'], output_compression: [0, 80, 100] },
+    { output_format: 'webp' },
+  ),
+  ...rowsOf(anyA, { output_compression: [80] }, { output_format: 'jpeg' }),
+  ...rowsOf(anyA, { background: ['transparent'] }, { output_format: 'png' }),
+  ...rowsOf([modelA, miniA, modelC], { prompt: ['x'.repeat(1001), 'x'.repeat(4000)] }),
+  ...rowsOf([modelA, miniA, modelB], { n: [2] }),
+  ...rowsOf([modelB, modelC], { quality: ['standard'], response_format: ['url', 'b64_json'] }),
+  ...rowsOf([modelB], { size: ['256x256', '512x512'] }),
+  ...rowsOf([modelC], { quality: ['hd'], style: ['vivid', 'natural'], size: ['1792x1024', '1024x1792'] }),
+  ...rowsOf(models, {
+    quality: ['auto'],
+    stream: [false],
+    partial_images: [0],
+    size: ['1024x1024'],
+    n: [1],
+    prompt: ['x'.repeat(1000)],
+  }),
+  ...rowsOf([], { output_compression: [101, -1] }, { output_format: 'webp' }),
+  ...rowsOf([], { output_compression: [80] }, { output_format: 'png' }),
+  ...rowsOf([], { background: ['transparent'] }, { output_format: 'jpeg' }),
+  ...rowsOf([], { output_compression: [80], partial_images: [1], prompt: ['x'.repeat(32_001), 5, null] }),
+  ...['background', 'moderation', 'output_format', 'quality', 'size', 'response_format', 'style'].flatMap(
+    (field) => rowsOf([], { [field]: ['some'] }),
+  ),
 ]
 
 describe('endpoint 4, POST /v1/images/generations', () => {
@@ -86,19 +87,11 @@ describe('endpoint 4, POST /v1/images/generations', () => {
     expect(await differences(await runningSandbox(), endpoint, row)).toEqual([])
   })
 
-  test.each(generationRows.map((row) => [titleOf(row), row] as const))('%s', async (_, row) => {
+  test.each(generationRows)('%s', async (_, row) => {
     const sandbox = await runningSandbox()
-    for (const model of [modelA, miniA, modelB, modelC]) {
-      const fields = { model, ...row.beside, [row.field]: row.value }
-      const prompt = row.field === 'prompt' ? [] : ['a boat']
-      const { code } = await requestOf(['image', 'create', ...setFlags(fields), ...prompt])
-      const isTaken = row.takenBy.includes(model)
-      expect([model, code]).toEqual([model, isTaken ? 0 : 2])
-      // To draw takes time: one picture is enough.
-      if (isTaken && model !== row.takenBy[0]) continue
-      const { status } = await call(sandbox, path, { prompt: 'a boat', ...fields })
-      expect([model, status]).toEqual([model, isTaken ? 200 : 400])
-    }
+    const codeOf = async (fields: Json) => (await requestOf(['image', 'create', ...setFlags(fields)])).code
+    const statusOf = async (fields: Json) => (await call(sandbox, path, fields)).status
+    expect(await familyDifferences(row, models, codeOf, statusOf)).toEqual([])
   })
 
   test('most fields may be null', async () => {
@@ -111,26 +104,7 @@ describe('endpoint 4, POST /v1/images/generations', () => {
 
   test('prompt is required', async () => {
     expect((await requestOf(['image', 'create'])).code).toBe(2)
-    const sandbox = await runningSandbox()
-    expect((await call(sandbox, path, {})).status).toBe(400)
-    for (const prompt of [5, null]) {
-      expect((await requestOf(['image', 'create', '--set', `prompt=${prompt}`])).code).toBe(2)
-      expect((await call(sandbox, path, { prompt })).status).toBe(400)
-    }
-  })
-
-  test('a value outside the lists of the specification is refused for its models', async () => {
-    const sandbox = await runningSandbox()
-    const rows = ['background', 'moderation', 'output_format', 'quality', 'size'].map((field) => [
-      field,
-      modelA,
-    ])
-    for (const field of ['quality', 'size', 'response_format']) rows.push([field, modelB], [field, modelC])
-    for (const [field, model] of [...rows, ['style', modelC]]) {
-      const fields = { model, [field!]: 'some' }
-      expect((await requestOf(['image', 'create', ...setFlags(fields), 'a boat'])).code).toBe(2)
-      expect((await call(sandbox, path, { prompt: 'a boat', ...fields })).status).toBe(400)
-    }
+    expect((await call(await runningSandbox(), path, {})).status).toBe(400)
   })
 
   test('defaults: one image, as a URL for models B and C, base64 for A', async () => {
