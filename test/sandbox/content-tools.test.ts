@@ -1,15 +1,12 @@
-import { GoogleGenAI, type GenerateContentConfig, type Tool } from '@google/genai'
+import { FunctionCallingConfigMode, GoogleGenAI, type GenerateContentConfig, type Tool } from '@google/genai'
 import { expect, test } from 'vitest'
-import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
 import { imageInfoHeadBytes, readImageInfo } from '../../src/files/image-info.ts'
-import { call, eventsOf, generate, runningSandbox, type Json } from '../support/running-sandbox.ts'
-
-const clientOf = (sandbox: Sandbox) =>
-  new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl: sandbox.url } })
+import { runningSandbox } from '../support/running-sandbox.ts'
 
 /** The candidate of a whole answer, through the official client. */
 async function ask(prompt: string, config: GenerateContentConfig) {
-  const client = clientOf(await runningSandbox())
+  const { url: baseUrl } = await runningSandbox()
+  const client = new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl } })
   const response = await client.models.generateContent({ model: 'sandbox-text', contents: prompt, config })
   return { response, candidate: response.candidates![0]!, usage: response.usageMetadata! }
 }
@@ -23,10 +20,10 @@ test('googleSearch grounds sentences of the text in sources, by bytes', async ()
   const { grounding, text, usage } = await grounded({ googleSearch: {} })
   expect(grounding.webSearchQueries).toEqual(['Name a river'])
   expect(grounding.searchEntryPoint!.renderedContent).toContain('>Name a river</a>')
-  expect(grounding.groundingChunks!.map(({ web }) => web)).toEqual([
-    { uri: 'https://www.example.com/sandbox/1', title: 'example.com' },
-    { uri: 'https://www.example.org/sandbox/2', title: 'example.org' },
-  ])
+  expect(grounding.groundingChunks![0]!.web).toEqual({
+    uri: 'https://www.example.com/sandbox/1',
+    title: 'example.com',
+  })
   const bytes = Buffer.from(text)
   const supports = grounding.groundingSupports!
   expect(supports.length).toBeGreaterThan(1)
@@ -36,8 +33,8 @@ test('googleSearch grounds sentences of the text in sources, by bytes', async ()
     expect([0, 1]).toContain(groundingChunkIndices![0])
     expect(confidenceScores).toHaveLength(groundingChunkIndices!.length)
   }
-  expect(usage.toolUsePromptTokenCount).toBeGreaterThan(0)
   const { promptTokenCount, candidatesTokenCount, toolUsePromptTokenCount, totalTokenCount } = usage
+  expect(toolUsePromptTokenCount).toBeGreaterThan(0)
   expect(totalTokenCount).toBe(promptTokenCount! + candidatesTokenCount! + toolUsePromptTokenCount!)
 })
 
@@ -86,37 +83,15 @@ test('of several tools the prompt names those that are used; an offered one need
   expect(none.candidate.groundingMetadata).toBeUndefined()
 })
 
-test('a stream tells the same as a whole answer, the metadata in its last chunk', async () => {
-  const more = { tools: [{ googleSearch: {} }, { codeExecution: {} }] }
-  const whole = await call(await runningSandbox(), '/v1beta/models/sandbox-text:generateContent', {
-    contents: [{ parts: [{ text: 'Add' }] }],
-    ...more,
-  })
-  const chunks = eventsOf(await generate(await runningSandbox(), 'Add', more))
-  const candidates = chunks.map(({ candidates: [candidate] }) => candidate)
-  const [{ content, ...ending }] = whole.json.candidates
-  expect(candidates.at(-1)).toMatchObject(ending)
-  expect(candidates.slice(0, -1).some((candidate) => candidate.groundingMetadata)).toBe(false)
-  const parts = candidates.flatMap((candidate) => candidate.content.parts)
-  expect(parts.slice(0, 2)).toEqual(content.parts.slice(0, 2))
-  expect(parts.slice(2).map(({ text }: Json) => text)).toSatisfy(
-    (texts: string[]) => texts.join('') === content.parts[2].text,
-  )
-  expect(chunks.at(-1)!.usageMetadata).toEqual(whole.json.usageMetadata)
-})
-
 test('function calls: VALIDATED waits for a name, several names call several, thinking signs them', async () => {
   const functionDeclarations = ['get_rain', 'get_wind'].map((name) => ({ name }))
-  const config = (mode: string, more = {}): GenerateContentConfig => ({
+  const config: GenerateContentConfig = {
     tools: [{ functionDeclarations }],
-    toolConfig: { functionCallingConfig: { mode: mode as never } },
-    ...more,
-  })
-  expect((await ask('Hello', config('VALIDATED'))).response.functionCalls).toBeUndefined()
-  const { response, candidate } = await ask(
-    'Use get_rain and get_wind',
-    config('VALIDATED', { thinkingConfig: { includeThoughts: true } }),
-  )
+    toolConfig: { functionCallingConfig: { mode: FunctionCallingConfigMode.VALIDATED } },
+    thinkingConfig: { includeThoughts: true },
+  }
+  expect((await ask('Hello', config)).response.functionCalls).toBeUndefined()
+  const { response, candidate } = await ask('Use get_rain and get_wind', config)
   expect(response.functionCalls!.map(({ name }) => name)).toEqual(['get_rain', 'get_wind'])
   const signed = candidate.content!.parts!.filter((part) => part.functionCall)
   expect(signed.every((part) => /^[\w+/]+=*$/.test(part.thoughtSignature ?? ''))).toBe(true)
@@ -140,6 +115,4 @@ test('an image alone, in the wanted shape, and its tokens', async () => {
   const info = readImageInfo(Buffer.from(response.data!, 'base64').subarray(0, imageInfoHeadBytes))
   expect(info).toMatchObject({ mediaType: 'image/png', width: 114, height: 64 })
   expect(usage.candidatesTokenCount).toBe(64)
-  const both = await ask('A boat', { responseModalities: ['TEXT', 'IMAGE'] })
-  expect(both.candidate.content!.parts!.map((part) => Object.keys(part)[0])).toEqual(['text', 'inlineData'])
 })

@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs'
+import type { ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { expect, test } from 'vitest'
 import { fakeClock } from '../support/fake-clock.ts'
+import { projectRoot } from '../support/generated-files.ts'
 import {
   call,
   eventsOf,
@@ -10,81 +13,127 @@ import {
   until,
   type Json,
 } from '../support/running-sandbox.ts'
+import { all, openaiClient } from './clients/all.ts'
 
-const header = (scenario: string) => ({ headers: { 'x-sandbox-scenario': scenario } })
-const lastCandidate = (chunks: readonly Json[]) => chunks.at(-1)!.candidates.at(-1)
+const [ofResponses = '', ofContent = ''] = readFileSync(
+  new URL('docs/sandbox.md', projectRoot),
+  'utf8',
+).split('\n## Content generation')
 
-/** Each scenario can be asked for by the model's name, by a header, and by a word of the prompt. */
-const ways = [
-  ['model', (name: string) => ({ model: `sandbox-${name}`, prompt: 'hi', headers: {} })],
-  ['header', (name: string) => ({ model: 'any', prompt: 'hi', ...header(name) })],
-  ['prompt', (name: string) => ({ model: 'any', prompt: `hi sandbox:${name}`, headers: {} })],
-] as const
-
-async function chunksOf(scenario: string, way: (typeof ways)[number][1]): Promise<Json[]> {
-  const { model, prompt, headers } = way(scenario)
-  const sandbox = await runningSandbox()
-  const body = { contents: [{ parts: [{ text: prompt }] }] }
-  return eventsOf(
-    await call(sandbox, `/v1beta/models/${model}:streamGenerateContent?alt=sse`, body, { headers }),
-  )
+/** The rows of a table of scenarios: each word, and what the other cells list of it. */
+function rowsOf(page: string) {
+  const rows = [...page.matchAll(/^\| (`sandbox:.*?) +\| (.*) \|$/gm)].flatMap(([, words, others]) => {
+    const cells = others!.split('|').map((cell) => (/^the one/.test(cell.trim()) ? ['named'] : codeIn(cell)))
+    return codeIn(words!).map((code) => ({ word: code.slice('sandbox:'.length), cells }))
+  })
+  expect(rows.length).toBeGreaterThan(20)
+  expect(new Set(rows.map(({ word }) => word)).size).toBe(rows.length)
+  return rows
 }
 
-async function responseEvents(scenario: string, way: (typeof ways)[number][1]): Promise<Json[]> {
-  const { model, prompt, headers } = way(scenario)
-  const sandbox = await runningSandbox()
-  return eventsOf(await call(sandbox, '/v1/responses', { model, input: prompt, stream: true }, { headers }))
+function codeIn(cell: string): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => code!)
 }
 
-/** What each scenario ends a response and a candidate with. */
-const ends: readonly (readonly [name: string, response: object, candidate: object | undefined])[] = [
-  [
-    'refusal',
-    { status: 'completed', output: [{ content: [{ type: 'refusal', refusal: expect.any(String) }] }] },
-    {
-      finishReason: 'SAFETY',
-      safetyRatings: expect.arrayContaining([expect.objectContaining({ blocked: true })]),
-    },
-  ],
-  ['block', { status: 'incomplete', incomplete_details: { reason: 'content_filter' } }, undefined],
-  [
-    'length',
-    { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } },
-    { finishReason: 'MAX_TOKENS' },
-  ],
-  ['empty', { status: 'completed', output: [] }, { content: { role: 'model' }, finishReason: 'STOP' }],
-  ['failure', { status: 'failed', error: { code: 'server_error' }, output: [] }, { finishReason: 'OTHER' }],
-]
-const cases = ends.flatMap((end) => ways.map((way) => [end[0], way[0], way[1], end[1], end[2]] as const))
+/** `.done` after `refusal.delta` is `refusal.done`. */
+function wholeNames(names: readonly string[]): string[] {
+  let before = ''
+  return names.map((name) => {
+    const whole = name.startsWith('.') ? before + name : name
+    before = whole.slice(0, Math.max(0, whole.lastIndexOf('.')))
+    return whole
+  })
+}
 
-test.for(cases)('%s by %s', async ([name, , way, response, candidate]) => {
-  const last = (await responseEvents(name, way)).at(-1)!
-  expect(last).toMatchObject({ type: `response.${last.response.status}`, response })
-  expect((await chunksOf(name, way)).at(-1)).toMatchObject(
-    candidate === undefined
-      ? { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } }
-      : { candidates: [candidate] },
-  )
-})
+// The page says that nearly every stream has these.
+const usualEvents = new Set(
+  `created in_progress output_item.added output_item.done content_part.added content_part.done
+  output_text.delta output_text.done completed`.split(/\s+/),
+)
+const usualFields = new Set(
+  `content index finishReason tokenCount candidates usageMetadata modelVersion responseId`.split(' '),
+)
 
-test.for(ways)('error by %s, in mid-stream and in the recorded wire form', async ([, way]) => {
-  const events = await responseEvents('error', way)
+test.for(rowsOf(ofResponses))(
+  'a response to sandbox:$word has the items and events of the page',
+  async ({ word, cells: [items, events] }) => {
+    const body = { input: `Rivers sandbox:${word}` }
+    // The official client checks the order of events.
+    const stream = (await openaiClient()).client.responses.stream(body as never)
+    const seen = (await all(stream)) as ResponseStreamEvent[]
+    const final = await stream.finalResponse()
+    expect(final.output.map(({ type }) => type)).toEqual(items)
+    const names = [...new Set(seen.map(({ type }) => type.replace('response.', '')))]
+    expect(names.filter((name) => !usualEvents.has(name))).toEqual(wholeNames(events!))
+    expect(seen.map(({ sequence_number }) => sequence_number)).toEqual([...seen.keys()])
+    expect(seen[0]).toMatchObject({ response: { id: final.id } })
+    const whole = await (await openaiClient()).client.responses.create(body)
+    expect(whole.output.map(({ type }) => type)).toEqual(items)
+  },
+)
+
+test.for(rowsOf(ofContent))(
+  'content for sandbox:$word is as the page says',
+  async ({ word, cells: [reasons, parts, fields] }) => {
+    const name = word.split(':')[0]!
+    const tools = /^[a-z]+[A-Z]/.test(name) ? [{ [name]: {} }] : []
+    const answer = await generate(await runningSandbox(), `Read https://example.com sandbox:${word}`, {
+      tools,
+    })
+    const chunks = eventsOf(answer)
+    const candidates: Json[] = chunks.flatMap((chunk) => chunk.candidates ?? [])
+    const kinds = candidates
+      .flatMap(({ content }) => content.parts ?? [])
+      .map((part) => Object.keys(part)[0]!)
+    const names = new Set([...chunks, ...candidates].flatMap((value) => Object.keys(value)))
+    expect({
+      reasons: candidates.flatMap(({ finishReason }) => finishReason ?? []),
+      parts: [...new Set(kinds)],
+      fields: [...names].filter((field) => !usualFields.has(field)).toSorted(),
+    }).toEqual({ reasons: reasons![0] === 'named' ? [word] : reasons, parts, fields: fields!.toSorted() })
+  },
+)
+
+/** A scenario can be asked for by the model's name, by a header, and by a word of the prompt. */
+test.for([
+  ['model', { model: 'sandbox-error' }],
+  ['header', { headers: { 'x-sandbox-scenario': 'error' } }],
+  ['prompt', { prompt: 'hi sandbox:error' }],
+] as const)('error by %s, in mid-stream and in the recorded wire form', async ([, way]) => {
+  const { model, prompt, headers } = { model: 'any', prompt: 'hi', headers: {}, ...way }
+  const sandbox = await runningSandbox()
+  const response = { model, input: prompt, stream: true }
+  const events = eventsOf(await call(sandbox, '/v1/responses', response, { headers }))
   expect(events.slice(-2)).toMatchObject([
     { type: 'error', error: { code: 'server_error' } },
     { type: 'response.failed', response: { status: 'failed' } },
   ])
   expect(events.filter((event) => event.type.endsWith('.delta'))).toHaveLength(5)
   expect(events.map((event) => event.sequence_number)).toEqual([...events.keys()])
-  const chunks = await chunksOf('error', way)
+  const path = `/v1beta/models/${model}:streamGenerateContent`
+  const answer = await call(sandbox, path, { contents: [{ parts: [{ text: prompt }] }] }, { headers })
+  const chunks = eventsOf(answer)
   expect(chunks).toHaveLength(5)
-  expect(lastCandidate(chunks).finishReason).toBeUndefined()
+  expect(chunks.at(-1)!.candidates[0].finishReason).toBeUndefined()
+  // It breaks off with a bare error object.
+  const bare = answer.text.slice(answer.text.lastIndexOf('\r\n\r\n') + 4)
+  expect(JSON.parse(bare).error).toMatchObject({ code: 500, status: 'INTERNAL' })
 })
 
-test('a content-generation stream breaks off with a bare error object', async () => {
-  const sandbox = await runningSandbox()
-  const events = await generate(sandbox, 'hi', {}, 'sandbox-error')
-  const bare = events.text.slice(events.text.lastIndexOf('\r\n\r\n') + 4)
-  expect(JSON.parse(bare).error).toMatchObject({ code: 500, status: 'INTERNAL' })
+test('how a response ends is told with it', async () => {
+  const ends: readonly (readonly [name: string, end: Json])[] = [
+    [
+      'refusal',
+      { status: 'completed', output: [{ content: [{ type: 'refusal', refusal: expect.any(String) }] }] },
+    ],
+    ['block', { status: 'incomplete', incomplete_details: { reason: 'content_filter' } }],
+    ['length', { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }],
+    ['failure', { status: 'failed', error: { code: 'server_error' }, output: [] }],
+  ]
+  for (const [name, end] of ends)
+    expect((await respond(await runningSandbox(), 'hi', { model: `sandbox-${name}` })).json).toMatchObject(
+      end,
+    )
 })
 
 test('error without a stream is 500 and creates nothing', async () => {
