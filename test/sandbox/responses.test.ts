@@ -1,14 +1,11 @@
 import { expect, test } from 'vitest'
-import { eventsOf, respond, runningSandbox, type Answer, type Json } from '../support/running-sandbox.ts'
+import { eventsOf, respond, runningSandbox, type Json } from '../support/running-sandbox.ts'
 
 const textOf = ({ output }: Json): string =>
   output
     .flatMap((item: Json) => item.content ?? [])
     .map((part: Json) => part.text ?? '')
     .join('')
-
-const streamed = async (answer: Promise<Answer>) => eventsOf(await answer)
-const typesOf = (events: readonly Json[]) => [...new Set(events.map((event) => event.type))]
 
 test('a text quotes the prompt, and the reply has the id of the request', async () => {
   const { json, headers } = await respond(await runningSandbox(), 'Name a river')
@@ -22,7 +19,7 @@ test('a text stream has every event in order, numbered from 0, LF, without [DONE
   expect(answer.text).toMatch(/^(event: (\S+)\ndata: \{"type":"\2".*\}\n\n)+$/)
   const events = eventsOf(answer)
   expect(events.map((event) => event.sequence_number)).toEqual([...events.keys()])
-  expect(typesOf(events)).toEqual([
+  expect([...new Set(events.map(({ type }) => type))]).toEqual([
     'response.created',
     'response.in_progress',
     'response.output_item.added',
@@ -49,23 +46,23 @@ test('reasoning is an item without a summary, unless one is asked for', async ()
 
 test('the token limit makes a response incomplete, and may leave it without any text', async () => {
   const sandbox = await runningSandbox()
-  const events = await streamed(respond(sandbox, 'Long', { stream: true, max_output_tokens: 5 }))
-  const { type, response } = events.at(-1)
-  expect(type).toBe('response.incomplete')
-  expect(response).toMatchObject({
-    status: 'incomplete',
-    incomplete_details: { reason: 'max_output_tokens' },
-    usage: { output_tokens: 5 },
+  const events = eventsOf(await respond(sandbox, 'Long', { stream: true, max_output_tokens: 5 }))
+  const ended = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
+  expect(events.at(-1)).toMatchObject({
+    type: 'response.incomplete',
+    response: { ...ended, usage: { output_tokens: 5 }, output: [{ status: 'incomplete' }] },
   })
-  expect(response.output[0].status).toBe('incomplete')
   const none = await respond(sandbox, 'Long', { max_output_tokens: 3, reasoning: { effort: 'low' } })
   expect([none.json.status, textOf(none.json)]).toEqual(['incomplete', ''])
+  // There is no room for calls, either.
+  const { json } = await respond(sandbox, 'sandbox:code_interpreter', { max_output_tokens: 5 })
+  expect(json).toMatchObject({ ...ended, output: [] })
 })
 
 test('log probabilities come for every token, with as many alternatives as asked', async () => {
   const sandbox = await runningSandbox()
   const more = { stream: true, top_logprobs: 2, include: ['message.output_text.logprobs'] }
-  const events = await streamed(respond(sandbox, 'hi', more))
+  const events = eventsOf(await respond(sandbox, 'hi', more))
   const deltas = events.filter((event) => event.type === 'response.output_text.delta')
   for (const { delta, logprobs } of deltas) {
     expect(logprobs[0]).toMatchObject({ token: delta, bytes: [...Buffer.from(delta)] })
@@ -73,4 +70,61 @@ test('log probabilities come for every token, with as many alternatives as asked
     expect(logprobs[0].logprob).toBeLessThanOrEqual(0)
   }
   expect(events.at(-1).response.output[0].content[0].logprobs).toHaveLength(deltas.length)
+})
+
+/** Of the response object: the required fields, and those that may be null (specification, Resources). */
+const required = [
+  'id', 'object', 'created_at', 'error', 'incomplete_details', 'instructions', 'metadata', 'model', 'output',
+  'parallel_tool_calls', 'temperature', 'top_p', 'tools', 'tool_choice',
+] // prettier-ignore
+const nullable = new Set([
+  'error', 'incomplete_details', 'instructions', 'output_text', 'temperature', 'top_p', 'top_logprobs',
+  'previous_response_id', 'background', 'max_output_tokens', 'max_tool_calls', 'truncation',
+]) // prettier-ignore
+
+const bodies: readonly Json[] = [
+  {},
+  { background: true },
+  { stream: true },
+  { stream: true, background: true },
+  { stream: true, parallel_tool_calls: null, background: null, truncation: null, temperature: null },
+  { input: 'sandbox:failure', stream: true },
+  { input: 'sandbox:length' },
+  { input: 'sandbox:error', stream: true },
+  {
+    instructions: null, previous_response_id: null, temperature: null, top_p: null, background: null,
+    max_output_tokens: null, max_tool_calls: null, truncation: null, include: null, parallel_tool_calls: null,
+    store: null, stream: null, reasoning: { effort: null, summary: null },
+  },
+] // prettier-ignore
+
+test.for(bodies)('no response object lacks a field or has a null that is not allowed: %j', async (body) => {
+  const { json, text } = await respond(await runningSandbox(), 'hi', body)
+  const events = text.startsWith('event:') ? eventsOf({ text }) : []
+  const objects = [...events.map(({ response }) => response), json].filter(
+    (value) => value?.object === 'response',
+  )
+  expect(objects.length).toBeGreaterThan(0)
+  for (const object of objects) {
+    expect(required.filter((name) => !(name in object))).toEqual([])
+    const nulls = Object.keys(object).filter((name) => object[name] === null)
+    expect(nulls.filter((name) => !nullable.has(name))).toEqual([])
+  }
+})
+
+test('usage counts the calls of tools and the reasoning', async () => {
+  const sandbox = await runningSandbox()
+  const body = { reasoning: { effort: 'low' }, stream: true }
+  const events = eventsOf(await respond(sandbox, 'sandbox:code_interpreter', body))
+  const { usage } = events.at(-1).response
+  const deltas = events.filter(({ type }) => type.endsWith('.delta')).length
+  expect(usage.output_tokens_details.reasoning_tokens).toBeGreaterThan(0)
+  expect(usage.output_tokens).toBe(deltas + usage.output_tokens_details.reasoning_tokens)
+})
+
+test('a picture in the conversation is read as one, not as its characters', async () => {
+  const sandbox = await runningSandbox()
+  const first = await respond(sandbox, 'A fox sandbox:image_generation')
+  const { json } = await respond(sandbox, 'And now?', { previous_response_id: first.json.id })
+  expect(json.usage.input_tokens).toBeLessThan(600)
 })

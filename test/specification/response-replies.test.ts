@@ -22,39 +22,6 @@ const usage = {
 }
 
 describe('Response object', () => {
-  const response = {
-    id: 'resp_1',
-    object: 'response',
-    created_at: 1_700_000_000,
-    status: 'completed',
-    error: null,
-    incomplete_details: null,
-    instructions: 'be kind',
-    metadata: { a: 'b' },
-    model: 'm',
-    output: [message],
-    parallel_tool_calls: true,
-    temperature: 1,
-    top_p: 1,
-    tools: [],
-    tool_choice: 'auto',
-    top_logprobs: 0,
-    user: 'ann',
-    safety_identifier: 'hash',
-    prompt_cache_key: 'key-1',
-    service_tier: 'default',
-    previous_response_id: 'resp_0',
-    reasoning: { effort: 'low', summary: null },
-    background: false,
-    max_output_tokens: 100,
-    max_tool_calls: 3,
-    text: { format: { type: 'text' } },
-    prompt: 'text',
-    truncation: 'disabled',
-    store: true,
-    usage,
-    conversation: { id: 'conv_1' },
-  }
   const asked = {
     instructions: 'be kind',
     metadata: { a: 'b' },
@@ -76,6 +43,21 @@ describe('Response object', () => {
     tools: [{ type: 'web_search' }],
     tool_choice: 'none',
     store: false,
+  }
+  const response = {
+    ...asked,
+    id: 'resp_1',
+    object: 'response',
+    created_at: 1_700_000_000,
+    status: 'completed',
+    error: null,
+    incomplete_details: null,
+    model: 'm',
+    output: [message],
+    previous_response_id: 'resp_0',
+    background: false,
+    usage,
+    conversation: { id: 'conv_1' },
   }
 
   test('the sandbox gives back what was asked, and adds the other fields', async () => {
@@ -137,48 +119,50 @@ describe('Response object', () => {
 })
 
 describe('Output item kinds', () => {
-  test.each([
-    ['file search tool call', { type: 'file_search', vector_store_ids: ['vs_1'] }, 'file_search_call'],
-    ['function tool call', { type: 'function', name: 'f', parameters: { type: 'object' } }, 'function_call'],
-    ['web search tool call', { type: 'web_search' }, 'web_search_call'],
-    [
-      'computer tool call',
-      { type: 'computer_use_preview', display_width: 800, display_height: 600, environment: 'browser' },
-      'computer_call',
-    ],
+  const server = { type: 'mcp', server_url: 'https://maps.example/mcp' }
+  const tools = [
+    { type: 'function', name: 'f', parameters: null },
+    { type: 'web_search' },
+    { type: 'file_search', vector_store_ids: ['vs_1'] },
+    { type: 'code_interpreter', container: { type: 'auto' } },
+    { type: 'image_generation', quality: 'low' },
+    { type: 'computer_use_preview', display_width: 800, display_height: 600, environment: 'browser' },
+    { type: 'local_shell' },
+    { ...server, server_label: 'maps', require_approval: 'never' },
+    { ...server, server_label: 'files', require_approval: 'always' },
+    { type: 'custom', name: 'c' },
+  ]
+
+  test.each<[title: string, choice: Json, kind: string]>([
+    ['file search tool call', { type: 'file_search' }, 'file_search_call'],
+    ['function tool call', { type: 'function', name: 'f' }, 'function_call'],
+    ['web search tool call', { type: 'web_search_preview' }, 'web_search_call'],
+    ['computer tool call', { type: 'computer_use_preview' }, 'computer_call'],
     ['image generation call', { type: 'image_generation' }, 'image_generation_call'],
-    [
-      'code interpreter tool call',
-      { type: 'code_interpreter', container: { type: 'auto' } },
-      'code_interpreter_call',
-    ],
+    ['code interpreter tool call', { type: 'code_interpreter' }, 'code_interpreter_call'],
     ['local shell call', { type: 'local_shell' }, 'local_shell_call'],
-    ['remote tool call', mcp('never'), 'mcp_call'],
-    ['remote tool list', mcp('never'), 'mcp_list_tools'],
-    ['remote tool approval request', mcp('always'), 'mcp_approval_request'],
+    ['remote tool call', { type: 'mcp', server_label: 'maps' }, 'mcp_call'],
+    [
+      'remote tool approval request',
+      { type: 'mcp', server_label: 'files', name: 'fetch' },
+      'mcp_approval_request',
+    ],
     ['custom tool call', { type: 'custom', name: 'c' }, 'custom_tool_call'],
-  ])('%s', async (_, tool, kind) => {
-    const { status, json: answer } = await respond(await runningSandbox(), 'find out', {
-      tools: [tool],
-      tool_choice: 'required',
-    })
-    const types = answer.output?.map(({ type }: Json) => type)
-    expect([status, types]).toEqual([200, expect.arrayContaining([kind])])
-    const item = answer.output.find(({ type }: Json) => type === kind)
+  ])('remote tool lists and a %s, for a tool_choice of %j', async (_, choice, kind) => {
+    const { json: answer } = await respond(await runningSandbox(), 'find out', { tools, tool_choice: choice })
+    const items: Json[] = answer.output.filter(({ type }: Json) => type !== 'message')
+    expect([...new Set(items.map(({ type }) => type))]).toEqual(['mcp_list_tools', kind])
+    expect(JSON.stringify(items)).toContain(choice.name ?? '')
     const { document } = await documentOf(
       ['respond', '--no-stream', 'hi'],
-      json({ id: 'resp_1', object: 'response', status: 'completed', model: 'm', output: [item, message] }),
+      json({
+        id: 'resp_1',
+        object: 'response',
+        status: 'completed',
+        model: 'm',
+        output: [...items, message],
+      }),
     )
-    expect(document.response.output[0].type).toBe(kind)
-    expect(document.text).toBe('Hello')
+    expect([document.response.output, document.text]).toEqual([[...items, message], 'Hello'])
   })
-
-  function mcp(approval: string) {
-    return {
-      type: 'mcp',
-      server_label: 'maps',
-      server_url: 'https://maps.example/mcp',
-      require_approval: approval,
-    }
-  }
 })
