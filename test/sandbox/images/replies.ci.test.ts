@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import type { Sandbox } from '../../../src/sandbox/start-sandbox.ts'
 import { create, edit, part, pixelsOf } from '../../support/image-calls.ts'
 import { eventsOf, runningSandbox, type Answer, type Json } from '../../support/running-sandbox.ts'
 import { meanDifference, testImages } from '../../support/test-images.ts'
@@ -93,21 +92,4 @@ test.each([
     const { status, json } = await create(sandbox, { prompt: 'a dot', model, ...more })
     expect([status, Object.keys(json.data[0])[0]]).toEqual([200, key])
   }
-})
-
-const small = { model: 'my-own', prompt: 'a quiet lake', size: '256x256', response_format: 'b64_json' }
-const drawings: readonly (readonly [string, (sandbox: Sandbox) => Promise<Answer>])[] = [
-  ['a creation', (sandbox) => create(sandbox, small)],
-  ['an edit', (sandbox) => edit(sandbox, small, [part(png)])],
-]
-test.each(drawings)('every repetition of %s is another picture, the same ones for a seed', async (_, ask) => {
-  const three = async (seed: number) => {
-    const sandbox = await runningSandbox({ seed })
-    const answers = [await ask(sandbox), await ask(sandbox), await ask(sandbox)]
-    return answers.map(({ json }) => json.data[0].b64_json as string)
-  }
-  const first = await three(5)
-  expect(new Set(first).size).toBe(3)
-  expect((await three(5)).every((picture, at) => picture === first[at])).toBe(true)
-  expect((await three(6)).some((picture) => first.includes(picture))).toBe(false)
 })

@@ -1,19 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import type { EndpointName } from '../../../src/sandbox/faults/fault-rule.ts'
 import { create, edit, part } from '../../support/image-calls.ts'
 import { eventsOf, runningSandbox, type Json } from '../../support/running-sandbox.ts'
 import { testImages } from '../../support/test-images.ts'
 
 const { png } = await testImages(32)
 
-const endpoints: readonly (readonly [string, EndpointName, typeof create])[] = [
-  ['generations', 'image-generations', create],
-  ['edits', 'image-edits', (sandbox, body, headers) => edit(sandbox, body, [part(png)], headers)],
+const endpoints: readonly (readonly [string, typeof create])[] = [
+  ['generations', create],
+  ['edits', (sandbox, body, headers) => edit(sandbox, body, [part(png)], headers)],
 ]
 
 const small = { size: '256x256', response_format: 'b64_json' }
 
-describe.each(endpoints)('%s', (_, __, ask) => {
+describe.each(endpoints)('%s', (_, ask) => {
   /** Asks for a scenario in one of three ways. */
   async function play(scenario: string, more: Json = {}, way = 'prompt') {
     const sandbox = await runningSandbox()
@@ -33,12 +32,9 @@ describe.each(endpoints)('%s', (_, __, ask) => {
     expect(json.error).toMatchObject({ type: 'image_generation_user_error', code: 'moderation_blocked' })
   })
 
-  test('a failure', async () => {
+  test('a failure, no images, and fewer than asked for', async () => {
     const { status, json } = await play('failure')
     expect([status, json.error.type]).toEqual([500, 'server_error'])
-  })
-
-  test('no images, and fewer than asked for', async () => {
     expect((await play('empty', { n: 2 })).json.data).toEqual([])
     expect((await play('fewer', { n: 3 })).json.data).toHaveLength(2)
     const streamed = eventsOf(await play('fewer', { n: 3, stream: true }))
@@ -51,10 +47,7 @@ describe.each(endpoints)('%s', (_, __, ask) => {
     const { text, created } = await play('error', { stream: true, partial_images: 2 })
     const events = eventsOf({ text })
     expect(events.map(({ type }) => type.replace(/^.*\./, ''))).toEqual(['partial_image', 'error'])
-    expect(events[1].error).toMatchObject({
-      type: 'server_error',
-      message: expect.stringContaining('broke off'),
-    })
+    expect(events[1].error.message).toContain('broke off')
     expect(text).toContain('event: error\n')
     expect(created).toBe(1)
     expect((await play('error')).status).toBe(500)
@@ -62,10 +55,7 @@ describe.each(endpoints)('%s', (_, __, ask) => {
 
   test('the whole image before its partial ones', async () => {
     const events = eventsOf(await play('early', { stream: true, partial_images: 2 }))
-    expect(events.map(({ type }) => type.replace(/^.*\./, ''))).toEqual([
-      'completed',
-      'partial_image',
-      'partial_image',
-    ])
+    const types = events.map(({ type }) => type.replace(/^.*\./, ''))
+    expect(types).toEqual(['completed', 'partial_image', 'partial_image'])
   })
 })

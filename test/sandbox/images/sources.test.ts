@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { familyCalled } from '../../../src/contract/families.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
-import { edit, part, type FilePart } from '../../support/image-calls.ts'
+import { create, edit, part, type FilePart } from '../../support/image-calls.ts'
 import { runningSandbox, type Json } from '../../support/running-sandbox.ts'
 import { maskPng, testImages } from '../../support/test-images.ts'
 
@@ -54,4 +55,25 @@ test.each<[what: string, files: readonly FilePart[]]>([
 ])('%s is taken', async (_, files) => {
   const { status } = await edit(await runningSandbox(), { prompt: 'a dot', model: a }, files)
   expect(status).toBe(200)
+})
+
+test('a model has the family that the configuration gives it', async () => {
+  const families = { fast: familyCalled('image-model-b'), 'dall-e-3': null }
+  const sandbox = await runningSandbox({ families })
+  const refused = await create(sandbox, { model: 'fast', prompt: 'a dot', size: '640x480' })
+  expect(refused.json.error.message).toBe(
+    `Invalid 'size': must be one of 256x256, 512x512, 1024x1024 for fast (image-model-b), not "640x480".`,
+  )
+  expect((await create(sandbox, { model: 'dall-e-3', prompt: 'a dot', size: '640x480' })).status).toBe(200)
+})
+
+test.each([
+  [{ size: 'huge' }, 'size'],
+  [{ size: '10000x10000' }, 'size'],
+  [{ size: '0x10' }, 'size'],
+  [{ output_format: 'avif' }, 'output_format'],
+])('of a model of no family, the sandbox says what it cannot make: %j', async (wish, param) => {
+  const { status, json } = await create(await runningSandbox(), { model: 'flux', prompt: 'a dot', ...wish })
+  expect([status, json.error.param]).toEqual([400, param])
+  expect(json.error.message).toContain('in the sandbox')
 })

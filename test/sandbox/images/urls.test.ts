@@ -4,6 +4,7 @@ import type { SandboxOptions } from '../../../src/sandbox/start-sandbox.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { create } from '../../support/image-calls.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
+import { fetchBytes } from '../../support/video-calls.ts'
 
 const body = { prompt: 'a quiet lake', size: '256x256', model: 'image-model-b' }
 
@@ -13,18 +14,9 @@ async function address(options: Partial<SandboxOptions> = {}, more = {}) {
   return { sandbox, url: json.data[0].url as string }
 }
 
-async function bytesAt(url: string, headers: Record<string, string> = {}) {
-  const response = await fetch(url, { headers })
-  return {
-    status: response.status,
-    headers: response.headers,
-    bytes: Buffer.from(await response.arrayBuffer()),
-  }
-}
-
 test('the address serves the image without a key, with its type, length and a strong tag', async () => {
   const { sandbox, url } = await address()
-  const { status, headers, bytes } = await bytesAt(url)
+  const { status, headers, bytes } = await fetchBytes(url, { authorization: '' })
   expect(status).toBe(200)
   expect(headers.get('content-type')).toBe('image/png')
   expect(headers.get('content-length')).toBe(String(bytes.length))
@@ -38,9 +30,9 @@ test('an address works for 60 minutes of the clock and answers 403 from then on'
   const clock = fakeClock()
   const { url } = await address({ clock })
   await clock.advance(urlLifetimeMinutes * 60_000 - 1)
-  expect((await bytesAt(url)).status).toBe(200)
+  expect((await fetchBytes(url)).status).toBe(200)
   await clock.advance(1)
-  const expired = await bytesAt(url)
+  const expired = await fetchBytes(url)
   expect(expired.status).toBe(403)
   expect(JSON.parse(expired.bytes.toString())).toMatchObject({ error: { code: 'url_expired' } })
 })
@@ -53,6 +45,6 @@ test('an address that was changed is 403, whatever was changed', async () => {
     url.replace(/images\/./, 'images/z'),
     url.split('?')[0]!,
   ]) {
-    expect([changed === url, (await bytesAt(changed)).status]).toEqual([false, 403])
+    expect([changed === url, (await fetchBytes(changed)).status]).toEqual([false, 403])
   }
 })
