@@ -32,14 +32,8 @@ test.each(cases)('no recording holds the key that a gateway writes: %s, %s', asy
   const gateway = await echoGateway(spellings[spelling]!, failure)
   const { url, folder, lines } = await recorder(gateway.url, { key })
   for (const [path, body] of calls) {
-    const request =
-      body === undefined
-        ? {}
-        : {
-            method: 'POST',
-            headers: { 'content-type': 'application/json' },
-            body: JSON.stringify(body),
-          }
+    const headers = { 'content-type': 'application/json' }
+    const request = body && { method: 'POST', headers, body: JSON.stringify(body) }
     await (await fetch(url + path, request)).arrayBuffer()
   }
   expect(recordingsIn(folder).length + lines.length).toBe(calls.length)

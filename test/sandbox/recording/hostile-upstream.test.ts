@@ -17,6 +17,7 @@ import {
   stall,
   text,
   write,
+  type ServerReply,
 } from '../../support/server-replies.ts'
 
 const key = { authorization: 'Bearer caller' }
@@ -25,9 +26,18 @@ const delta = (piece: string) =>
   `event: response.output_text.delta\ndata: {"type":"response.output_text.delta","output_index":0,"delta":${JSON.stringify(piece)}}\n\n`
 const completed = 'event: response.completed\ndata: {"type":"response.completed"}\n\n'
 
+/** A recorder of a gateway that replies so. */
+async function recorderOf(...replies: ServerReply[]) {
+  const gateway = await localServer(replies)
+  const recording = await recorder(gateway.url)
+  const reply = (at: number) => recordingAt(recording.folder, at).reply
+  return { gateway, recording, reply, names: () => recordingsIn(recording.folder) }
+}
+const streamHead = write(head(200, { 'content-type': 'text/event-stream' }))
+
 test('what comes is passed on as it comes, also in the middle of an event', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const reply = [
+  const replies = [
     readAll,
     write(head(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' })),
     write(chunk('data: {"half":')),
@@ -36,23 +46,18 @@ test('what comes is passed on as it comes, also in the middle of an event', asyn
     write('0\r\n\r\n'),
     end,
   ]
-  const { url } = await localServer([reply])
-  const recording = await recorder(url)
+  const { recording, reply, names } = await recorderOf(replies)
   const asked = rawCall(recording, path, {})
   await until(() => asked.bytes.includes('data: {"half":'))
-  expect(recordingsIn(recording.folder)).toEqual([])
+  expect(names()).toEqual([])
   resolve()
-  const { bytes } = await asked.over
-  expect(bytes).toContain('1}\n\n')
-  expect(recordingAt(recording.folder, 0).reply.body.events).toEqual([
-    { ms: expect.any(Number), text: 'data: {"half":1}\n\n' },
-  ])
+  expect((await asked.over).bytes).toContain('1}\n\n')
+  expect(reply(0).body.events).toEqual([{ ms: expect.any(Number), text: 'data: {"half":1}\n\n' }])
 })
 
 test('a body that is shorter than announced is recorded and replayed as broken off', async () => {
   const headers = { 'content-type': 'application/json', 'content-length': '100' }
-  const { url } = await localServer([[readAll, write(head(200, headers)), write('{"cut":'), end]])
-  const recording = await recorder(url)
+  const { recording } = await recorderOf([readAll, write(head(200, headers)), write('{"cut":'), end])
   const live = await rawCall(recording, path, {}).over
   expect(live.bytes).toMatch(/content-length: 100[^]*\r\n\r\n\{"cut":$/i)
   const replaying = await replayer(recording.folder)
@@ -60,41 +65,26 @@ test('a body that is shorter than announced is recorded and replayed as broken o
 })
 
 test('a caller that leaves stops the gateway, and nothing is recorded', async () => {
-  const gateway = await localServer([
-    [readAll, write(head(200, { 'content-type': 'text/event-stream' })), write(delta('one')), stall],
-  ])
-  const recording = await recorder(gateway.url)
+  const { gateway, recording, names } = await recorderOf([readAll, streamHead, write(delta('one')), stall])
   const leaving = new AbortController()
-  const reply = await fetch(recording.url + path, {
-    method: 'POST',
-    headers: key,
-    body: '{}',
-    signal: leaving.signal,
-  })
+  const request = { method: 'POST', headers: key, body: '{}', signal: leaving.signal }
+  const reply = await fetch(recording.url + path, request)
   await reply.body!.getReader().read()
   leaving.abort()
   await until(() => gateway.openSockets === 0)
-  expect(recordingsIn(recording.folder)).toEqual([])
-  expect(recording.lines).toEqual([])
+  expect([names(), recording.lines]).toEqual([[], []])
   await until(() => recording.requests()[0]!.status === 200)
   expect(recording.recordings()).toMatchObject({ recorded: 0, refused: 0, abandoned: 1 })
 })
 
 test('a caller that leaves with the last event of a stream is recorded', async () => {
-  const gateway = await localServer([
-    [
-      readAll,
-      write(head(200, { 'content-type': 'text/event-stream' })),
-      write(delta('one') + completed),
-      stall,
-    ],
-  ])
-  const recording = await recorder(gateway.url)
+  const events = write(delta('one') + completed)
+  const { recording, reply, names } = await recorderOf([readAll, streamHead, events, stall])
   const asked = rawCall(recording, path, {})
   await until(() => asked.bytes.includes('response.completed'))
   await recording.close()
-  await until(() => recordingsIn(recording.folder).length === 1, recording.folder)
-  expect(recordingAt(recording.folder, 0).reply.broken_off).toBeUndefined()
+  await until(() => names().length === 1, recording.folder)
+  expect(reply(0).broken_off).toBeUndefined()
 })
 
 test.for([
@@ -104,21 +94,18 @@ test.for([
 ] as const)('a compressed reply (%s) is passed on and recorded without', async ([encoding, compress]) => {
   const headers = { 'content-type': 'application/json', 'content-encoding': encoding }
   const bytes = compress('{"a":1}')
-  const gateway = await localServer([
-    [readAll, write(head(200, { ...headers, 'content-length': String(bytes.length) })), write(bytes), end],
-  ])
-  const recording = await recorder(gateway.url)
+  const whole = write(head(200, { ...headers, 'content-length': String(bytes.length) }))
+  const { gateway, recording, reply } = await recorderOf([readAll, whole, write(bytes), end])
   const { text: live, headers: received } = await call(recording, path, {})
   expect(live).toBe('{"a":1}')
   expect(received.get('content-encoding')).toBeNull()
   expect(gateway.requests[0]!.headers['accept-encoding']).toBe('identity')
-  expect(recordingAt(recording.folder, 0).reply.body).toEqual({ text: '{"a":1}' })
+  expect(reply(0).body).toEqual({ text: '{"a":1}' })
 })
 
 test('a reply in an unknown encoding is passed on and not recorded', async () => {
   const headers = { 'content-type': 'application/json', 'content-encoding': 'rot13' }
-  const { url } = await localServer([text('{"n":1}', { headers })])
-  const recording = await recorder(url)
+  const { recording } = await recorderOf(text('{"n":1}', { headers }))
   const { text: live, headers: received } = await call(recording, path, {})
   expect(live).toBe('{"n":1}')
   expect(received.get('content-encoding')).toBe('rot13')
@@ -126,29 +113,18 @@ test('a reply in an unknown encoding is passed on and not recorded', async () =>
 })
 
 test('a header that could not be sent again is not kept', async () => {
-  const headers = {
-    'content-disposition': 'attachment; filename=b\u00e4r.png',
-    'x-request-id': 'r1',
-    'x-other': 'y',
-  }
-  const { url } = await localServer([
-    [
-      readAll,
-      write(Buffer.from(head(200, { ...headers, 'content-length': '2' }), 'latin1')),
-      write('{}'),
-      end,
-    ],
-  ])
-  const recording = await recorder(url)
+  const disposition = 'attachment; filename=b\u00e4r.png'
+  const headers = { 'content-disposition': disposition, 'x-request-id': 'r1', 'content-length': '2' }
+  const latin1 = write(Buffer.from(head(200, headers), 'latin1'))
+  const { recording, reply } = await recorderOf([readAll, latin1, write('{}'), end])
   expect((await call(recording, path, {})).text).toBe('{}')
-  expect(recordingAt(recording.folder, 0).reply.headers).toEqual({ 'x-request-id': 'r1' })
+  expect(reply(0).headers).toEqual({ 'x-request-id': 'r1' })
   await replayer(recording.folder)
 })
 
 test('a stream with what looks like another key is passed on whole, and not recorded', async () => {
   const stream = [delta('AIzaSyA1b2C3d4E5f6'), delta('G7h8I9j0K1l2M3n4O5p6Q'), completed]
-  const { url } = await localServer([sse(stream)])
-  const recording = await recorder(url)
+  const { recording } = await recorderOf(sse(stream))
   expect((await call(recording, path, {})).text).toBe(stream.join(''))
   expect(recording.lines).toEqual(['Not recorded: POST /v1/responses: it holds a key (AIza…).'])
   expect(recording.recordings()).toMatchObject({ recorded: 0, refused: 1 })
@@ -156,13 +132,11 @@ test('a stream with what looks like another key is passed on whole, and not reco
 })
 
 test('the key in a request or its path refuses the recording; in a header of the reply it is hidden', async () => {
-  const { url } = await localServer([
+  const { recording, reply } = await recorderOf(
     json({}),
     json({}),
-    json({}, { headers: { 'x-request-id': upstreamKey } }),
-    json({}, { headers: { 'x-other': upstreamKey } }),
-  ])
-  const recording = await recorder(url)
+    json({}, { headers: { 'x-request-id': upstreamKey, 'x-other': upstreamKey } }),
+  )
   await call(recording, path, { input: `my key is ${upstreamKey}` })
   await call(recording, `/v1/responses/${upstreamKey}`)
   expect(recording.recordings()).toMatchObject({ recorded: 0, refused: 2 })
@@ -170,10 +144,7 @@ test('the key in a request or its path refuses the recording; in a header of the
     'Not recorded: GET /v1/responses/[hidden]: the request holds the key in use.',
   )
   await call(recording, path, {})
-  expect(recordingAt(recording.folder, 0).reply.headers['x-request-id']).toBe('[hidden]')
-  // A header that is not kept.
-  await call(recording, path, {})
-  expect(recording.recordings()).toMatchObject({ recorded: 2, refused: 2 })
+  expect(reply(0).headers).toMatchObject({ 'x-request-id': '[hidden]' })
   expect(textIn(recording.folder)).not.toContain(upstreamKey)
 })
 
@@ -186,16 +157,10 @@ test('the key of a caller goes on where none is configured, and is looked for, t
 })
 
 test('a redirect goes on without its body, which may repeat the request', async () => {
-  const gateway = await localServer([
-    text(`{"headers":{"x-goog-api-key":"${upstreamKey}"}}`, {
-      status: 302,
-      headers: {
-        location: '/download/v1beta/files/a:download?alt=media',
-        'content-type': 'application/json',
-      },
-    }),
-  ])
-  const recording = await recorder(gateway.url)
+  const headers = { location: '/download/v1beta/files/a:download?alt=media' }
+  const { gateway, recording, names } = await recorderOf(
+    text(`{"headers":{"x-goog-api-key":"${upstreamKey}"}}`, { status: 302, headers }),
+  )
   const reply = await fetch(`${recording.url}/v1beta/files/a:download?alt=media`, {
     headers: { 'x-goog-api-key': 'caller' },
     redirect: 'manual',
@@ -205,15 +170,14 @@ test('a redirect goes on without its body, which may repeat the request', async 
     '',
     `${recording.url}/download/v1beta/files/a:download?alt=media`,
   ])
-  expect(recordingsIn(recording.folder)).toHaveLength(1)
+  expect(names()).toHaveLength(1)
   expect(gateway.requests[0]!.headers['x-goog-api-key']).toBe(upstreamKey)
 })
 
 test('a signed address of another host is neither told nor kept, and gets no key', async () => {
   const results = await localServer([text('the image', { headers: { 'content-type': 'image/png' } })])
   const signed = `${results.url}/a.png?key=own&se=2026&sig=abcdefghijklmnopqrstuvwxyz0123456789`
-  const gateway = await localServer([json({ data: [{ url: signed }] })])
-  const recording = await recorder(gateway.url)
+  const { recording } = await recorderOf(json({ data: [{ url: signed }] }))
   const { json: reply, text: live } = await call(recording, '/v1/images/generations', { prompt: 'A hill' })
   expect(live).not.toContain('sig=')
   const image = await fetch(reply.data[0].url as string, { headers: key })
@@ -226,17 +190,15 @@ test('a signed address of another host is neither told nor kept, and gets no key
 })
 
 test('a gateway that cannot be reached is a 503, one that hangs up a 502; neither is recorded', async () => {
-  const gateway = await localServer([[readAll, reset]])
-  const recording = await recorder(gateway.url)
+  const { recording, names } = await recorderOf([readAll, reset])
   expect((await call(recording, path, {})).status).toBe(502)
   const unreachable = await recorder('http://127.0.0.1:1')
   expect((await call(unreachable, path, {})).status).toBe(503)
-  expect([...recordingsIn(recording.folder), ...recordingsIn(unreachable.folder)]).toEqual([])
+  expect([...names(), ...recordingsIn(unreachable.folder)]).toEqual([])
 })
 
 test('no path leads to another host than the gateway', async () => {
-  const gateway = await localServer([json({ n: 1 }), json({ n: 2 })])
-  const recording = await recorder(gateway.url)
+  const { gateway, recording } = await recorderOf(json({ n: 1 }), json({ n: 2 }))
   for (const target of ['//evil.example/v1', '/../@evil.example/v1']) {
     const { promise, resolve } = Promise.withResolvers<number>()
     request(recording.url, { path: target, headers: key }, (reply) => {
@@ -261,18 +223,18 @@ test('methods that no endpoint has are not passed on', async () => {
 test('a large body and a binary one are kept by their digests', async () => {
   const large = JSON.stringify({ data: [{ b64_json: 'A'.repeat(2_000_000) }] })
   const bytes = Buffer.from([0xff, 0xd8, 0xff, 0x00, 0xfe])
-  const { url } = await localServer([
+  const jpegHead = write(head(200, { 'content-type': 'image/jpeg', 'content-length': '5' }))
+  const { recording, reply } = await recorderOf(
     text(large, { headers: { 'content-type': 'application/json' } }),
-    [readAll, write(head(200, { 'content-type': 'image/jpeg', 'content-length': '5' })), write(bytes), end],
-  ])
-  const recording = await recorder(url)
+    [readAll, jpegHead, write(bytes), end],
+  )
   expect((await call(recording, '/v1/images/generations', {})).text).toBe(large)
   await call(recording, '/v1/videos/v/content')
-  expect(recordingAt(recording.folder, 0).reply.body).toEqual({
+  expect(reply(0).body).toEqual({
     file: expect.stringMatching(/^bodies\/[\da-f]{64}\.json$/),
     bytes: large.length,
   })
-  expect(recordingAt(recording.folder, 1).reply.body).toEqual({
+  expect(reply(1).body).toEqual({
     file: 'bodies/6ee3d5f0db0859f025eeedddf310343e42b267afe7b198d122cba35fff02a1bd.jpg',
     bytes: 5,
   })

@@ -78,13 +78,10 @@ test('a request is kept without keys, and by digest where it is long or no text'
   expect(long.body).toEqual({
     json: { image_url: expect.stringMatching(/^sha256:[\da-f]{64} \(5000 characters\)$/), text: 'short' },
   })
+  const sha256 = '9698103cd397cda6f9807a2e2bf51935727f47a62d9b6d4f82e54ef60c6ba831'
   expect(image.body).toEqual({
     form: [
-      {
-        name: 'image',
-        sha256: '9698103cd397cda6f9807a2e2bf51935727f47a62d9b6d4f82e54ef60c6ba831',
-        bytes: 9,
-      },
+      { name: 'image', sha256, bytes: 9 },
       { name: 'prompt', value: 'A dog' },
     ],
   })

@@ -41,15 +41,13 @@ test('a request without a recording is 404 with the nearest named, and goes nowh
   const [first, second] = recordingsIn(recorded.folder)
   const before = gateway.requests().length
   const changed = await call(replaying, responses, { input: 'Name a lake', model: 'sandbox-text' })
-  expect(changed.status).toBe(404)
-  expect(changed.json).toEqual({
-    error: {
+  expect([changed.status, changed.json.error]).toMatchObject([
+    404,
+    {
       message: `No recording answers POST /v1/responses. The nearest is ${first}, which differs in: input.`,
-      type: 'invalid_request_error',
-      param: null,
       code: 'recording_not_found',
     },
-  })
+  ])
   const inner = await call(replaying, responses, { input: [{ role: 'user', content: 'Name a lake' }] })
   expect(inner.json.error.message).toContain(`${second}, which differs in: input[0].content.`)
   const other = await call(replaying, '/v1beta/models/m:generateContent', { contents: [] })
@@ -69,16 +67,10 @@ test('the statistics tell what was used, and what was not', async () => {
   )
   await call(replaying, responses, { input: 'Hi', model: 'm' })
   const { json } = await call(replaying, '/sandbox/stats')
-  expect(json.recordings).toEqual({
-    mode: 'replay',
-    recordings: 2,
-    used: 1,
-    unused: ['2.json'],
-    oldest: '2026-11-01T00:00:00.000Z',
-    missed: 0,
-    misses: [],
-    damaged: [],
-  })
+  const nothing = { missed: 0, misses: [], damaged: [] }
+  const oldest = '2026-11-01T00:00:00.000Z'
+  const counts = { mode: 'replay', recordings: 2, used: 1, unused: ['2.json'], oldest }
+  expect(json.recordings).toEqual({ ...counts, ...nothing })
   const gateway = await runningSandbox()
   expect((await call(gateway, '/sandbox/stats')).json).not.toHaveProperty('recordings')
 })
@@ -174,10 +166,7 @@ test('all damaged recordings are named at once', async () => {
 
 test('a folder without recordings is refused', async () => {
   await expect(replayer(temporaryFolder())).rejects.toMatchObject({ code: 'not_recorded', exitCode: 2 })
-  await expect(replayer('/no/such/folder')).rejects.toMatchObject({
-    code: 'not_recorded',
-    exitCode: 10,
-  })
+  await expect(replayer('/no/such/folder')).rejects.toMatchObject({ code: 'not_recorded', exitCode: 10 })
 })
 
 test.for(['changed', 'removed', 'longer'] as const)(
@@ -186,12 +175,6 @@ test.for(['changed', 'removed', 'longer'] as const)(
     const gateway = await runningSandbox()
     const recorded = await recorder(gateway.url)
     await call(recorded, '/v1/images/generations', { prompt: 'A hill', n: 3 })
-    await call(recorded, '/v1/images/generations', {
-      prompt: 'A lake',
-      n: 3,
-      stream: true,
-      model: 'gpt-image-1',
-    })
     await call(recorded, responses, { input: 'x' })
     const bodies = join(recorded.folder, 'bodies')
     for (const name of readdirSync(bodies)) {

@@ -7,65 +7,33 @@ import type { Sandbox } from '../../../src/sandbox/start-sandbox.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { maskPng } from '../../support/test-images.ts'
 
-/** What the program at the other end gets, without what differs with the port. */
-function essence({ url }: Sandbox, { status, text, headers }: Answer) {
-  return {
-    status,
-    type: headers.get('content-type'),
-    id: headers.get('x-request-id'),
-    text: text.replaceAll(url, 'ORIGIN'),
-  }
-}
-
 async function bytesAt(url: string): Promise<Buffer> {
   const reply = await fetch(url, { headers: { authorization: 'Bearer k' } })
   expect(reply.status).toBe(200)
   return Buffer.from(await reply.arrayBuffer())
 }
 
-const text = { contents: [{ parts: [{ text: 'Name a river' }] }] }
-
-test.for([
-  ['responses', '/v1/responses', { input: 'Name a river' }],
-  ['responses, streamed', '/v1/responses', { input: 'Name a river', stream: true }],
-  ['content generation', '/v1beta/models/sandbox-text:streamGenerateContent', text],
-  ['content generation as events', '/v1beta/models/sandbox-text:streamGenerateContent?alt=sse', text],
-  ['whole content', '/v1beta/models/sandbox-text:generateContent', text],
-  ['images in base64', '/v1/images/generations', { prompt: 'A hill' }],
-  [
-    'images in a stream',
-    '/v1/images/generations',
-    { prompt: 'A hill', stream: true, partial_images: 2, model: 'gpt-image-1' },
-  ],
-  [
-    'a video operation',
-    '/v1beta/models/veo:predictLongRunning',
-    { instances: [{ prompt: 'x' }], parameters: {} },
-  ],
-  ['a refused request', '/v1/responses', { input: 'x', temperature: 9 }],
-  ['an unknown path', '/v1/unknown', { a: 1 }],
-] as const)('%s: the replay is the reply, byte for byte', async ([, path, body]) => {
-  const gateway = await runningSandbox()
+/** A recorder of a sandbox, and what answers when both are gone. */
+async function recorded() {
+  const clock = fakeClock()
+  const gateway = await runningSandbox({ clock })
   const recording = await recorder(gateway.url)
-  const live = await call(recording, path, body)
-  const replaying = await replayer(recording.folder)
-  await gateway.close()
-  await recording.close()
-  expect(essence(replaying, await call(replaying, path, body))).toEqual(essence(recording, live))
-  expect(recording.lines).toEqual([])
-})
+  const replayed = async () => {
+    await gateway.close()
+    await recording.close()
+    return replayer(recording.folder)
+  }
+  return { clock, gateway, recording, replayed }
+}
 
 test('images at URLs are downloaded through the recorder, and again from the recording', async () => {
-  const gateway = await runningSandbox()
-  const recording = await recorder(gateway.url)
+  const { recording, replayed } = await recorded()
   const request = { prompt: 'A hill', model: 'image-model-b', response_format: 'url', size: '256x256', n: 2 }
   const live = await call(recording, '/v1/images/generations', request)
   const urls: string[] = live.json.data.map(({ url }: { url: string }) => url)
   expect(urls.map((url) => new URL(url).origin)).toEqual([recording.url, recording.url])
   const images = await Promise.all(urls.map(bytesAt))
-  const replaying = await replayer(recording.folder)
-  await gateway.close()
-  await recording.close()
+  const replaying = await replayed()
   const again = await call(replaying, '/v1/images/generations', request)
   for (const [index, { url }] of (again.json.data as { url: string }[]).entries()) {
     expect(await bytesAt(url)).toEqual(images[index])
@@ -74,8 +42,7 @@ test('images at URLs are downloaded through the recorder, and again from the rec
 })
 
 test('an edit in a form is found again with another boundary', async () => {
-  const gateway = await runningSandbox()
-  const recording = await recorder(gateway.url)
+  const { recording } = await recorded()
   const image = new File([Buffer.from(await maskPng(64))], 'a.png', { type: 'image/png' })
   const send = async ({ url }: Sandbox, prompt: string) => {
     const body = new FormData()
@@ -96,9 +63,7 @@ test('an edit in a form is found again with another boundary', async () => {
 })
 
 test('a video job advances with each look, and its last state stays', async () => {
-  const clock = fakeClock()
-  const gateway = await runningSandbox({ clock })
-  const recording = await recorder(gateway.url)
+  const { clock, recording, replayed } = await recorded()
   const { json: job } = await call(recording, '/v1/videos', { prompt: 'A boat' })
   const look = async (sandbox: Sandbox) => (await call(sandbox, `/v1/videos/${job.id}`)).json
   const states = [await look(recording)]
@@ -106,13 +71,9 @@ test('a video job advances with each look, and its last state stays', async () =
     await clock.advance(50)
     states.push(await look(recording))
   }
-  expect(new Set(states.map(({ status }) => status))).toEqual(
-    new Set(['pending', 'in_progress', 'completed']),
-  )
+  expect([...new Set(states.map(({ status }) => status))]).toEqual(['pending', 'in_progress', 'completed'])
   const film = await bytesAt(`${recording.url}/v1/videos/${job.id}/content`)
-  const replaying = await replayer(recording.folder)
-  await gateway.close()
-  await recording.close()
+  const replaying = await replayed()
   expect((await call(replaying, '/v1/videos', { prompt: 'A boat' })).json).toEqual(job)
   for (const state of states) expect(await look(replaying)).toEqual(state)
   expect((await look(replaying)).status).toBe('completed')
@@ -120,9 +81,7 @@ test('a video job advances with each look, and its last state stays', async () =
 })
 
 test('the file of an operation is fetched through its redirect', async () => {
-  const clock = fakeClock()
-  const gateway = await runningSandbox({ clock })
-  const recording = await recorder(gateway.url)
+  const { clock, recording, replayed } = await recorded()
   const body = { instances: [{ prompt: 'A boat' }], parameters: { durationSeconds: 4 } }
   const { json } = await call(recording, '/v1beta/models/veo:predictLongRunning', body)
   await clock.advance(60_000)
@@ -131,15 +90,12 @@ test('the file of an operation is fetched through its redirect', async () => {
     operation.response.generateVideoResponse.generatedSamples[0].video.uri
   expect(uriOf(done)).toContain(`${recording.url}/v1beta/files/`)
   const film = await bytesAt(uriOf(done))
-  const replaying = await replayer(recording.folder)
-  await gateway.close()
-  await recording.close()
+  const replaying = await replayed()
   expect(await bytesAt(uriOf(await call(replaying, `/v1beta/${json.name}`)))).toEqual(film)
 })
 
 test('the n-th repetition gets the n-th recording, and then the last', async () => {
-  const gateway = await runningSandbox()
-  const recording = await recorder(gateway.url)
+  const { recording } = await recorded()
   const ask = async (sandbox: Sandbox) => (await call(sandbox, '/v1/responses', { input: 'Hi' })).json.id
   const ids = [await ask(recording), await ask(recording)]
   expect(new Set(ids).size).toBe(2)
@@ -148,8 +104,7 @@ test('the n-th repetition gets the n-th recording, and then the last', async () 
 })
 
 test('cancelling counts as no creation, when recording and when replaying', async () => {
-  const gateway = await runningSandbox()
-  const recording = await recorder(gateway.url)
+  const { recording, gateway } = await recorded()
   const { json } = await call(recording, '/v1/responses', { input: 'Hi', background: true })
   await call(recording, `/v1/responses/${json.id}/cancel`, {})
   const replaying = await replayer(recording.folder)
@@ -159,8 +114,7 @@ test('cancelling counts as no creation, when recording and when replaying', asyn
 })
 
 test('a recording can be read and edited', async () => {
-  const gateway = await runningSandbox()
-  const recording = await recorder(gateway.url)
+  const { recording, gateway } = await recorded()
   await call(recording, '/v1/responses?key=caller-key-0123456789', { stream: true, input: 'Name a river' })
   const [name] = recordingsIn(recording.folder)
   expect(name).toMatch(/^0001-post-v1-responses-[\da-f]{8}\.json$/)
@@ -181,18 +135,12 @@ test('a recording can be read and edited', async () => {
 })
 
 test('with the real pace each event waits as long as when it was recorded', async () => {
-  const gateway = await runningSandbox()
-  const recording = await recorder(gateway.url)
+  const { recording, clock } = await recorded()
   await call(recording, '/v1/responses', { input: 'Hi', stream: true })
-  const [name] = recordingsIn(recording.folder)
-  const path = join(recording.folder, name!)
-  const text = readFileSync(path, 'utf8')
+  const path = join(recording.folder, recordingsIn(recording.folder)[0]!)
   let ms = 0
-  writeFileSync(
-    path,
-    text.replace(/"ms":\d+/g, () => `"ms":${(ms += 1000)}`),
-  )
-  const clock = fakeClock()
+  const slower = readFileSync(path, 'utf8').replace(/"ms":\d+/g, () => `"ms":${(ms += 1000)}`)
+  writeFileSync(path, slower)
   const replaying = await replayer(recording.folder, { pace: 'real', clock })
   let isOver = false
   const begun = clock.now()

@@ -34,8 +34,7 @@ test('the name and nothing else, until it is done', async () => {
   const [sample, ...others] = json.response.generateVideoResponse.generatedSamples
   expect(others).toEqual([])
   expect(sample.video.uri).toMatch(new RegExp(`^${sandbox.url}/v1beta/files/[\\da-z]+:download\\?alt=media$`))
-  expect(sandbox.created('video-operations')).toBe(1)
-  expect(sandbox.created()).toBe(1)
+  expect([sandbox.created('video-operations'), sandbox.created()]).toEqual([1, 1])
 })
 
 test('each video is behind a redirect, and both addresses need the key', async () => {
@@ -77,9 +76,8 @@ test('the same request to the same seed is the same film; its own seed makes it 
     const clock = fakeClock()
     const sandbox = await runningSandbox({ clock, seed })
     const { name } = await afterwards(operate(sandbox, { durationSeconds: 1, ...parameters }), clock)
-    return (await fetchBytes(`${sandbox.url}/v1/videos/${name.split('/').at(-1)}/content`)).headers.get(
-      'etag',
-    )
+    const { headers } = await fetchBytes(`${sandbox.url}/v1/videos/${name.split('/').at(-1)}/content`)
+    return headers.get('etag')
   }
   const first = await film(1, {})
   expect(await film(1, {})).toBe(first)
@@ -94,22 +92,17 @@ test('what is withheld is counted, with reasons', async () => {
     raiMediaFilteredReasons: [expect.stringContaining('withheld'), expect.any(String)],
   })
   const some = await finished({ sampleCount: 3 }, { headers: { 'x-sandbox-scenario': 'fewer' } })
-  expect(some.result.generatedSamples).toHaveLength(2)
-  expect(some.result.raiMediaFilteredCount).toBe(1)
+  expect([some.result.generatedSamples.length, some.result.raiMediaFilteredCount]).toEqual([2, 1])
   const none = await finished({}, { model: 'sandbox-empty' })
-  expect(none.json).toMatchObject({ done: true, response: { generateVideoResponse: {} } })
-  expect(none.result).toEqual({})
+  expect([none.json.done, none.result]).toEqual([true, {}])
 })
 
-test('a failure is a google.rpc.Status; a refusal never begins', async () => {
+test('a failure is a google.rpc.Status; a refusal never begins, a stuck operation never ends', async () => {
   const { json } = await finished({}, { instances: [{ prompt: 'sandbox:failure' }] })
   expect(json).toMatchObject({ done: true, error: { code: 13, message: expect.any(String), details: [] } })
   expect(json.response).toBeUndefined()
   const { reply, sandbox } = await begun({}, { instances: [{ prompt: 'sandbox:refusal' }] })
   expect([reply.status, sandbox.created()]).toEqual([400, 0])
-})
-
-test('a stuck operation never ends', async () => {
   const stuck = await begun({}, { instances: [{ prompt: 'sandbox:stuck' }] })
   await stuck.clock.advance(86_400_000)
   expect((await stuck.look()).json).toEqual(stuck.reply.json)
@@ -146,7 +139,6 @@ test('what is not there is 404 in the envelope of its family', async () => {
 
 test('an instance needs a prompt, a picture or a video; addresses are taken as they are', async () => {
   const sandbox = await runningSandbox()
-  const accepts = async (instance: Json) => (await operate(sandbox, {}, { instances: [instance] })).status
   const image = { bytesBase64Encoded: 'iVBORw0KGgo=', mimeType: 'image/png' }
   for (const instance of [
     { image },
@@ -157,36 +149,31 @@ test('an instance needs a prompt, a picture or a video; addresses are taken as t
     { video: { gcsUri: 'gs://bucket/a.mp4', mimeType: 'video/mp4' } },
     { video: { encodedVideo: 'AAAA', encoding: 'video/mp4' } },
   ]) {
-    expect([instance, await accepts(instance)]).toEqual([instance, 200])
+    const { status } = await operate(sandbox, {}, { instances: [instance] })
+    expect([instance, status]).toEqual([instance, 200])
   }
 })
 
+// What is wrong on both sides: `specification/service.test.ts`.
 test.each<[string, Json, Json?]>([
   ['parameters', undefined],
-  ['parameters', []],
-  ['instances', {}, null],
-  ['instances', {}, []],
-  ['instances[0]', {}, ['a boat']],
   ['instances[0].prompt', {}, [{}]],
   ['instances[0].image.bytesBase64Encoded', {}, [{ image: { bytesBase64Encoded: 'not base64!' } }]],
   ['instances[0].prompt', {}, [{ prompt: ' ' }]],
   ['instances[1].prompt', {}, [{ prompt: 'a boat' }, { prompt: 4 }]],
   ['parameters.sampleCount', { sampleCount: 0 }],
   ['parameters.sampleCount', { sampleCount: 17 }],
-  ['parameters.sampleCount', { sampleCount: 1.5 }],
   ['parameters.durationSeconds', { durationSeconds: 0 }],
-  ['parameters.durationSeconds', { durationSeconds: '4' }],
   ['parameters.durationSeconds', { durationSeconds: 1e9 }],
-  ['parameters.aspectRatio', { aspectRatio: 4 }],
   ['parameters.enhancePrompt', { enhancePrompt: 'yes' }],
   ['parameters.sampleCount', { sampleCount: 4 }, Array.from({ length: 5 }, () => ({ prompt: 'a boat' }))],
 ])('%s is refused: %j %j', async (field, parameters, instances = [{ prompt: 'a boat' }]) => {
   const sandbox = await runningSandbox()
-  const body = { parameters, ...(instances !== null && { instances }) }
-  const { status, json } = await call(sandbox, '/v1beta/models/any:predictLongRunning', body)
-  expect(status).toBe(400)
-  expect(json.error.status).toBe('INVALID_ARGUMENT')
-  const violations: Json[] = json.error.details[0].fieldViolations
-  expect(violations.map((violation) => violation.field)).toContain(field)
+  const body = { parameters, instances }
+  const { json } = await call(sandbox, '/v1beta/models/any:predictLongRunning', body)
+  expect(json.error).toMatchObject({
+    code: 400,
+    details: [{ fieldViolations: expect.arrayContaining([expect.objectContaining({ field })]) }],
+  })
   expect(sandbox.created()).toBe(0)
 })
