@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import { setImmediate as turn } from 'node:timers/promises'
-import { crc32, gzipSync } from 'node:zlib'
+import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
-import { call, generate, rawCall, respond, runningSandbox, type Json } from '../support/running-sandbox.ts'
+import { pngBytes } from '../support/image-bytes.ts'
+import { edit, part } from '../support/image-calls.ts'
+import { call, generate, rawCall, respond, runningSandbox, type Answer } from '../support/running-sandbox.ts'
 
-const known = (headers: Readonly<Record<string, string | undefined>>) =>
-  Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined))
 const MiB = 1024 * 1024
 const many = <Value>(count: number, value: (index: number) => Value) =>
   Array.from({ length: count }, (_, at) => value(at))
@@ -15,34 +15,10 @@ const format = (schema: object) => ({ text: { format: { type: 'json_schema', nam
 const operations = '/v1beta/models/sandbox-video:predictLongRunning'
 const contents = [{ parts: [{ text: 'hi' }] }]
 
-/** The beginning of a picture of ten thousand million pixels. */
-const vastPng = (() => {
-  const header = Buffer.from('IHDR\0\x01\x86\xa0\0\x01\x86\xa0\x08\x06\0\0\0', 'latin1')
-  const check = Buffer.alloc(4)
-  check.writeUInt32BE(crc32(header))
-  return Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\r', 'latin1'), header, check])
-})()
-
-async function sendBody(
-  sandbox: Sandbox,
-  path: string,
-  body: FormData | Buffer<ArrayBuffer>,
-  headers: Record<string, string>,
-) {
-  const init = { method: 'POST', body, headers: { authorization: 'Bearer test-key', ...headers } }
-  const response = await fetch(sandbox.url + path, init)
-  const text = await response.text()
-  return { status: response.status, headers: response.headers, text, json: JSON.parse(text) as Json }
-}
-const sendForm = (sandbox: Sandbox, path: string, form: FormData) => sendBody(sandbox, path, form, {})
-const bomb = (sandbox: Sandbox, bytes: Buffer<ArrayBuffer>) =>
-  sendBody(sandbox, '/v1/responses', bytes, {
-    'content-encoding': 'gzip',
-    'content-type': 'application/json',
-  })
+const vastPng = pngBytes({ width: 100_000, height: 100_000, rows: [] })
 
 /** Requests of which each held up the sandbox for seconds or filled its memory. */
-const hostile: Record<string, (sandbox: Sandbox) => ReturnType<typeof call>> = {
+const hostile: Record<string, (sandbox: Sandbox) => Promise<Pick<Answer, 'status' | 'json'>>> = {
   'a thousand million items': (sandbox) =>
     respond(sandbox, 'hi', format({ type: 'array', items: true, minItems: 1e9 })),
   'the same of a function': (sandbox) => {
@@ -51,10 +27,8 @@ const hostile: Record<string, (sandbox: Sandbox) => ReturnType<typeof call>> = {
       properties: { a: { type: 'string', minLength: 1e9 } },
       required: ['a'],
     }
-    return respond(sandbox, 'hi', {
-      tools: [{ type: 'function', name: 'f', parameters }],
-      tool_choice: 'required',
-    })
+    const tools = [{ type: 'function', name: 'f', parameters }]
+    return respond(sandbox, 'hi', { tools, tool_choice: 'required' })
   },
   'eight candidates of a text for one': (sandbox) =>
     generate(sandbox, 'hi', {
@@ -64,21 +38,11 @@ const hostile: Record<string, (sandbox: Sandbox) => ReturnType<typeof call>> = {
     respond(sandbox, 'sandbox:100000-words', { top_logprobs: 20 }),
   'metadata that every event repeats': (sandbox) =>
     respond(sandbox, 'hi', { stream: true, metadata: { a: 'x'.repeat(4 * MiB) } }),
-  'a million input items': (sandbox) =>
-    respond(
-      sandbox,
-      many(1_000_000, () => ({})),
-      {},
-    ),
-  'remote servers with a hundred thousand tools': (sandbox) =>
-    respond(sandbox, 'hi', {
-      tools: many(9, (at) => ({
-        type: 'mcp',
-        server_label: `s${at}`,
-        server_url: 'https://example.com',
-        allowed_tools: many(10_000, (name) => `t${name}`),
-      })),
-    }),
+  'a million input items': (sandbox) => respond(sandbox, Array(1_000_000).fill({})),
+  'remote servers with a hundred thousand tools': (sandbox) => {
+    const server = { type: 'mcp', server_url: 'https://example.com', allowed_tools: many(10_000, String) }
+    return respond(sandbox, 'hi', { tools: many(9, (at) => ({ ...server, server_label: `s${at}` })) })
+  },
   'thousands of approvals of thousands of requests': (sandbox) => {
     const call = { server_label: 's', name: 'f', arguments: '{}' }
     return respond(sandbox, [
@@ -100,13 +64,13 @@ const hostile: Record<string, (sandbox: Sandbox) => ReturnType<typeof call>> = {
     call(sandbox, '/v1/responses', '{"input":"hi","__proto__":{"model":"x"}}', { method: 'POST' }),
   'a number beyond all numbers': (sandbox) =>
     call(sandbox, '/v1/responses', '{"input":"hi","max_output_tokens":1e999}', { method: 'POST' }),
-  'a bomb of gzip': (sandbox) => bomb(sandbox, gzipSync(Buffer.alloc(8 * MiB, ' '))),
-  'a picture of 100,000 by 100,000 to edit': (sandbox) => {
-    const form = new FormData()
-    form.set('prompt', 'a')
-    form.set('image', new Blob([vastPng], { type: 'image/png' }), 'a.png')
-    return sendForm(sandbox, '/v1/images/edits', form)
+  async 'a bomb of gzip'(sandbox) {
+    const body = gzipSync(Buffer.alloc(8 * MiB, ' '))
+    const headers = { authorization: 'Bearer x', 'content-encoding': 'gzip' }
+    const response = await fetch(`${sandbox.url}/v1/responses`, { method: 'POST', body, headers })
+    return { status: response.status, json: await response.json() }
   },
+  'a picture of 100,000 by 100,000 to edit': (sandbox) => edit(sandbox, { prompt: 'a' }, [part(vastPng)]),
   'a thousand million samples': (sandbox) =>
     call(sandbox, operations, { instances: [{ prompt: 'a' }], parameters: { sampleCount: 1e9 } }),
   'a thousand million pictures': (sandbox) =>
@@ -136,14 +100,8 @@ test('a body that fills a picture and holds few values is read', async () => {
 
 test('images for a client that has gone are not drawn to the end, and count as accepted', async () => {
   const sandbox = await runningSandbox()
-  const { hostname, port } = new URL(sandbox.url)
-  const asked = request({
-    hostname,
-    port,
-    path: '/v1/images/generations',
-    method: 'POST',
-    headers: { authorization: 'Bearer x' },
-  })
+  const headers = { authorization: 'Bearer x' }
+  const asked = request(`${sandbox.url}/v1/images/generations`, { method: 'POST', headers })
   asked.on('error', () => {})
   asked.end(JSON.stringify({ model: 'image-model-b', prompt: 'a dot', n: 10, size: '256x256' }))
   while (sandbox.requests().length === 0) await turn()
@@ -154,9 +112,8 @@ test('images for a client that has gone are not drawn to the end, and count as a
 
 test('a body that comes in chunks is held to the size limit as well, without a length to tell it', async () => {
   const sandbox = await runningSandbox()
-  const { hostname, port } = new URL(sandbox.url)
   const headers = { authorization: 'Bearer x', 'transfer-encoding': 'chunked' }
-  const asked = request({ hostname, port, path: '/v1/responses', method: 'POST', headers })
+  const asked = request(`${sandbox.url}/v1/responses`, { method: 'POST', headers })
   const status = new Promise((resolve, reject) => {
     asked.on('response', (response) => {
       resolve(response.statusCode)
@@ -202,29 +159,18 @@ test.for([
   'a browser that fetches for a page of %s, as %s, gets %d',
   async ([site, destination, status]) => {
     const sandbox = await runningSandbox()
-    const headers = { 'sec-fetch-site': site, 'sec-fetch-dest': destination }
-    // Not by `fetch`, which has these headers of its own.
-    const seen = await Promise.all(
-      ['/v1/models', '/sandbox/stats'].map(async (path) => {
-        const { hostname, port } = new URL(sandbox.url)
-        const asked = request({
-          hostname,
-          port,
-          path,
-          headers: { authorization: 'Bearer x', ...known(headers) },
-        })
-        asked.end()
-        const [response] = (await once(asked, 'response')) as [IncomingMessage]
-        response.resume()
-        return [
-          response.statusCode,
-          Object.keys(response.headers).filter((name) => name.startsWith('access-')),
-        ]
-      }),
-    )
-    expect(seen).toEqual([
-      [status, []],
-      [status, []],
-    ])
+    const headers = {
+      authorization: 'Bearer x',
+      'sec-fetch-site': site,
+      ...(destination && { 'sec-fetch-dest': destination }),
+    }
+    for (const path of ['/v1/models', '/sandbox/stats']) {
+      // Not by `fetch`, which has these headers of its own.
+      const asked = request(sandbox.url + path, { headers }).end()
+      const [response] = (await once(asked, 'response')) as [IncomingMessage]
+      response.resume()
+      const allowing = Object.keys(response.headers).filter((name) => name.startsWith('access-'))
+      expect([response.statusCode, allowing]).toEqual([status, []])
+    }
   },
 )

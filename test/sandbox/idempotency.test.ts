@@ -55,15 +55,9 @@ test('a key that belongs to another request is refused in either envelope', asyn
   await respond(sandbox, 'hi')
   await call(sandbox, '/v1/responses', { input: 'hi' }, keyed())
   const body = await call(sandbox, '/v1/responses', { input: 'bye' }, keyed())
-  expect([body.status, body.json.error]).toEqual([
-    400,
-    {
-      message: 'This Idempotency-Key was used for another request.',
-      type: 'idempotency_error',
-      param: null,
-      code: 'idempotency_key_reused',
-    },
-  ])
+  const error = { type: 'idempotency_error', param: null, code: 'idempotency_key_reused' }
+  const message = 'This Idempotency-Key was used for another request.'
+  expect([body.status, body.json.error]).toEqual([400, { message, ...error }])
   const path = await call(sandbox, '/v1beta/models/m:generateContent', { contents }, keyed())
   expect([path.status, path.json.error.status]).toEqual([400, 'INVALID_ARGUMENT'])
   expect(sandbox.created()).toBe(2)
@@ -122,12 +116,9 @@ test('a client that leaves does not spoil the answer for the next', async () => 
   const sandbox = await runningSandbox({ clock: fakeClock(), latency: 'natural' })
   const body = { prompt: 'a dot', model: 'image-model-a', stream: true, partial_images: 1 }
   const leaving = new AbortController()
-  const response = await fetch(`${sandbox.url}/v1/images/generations`, {
-    method: 'POST',
-    headers: { authorization: 'Bearer x', 'idempotency-key': 'key-1' },
-    body: JSON.stringify(body),
-    signal: leaving.signal,
-  })
+  const headers = { authorization: 'Bearer x', 'idempotency-key': 'key-1' }
+  const request = { method: 'POST', headers, body: JSON.stringify(body), signal: leaving.signal }
+  const response = await fetch(`${sandbox.url}/v1/images/generations`, request)
   leaving.abort()
   await expect(response.text()).rejects.toThrow('aborted')
   const again = rawCall(sandbox, '/v1/images/generations', body, { 'idempotency-key': 'key-1' })

@@ -175,12 +175,9 @@ test('a client that leaves stops the writing', async () => {
   const clock = fakeClock()
   const sandbox = await runningSandbox({ clock, latency: 'natural' })
   const leaving = new AbortController()
-  const response = await fetch(`${sandbox.url}/v1/responses`, {
-    method: 'POST',
-    headers: { authorization: 'Bearer x' },
-    body: '{"input":"hi","stream":true}',
-    signal: leaving.signal,
-  })
+  const headers = { authorization: 'Bearer x' }
+  const request = { method: 'POST', headers, body: '{"input":"hi","stream":true}', signal: leaving.signal }
+  const response = await fetch(`${sandbox.url}/v1/responses`, request)
   await until(() => clock.pendingTimers === 1)
   leaving.abort()
   await expect(response.text()).rejects.toThrow('aborted')

@@ -129,14 +129,10 @@ test('a drip waits between its pieces', async () => {
   }
 })
 
+const busy = { action: 'status', status: 429, headers: { 'Retry-After': '7' } } as const
 test.for<readonly [FaultRule, number, string, string]>([
   [{ action: 'status' }, 503, 'application/json', '"type":"server_error"'],
-  [
-    { action: 'status', status: 429, headers: { 'Retry-After': '7' } },
-    429,
-    'application/json',
-    'rate_limit_exceeded',
-  ],
+  [busy, 429, 'application/json', 'rate_limit_exceeded'],
   [{ action: 'status', status: 400, body: { my: 'own' } }, 400, 'application/json', '{"my":"own"}'],
   [{ action: 'status', status: 502, body: 'plain words' }, 502, 'text/plain; charset=utf-8', 'plain words'],
   [{ action: 'html' }, 200, 'text/html; charset=utf-8', '<title>502 Bad Gateway</title>'],
@@ -151,15 +147,6 @@ test.for<readonly [FaultRule, number, string, string]>([
   expect([sandbox.created(), sandbox.firedFaults().length]).toEqual([0, 1])
 })
 
-test('headers, content-type, empty', async () => {
-  const typed = await withFault({ action: 'content-type', value: 'application/json' })
-  expect((await typed.over).bytes).toContain('\r\ncontent-type: application/json\r\n')
-  const headed = await withFault({ action: 'headers', headers: { 'Content-Encoding': 'gzip' } })
-  expect((await headed.over).bytes).toContain('\r\ncontent-encoding: gzip\r\n')
-  const empty = await withFault({ action: 'empty' })
-  expect(bodyOf((await empty.over).bytes)).toEqual({ text: '', sizes: [], isWhole: true })
-})
-
 /** The reply of a stream request under one rule, read as a client would. */
 async function streamed(fault: FaultRule): Promise<{ text: string; types: (string | undefined)[] }> {
   const sandbox = await runningSandbox({ faults: [fault] })
@@ -171,23 +158,24 @@ async function streamed(fault: FaultRule): Promise<{ text: string; types: (strin
 
 test('malformed breaks the JSON of one event and no other', async () => {
   const { text } = await streamed({ action: 'malformed', event: 4 })
-  const lines = text.split('\n').filter((line) => line.startsWith('data: '))
-  const broken = lines.map((line) => {
+  const isWhole = (line: string) => {
     try {
-      return void JSON.parse(line.slice(6))
+      return typeof JSON.parse(line.slice(6)) === 'object'
     } catch {
-      return 'broken'
+      return false
     }
-  })
-  expect(broken.flatMap((state, index) => (state === 'broken' ? [index + 1] : []))).toEqual([4])
+  }
+  const lines = text.split('\n').filter((line) => line.startsWith('data: '))
+  expect(lines.slice(0, 6).map(isWhole)).toEqual([true, true, true, false, true, true])
+  expect(lines.slice(6).every(isWhole)).toBe(true)
 })
 
-test('the terminal event is dropped, doubled, or followed by another', async () => {
-  expect((await streamed({ action: 'drop-terminal' })).types.at(-1)).toBe('response.output_item.done')
-  const doubled = (await streamed({ action: 'duplicate-terminal' })).types
-  expect(doubled.slice(-2)).toEqual(['response.completed', 'response.completed'])
-  const late = (await streamed({ action: 'late-event' })).types
-  expect(late.slice(-2)).toEqual(['response.completed', 'response.output_item.done'])
+test.each<[FaultRule['action'], ending: string[]]>([
+  ['drop-terminal', ['response.content_part.done', 'response.output_item.done']],
+  ['duplicate-terminal', ['response.completed', 'response.completed']],
+  ['late-event', ['response.completed', 'response.output_item.done']],
+])('%s: a stream ends with %j', async (action, ending) => {
+  expect((await streamed({ action })).types.slice(-2)).toEqual(ending)
 })
 
 test('error-event breaks off in the form of the service', async () => {
@@ -212,20 +200,30 @@ test('comments come before every event, or alone and for good', async () => {
   expect(raw.isOpen).toBe(true)
 })
 
-test('framing oddities: [DONE], line endings, byte order mark, no blank line at the end', async () => {
-  expect((await streamed({ action: 'done-marker' })).text).toMatch(/data: \[DONE\]\n\n$/)
-  for (const [value, ending] of [
-    ['cr', '\r'],
-    ['crlf', '\r\n'],
-    ['lf', '\n'],
-  ] as const) {
-    const { text, types } = await streamed({ action: 'line-endings', value })
-    expect(new Set(text.match(/[\r\n]+/g))).toEqual(new Set([ending, ending + ending]))
-    expect(types.at(-1)).toBe('response.completed')
-  }
-  const { over } = await withFault({ action: 'bom' })
-  expect(bodyOf((await over).bytes).text).toMatch(/^\u00ef\u00bb\u00bfevent: /)
-  expect((await streamed({ action: 'no-blank-line' })).text).toMatch(/\}$/)
+test.each(Object.entries({ cr: '\r', crlf: '\r\n', lf: '\n' }))('line endings: %s', async (value, ending) => {
+  const { text, types } = await streamed({ action: 'line-endings', value })
+  expect([...new Set(text.match(/[\r\n]+/g))]).toEqual([ending, ending + ending])
+  expect(types.at(-1)).toBe('response.completed')
+})
+
+test.each<[FaultRule, bytes: RegExp]>([
+  [{ action: 'content-type', value: 'application/json' }, /\r\ncontent-type: application\/json\r\n/],
+  [{ action: 'headers', headers: { 'Content-Encoding': 'gzip' } }, /\r\ncontent-encoding: gzip\r\n/],
+  [{ action: 'empty' }, /^HTTP\/1\.1 200 [^]*\r\n\r\n0\r\n\r\n$/],
+  [{ action: 'done-marker' }, /data: \[DONE\]\n\n\r\n0\r\n\r\n$/],
+  [{ action: 'bom' }, /\r\n\u00ef\u00bb\u00bfevent: /],
+  [{ action: 'no-blank-line' }, /\}\r\n0\r\n\r\n$/],
+  [{ action: 'not-http' }, /^SSH-2\.0-OpenSSH_9\.9\r\n$/],
+  [{ action: 'huge-headers' }, /^HTTP\/1\.1 200 (?:(?!\r\n\r\n)[^]){65536}/],
+  [{ action: 'bad-chunk' }, /event: response\.created[^]*\r\nnot-a-size\r\n$/],
+])('%j shows in the bytes', async (fault, bytes) => {
+  expect((await (await withFault(fault)).over).bytes).toMatch(bytes)
+})
+
+test('short-length announces more than comes', async () => {
+  const { bytes, ending } = await (await withFault({ action: 'short-length' })).over
+  const announced = Number(/content-length: (\d+)/.exec(bytes)![1])
+  expect([announced - bytes.slice(bytes.indexOf('\r\n\r\n') + 4).length, ending]).toEqual([100, 'end'])
 })
 
 test('keep-open sends everything and leaves the connection open', async () => {
@@ -242,18 +240,4 @@ test('ignore-stream answers both styles with one document', async () => {
   const body = { contents: [{ parts: [{ text: 'hi' }] }] }
   const google = await call(sandbox, '/v1beta/models/m:streamGenerateContent?alt=sse', body)
   expect(google.json.candidates[0].finishReason).toBe('STOP')
-})
-
-test("what Node's server would not send: no HTTP, huge headers, a bad chunk, a short length", async () => {
-  expect(await (await withFault({ action: 'not-http' })).over).toEqual({
-    bytes: 'SSH-2.0-OpenSSH_9.9\r\n',
-    ending: 'end',
-  })
-  const huge = await (await withFault({ action: 'huge-headers' })).over
-  expect(huge.bytes.indexOf('\r\n\r\n')).toBeGreaterThan(65_536)
-  const chunk = await (await withFault({ action: 'bad-chunk' })).over
-  expect(chunk.bytes).toMatch(/event: response\.created[^]*\r\nnot-a-size\r\n$/)
-  const { bytes, ending } = await (await withFault({ action: 'short-length' })).over
-  const announced = Number(/content-length: (\d+)/.exec(bytes)![1])
-  expect([announced - bytes.slice(bytes.indexOf('\r\n\r\n') + 4).length, ending]).toEqual([100, 'end'])
 })
