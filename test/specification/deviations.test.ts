@@ -27,11 +27,13 @@ const ofVideo = (fields: Json) =>
     path: '/v1beta/models/sandbox-video:predictLongRunning',
   })
 
-/** Exit code of the program for an edit of one picture. */
-async function editCode(...argv: readonly string[]) {
+/** Both for an edit of one picture. */
+async function ofEdit(prompt: string) {
   const folder = temporaryFolder()
-  writeFiles(folder, { 'a.png': (await testImages(64)).png })
-  return (await requestOf(['image', 'edit', '--image', join(folder, 'a.png'), ...argv])).code
+  const { png } = await testImages(64)
+  writeFiles(folder, { 'a.png': png })
+  const { code } = await requestOf(['image', 'edit', '--image', join(folder, 'a.png'), prompt])
+  return [code, (await edit(await runningSandbox(), { prompt }, [part(png)])).status]
 }
 
 /** Where a side deviates from the specification on purpose; the reasons are in docs/wire-notes.md, "Deviations". */
@@ -48,11 +50,7 @@ const deviations: Readonly<Record<string, () => Promise<void>>> = {
   },
 
   async 'no model'() {
-    expect(await editCode('x'.repeat(1001))).toBe(0)
-    const { status } = await edit(await runningSandbox(), { prompt: 'x'.repeat(1001) }, [
-      part((await testImages(64)).png),
-    ])
-    expect(status).toBe(400)
+    expect(await ofEdit('x'.repeat(1001))).toEqual([0, 400])
     expect((await requestOf(['image', 'create', '--set', 'quality="some"', 'x'])).code).toBe(0)
   },
 
@@ -70,10 +68,8 @@ const deviations: Readonly<Record<string, () => Promise<void>>> = {
 
   async '`size` of an edit by model A'() {
     const fields = { model: 'image-model-a', prompt: 'x' }
-    const { json: answer } = await edit(await runningSandbox(), fields, [
-      part((await testImages(96, 64)).png),
-    ])
-    expect(answer.size).toBe('1536x1024')
+    const { png } = await testImages(96, 64)
+    expect((await edit(await runningSandbox(), fields, [part(png)])).json.size).toBe('1536x1024')
   },
 
   async '`stream` false with models B and C'() {
@@ -105,10 +101,8 @@ const deviations: Readonly<Record<string, () => Promise<void>>> = {
 
   async '`reasoning.effort` null'() {
     expect(await ofResponse({ reasoning: { effort: null } })).toEqual(taken)
-    expect((await respond(await runningSandbox(), 'hi')).json.reasoning).toEqual({
-      effort: null,
-      summary: null,
-    })
+    const { json: answer } = await respond(await runningSandbox(), 'hi')
+    expect(answer.reasoning).toEqual({ effort: null, summary: null })
   },
 
   async 'other fields of a request'() {
@@ -156,10 +150,8 @@ const deviations: Readonly<Record<string, () => Promise<void>>> = {
 
   async 'other fields of a reply'() {
     const sandbox = await runningSandbox()
-    expect((await respond(sandbox, 'hi')).json).toMatchObject({
-      store: true,
-      completed_at: expect.any(Number),
-    })
+    const { json: answer } = await respond(sandbox, 'hi')
+    expect(answer).toMatchObject({ store: true, completed_at: expect.any(Number) })
     expect((await generate(sandbox, 'hi')).text).toContain('"responseId"')
   },
 

@@ -28,27 +28,15 @@ describe('endpoint 3, POST /v1/videos/{video_id}/remix', () => {
   test('model, required, the video remix model; prompt, required', async () => {
     const sandbox = await runningSandbox()
     const good = { model: 'video-model-remix', prompt: 'make it night' }
-    const bodies: [Json, number][] = [
-      [good, 200],
-      [{ ...good, model: undefined }, 400],
-      [{ ...good, model: 5 }, 400],
-      [{ ...good, model: null }, 400],
-      [{ ...good, model: 'image-model-a' }, 400],
-      [{ ...good, prompt: undefined }, 400],
-      [{ ...good, prompt: 5 }, 400],
-      [{ ...good, prompt: null }, 400],
-    ]
-    for (const [body, status] of bodies) {
-      expect([body, (await call(sandbox, path, body)).status]).toEqual([body, status])
-    }
+    const models = [undefined, 5, null, 'image-model-a'].map((model) => ({ ...good, model }))
+    const prompts = [undefined, 5, null].map((prompt) => ({ ...good, prompt }))
+    for (const body of [...models, ...prompts])
+      expect([body, (await call(sandbox, path, body)).status]).toEqual([body, 400])
+    expect((await call(sandbox, path, good)).status).toBe(200)
     const remix = ['video', 'remix', source]
     const { code, request } = await requestOf([...remix, '-m', 'video-model-remix', 'make it night'])
-    expect([code, request.method, new URL(request.url).pathname, request.body]).toEqual([
-      0,
-      'POST',
-      path,
-      good,
-    ])
+    const { pathname } = new URL(request.url)
+    expect([code, request.method, pathname, request.body]).toEqual([0, 'POST', path, good])
     expect((await requestOf([...remix, 'make it night'])).code).toBe(2)
     expect((await requestOf([...remix, '-m', 'video-model-remix'])).code).toBe(2)
     expect((await requestOf([...remix, '-m', 'image-model-a', 'make it night'])).code).toBe(2)
@@ -58,19 +46,15 @@ describe('endpoint 3, POST /v1/videos/{video_id}/remix', () => {
     const body = { model: 'video-model-remix', prompt: 'make it night' }
     const { json: video } = await call(await runningSandbox(), path, body)
     const fields = ['id', 'object', 'created_at', 'model', 'status', 'progress', 'seconds', 'size']
-    expect(Object.keys(video)).toEqual(expect.arrayContaining([...fields, 'remixed_from_video_id', 'error']))
-    expect(video.remixed_from_video_id).toBe(source)
-    expect(video.error).toBeNull()
+    expect(Object.keys(video)).toEqual(expect.arrayContaining(fields))
+    expect(video).toMatchObject({ remixed_from_video_id: source, error: null })
   })
 })
 
 test('endpoint 5, GET /v1/videos/{video_id}: no body, 200, application/json', async () => {
   const { request } = await requestOf(['video', 'status', 'video_1'])
-  expect([request.method, new URL(request.url).pathname, request.body]).toEqual([
-    'GET',
-    '/v1/videos/video_1',
-    undefined,
-  ])
+  const { pathname } = new URL(request.url)
+  expect([request.method, pathname, request.body]).toEqual(['GET', '/v1/videos/video_1', undefined])
   const { status, headers } = await call(await runningSandbox(), '/v1/videos/video_sandbox_source')
   expect([status, headers.get('content-type')]).toEqual([200, expect.stringMatching(/^application\/json/)])
 })
@@ -78,12 +62,7 @@ test('endpoint 5, GET /v1/videos/{video_id}: no body, 200, application/json', as
 describe('endpoint 7, POST /v1beta/models/{model}:predictLongRunning', () => {
   const flags = ['video', 'generate', '-m', 'sandbox-video']
 
-  test('model, in the path', async () => {
-    const { request } = await requestOf([...flags, 'a boat'])
-    expect(new URL(request.url).pathname).toBe('/v1beta/models/sandbox-video:predictLongRunning')
-  })
-
-  test('instances and parameters are required', async () => {
+  test('model, in the path; instances and parameters are required', async () => {
     const sandbox = await runningSandbox()
     const path = '/v1beta/models/sandbox-video:predictLongRunning'
     const instances = [{ prompt: 'a boat' }]
@@ -103,7 +82,7 @@ describe('endpoint 7, POST /v1beta/models/{model}:predictLongRunning', () => {
       expect((await requestOf([...flags, ...set, 'a boat'])).code).toBe(2)
     }
     const { request } = await requestOf([...flags, 'a boat'])
-    expect(request.body).toEqual({ instances, parameters: {} })
+    expect([new URL(request.url).pathname, request.body]).toEqual([path, { instances, parameters: {} }])
   })
 
   test.each<[name: string, flag: string, value: unknown, refused: unknown]>([
@@ -143,32 +122,22 @@ describe('Authentication', () => {
     ['/v1/videos/video_1/remix', ...'video remix video_1 -m video-model-remix --no-check night'.split(' ')],
     ['/v1/videos/video_1', 'video', 'status', 'video_1'],
   ])('%s gets Authorization: Bearer, and a refusal is exit 3', async (path, ...argv) => {
-    const refusal = {
-      error: { message: 'no', type: 'invalid_request_error', param: null, code: 'invalid_api_key' },
-    }
-    const server = await localServer([json(refusal, { status: 401 })])
+    const error = { message: 'no', type: 'invalid_request_error', param: null, code: 'invalid_api_key' }
+    const server = await localServer([json({ error }, { status: 401 })])
     const cwd = temporaryFolder()
     writeFiles(cwd, { 'a.png': (await testImages(32)).png })
-    const { code } = await runMain([...argv, '--no-stdin'], {
-      env: {
-        MODELGATE_BASE_URL: server.url,
-        MODELGATE_API_KEY: 'key-1234',
-        MODELGATE_STATE_DIR: temporaryFolder(),
-      },
-      cwd,
-    })
+    const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: 'key-1234', MODELGATE_STATE_DIR: cwd }
+    const { code } = await runMain([...argv, '--no-stdin'], { env, cwd })
     const { line, headers } = server.requests[0]!
     expect([code, line.split(' ')[1], headers['authorization']]).toEqual([3, path, 'Bearer key-1234'])
   })
 })
 
-describe('Events', () => {
-  test('endpoint 2 streams when stream is true, and is JSON otherwise', async () => {
-    const sandbox = await runningSandbox()
-    const typeOf = async (more: Json) => (await respond(sandbox, 'hi', more)).headers.get('content-type')
-    expect(await typeOf({ stream: true })).toMatch(/^text\/event-stream/)
-    expect(await typeOf({})).toMatch(/^application\/json/)
-    expect((await requestOf(['respond', 'hi'])).request.body.stream).toBe(true)
-    expect((await requestOf(['respond', '--no-stream', 'hi'])).request.body.stream).toBe(false)
-  })
+test('Events: endpoint 2 streams when stream is true, and is JSON otherwise', async () => {
+  const sandbox = await runningSandbox()
+  const typeOf = async (more: Json) => (await respond(sandbox, 'hi', more)).headers.get('content-type')
+  expect(await typeOf({ stream: true })).toMatch(/^text\/event-stream/)
+  expect(await typeOf({})).toMatch(/^application\/json/)
+  expect((await requestOf(['respond', 'hi'])).request.body.stream).toBe(true)
+  expect((await requestOf(['respond', '--no-stream', 'hi'])).request.body.stream).toBe(false)
 })

@@ -8,15 +8,12 @@ import { differences, requestOf, type FieldRow } from './both-sides.ts'
 
 const text = (field: string): FieldRow => ({ field, value: 'some words', refused: [5, true, null] })
 
+const userMessage = { role: 'user', content: 'hi' }
+const server = { type: 'mcp', server_label: 'maps' }
+
 const responseRows: readonly FieldRow[] = [
   { field: 'model', flags: ['-m', 'sandbox-text'], value: 'sandbox-text', refused: [5, null] },
-  {
-    field: 'input',
-    flags: [],
-    value: 'hi',
-    allowed: [[{ role: 'user', content: 'hi' }]],
-    refused: [5, { role: 'user' }, null],
-  },
+  { field: 'input', flags: [], value: 'hi', allowed: [[userMessage]], refused: [5, { role: 'user' }, null] },
   { ...text('instructions'), allowed: [null], refused: [5, true] },
   { ...text('conversation'), allowed: [{ id: 'conv_1' }] },
   { field: 'metadata', value: { a: 'b' }, refused: ['a', ['a'], null] },
@@ -24,6 +21,7 @@ const responseRows: readonly FieldRow[] = [
   { field: 'temperature', value: 0.5, allowed: [0, 2, null], refused: [-0.1, 2.1, '1'] },
   { field: 'top_p', value: 0.5, allowed: [0, 1, null], refused: [-0.1, 1.1] },
   text('user'),
+  { field: 'prompt', value: 'some words', refused: [5, null] },
   text('safety_identifier'),
   text('prompt_cache_key'),
   { field: 'service_tier', value: 'scale', allowed: ['default'], refused: ['fast', 1, null] },
@@ -48,8 +46,8 @@ const responseRows: readonly FieldRow[] = [
     allowed: [
       [{ type: 'web_search' }],
       [{ type: 'file_search', vector_store_ids: ['vs_1'] }],
-      [{ type: 'mcp', server_label: 'maps', server_url: 'https://maps.example/mcp' }],
-      [{ type: 'mcp', server_label: 'mail', connector_id: 'connector_gmail' }],
+      [{ ...server, server_url: 'https://maps.example/mcp' }],
+      [{ ...server, connector_id: 'connector_gmail' }],
     ],
     refused: ['web_search', { type: 'web_search' }, null],
   },
@@ -96,22 +94,15 @@ describe('endpoint 2, POST /v1/responses', () => {
     expect(await differences(await runningSandbox(), endpoint, row)).toEqual([])
   })
 
-  test('previous_response_id', async () => {
+  test('previous_response_id, which cannot be combined with conversation', async () => {
     const sandbox = await runningSandbox()
     const { json } = await call(sandbox, '/v1/responses', { input: 'hi' })
     const row: FieldRow = { field: 'previous_response_id', value: json.id, allowed: [null], refused: [5] }
     expect(await differences(sandbox, endpoint, row)).toEqual([])
-  })
-
-  test('prompt is a prompt text', async () => {
-    const { code, request } = await requestOf(['respond', '--prompt', 'some words', 'hi'])
-    expect([code, request.body.prompt]).toEqual([0, 'some words'])
-    const sandbox = await runningSandbox()
-    for (const prompt of [5, null]) {
-      expect((await requestOf(['respond', '--set', `prompt=${prompt}`, 'hi'])).code).toBe(2)
-      expect((await call(sandbox, endpoint.path, { input: 'hi', prompt })).status).toBe(400)
-    }
-    expect((await call(sandbox, endpoint.path, { input: 'hi', prompt: 'some words' })).status).toBe(200)
+    const both = ['--previous-response-id', json.id, '--conversation', 'conv_1']
+    expect((await requestOf(['respond', ...both, 'hi'])).code).toBe(2)
+    const body = { input: 'hi', previous_response_id: json.id, conversation: 'conv_1' }
+    expect((await call(sandbox, '/v1/responses', body)).status).toBe(400)
   })
 
   test('all fields are optional, the model among them', async () => {
@@ -123,15 +114,6 @@ describe('endpoint 2, POST /v1/responses', () => {
     expect((await call(await runningSandbox(), '/v1/responses', {})).status).toBe(200)
   })
 
-  test('previous_response_id cannot be combined with conversation', async () => {
-    const both = ['--previous-response-id', 'resp_1', '--conversation', 'conv_1']
-    expect((await requestOf(['respond', ...both, 'hi'])).code).toBe(2)
-    const sandbox = await runningSandbox()
-    const { json } = await call(sandbox, '/v1/responses', { input: 'hi' })
-    const body = { input: 'hi', previous_response_id: json.id, conversation: 'conv_1' }
-    expect((await call(sandbox, '/v1/responses', body)).status).toBe(400)
-  })
-
   test('stream_options only when stream is true', async () => {
     const options = ['--stream-options', '{"include_obfuscation":false}']
     expect((await requestOf(['respond', '--no-stream', ...options, 'hi'])).code).toBe(2)
@@ -141,14 +123,8 @@ describe('endpoint 2, POST /v1/responses', () => {
 
   test('defaults: temperature 1, top_p 1, truncation disabled, store, parallel tool calls, no background', async () => {
     const { json } = await call(await runningSandbox(), '/v1/responses', { input: 'hi' })
-    expect(json).toMatchObject({
-      temperature: 1,
-      top_p: 1,
-      truncation: 'disabled',
-      store: true,
-      parallel_tool_calls: true,
-      background: false,
-    })
+    const switches = { store: true, parallel_tool_calls: true, background: false }
+    expect(json).toMatchObject({ temperature: 1, top_p: 1, truncation: 'disabled', ...switches })
     const { request } = await requestOf(['respond', 'hi'])
     expect(request.body).toEqual({ stream: true, input: 'hi', model: 'sandbox-text' })
   })
@@ -177,11 +153,7 @@ const contentRows: readonly FieldRow[] = [
     allowed: [[{ functionDeclarations: [{ name: 'f' }] }]],
     refused: [{ googleSearch: {} }, 'googleSearch', [5], null],
   },
-  {
-    field: 'toolConfig',
-    value: { functionCallingConfig: { mode: 'AUTO' } },
-    refused: ['AUTO', [], null],
-  },
+  { field: 'toolConfig', value: { functionCallingConfig: { mode: 'AUTO' } }, refused: ['AUTO', [], null] },
   {
     field: 'safetySettings',
     value: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }],
