@@ -1,22 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { projectRoot, readPage } from '../support/pages.ts'
+import type { Json } from '../support/running-sandbox.ts'
 
-const read = <T>(path: string) => JSON.parse(readFileSync(new URL(path, projectRoot), 'utf8')) as T
+const read = (path: string) => JSON.parse(readFileSync(new URL(path, projectRoot), 'utf8')) as Json
 
-const { packages } = read<{
-  packages: Readonly<
-    Record<string, { readonly hasInstallScript?: boolean; readonly dev?: boolean; readonly link?: boolean }>
-  >
-}>('package-lock.json')
-const { dependencies, scripts, allowScripts } = read<{
-  dependencies?: object
-  scripts: Readonly<Record<string, string>>
-  allowScripts: Readonly<Record<string, boolean>>
-}>('package.json')
-const bundled = read<{ components: readonly { readonly group?: string; readonly name: string }[] }>(
-  'modelgate.cdx.json',
-).components.map(({ group, name }) => (group === undefined ? name : `${group}/${name}`))
+const packages: Record<string, Json> = read('package-lock.json').packages
+const { dependencies, scripts, allowScripts } = read('package.json')
+const bundled: string[] = read('modelgate.cdx.json').components.map(({ group, name }: Json) =>
+  group === undefined ? name : `${group}/${name}`,
+)
 const nameOf = (path: string) => path.replace(/^.*node_modules\//, '')
 
 test('whoever installs the package installs nothing else, and runs nothing', () => {

@@ -34,25 +34,18 @@ function notes(tag: string, text = changelog) {
   return { status, stdout, stderr }
 }
 
-test('the notes of a release are what the changelog says of its version', () => {
-  expect(notes('v1.2.0')).toEqual({ status: 0, stdout: '### Text\n\n- Streams.\n', stderr: '' })
-})
+const empty = 'CHANGELOG.md has no section "## 1.2.0", or an empty one.\n'
 
-test('a tag of another version is refused', () => {
-  expect(notes('v1.2.1')).toEqual({
-    status: 1,
-    stdout: '',
-    stderr: 'The tag is v1.2.1, and package.json says 1.2.0: it has to be v1.2.0.\n',
-  })
-})
-
-test.each([
-  ['is missing', '# Changelog\n\n## Unreleased\n\n- Later.\n\n## 1.2\n\n- Other.\n'],
-  ['is empty', '# Changelog\n\n## 1.2.0\n\n## 1.1.0\n\n- Before.\n'],
-])('a version whose section %s is refused', (_, text) => {
-  expect(notes('v1.2.0', text)).toEqual({
-    status: 1,
-    stdout: '',
-    stderr: 'CHANGELOG.md has no section "## 1.2.0", or an empty one.\n',
-  })
+test.each<[string, tag: string, stdout: string, stderr: string, text?: string]>([
+  ['are what the changelog says of its version', 'v1.2.0', '### Text\n\n- Streams.\n', ''],
+  [
+    'of another version are refused',
+    'v1.2.1',
+    '',
+    'The tag is v1.2.1, and package.json says 1.2.0: it has to be v1.2.0.\n',
+  ],
+  ['without a section are refused', 'v1.2.0', '', empty, '## Unreleased\n\n- Later.\n\n## 1.2\n\n- Other.\n'],
+  ['of an empty section are refused', 'v1.2.0', '', empty, '## 1.2.0\n\n## 1.1.0\n\n- Before.\n'],
+])('the notes of a release %s', (_, tag, stdout, stderr, text) => {
+  expect(notes(tag, text)).toEqual({ status: stderr === '' ? 0 : 1, stdout, stderr })
 })

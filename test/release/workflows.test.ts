@@ -2,28 +2,18 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { projectRoot } from '../support/pages.ts'
-
-interface Job {
-  readonly uses?: string
-  readonly permissions?: Readonly<Record<string, string>>
-  readonly 'timeout-minutes'?: number
-  readonly strategy?: { readonly 'fail-fast'?: boolean }
-  readonly steps?: readonly { readonly run?: string }[]
-}
-
-interface Workflow {
-  readonly permissions?: Readonly<Record<string, string>>
-  readonly concurrency?: object
-  readonly jobs: Readonly<Record<string, Job>>
-}
+import type { Json } from '../support/running-sandbox.ts'
 
 const folder = new URL('.github/workflows/', projectRoot)
 const workflows = readdirSync(folder).map((name) => {
   const text = readFileSync(new URL(name, folder), 'utf8')
-  return { name, text, workflow: parse(text) as Workflow }
+  return { name, text, workflow: parse(text) as Json }
 })
 const jobs = workflows.flatMap(({ name, workflow }) =>
-  Object.entries(workflow.jobs).map(([job, definition]) => ({ name: `${name}: ${job}`, job: definition })),
+  Object.entries<Json>(workflow.jobs).map(([job, definition]) => ({
+    name: `${name}: ${job}`,
+    job: definition,
+  })),
 )
 
 test.each(workflows)('actions of $name are pinned by commit, with the version beside it', ({ text }) => {
@@ -52,12 +42,12 @@ test.each(jobs)('$name ends, and its parts do not cancel each other', ({ job }) 
 })
 
 test.each(jobs)('no script of $name has values of the event in its text', ({ job }) => {
-  expect((job.steps ?? []).filter(({ run }) => run?.includes('${{'))).toEqual([])
+  expect((job.steps ?? []).filter(({ run }: Json) => run?.includes('${{'))).toEqual([])
 })
 
 test('of a release only those jobs may write that publish', () => {
   const { workflow } = workflows.find(({ name }) => name === 'release.yml')!
-  const writing = Object.entries(workflow.jobs).flatMap(([name, { permissions = {} }]) => {
+  const writing = Object.entries<Json>(workflow.jobs).flatMap(([name, { permissions = {} }]) => {
     const rights = Object.keys(permissions).filter((right) => permissions[right] === 'write')
     return rights.length === 0 ? [] : [[name, ...rights]]
   })
