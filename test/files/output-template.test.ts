@@ -54,41 +54,31 @@ test('escaped text is literal', () => {
   )
 })
 
-describe('a slug', () => {
-  test.each([
-    ['A red fox, in the snow!', 'a-red-fox-in-the-snow'],
-    ['  “Grüße” aus Köln  ', 'grüße-aus-köln'],
-    ['日本の山', '日本の山'],
-    ['e\u0301te\u0301', 'été'],
-    [
-      'one two three four five six seven eight nine ten eleven',
-      'one-two-three-four-five-six-seven-eight-nine-ten',
-    ],
-    [
-      'one two three four five six seven eight nine teneleven',
-      'one-two-three-four-five-six-seven-eight-nine',
-    ],
-    ['x'.repeat(100), 'x'.repeat(48)],
-    ['hi ' + 'x'.repeat(100), `hi-${'x'.repeat(45)}`],
-    ['zero\u200bwidth', 'zerowidth'],
-    ['😀', 'image'],
-  ])('of %j is %j', (prompt, slug) => {
-    expect(slugOf(prompt)).toBe(slug)
-  })
-})
+const ten = 'one two three four five six seven eight nine ten'
 
-test('there are enough hostile names', () => {
-  expect(new Set(hostileNames).size).toBeGreaterThanOrEqual(150)
+test.each([
+  ['A red fox, in the snow!', 'a-red-fox-in-the-snow'],
+  ['  “Grüße” aus Köln  ', 'grüße-aus-köln'],
+  ['日本の山', '日本の山'],
+  ['e\u0301te\u0301', 'été'],
+  [`${ten} eleven`, 'one-two-three-four-five-six-seven-eight-nine-ten'],
+  [`${ten}eleven`, 'one-two-three-four-five-six-seven-eight-nine'],
+  ['x'.repeat(100), 'x'.repeat(48)],
+  ['hi ' + 'x'.repeat(100), `hi-${'x'.repeat(45)}`],
+  ['zero\u200bwidth', 'zerowidth'],
+  ['😀', 'image'],
+])('the slug of %j is %j', (prompt, slug) => {
+  expect(slugOf(prompt)).toBe(slug)
 })
 
 describe.each(['slug', 'model', 'id'])('{%s}', (token) => {
   const bare = parseTemplate(`{${token}}`)
   const full = parseTemplate(`out/{${token}}.{ext}`)
-  const hostile = (text: string) => ({ ...values, prompt: text, model: text, id: text })
 
   test.each(hostileNames)('is safe as %j', (text) => {
-    expect(bare.expand(hostile(text))).toSatisfy((name: string) => isSafeName(name, 81))
-    const path = full.expand(hostile(text))
+    const hostile = { ...values, prompt: text, model: text, id: text }
+    expect(bare.expand(hostile)).toSatisfy((name: string) => isSafeName(name, 81))
+    const path = full.expand(hostile)
     expect(path.startsWith('out/')).toBe(true)
     expect(path.slice(4)).toSatisfy((name: string) => isSafeName(name, 85))
   })

@@ -5,6 +5,7 @@ import { sidecarPath, writeSidecar, type ImageRecord } from '../../src/files/sid
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 
+const file = { path: 'out/hero.png', bytes: 20, sha256: 'bb', mime_type: 'image/png' }
 const record: ImageRecord = {
   command: 'image edit',
   model: 'image-model-a',
@@ -14,16 +15,7 @@ const record: ImageRecord = {
   request_id: 'req_1',
   usage: { total_tokens: 3 },
   inputs: [{ field: 'image', path: '../fox.png', bytes: 10, sha256: 'aa' }],
-  output: {
-    path: 'out/hero.png',
-    bytes: 20,
-    sha256: 'bb',
-    format: 'png',
-    width: 1024,
-    height: 1024,
-    mime_type: 'image/png',
-    verified: true,
-  },
+  output: { ...file, format: 'png', width: 1024, height: 1024, verified: true },
 }
 
 test('the record is beside its image and says everything about it', async () => {
@@ -46,9 +38,8 @@ test('a record that exists stays, unless it may be replaced', async () => {
   const folder = temporaryFolder()
   writeFiles(folder, { 'out/hero.png.json': 'mine' })
   const context = testContext({ cwd: folder })
-  expect(await writeSidecar(context, record, { force: false, clean: String })).toMatchObject({
-    path: 'out/hero.png-2.json',
-  })
+  const second = await writeSidecar(context, record, { force: false, clean: String })
+  expect(second.path).toBe('out/hero.png-2.json')
   expect(readFileSync(join(folder, 'out/hero.png.json'), 'utf8')).toBe('mine')
   await writeSidecar(context, record, { force: true, clean: String })
   expect(JSON.parse(readFileSync(join(folder, 'out/hero.png.json'), 'utf8'))).toMatchObject({ version: 2 })
