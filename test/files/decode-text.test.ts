@@ -27,20 +27,19 @@ test.each<[string, number[], number]>([
   expect(decodeText(new Uint8Array(bytes))).toMatchObject({ offset })
 })
 
-test('a message says which byte, or only which encoding', () => {
-  const problemOf = (...bytes: number[]) => decodeText(new Uint8Array(bytes)).problem
-  expect(problemOf(0x61, 0xff)).toBe('is not UTF-8 text (byte 0xff at offset 1)')
-  expect(problemOf(0xff, 0xfe, 0x61)).toBe('is not UTF-16 text')
+test.each([
+  [[0x61, 0xff], 'is not UTF-8 text (byte 0xff at offset 1)'],
+  [[0xff, 0xfe, 0x61], 'is not UTF-16 text'],
+])('of the bytes %j is said what is wrong', (bytes, problem) => {
+  expect(decodeText(new Uint8Array(bytes))).toMatchObject({ problem })
 })
 
+const part = fc.oneof(
+  fc.uint8Array({ maxLength: 3 }),
+  anyText({ maxLength: 3 }).map((text) => Buffer.from(text)),
+)
 const utf8Like = fc
-  .array(
-    fc.oneof(
-      fc.uint8Array({ maxLength: 3 }),
-      anyText({ maxLength: 3 }).map((text) => Buffer.from(text)),
-    ),
-    { maxLength: 8 },
-  )
+  .array(part, { maxLength: 8 })
   .map((parts) => Buffer.concat(parts))
   .filter((bytes) => (bytes[0] ?? 0) < 0xf5 && !bytes.includes('\uFFFD'))
 

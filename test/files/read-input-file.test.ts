@@ -1,66 +1,45 @@
-import process from 'node:process'
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, writeFileSync } from 'node:fs'
-import { mkdir, open, symlink, writeFile } from 'node:fs/promises'
+import { appendFileSync, symlinkSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Interrupted } from '../../src/errors.ts'
+import { readError } from '../../src/files/file-error.ts'
 import { describeInputFile, readInputFile } from '../../src/files/input-file.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 
 test('a file is described by its size and first bytes, and read whole', async () => {
-  const folder = temporaryFolder()
-  const context = testContext({ cwd: folder })
+  const cwd = temporaryFolder()
   const content = Buffer.alloc(10_000, 'abc')
-  await writeFile(join(folder, 'a'), content)
-  await symlink('a', join(folder, 'link'))
-  expect(await describeInputFile(context, 'link')).toEqual({
-    path: 'link',
-    bytes: 10_000,
-    head: content.subarray(0, 4096),
-  })
-  expect(await readInputFile(context, 'a')).toEqual(content)
+  writeFiles(cwd, { a: content })
+  symlinkSync('a', join(cwd, 'link'))
+  const head = content.subarray(0, 4096)
+  expect(await describeInputFile(testContext({ cwd }), 'link')).toEqual({ path: 'link', bytes: 10_000, head })
+  expect(await readInputFile(testContext({ cwd }), 'a')).toEqual(content)
 })
 
-test('what cannot be sent is a problem that is returned, never a wait', async () => {
-  const folder = temporaryFolder()
-  const context = testContext({ cwd: folder })
-  await mkdir(join(folder, 'sub'))
-  await writeFile(join(folder, 'empty'), '')
-  await writeFile(join(folder, 'large'), '12345')
-  const problem = async (path: string) => {
-    const found = await readInputFile(context, path, { maxBytes: 4 })
-    expect(await describeInputFile(context, path, { maxBytes: 4 })).toEqual(found)
-    return found
-  }
-  expect(await problem('none')).toMatchObject({
-    exitCode: 10,
-    code: 'not_found',
-    message: '"none" cannot be read: it does not exist.',
-  })
-  expect(await problem('sub')).toMatchObject({ exitCode: 10, code: 'not_a_file' })
-  expect(await problem('empty')).toMatchObject({
-    exitCode: 2,
-    code: 'empty_file',
-    message: '"empty" is empty.',
-  })
-  expect(await problem('large')).toMatchObject({
-    exitCode: 2,
-    code: 'file_too_large',
-    message: '"large" is too large: 5 bytes; the limit is 4 bytes.',
-  })
-  expect(await problem('/dev/zero')).toMatchObject({
-    exitCode: 10,
-    code: 'not_a_file',
-    message: '"/dev/zero" is not a regular file or a pipe.',
-  })
-  expect(await problem('large/x')).toMatchObject({ exitCode: 10, code: 'not_found' })
-  expect(await problem('')).toMatchObject({ exitCode: 2, code: 'bad_file_name' })
-  expect(await problem('a\0b')).toMatchObject({ exitCode: 2, code: 'bad_file_name' })
-  expect(await problem('x'.repeat(5000))).toMatchObject({ exitCode: 10, code: 'bad_file_name' })
-})
+test.each([
+  ['none', 10, 'not_found', '"none" cannot be read: it does not exist.'],
+  ['sub', 10, 'not_a_file', '"sub" cannot be read: it is a folder.'],
+  ['empty', 2, 'empty_file', '"empty" is empty.'],
+  ['large', 2, 'file_too_large', '"large" is too large: 5 bytes; the limit is 4 bytes.'],
+  ['/dev/zero', 10, 'not_a_file', '"/dev/zero" is not a regular file or a pipe.'],
+  ['large/x', 10, 'not_found', '"large/x" cannot be read: a part of its path is a file, not a folder.'],
+  ['', 2, 'bad_file_name', '"" is not a file name.'],
+  ['a\0b', 2, 'bad_file_name', String.raw`"a\u0000b" is not a file name.`],
+  ['x'.repeat(300), 10, 'bad_file_name', `"${'x'.repeat(300)}" cannot be read: its name is too long.`],
+])(
+  '%j cannot be sent, which is a problem that is returned, never a wait',
+  async (path, exitCode, code, message) => {
+    const cwd = temporaryFolder()
+    writeFiles(cwd, { 'sub/a': '', empty: '', large: '12345' })
+    const problem = await readInputFile(testContext({ cwd }), path, { maxBytes: 4 })
+    expect(problem).toMatchObject({ exitCode, code, message })
+    expect(await describeInputFile(testContext({ cwd }), path, { maxBytes: 4 })).toEqual(problem)
+  },
+)
 
 /** A named pipe, and the context of whoever reads it. */
 function pipe() {
@@ -75,41 +54,33 @@ const writerOf = (path: string) => open(path, 'w')
 
 test('a pipe is read to its end, in pieces, and described by what it held', async () => {
   const { context, path } = pipe()
-  const reading = readInputFile(context, 'pipe')
-  const writer = await writerOf(path)
-  await writer.write('one ')
-  await writer.write('two')
-  await writer.close()
-  expect(await reading).toEqual(Buffer.from('one two'))
-
-  const describing = describeInputFile(context, 'pipe', { headBytes: 3 })
-  const other = await writerOf(path)
-  await other.write('one two')
-  await other.close()
-  const [head, content] = [Buffer.from('one'), Buffer.from('one two')]
-  expect(await describing).toEqual({ path: 'pipe', bytes: 7, head, content })
+  for (const call of [readInputFile, describeInputFile]) {
+    const reading = call(context, 'pipe', { headBytes: 3 })
+    const writer = await writerOf(path)
+    await writer.write('one ')
+    await writer.write('two')
+    await writer.close()
+    const content = Buffer.from('one two')
+    const described = { path: 'pipe', bytes: 7, head: Buffer.from('one'), content }
+    expect(await reading).toEqual(call === readInputFile ? content : described)
+  }
 })
 
-test('a pipe that ends without a byte is empty', async () => {
-  const { context, path } = pipe()
-  const reading = readInputFile(context, 'pipe')
-  const writer = await writerOf(path)
-  await writer.close()
-  expect(await reading).toMatchObject({ exitCode: 2, code: 'empty_file' })
-})
-
-test('no more is read from a pipe than requested', async () => {
+test.each([
+  ['', { code: 'empty_file', message: '"pipe" is empty.' }],
+  [
+    '12345',
+    { code: 'file_too_large', message: '"pipe" is too large: more than 4 bytes; the limit is 4 bytes.' },
+  ],
+])('a pipe that gives %j is refused, without more being read than wanted', async (bytes, problem) => {
   const { context, path } = pipe()
   const reading = readInputFile(context, 'pipe', { maxBytes: 4 })
   const writer = await writerOf(path)
-  await writer.write('12345')
-  // It is still open.
-  expect(await reading).toMatchObject({
-    exitCode: 2,
-    code: 'file_too_large',
-    message: '"pipe" is too large: more than 4 bytes; the limit is 4 bytes.',
-  })
-  await writer.close()
+  await writer.write(bytes)
+  // Of what is too much, the end is not waited for.
+  if (bytes === '') await writer.close()
+  expect(await reading).toMatchObject({ exitCode: 2, ...problem })
+  if (bytes !== '') await writer.close()
 })
 
 test('a pipe without a writer is abandoned after 180 seconds', async () => {
@@ -120,11 +91,8 @@ test('a pipe without a writer is abandoned after 180 seconds', async () => {
   await context.clock.advance(179_999)
   expect(context.clock.pendingTimers).toBe(1)
   await context.clock.advance(1)
-  expect(await reading).toMatchObject({
-    exitCode: 2,
-    code: 'input_silent',
-    message: 'No data arrived from the pipe "pipe" within 180 s.',
-  })
+  const message = 'No data arrived from the pipe "pipe" within 180 s.'
+  expect(await reading).toMatchObject({ exitCode: 2, code: 'input_silent', message })
   await writer.close()
 })
 
@@ -138,35 +106,26 @@ test('a signal ends the waiting for a pipe', async () => {
 })
 
 test('where a pipe will not do, it is refused without a wait', async () => {
-  const { context } = pipe()
-  expect(await readInputFile(context, 'pipe', { pipes: false })).toMatchObject({
-    exitCode: 10,
-    code: 'not_a_file',
-    message: '"pipe" is not a regular file.',
-  })
+  const problem = { exitCode: 10, code: 'not_a_file', message: '"pipe" is not a regular file.' }
+  expect(await readInputFile(pipe().context, 'pipe', { pipes: false })).toMatchObject(problem)
 })
 
 test('a file that grows while it is read is read to its end, but not beyond the limit', async () => {
-  const folder = temporaryFolder()
-  const context = testContext({ cwd: folder })
-  const path = join(folder, 'a')
+  const cwd = temporaryFolder()
   const growing = (maxBytes: number) => {
-    writeFileSync(path, 'abc')
+    writeFiles(cwd, { a: 'abc' })
     // Called between the look at its size and the reading.
-    const refuse = () => void appendFileSync(path, 'd'.repeat(100_000))
-    return readInputFile(context, 'a', { maxBytes, refuse })
+    const refuse = () => void appendFileSync(join(cwd, 'a'), 'd'.repeat(100_000))
+    return readInputFile(testContext({ cwd }), 'a', { maxBytes, refuse })
   }
   expect((await growing(200_000)) as Buffer).toHaveLength(100_003)
   expect(await growing(50_000)).toMatchObject({ code: 'file_too_large' })
 })
 
-const isRoot = process.getuid?.() === 0
-
-test.skipIf(isRoot)('an unreadable file is the disk’s fault (root may read everything)', async () => {
-  const folder = temporaryFolder()
-  await writeFile(join(folder, 'secret'), 'x', { mode: 0 })
-  expect(await readInputFile(testContext({ cwd: folder }), 'secret')).toMatchObject({
-    exitCode: 10,
-    code: 'permission_denied',
-  })
+test.each([
+  ['EACCES', '"a" cannot be read: permission denied.'],
+  ['EMFILE', '"a" cannot be read: too many files are open on this machine.'],
+])('%s is the fault of the disk', (code, message) => {
+  const problem = readError(Object.assign(new Error(code), { code }), 'a')
+  expect(problem).toMatchObject({ exitCode: 10, message })
 })

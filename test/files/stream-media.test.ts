@@ -4,7 +4,6 @@ import type { MediaKind } from '../../src/files/media-file.ts'
 import { streamMedia } from '../../src/files/stream-media.ts'
 import { videoKind } from '../../src/files/video-info.ts'
 import { noisyPng } from '../support/image-bytes.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 import { mp4Bytes } from '../support/video-bytes.ts'
 
@@ -26,17 +25,14 @@ describe.each<[string, MediaKind<object>, Buffer]>([
     expect(context.stdout.drains).toBe(1)
   })
 
-  test.each([
-    ['a page', '<html>'.repeat(30), 'damaged_media'],
-    ['nothing', '', 'damaged_media'],
-  ])('is not %s', async (_, content, code) => {
+  test.each(['<html>'.repeat(30), ''])('is not %j', async (content) => {
     const context = testContext()
     const stream = streamMedia(context, kind)
     const work = async () => {
       for (const byte of Buffer.from(content)) await stream.write(Buffer.of(byte))
       await stream.commit()
     }
-    await expect(work()).rejects.toMatchObject({ exitCode: 8, code })
+    await expect(work()).rejects.toMatchObject({ exitCode: 8, code: 'damaged_media' })
     await stream.discard()
     expect(context.stdout.bytes.length).toBe(0)
   })
@@ -48,7 +44,7 @@ describe.each<[string, MediaKind<object>, Buffer]>([
   })
 
   test('may begin again, if it is the same, and leaves once', async () => {
-    const context = testContext({ cwd: temporaryFolder() })
+    const context = testContext()
     const stream = streamMedia(context, kind)
     await stream.write(bytes.subarray(0, -10))
     await stream.restart()
