@@ -1,12 +1,6 @@
 import { expect, test } from 'vitest'
-import {
-  Interrupted,
-  ModelgateError,
-  UsageError,
-  type Billed,
-  type ErrorFacts,
-  type ExitName,
-} from '../../src/errors.ts'
+import { Interrupted, ModelgateError, UsageError } from '../../src/errors.ts'
+import type { Billed, ErrorFacts, ExitName } from '../../src/errors.ts'
 import { errorDocument } from '../../src/output/json-output.ts'
 import { reportError } from '../../src/output/create-output.ts'
 import { testContext } from '../support/test-context.ts'
@@ -18,35 +12,31 @@ async function printed(error: ModelgateError): Promise<string> {
   return context.stderr.text
 }
 
-test('every problem has a line, what helps comes after', async () => {
-  const problems = ['--top-p must be at most 1, not 3.', '--seed must be a whole number.']
-  expect(await printed(new UsageError(problems, { hint: 'See modelgate help generate.' })))
-    .toMatchInlineSnapshot(`
-    "modelgate: --top-p must be at most 1, not 3.
-    modelgate: --seed must be a whole number.
-      hint: See modelgate help generate.
-    "
-  `)
-})
+const problems = ['--top-p must be at most 1, not 3.', '--seed must be a whole number.']
+const ids = { requestId: 'req_1', remoteId: 'resp_1' }
 
-test('an unknown outcome has the ids and what it may have cost', async () => {
-  const facts = { requestId: 'req_1', remoteId: 'resp_1', hint: 'Look at the account before running again.' }
-  const error = new ModelgateError('unknown', 'connection_lost', 'The connection was lost.', facts)
-  expect(await printed(error)).toMatchInlineSnapshot(`
-    "modelgate: The connection was lost.
-      hint: Look at the account before running again.
-      request id: req_1
-      remote id: resp_1
-      The request may have been billed.
-    "
-  `)
-})
-
-test('what was billed for certain is said so', async () => {
-  const error = new ModelgateError('schema', 'schema_mismatch', 'The answer does not match.', {
-    billed: 'yes',
-  })
-  expect(await printed(error)).toBe('modelgate: The answer does not match.\n  The request was billed.\n')
+test.each<[ModelgateError, string]>([
+  [
+    new UsageError(problems, { hint: 'See modelgate help generate.' }),
+    'modelgate: --top-p must be at most 1, not 3.\nmodelgate: --seed must be a whole number.\n' +
+      '  hint: See modelgate help generate.\n',
+  ],
+  [
+    new ModelgateError('unknown', 'connection_lost', 'It was lost.', { ...ids, hint: 'Look first.' }),
+    'modelgate: It was lost.\n  hint: Look first.\n  request id: req_1\n  remote id: resp_1\n' +
+      '  The request may have been billed.\n',
+  ],
+  [
+    new ModelgateError('schema', 'schema_mismatch', 'It does not match.', { billed: 'yes' }),
+    'modelgate: It does not match.\n  The request was billed.\n',
+  ],
+  [new Interrupted('terminate'), 'modelgate: Terminated.\n'],
+  [
+    new Interrupted('interrupt').amend({ phase: 'wait', billed: 'maybe' }),
+    'modelgate: Stopped.\n  The request may have been billed.\n',
+  ],
+])('%s: all problems, what helps, the ids, and what it may have cost', async (error, text) => {
+  expect(await printed(error)).toBe(text)
 })
 
 test.each<[ExitName, ErrorFacts, Billed]>([
@@ -64,44 +54,6 @@ test.each<[ExitName, ErrorFacts, Billed]>([
   ['terminate', { phase: 'wait', billed: 'maybe' }, 'maybe'],
 ])('%s %j: billed %s', (exit, facts, billed) => {
   expect(errorDocument(new ModelgateError(exit, 'timeout', 'Message.', facts)).error.billed).toBe(billed)
-})
-
-test('every fact has its place in the document', () => {
-  const error = new ModelgateError('later', 'http_429', 'Too many requests.', {
-    phase: 'reply',
-    httpStatus: 429,
-    requestId: 'req_1',
-    retryAfterS: 300,
-    hint: 'Wait.',
-    remoteId: 'resp_1',
-  })
-  expect(errorDocument(error)).toMatchInlineSnapshot(`
-    {
-      "error": {
-        "billed": "no",
-        "code": "http_429",
-        "exit_code": 5,
-        "hint": "Wait.",
-        "http_status": 429,
-        "message": "Too many requests.",
-        "next": null,
-        "phase": "reply",
-        "remote_id": "resp_1",
-        "request_id": "req_1",
-        "rescued": [],
-        "retry_after_s": 300,
-      },
-    }
-  `)
-})
-
-test('a signal is one word', async () => {
-  expect(await printed(new Interrupted('terminate'))).toBe('modelgate: Terminated.\n')
-})
-
-test('a signal after a request was sent says what that may cost', async () => {
-  const interrupted = new Interrupted('interrupt').amend({ phase: 'wait', billed: 'maybe' })
-  expect(await printed(interrupted)).toBe('modelgate: Stopped.\n  The request may have been billed.\n')
 })
 
 test.each([
