@@ -100,6 +100,13 @@ test('a notice during the wait is above the spinner', async () => {
   expect(lines.join('\n')).not.toContain('waiting')
 })
 
+test('Ctrl-C leaves nothing of a live line, nor of the mark that the terminal makes of it', async () => {
+  const waiting: readonly Step[] = [sampleEvents['job-progress'], { type: 'interrupt' }]
+  const type = [{ when: '40%', keys: '\u0003' }]
+  const { lines } = await runOnScreen(player, [JSON.stringify(waiting), 'files'], { type })
+  expect(lines).toEqual(['modelgate: Stopped.'])
+})
+
 test('a terminal of two columns breaks nothing', async () => {
   const steps = [sampleEvents.start, key, textDelta('ab'), flush, fail]
   const { lines } = await play(steps, { ...whenWaiting, columns: 2 })

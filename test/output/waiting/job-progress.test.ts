@@ -6,7 +6,7 @@ import { drawableSink, screenOf } from '../../support/drawable-sink.ts'
 import { sampleEvents, sampleVideoDocument } from '../../support/output-samples.ts'
 import { testContext } from '../../support/test-context.ts'
 import * as fc from 'fast-check'
-import { stylesFor } from '../../../src/output/screen.ts'
+import { loadColours, stylesFor } from '../../../src/output/screen.ts'
 import { drawLine, type LineParts } from '../../../src/output/job-progress.ts'
 import { byteText, clockTime, roundedDuration } from '../../../src/quantities.ts'
 
@@ -27,23 +27,20 @@ const download = (received: number, index = 1, total: number | null = 10_000_000
 
 function play({
   live = false,
-  env = {},
+  env = { NO_COLOR: '1' },
   ...options
-}: Partial<OutputOptions> & { live?: boolean; env?: object }) {
-  const stderr = live ? { stderr: drawableSink() } : {}
-  const context = testContext({ env: { NO_COLOR: '1', ...env }, ...stderr })
-  return {
-    ...context,
-    output: createOutput(context, { quiet: false, usage: false, result: 'files', ...options }),
-  }
+}: Partial<OutputOptions> & { live?: boolean; env?: Readonly<Record<string, string>> }) {
+  const context = testContext({ env, ...(live && { stderr: drawableSink() }) })
+  const output = createOutput(context, { quiet: false, usage: false, result: 'files', ...options })
+  return { ...context, output }
 }
 
 test('a log gets a line for each change of state, and one a minute as a sign of life', async () => {
   const { clock, stderr, output } = play({})
-  for (let seconds = 0; seconds <= 150; seconds += 10) {
-    const state = seconds < 20 ? 'pending' : 'in_progress'
+  for (let elapsed_s = 0; elapsed_s <= 150; elapsed_s += 10) {
+    const state = elapsed_s < 20 ? 'pending' : 'in_progress'
     output.event(
-      progress({ state, elapsed_s: seconds, progress: seconds < 20 ? null : seconds / 2, remaining_s: null }),
+      progress({ state, elapsed_s, progress: elapsed_s < 20 ? null : elapsed_s / 2, remaining_s: null }),
     )
     await clock.advance(10_000)
   }
@@ -110,16 +107,17 @@ test.each([
 
 test('the line goes on between two look-ups, never back', async () => {
   const { clock, stderr, output } = play({ live: true })
+  const line = async (ms: number) => {
+    await clock.advance(ms)
+    return (await screenOf(stderr)).map((text) => text.replace(/^[█░]+ /, ''))
+  }
   output.event(progress({ elapsed_s: 60, remaining_s: 30 }))
-  expect(await screenOf(stderr)).toEqual([expect.stringContaining(' 40%  in_progress  1:00  ~0:30 left')])
-  await clock.advance(5_000)
-  expect(await screenOf(stderr)).toEqual([expect.stringContaining(' 40%  in_progress  1:05  ~0:25 left')])
+  expect(await line(0)).toEqual(['  40%  in_progress  1:00  ~0:30 left'])
+  expect(await line(5_000)).toEqual(['  40%  in_progress  1:05  ~0:25 left'])
   output.event(progress({ progress: 12, elapsed_s: 65, remaining_s: null }))
-  await clock.advance(200)
-  expect(await screenOf(stderr)).toEqual([expect.stringContaining(' 40%  in_progress  1:05')])
-  output.event(progress({ progress: 1e9, elapsed_s: 66 }))
-  await clock.advance(200)
-  expect(await screenOf(stderr)).toEqual([expect.stringContaining('100%  in_progress')])
+  expect(await line(200)).toEqual(['  40%  in_progress  1:05'])
+  output.event(progress({ progress: 1e9, elapsed_s: 66, remaining_s: null }))
+  expect(await line(200)).toEqual([' 100%  in_progress  1:06'])
 })
 
 test('a notice is above the line, a path replaces it', async () => {
@@ -189,15 +187,72 @@ test('a terminal that takes nothing is not sent more and more', async () => {
   expect(stderr.writes).toBe(before + 1)
 })
 
-test('on a board the time of a job that has ended stands still', async () => {
-  const { clock, stderr, output } = play({ live: true, jobs: ['video_1', 'video_2'] })
-  output.event(progress({ state: 'completed', elapsed_s: 60, remaining_s: null }))
-  output.event(progress({ id: 'video_2', elapsed_s: 60, remaining_s: null }))
-  await clock.advance(5_000)
-  expect(await screenOf(stderr)).toEqual([
-    'video_1  completed  1:00',
-    expect.stringContaining(' 40%  in_progress  1:05'),
+/** Three jobs, as `wait` shows them, of which the last is being downloaded. */
+function board(rows: number) {
+  const jobs = ['video_zzzz', 'video_1234567890abcdef', 'models/veo/operations/aaaabbbbcccc1']
+  const run = play({ live: true, jobs })
+  Object.assign(run.stderr.stream!, { rows })
+  const [first, second, third] = jobs as [string, string, string]
+  const show = async (...events: readonly VideoEvent[]) => {
+    for (const event of events) run.output.event(event)
+    await run.clock.advance(200)
+    return await screenOf(run.stderr)
+  }
+  const early = [
+    progress({ id: third, state: 'completed', progress: null }),
+    progress({ id: second }),
+    { ...download(500_000, 1, 1_000_000), id: third },
+  ]
+  const late = [
+    { ...sampleEvents['video-save'], id: second },
+    progress({ id: second, state: 'completed', progress: 100 }),
+    progress({ id: first, state: 'failed', progress: null }),
+    { ...sampleEvents['job-fail'], id: first },
+  ]
+  return { ...run, show, early, late, last: { ...download(1_000_000, 1, 1_000_000), id: third } }
+}
+
+test('several jobs have a line each, and that of a job that has ended stands still', async () => {
+  const { show, early, late, last, output } = board(24)
+  expect(await show(...early)).toEqual([
+    'video_zzzz    ░███░░░░░░░░░░░░░░░░░░░░░░░░░░  looking up',
+    'video_123456  ███████████░░░░░░░░░░░░░░░░░   40%  in_progress  0:20  ~0:29 left',
+    'aaaabbbbcccc  ██████████████░░░░░░░░░░░░░░   50%  downloading  500 kB of 1.0 MB',
   ])
+  const notices = ['video 1: 1280x720 mp4, 4 s, 8 bytes', 'job video_zzzz: It was filtered.']
+  expect(await show(...late, last)).toEqual([
+    ...notices,
+    'video_zzzz    failed  0:20',
+    'video_123456  completed  0:20',
+    'aaaabbbbcccc  completed  0:20',
+  ])
+  await output.end(sampleVideoDocument)
+  expect(await show()).toEqual(notices)
+})
+
+test('of more jobs than the terminal has rows those that run are shown', async () => {
+  const { show, early, late } = board(3)
+  expect((await show(...early)).slice(1)).toEqual(['2 more, 0 ended'])
+  expect((await show(...late)).slice(2)).toEqual([
+    'aaaabbbbcccc  ██████████████░░░░░░░░░░░░░░   50%  downloading  500 kB of 1.0 MB',
+    '2 more, 2 ended',
+  ])
+})
+
+test('what is drawn again is drawn over, not erased first', async () => {
+  const { show, early, stderr } = board(24)
+  await show(...early)
+  const drawings = stderr.text.split('\r').filter((part) => part.includes('░'))
+  expect(drawings.length).toBeGreaterThan(4)
+  // Erasing only ever follows what has been drawn on the line.
+  for (const drawing of drawings) expect(drawing).toMatch(/^\n?[^\u001b]+\u001b\[[JK]$/)
+})
+
+test('the bar is cyan and the rest dim', async () => {
+  await loadColours(testContext({ terminal: true }))
+  const { stderr, output } = play({ live: true, env: {} })
+  output.event(progress())
+  expect(stderr.text).toMatch(/\u001b\[36m█+\u001b\[39m\u001b\[2m░+\u001b\[22m/)
 })
 
 const running: LineParts = {
