@@ -13,20 +13,19 @@ import { testContext } from '../support/test-context.ts'
 import { runs } from '../support/sample.ts'
 
 interface Extraction {
-  readonly language?: string
+  readonly language?: string | undefined
   readonly terminal?: boolean
-  readonly options?: Partial<OutputOptions>
   readonly finish?: 'stop' | 'length'
 }
 
 /** Standard output of an answer in pieces, and the error it ends with. */
 async function extracted(
   pieces: readonly string[],
-  { language, terminal = false, options = {}, finish = 'stop' }: Extraction = {},
+  { language, terminal = false, finish = 'stop' }: Extraction = {},
 ) {
   const context = testContext({ terminal })
   const extract: OutputOptions['extract'] = (other) => extractCode(other, language)
-  const output = createOutput(context, { quiet: false, usage: false, extract, ...options })
+  const output = createOutput(context, { quiet: false, usage: false, extract })
   for (const piece of pieces) {
     output.event(textDelta(piece))
     await output.flush()
@@ -39,53 +38,33 @@ async function extracted(
   return { out: context.stdout.text, error }
 }
 
-test.each<[string, string, string | undefined, string]>([
-  ['the first of several', 'Text\n```sh\nls\n```\n```sh\nrm\n```\n', undefined, 'ls\n'],
-  ['the first of a language', '```sh\nls\n```\n```python\nprint()\n```\n', 'python', 'print()\n'],
-  ['by another name of the language', '```python3 title="a.py"\nprint()\n```\n', 'PY', 'print()\n'],
-  ['tildes and a longer fence', '~~~~\n~~~\n```\n~~~~~\nno\n', undefined, '~~~\n```\n'],
-  [
-    'tabs, and ends of lines as they are',
-    '```make\r\nall:\r\n\tcc\r\n```\r\n',
-    undefined,
-    'all:\r\n\tcc\r\n',
-  ],
-  ['in a list', '1. So:\n   ```sh\n   if x\n     y\n   ```\n', undefined, 'if x\n  y\n'],
-  ['in a quote', '> ```\n> a\n>  b\n> ```\n', undefined, 'a\n b\n'],
-  ['empty lines', '```\n\na\n\n```\n', undefined, '\na\n\n'],
-  ['nothing in it', '```\n```\n', undefined, ''],
-  ['a fence that the text ends in', '```\na\nb', undefined, 'a\nb\n'],
-  ['control characters, in a pipe', '```\na\u001b[31m\n```\n', undefined, 'a\u001b[31m\n'],
-  ['what looks like a fence in a line', 'see ```ls``` and\n```\nok\n```\n', undefined, 'ok\n'],
-])('%s', async (_, text, language, code) => {
+test.each<[string, string, string, string?]>([
+  ['the first of several', 'Text\n```sh\nls\n```\n```sh\nrm\n```\n', 'ls\n'],
+  ['the first of a language', '```sh\nls\n```\n```python\nprint()\n```\n', 'print()\n', 'python'],
+  ['by another name of the language', '```python3 title="a.py"\nprint()\n```\n', 'print()\n', 'PY'],
+  ['tildes and a longer fence', '~~~~\n~~~\n```\n~~~~~\nno\n', '~~~\n```\n'],
+  ['tabs, and ends of lines as they are', '```make\r\nall:\r\n\tcc\r\n```\r\n', 'all:\r\n\tcc\r\n'],
+  ['in a list', '1. So:\n   ```sh\n   if x\n     y\n   ```\n', 'if x\n  y\n'],
+  ['in a quote', '> ```\n> a\n>  b\n> ```\n', 'a\n b\n'],
+  ['empty lines', '```\n\na\n\n```\n', '\na\n\n'],
+  ['nothing in it', '```\n```\n', ''],
+  ['a fence that the text ends in', '```\na\nb', 'a\nb\n'],
+  ['control characters, in a pipe', '```\na\u001b[31m\n```\n', 'a\u001b[31m\n'],
+  ['what looks like a fence in a line', 'see ```ls``` and\n```\nok\n```\n', 'ok\n'],
+])('%s', async (_, text, code, language) => {
   const expected = { out: code, error: undefined }
-  expect(await extracted([text], language === undefined ? {} : { language })).toEqual(expected)
-  expect(await extracted(text.split(''), language === undefined ? {} : { language })).toEqual(expected)
+  expect(await extracted([text], { language })).toEqual(expected)
+  expect(await extracted(text.split(''), { language })).toEqual(expected)
 })
 
-test.each<[string, string, string | undefined, string]>([
-  [
-    'no fence',
-    'I cannot\ndo that.',
-    undefined,
-    'The answer has no fenced code. It begins: I cannot do that.',
-  ],
-  ['indented code', '    rm -rf /\n', undefined, 'The answer has no fenced code. It begins: rm -rf /'],
-  [
-    'another language',
-    '```sh\nls\n```\n',
-    'python',
-    'The answer has no fenced code block in python. It begins: ```sh ls ```',
-  ],
-  ['no text', '', undefined, 'The answer has no fenced code.'],
-  [
-    'a long text',
-    'x'.repeat(301),
-    undefined,
-    `The answer has no fenced code. It begins: ${'x'.repeat(300)}…`,
-  ],
-])('%s: nothing for a shell to run, and a failure', async (_, text, language, error) => {
-  expect(await extracted([text], language === undefined ? {} : { language })).toEqual({ out: '', error })
+test.each<[string, string, string?]>([
+  ['I cannot\ndo that.', 'The answer has no fenced code. It begins: I cannot do that.'],
+  ['    rm -rf /\n', 'The answer has no fenced code. It begins: rm -rf /'],
+  ['```sh\nls\n```\n', 'The answer has no fenced code block in python. It begins: ```sh ls ```', 'python'],
+  ['', 'The answer has no fenced code.'],
+  ['x'.repeat(301), `The answer has no fenced code. It begins: ${'x'.repeat(300)}…`],
+])('of %j there is nothing for a shell to run, and it fails: %s', async (text, error, language) => {
+  expect(await extracted([text], { language })).toEqual({ out: '', error })
 })
 
 test('code that the token limit has cut is a failure', async () => {
@@ -116,21 +95,8 @@ test('on a terminal the code is neither wrapped nor obeyed', async () => {
 })
 
 test('however the answer is cut, the code is the same', async () => {
-  const parts = fc.constantFrom(
-    '```',
-    '~~~',
-    '\n',
-    '\r\n',
-    ' ',
-    '    ',
-    '> ',
-    '- ',
-    'a',
-    '`',
-    '\t',
-    '```sh\n',
-    '\n```\n',
-  )
+  const marks = ['```', '~~~', '\n', '\r\n', ' ', '    ', '> ', '- ', 'a', '`', '\t', '```sh\n', '\n```\n']
+  const parts = fc.constantFrom(...marks)
   await fc.assert(
     fc.asyncProperty(fc.array(parts, { maxLength: 30 }), async (pieces) => {
       const whole = await extracted([pieces.join('')])
@@ -143,20 +109,12 @@ test('however the answer is cut, the code is the same', async () => {
 const ask = ['Show me markdown', '-q', '-m', 'text-model']
 const run = async (argv: readonly string[], cwd = temporaryFolder()) => {
   const { url } = await runningSandbox()
-  const env = {
-    MODELGATE_BASE_URL: url,
-    MODELGATE_API_KEY: 'sandbox-key',
-    MODELGATE_STATE_DIR: temporaryFolder(),
-  }
+  const env = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'key', MODELGATE_STATE_DIR: temporaryFolder() }
   return runMain(argv, { cwd, env })
 }
 const command = 'modelgate image create -o boat.png "A paper boat"\n'
 
-test.each<[string, readonly string[]]>([
-  ['without a language', ['-x']],
-  ['with its language', ['--extract', 'bash']],
-  ['with a word that is no language', ['-x', 'please']],
-])('-x %s', async (_, flags) => {
+test.each([['-x'], ['--extract', 'bash']])('%s %s', async (...flags) => {
   expect(await run(['generate', ...ask, ...flags])).toMatchObject({ code: 0, out: command })
   expect(await run(['respond', ...ask, ...flags])).toMatchObject({ code: 0, out: command })
 })
@@ -177,7 +135,7 @@ test('-o FILE gets the code; --json has it beside the text', async () => {
 })
 
 test('without code: exit 9, and what the answer says instead on standard error', async () => {
-  const { code, out, err } = await run(['generate', 'Hello', '-x', '-q', '-m', 'text-model'])
+  const { code, out, err } = await run(['generate', 'Hello', '-x', ...ask.slice(1)])
   expect([code, out]).toEqual([9, ''])
   expect(err).toContain('The answer has no fenced code. It begins: [sandbox] You asked: “Hello”.')
   expect(err).toContain('The whole answer, if the log keeps it: modelgate log show\n')

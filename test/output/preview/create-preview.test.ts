@@ -6,27 +6,19 @@ import {
   type Protocol,
 } from '../../../src/output/preview/detect-protocol.ts'
 import { encodeJpeg, encodeWebp } from '../../../src/files/codecs.ts'
-import { gifBytes, jpegBytes, pngBytes } from '../../support/image-bytes.ts'
+import { gifBytes, jpegBytes, noisyPng, pngBytes } from '../../support/image-bytes.ts'
 import { memorySink } from '../../support/memory-sink.ts'
-import { testContext } from '../../support/test-context.ts'
-
-interface Shown {
-  readonly screen: string
-  readonly notices: string[]
-}
+import { testContext, type TestOverrides } from '../../support/test-context.ts'
 
 async function show(
   mode: PreviewMode,
   images: readonly Uint8Array[],
-  env: Record<string, string> = {},
-  caption?: string,
-): Promise<Shown> {
-  const context = testContext({ terminal: true, env })
+  { caption = '', ...overrides }: TestOverrides & { readonly caption?: string } = {},
+) {
+  const context = testContext({ terminal: true, ...overrides })
   const notices: string[] = []
   const preview = createPreview(context, mode, (message) => void notices.push(message))
-  for (const bytes of images) {
-    await preview!.show({ bytes, ...(caption === undefined ? {} : { caption }) })
-  }
+  for (const bytes of images) await preview!.show({ bytes, ...(caption === '' ? {} : { caption }) })
   expect(context.stdout.text).toBe('')
   return { screen: context.stderr.text, notices }
 }
@@ -35,27 +27,29 @@ const rows = [Buffer.of(255, 0, 0, 255, 0, 255, 0, 255), Buffer.of(0, 0, 255, 25
 /** Red and green above blue and white. */
 const tiny = pngBytes({ width: 2, height: 2, rows })
 const base64 = tiny.toString('base64')
-const truecolor = { COLORTERM: 'truecolor' }
+const truecolor = { env: { COLORTERM: 'truecolor' } }
 
 /** A character of a picture; `r;g;b` above and below. */
 const cell = (upper: string, lower: string) => `\x1b[38;2;${upper}m\x1b[48;2;${lower}m▀\x1b[49m\x1b[39m`
 
-test('half blocks', async () => {
-  const { screen } = await show('blocks', [tiny], truecolor)
-  expect(screen).toBe(`${cell('255;0;0', '0;0;255')}${cell('0;255;0', '255;255;255')}\n`)
-})
+const white = pngBytes({ width: 1, height: 3, rows: [0, 1, 2].map(() => Buffer.alloc(4, 255)) })
 
-test('half blocks in 256 colours', async () => {
-  const { screen } = await show('blocks', [tiny])
-  expect(screen).toBe(
+test.each<[string, Buffer, object, string]>([
+  ['', tiny, truecolor, `${cell('255;0;0', '0;0;255')}${cell('0;255;0', '255;255;255')}\n`],
+  [
+    ' in 256 colours',
+    tiny,
+    {},
     '\x1b[38;5;196m\x1b[48;5;21m▀\x1b[49m\x1b[39m\x1b[38;5;46m\x1b[48;5;231m▀\x1b[49m\x1b[39m\n',
-  )
-})
-
-test('half blocks leave an odd last row to the terminal', async () => {
-  const white = pngBytes({ width: 1, height: 3, rows: [0, 1, 2].map(() => Buffer.alloc(4, 255)) })
-  const { screen } = await show('blocks', [white], truecolor)
-  expect(screen).toBe(`${cell('255;255;255', '255;255;255')}\n\x1b[38;2;255;255;255m▀\x1b[39m\n`)
+  ],
+  [
+    ', with an odd last row that is left to the terminal',
+    white,
+    truecolor,
+    `${cell('255;255;255', '255;255;255')}\n\x1b[38;2;255;255;255m▀\x1b[39m\n`,
+  ],
+])('half blocks%s', async (_, bytes, overrides, screen) => {
+  expect((await show('blocks', [bytes], overrides)).screen).toBe(screen)
 })
 
 test('transparency shows a checkerboard, and half of it half of one', async () => {
@@ -70,22 +64,17 @@ test('a large picture is averaged, and what cannot be seen has no colour', async
   const width = 480
   const stripes = Buffer.alloc(width * 4)
   // Red, blue, and a green that is wholly transparent.
-  const colours = [
-    [255, 0, 0, 255],
-    [0, 0, 255, 255],
-    [0, 255, 0, 0],
-  ]
+  const colours = [Buffer.of(255, 0, 0, 255), Buffer.of(0, 0, 255, 255), Buffer.of(0, 255, 0, 0)]
   for (let x = 0; x < width; x++) stripes.set(colours[x % 3]!, x * 4)
   const bytes = pngBytes({ width, height: 480, rows: Array.from({ length: 480 }, () => stripes) })
   const { screen } = await show('blocks', [bytes], truecolor)
   // Of the first 20 pixels 7 are red and 7 blue (128, 0, 128); a light square (153) shines through the other 6.
   expect(screen.startsWith('\x1b[38;2;136;46;136m')).toBe(true)
-  expect(
-    screen
-      .trimEnd()
-      .split('\n')
-      .map((line) => line.match(/▀/g)!.length),
-  ).toEqual(Array.from({ length: 12 }, () => 24))
+  const blocks = screen
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split('▀').length - 1)
+  expect(blocks).toEqual(Array.from({ length: 12 }, () => 24))
 })
 
 test('kitty', async () => {
@@ -94,13 +83,7 @@ test('kitty', async () => {
 })
 
 test('kitty gets a wide picture by its columns, and a long one in pieces of 4096', async () => {
-  const wide = pngBytes({
-    width: 4000,
-    height: 10,
-    rows: Array.from({ length: 10 }, (_, y) =>
-      Buffer.from(Array.from({ length: 16_000 }, (__, at) => (at * at * (y + 3)) % 251)),
-    ),
-  })
+  const wide = noisyPng(400, 10)
   const { screen } = await show('kitty', [wide])
   const pieces = screen.match(/\x1b_G[^\x1b]*\x1b\\/g)!
   expect(pieces.join('') + '\n').toBe(screen)
@@ -130,20 +113,18 @@ test('iTerm2, which takes every type as it is', async () => {
 })
 
 test('the caption is one line, with nothing that acts on the terminal', async () => {
-  const { screen } = await show('blocks', [tiny], {}, 'a\n\x1b]0;x\x07b')
+  const { screen } = await show('blocks', [tiny], { caption: 'a\n\x1b]0;x\x07b' })
   expect(screen.split('\n').slice(1)).toEqual(['a ␛]0;x␇b', ''])
 })
+
+const bomb = { width: 60_000, height: 60_000 }
 
 test.each<[string, Uint8Array, string]>([
   ['no image', Buffer.from('hello'), 'no preview: the image cannot be read'],
   ['an image cut short', tiny.subarray(0, 45), 'no preview: The image/png cannot be decoded.'],
   ['a JPEG of nothing', jpegBytes(), 'no preview: The image/jpeg cannot be decoded.'],
   ['a GIF', gifBytes(), 'no preview: GIF images are not supported'],
-  [
-    'a bomb',
-    pngBytes({ width: 60_000, height: 60_000, rows: [] }),
-    'no preview: 60000 × 60000 pixels are too large',
-  ],
+  ['a bomb', pngBytes({ ...bomb, rows: [] }), 'no preview: 60000 × 60000 pixels are too large'],
 ])('%s is skipped, said once, and the next picture is shown', async (_, bytes, notice) => {
   const { screen, notices } = await show('blocks', [bytes, bytes, tiny])
   expect(notices).toEqual([notice])
@@ -158,9 +139,11 @@ test('a terminal that has gone away is no failure', async () => {
 })
 
 test('colours that nobody wants are not used unless blocks are asked for by name', async () => {
-  expect(await show('auto', [tiny], { NO_COLOR: '1' })).toEqual({ screen: '', notices: [] })
-  expect((await show('blocks', [tiny], { NO_COLOR: '1' })).screen).toContain('▀')
-  expect((await show('auto', [tiny], { NO_COLOR: '1', KITTY_WINDOW_ID: '1' })).screen).toContain('\x1b_G')
+  const env = { NO_COLOR: '1' }
+  expect(await show('auto', [tiny], { env })).toEqual({ screen: '', notices: [] })
+  expect((await show('blocks', [tiny], { env })).screen).toContain('▀')
+  const kitty = { env: { ...env, KITTY_WINDOW_ID: '1' } }
+  expect((await show('auto', [tiny], kitty)).screen).toContain('\x1b_G')
 })
 
 test.each<[PreviewMode, boolean, Record<string, string>]>([
