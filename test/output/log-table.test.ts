@@ -45,46 +45,31 @@ test('the name of a file with a Windows path', () => {
   expect(logTable([{ ...sample, prompt: null, files }], { now, columns: 80 })).toMatch(/ ok {7}boat\.png$/m)
 })
 
-test('how calls end', () => {
-  const ends: readonly Partial<CallSummary>[] = [
-    { finish_reason: 'stop' },
-    { finish_reason: 'length' },
-    { finish_reason: 'tool_calls' },
-    { created: { job: 'resp_1' }, files: [] },
-    { created: { job: 'video_1' } },
-    { error: { code: 'output_closed', message: '', billed: 'yes' } },
-    ...[4, 5, 9, 11, 130, 99].map((exit_code) => ({ exit_code })),
-  ]
-  const table = logTable(
-    ends.map((end) => ({ ...sample, ...end })),
-    { now, columns: 100 },
-  )
-  const outcomes = table.split('\n').map((line) => line.slice(45, 56).trim())
-  expect(outcomes.slice(1, -1)).toEqual([
-    'ok',
-    'cut',
-    'tool call',
-    'started',
-    'ok',
-    'closed',
-    'rejected',
-    'later',
-    'failed',
-    'running',
-    'stopped',
-    'exit 99',
-  ])
+test.each<[Partial<CallSummary>, string]>([
+  [{ finish_reason: 'stop' }, 'ok'],
+  [{ finish_reason: 'length' }, 'cut'],
+  [{ finish_reason: 'tool_calls' }, 'tool call'],
+  [{ created: { job: 'resp_1' }, files: [] }, 'started'],
+  [{ created: { job: 'video_1' } }, 'ok'],
+  [{ error: { code: 'output_closed', message: '', billed: 'yes' } }, 'closed'],
+  [{ exit_code: 4 }, 'rejected'],
+  [{ exit_code: 5 }, 'later'],
+  [{ exit_code: 9 }, 'failed'],
+  [{ exit_code: 11 }, 'running'],
+  [{ exit_code: 130 }, 'stopped'],
+  [{ exit_code: 99 }, 'exit 99'],
+])('a call that ends with %j is %s', (end, outcome) => {
+  const row = logTable([{ ...sample, ...end }], { now, columns: 100 }).split('\n')[1]!
+  expect(row.slice(45, 54).trim()).toBe(outcome)
 })
 
 test('scripts get whole ids, times, codes and paths, separated by tabs', () => {
-  const failed = {
-    ...sample,
-    exit_code: 12,
-    error: { code: 'some_failed', message: '', billed: 'yes' } as const,
-  }
-  expect(logTable([failed], { now, columns: undefined })).toBe(
-    '0123456789abcdef\t2026-11-22T09:00:00.000Z\timage edit\timage-model-a\t12\tsome_failed\t/home/a b/boat.png\tA boat\n',
-  )
+  const error = { code: 'some_failed', message: '', billed: 'yes' } as const
+  const table = logTable([{ ...sample, exit_code: 12, error }], { now, columns: undefined })
+  expect(table.split('\t')).toEqual([
+    ...['0123456789abcdef', '2026-11-22T09:00:00.000Z', 'image edit', 'image-model-a', '12', 'some_failed'],
+    ...['/home/a b/boat.png', 'A boat\n'],
+  ])
 })
 
 const whole: WholeCall = {

@@ -95,11 +95,6 @@ test.each([
   expect(await failed('No.', { env, terminal })).not.toContain('::error')
 })
 
-test('a closed reader is no error', async () => {
-  const { err } = await runMain(['generate', '--help'], { env: actions })
-  expect(err).toBe('')
-})
-
 test.each([
   ['::error::x', ': :error::x'],
   ['  ::error::x', '  : :error::x'],

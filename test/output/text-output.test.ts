@@ -6,20 +6,21 @@ import { anyText } from '../support/any-text.ts'
 import { sampleDocument, textDelta } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'
 
-const settings = { quiet: false, usage: false }
 const failure = new GenerationError('generation_failed', 'The generation failed.')
 
 /** Any string of UTF-16 units, surrogates without partner included, and where it is cut. */
-const textWithSurrogates = fc.string({ unit: fc.oneof(anyText({ maxLength: 3 }), loneSurrogate()) })
-const cutText = textWithSurrogates.chain((text) =>
+const loneSurrogate = fc.integer({ min: 0xd800, max: 0xdfff }).map((unit) => String.fromCharCode(unit))
+const cutText = fc.string({ unit: fc.oneof(anyText({ maxLength: 3 }), loneSurrogate) }).chain((text) =>
   fc.array(fc.nat(text.length), { maxLength: 8 }).map((cuts) => {
     const edges = [0, ...cuts.sort((a, b) => a - b), text.length]
     return { text, pieces: edges.slice(1).map((edge, index) => text.slice(edges[index], edge)) }
   }),
 )
 
-function loneSurrogate(): fc.Arbitrary<string> {
-  return fc.integer({ min: 0xd800, max: 0xdfff }).map((unit) => String.fromCharCode(unit))
+/** An output for plain text. */
+function opened() {
+  const context = testContext()
+  return { context, output: createOutput(context, { quiet: false, usage: false }) }
 }
 
 function withNewline(text: string): string {
@@ -29,8 +30,7 @@ function withNewline(text: string): string {
 test('plain: exactly the bytes of the text, however it was cut, and one newline if there is none', async () => {
   await fc.assert(
     fc.asyncProperty(cutText, fc.boolean(), async ({ text, pieces }, flushEach) => {
-      const context = testContext()
-      const output = createOutput(context, settings)
+      const { context, output } = opened()
       for (const piece of pieces) {
         output.event(textDelta(piece))
         if (flushEach) await output.flush()
@@ -45,8 +45,7 @@ test('plain: exactly the bytes of the text, however it was cut, and one newline 
 test('plain: after a failure the output is a prefix of the text and one newline', async () => {
   await fc.assert(
     fc.asyncProperty(cutText, fc.nat(8), async ({ pieces }, arrived) => {
-      const context = testContext()
-      const output = createOutput(context, settings)
+      const { context, output } = opened()
       const prefix = pieces.slice(0, arrived).join('')
       for (const piece of pieces.slice(0, arrived)) output.event(textDelta(piece))
       await output.error(failure)
@@ -59,8 +58,7 @@ test('plain: after a failure the output is a prefix of the text and one newline'
 })
 
 test('all events of one network chunk are one write', async () => {
-  const context = testContext()
-  const output = createOutput(context, settings)
+  const { context, output } = opened()
   for (let index = 0; index < 1000; index++) output.event(textDelta('word '))
   expect(context.stdout.writes).toBe(0)
   await output.flush()
@@ -69,17 +67,12 @@ test('all events of one network chunk are one write', async () => {
 })
 
 test('other candidates follow the first, by index, each on a new line', async () => {
-  const context = testContext()
-  const output = createOutput(context, settings)
-  for (const [text, index] of [
-    ['two ', 2],
-    ['ze', 0],
-    ['one\n', 1],
-    ['words', 2],
-    ['ro', 0],
-  ] as const) {
-    output.event(textDelta(text, index))
-  }
+  const { context, output } = opened()
+  output.event(textDelta('two ', 2))
+  output.event(textDelta('ze', 0))
+  output.event(textDelta('one\n', 1))
+  output.event(textDelta('words', 2))
+  output.event(textDelta('ro', 0))
   await output.flush()
   expect(context.stdout.text).toBe('zero')
   await output.end(sampleDocument)
@@ -87,8 +80,7 @@ test('other candidates follow the first, by index, each on a new line', async ()
 })
 
 test('a slow reader holds back the flush, and nothing is lost', async () => {
-  const context = testContext()
-  const output = createOutput(context, settings)
+  const { context, output } = opened()
   context.stdout.hold()
   output.event(textDelta('Hello'))
   let flushed = false
@@ -103,8 +95,7 @@ test('a slow reader holds back the flush, and nothing is lost', async () => {
 test.each([new OutputClosed(), new FileError('write_failed', 'Standard output cannot be written.')])(
   'flush and end report a standard output that fails: $code',
   async (reason) => {
-    const context = testContext()
-    const output = createOutput(context, settings)
+    const { context, output } = opened()
     context.stdout.fail(reason)
     output.event(textDelta('Hello'))
     await expect(output.flush()).rejects.toBe(reason)
@@ -113,8 +104,7 @@ test.each([new OutputClosed(), new FileError('write_failed', 'Standard output ca
 )
 
 test('a reader that has gone is no news; a failure is, even then', async () => {
-  const context = testContext()
-  const output = createOutput(context, settings)
+  const { context, output } = opened()
   context.stdout.fail(new OutputClosed())
   await output.error(new OutputClosed())
   expect(context.stderr.text).toBe('')

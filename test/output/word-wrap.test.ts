@@ -30,11 +30,7 @@ test.each<[string, string, readonly string[]]>([
     ['one two three four', '↳five', 'abcdefghi', '↳abcdefghij x'],
   ],
   ['a word as long as a row', `a ${'b'.repeat(20)} c`, [`a ${'b'.repeat(18)}`, '↳bb c']],
-  [
-    'an address longer than a row',
-    'see https://example.com/a/b then',
-    ['see https://example.', '↳com/a/b then'],
-  ],
+  ['a long address', 'see https://example.com/a/b then', ['see https://example.', '↳com/a/b then']],
   ['wide characters', '日本語のテキストは単語の間に', ['日本語のテキストは単', '↳語の間に']],
   ['a wide character that does not fit', 'a日本語のテキストは単語', ['a日本語のテキストは', '↳単語']],
   ['an indented line', '  - one two three four', ['  - one two three', '↳four']],
@@ -45,10 +41,7 @@ test.each<[string, string, readonly string[]]>([
 
 test.each<[string, string]>([
   ['fenced code', '```sh\necho "one   two" three four five\n```'],
-  [
-    'code in an inner fence',
-    '````\n```\necho one two three four five six\n```\necho one two three four five six\n````',
-  ],
+  ['code in an inner fence', '````\n```\none two three four five\n```\none two three four five\n````'],
   ['indented code', '    echo one two three four five'],
   ['a table', '| one two | three four | five six |'],
   ['JSON', '{"a": "one two three four five six"}'],
@@ -61,38 +54,28 @@ test.each<[string, string]>([
 
 test('after a block of code words are wrapped again, and brackets alone are no JSON', async () => {
   const text = '[sandbox] one two three four\n```\n```\none two three four five'
-  expect(await rowsOf(wrapped(text, 20), 20)).toEqual([
-    '[sandbox] one two',
-    '↳three four',
-    '```',
-    '```',
-    'one two three four',
-    '↳five',
-  ])
+  const rows = ['[sandbox] one two', '↳three four', '```', '```', 'one two three four', '↳five']
+  expect(await rowsOf(wrapped(text, 20), 20)).toEqual(rows)
 })
 
-const anyText = fc.array(
-  fc.oneof(
-    fc.constantFrom(
-      ' ',
-      '  ',
-      '\n',
-      '\n\n',
-      'a',
-      'word',
-      'longer-word',
-      '日本',
-      '🎉',
-      '```',
-      '|',
-      '    ',
-      'é',
-      '\t',
-      '- ',
-    ),
-    fc.string({ maxLength: 30 }),
-  ),
-)
+const pieces = [
+  ' ',
+  '  ',
+  '\n',
+  '\n\n',
+  'a',
+  'word',
+  'longer-word',
+  '日本',
+  '🎉',
+  '```',
+  '|',
+  '    ',
+  'é',
+  '\t',
+  '- ',
+]
+const anyText = fc.array(fc.oneof(fc.constantFrom(...pieces), fc.string({ maxLength: 30 })))
 
 test('nothing is lost or added but spaces beside spaces and at ends of lines, however the text is split', () => {
   fc.assert(
@@ -108,16 +91,8 @@ test('nothing is lost or added but spaces beside spaces and at ends of lines, ho
 
 test('only the word that has just begun is held back, and not the first of a line', () => {
   const wrap = createWordWrap(() => 20)
-  expect(['Hel', 'lo', ' wo', 'rld', '!', ' x', '\nNe', 'w'].map((piece) => wrap.push(piece))).toEqual([
-    'Hel',
-    'lo',
-    '',
-    '',
-    '',
-    ' world!',
-    ' x\nNe',
-    'w',
-  ])
+  const passed = ['Hel', 'lo', ' wo', 'rld', '!', ' x', '\nNe', 'w'].map((piece) => wrap.push(piece))
+  expect(passed).toEqual(['Hel', 'lo', '', '', '', ' world!', ' x\nNe', 'w'])
   expect(wrap.end()).toBe('')
 })
 
