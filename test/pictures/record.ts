@@ -41,11 +41,7 @@ export interface Recording {
   readonly end: number
 }
 
-export interface SessionOptions {
-  readonly columns: number
-  readonly rows: number
-  readonly cwd: string
-}
+type Session = Pick<Recording, 'columns' | 'rows'> & { readonly cwd: string }
 
 const player = fileURLToPath(new URL('play.ts', import.meta.url))
 /** Between two keys of somebody who types. */
@@ -57,7 +53,7 @@ const prompt = '\u001b[32m$\u001b[39m '
 /** Types command lines one after the other into a terminal, and records every screen. */
 export async function recordSession(
   lines: readonly (readonly string[])[],
-  { columns, rows, cwd }: SessionOptions,
+  { columns, rows, cwd }: Session,
 ): Promise<Recording> {
   const terminal = new Terminal({ cols: columns, rows, scrollback: 1000, allowProposedApi: true })
   const frames: Frame[] = []
@@ -87,7 +83,7 @@ export async function recordSession(
 
 const quoted = (word: string) => (/[\s"]/.test(word) ? `"${word}"` : word)
 
-async function play(argv: readonly string[], { columns, rows, cwd }: SessionOptions): Promise<string> {
+async function play(argv: readonly string[], { columns, rows, cwd }: Session): Promise<string> {
   const program = spawn(process.execPath, [player, ...argv], {
     cols: columns,
     rows,
@@ -104,12 +100,11 @@ async function play(argv: readonly string[], { columns, rows, cwd }: SessionOpti
 
 /** The output by the time at which it was written. */
 function parted(bytes: string): { readonly at: number; readonly text: string }[] {
-  const [first = '', ...rest] = bytes.split(marks)
-  const parts = [{ at: 0, text: first }]
-  for (let index = 0; index < rest.length; index += 2) {
-    parts.push({ at: Number(rest[index]), text: rest[index + 1]! })
-  }
-  return parts.filter(({ text }) => text !== '')
+  const parts = `\u001b]7777;0\u0007${bytes}`.split(marks).slice(1)
+  return Array.from({ length: parts.length / 2 }, (_, index) => ({
+    at: Number(parts[2 * index]),
+    text: parts[2 * index + 1]!,
+  })).filter(({ text }) => text !== '')
 }
 
 /** The wheel of a spinner turns by real time. */
@@ -169,12 +164,6 @@ function runOf(column: number, cell: Headless.IBufferCell): Run {
 const hex = (colour: number) => `#${colour.toString(16).padStart(6, '0')}`
 
 function hasLook(a: Run, b: Run): boolean {
-  return (
-    a.foreground === b.foreground &&
-    a.background === b.background &&
-    a.bold === b.bold &&
-    a.dim === b.dim &&
-    a.italic === b.italic &&
-    a.underline === b.underline
-  )
+  const looks = ['foreground', 'background', 'bold', 'dim', 'italic', 'underline'] as const
+  return looks.every((look) => a[look] === b[look])
 }

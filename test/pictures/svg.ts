@@ -1,20 +1,11 @@
 import type { Frame, Recording, Run } from './record.ts'
 
-export type Theme = 'dark' | 'light'
-
-interface Palette {
-  readonly background: string
-  readonly border: string
-  readonly foreground: string
-  /** The sixteen colours that terminals name. */
-  readonly colours: readonly string[]
-}
-
-const palettes: Readonly<Record<Theme, Palette>> = {
+const palettes = {
   dark: {
     background: '#0d1117',
     border: '#30363d',
     foreground: '#e6edf3',
+    // The sixteen colours that terminals name.
     colours:
       '#484f58 #ff7b72 #3fb950 #d29922 #58a6ff #bc8cff #39c5cf #b1bac4 #6e7681 #ffa198 #56d364 #e3b341 #79c0ff #d2a8ff #56d4dd #ffffff'.split(
         ' ',
@@ -30,6 +21,9 @@ const palettes: Readonly<Record<Theme, Palette>> = {
       ),
   },
 }
+
+export type Theme = keyof typeof palettes
+type Palette = (typeof palettes)[Theme]
 
 const cell = { width: 8.4, height: 18 }
 const margin = 16
@@ -78,17 +72,10 @@ ${steps.join('\n')}
   return picture(body, { columns, rows, theme, title: 'A session of modelgate in a terminal' })
 }
 
-interface Stay {
-  readonly row: readonly Run[]
-  readonly index: number
-  readonly from: number
-  readonly to: number
-}
-
 /** While which rows stand where. */
-function stays(frames: readonly Frame[], total: number): Stay[] {
-  const all: Stay[] = []
-  const open = new Map<number, Omit<Stay, 'to'>>()
+function stays(frames: readonly Frame[], total: number) {
+  const open = new Map<number, { row: readonly Run[]; index: number; from: number }>()
+  const all: { row: readonly Run[]; index: number; from: number; to: number }[] = []
   const close = (index: number, to: number) => {
     const stay = open.get(index)
     open.delete(index)
@@ -105,14 +92,9 @@ function stays(frames: readonly Frame[], total: number): Stay[] {
   return all
 }
 
-interface PictureFacts {
-  readonly columns: number
-  readonly rows: number
-  readonly theme: Theme
-  readonly title: string
-}
+type Facts = Pick<Recording, 'columns' | 'rows'> & { readonly theme: Theme; readonly title: string }
 
-function picture(body: string, { columns, rows, theme, title }: PictureFacts): string {
+function picture(body: string, { columns, rows, theme, title }: Facts): string {
   const { background, border, foreground } = palettes[theme]
   const width = number(columns * cell.width + 2 * margin)
   const height = number(rows * cell.height + 2 * margin)
