@@ -1,29 +1,23 @@
 import { expect, test } from 'vitest'
 import { MarkdownRenderer } from '../../../src/output/markdown/renderer.ts'
 import { loadLanguage } from '../../../src/output/markdown/code-highlight.ts'
-import { rendered } from './render.ts'
-
-const readable = (output: string) =>
-  output.replaceAll(/\u001b\[0m/g, '<>').replaceAll(/\u001b\[([\d;]+)m/g, '<$1>')
+import { readable, withNames } from './render.ts'
 
 test('what goes over several lines keeps its colour', async () => {
   const text = '```ts\n/* a\nb */ let c = `d\ne` // f\n\n```\n'
-  const output = readable(await rendered([text]))
-  expect(output).toBe(
+  expect(await readable(text)).toBe(
     '<2>```ts<>\n<2;3>/* a<>\n<2;3>b */<> <35>let<> <36>c<> = <32>`d<>\n<32>e`<> <2;3>// f<>\n\n<2>```<>\n',
   )
 })
 
 test('tabs, ends of lines and characters of control are those of the text', async () => {
-  const output = readable(await rendered(['```go\r\n\tx := 1\u001b[0m\r\n```\r\n']))
+  const output = await readable('```go\r\n\tx := 1\u001b[0m\r\n```\r\n')
   expect(output.replaceAll(/<[\d;]*>/g, '')).toBe('```go\n\tx := 1␛[0m\n```\n')
 })
 
 test('code in a language that is not known, and without colours, is as it was', async () => {
-  expect(readable(await rendered(['```brainsort\nlet a\n```\n']))).toBe(
-    '<2>```brainsort<>\nlet a\n<2>```<>\n',
-  )
-  expect(await rendered(['```js\nlet a\n```\n'], { colors: false })).toBe('```js\nlet a\n```\n')
+  expect(await readable('```brainsort\nlet a\n```\n')).toBe('<2>```brainsort<>\nlet a\n<2>```<>\n')
+  expect(await readable('```js\nlet a\n```\n', { colors: false })).toBe('```js\nlet a\n```\n')
 })
 
 /** A program in each language that fences name most. */
@@ -33,27 +27,10 @@ test.each(
   ),
 )('%s: the pieces of a line are the line', async (name) => {
   const highlighter = (await loadLanguage(name))!()
-  const lines = [
-    '',
-    '  if (a < b) { return "c" } // d',
-    '# e = 1',
-    '<a href="b">c</a> <!-- d -->',
-    "f: 'g",
-    '\t\\',
-    '`h ${i}',
-    '/*',
-    ' */',
-    '"""',
-    '}}}])',
-    '@j',
-    '--- k',
-    '+l',
-    'FROM m AS n',
-    'SELECT * FROM "o"',
-    'def p(q):',
-    '日本 = 🎉',
-  ]
-  for (const line of lines)
+  const lines =
+    '  if (a < b) { return "c" } // d\n# e = 1\n<a href="b">c</a> <!-- d -->\nf: \'g\n\t\\\n`h ${i}\n/*\n */\n' +
+    '"""\n}}}])\n@j\n--- k\n+l\nFROM m AS n\nSELECT * FROM "o"\ndef p(q):\n日本 = 🎉\n'
+  for (const line of lines.split('\n'))
     expect(
       highlighter(line)
         .map(({ text }) => text)
@@ -69,7 +46,7 @@ test('while a language is loaded, all that follows waits for it, unless somethin
       isTerminal: true,
       colors: true,
       hyperlinks: false,
-      write: (text) => void written.push(readable(text)),
+      write: (text) => void written.push(withNames(text)),
     })
   const patient = create()
   patient.push('a\n```js\nlet b\n```\nc\n')

@@ -58,19 +58,6 @@ still a string\`.split('\\n') // and a comment
 }
 \`\`\`
 
-~~~python
-def f(x):
-    """A docstring
-    over two lines."""
-    return x if x else None  # \`\`\` no fence
-~~~
-
-\`\`\`
-plain <b>text</b> with *stars*
-\`\`\`
-
-    indented code
-
 Done.
 `,
   world: `## 世界の言語 🌍
@@ -79,24 +66,5 @@ Done.
 - 한국어는 **띄어쓰기**가 있어서 단어 사이에서 줄을 바꿀 수 있습니다.
 - עברית נכתבת מימין לשמאל, וגם ערבית: العربية من اليمين إلى اليسار.
 - Emoji: 👩‍👩‍👧 and 🇫🇷 and ⚠️ and é (e\u0301), *größer* als nichts.
-`,
-  odd: `Setext heading
-===
-
-An unclosed **bold and \`code and [link( here.
-
-Kwargs **kwargs and *args are not emphasis; 5 < 6 & 7 &gt; 6 &copy; \\*not\\* \\\\.
-A line with two spaces  
-and a backslash\\
-break. A footnote[^1], a [reference] and an ![image of a cat](https://example.com/cat.png).
-
-<details>
-<summary>More</summary>
-</details>
-
-[reference]: https://example.com/ref
-Now a [reference] works.\r
-Windows line ends,\r
-too.\r
 `,
 }

@@ -4,31 +4,26 @@ import { MarkdownRenderer } from '../../../src/output/markdown/renderer.ts'
 import { rendered } from './render.ts'
 import { runs, sample } from '../../support/sample.ts'
 
-const marks = '* ** _ __ ~~ ` `` ``` ~~~ [ ] ( ) ]( ![ < > & | --- === |-|-| \\ <b> <!-- http://a.b/ 日本 👩‍👩‍👧'
-  .split(' ')
-  .concat([
-    ' ',
-    ' | ',
-    '# ',
-    '- ',
-    '1. ',
-    '> ',
-    '- [ ] ',
-    '[a]: b',
-    '    ',
-    '\t',
-    '  \n',
-    '\n',
-    '\n\n',
-    '\r\n',
-  ])
-  .concat(['\u202e', '\u001b[31m', '\u009b', '\ud83d', '```js\n'])
-const markdown = fc.array(
-  fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...marks) }, fc.string({ maxLength: 12 })),
-  {
-    maxLength: 60,
-  },
-)
+const inLine = '* ** _ __ ~~ ` `` ``` ~~~ [ ] ( ) ]( ![ < > & | --- === |-|-| \\ <b> <!-- http://a.b/ 日本 👩‍👩‍👧'
+const blanks = [
+  ' ',
+  ' | ',
+  '# ',
+  '- ',
+  '1. ',
+  '> ',
+  '- [ ] ',
+  '[a]: b',
+  '    ',
+  '\t',
+  '  \n',
+  '\n',
+  '\n\n',
+  '\r\n',
+]
+const marks = [...inLine.split(' '), ...blanks, '\u202e', '\u001b[31m', '\u009b', '\ud83d', '```js\n']
+const piece = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...marks) }, fc.string({ maxLength: 12 }))
+const markdown = fc.array(piece, { maxLength: 60 })
 
 /** The sequences that the renderer itself writes: looks and links. */
 const ownSequence = /\u001b\[(?:\d+;)*\d+m|\u001b\]8;;[!-~]*\u001b\\/g

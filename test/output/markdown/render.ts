@@ -32,11 +32,12 @@ export function everySplit(text: string): string[][] {
   return Array.from({ length: text.length + 1 }, (_, at) => [text.slice(0, at), text.slice(at)])
 }
 
-/** The same with sequences that can be read: `<1;35>text<>` and `{url}text{}`. */
-export async function readable(text: string, options: RenderOptions = {}): Promise<string> {
-  const output = await rendered([text], { columns: 0, ...options })
-  return output
+/** Sequences that can be read: `<1;35>text<>` and `{url}text{}`. */
+export const withNames = (output: string) =>
+  output
     .replaceAll(/\u001b\[0m/g, '<>')
     .replaceAll(/\u001b\[([\d;]+)m/g, '<$1>')
     .replaceAll(/\u001b\]8;;([^\u001b]*)\u001b\\/g, '{$1}')
-}
+
+export const readable = async (text: string, options: RenderOptions = {}) =>
+  withNames(await rendered([text], { columns: 0, ...options }))

@@ -4,23 +4,19 @@ import { expect, test } from 'vitest'
 import { linesOf, runOnScreen } from '../../support/screen.ts'
 import { textDelta } from '../../support/output-samples.ts'
 import { corpus } from './corpus.ts'
-import { rendered, type RenderOptions } from './render.ts'
+import { rendered } from './render.ts'
 
 const player = fileURLToPath(new URL('../../support/play-output.ts', import.meta.url))
 
-/** What a person sees of an answer. */
-async function screen(text: string, columns: number, options: RenderOptions = {}): Promise<string[]> {
-  const terminal = new Terminal({
-    cols: columns,
-    rows: 24,
-    scrollback: 1000,
-    allowProposedApi: true,
-    convertEol: true,
-  })
-  const output = await rendered([text], { columns, ...options })
+async function terminalWith(text: string, columns: number): Promise<Terminal> {
+  const terminal = new Terminal({ cols: columns, scrollback: 1000, allowProposedApi: true, convertEol: true })
+  const output = await rendered([text], { columns })
   await new Promise<void>((resolve) => terminal.write(output, resolve))
-  return linesOf(terminal)
+  return terminal
 }
+
+/** What a person sees of an answer. */
+const screen = async (text: string, columns: number) => linesOf(await terminalWith(text, columns))
 
 test('wide and right-to-left text and emoji at 40 columns', async () => {
   expect(await screen(corpus.world!, 40)).toMatchInlineSnapshot(`
@@ -40,26 +36,17 @@ test('wide and right-to-left text and emoji at 40 columns', async () => {
 })
 
 test('a line that is wrapped stays one line for whoever copies it', async () => {
-  const terminal = new Terminal({ cols: 24, rows: 10, allowProposedApi: true, convertEol: true })
-  const output = await rendered(['one two three four **five six** seven\n\n- one two three four five'], {
-    columns: 24,
-  })
-  await new Promise<void>((resolve) => terminal.write(output, resolve))
-  const rows = Array.from({ length: 5 }, (_, index) => terminal.buffer.active.getLine(index)!.isWrapped)
+  const text = 'one two three four **five six** seven\n\n- one two three four five'
+  const { active } = (await terminalWith(text, 24)).buffer
+  const rows = [0, 1, 2, 3, 4].map((index) => active.getLine(index)!.isWrapped)
   expect(rows).toEqual([false, true, false, false, true])
 })
 
 test.each([80, 40])('in a pseudo-terminal of %i columns the same is on the screen', async (columns) => {
-  const steps = (corpus.guide!.match(/[^]{1,7}/gu) ?? []).flatMap((piece) => [
-    textDelta(piece),
-    { type: 'flush' },
-  ])
+  const pieces = corpus.guide!.match(/[^]{1,7}/gu)!
+  const steps = [...pieces.flatMap((piece) => [textDelta(piece), { type: 'flush' }]), { type: 'end' }]
   const env = { RENDER: 'auto', FORCE_HYPERLINK: '1' }
-  const { lines, exitCode } = await runOnScreen(player, [JSON.stringify([...steps, { type: 'end' }])], {
-    columns,
-    env,
-  })
-  expect(exitCode).toBe(0)
+  const { lines, exitCode } = await runOnScreen(player, [JSON.stringify(steps)], { columns, env })
   const shown = await screen(corpus.guide!, columns)
-  expect(lines.slice(0, shown.length)).toEqual(shown)
+  expect([exitCode, lines.slice(0, shown.length)]).toEqual([0, shown])
 })

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { GenerationError } from '../../../src/errors.ts'
 import { createOutput, loadMarkdown } from '../../../src/output/create-output.ts'
 import { sampleDocument, sampleEvents, textDelta } from '../../support/output-samples.ts'
+import { memorySink } from '../../support/memory-sink.ts'
 import { runMain } from '../../support/run-main.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -21,29 +22,20 @@ test('words appear as they come', async () => {
     await output.flush()
     seen.push(context.stdout.text)
   }
-  expect(seen).toEqual([
-    '• Hel',
-    '• Hello',
-    '• Hello world,',
-    '• Hello world, **bold**',
-    '• Hello world, **bold** and more\n',
-  ])
+  const start = '• Hello world,'
+  expect(seen).toEqual(['• Hel', '• Hello', start, `${start} **bold**`, `${start} **bold** and more\n`])
 })
 
 test('the width is followed from word to word', async () => {
-  let columns = 40
-  const stdout = Object.create(testContext({ terminal: true }).stdout, {
-    columns: { get: () => columns },
-  }) as TestOverrides['stdout']
-  const { context, output } = await opened({ stdout: stdout! })
-  output.event(textDelta('> one two three four five six seven\n'))
+  const stdout = memorySink({ isTerminal: true })
+  const { output } = await opened({ stdout })
+  const quote = '> one two three four five six seven\n'
+  output.event(textDelta(quote))
   await output.flush()
-  columns = 20
-  output.event(textDelta('> one two three four five six seven\n'))
+  Object.assign(stdout, { columns: 20 })
+  output.event(textDelta(quote))
   await output.end(sampleDocument)
-  expect(context.stdout.text).toBe(
-    '│ one two three four five six seven\n│ one two three four\n│ five six seven\n',
-  )
+  expect(stdout.text).toBe('│ one two three four five six seven\n│ one two three four\n│ five six seven\n')
 })
 
 test('a call of a tool and reasoning are shown behind all text before them, on lines of their own', async () => {
@@ -101,13 +93,10 @@ test('a terminal that has only lines, and a pipe, get the text as it is', async 
 /** Standard output of a call whose answer is Markdown. */
 async function answered(argv: readonly string[], { env = {}, ...overrides }: TestOverrides = {}) {
   const { url } = await runningSandbox()
-  const own = {
-    MODELGATE_BASE_URL: url,
-    MODELGATE_API_KEY: 'sandbox-key',
-    MODELGATE_STATE_DIR: temporaryFolder(),
-  }
+  const [folder, state] = [temporaryFolder(), temporaryFolder()]
+  const own = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'key', MODELGATE_STATE_DIR: state }
   const call = ['generate', '-m', 'text-model', 'Show me markdown', '-q', ...argv]
-  return (await runMain(call, { ...overrides, cwd: temporaryFolder(), env: { ...own, ...env } })).out
+  return (await runMain(call, { ...overrides, cwd: folder, env: { ...own, ...env } })).out
 }
 
 const terminal = { terminal: true, env: { TERM: 'xterm' } } as const
