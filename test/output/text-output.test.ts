@@ -57,15 +57,6 @@ test('plain: after a failure the output is a prefix of the text and one newline'
   )
 })
 
-test('all events of one network chunk are one write', async () => {
-  const { context, output } = opened()
-  for (let index = 0; index < 1000; index++) output.event(textDelta('word '))
-  expect(context.stdout.writes).toBe(0)
-  await output.flush()
-  expect(context.stdout.writes).toBe(1)
-  expect(context.stdout.drains).toBe(0)
-})
-
 test('other candidates follow the first, by index, each on a new line', async () => {
   const { context, output } = opened()
   output.event(textDelta('two ', 2))

@@ -36,15 +36,9 @@ Questions? See <https://example.com/faq> or mail <help@example.com>.
 | Language | Typing | Best for | Speed |
 |:---------|:------:|----------|------:|
 | Python | dynamic | scripts, data science | 1x |
-| Go | static | servers, command-line tools | 40x |
-| Rust | static | systems where every cycle and every byte counts | 55x |
 | TypeScript | static | web front ends | 12x |
 
 In short: ~~C++~~ **Rust** for speed, \`go\` for ~~~everything~~~ servers.
-
-Name | Value
---- | ---
-a \\| b | \`x | y\`
 `,
   code: `The bug is in \`parse()\`: the loop never ends.
 

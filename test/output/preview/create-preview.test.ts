@@ -7,6 +7,7 @@ import {
 } from '../../../src/output/preview/detect-protocol.ts'
 import { encodeJpeg, encodeWebp } from '../../../src/files/codecs.ts'
 import { gifBytes, jpegBytes, noisyPng, pngBytes } from '../../support/image-bytes.ts'
+import { drawableSink } from '../../support/drawable-sink.ts'
 import { memorySink } from '../../support/memory-sink.ts'
 import { testContext, type TestOverrides } from '../../support/test-context.ts'
 
@@ -60,7 +61,7 @@ test('transparency shows a checkerboard, and half of it half of one', async () =
   expect(screen).toBe(`${light}${light}${dark}${dark}${light}\n`)
 })
 
-test('a large picture is averaged, and what cannot be seen has no colour', async () => {
+test('pixels are averaged, and what cannot be seen has no colour', async () => {
   const width = 480
   const stripes = Buffer.alloc(width * 4)
   // Red, blue, and a green that is wholly transparent.
@@ -70,12 +71,32 @@ test('a large picture is averaged, and what cannot be seen has no colour', async
   const { screen } = await show('blocks', [bytes], truecolor)
   // Of the first 20 pixels 7 are red and 7 blue (128, 0, 128); a light square (153) shines through the other 6.
   expect(screen.startsWith('\x1b[38;2;136;46;136m')).toBe(true)
-  const blocks = screen
-    .trimEnd()
-    .split('\n')
-    .map((line) => line.split('▀').length - 1)
-  expect(blocks).toEqual(Array.from({ length: 12 }, () => 24))
 })
+
+test.each<[number, number, string, [columns: number, rows: number]]>([
+  [80, 24, '200 200', [24, 12]],
+  [80, 60, '200 200', [40, 20]],
+  [80, 24, '400 100', [80, 10]],
+  [80, 24, '100 400', [6, 12]],
+  [80, 24, '10 10', [10, 5]],
+  [20, 24, '400 100', [20, 3]],
+  [20, 6, '200 200', [4, 2]],
+  [20, 24, '3000 2', [20, 1]],
+  [20, 24, '2 3000', [1, 12]],
+])(
+  '%i columns and %i rows show a picture of %s pixels on %j characters',
+  async (columns, rows, size, taken) => {
+    const [width, height] = size.split(' ').map(Number) as [number, number]
+    const row = Buffer.alloc(width * 4, 255)
+    const bytes = pngBytes({ width, height, rows: Array.from({ length: height }, () => row) })
+    const stderr = drawableSink({ columns })
+    Object.assign(stderr.stream!, { rows })
+    const lines = (await show('blocks', [bytes], { stderr })).screen.trimEnd().split('\n')
+    expect(lines.map((line) => line.split('▀').length - 1)).toEqual(
+      Array.from({ length: taken[1] }, () => taken[0]),
+    )
+  },
+)
 
 test('kitty', async () => {
   const { screen } = await show('kitty', [tiny])
