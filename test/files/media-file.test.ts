@@ -50,14 +50,8 @@ async function described(folder: string, kind: MediaKind<object>, path: string) 
 const noise = Buffer.from(Array.from({ length: 3000 }, (_, at) => (at * at * 31 + 5) % 256))
 const latin1 = (text: string) => Buffer.concat([Buffer.from(text, 'latin1'), noise])
 /** A transport stream has a byte 47 at the beginning of each packet; on a disc a timestamp precedes it. */
-const packets = (length: 188 | 192) =>
-  Buffer.concat(
-    Array.from({ length: 5 }, (_, at) => {
-      const packet = Buffer.alloc(length, 0xff)
-      packet.write(length === 188 ? 'G\x1f' : `\0\0\0${String.fromCharCode(at)}G\x1f`, 'latin1')
-      return packet
-    }),
-  )
+const packets = (timestamp: string) =>
+  latin1(Array.from({ length: 5 }, () => `${timestamp}G\x1f${'\xff'.repeat(186)}`).join(''))
 const profile = jpegSegment(0xe2, Buffer.concat([jpegBytes(), noise.subarray(0, 999)]))
 const picture = { width: 3, height: 2 }
 const video = { width: 1280, height: 720, seconds: 4 }
@@ -128,13 +122,11 @@ test('damage is reported with the path of the kept image, which replaces nothing
 })
 
 test('a PNG whose checksum is wrong is damaged, unless the chunk is metadata', async () => {
-  const folder = temporaryFolder()
   const note = pngChunk('tEXt', Buffer.from('a'))
   note[note.length - 1]! ^= 1
-  expect(await save(folder, pngBytes({ chunks: [note] }))).toMatchObject({ verified: true })
-  const bytes = pngBytes()
-  bytes[25] = 5
-  await expect(save(folder, bytes)).rejects.toThrow('the checksum of its chunk IHDR is wrong')
+  expect(await save(temporaryFolder(), pngBytes({ chunks: [note] }))).toMatchObject({ verified: true })
+  const saving = save(temporaryFolder(), pngBytes().fill(5, 25, 26))
+  await expect(saving).rejects.toThrow('the checksum of its chunk IHDR is wrong')
 })
 
 test('what is no media is refused as soon as enough of it has arrived', async () => {
@@ -180,14 +172,11 @@ test.each<[string, string | Uint8Array, string, MediaKind<object>?]>([
   ['a few bytes', noise.subarray(0, 63), 'data of an unknown type'],
   ['a video', Buffer.from('1A45DFA39F428681014282847765626D', 'hex'), 'video/webm'],
   ['nothing', '', 'an empty video', videoKind],
-  ['a page', '<html><title>502</title>'.repeat(9), 'an HTML or XML document', videoKind],
-  ['words in Latin-1', Buffer.from('Nicht gefunden: über '.repeat(3), 'latin1'), 'text/plain', videoKind],
   ['a compressed page', latin1('\x1f\x8b\x08'), 'application/gzip', videoKind],
   ['an image', latin1('\xff\xd8\xff\xe0'), 'image/jpeg', videoKind],
   ['an AVIF, in boxes like those of a video', Buffer.concat([ftyp('avif'), moov()]), 'image/avif', videoKind],
   ['sound', Buffer.concat([ftyp('M4A '), moov()]), 'audio/mp4', videoKind],
   ['text that names a box', 'The moov box is missing.'.padEnd(99), 'text/plain', videoKind],
-  ['a few bytes', noise.subarray(0, 63), 'data of an unknown type', videoKind],
 ])('%s in place of media is refused by name, and leaves nothing: %s, %s', async (_, content, found, kind) => {
   const folder = temporaryFolder()
   const error = { exitCode: 8, message: expect.stringContaining(found) }
@@ -200,8 +189,8 @@ test.each<[string, string, Buffer]>([
   ['jxl', 'image/jxl', latin1('\xff\x0a')],
   ['jxl', 'image/jxl', latin1('\0\0\0\x0cJXL \r\n\x87\n')],
   ['tif', 'image/tiff', latin1('II*\0')],
-  ['ts', 'video/mp2t', packets(188)],
-  ['ts', 'video/mp2t', packets(192)],
+  ['ts', 'video/mp2t', packets('')],
+  ['ts', 'video/mp2t', packets('\0\0\0\x01')],
   ['mpg', 'video/mpeg', latin1('\0\0\x01\xba\x44\0\x04')],
   ['mpg', 'video/mpeg', latin1('\0\0\x01\xb3\x16\0\xf0')],
   ['ogv', 'video/ogg', latin1(`OggS\0\x02${'\0'.repeat(22)}\x80theora`)],
@@ -268,8 +257,6 @@ test('a folder under the name is reported with the first bytes', async () => {
 
 test('an open pipe gets the image as it arrives', async () => {
   const { path, read } = openPipe()
-  const file = open('/', { pathFor: () => path })
-  await file.write(jpegBytes())
-  expect(await file.commit()).toMatchObject({ path, format: 'jpeg' })
+  expect(await save('/', jpegBytes(), { pathFor: () => path })).toMatchObject({ path, format: 'jpeg' })
   expect(read(jpegBytes().length)).toEqual(jpegBytes())
 })

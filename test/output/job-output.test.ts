@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
 import type { VideoDocument } from '../../src/events/video.ts'
 import { ModelgateError } from '../../src/errors.ts'
-import { createGate } from '../../src/output/gate.ts'
 import { createOutput, type OutputOptions } from '../../src/output/create-output.ts'
 import { loadColours } from '../../src/output/screen.ts'
-import { sampleEvents, sampleVideoDocument } from '../support/output-samples.ts'
+import { sampleVideoDocument } from '../support/output-samples.ts'
 import { testContext, type TestOverrides } from '../support/test-context.ts'
 
 // The test clock stands at 2026-01-01T00:00:00Z.
@@ -106,32 +105,4 @@ test('whatever the gateway calls a job, it is one line, and harmless on a termin
     'a ␛[2Jb',
     '',
   ])
-})
-
-const secret = 'sk-very-secret-key-123456'
-
-function gated(mode: 'json' | 'jsonl') {
-  const context = testContext()
-  const gate = createGate(context, [secret])
-  return { ...context, output: createOutput(context, { mode, quiet: true, usage: false, gate }) }
-}
-
-test("what a gateway's object hides is not shown", async () => {
-  const { stdout, output } = gated('json')
-  await output.end({ ...sampleVideoDocument, video: { echo: secret } })
-  expect(stdout.text).toContain('"video":{"echo":"[hidden]"}')
-})
-
-test('--jsonl writes what precedes a wait at once, without secrets', () => {
-  const { stdout, output } = gated('jsonl')
-  const failure = { index: 2, code: 'odd', message: secret, rescued: null }
-  for (const type of ['start', 'job-create', 'job-progress', 'download-progress', 'video-save'] as const) {
-    output.event(sampleEvents[type])
-    expect(stdout.text.trim().split('\n').at(-1)).toContain(`{"type":"${type}"`)
-  }
-  output.event({ ...sampleEvents['poll-fail'], reason: `no ${secret}` })
-  expect(stdout.text).toContain('"reason":"no [hidden]"')
-  output.event({ type: 'video-fail', id: 'video_1', failure })
-  expect(stdout.text).toContain('"message":"[hidden]"')
-  expect(stdout.text).not.toContain(secret)
 })

@@ -51,9 +51,8 @@ test('a worker that is stopped says what it has done, and not of a single reques
 
 test('a worker that is stopped says with --json what it has done', async () => {
   const { out, err } = await shown({ mode: 'json' }, true)
-  expect(out).toBe('')
-  const document = err.split('\n').find((line) => line.startsWith('{'))
-  expect(JSON.parse(document!)).toMatchObject({ error: { exit_code: 130 }, partial: sampleWorker })
+  const document: unknown = JSON.parse(/^\{.*$/m.exec(err)![0])
+  expect([out, document]).toMatchObject(['', { error: { exit_code: 130 }, partial: sampleWorker }])
 })
 
 test('quiet, it tells only what failed, and with --json prints the document', async () => {

