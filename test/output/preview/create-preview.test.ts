@@ -191,13 +191,8 @@ test.each<[Record<string, string>, Protocol]>([
   // Inside these it is the terminal in which they were started.
   [{ TERM: 'screen-256color', TMUX: '/tmp/tmux-0/default,1,0', KITTY_WINDOW_ID: '1' }, 'blocks'],
   [{ TERM: 'screen', STY: '1.pts-0', KITTY_WINDOW_ID: '1' }, 'blocks'],
-  [{ TERM: 'foot' }, 'blocks'],
-  [{ TERM: 'xterm-256color', VTE_VERSION: '7600' }, 'blocks'],
-  [{ TERM: 'xterm-256color', TERM_PROGRAM: 'vscode' }, 'blocks'],
   [{ TERM: 'xterm-256color', WT_SESSION: 'x' }, 'blocks'],
-  [{ TERM: 'xterm-256color', TERM_PROGRAM: 'Apple_Terminal' }, 'blocks'],
   [{ TERM: 'screen-256color' }, 'blocks'],
-  [{ TERM: 'linux' }, 'blocks'],
   [{}, 'blocks'],
 ])('%j is drawn on with %s', (env, protocol) => {
   expect(detectProtocol(env)).toBe(protocol)
