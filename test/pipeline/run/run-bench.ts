@@ -75,12 +75,15 @@ export async function runBench(
     const outcome = await runManifest(runCall, { ...plain, ...options })
     const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
     return {
-      outcome,
       events,
       document: outcome.document,
       error,
       exit: error?.exit ?? 'ok',
       told: tell(outcome.document),
+      /** By this run, as it counts. */
+      made: outcome.document?.creates.made,
+      /** By all runs, as the gateway counts. */
+      created: sandbox.created(),
     }
   }
   const path = (name: string) => join(folder, name)
@@ -105,7 +108,7 @@ export async function runBench(
 }
 
 /** Each instance with its state and what was done: `hero: fresh (generated)`. */
-function tell(document: RunDocument | undefined): string[] {
+export function tell(document: RunDocument | undefined): string[] {
   return (document?.instances ?? []).map(
     ({ instance, state, action }) => `${instance}: ${state}${action === null ? '' : ` (${action})`}`,
   )
