@@ -31,82 +31,73 @@ const bench = (scenes: unknown, manifest = storyboard) =>
 
 test('a text is made first, then one result for each of its elements', async () => {
   const project = await bench(two)
-  const planned = await project.run({ mode: 'plan' })
-  expect(planned.told).toEqual(['scenes: new', 'frames: pending', 'clips: pending'])
-  expect(planned.document?.instances[1]?.reasons).toEqual([
-    'After @scenes: one for each element, at most 20.',
-  ])
-  expect(planned.document?.creates.planned).toBe(1)
+  const { told: planned, document } = await project.run({ mode: 'plan' })
+  expect(planned).toEqual(['scenes: new', 'frames: pending', 'clips: pending'])
+  expect(document!.instances[1]!.reasons).toEqual(['After @scenes: one for each element, at most 20.'])
+  expect(document!.creates.planned).toBe(1)
   expect((await project.run({ mode: 'check' })).exit).toBe('outdated')
 
-  const { told, exit, document, events } = await project.run({ maxCreates: 5 })
-  expect([exit, document?.creates]).toEqual(['ok', { planned: 5, made: 5, limit: 5 }])
-  expect(told).toEqual([
-    'scenes: fresh (generated)',
-    'frames[dawn]: fresh (generated)',
-    'frames[noon]: fresh (generated)',
-    'clips[dawn]: fresh (generated)',
-    'clips[noon]: fresh (generated)',
-  ])
+  const { events, ...run } = await project.run({ maxCreates: 5 })
+  expect(run).toMatchObject({
+    exit: 'ok',
+    told: [
+      'scenes: fresh (generated)',
+      'frames[dawn]: fresh (generated)',
+      'frames[noon]: fresh (generated)',
+      'clips[dawn]: fresh (generated)',
+      'clips[noon]: fresh (generated)',
+    ],
+    document: { creates: { planned: 5, made: 5, limit: 5 } },
+    created: 5,
+  })
   expect(project.list('clips').toSorted()).toEqual(['dawn.mp4', 'noon.mp4'])
   const plans = events.flatMap((event) => (event.type === 'plan-make' ? [event.instances] : []))
   expect(plans).toEqual([3, 5])
-  expect((await project.run({ mode: 'check' })).exit).toBe('ok')
-  expect(project.sandbox.created()).toBe(5)
+  expect(await project.run({ mode: 'check' })).toMatchObject({ exit: 'ok', created: 5 })
 })
 
 test('of a text that is made again the elements are not known, and what they had is no orphan', async () => {
   const project = await bench(two)
   await project.run({ maxCreates: 5 })
-  const { told, document } = await project.run({ mode: 'plan', regenerate: ['scenes'] })
-  expect(told).toEqual(['scenes: stale', 'frames: pending', 'clips: pending'])
-  expect(document?.orphans).toEqual([])
+  expect(await project.run({ mode: 'plan', regenerate: ['scenes'] })).toMatchObject({
+    told: ['scenes: stale', 'frames: pending', 'clips: pending'],
+    document: { orphans: [] },
+  })
   project.write('scenes.json', answering(two.slice(1)))
-  const again = await project.run({ maxCreates: 5, newRun: true })
-  expect(again.told).toEqual(['scenes: fresh (generated)', 'frames[noon]: fresh', 'clips[noon]: fresh'])
-  expect(again.document?.orphans).toEqual(['clips[dawn]', 'frames[dawn]'])
-})
-
-describe('a text of which nothing can be made is rejected', () => {
-  test.each<[string, unknown, string]>([
-    ['a path', [{ id: '../x', title: 'a' }], '@scenes:1:12: The id "../x" cannot name a file'],
-    ['a device', [{ id: 'CON', title: 'a' }], 'The id "CON" is reserved on Windows.'],
-    ['null where a text is used', [{ id: 'a', title: null }], '`${title}` is null in the row, not a text.'],
-    ['no array', 'none', 'The text is neither a JSON array nor an object with exactly one array in it.'],
-  ])('%s', async (_, scenes, reason) => {
-    const project = await bench(scenes)
-    const { exit, told, document } = await project.run({ maxCreates: 5 })
-    expect(exit).toBe('partial')
-    expect(told).toEqual([
-      'scenes: rejected (rejected)',
-      'frames: blocked (skipped)',
-      'clips: blocked (skipped)',
-    ])
-    expect(document?.instances[0]?.reasons.join(' ')).toContain(reason)
-    expect(project.sandbox.created()).toBe(1)
+  expect(await project.run({ maxCreates: 5, newRun: true })).toMatchObject({
+    told: ['scenes: fresh (generated)', 'frames[noon]: fresh', 'clips[noon]: fresh'],
+    document: { orphans: ['clips[dawn]', 'frames[dawn]'] },
   })
 })
 
+test.each<[string, unknown, string]>([
+  ['a path', [{ id: '../x', title: 'a' }], '@scenes:1:12: The id "../x" cannot name a file'],
+  ['a device', [{ id: 'CON', title: 'a' }], 'The id "CON" is reserved on Windows.'],
+  ['null where a text is used', [{ id: 'a', title: null }], '`${title}` is null in the row, not a text.'],
+  ['no array', 'none', 'The text is neither a JSON array nor an object with exactly one array in it.'],
+])('a text of which nothing can be made is rejected: %s', async (_, scenes, reason) => {
+  const { document, ...run } = await (await bench(scenes)).run({ maxCreates: 5 })
+  const told = ['scenes: rejected (rejected)', 'frames: blocked (skipped)', 'clips: blocked (skipped)']
+  expect(run).toMatchObject({ exit: 'partial', told, created: 1 })
+  expect(document!.instances[0]!.reasons.join(' ')).toContain(reason)
+})
+
 test('more elements than max_instances make nothing, and end the run with 15', async () => {
-  const many = Array.from({ length: 10_000 }, (_, at) => ({ id: `s${at}`, title: 'a' }))
-  const project = await bench(many)
-  const { exit, told, document } = await project.run({ maxCreates: 50_000 })
-  expect(exit).toBe('limit')
-  expect(told).toEqual(['scenes: fresh (generated)', 'frames: blocked (skipped)', 'clips: blocked (skipped)'])
-  expect(document?.instances[1]?.reasons).toEqual([
+  const project = await bench(Array.from({ length: 10_000 }, (_, at) => ({ id: `s${at}`, title: 'a' })))
+  const { document, ...run } = await project.run({ maxCreates: 50_000 })
+  const told = ['scenes: fresh (generated)', 'frames: blocked (skipped)', 'clips: blocked (skipped)']
+  expect(run).toMatchObject({ exit: 'limit', told, created: 1 })
+  expect(document!.instances[1]!.reasons).toEqual([
     '@scenes has 10000 elements, more than max_instances of frames (20).',
   ])
-  expect(project.sandbox.created()).toBe(1)
   const checked = await project.run({ mode: 'check' })
   expect([checked.exit, checked.told[1]]).toEqual(['outdated', 'frames: blocked'])
 })
 
 describe('what a model decides is confirmed, or bounded', () => {
   test('nobody can be asked, and nothing bounds it: exit 2, nothing sent', async () => {
-    const project = await bench(two)
-    const { error } = await project.run({ isAttended: false })
-    expect([error?.exit, error?.code]).toEqual(['usage', 'not_confirmed'])
-    expect(project.sandbox.created()).toBe(0)
+    const error = { exit: 'usage', code: 'not_confirmed' }
+    expect(await (await bench(two)).run({ isAttended: false })).toMatchObject({ error, created: 0 })
   })
 
   test.each<[string, string, number | undefined]>([
@@ -115,8 +106,7 @@ describe('what a model decides is confirmed, or bounded', () => {
     ['max_instances', storyboard.replaceAll('"@scenes"', '"@scenes"\n    max_instances: 2'), undefined],
   ])('%s bounds it', async (_, manifest, maxCreates) => {
     const project = await bench(two, manifest.replace(/ {2}clips:[^]*/, ''))
-    const { exit } = await project.run({ isAttended: false, maxCreates })
-    expect(exit).toBe('ok')
+    expect((await project.run({ isAttended: false, maxCreates })).exit).toBe('ok')
   })
 
   test('it is asked about when it is known; no makes nothing of it, and the next run asks again', async () => {
@@ -126,9 +116,8 @@ describe('what a model decides is confirmed, or bounded', () => {
       asked.push([request.creates, request.elements])
       return request.elements === 0 || answer
     }
-    const { error, told } = await project.run({ confirm: confirm(false) })
-    expect([error?.code, told[0]]).toEqual(['not_confirmed', 'scenes: fresh (generated)'])
-    expect(project.sandbox.created()).toBe(1)
+    const { error, told, created } = await project.run({ confirm: confirm(false) })
+    expect([error?.code, told[0], created]).toEqual(['not_confirmed', 'scenes: fresh (generated)', 1])
     expect((await project.run({ confirm: confirm(true) })).exit).toBe('ok')
     expect(asked).toEqual([
       [1, 0],
@@ -150,11 +139,9 @@ test('an element cannot be named before it is known', async () => {
 })
 
 test('what a person makes of the text and adopts is what is made', async () => {
-  const loose = storyboard.replace(', schema: scenes.json', '')
-  const project = await bench(two, loose)
+  const project = await bench(two, storyboard.replace(', schema: scenes.json', ''))
   expect((await project.run({ maxCreates: 9 })).exit).toBe('partial')
-  const changed = await project.run({ mode: 'check' })
-  expect(changed.told[0]).toBe('scenes: rejected')
+  expect((await project.run({ mode: 'check' })).told[0]).toBe('scenes: rejected')
   project.write('story/scenes.json', JSON.stringify(two.slice(1)))
   await adoptJobs(project.call, ['scenes'])
   const { told } = await project.run({ maxCreates: 9 })
@@ -163,10 +150,8 @@ test('what a person makes of the text and adopts is what is made', async () => {
 
 test('a budget that is reached within a fan-out is counted across both parts of the run', async () => {
   const project = await bench(two)
-  const { exit, document } = await project.run({ maxCreates: 3 })
-  expect([exit, document?.creates.made]).toEqual(['limit', 3])
-  const resumed = await project.run({ maxCreates: 5 })
-  expect([resumed.exit, project.sandbox.created()]).toEqual(['ok', 5])
+  expect(await project.run({ maxCreates: 3 })).toMatchObject({ exit: 'limit', made: 3 })
+  expect(await project.run({ maxCreates: 5 })).toMatchObject({ exit: 'ok', created: 5 })
 })
 
 test('a job and its fan-out lie in one shard, whatever is known of it', async () => {
@@ -176,8 +161,7 @@ test('a job and its fan-out lie in one shard, whatever is known of it', async ()
     const { told } = await project.run({ mode: 'plan', shard: { index, total: 2 } })
     return told.map((line) => line.replace(/:.*/, ''))
   }
-  const waiting = [await shardOf(1), await shardOf(2)]
-  expect(waiting).toEqual([['scenes', 'frames', 'clips'], ['hero']])
+  expect([await shardOf(1), await shardOf(2)]).toEqual([['scenes', 'frames', 'clips'], ['hero']])
   await project.run({ maxCreates: 9 })
   expect([await shardOf(1), await shardOf(2)]).toEqual([
     ['scenes', 'frames[dawn]', 'frames[noon]', 'clips[dawn]', 'clips[noon]'],
@@ -187,6 +171,6 @@ test('a job and its fan-out lie in one shard, whatever is known of it', async ()
 
 test('a shard does not start when all elements that may come would exceed the budget', async () => {
   const project = await bench(two)
-  const { error } = await project.run({ maxCreates: 40, shard: { index: 1, total: 2 } })
-  expect([error?.exit, project.sandbox.created()]).toEqual(['limit', 0])
+  const { error, created } = await project.run({ maxCreates: 40, shard: { index: 1, total: 2 } })
+  expect([error?.exit, created]).toEqual(['limit', 0])
 })
