@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { asModelgateError, ModelgateError } from '../../../src/errors.ts'
 import { mergeParts, resolveRun } from '../../../src/pipeline/changes/merge.ts'
-import { runBench } from '../run/run-bench.ts'
+import { accountOf, runBench } from '../run/run-bench.ts'
 
 const files = {
   'modelgate.yaml': `version: 1
@@ -25,13 +24,12 @@ jobs:
 `,
 }
 type Bench = Awaited<ReturnType<typeof runBench>>
-type BenchOptions = Parameters<typeof runBench>[1]
+
+const bring = (from: Bench, to: Bench) =>
+  cpSync(from.path('.modelgate/parts'), to.path('parts'), { recursive: true })
 
 /** Runs each part on a machine of its own, and brings the parts to another one. */
-async function runParts(
-  total: number,
-  options: BenchOptions = {},
-): Promise<Bench & { readonly created: number }> {
+async function runParts(total: number, options: Parameters<typeof runBench>[1] = {}) {
   const target = await runBench(files)
   let created = 0
   for (let index = 1; index <= total; index++) {
@@ -39,24 +37,13 @@ async function runParts(
     await bench.run({ shard: { index, total } })
     expect([bench.exists('modelgate.lock'), bench.exists('assets')]).toEqual([false, false])
     created += bench.sandbox.created()
-    cpSync(bench.path('.modelgate/parts'), target.path('parts'), { recursive: true })
+    bring(bench, target)
   }
   return { ...target, created }
 }
 
-async function outcomeOf(merging: ReturnType<typeof mergeParts>) {
-  const ended = await merging.catch((error: unknown) => asModelgateError(error, false))
-  if (ended instanceof ModelgateError) return { document: undefined, error: ended }
-  return { document: ended.document, error: ended.kind === 'failed' ? ended.error : ended.failure }
-}
-
-async function merge({ call }: Bench, folders: readonly string[] = ['parts']) {
-  const { document, error } = await outcomeOf(mergeParts(call, folders))
-  const told = (document?.instances ?? []).map(
-    ({ instance, state, action }) => `${instance}: ${state}${action === null ? '' : ` (${action})`}`,
-  )
-  return { document, error, exit: error?.exit ?? 'ok', told }
-}
+const merge = async ({ call }: Bench, folders = ['parts']) => accountOf(await mergeParts(call, folders))
+const resolve = async ({ call }: Bench) => accountOf(await resolveRun(call))
 
 /** What of a lock does not depend on when and where it was made. */
 function lockedBy(bench: Bench) {
@@ -106,9 +93,7 @@ test('what failed and what nobody knows are known behind the merge', async () =>
   ])
   expect(exit).toBe('unknown')
   expect(document!.instances[2]!.error).toMatchObject({ exit_code: 12, billed: 'no' })
-  const next = await target.run({ jobs: ['hero', 'choice'] })
-  expect(next.exit).toBe('unknown')
-  expect(target.sandbox.created()).toBe(0)
+  expect(await target.run({ jobs: ['hero', 'choice'] })).toMatchObject({ exit: 'unknown', created: 0 })
 })
 
 test('a part has what its project had before, and is merged where nothing is', async () => {
@@ -116,12 +101,10 @@ test('a part has what its project had before, and is merged where nothing is', a
   await bench.run({ jobs: ['choice'] })
   const picked = files['modelgate.yaml'].replace('variants: 2', 'variants: 2\n    pick: 2')
   bench.write('modelgate.yaml', picked)
-  await bench.run({ jobs: ['choice'], shard: { index: 1, total: 1 } })
-  expect(bench.sandbox.created()).toBe(2)
+  expect((await bench.run({ jobs: ['choice'], shard: { index: 1, total: 1 } })).created).toBe(2)
   const target = await runBench({ 'modelgate.yaml': picked })
-  cpSync(bench.path('.modelgate/parts'), target.path('parts'), { recursive: true })
-  const { told, exit } = await merge(target)
-  expect([told, exit]).toEqual([['choice: fresh (restored)'], 'ok'])
+  bring(bench, target)
+  expect(await merge(target)).toMatchObject({ told: ['choice: fresh (restored)'], exit: 'ok' })
   expect(target.exists('assets/flag.png')).toBe(true)
 })
 
@@ -141,23 +124,20 @@ jobs:
   const bench = await runBench(fanOut)
   await bench.run({ shard: { index: 1, total: 1 } })
   const target = await runBench(fanOut)
-  cpSync(bench.path('.modelgate/parts'), target.path('parts'), { recursive: true })
-  const { told, exit } = await merge(target)
-  expect([told, exit]).toEqual([
-    ['scenes: fresh (restored)', 'frames[dawn]: fresh (restored)', 'frames[noon]: fresh (restored)'],
-    'ok',
-  ])
+  bring(bench, target)
+  expect(await merge(target)).toMatchObject({
+    told: ['scenes: fresh (restored)', 'frames[dawn]: fresh (restored)', 'frames[noon]: fresh (restored)'],
+    exit: 'ok',
+  })
   expect((await target.run({ mode: 'check' })).exit).toBe('ok')
 })
 
 test('parts that do not fit are refused, and nothing is written', async () => {
   const target = await runParts(2)
-  const { error, document } = await merge(target, ['parts/1-of-2'])
-  expect(error).toMatchObject({ exit: 'usage', code: 'lock_invalid' })
-  expect(document).toBeUndefined()
+  await expect(merge(target, ['parts/1-of-2'])).rejects.toMatchObject({ exit: 'usage', code: 'lock_invalid' })
   expect(target.exists('modelgate.lock') || target.exists('assets') || target.exists('copy')).toBe(false)
   target.write('modelgate.yaml', files['modelgate.yaml'].replace('A harbour', 'A bay'))
-  expect((await merge(target)).error!.message).toContain('was made from another manifest')
+  await expect(merge(target)).rejects.toThrow('was made from another manifest')
 })
 
 const manifest = (prompt: string) => `version: 1
@@ -170,17 +150,12 @@ jobs:
     out: two.txt
 `
 
-const resolve = ({ call }: Bench) => outcomeOf(resolveRun(call))
-
-const blockOf = (lock: string) => /^.*"one":.*$/m.exec(lock)![0]
-
 /** Leaves a lock in which git could not put the block of `one` together, and tells what it was before. */
 async function leaveConflict(bench: Bench): Promise<string> {
   await bench.run()
   const before = bench.read('modelgate.lock')
-  const other = blockOf(before).replace(/"key": ?"[0-9a-f]{64}"/, `"key":"${'0'.repeat(64)}"`)
-  expect(other).not.toBe(blockOf(before))
-  const mark = (line: string) => `<<<<<<< HEAD\n${line}\n=======\n${other}\n>>>>>>> theirs`
+  const mark = (line: string) =>
+    `<<<<<<< HEAD\n${line}\n=======\n${line.replace(/[0-9a-f]{64}/, '0'.repeat(64))}\n>>>>>>> theirs`
   bench.write('modelgate.lock', before.replace(/^.*"one":.*$/m, mark))
   expect((await bench.run({ mode: 'check' })).error?.code).toBe('lock_conflict')
   return before
@@ -189,13 +164,10 @@ async function leaveConflict(bench: Bench): Promise<string> {
 test('of two sides the one is kept that the manifest asks for, and all is as before', async () => {
   const bench = await runBench({ 'modelgate.yaml': manifest('First') })
   const before = await leaveConflict(bench)
-  const { document, error } = await resolve(bench)
-  expect(error).toBeUndefined()
-  expect(document).toMatchObject({
-    command: 'run merge',
-    mode: 'run',
-    states: { fresh: 2 },
-    warnings: ['one is locked as this branch has it.'],
+  const warnings = ['one is locked as this branch has it.']
+  expect(await resolve(bench)).toMatchObject({
+    exit: 'ok',
+    document: { command: 'run merge', mode: 'run', states: { fresh: 2 }, warnings },
   })
   expect(bench.read('modelgate.lock')).toBe(before)
 })
@@ -204,14 +176,10 @@ test('what the manifest asks for on neither side is no longer locked, and exits 
   const bench = await runBench({ 'modelgate.yaml': manifest('First') })
   await leaveConflict(bench)
   bench.write('modelgate.yaml', manifest('Changed on both sides'))
-  const { document, error } = await resolve(bench)
-  expect(error?.exit).toBe('outdated')
-  expect(document?.warnings).toEqual(['one is not locked any more: the manifest asks for neither side.'])
+  const warnings = ['one is not locked any more: the manifest asks for neither side.']
+  expect(await resolve(bench)).toMatchObject({ exit: 'outdated', document: { warnings } })
   expect(Object.keys(bench.lock())).not.toContain('one')
 })
-
-/** The file as the first side of the conflict has it. */
-const readOurs = (bench: Bench) => /<<<<<<< HEAD\n([^]*?)=======/.exec(bench.read('one.txt'))![1]!.trimEnd()
 
 /** Two branches have made `one` anew, committed it, and were merged; the clone has no results. */
 async function mergeBranches(bench: Bench): Promise<void> {
@@ -233,40 +201,35 @@ async function mergeBranches(bench: Bench): Promise<void> {
   rmSync(bench.path('.modelgate'), { recursive: true })
 }
 
-test.each(['Ours', 'Theirs'])(
-  'after a merge of branches with committed outputs the file of %s is there',
-  async (side) => {
-    const bench = await runBench({ 'modelgate.yaml': manifest('First') })
-    await mergeBranches(bench)
-    expect(bench.read('one.txt')).toContain('<<<<<<< HEAD')
-    bench.write('modelgate.yaml', manifest(side))
-    const created = bench.sandbox.created()
-    const { document, error } = await resolve(bench)
-    expect([error, document!.states.fresh]).toEqual([undefined, 2])
-    expect(bench.read('one.txt')).toContain(side)
-    expect(bench.sandbox.created()).toBe(created)
-  },
-)
+test.each(['Ours', 'Theirs'])('after a merge of branches the committed file of %s is there', async (side) => {
+  const bench = await runBench({ 'modelgate.yaml': manifest('First') })
+  await mergeBranches(bench)
+  expect(bench.read('one.txt')).toContain('<<<<<<< HEAD')
+  bench.write('modelgate.yaml', manifest(side))
+  const created = bench.sandbox.created()
+  expect(await resolve(bench)).toMatchObject({ exit: 'ok', document: { states: { fresh: 2 } } })
+  expect(bench.read('one.txt')).toContain(side)
+  expect(bench.sandbox.created()).toBe(created)
+})
 
 test('what version control does not have either is told, and nothing is offered for adoption', async () => {
   const bench = await runBench({ 'modelgate.yaml': manifest('First') })
   await mergeBranches(bench)
   bench.write('modelgate.yaml', manifest('Theirs'))
   rmSync(bench.path('.git'), { recursive: true })
-  bench.write('one.txt', readOurs(bench))
-  const { document, error } = await resolve(bench)
-  expect(error?.exit).toBe('outdated')
-  expect(document!.warnings).toContain(
-    'one.txt is needed as it was committed: git checkout --theirs -- one.txt, or --ours.',
-  )
-  expect(document!.left.map(({ state }) => state)).toEqual(['lost'])
+  // As the first side of the conflict has it.
+  bench.write('one.txt', /<<<<<<< HEAD\n([^]*?)\s*=======/.exec(bench.read('one.txt'))![1]!)
+  const needed = 'one.txt is needed as it was committed: git checkout --theirs -- one.txt, or --ours.'
+  expect(await resolve(bench)).toMatchObject({
+    exit: 'outdated',
+    document: { warnings: expect.arrayContaining([needed]), left: [{ state: 'lost' }] },
+  })
 })
 
 test('a lock without conflict markers is left alone', async () => {
-  const { error } = await resolve(await runBench({ 'modelgate.yaml': manifest('First') }))
-  expect([error?.exit, error?.message, error?.facts.next]).toEqual([
-    'usage',
-    'modelgate.lock has no conflict markers.',
-    ['modelgate', 'run', '--plan'],
-  ])
+  await expect(resolve(await runBench({ 'modelgate.yaml': manifest('First') }))).rejects.toMatchObject({
+    exit: 'usage',
+    message: 'modelgate.lock has no conflict markers.',
+    facts: { next: ['modelgate', 'run', '--plan'] },
+  })
 })

@@ -9,15 +9,15 @@ import { openByteSource, openSharedStore } from '../../../src/pipeline/store/sha
 import { closedPort, localServer, type ChooseReply } from '../../support/local-server.ts'
 import { flood, head, readHead, text, write } from '../../support/server-replies.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { runBench } from '../run/run-bench.ts'
+import { accountOf, runBench } from '../run/run-bench.ts'
 import { instantClock } from '../store/store-samples.ts'
 
-const manifest = (...names: string[]) =>
-  `version: 1\njobs:\n${names.map((name) => `  ${name}: { respond: { model: m, input: ${name} }, out: copy/${name}.txt }\n`).join('')}`
+const jobOf = (name: string) =>
+  `  ${name}: { respond: { model: m, input: ${name} }, out: copy/${name}.txt }\n`
 
 /** A project whose outputs are made and pushed into a folder, as it is in a clean checkout. */
 async function shelf(...names: string[]) {
-  const bench = await runBench({ 'modelgate.yaml': manifest(...names) })
+  const bench = await runBench({ 'modelgate.yaml': `version: 1\njobs:\n${names.map(jobOf).join('')}` })
   await bench.run()
   const place = temporaryFolder()
   const context = { ...bench.context, clock: instantClock() }
@@ -40,20 +40,14 @@ async function shelf(...names: string[]) {
     async pull(from = place) {
       const events: OutputEvent[] = []
       const listener = { event: (event: OutputEvent) => void events.push(event), async flush() {} }
-      const outcome = await pullOutputs({ ...call, listener }, await openByteSource(context, from, network))
-      const { instances = [], warnings = [], command } = outcome.document ?? {}
-      return {
-        exit: outcome.kind === 'failed' ? outcome.error.exit : (outcome.failure?.exit ?? 'ok'),
-        told: instances.map(({ instance, state, action }) => `${instance}: ${state} ${action}`),
-        warnings,
-        command,
-        events: events.map(({ type }) => type),
-      }
+      const source = await openByteSource(context, from, network)
+      const { exit, told, document } = accountOf(await pullOutputs({ ...call, listener }, source))
+      const { warnings, command } = document!
+      return { exit, told, warnings, command, events: events.map(({ type }) => type) }
     },
     /** As version control has it that does not have the outputs. */
     clear() {
-      rmSync(bench.path('copy'), { recursive: true, force: true })
-      rmSync(bench.path('.modelgate'), { recursive: true, force: true })
+      for (const name of ['copy', '.modelgate']) rmSync(bench.path(name), { recursive: true })
     },
     /** What there is of outputs, and of bytes that were fetched. */
     left: () => ({
@@ -90,7 +84,7 @@ test('what the lock names is pushed once, and pulled into a clean checkout', asy
   const { events, ...pulled } = await pull()
   expect(pulled).toEqual({
     exit: 'ok',
-    told: ['hero: fresh restored', 'logo: fresh restored'],
+    told: ['hero: fresh (restored)', 'logo: fresh (restored)'],
     warnings: [],
     command: 'run pull',
   })
@@ -127,7 +121,7 @@ test('from a web server only what is missing is asked for, and a file that was c
   })
   expect(await pull(server.url)).toMatchObject({
     exit: 'outdated',
-    told: ['hero: fresh null', 'logo: fresh restored', 'note: changed kept'],
+    told: ['hero: fresh', 'logo: fresh (restored)', 'note: changed (kept)'],
     warnings: [],
   })
   expect(asked.sort()).toEqual(['logo', 'note'])
@@ -137,14 +131,8 @@ test('from a web server only what is missing is asked for, and a file that was c
 })
 
 test('what a store does not have as locked is named, and the rest is restored', async () => {
-  const { push, pull, clear, serve, left, texts } = await shelf(
-    'cut',
-    'good',
-    'gone',
-    'long',
-    'loop',
-    'other',
-  )
+  const names = ['cut', 'good', 'gone', 'long', 'loop', 'other']
+  const { push, pull, clear, serve, left, texts } = await shelf(...names)
   await push()
   clear()
   const bodies: Record<string, ReturnType<ChooseReply>> = {
@@ -156,17 +144,8 @@ test('what a store does not have as locked is named, and the rest is restored', 
   }
   const server = await serve((name, path) => bodies[name] ?? file(path))
   const { exit, told, warnings, events } = await pull(server.url)
-  expect([exit, told]).toEqual([
-    'outdated',
-    [
-      'cut: lost null',
-      'good: fresh restored',
-      'gone: lost null',
-      'long: lost null',
-      'loop: lost null',
-      'other: lost null',
-    ],
-  ])
+  const lost = ['gone: lost', 'long: lost', 'loop: lost', 'other: lost']
+  expect([exit, told]).toEqual(['outdated', ['cut: lost', 'good: fresh (restored)', ...lost]])
   expect(warnings).toEqual([
     `The store ${server.url}/: The URL is refused: it redirects more than 5 times.`,
     `The store ${server.url}/ does not have the bytes of 5 files as locked: copy/cut.txt, copy/gone.txt, copy/long.txt, copy/loop.txt, copy/other.txt.`,

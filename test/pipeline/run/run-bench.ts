@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { OutputEvent } from '../../../src/events/documents.ts'
 import type { RunDocument } from '../../../src/events/run-document.ts'
 import type { Prices } from '../../../src/cost/prices.ts'
+import type { Outcome } from '../../../src/operations/operation.ts'
 import { runManifest } from '../../../src/pipeline/run/run.ts'
 import type { ManifestCall } from '../../../src/pipeline/run/project.ts'
 import type { RunCall, RunOptions } from '../../../src/pipeline/run/run-call.ts'
@@ -72,16 +73,12 @@ export async function runBench(
       connect: () => Promise.resolve({ ...tasks.shared, prices }),
       ...changes,
     }
-    const outcome = await runManifest(runCall, { ...plain, ...options })
-    const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
+    const account = accountOf(await runManifest(runCall, { ...plain, ...options }))
     return {
       events,
-      document: outcome.document,
-      error,
-      exit: error?.exit ?? 'ok',
-      told: tell(outcome.document),
+      ...account,
       /** By this run, as it counts. */
-      made: outcome.document?.creates.made,
+      made: account.document?.creates.made,
       /** By all runs, as the gateway counts. */
       created: sandbox.created(),
     }
@@ -107,9 +104,12 @@ export async function runBench(
   }
 }
 
-/** Each instance with its state and what was done: `hero: fresh (generated)`. */
-export function tell(document: RunDocument | undefined): string[] {
-  return (document?.instances ?? []).map(
+/** How a run ended, and each instance with its state and what was done: `hero: fresh (generated)`. */
+export function accountOf(outcome: Outcome<RunDocument>) {
+  const { document } = outcome
+  const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
+  const told = (document?.instances ?? []).map(
     ({ instance, state, action }) => `${instance}: ${state}${action === null ? '' : ` (${action})`}`,
   )
+  return { document, error, exit: error?.exit ?? 'ok', told }
 }
