@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { AssertChecker } from '../../../src/pipeline/execute/check-asserts.ts'
@@ -10,9 +9,19 @@ import { instanceOf, valueField } from '../../support/pipeline-task.ts'
 import { until } from '../../support/until.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
+import { digestOf } from '../store/store-samples.ts'
 
 interface Checked extends Partial<OutputFacts> {
   readonly content?: string | Uint8Array
+}
+
+const sampleFacts = {
+  path: 'x',
+  media_type: 'image/png',
+  width: null,
+  height: null,
+  seconds: null,
+  credentials: false,
 }
 
 /** Of most of the tests: what checks texts is a thread. */
@@ -33,28 +42,20 @@ function checks() {
       outputs.map(({ content = '', ...facts }) => {
         const path = join(temporaryFolder(), 'output')
         writeFileSync(path, content)
-        const sha256 = createHash('sha256').update(readFileSync(path)).digest('hex')
-        return {
-          path,
-          facts: {
-            path: 'x',
-            sha256,
-            bytes: content.length,
-            media_type: 'image/png',
-            width: null,
-            height: null,
-            seconds: null,
-            credentials: false,
-            ...facts,
-          },
-        }
+        return { path, facts: { ...sampleFacts, sha256: digestOf(content), bytes: content.length, ...facts } }
       }),
       duplicateOf,
     )
   return { context, check, close: () => asserts.close() }
 }
 
-test.for<[Asserts, Partial<OutputFacts>, string[]]>([
+const text = { command: 'respond', lane: 'text' } as const
+const named = { ...text, fields: { schema: valueField({ required: ['name'] }) } }
+const video = { command: 'video generate', lane: 'video' } as const
+const object = { schema: { type: 'object' } }
+const unmatched = (why: string) => [`The text does not match the schema: ${why}`]
+
+test.for<[Asserts, Checked, string[], Partial<Instance>?]>([
   [{ width: 1536, height: 1024 }, { width: 1536, height: 1024 }, []],
   [{ width: 1536 }, { width: 1024 }, ['The image is 1024 pixels wide, not 1536.']],
   [{ height: 1536 }, { height: 1024 }, ['The image is 1024 pixels high, not 1536.']],
@@ -70,18 +71,33 @@ test.for<[Asserts, Partial<OutputFacts>, string[]]>([
       'The image has 2 bytes, more than 1.',
     ],
   ],
-])('%o of %o', async ([asserts, facts, reasons]) => {
-  expect(await shared.check({ asserts }, [facts])).toEqual(reasons)
-})
-
-test('a video plays for as long as is asserted', async () => {
-  const { check } = shared
-  const video = { command: 'video generate', lane: 'video', asserts: { min_seconds: 4 } } as const
-  expect(await check(video, [{ seconds: 4 }])).toEqual([])
-  expect(await check(video, [{ seconds: 3.5 }])).toEqual(['The video plays for 3.5 seconds, not at least 4.'])
-  expect(await check(video, [{}])).toEqual([
-    'The video plays for an unknown number of seconds, not at least 4.',
-  ])
+  [{ min_seconds: 4 }, { seconds: 4 }, [], video],
+  [{ min_seconds: 4 }, { seconds: 3.5 }, ['The video plays for 3.5 seconds, not at least 4.'], video],
+  [{ min_seconds: 4 }, {}, ['The video plays for an unknown number of seconds, not at least 4.'], video],
+  [{ min_chars: 3 }, { content: 'a𝄞b' }, [], text],
+  [{ min_chars: 3 }, { content: 'a𝄞' }, ['The text has 2 characters, fewer than 3.'], text],
+  [{ matches: 'b.d' }, { content: 'abcde' }, [], text],
+  [{ matches: '^b' }, { content: 'abc' }, ['The text does not match /^b/.'], text],
+  [{ matches: '^ü$' }, { content: 'ü' }, [], text],
+  [object, { content: '{}' }, [], text],
+  [object, { content: '[]' }, unmatched('(root) must be object.'), text],
+  [object, { content: 'Sure!' }, unmatched('it is not JSON.'), text],
+  [
+    { schema: { type: 5 } },
+    { content: '{}' },
+    [expect.stringMatching(/^The text cannot be checked: the schema is not a valid JSON Schema/)],
+    text,
+  ],
+  // The schema of the request itself is always checked.
+  [{}, { content: '{"name":1}' }, [], named],
+  [
+    {},
+    { content: '{}' },
+    ["The text does not match the schema of the request: (root) must have required property 'name'."],
+    named,
+  ],
+])('%o of %o', async ([asserts, output, reasons, instance]) => {
+  expect(await shared.check({ ...instance, asserts }, [output])).toEqual(reasons)
 })
 
 test('no other output has the same bytes', async () => {
@@ -101,59 +117,28 @@ const opaque = pngBytes({ colourType: 6, rows: [Uint8Array.of(1, 2, 3, 255)] })
 const open = pngBytes({ colourType: 6, rows: [Uint8Array.of(1, 2, 3, 0)] })
 const withAlpha = webpBytes('VP8L', Buffer.from([0x2f, 0, 0, 0, 0x10, 0]))
 const avif = Buffer.from('\0\0\0\x18ftypavif\0\0\0\0avifmif1', 'latin1')
+const without = ['The image has no alpha channel.']
+const pixels = ['The image has transparent pixels.']
+const unknown = ['The image is image/avif, of which it is not known whether it has alpha.']
 
-test.for<[string, Uint8Array, string, boolean | string]>([
-  ['a PNG with a transparent pixel', open, 'image/png', true],
-  ['a PNG without one', opaque, 'image/png', 'The image has an alpha channel, but no transparent pixel.'],
-  ['a PNG without a channel', pngBytes({ colourType: 2 }), 'image/png', 'The image has no alpha channel.'],
-  ['a WebP with alpha', withAlpha, 'image/webp', true],
-  ['a JPEG', jpegBytes(), 'image/jpeg', 'The image has no alpha channel.'],
-  ['a GIF', gifBytes(), 'image/gif', 'The image has no alpha channel.'],
-])('has_alpha of %s', async ([, content, media_type, found]) => {
-  const { check } = shared
-  const wanted = found === true ? [] : [found]
-  expect(await check({ asserts: { has_alpha: true } }, [{ content, media_type }])).toEqual(wanted)
-  expect(await check({ asserts: { has_alpha: false } }, [{ content, media_type }])).toEqual(
-    found === true ? ['The image has transparent pixels.'] : [],
-  )
-})
-
-test('where nobody knows whether there is alpha, either assert fails', async () => {
-  const { check } = shared
-  for (const has_alpha of [true, false]) {
-    expect(await check({ asserts: { has_alpha } }, [{ content: avif, media_type: 'image/avif' }])).toEqual([
-      'The image is image/avif, of which it is not known whether it has alpha.',
-    ])
-  }
-})
-
-const text = { command: 'respond', lane: 'text' } as const
-
-test.for<[Asserts, string, string[]]>([
-  [{ min_chars: 3 }, 'a𝄞b', []],
-  [{ min_chars: 3 }, 'a𝄞', ['The text has 2 characters, fewer than 3.']],
-  [{ matches: 'b.d' }, 'abcde', []],
-  [{ matches: '^b' }, 'abc', ['The text does not match /^b/.']],
-  [{ matches: '^ü$' }, 'ü', []],
-  [{ schema: { type: 'object' } }, '{}', []],
-  [{ schema: { type: 'object' } }, '[]', ['The text does not match the schema: (root) must be object.']],
-  [{ schema: { type: 'object' } }, 'Sure!', ['The text does not match the schema: it is not JSON.']],
+test.for<[string, Uint8Array, string, asserted: string[], denied: string[]]>([
+  ['a PNG with a transparent pixel', open, 'image/png', [], pixels],
   [
-    { schema: { type: 5 } },
-    '{}',
-    [expect.stringMatching(/^The text cannot be checked: the schema is not a valid JSON Schema/)],
+    'a PNG without one',
+    opaque,
+    'image/png',
+    ['The image has an alpha channel, but no transparent pixel.'],
+    [],
   ],
-])('%o of %s', async ([asserts, content, reasons]) => {
-  expect(await shared.check({ ...text, asserts }, [{ content }])).toEqual(reasons)
-})
-
-test('the schema of the request itself is always checked', async () => {
-  const fields = { schema: valueField({ required: ['name'] }) }
-  const { check } = shared
-  expect(await check({ ...text, fields }, [{ content: '{"name":1}' }])).toEqual([])
-  expect(await check({ ...text, fields }, [{ content: '{}' }])).toEqual([
-    "The text does not match the schema of the request: (root) must have required property 'name'.",
-  ])
+  ['a PNG without a channel', pngBytes({ colourType: 2 }), 'image/png', without, []],
+  ['a WebP with alpha', withAlpha, 'image/webp', [], pixels],
+  ['a JPEG', jpegBytes(), 'image/jpeg', without, []],
+  ['a GIF', gifBytes(), 'image/gif', without, []],
+  ['an AVIF, of which nobody knows it', avif, 'image/avif', unknown, unknown],
+])('has_alpha of %s', async ([, content, media_type, asserted, denied]) => {
+  const reasonsFor = (has_alpha: boolean) =>
+    shared.check({ asserts: { has_alpha } }, [{ content, media_type }])
+  expect([await reasonsFor(true), await reasonsFor(false)]).toEqual([asserted, denied])
 })
 
 test('a pattern that never ends is given up, and others are checked as before', async () => {
