@@ -17,19 +17,6 @@ interface Settings {
   readonly deadline?: number
 }
 
-function testLanes({ concurrency, jobs = 10, deadline }: Settings = {}) {
-  const clock = fakeClock()
-  const events: LaneEvent[] = []
-  const lanes = new Lanes({
-    clock,
-    concurrency: { text: 8, image: 4, video: 2, ...concurrency },
-    jobs,
-    deadline,
-    onChange: (event) => events.push(event),
-  })
-  return { clock, lanes, events }
-}
-
 /** A request that ends when the test says so. */
 interface Sent {
   readonly name: string
@@ -40,14 +27,26 @@ interface Sent {
   fail(error: unknown): void
 }
 
+interface Order {
+  readonly lane?: Lane
+  readonly priority?: number
+  readonly isFollowUp?: boolean
+}
+
 /** Sends requests whose ends the test decides, and keeps what was sent and what came of it. */
-async function started(first: readonly string[], settings: Settings = {}) {
-  const set = testLanes(settings)
-  const { lanes, clock } = set
+async function started(first: readonly string[], { concurrency, jobs = 10, deadline }: Settings = {}) {
+  const clock = fakeClock()
+  const events: LaneEvent[] = []
+  const lanes = new Lanes({
+    clock,
+    concurrency: { text: 8, image: 4, video: 2, ...concurrency },
+    jobs,
+    deadline,
+    onChange: (event) => events.push(event),
+  })
   const sent: Sent[] = []
   const ends = new Map<string, unknown>()
-  const settle = () => clock.advance(0)
-  const add = (name: string, { lane = 'text', priority = 1, isFollowUp = false }: Order = {}) => {
+  const add = async (name: string, { lane = 'text', priority = 1, isFollowUp = false }: Order = {}) => {
     const run = lanes.run(lane, { priority, isFollowUp }, (attempt) => {
       const { promise, resolve, reject } = Promise.withResolvers<string>()
       const succeed = () => resolve(`${name} done`)
@@ -58,6 +57,7 @@ async function started(first: readonly string[], settings: Settings = {}) {
       (value) => ends.set(name, value),
       (error: unknown) => ends.set(name, error),
     )
+    await clock.advance(0)
   }
   /** Lets the last attempts of these end, and what follows from that happen. */
   const end = async (names: readonly string[], error?: unknown) => {
@@ -66,17 +66,31 @@ async function started(first: readonly string[], settings: Settings = {}) {
       if (error === undefined) last.succeed()
       else last.fail(error)
     }
-    await settle()
+    await clock.advance(0)
   }
-  for (const name of first) add(name)
-  await settle()
-  return { ...set, sent, ends, add, end, names: () => sent.map(({ name }) => name), settle }
-}
-
-interface Order {
-  readonly lane?: Lane
-  readonly priority?: number
-  readonly isFollowUp?: boolean
+  for (const name of first) await add(name)
+  return {
+    clock,
+    lanes,
+    events,
+    sent,
+    ends,
+    add,
+    end,
+    names: () => sent.map(({ name }) => name),
+    /** Expects one more request after so long, and none before. */
+    async sendsAfter(ms: number) {
+      const before = sent.length
+      await clock.advance(ms - 1)
+      expect(sent).toHaveLength(before)
+      await clock.advance(1)
+      expect(sent).toHaveLength(before + 1)
+      return sent.at(-1)!
+    },
+    /** As the last change of it tells. */
+    concurrency: () => events.findLast((event) => event.type === 'lane-change')?.concurrency,
+    isOutage: () => events.findLast((event) => event.type === 'circuit-change')?.open ?? false,
+  }
 }
 
 const failed = (exit: ExitName, code: ErrorCode, facts: ErrorFacts = {}) =>
@@ -85,20 +99,13 @@ const tooMany = (retryAfterS?: number) => failed('later', 'http_429', { httpStat
 const overloaded = (retryAfterS?: number) => failed('later', 'http_503', { httpStatus: 503, retryAfterS })
 const unreachable = failed('notSent', 'not_sent', { phase: 'connect' })
 
-type LaneSet = Pick<ReturnType<typeof testLanes>, 'events'>
-
-/** As the last change of it tells. */
-const concurrencyOf = ({ events }: LaneSet) =>
-  events.findLast((event) => event.type === 'lane-change')?.concurrency
-const isOutage = ({ events }: LaneSet) =>
-  events.findLast((event) => event.type === 'circuit-change')?.open ?? false
+const eight = Array.from('abcdefgh')
 
 describe('places', () => {
   test('each lane has its own; whoever ends makes room for the next one of the lane', async () => {
     const set = await started([], { concurrency: { image: 2, video: 1 } })
-    for (const name of ['a', 'b', 'c']) set.add(name, { lane: 'image' })
-    for (const name of ['v', 'w']) set.add(name, { lane: 'video' })
-    await set.settle()
+    for (const name of ['a', 'b', 'c']) await set.add(name, { lane: 'image' })
+    for (const name of ['v', 'w']) await set.add(name, { lane: 'video' })
     expect(set.names()).toEqual(['a', 'b', 'v'])
     expect(set.lanes.inFlight).toBe(3)
     await set.end(['b'])
@@ -107,19 +114,18 @@ describe('places', () => {
   })
 
   test('follow-ups come first, then the longest path, then who came first', async () => {
-    const set = await started([], { concurrency: { text: 1 } })
-    set.add('short', { priority: 1 })
-    set.add('long', { priority: 9 })
-    set.add('as long', { priority: 9 })
-    set.add('download', { priority: 1, isFollowUp: true })
-    set.add('longest', { priority: 10 })
-    await set.settle()
-    for (const name of ['download', 'longest', 'long', 'as long', 'short']) await set.end([name])
-    expect(set.names()).toEqual(['download', 'longest', 'long', 'as long', 'short'])
+    const set = await started(['first'], { concurrency: { text: 1 } })
+    await set.add('short', { priority: 1 })
+    await set.add('long', { priority: 9 })
+    await set.add('as long', { priority: 9 })
+    await set.add('download', { priority: 1, isFollowUp: true })
+    await set.add('longest', { priority: 10 })
+    const order = ['first', 'download', 'longest', 'long', 'as long', 'short']
+    for (const name of order) await set.end([name])
+    expect(set.names()).toEqual(order)
   })
 
   test('a failure that is final goes to the caller, and makes room, too', async () => {
-    const set = await started([], { concurrency: { text: 1 } })
     const finals = [
       new GenerationError('content_refused', 'Blocked.'),
       failed('rejected', 'content_refused', { httpStatus: 429 }),
@@ -129,11 +135,11 @@ describe('places', () => {
       failed('notSent', 'not_sent_certificate'),
       new Error('a bug'),
     ]
-    for (const [at] of finals.entries()) set.add(String(at))
-    await set.settle()
-    for (const [at, error] of finals.entries()) await set.end([String(at)], error)
+    const names = ['0', '1', '2', '3', '4', '5', '6']
+    const set = await started(names, { concurrency: { text: 1 } })
+    for (const [at, error] of finals.entries()) await set.end([names[at]!], error)
     expect([...set.ends.values()]).toEqual(finals)
-    expect(set.names()).toEqual(['0', '1', '2', '3', '4', '5', '6'])
+    expect(set.names()).toEqual(names)
   })
 
   test('what is rejected is sent again where the gateway says so, unless it may have cost something', async () => {
@@ -143,7 +149,7 @@ describe('places', () => {
     await set.end(['a'], conflict)
     await set.end(['b'], lost)
     await set.clock.advance(500)
-    expect(set.sent.map(({ name }) => name)).toEqual(['a', 'b', 'a'])
+    expect(set.names()).toEqual(['a', 'b', 'a'])
     expect(set.ends.get('b')).toBe(lost)
   })
 })
@@ -153,39 +159,28 @@ describe('a 429', () => {
     const set = await started(['a', 'b', 'c'], { concurrency: { text: 2, image: 1 } })
     await set.end(['a'], tooMany(30))
     await set.end(['b'])
-    set.add('i', { lane: 'image' })
-    await set.settle()
-    await set.clock.advance(29_999)
-    expect(set.sent.map(({ name }) => name)).toEqual(['a', 'b', 'i'])
-    await set.clock.advance(1)
-    expect(set.sent.at(-1)).toMatchObject({ name: 'a', attempt: 2, at: 30 })
-    expect(set.events).toEqual([
-      {
-        type: 'lane-change',
-        lane: 'text',
-        concurrency: 1,
-        pause_s: 30,
-        reason: 'the gateway asks for fewer requests (HTTP 429)',
-      },
-    ])
+    await set.add('i', { lane: 'image' })
+    expect(set.names()).toEqual(['a', 'b', 'i'])
+    expect(await set.sendsAfter(30_000)).toMatchObject({ name: 'a', attempt: 2, at: 30 })
+    const reason = 'the gateway asks for fewer requests (HTTP 429)'
+    expect(set.events).toEqual([{ type: 'lane-change', lane: 'text', concurrency: 1, pause_s: 30, reason }])
   })
 
   test('halves the concurrency once for all that were under way', async () => {
-    const names = Array.from('abcdefgh')
-    const set = await started(names, { concurrency: { text: 8 } })
-    await set.end(names, tooMany(5))
-    expect([set.lanes.inFlight, concurrencyOf(set)]).toEqual([0, 4])
+    const set = await started(eight)
+    await set.end(eight, tooMany(5))
+    expect([set.lanes.inFlight, set.concurrency()]).toEqual([0, 4])
     await set.clock.advance(5_000)
     expect(set.lanes.inFlight).toBe(4)
     await set.end(['a'], tooMany(5))
-    expect(concurrencyOf(set)).toBe(2)
+    expect(set.concurrency()).toBe(2)
     await set.end(['b', 'c', 'd'], tooMany(5))
-    expect(concurrencyOf(set)).toBe(2)
+    expect(set.concurrency()).toBe(2)
     await set.clock.advance(5_000)
     await set.end(['a', 'b'], tooMany(5))
     await set.clock.advance(5_000)
     await set.end(['a'], tooMany(5))
-    expect(concurrencyOf(set)).toBe(1)
+    expect(set.concurrency()).toBe(1)
   })
 
   test('that says nothing of a time pauses longer from burst to burst, until one goes well', async () => {
@@ -197,28 +192,21 @@ describe('a 429', () => {
     expect(set.sent.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5, 6, 7])
     expect(set.sent.map(({ at }) => at % 10)).toEqual([0, 0.375, 0.75, 1.5, 3, 6, 6])
     await set.end(['a'])
-    set.add('b')
-    await set.settle()
-    const from = set.clock.monotonic() / 1000
+    await set.add('b')
     await set.end(['b'], tooMany())
-    await set.clock.advance(10_000)
-    expect(set.sent.at(-1)!.at - from).toBeCloseTo(0.375)
+    await set.sendsAfter(375)
   })
 
   test('that asks for no time at all is not answered in a loop', async () => {
-    const set = await started(['a'], { concurrency: { text: 1 } })
+    const set = await started(['a'])
     await set.end(['a'], tooMany(0))
-    await set.clock.advance(99)
-    expect(set.sent).toHaveLength(1)
-    await set.clock.advance(1)
-    expect(set.sent).toHaveLength(2)
+    await set.sendsAfter(100)
   })
 
   test('fails where the deadline comes before the end of the pause', async () => {
     const set = await started(['a', 'b'], { concurrency: { text: 1 }, deadline: 10_000 })
     const error = tooMany(10)
     await set.end(['a'], error)
-    await set.settle()
     expect(set.ends.get('a')).toBe(error)
     expect(set.ends.get('b')).toMatchObject({
       exit: 'later',
@@ -232,26 +220,22 @@ describe('a 429', () => {
     const set = await started(['a', 'b', 'c'], { concurrency: { text: 3 } })
     await set.end(['a', 'b', 'c'], tooMany(1))
     await set.clock.advance(1_000)
-    const concurrency = () => concurrencyOf(set)
-    expect(concurrency()).toBe(1)
+    expect(set.concurrency()).toBe(1)
     for (const name of ['a', 'b', 'c']) await set.end([name])
-    const one = async (index: number, error?: unknown) => {
-      set.add(`n${index}`)
-      await set.settle()
-      await set.end([`n${index}`], error)
+    for (const [more, concurrency] of [
+      [16, 1],
+      [1, 2],
+      [20, 3],
+      [50, 3],
+    ] as const) {
+      for (let index = 0; index < more; index++) {
+        await set.add('n')
+        await set.end(['n'])
+      }
+      expect(set.concurrency()).toBe(concurrency)
     }
-    for (let index = 0; index < 16; index++) await one(index)
-    expect(concurrency()).toBe(1)
-    await one(16)
-    expect(concurrency()).toBe(2)
-    for (let index = 17; index < 37; index++) await one(index)
-    expect(concurrency()).toBe(3)
-    for (let index = 37; index < 90; index++) await one(index)
-    expect(concurrency()).toBe(3)
-    expect(set.events.map((event) => event.reason).slice(1)).toEqual([
-      '20 requests in a row went well',
-      '20 requests in a row went well',
-    ])
+    const reason = '20 requests in a row went well'
+    expect(set.events.slice(1)).toMatchObject([{ reason }, { reason }])
   })
 })
 
@@ -270,30 +254,25 @@ describe('other failures that cost nothing', () => {
   test('wait for as long as the gateway asks', async () => {
     const set = await started(['a'])
     await set.end(['a'], overloaded(40))
-    await set.clock.advance(39_999)
-    expect(set.sent).toHaveLength(1)
-    await set.clock.advance(1)
-    expect(set.sent).toHaveLength(2)
+    await set.sendsAfter(40_000)
   })
 
   test('are thrown when the retries of the run are used up', async () => {
     const set = await started([], { jobs: 11 })
     for (let index = 0; index < 13; index++) {
-      set.add(`n${index}`)
-      await set.settle()
+      await set.add(`n${index}`)
       await set.end([`n${index}`], unreachable)
       await set.clock.advance(1_000)
       await set.end([`n${index}`])
     }
-    set.add('last')
-    await set.settle()
+    await set.add('last')
     await set.end(['last'], unreachable)
     expect(set.ends.get('n12')).toBe('n12 done')
     expect(set.ends.get('last')).toBe(unreachable)
   })
 
   test('what has become a remote job meanwhile is a follow-up from then on', async () => {
-    const { lanes, clock } = testLanes({ concurrency: { video: 1 } })
+    const { lanes, clock } = await started([])
     const order = { priority: 1, isFollowUp: false }
     const run = lanes.run('video', order, async (attempt) => {
       order.isFollowUp = true
@@ -306,41 +285,27 @@ describe('other failures that cost nothing', () => {
 })
 
 describe('an outage', () => {
-  const eight = Array.from('abcdefgh')
-
   test('five failures in a row stop all lanes but for a probe every 15 s, until one is answered', async () => {
-    const set = await started([])
-    for (const name of eight) set.add(name)
-    for (const name of ['i', 'j']) set.add(name, { lane: 'image' })
-    await set.settle()
+    const set = await started(eight)
+    for (const name of ['i', 'j']) await set.add(name, { lane: 'image' })
     await set.end(eight.slice(0, 4), unreachable)
-    expect(isOutage(set)).toBe(false)
+    expect(set.isOutage()).toBe(false)
     await set.end(eight.slice(4), unreachable)
-    expect(isOutage(set)).toBe(true)
+    expect(set.isOutage()).toBe(true)
     // What was under way fails of the same outage.
     await set.end(['i', 'j'], unreachable)
-    const before = set.sent.length
-    await set.clock.advance(14_999)
-    expect(set.sent).toHaveLength(before)
-    await set.clock.advance(1)
-    expect(set.names().slice(before)).toEqual(['a'])
+    expect((await set.sendsAfter(15_000)).name).toBe('a')
+    const sent = set.sent.length
     await set.clock.advance(60_000)
-    expect(set.sent).toHaveLength(before + 1)
+    expect(set.sent).toHaveLength(sent)
     await set.end(['a'], unreachable)
-    await set.clock.advance(14_999)
-    expect(set.sent).toHaveLength(before + 1)
-    await set.clock.advance(1)
-    expect(set.sent).toHaveLength(before + 2)
-    await set.end([set.sent.at(-1)!.name])
-    expect(isOutage(set)).toBe(false)
+    await set.end([(await set.sendsAfter(15_000)).name])
+    expect(set.isOutage()).toBe(false)
     for (const name of [...eight, 'i', 'j']) if (!set.ends.has(name)) await set.end([name])
     expect([...set.ends.keys()].sort()).toEqual([...eight, 'i', 'j'])
+    const reason = 'The gateway says no. One request every 15 s tries again.'
     expect(set.events).toEqual([
-      {
-        type: 'circuit-change',
-        open: true,
-        reason: 'The gateway says no. One request every 15 s tries again.',
-      },
+      { type: 'circuit-change', open: true, reason },
       { type: 'circuit-change', open: false, reason: 'the gateway answers again' },
     ])
   })
@@ -351,48 +316,36 @@ describe('an outage', () => {
     [failed('rejected', 'http_400', { httpStatus: 400 }), false],
     [failed('unknown', 'http_500', { httpStatus: 500 }), true],
     [failed('io', 'no_space'), true],
-  ])(
-    'any answer says that it is over, not what says nothing of the gateway: $code',
-    async (error, isOpen) => {
-      const set = await started(eight)
-      await set.end(eight, unreachable)
-      await set.clock.advance(15_000)
-      await set.end([set.sent.at(-1)!.name], error)
-      expect(isOutage(set)).toBe(isOpen)
-    },
-  )
+  ])('any answer ends it, not what says nothing of the gateway: $code', async (error, isOpen) => {
+    const set = await started(eight)
+    await set.end(eight, unreachable)
+    await set.end([(await set.sendsAfter(15_000)).name], error)
+    expect(set.isOutage()).toBe(isOpen)
+  })
 
   test('an answer between failures means that there is none', async () => {
     const set = await started(eight)
     await set.end(eight.slice(0, 4), unreachable)
     await set.end(['e'])
     await set.end(eight.slice(5), unreachable)
-    expect(isOutage(set)).toBe(false)
+    expect(set.isOutage()).toBe(false)
   })
 
   test('a probe comes no sooner than the gateway asks for', async () => {
     const set = await started(eight, { concurrency: { text: 5 } })
     await set.end(eight.slice(0, 5), unreachable)
-    await set.clock.advance(15_000)
-    await set.end([set.sent.at(-1)!.name], overloaded(40))
-    await set.clock.advance(39_999)
-    expect(set.sent).toHaveLength(6)
-    await set.clock.advance(1)
-    expect(set.sent).toHaveLength(7)
+    await set.end([(await set.sendsAfter(15_000)).name], overloaded(40))
+    await set.sendsAfter(40_000)
   })
 
   test('that lasts as long as the retries ends the run: nothing of the rest was sent', async () => {
     const set = await started(eight, { jobs: 10, concurrency: { text: 2 } })
     for (let ended = 0; set.ends.size < 8;) {
-      const under = set.sent.slice(ended)
+      const under = set.names().slice(ended)
       ended = set.sent.length
-      await set.end(
-        under.map(({ name }) => name),
-        unreachable,
-      )
+      await set.end(under, unreachable)
       await set.clock.advance(15_000)
     }
-    expect(set.ends.size).toBe(8)
     expect(set.ends.get('h')).toMatchObject({
       exit: 'notSent',
       message: 'Not sent, because the gateway fails: The gateway says no.',
@@ -401,25 +354,23 @@ describe('an outage', () => {
   })
 })
 
-describe('stopping', () => {
-  test('whatever waits fails with the reason, and what is under way goes on', async () => {
-    const set = await started(['a', 'b', 'c', 'd'], { concurrency: { text: 2 } })
-    await set.end(['a'], overloaded())
-    const reason = new Interrupted('interrupt')
-    set.lanes.stop(reason)
-    await set.settle()
-    expect([...set.ends]).toEqual([
-      ['a', reason],
-      ['d', reason],
-    ])
-    await set.end(['b'])
-    await set.end(['c'], tooMany(1))
-    expect(set.ends.get('b')).toBe('b done')
-    expect(set.ends.get('c')).toMatchObject({ code: 'http_429' })
-    set.add('e')
-    await set.clock.advance(60_000)
-    expect(set.ends.get('e')).toBe(reason)
-    expect(set.sent).toHaveLength(3)
-    expect(set.clock.pendingTimers).toBe(0)
-  })
+test('when it is stopped whatever waits fails with the reason, and what is under way goes on', async () => {
+  const set = await started(['a', 'b', 'c', 'd'], { concurrency: { text: 2 } })
+  await set.end(['a'], overloaded())
+  const reason = new Interrupted('interrupt')
+  set.lanes.stop(reason)
+  await set.clock.advance(0)
+  expect([...set.ends]).toEqual([
+    ['a', reason],
+    ['d', reason],
+  ])
+  await set.end(['b'])
+  await set.end(['c'], tooMany(1))
+  expect(set.ends.get('b')).toBe('b done')
+  expect(set.ends.get('c')).toMatchObject({ code: 'http_429' })
+  await set.add('e')
+  await set.clock.advance(60_000)
+  expect(set.ends.get('e')).toBe(reason)
+  expect(set.sent).toHaveLength(3)
+  expect(set.clock.pendingTimers).toBe(0)
 })
