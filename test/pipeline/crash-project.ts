@@ -1,12 +1,10 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { expect } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
 import { spawnProgram, type Ended, type Spawned } from '../black-box/spawn-program.ts'
 import { runToPoint } from '../support/run-to-point.ts'
-import { until } from '../support/running-sandbox.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 
 interface LockedBlock {
@@ -66,9 +64,9 @@ export function crashProject(
     outputs(): Record<string, boolean> {
       const lock = JSON.parse(readFileSync(path('modelgate.lock'), 'utf8')) as Record<string, LockedBlock>
       const outputs = Object.values(lock).flatMap(({ outputs: own = [] }) => own)
-      return Object.fromEntries(
-        outputs.map((output) => [output.path, isLocked(path(output.path), output.sha256)]),
-      )
+      const isLocked = (name: string, sha256: string) =>
+        existsSync(path(name)) && hash('sha256', readFileSync(path(name))) === sha256
+      return Object.fromEntries(outputs.map((output) => [output.path, isLocked(output.path, output.sha256)]))
     },
     /** What killed processes have left that nobody needs. */
     leftovers: () =>
@@ -84,31 +82,3 @@ const journals = (folder: string) =>
   readdirSync(folder)
     .filter((name) => name.endsWith('.jsonl'))
     .map((name) => readFileSync(join(folder, name), 'utf8'))
-
-function isLocked(path: string, sha256: string): boolean {
-  return existsSync(path) && createHash('sha256').update(readFileSync(path)).digest('hex') === sha256
-}
-
-/**
- * Sends a signal to the run when so many more events are on disk.
- * @param againMs when it is sent a second time; null for once
- * @returns how it ended
- */
-export async function signalAfter(
-  project: CrashProject,
-  events: number,
-  signal: NodeJS.Signals,
-  againMs: number | null,
-): Promise<Ended> {
-  const from = project.lines()
-  const program = project.start(['--yes'])
-  let hasEnded = false
-  void program.ended.then(() => (hasEnded = true))
-  await until(() => hasEnded || project.lines() >= from + events, project.runs)
-  program.process.kill(signal)
-  if (againMs !== null) {
-    await setTimeout(againMs)
-    program.process.kill(signal)
-  }
-  return await program.ended
-}

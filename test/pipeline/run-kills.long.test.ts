@@ -1,58 +1,22 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { seededRandom } from '../../src/sandbox/seeded-random.ts'
-import { runningSandbox } from '../support/running-sandbox.ts'
-import { crashProject, signalAfter, type CrashProject } from './crash-project.ts'
+import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
+import { runningSandbox, until } from '../support/running-sandbox.ts'
 import { amount } from '../support/sample.ts'
+import { crashProject, type CrashProject } from './crash-project.ts'
+import { loadFiles } from './queue/load-project.ts'
 
 const kills = amount(6, 300)
 
-const pictures = 60
-const videos = 4
-/** A picture, an edit and a caption of it for each row, and some texts and videos besides. */
 const jobs = 200
-const rowsOf = (count: number) =>
-  Array.from({ length: count }, (_, at) => `    - { id: n${at}, name: boat ${at} }`).join('\n')
-const mixed = {
-  'modelgate.yaml': `
-version: 1
-budget: { creates: ${jobs} }
-jobs:
-  photos:
-    each:
-${rowsOf(pictures)}
-    image create: { model: gpt-image-2, prompt: "\${name}" }
-    out: photos/\${id}.png
-  scenes:
-    each:
-${rowsOf(pictures)}
-    image edit: { model: gpt-image-2, prompt: "At night, \${name}", image: "@photos[\${id}]" }
-    out: scenes/\${id}.png
-  captions:
-    each:
-${rowsOf(pictures)}
-    respond: { model: some-text-model, input: "A caption of \${name}", attach: "@scenes[\${id}]" }
-    out: captions/\${id}.txt
-  names:
-    each:
-${rowsOf(jobs - 3 * pictures - videos)}
-    generate: { model: gemini-3-flash, prompt: "A name for \${name}" }
-    out: names/\${id}.txt
-  films:
-    each:
-${rowsOf(videos)}
-    video generate: { model: veo-3.1, prompt: "\${name}", image: "@photos[\${id}]" }
-    out: films/\${id}.mp4
-`,
-}
+const mixed = loadFiles({ jobs, concurrency: 8 })
 
-/** What there is in the end. */
-function accountOf(project: CrashProject, created: number) {
+function expectAllDone(project: CrashProject, { created }: Sandbox): void {
   const outputs = Object.values(project.outputs())
-  const whole = outputs.filter(Boolean).length
-  return { created, outputs: outputs.length, whole, left: project.leftovers() }
+  const account = [created(), outputs.length, outputs.filter(Boolean).length, project.leftovers()]
+  expect(account).toEqual([jobs, jobs, jobs, []])
 }
-const everything = { created: jobs, outputs: jobs, whole: jobs, left: [] }
 
 test(`${kills} kills at any time leave a run of two hundred jobs with two hundred creations`, async () => {
   const random = seededRandom(20_261_122)
@@ -72,7 +36,7 @@ test(`${kills} kills at any time leave a run of two hundred jobs with two hundre
         if (!hasEnded) killed++
       }
       await project.finish()
-      expect(accountOf(project, sandbox.created())).toEqual(everything)
+      expectAllDone(project, sandbox)
       await sandbox.close()
     }
   }
@@ -90,19 +54,23 @@ test.each([
     const project = crashProject(sandbox, mixed)
     const exits: unknown[] = []
     for (let time = 0; time < 6; time++) {
-      const isTwice = time % 2 === 1
-      const ended = signalAfter(
-        project,
-        1 + Math.floor(random() * 30),
-        signal,
-        isTwice ? random() * 50 : null,
-      )
-      exits.push((await ended).exit)
+      // When so many more events are on disk.
+      const lines = project.lines() + 1 + Math.floor(random() * 30)
+      const program = project.start(['--yes'])
+      let hasEnded = false
+      void program.ended.then(() => (hasEnded = true))
+      await until(() => hasEnded || project.lines() >= lines, project.runs)
+      program.process.kill(signal)
+      if (time % 2 === 1) {
+        await setTimeout(random() * 50)
+        program.process.kill(signal)
+      }
+      exits.push((await program.ended).exit)
     }
     // A second signal may end the process by itself.
     expect(exits.map((exit) => (exit === signal ? code : exit))).toEqual(exits.map(() => code))
     await project.finish()
-    expect(accountOf(project, sandbox.created())).toEqual(everything)
+    expectAllDone(project, sandbox)
   },
   600_000,
 )
