@@ -26,8 +26,8 @@ interface Scene {
   readonly exits?: readonly number[]
   /** How much is created from then on, by default nothing. */
   readonly creates?: readonly number[]
-  /** What is locked, and there. */
-  readonly outputs: readonly string[]
+  /** What is locked, and there; by default the note alone. */
+  readonly outputs?: readonly string[]
   /** What is there of files that are no outputs any more. */
   readonly gone?: readonly string[]
 }
@@ -36,21 +36,13 @@ const job = (name: string, input: string, more = '', out = `${name}.txt`) =>
   `  ${name}:\n    respond: { model: some-text-model, input: ${input} }\n    out: ${out}\n${more}`
 const note = (more: string) => [job('note', 'A note', more)]
 const one = job('note', 'A note')
+const another = job('note', 'Another note')
 const variants = '    variants: 2\n'
 const byHand = { 'note.txt': 'Written by hand.' }
 
 const scenes: readonly Scene[] = [
-  {
-    name: 'a changed prompt',
-    manifests: [[one], [job('note', 'Another note')]],
-    creates: [1],
-    outputs: ['note.txt'],
-  },
-  {
-    name: 'a prompt that is changed back',
-    manifests: [[one], [job('note', 'Another note')], [one]],
-    outputs: ['note.txt'],
-  },
+  { name: 'a changed prompt', manifests: [[one], [another]], creates: [1] },
+  { name: 'a prompt that is changed back', manifests: [[one], [another], [one]] },
   {
     name: 'an output with another path',
     manifests: [[one], [job('note', 'A note', '', 'texts/note.txt')]],
@@ -75,41 +67,30 @@ const scenes: readonly Scene[] = [
     name: 'a rejected result that is accepted',
     manifests: [note('    assert: { min_chars: 100000 }\n'), note('    assert: { min_chars: 1 }\n')],
     earlier: [12],
-    outputs: ['note.txt'],
   },
   {
     name: 'a candidate that the manifest picks',
     manifests: [note(variants), note(`${variants}    pick: 2\n`)],
     earlier: [13],
-    outputs: ['note.txt'],
   },
   {
     name: 'another candidate that the manifest picks',
     manifests: [note(variants), note(`${variants}    pick: 2\n`), note(`${variants}    pick: 1\n`)],
     earlier: [13],
-    outputs: ['note.txt'],
   },
   {
     name: 'a candidate that is picked',
     manifests: [note(variants), note(variants)],
     earlier: [13],
     call: ['pick', 'note', '2'],
-    outputs: ['note.txt'],
   },
   {
     name: 'a file that is put aside',
     manifests: [[one], [one]],
     edited: byHand,
     call: ['--yes', '--force'],
-    outputs: ['note.txt'],
   },
-  {
-    name: 'a file that is adopted',
-    manifests: [[one], [one]],
-    edited: byHand,
-    call: ['adopt', 'note'],
-    outputs: ['note.txt'],
-  },
+  { name: 'a file that is adopted', manifests: [[one], [one]], edited: byHand, call: ['adopt', 'note'] },
   {
     name: 'a result that is made again',
     manifests: [[one], [one]],
@@ -117,7 +98,6 @@ const scenes: readonly Scene[] = [
     again: ['--yes'],
     // Killed before it said so on disk, it is as if it had not been called.
     creates: [0, 1],
-    outputs: ['note.txt'],
   },
   {
     name: 'candidates that are made again',
@@ -126,10 +106,8 @@ const scenes: readonly Scene[] = [
     before: [['pick', 'note', '2']],
     call: ['--yes', '--regenerate', 'note'],
     again: ['--yes'],
-    // Killed before it said so on disk, it is as if it had not been called.
     exits: [0, 13],
     creates: [0, 2],
-    outputs: ['note.txt'],
   },
   {
     name: 'two jobs that ask for the same',
@@ -161,7 +139,6 @@ const scenes: readonly Scene[] = [
     name: 'what is not needed any more',
     manifests: [[one, job('other', 'Something else')], [one], [one]],
     call: ['clean', '--outputs', '--yes'],
-    outputs: ['note.txt'],
     gone: ['other.txt'],
   },
 ]
@@ -181,7 +158,15 @@ const some = sample(scenes, 4, ({ name }) => name)
 test.each(some)(
   '$name: killed anywhere, the next call completes it',
   async (scene) => {
-    const { name, call = ['--yes'], again = call, exits = [0], creates = [0], outputs, gone = [] } = scene
+    const {
+      name,
+      call = ['--yes'],
+      again = call,
+      exits = [0],
+      creates = [0],
+      outputs = ['note.txt'],
+      gone = [],
+    } = scene
     const prepared = crashProject(await runningSandbox(), {})
     await prepare(prepared, scene)
     const copied = async () => {

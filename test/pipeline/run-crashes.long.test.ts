@@ -33,14 +33,15 @@ jobs:
 `,
 })
 const jobs = 6
-const allOutputs = {
-  'caption.txt': true,
-  'slogan.txt': true,
-  'pictures/hero.png': true,
-  'pictures/banner.png': true,
-  'teaser.mp4': true,
-  'night.mp4': true,
-}
+const whole = (...paths: string[]) => Object.fromEntries(paths.map((path) => [path, true]))
+const allOutputs = whole(
+  'caption.txt',
+  'slogan.txt',
+  'pictures/hero.png',
+  'pictures/banner.png',
+  'teaser.mp4',
+  'night.mp4',
+)
 
 /** Frames and clips of the elements of a text. */
 const fanOut = {
@@ -63,54 +64,50 @@ jobs:
   // The one answer that matches it.
   'scenes.json': '{"const": [{"id": "dawn", "title": "At dawn"}, {"id": "noon", "title": "At noon"}]}',
 }
-const fanOutOutputs = {
-  'scenes.json.txt': true,
-  'frames/dawn.png': true,
-  'frames/noon.png': true,
-  'clips/dawn.mp4': true,
-  'clips/noon.mp4': true,
-}
+const fanOutOutputs = whole(
+  'scenes.json.txt',
+  'frames/dawn.png',
+  'frames/noon.png',
+  'clips/dawn.mp4',
+  'clips/noon.mp4',
+)
 
-const countPoints = async (files: Readonly<Record<string, string>>) =>
+type Files = Readonly<Record<string, string>>
+
+const countPoints = async (files: Files) =>
   (await crashProject(await runningSandbox(), files).runTo(0)).length
 
-/** Kills a run at a point, and expects the next one to finish it. */
-async function expectFinished(
-  files: Readonly<Record<string, string>>,
-  outputs: Readonly<Record<string, boolean>>,
-  point: number,
-): Promise<void> {
-  const sandbox = await runningSandbox()
-  const project = crashProject(sandbox, files)
-  const at = (await project.runTo(point)).at(-1)
-  // The budget is that of the jobs: what was counted twice would end the run.
-  const { exit, stderr } = await project.start(['--yes']).ended
-  const account = {
-    exit,
-    stderr: exit === 0 ? '' : stderr,
-    created: sandbox.created(),
-    outputs: project.outputs(),
-    left: project.leftovers(),
-  }
-  expect
-    .soft(account, `killed at ${at}`)
-    .toEqual({ exit: 0, stderr: '', created: Object.keys(outputs).length, outputs, left: [] })
-  await sandbox.close()
-}
+const good = { exit: 0, stderr: '', left: [] }
 
 describe('a run of every command that is killed anywhere', () => {
-  test('is finished by the next one, and creates nothing twice', async () => {
-    const files = everyCommand(jobs)
-    const count = await countPoints(files)
-    expect(count).toBeGreaterThan(300)
-    await atPoints(count, 'every command', (point) => expectFinished(files, allOutputs, point))
-  }, 3_600_000)
-
-  test('also before and after the elements of a fan-out are known', async () => {
-    const count = await countPoints(fanOut)
-    expect(count).toBeGreaterThan(200)
-    await atPoints(count, 'fan-out', (point) => expectFinished(fanOut, fanOutOutputs, point))
-  }, 3_600_000)
+  test.each<[string, Files, number, object]>([
+    ['is finished by the next one, and creates nothing twice', everyCommand(jobs), 300, allOutputs],
+    ['also before and after the elements of a fan-out are known', fanOut, 200, fanOutOutputs],
+  ])(
+    '%s',
+    async (name, files, least, outputs) => {
+      const count = await countPoints(files)
+      expect(count).toBeGreaterThan(least)
+      await atPoints(count, name, async (point) => {
+        const sandbox = await runningSandbox()
+        const project = crashProject(sandbox, files)
+        const at = (await project.runTo(point)).at(-1)
+        // The budget is that of the jobs: what was counted twice would end the run.
+        const { exit, stderr } = await project.start(['--yes']).ended
+        const account = {
+          exit,
+          stderr: exit === 0 ? '' : stderr,
+          created: sandbox.created(),
+          outputs: project.outputs(),
+          left: project.leftovers(),
+        }
+        const created = Object.keys(outputs).length
+        expect.soft(account, `killed at ${at}`).toEqual({ ...good, created, outputs })
+        await sandbox.close()
+      })
+    },
+    3_600_000,
+  )
 
   test('never asks again by itself for what may have been created, without idempotency keys', async () => {
     const files = everyCommand(jobs + 1)
@@ -138,15 +135,8 @@ describe('a run of every command that is killed anywhere', () => {
         outputs: project.outputs(),
         left: project.leftovers(),
       }
-      expect.soft(account, `killed at ${at}`).toEqual({
-        exit: 0,
-        stderr: '',
-        more: true,
-        created: jobs,
-        repeats: 0,
-        outputs: allOutputs,
-        left: [],
-      })
+      const expected = { ...good, more: true, created: jobs, repeats: 0, outputs: allOutputs }
+      expect.soft(account, `killed at ${at}`).toEqual(expected)
       await sandbox.close()
     })
     // Some points do not lie between a request and its result.

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
@@ -6,36 +5,19 @@ import { Interrupted, ModelgateError } from '../../../src/errors.ts'
 import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
 import { queueServers, type QueueServer } from '../../support/queue-servers.ts'
 import { runBench } from '../run/run-bench.ts'
+import { digestOf } from '../store/store-samples.ts'
 import { locks, queueBench } from './queue-bench.ts'
 
 const mixed = `version: 1
 jobs:
-  words:
-    respond: { model: text-a, input: "Name a boat" }
-    out: words.txt
-  title:
-    generate: { model: gemini-3-flash, prompt: "A title" }
-    out: title.txt
-  boat:
-    image create: { model: image-a, prompt: "@words" }
-    out: boat.png
-  night:
-    image edit: { model: image-a, prompt: "At night", image: "@boat" }
-    out: night.png
-  film:
-    video generate: { model: veo-3.1, prompt: "It sails", image: "@boat" }
-    out: film.mp4
-  remix:
-    video remix: { model: veo-3.1, prompt: "In winter", source: "@film" }
-    out: remix.mp4
-  choice:
-    image create: { model: image-a, prompt: "A sail" }
-    variants: 3
-    pick: 2
-    out: sail.png
-  scenes:
-    generate: { model: gemini-3-flash, prompt: "A storyboard", schema: scenes.json }
-    out: scenes.txt
+  words: { respond: { model: text-a, input: "Name a boat" }, out: words.txt }
+  title: { generate: { model: gemini-3-flash, prompt: "A title" }, out: title.txt }
+  boat: { image create: { model: image-a, prompt: "@words" }, out: boat.png }
+  night: { image edit: { model: image-a, prompt: "At night", image: "@boat" }, out: night.png }
+  film: { video generate: { model: veo-3.1, prompt: "It sails", image: "@boat" }, out: film.mp4 }
+  remix: { video remix: { model: veo-3.1, prompt: "In winter", source: "@film" }, out: remix.mp4 }
+  choice: { image create: { model: image-a, prompt: "A sail" }, variants: 3, pick: 2, out: sail.png }
+  scenes: { generate: { model: gemini-3-flash, prompt: "A storyboard", schema: scenes.json }, out: scenes.txt }
   frames:
     each: "@scenes"
     image create: { model: image-a, prompt: "\${title}" }
@@ -43,33 +25,21 @@ jobs:
 `
 /** The one answer that matches it has two elements. */
 const scenes = '{ "const": [{ "id": "dawn", "title": "At dawn" }, { "id": "noon", "title": "At noon" }] }'
-const three = `version: 1
+const boats = (request: string, out: string) => `version: 1
 jobs:
   boats:
-    each:
-    - { id: one }
-    - { id: two }
-    - { id: three }
-    image create: { model: image-a, prompt: "A boat, \${id}" }
-    out: \${id}.png
+    each: [{ id: one }, { id: two }, { id: three }]
+    ${request}: "A boat, \${id}" }
+    out: \${id}.${out}
 `
-const all = [
-  'boats[one]: fresh (generated)',
-  'boats[two]: fresh (generated)',
-  'boats[three]: fresh (generated)',
-]
+const pictures = boats('image create: { model: image-a, prompt', 'png')
+const texts = boats('respond: { model: text-a, input', 'txt')
+const all = ['one', 'two', 'three'].map((id) => `boats[${id}]: fresh (generated)`)
 const film =
   'version: 1\njobs:\n  film: { video generate: { model: veo-3.1, prompt: A harbour }, out: film.mp4 }\n'
-const hero = '{ image create: { model: image-a, prompt: A boat }, out: hero.png }'
-const two = `version: 1
-jobs:
-  hero: ${hero}
-  note: { respond: { model: text-a, input: What is it, attach: "@hero" }, out: note.txt }
-`
-const single = `version: 1\njobs:\n  hero: ${hero}\n`
-const image = { endpoint: 'image-generations', times: 1 } as const
-const text = { endpoint: 'responses', times: 1 } as const
-const keptKey = 'a request that is sent again under its key'
+const single =
+  'version: 1\njobs:\n  hero: { image create: { model: image-a, prompt: A boat }, out: hero.png }\n'
+const two = `${single}  note: { respond: { model: text-a, input: What is it, attach: "@hero" }, out: note.txt }\n`
 const heroAndNote = ['hero: fresh (generated)', 'note: fresh (generated)']
 
 /** What a lock says, without what differs from run to run. */
@@ -79,66 +49,26 @@ function stable(content: string): unknown {
   )
 }
 
-type Scenario = readonly [
-  what: string,
-  faults: readonly FaultRule[],
-  told: readonly string[],
-  created: number,
-]
-
-const busy = { action: 'status', headers: { 'retry-after': '0.1' } } as const
-const scenarios: readonly Scenario[] = [
-  [
-    'a request of unknown outcome',
-    [{ ...image, action: 'reset' }],
-    ['hero: unknown (unknown)', 'note: blocked (skipped)'],
-    1,
-  ],
-  // Each time another request, which may be paid for.
-  ['a text that is asked for again', [{ ...text, action: 'reset', at: 'after-headers' }], heroAndNote, 3],
-  [
-    'a request that is refused',
-    [{ ...text, action: 'status', status: 400 }],
-    ['hero: fresh (generated)', 'note: new (failed)'],
-    1,
-  ],
-  ['a request that is refused for a while', [{ ...text, ...busy, times: 2, status: 429 }], heroAndNote, 2],
-  ['a gateway that fails for a while', [{ ...text, ...busy, times: 2, status: 503 }], heroAndNote, 2],
-  [keptKey, [{ ...image, times: 2, action: 'reset', at: 'after-headers' }], heroAndNote, 2],
-]
-
 type BenchOptions = Parameters<typeof runBench>[1]
 
 async function benchesOn(server: QueueServer, manifest: string, options: BenchOptions = {}) {
   const bench = await runBench({ 'modelgate.yaml': manifest, 'scenes.json': scenes }, options)
-  return { bench, queue: await queueBench(server.url, bench.sandbox.url) }
+  const queue = await queueBench(server.url, bench.sandbox.url)
+  /** Through the queue. */
+  const run: typeof bench.run = (words, changes) => bench.run(words, { queue: queue.call, ...changes })
+  return { bench, queue, run }
 }
 
-const mixedFiles = [
-  'words.txt',
-  'title.txt',
-  'boat.png',
-  'night.png',
-  'film.mp4',
-  'remix.mp4',
-  'sail.png',
-  'frame-noon.png',
-] as const
-
-/** What a run without a queue leaves. */
-async function makeLocally() {
-  const bench = await runBench({ 'modelgate.yaml': mixed, 'scenes.json': scenes })
-  expect((await bench.run()).error).toBeUndefined()
-  return leftBy(bench)
-}
-
+/** What a run leaves. */
 const leftBy = (bench: Awaited<ReturnType<typeof runBench>>) => ({
   lock: stable(bench.read('modelgate.lock')),
-  files: mixedFiles.map((name) => hash('sha256', readFileSync(bench.path(name)))),
+  files: bench
+    .list('.')
+    .filter((name) => /\.(?:txt|png|mp4)$/.test(name))
+    .toSorted()
+    .map((name) => [name, digestOf(readFileSync(bench.path(name)))]),
   created: bench.sandbox.created(),
 })
-
-let local: ReturnType<typeof makeLocally> | undefined
 
 describe.each(queueServers)('a run through a queue on $name', ({ isThere, needs, start }) => {
   let server: QueueServer
@@ -151,60 +81,58 @@ describe.each(queueServers)('a run through a queue on $name', ({ isThere, needs,
   const benches = (manifest: string, options?: BenchOptions) => benchesOn(server, manifest, options)
 
   test('makes the files and the lock that a run without one makes', async () => {
-    local ??= makeLocally()
-    const { bench, queue } = await benches(mixed)
+    const local = await runBench({ 'modelgate.yaml': mixed, 'scenes.json': scenes })
+    expect(await local.run()).toMatchObject({ exit: 'ok', created: 10 })
+    const { bench, queue, run } = await benches(mixed)
     queue.work()
     const connect = () => Promise.reject(new Error('A submitter needs no key.'))
-    const { exit, error, document } = await bench.run({}, { queue: queue.call, connect })
-    expect([exit, error]).toEqual(['ok', undefined])
-    expect(document!.creates).toMatchObject({ planned: 10, made: 10 })
-    expect(leftBy(bench)).toEqual(await local)
+    const creates = { planned: 10, made: 10 }
+    expect(await run({}, { connect })).toMatchObject({ error: undefined, document: { creates } })
+    expect(leftBy(bench)).toEqual(leftBy(local))
+    expect(leftBy(bench).files).toHaveLength(10)
     expect(await queue.jobs()).toEqual([])
-    const { told } = await bench.run({}, { queue: queue.call })
-    expect(told.filter((line) => !line.endsWith(': fresh'))).toEqual([])
+    expect((await run()).told.filter((line) => !line.endsWith(': fresh'))).toEqual([])
   })
 
   test('keeps its budget over all workers and processes', async () => {
-    const { bench, queue } = await benches(three)
+    const { queue, run } = await benches(pictures)
     queue.work()
-    const first = await bench.run({ maxCreates: 2 }, { queue: queue.call })
-    expect([first.exit, first.error?.code, bench.sandbox.created()]).toEqual(['limit', 'creations_limit', 2])
-    expect(first.document!.creates).toEqual({ planned: 3, made: 2, limit: 2 })
-    const second = await bench.run({ maxCreates: 2 }, { queue: queue.call })
-    expect([second.exit, bench.sandbox.created()]).toEqual(['limit', 2])
-    const raised = await bench.run({ maxCreates: 3 }, { queue: queue.call })
-    expect([raised.exit, bench.sandbox.created(), raised.document!.creates.made]).toEqual(['ok', 3, 3])
+    expect(await run({ maxCreates: 2 })).toMatchObject({
+      exit: 'limit',
+      error: { code: 'creations_limit' },
+      document: { creates: { planned: 3, made: 2, limit: 2 } },
+      created: 2,
+    })
+    expect(await run({ maxCreates: 2 })).toMatchObject({ exit: 'limit', created: 2 })
+    expect(await run({ maxCreates: 3 })).toMatchObject({ exit: 'ok', created: 3, made: 3 })
   })
 
   test('takes back what no worker has begun when it is stopped, and the next one makes it', async () => {
-    const { bench, queue } = await benches(three)
+    const { bench, queue, run } = await benches(pictures)
     const stop = new AbortController()
     const context = { ...bench.context, signal: stop.signal }
-    const running = bench.run({ graceS: 0 }, { queue: queue.call, context })
+    const running = run({ graceS: 0 }, { context })
     await expect.poll(queue.open).toBe(3)
     stop.abort(new Interrupted('interrupt'))
     const { exit, told } = await running
     expect([exit, told[0]]).toEqual(['interrupt', 'boats[one]: new (skipped)'])
     expect(await queue.jobs()).toEqual([])
     queue.work()
-    const next = await bench.run({}, { queue: queue.call })
-    expect([next.exit, next.told, bench.sandbox.created()]).toEqual(['ok', all, 3])
-    expect(next.document!.creates.made).toBe(3)
+    expect(await run()).toMatchObject({ exit: 'ok', told: all, created: 3, made: 3 })
   })
 
   test('leaves what a worker is at to the next run when it is stopped', async () => {
-    const { bench, queue } = await benches(three, { sandbox: { latency: 300 } })
+    const { bench, queue, run } = await benches(pictures, { sandbox: { latency: 300 } })
     queue.work()
     const stop = new AbortController()
     const context = { ...bench.context, signal: stop.signal }
-    const running = bench.run({ graceS: 0 }, { queue: queue.call, context })
+    const running = run({ graceS: 0 }, { context })
     await expect.poll(() => bench.sandbox.requests().length).toBe(3)
     stop.abort(new Interrupted('interrupt'))
     const { exit, document } = await running
     expect([exit, document!.states.unknown]).toEqual(['interrupt', 0])
     expect(document!.warnings[0]).toContain('3 requests are with the queue')
-    const next = await bench.run({}, { queue: queue.call })
-    expect([next.exit, next.told, bench.sandbox.created()]).toEqual(['ok', all, 3])
+    expect(await run()).toMatchObject({ exit: 'ok', told: all, created: 3 })
   })
 
   test('a rest begins no window of the rate before the one that runs is over', async () => {
@@ -239,101 +167,98 @@ describe.skipIf(someServer === undefined)('a run through a queue (needs redis-se
 
   const benches = (manifest: string, options?: BenchOptions) => benchesOn(server, manifest, options)
 
-  test.each(scenarios)('ends as one without, for %s', async (what, faults, told, created) => {
+  const image = { endpoint: 'image-generations', times: 1 } as const
+  const text = { endpoint: 'responses', times: 1 } as const
+  const busy = { action: 'status', headers: { 'retry-after': '0.1' }, times: 2 } as const
+  const lost = { action: 'reset', at: 'after-headers' } as const
+
+  test.each<[what: string, fault: FaultRule, told: string[], created: number, idempotencyHonoured?: boolean]>(
+    [
+      [
+        'a request of unknown outcome',
+        { ...image, action: 'reset' },
+        ['hero: unknown (unknown)', 'note: blocked (skipped)'],
+        1,
+      ],
+      // Each time another request, which may be paid for.
+      ['a text that is asked for again', { ...text, ...lost }, heroAndNote, 3],
+      [
+        'a request that is refused',
+        { ...text, action: 'status', status: 400 },
+        ['hero: fresh (generated)', 'note: new (failed)'],
+        1,
+      ],
+      ['a request that is refused for a while', { ...text, ...busy, status: 429 }, heroAndNote, 2],
+      ['a gateway that fails for a while', { ...text, ...busy, status: 503 }, heroAndNote, 2],
+      ['a request that is sent again under its key', { ...image, ...lost, times: 2 }, heroAndNote, 2, true],
+    ],
+  )('ends as one without, for %s', async (_, fault, told, created, idempotencyHonoured = false) => {
     const run = async (isQueued: boolean) => {
-      const options = { sandbox: { faults }, idempotencyHonoured: what === keptKey }
-      const { bench, queue } = await benches(two, options)
+      const { queue, ...benched } = await benches(two, { sandbox: { faults: [fault] }, idempotencyHonoured })
       queue.work()
       const call = { queue: isQueued ? queue.call : undefined }
-      const first = await bench.run({}, call)
-      const { creates, instances } = first.document!
-      const errors = instances.map(
+      const { document, exit, told, made, created } = await benched.run({}, call)
+      const errors = document!.instances.map(
         ({ error }) => error && { ...error, message: error.message.replace(/:\d+ /, ' ') },
       )
-      const before = bench.sandbox.created()
-      const second = await bench.run({}, call)
-      return {
-        exit: first.exit,
-        told: first.told,
-        made: creates.made,
-        errors,
-        second: [second.told, second.exit],
-        created: before,
-        later: bench.sandbox.created() - before,
-      }
+      const second = await benched.run({}, call)
+      const later = [second.told, second.exit, second.created - created]
+      return { exit, told, made, errors, created, later }
     }
-    const [local, queued] = [await run(false), await run(true)]
-    expect(queued).toEqual(local)
+    const queued = await run(true)
+    expect(queued).toEqual(await run(false))
     expect(queued).toMatchObject({ told, created })
   })
 
   test('that left its requests to the workers is taken up by the next one', async () => {
-    const { bench, queue } = await benches(three)
-    const left = await bench.run({ detach: true }, { queue: queue.call })
-    expect([left.exit, left.error?.code, left.error?.facts.next]).toEqual([
-      'running',
-      'left_to_workers',
-      ['modelgate', 'run'],
-    ])
-    expect(left.told).toEqual([
-      'boats[one]: new (skipped)',
-      'boats[two]: new (skipped)',
-      'boats[three]: new (skipped)',
-    ])
+    const { queue, run } = await benches(pictures)
+    expect(await run({ detach: true })).toMatchObject({
+      exit: 'running',
+      error: { code: 'left_to_workers', facts: { next: ['modelgate', 'run'] } },
+      told: ['boats[one]: new (skipped)', 'boats[two]: new (skipped)', 'boats[three]: new (skipped)'],
+    })
     for (const mode of ['plan', 'check', 'frozen'] as const) {
-      const { document } = await bench.run({ mode }, { queue: queue.call })
-      expect([mode, document!.states.unknown, document!.states.new]).toEqual([mode, 0, 3])
+      expect(await run({ mode })).toMatchObject({ document: { states: { unknown: 0, new: 3 } } })
     }
     // A look at how things stand opens no queue.
     expect(queue.opened()).toBe(1)
     queue.work()
     await expect.poll(queue.told).toBe(3)
-    const { exit, told, document } = await bench.run({}, { queue: queue.call })
-    expect([exit, told]).toEqual(['ok', all])
-    expect([bench.sandbox.created(), document!.creates.made]).toEqual([3, 3])
+    expect(await run()).toMatchObject({ exit: 'ok', told: all, created: 3, made: 3 })
     expect(await queue.jobs()).toEqual([])
   })
 
   test('tells a file that the store has lost, or has wrong, and fetches it later', async () => {
-    const texts = three.replace('image create: { model: image-a, prompt:', 'respond: { model: text-a, input:')
-    const { bench, queue } = await benches(texts.replace('.png', '.txt'))
+    const { queue, run } = await benches(texts)
     queue.work()
-    await bench.run({ detach: true }, { queue: queue.call })
+    await run({ detach: true })
     await expect.poll(queue.told).toBe(3)
-    const blobs = readdirSync(queue.storeFolder, { recursive: true, encoding: 'utf8' }).filter((name) =>
-      /[0-9a-f]{64}/.test(name),
-    )
-    const [lost, wrong] = blobs.map((name) => join(queue.storeFolder, name))
-    const bytes = [lost!, wrong!].map((path) => readFileSync(path))
-    rmSync(lost!)
-    chmodSync(wrong!, 0o600)
-    writeFileSync(wrong!, 'something else')
-    const { exit, told, document } = await bench.run({}, { queue: queue.call })
+    const names = readdirSync(queue.storeFolder, { recursive: true, encoding: 'utf8' })
+    const blobs = names.filter((name) => /[0-9a-f]{64}/.test(name))
+    const [lost, wrong] = blobs.map((name) => join(queue.storeFolder, name)) as [string, string]
+    const bytes = [lost, wrong].map((path) => [path, readFileSync(path)] as const)
+    rmSync(lost)
+    chmodSync(wrong, 0o600)
+    writeFileSync(wrong, 'something else')
+    const { exit, told, document } = await run()
     expect([exit, told.filter((line) => line.endsWith(': new (failed)')).length]).toEqual(['io', 2])
-    const errors = document!.instances.flatMap(({ error }) => error ?? [])
-    expect(errors.map(({ code, billed }) => [code, billed])).toEqual([
-      ['result_lost', 'yes'],
-      ['result_lost', 'yes'],
-    ])
-    for (const [at, path] of [lost!, wrong!].entries()) writeFileSync(path, bytes[at]!)
-    const next = await bench.run({}, { queue: queue.call })
-    expect([next.exit, bench.sandbox.created()]).toEqual(['ok', 3])
+    const error = { code: 'result_lost', billed: 'yes' }
+    expect(document!.instances.flatMap((one) => one.error ?? [])).toMatchObject([error, error])
+    for (const [path, content] of bytes) writeFileSync(path, content)
+    expect(await run()).toMatchObject({ exit: 'ok', created: 3 })
   })
 
   test('has a job that a run without a queue has started looked up, and not started again', async () => {
     const faults: FaultRule[] = [{ endpoint: 'operation-lookup', times: 1, action: 'status', status: 401 }]
-    const { bench, queue } = await benches(film, { sandbox: { faults } })
+    const { bench, queue, run } = await benches(film, { sandbox: { faults } })
     expect((await bench.run()).exit).toBe('key')
     queue.work()
-    const { exit, document } = await bench.run({ maxCreates: 1 }, { queue: queue.call })
-    expect([exit, bench.sandbox.created(), document!.creates.made]).toEqual(['ok', 1, 1])
+    expect(await run({ maxCreates: 1 })).toMatchObject({ exit: 'ok', created: 1, made: 1 })
   })
 
   test('submits what was never submitted, and is in doubt of what is a week old', async () => {
-    const { bench, queue } = await benches(single)
-    const note =
-      '{ respond: { model: text-a, input: What is it, attach: in.txt }, on_unknown: stop, out: note.txt }'
-    bench.write('modelgate.yaml', `version: 1\njobs:\n  note: ${note}\n`)
+    const note = 'respond: { model: text-a, input: What is it, attach: in.txt }, on_unknown: stop'
+    const { bench, queue, run } = await benches(`version: 1\njobs:\n  note: { ${note}, out: note.txt }\n`)
     bench.write('in.txt', 'a boat '.repeat(100))
     // Killed between the intent and the queue, as far as anybody can see.
     const refused = new ModelgateError('usage', 'config_invalid', 'It is full.', { billed: 'maybe' })
@@ -341,18 +266,16 @@ describe.skipIf(someServer === undefined)('a run through a queue (needs redis-se
       const opened = await queue.call.open()
       return { ...opened, store: { ...opened.store, put: () => Promise.reject(refused) } }
     }
-    expect((await bench.run({}, { queue: { ...queue.call, open } })).exit).toBe('usage')
+    expect((await run({}, { queue: { ...queue.call, open } })).exit).toBe('usage')
     const clock = { ...bench.context.clock, now: () => bench.context.clock.now() + 8 * 24 * 3600 * 1000 }
     const context = { ...bench.context, clock }
-    const late = await bench.run({}, { queue: queue.call, context })
-    expect([late.exit, late.told]).toEqual(['unknown', ['note: unknown']])
+    expect(await run({}, { context })).toMatchObject({ exit: 'unknown', told: ['note: unknown'] })
     queue.work()
-    const next = await bench.run({}, { queue: queue.call })
-    expect([next.exit, next.told, bench.sandbox.created()]).toEqual(['ok', ['note: fresh (generated)'], 1])
+    expect(await run()).toMatchObject({ exit: 'ok', told: ['note: fresh (generated)'], created: 1 })
   })
 
   test('tells the command that starts a worker when there has been none for ten seconds', async () => {
-    const { bench, queue } = await benches(single)
+    const { bench, queue, run } = await benches(single)
     const { clock } = bench.context
     let afterTen = () => {}
     const timer = (ms: number, callback: () => void, label?: 'sleep' | 'background') => {
@@ -360,47 +283,41 @@ describe.skipIf(someServer === undefined)('a run through a queue (needs redis-se
       return clock.timer(ms, callback, label)
     }
     const context = { ...bench.context, clock: { ...clock, timer } }
-    const running = bench.run({}, { queue: queue.call, context })
+    const running = run({}, { context })
     await expect.poll(queue.open).toBe(1)
     afterTen()
     queue.work()
-    const { document } = await running
-    expect(document!.warnings).toEqual([
+    expect((await running).document!.warnings).toEqual([
       'No worker has started it yet. Start one: modelgate run worker --queue redis://queue --store store',
     ])
   })
 
   test('gives nothing to the queue when standard output is full', async () => {
-    const { bench, queue } = await benches(mixed)
+    const { queue, run } = await benches(mixed)
     const full = new ModelgateError('io', 'no_space', 'Standard output cannot be written: no space left.')
     const listener = { event() {}, flush: () => Promise.reject(full) }
-    const { exit } = await bench.run({}, { queue: queue.call, listener })
+    const { exit } = await run({}, { listener })
     expect([exit, await queue.jobs()]).toEqual(['io', []])
   })
 
   test('does not make requests again that were given to a queue which is not asked', async () => {
-    const texts = three.replace('image create: { model: image-a, prompt:', 'respond: { model: text-a, input:')
-    const { bench, queue } = await benches(texts.replace('.png', '.txt'))
-    await bench.run({ detach: true }, { queue: queue.call })
-    const { exit, told, document } = await bench.run()
-    expect([exit, told[0], bench.sandbox.created()]).toEqual(['unknown', 'boats[one]: unknown', 0])
+    const { bench, queue, run } = await benches(texts)
+    await run({ detach: true })
+    const { exit, told, document, created } = await bench.run()
+    expect([exit, told[0], created]).toEqual(['unknown', 'boats[one]: unknown', 0])
     expect(document!.instances[0]!.reasons).toEqual([
       `A request was sent to the queue at ${queue.server.url.shown}: run it with that --queue to learn its outcome.`,
     ])
     expect(document!.left).toMatchObject([{ state: 'unknown', commands: [] }])
     queue.work()
-    expect((await bench.run({}, { queue: queue.call })).told).toEqual(all)
-    expect(bench.sandbox.created()).toBe(3)
+    expect(await run()).toMatchObject({ told: all, created: 3 })
   })
 
   test('ends before anything is written when the queue cannot be reached', async () => {
-    const { bench, queue } = await benches(single)
+    const { bench, queue, run } = await benches(single)
     const gone = new ModelgateError('notSent', 'queue_unreachable', 'The queue cannot be reached.')
-    const { exit } = await bench.run({}, { queue: { ...queue.call, open: () => Promise.reject(gone) } })
-    expect([exit, bench.list('.modelgate/runs'), bench.exists('modelgate.lock')]).toEqual([
-      'notSent',
-      [],
-      false,
-    ])
+    const { exit } = await run({}, { queue: { ...queue.call, open: () => Promise.reject(gone) } })
+    const left = [bench.list('.modelgate/runs'), bench.exists('modelgate.lock')]
+    expect([exit, ...left]).toEqual(['notSent', [], false])
   })
 })
