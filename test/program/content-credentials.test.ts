@@ -1,16 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { inspectBytes } from '../../src/files/inspect-file.ts'
 import { manifestStore, signedFiles, credentialBox } from '../support/content-credential-bytes.ts'
-import { localServer } from '../support/local-server.ts'
 import { mp4Bytes } from '../support/video-bytes.ts'
-import { workspaceAt } from './images/image-run.ts'
-import { completed, images, partial, red, stream } from './images/replies.ts'
-import { film, finished, started } from './videos/video-replies.ts'
-import { videoWorkspace } from './videos/video-run.ts'
+import { given } from './images/image-run.ts'
+import { completed, file, images, partial, red, stream } from './images/replies.ts'
+import { film, finished, given as givenVideo, savingX, started } from './videos/video-replies.ts'
 
-/** Of whatever a file holds each byte counts for its signature. */
-const store = manifestStore(50_000)
+/** Of whatever a file holds each byte counts for its signature; this is more than is kept of a picture's beginning. */
+const store = manifestStore(3_000_000)
 const signed = signedFiles(store)
+const png = signed['png']!
 
 async function expectKept(saved: Buffer, sent: Buffer): Promise<void> {
   expect(saved.equals(sent)).toBe(true)
@@ -19,40 +18,38 @@ async function expectKept(saved: Buffer, sent: Buffer): Promise<void> {
 }
 
 describe('content credentials are saved as they came', () => {
-  test.each(['png', 'jpg', 'webp', 'gif', 'avif'])('of a %s in a JSON reply', async (extension) => {
-    const workspace = workspaceAt(await localServer([images(signed[extension]!)]))
-    const { code, out } = await workspace.run(['create', '-m', 'any', '-o', 'boat.{ext}', 'A boat'])
-    expect([code, out]).toEqual([0, `boat.${extension}\n`])
-    await expectKept(workspace.read(`boat.${extension}`), signed[extension]!)
+  test.each(['png', 'jpg', 'webp', 'gif', 'avif'])('of a %s in a JSON reply, and by its URL', async (ext) => {
+    const bytes = signed[ext]!
+    for (const replies of [[images(bytes)], [images({ url: '/x' }), file(bytes)]]) {
+      const { run, read } = await given(...replies)
+      const { code, out } = await run(['create', '-m', 'any', '-o', 'boat.{ext}', 'A boat'])
+      expect([code, out]).toEqual([0, `boat.${ext}\n`])
+      await expectKept(read(`boat.${ext}`), bytes)
+    }
   })
 
   test('of an image in a stream, with a partial one before it and a sidecar beside it', async () => {
-    const reply = stream([partial(red), completed(signed['png']!)])
-    const workspace = workspaceAt(await localServer([reply]))
+    const { run, read, files } = await given(stream([partial(red), completed(png)]))
     const words = ['--stream', '--partial-images', '1', '--sidecar', '-o', 'boat.png']
-    const { code } = await workspace.run(['create', '-m', 'any', ...words, 'A boat'])
-    expect([code, workspace.files()]).toEqual([0, ['boat.png', 'boat.png.json']])
-    await expectKept(workspace.read('boat.png'), signed['png']!)
+    const { code } = await run(['create', '-m', 'any', ...words, 'A boat'])
+    expect([code, files()]).toEqual([0, ['boat.png', 'boat.png.json']])
+    await expectKept(read('boat.png'), png)
   })
 
   test('of an edited image, and of the one that it is made from', async () => {
-    const server = await localServer([images(signed['png']!)])
-    const workspace = workspaceAt(server)
-    const source = signedFiles(manifestStore())['png']!
-    const { code, bytes } = await workspace.run(['edit', '-m', 'any', '--image', '-', '-o', '-', 'Night'], {
-      stdin: source,
-    })
-    expect(code).toBe(0)
-    await expectKept(bytes, signed['png']!)
-    expect(server.requests[0]!.body.includes(source)).toBe(true)
+    const { run, server } = await given(images(png))
+    const stdin = signedFiles(manifestStore())['png']!
+    const words = ['edit', '-m', 'any', '--image', '-', '-o', '-', 'Night']
+    const { code, bytes } = await run(words, { stdin })
+    expect([code, server.requests[0]!.body.includes(stdin)]).toEqual([0, true])
+    await expectKept(bytes, png)
   })
 
   test('of a video', async () => {
     const plain = mp4Bytes({ width: 1280, height: 720, duration: 4000 }, Buffer.alloc(5000, 1))
     const boat = Buffer.concat([plain, credentialBox(store)])
-    const workspace = videoWorkspace(await localServer([started, finished(['/boat.mp4']), film(boat)]))
-    const { code } = await workspace.run(['generate', '-m', 'veo', '--wait', '-o', 'boat.mp4', 'A boat'])
-    expect(code).toBe(0)
-    await expectKept(workspace.read('boat.mp4'), boat)
+    const { run, read } = await givenVideo(started, finished(['/boat.mp4']), film(boat))
+    expect((await run(savingX)).code).toBe(0)
+    await expectKept(read('x.mp4'), boat)
   })
 })

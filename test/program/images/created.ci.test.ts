@@ -3,87 +3,84 @@ import { runningSandbox } from '../../support/running-sandbox.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
 import { quick, quickUrl, workspaceAt } from './image-run.ts'
 
-test('one image: its path on standard output, what it is on standard error', async () => {
-  const sandbox = await runningSandbox()
-  const workspace = workspaceAt(sandbox)
-  const { code, out, err } = await workspace.run(['create', ...quick, 'A red kite'])
-  expect(code).toBe(0)
-  expect(out).toMatch(/^a-red-kite-[0-9a-f]{8}\.png\n$/)
-  const path = out.trimEnd()
-  expect(workspace.files()).toEqual([path])
-  expect(workspace.info(path)).toMatchObject({ format: 'png', width: 1024, height: 1024 })
-  expect(err).toBe(`image 1: 1024x1024 png, ${workspace.read(path).length} bytes\n`)
-  expect([sandbox.created(), sandbox.requests().length]).toEqual([1, 1])
-})
+async function scene() {
+  const { run, ...workspace } = workspaceAt(await runningSandbox())
+  return { ...workspace, create: (...words: string[]) => run(['create', ...words, 'A red kite']) }
+}
+const stream = (partials: number) => ['--stream', '--partial-images', String(partials)]
 
-test.each([
-  ['png', 'png', '1024x1536'],
-  ['webp', 'webp', '1536x1024'],
-  ['jpeg', 'jpg', '1024x1024'],
-] as const)('%s of %s, %s, as the file itself says', async (format, extension, size) => {
-  const workspace = workspaceAt(await runningSandbox())
-  const words = ['--output-format', format, '--size', size, '-o', 'x.{ext}']
-  const { code, out } = await workspace.run(['create', ...quick, ...words, 'A red kite'])
-  expect([code, out]).toEqual([0, `x.${extension}\n`])
-  const [width, height] = size.split('x').map(Number)
-  expect(workspace.info(`x.${extension}`)).toMatchObject({ format, width, height })
-  const { width: decodedWidth, height: decodedHeight } = await workspace.pixels(`x.${extension}`)
-  expect([decodedWidth, decodedHeight]).toEqual([width, height])
+test('one image: its path on standard output, what it is on standard error', async () => {
+  const { create, files, info, read } = await scene()
+  const { code, out, err } = await create(...quick)
+  const [path = ''] = files()
+  expect([code, out, files().length]).toEqual([0, `${path}\n`, 1])
+  expect(path).toMatch(/^a-red-kite-[0-9a-f]{8}\.png$/)
+  expect(info(path)).toMatchObject({ format: 'png', width: 1024, height: 1024 })
+  expect(err).toBe(`image 1: 1024x1024 png, ${read(path).length} bytes\n`)
 })
 
 test.each([
   ['kept.webp', 'webp'],
   ['kept.mp4', 'video/mp4'],
 ])('what an unknown model sends is kept as %s, with a warning', async (name, named) => {
-  const workspace = workspaceAt(await runningSandbox())
-  const { code, out, err } = await workspace.run(['create', '-m', 'my-own', '-o', name, 'A red kite'])
-  expect([code, out]).toEqual([0, `${name}\n`])
-  expect(workspace.info(name)?.format).toBe('png')
+  const { create, info } = await scene()
+  const { code, out, err } = await create('-m', 'my-own', '-o', name)
+  expect([code, out, info(name)?.format]).toEqual([0, `${name}\n`, 'png'])
   expect(err).toContain(`warning: ${name} contains a png image, although its name says ${named}.\n`)
 })
 
-test('results by URL are downloaded at once', async () => {
-  const sandbox = await runningSandbox()
-  const workspace = workspaceAt(sandbox)
-  const words = ['-n', '2', '-o', 'x-{index}.{ext}']
-  expect(await workspace.run(['create', ...quickUrl, ...words, 'A'])).toMatchObject({
-    code: 0,
-    out: 'x-1.png\nx-2.png\n',
-  })
-  expect(workspace.info('x-2.png')).toMatchObject({ width: 256, height: 256 })
-  const paths = sandbox.requests().map(({ method, path, status }) => [method, path.slice(0, 16), status])
-  expect(paths).toEqual([
-    ['POST', '/v1/images/gener', 200],
-    ['GET', '/sandbox/images/', 200],
-    ['GET', '/sandbox/images/', 200],
-  ])
-  expect(sandbox.created()).toBe(1)
-})
-
 test('--no-download of an image that comes whole saves it, and says so', async () => {
-  const workspace = workspaceAt(await runningSandbox())
-  const { code, out, err } = await workspace.run(['create', ...quick, '--no-download', 'A red kite'])
-  expect(code).toBe(0)
-  expect(workspace.files()).toEqual([out.trimEnd()])
+  const { create, files } = await scene()
+  const { code, out, err } = await create(...quick, '--no-download')
+  expect([code, files()]).toEqual([0, [out.trimEnd()]])
   expect(err).toContain('warning: The gateway sent the image itself in place of a URL, so it was saved.')
 })
 
-test('-o - writes the image to standard output and nothing else', async () => {
-  for (const words of [quickUrl, [...quickUrl, '--response-format', 'b64_json']]) {
-    const [file, stream] = [workspaceAt(await runningSandbox()), workspaceAt(await runningSandbox())]
-    await file.run(['create', ...words, '-o', 'x.png', 'A red kite'])
-    const { code, bytes, err } = await stream.run(['create', ...words, '-o', '-', 'A red kite'])
-    expect([code, err, stream.files()]).toEqual([0, '', []])
-    expect(bytes.equals(file.read('x.png'))).toBe(true)
+test('-o - writes the image to standard output and nothing else, also of a stream with partial ones', async () => {
+  for (const words of [quickUrl, [...quick, ...stream(2)]]) {
+    const [saved, piped] = [await scene(), await scene()]
+    await saved.create(...words, '-o', 'x.png')
+    const { code, bytes, err } = await piped.create(...words, '-o', '-', '-q')
+    expect([code, err, piped.files(), bytes.equals(saved.read('x.png'))]).toEqual([0, '', [], true])
   }
 })
 
 test('the names of a taken automatic name are free ones, and nothing is overwritten', async () => {
-  const workspace = workspaceAt(await runningSandbox())
-  const first = (await workspace.run(['create', ...quickUrl, 'A red kite'])).out.trimEnd()
-  writeFiles(workspace.cwd, { [first]: 'mine' })
-  const { code, out, err } = await workspace.run(['create', ...quickUrl, 'A red kite'])
+  const { create, cwd, read } = await scene()
+  const first = (await create(...quickUrl)).out.trimEnd()
+  writeFiles(cwd, { [first]: 'mine' })
+  const { code, out, err } = await create(...quickUrl)
   expect([code, out]).toEqual([0, `${first.replace('.png', '-2.png')}\n`])
-  expect(err).not.toContain('warning')
-  expect(workspace.read(first).toString()).toBe('mine')
+  expect([err, read(first).toString()]).toEqual([expect.not.stringContaining('warning'), 'mine'])
+})
+
+test('partial images are not kept unless they are asked for', async () => {
+  const { create, files } = await scene()
+  const { code, out, err } = await create(...quick, ...stream(3), '-o', 'x.png')
+  expect([code, out, files()]).toEqual([0, 'x.png\n', ['x.png']])
+  expect(err).toMatch(
+    /^image 1: preview 1 of 3\nimage 1: preview 2 of 3\nimage 1: preview 3 of 3\nimage 1: 1024x1024 png/,
+  )
+})
+
+test('several images of one stream, each with its partial ones, told as they come', async () => {
+  const { create, files } = await scene()
+  const words = [...stream(1), '-n', '2', '--save-partials', '-o', 'x-{index}.png']
+  const { code, out, err } = await create(...quick, ...words)
+  expect([code, out]).toEqual([0, 'x-1.png\nx-2.png\n'])
+  expect(err.match(/^image \d of 2: (?:preview 1 of 1|\d+x)/gm)).toEqual([
+    'image 1 of 2: preview 1 of 1',
+    'image 1 of 2: 1024x',
+    'image 2 of 2: preview 1 of 1',
+    'image 2 of 2: 1024x',
+  ])
+  expect(files()).toEqual(['x-1-partial-1.png', 'x-1.png', 'x-2-partial-1.png', 'x-2.png'])
+})
+
+test('an existing partial image is not overwritten', async () => {
+  const { create, cwd, files, read } = await scene()
+  writeFiles(cwd, { 'x-partial-1.png': 'mine' })
+  expect((await create(...quick, ...stream(1), '--save-partials', '-o', 'x.png')).code).toBe(0)
+  expect(files()).toEqual(['x-partial-1-2.png', 'x-partial-1.png', 'x.png'])
+  expect(read('x-partial-1.png').toString()).toBe('mine')
 })

@@ -1,23 +1,8 @@
 import { expect, test } from 'vitest'
-import {
-  closeDelimited,
-  end,
-  head,
-  readAll,
-  text,
-  write,
-  type ServerReply,
-} from '../../support/server-replies.ts'
+import { closeDelimited, text, type ServerReply } from '../../support/server-replies.ts'
 import { given } from './image-run.ts'
-import { blue, images, red } from './replies.ts'
+import { blue, file, images, red } from './replies.ts'
 
-/** A reply with a picture. */
-const picture = (bytes: Uint8Array, headers: Readonly<Record<string, string>> = {}): ServerReply => [
-  readAll,
-  write(head(200, { 'content-length': String(bytes.length), ...headers })),
-  write(bytes),
-  end,
-]
 const damaged = red.subarray(0, -5)
 const gone = text('', { status: 410 })
 
@@ -27,21 +12,22 @@ interface Case {
   readonly url?: string
   readonly downloads: readonly ServerReply[]
   readonly exit: number
-  readonly says?: RegExp
+  readonly says: RegExp
   readonly files?: Readonly<Record<string, Uint8Array>>
 }
 
 // What a download meets on its way is in test/gateway/download.test.ts and in test/faults; here is what a user gets.
-const cases: readonly Case[] = [
+test.each<Case>([
   {
     name: 'a picture that was still being written',
-    downloads: [picture(damaged), picture(blue)],
+    downloads: [file(damaged), file(blue)],
     exit: 0,
+    says: /^$/,
     files: { 'x.png': blue },
   },
   {
     name: 'a damaged picture that stays so',
-    downloads: Array(3).fill(picture(damaged)),
+    downloads: Array(3).fill(file(damaged)),
     exit: 11,
     says: /a damaged image: the PNG data ends too early\. The received data is kept as "x\.damaged\.png"\.$/,
     files: { 'x.damaged.png': damaged },
@@ -54,55 +40,41 @@ const cases: readonly Case[] = [
     exit: 11,
     says: /10\.1\.2\.3 is not a public address/,
   },
-]
-
-test.each(cases.map((one) => [one.name, one] as const))('%s', async (_, { url = '/files/a.png', ...one }) => {
-  const { runThroughWaits, files, read } = await given(images({ url }), ...one.downloads)
+])('$name', async ({ url = '/files/a.png', downloads, exit, says, files: kept = {} }) => {
+  const { runThroughWaits, files, read } = await given(images({ url }), ...downloads)
   const { code, out, err } = await runThroughWaits(['create', '-m', 'm', '-o', 'x.png', 'A kite'])
-  const kept = Object.entries(one.files ?? {})
-  expect([code, out, files()]).toEqual([
-    one.exit,
-    one.exit === 0 ? 'x.png\n' : '',
-    kept.map(([name]) => name),
-  ])
-  for (const [name, bytes] of kept) expect(read(name).equals(bytes)).toBe(true)
-  expect(
-    err
-      .split('\n')
-      .filter((line) => line.startsWith('modelgate: '))
-      .join(),
-  ).toMatch(one.says ?? /^$/)
+  expect([code, out, files()]).toEqual([exit, exit === 0 ? 'x.png\n' : '', Object.keys(kept)])
+  for (const [name, bytes] of Object.entries(kept)) expect(read(name).equals(bytes)).toBe(true)
+  const problems = err.split('\n').filter((line) => line.startsWith('modelgate: '))
+  expect(problems.join()).toMatch(says)
   // It has been paid for: whoever wants it is told how to get it, and not to pay for it again.
-  expect(err.includes('To fetch it, free: modelgate wait image_')).toBe(one.exit === 11)
+  expect(err.includes('To fetch it, free: modelgate wait image_')).toBe(exit === 11)
   expect(err).not.toMatch(/run it again|running it again|--raw|nothing was sent/i)
 })
 
 test('of several results one that is gone does not keep the others', async () => {
-  const { server, run, files } = await given(
-    images({ url: '/1' }, { url: '/2' }, { url: '/3' }),
-    picture(red),
-    gone,
-    picture(blue),
-  )
+  const three = [{ url: '/1' }, { url: '/2' }, { url: '/3' }]
+  const { server, run, files } = await given(images(...three), file(red), gone, file(blue))
   const { code, out } = await run(['create', '-m', 'm', '-n', '3', '-o', 'x.png', '--json', 'A kite'])
-  expect(code).toBe(12)
-  expect(JSON.parse(out)).toMatchObject({
-    files: [{ path: 'x-1.png' }, { path: 'x-3.png' }],
-    failures: [{ index: 2, code: 'result_expired' }],
-    links: [{ index: 2, url: `${server.url}/2` }],
-  })
-  expect(files()).toEqual(['x-1.png', 'x-3.png'])
+  expect([code, files(), JSON.parse(out)]).toMatchObject([
+    12,
+    ['x-1.png', 'x-3.png'],
+    {
+      files: [{ path: 'x-1.png' }, { path: 'x-3.png' }],
+      failures: [{ index: 2, code: 'result_expired' }],
+      links: [{ index: 2, url: `${server.url}/2` }],
+    },
+  ])
 })
 
 test('--no-download prints addresses that can be used, one a line', async () => {
   const odd = 'https://a.example/b\n/c\u001b[31m?d=%2F#e'
   const sent = 'https://a.example/%2f?sig=A%3d&&x'
   const { server, run } = await given(images({ url: '/1?x=y' }, { url: odd }, { url: sent }))
-  const { code, out } = await run(['create', '-m', 'm', '-n', '3', '--no-download', 'A kite'])
-  expect([code, out.trimEnd().split('\n')]).toEqual([
-    0,
-    [`${server.url}/1?x=y`, 'https://a.example/b/c%1B[31m?d=%2F#e', sent],
-  ])
+  expect(await run(['create', '-m', 'm', '-n', '3', '--no-download', 'A kite'])).toMatchObject({
+    code: 0,
+    out: `${server.url}/1?x=y\nhttps://a.example/b/c%1B[31m?d=%2F#e\n${sent}\n`,
+  })
 })
 
 test('--allow-private-urls lets an address through that is not public', async () => {
@@ -120,7 +92,7 @@ test('an image that cannot be verified, of another format or of none that is kno
   const { run, read } = await given(
     images({ url: '/closed' }, { url: '/framed' }, { url: '/unknown' }),
     closeDelimited([bitmap]),
-    picture(bitmap),
+    file(bitmap),
     closeDelimited([unknown]),
   )
   const words = ['create', '-m', 'm', '-n', '3', '-o', 'x-{index}.{ext}', '--json', 'A kite']

@@ -1,4 +1,4 @@
-import { json, sse, type ServerReply } from '../../support/server-replies.ts'
+import { end, head, json, readAll, sse, write, type ServerReply } from '../../support/server-replies.ts'
 import { noisyPng, pngBytes, webpBytes } from '../../support/image-bytes.ts'
 
 /** Small whole pictures. */
@@ -20,10 +20,21 @@ export function resultOf(...items: readonly (object | Uint8Array)[]) {
   return { created: 1, data, usage: { input_tokens: 1, output_tokens: 2, total_tokens: 3 } }
 }
 
+/** What an address gives. */
+export function file(bytes: Uint8Array, headers: Readonly<Record<string, string>> = {}): ServerReply {
+  return [
+    readAll,
+    write(head(200, { 'content-length': String(bytes.length), ...headers })),
+    write(bytes),
+    end,
+  ]
+}
+
 const event = (type: string, more: object) =>
   `event: image_generation.${type}\ndata: ${JSON.stringify({ type: `image_generation.${type}`, ...more })}\n\n`
 
-export const completed = (bytes: Uint8Array) => event('completed', { b64_json: base64(bytes) })
+export const completed = (bytes: Uint8Array, more: object = {}) =>
+  event('completed', { b64_json: base64(bytes), ...more })
 export const partial = (bytes: Uint8Array, index = 0) =>
   event('partial_image', { b64_json: base64(bytes), partial_image_index: index })
 export const failed =
