@@ -4,7 +4,7 @@ import { expect, onTestFinished } from 'vitest'
 import type { JobListDocument, JobSummary } from '../../src/events/video.ts'
 import { canaryKey, expectNoKeyBelow } from '../support/canary-key.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { isForAll } from '../program/videos/video-run.ts'
+import { isForAll } from '../program/workspace.ts'
 import { spawnProgram, type Spawned } from './spawn-program.ts'
 
 /** A machine of somebody who runs one command after the other, or several at once. */

@@ -1,21 +1,23 @@
 import { expect, test } from 'vitest'
+import { readImageInfo } from '../../../src/files/image-info.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
-import { quick, quickUrl, workspaceAt } from './image-run.ts'
+import { workspaceAt } from '../workspace.ts'
+import { quick, quickUrl } from './image-run.ts'
 
 async function scene() {
-  const { run, ...workspace } = workspaceAt(await runningSandbox())
+  const { run, ...workspace } = workspaceAt(await runningSandbox(), ['image'])
   return { ...workspace, create: (...words: string[]) => run(['create', ...words, 'A red kite']) }
 }
 const stream = (partials: number) => ['--stream', '--partial-images', String(partials)]
 
 test('one image: its path on standard output, what it is on standard error', async () => {
-  const { create, files, info, read } = await scene()
+  const { create, files, read } = await scene()
   const { code, out, err } = await create(...quick)
   const [path = ''] = files()
   expect([code, out, files().length]).toEqual([0, `${path}\n`, 1])
   expect(path).toMatch(/^a-red-kite-[0-9a-f]{8}\.png$/)
-  expect(info(path)).toMatchObject({ format: 'png', width: 1024, height: 1024 })
+  expect(readImageInfo(read(path))).toMatchObject({ format: 'png', width: 1024, height: 1024 })
   expect(err).toBe(`image 1: 1024x1024 png, ${read(path).length} bytes\n`)
 })
 
@@ -23,9 +25,9 @@ test.each([
   ['kept.webp', 'webp'],
   ['kept.mp4', 'video/mp4'],
 ])('what an unknown model sends is kept as %s, with a warning', async (name, named) => {
-  const { create, info } = await scene()
+  const { create, read } = await scene()
   const { code, out, err } = await create('-m', 'my-own', '-o', name)
-  expect([code, out, info(name)?.format]).toEqual([0, `${name}\n`, 'png'])
+  expect([code, out, readImageInfo(read(name))?.format]).toEqual([0, `${name}\n`, 'png'])
   expect(err).toContain(`warning: ${name} contains a png image, although its name says ${named}.\n`)
 })
 

@@ -7,14 +7,15 @@ import { pngBytes } from '../../support/image-bytes.ts'
 import { runningSandbox, type Json } from '../../support/running-sandbox.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
 import { paddedPng, testImages } from '../../support/test-images.ts'
-import { quick, quickUrl, workspaceAt } from './image-run.ts'
+import { workspaceAt } from '../workspace.ts'
+import { quick, quickUrl } from './image-run.ts'
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
 /** A workspace, what `--json` prints in it, and how the events of `--jsonl` go; all of it is held to the schemas. */
 async function scene() {
   const sandbox = await runningSandbox()
-  const { run, ...workspace } = workspaceAt(sandbox)
+  const { run, ...workspace } = workspaceAt(sandbox, ['image'])
   const document = async (words: readonly string[]): Promise<Json> => {
     const { code, out, err } = await run([...words, '--json', 'A kite'])
     expect([code, err, out.trimEnd().split('\n').length]).toEqual([0, '', 1])
@@ -69,7 +70,7 @@ test('--json --no-download lists links', async () => {
   const { files, links, response } = await (
     await scene()
   ).document(['create', ...quickUrl, '-n', '2', '--no-download'])
-  const expires_at = Date.UTC(2026, 0, 1, 1) / 1000
+  const expires_at = Date.UTC(2026, 0, 1, 1, 0, 1) / 1000
   expect([files, links]).toEqual([
     [],
     [
@@ -120,7 +121,7 @@ test('--sidecar writes how each image was made', async () => {
   expect(JSON.parse(read('x-2.png.json').toString())).toEqual({
     version: 2,
     generator: expect.stringMatching(/^modelgate \d/),
-    time: '2026-01-01T00:00:00.000Z',
+    time: '2026-01-01T00:00:01.000Z',
     command: 'image edit',
     model: 'gpt-image-2',
     prompt: 'A kite',

@@ -1,17 +1,19 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { decodeImage } from '../../../src/files/codecs.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
 import { largestDifference, maskPng, testImages } from '../../support/test-images.ts'
-import { quick, workspaceAt } from './image-run.ts'
+import { workspaceAt } from '../workspace.ts'
+import { quick } from './image-run.ts'
 
 const odd = 'it\'s "odd" $HOME;type=x.png'
 
 /** A workspace with pictures; those of model A's own size are not scaled. */
 async function scene(side = 64) {
   const sandbox = await runningSandbox()
-  const { run, ...workspace } = workspaceAt(sandbox)
+  const { run, ...workspace } = workspaceAt(sandbox, ['image'])
   const { png, jpeg, webp } = await testImages(side)
   const mask = await maskPng(side)
   writeFiles(workspace.cwd, { 'in.png': png, [odd]: png, 'in.jpg': jpeg, 'in.webp': webp, 'mask.png': mask })
@@ -19,7 +21,8 @@ async function scene(side = 64) {
 }
 
 test('several images of all types are sent in their order, and the first is edited', async () => {
-  const { edit, sandbox, pixels } = await scene(1024)
+  const { edit, sandbox, read } = await scene(1024)
+  const pixels = (name: string) => decodeImage(read(name), 'image/png')
   const images = '--image in.png --image in.webp --image in.jpg --mask mask.png'.split(' ')
   expect(await edit([...images, '-o', 'x.png', 'A'])).toMatchObject({ code: 0, out: 'x.png\n' })
   const corner = (x: number, y: number) => x < 200 && y < 200

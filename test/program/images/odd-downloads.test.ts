@@ -41,8 +41,8 @@ test.each<Case>([
     says: /10\.1\.2\.3 is not a public address/,
   },
 ])('$name', async ({ url = '/files/a.png', downloads, exit, says, files: kept = {} }) => {
-  const { runThroughWaits, files, read } = await given(images({ url }), ...downloads)
-  const { code, out, err } = await runThroughWaits(['create', '-m', 'm', '-o', 'x.png', 'A kite'])
+  const { run, files, read } = await given(images({ url }), ...downloads)
+  const { code, out, err } = await run(['create', '-m', 'm', '-o', 'x.png', 'A kite'])
   expect([code, out, files()]).toEqual([exit, exit === 0 ? 'x.png\n' : '', Object.keys(kept)])
   for (const [name, bytes] of Object.entries(kept)) expect(read(name).equals(bytes)).toBe(true)
   const problems = err.split('\n').filter((line) => line.startsWith('modelgate: '))

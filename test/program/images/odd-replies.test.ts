@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { localServer } from '../../support/local-server.ts'
 import type { Json } from '../../support/running-sandbox.ts'
 import { closeDelimited, json, type ServerReply } from '../../support/server-replies.ts'
-import { workspaceAt, given, runGiven } from './image-run.ts'
+import { given, runGiven } from './image-run.ts'
 import {
   base64,
   blue,
@@ -177,14 +176,13 @@ test.each([
   ['an event stream without its image', 7, streamed, partial(red)],
   ['nothing', 8, [], ''],
 ] as const)('--raw passes on %s, and ends as it does without: %i', async (_, exit, words, body) => {
-  const server = await localServer([closeDelimited([body]), closeDelimited([body])])
   const call = ['create', '-m', 'm', ...words, 'A kite']
-  const { code, out, err } = await workspaceAt(server).run([...call, '--raw'])
+  const { code, out, err } = await runGiven([...call, '--raw'], closeDelimited([body]))
   expect([code, out.trimEnd()]).toEqual([exit, body.trimEnd()])
   expect(err.split('\n').filter((line) => line.startsWith('modelgate: ')).length).toBe(exit === 0 ? 0 : 1)
   expect(err).not.toContain('--raw')
   expect(/^image \d failed: /m.test(err)).toBe(exit === 12)
-  expect((await workspaceAt(server).run(call)).code).toBe(exit)
+  expect((await runGiven(call, closeDelimited([body]))).code).toBe(exit)
 })
 
 test('what the gateway says of the charge for one of several is not contradicted', async () => {

@@ -1,7 +1,7 @@
-import { answeredBy } from '../answered.ts'
-import { end, head, json, readAll, write, type ServerReply } from '../../support/server-replies.ts'
+import { json, type ServerReply } from '../../support/server-replies.ts'
+import { file } from '../images/replies.ts'
 import { mp4Bytes } from '../../support/video-bytes.ts'
-import { videoWorkspace } from './video-run.ts'
+import { answeredBy } from '../workspace.ts'
 
 export const operation = 'models/veo/operations/op-0123'
 export const videoId = 'video_0123456789'
@@ -42,13 +42,7 @@ export function video(status: string, more: Readonly<Record<string, unknown>> = 
 
 /** The bytes of a video. */
 export function film(bytes: Uint8Array = clip, headers: Readonly<Record<string, string>> = {}): ServerReply {
-  const length = String(bytes.length)
-  return [
-    readAll,
-    write(head(200, { 'content-type': 'video/mp4', 'content-length': length, ...headers })),
-    write(bytes),
-    end,
-  ]
+  return file(bytes, { 'content-type': 'video/mp4', ...headers })
 }
 
-export const { given, runGiven } = answeredBy((gateway) => videoWorkspace(gateway))
+export const { given, runGiven } = answeredBy(['video'])
