@@ -1,12 +1,10 @@
-import { mkdirSync, readdirSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { canaryKey, expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
-import { pngBytes } from '../support/image-bytes.ts'
 import { typedTerminal } from '../support/question-terminal.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
-import { echoGateway, spellings, type Failure } from './echo-gateway.ts'
-import { startProgram } from './start-program.ts'
+import { echoMachine, spellings, type Failure } from './echo-gateway.ts'
 import { sample } from '../support/sample.ts'
 
 const image = 'image create -m gpt-image-2 boat'
@@ -31,16 +29,7 @@ const groups: readonly [
   ],
   [
     [image, edit, `${image} --stream`],
-    [
-      '',
-      '--json',
-      '--jsonl',
-      '--raw',
-      '--debug',
-      '--sidecar',
-      '-o {id}-{slug}-{index}.{ext} --sidecar',
-      '--curl',
-    ],
+    ['', '--json', '--jsonl', '--raw', '--debug', '--sidecar', '-o {id}-{index}.{ext} --sidecar', '--curl'],
     ['none', 'failed', 'refused', 'urls'],
   ],
   [[image], ['--no-download', '--no-download --json', '--no-download --jsonl'], ['urls']],
@@ -108,14 +97,6 @@ const isNothingToLookUp = (command: string, mode: string, failure: Failure) =>
 /** An answer may call a function, whose result nobody gives. */
 const isGoneOnWith = (command: string) => command.endsWith(' more')
 
-/** Runs one command to its end; every wait passes at once. */
-async function run(argv: readonly string[], home: string, env: Record<string, string>, terminal: boolean) {
-  const typed = argv[0] === 'chat' && typedTerminal('And more\r/save all.yaml\r/save last.md\r/exit\r')
-  const overrides = { home, cwd: join(home, 'work'), env, terminal, ...typed }
-  const { context, passWaits } = startProgram(argv, overrides)
-  return { code: await passWaits(), out: context.stdout, err: context.stderr }
-}
-
 const spelt = cases.flatMap((one) =>
   Object.keys(spellings).map((spelling, index) => ({ ...one, spelling, index })),
 )
@@ -126,18 +107,15 @@ test.each(sample(spelt, 0.02, nameOf))(
   '$commands $mode of a gateway that gives back the key: $failure, $spelling',
   async ({ commands, mode, failure, at, spelling, index }) => {
     const key = canaryKey()
-    const gateway = await echoGateway(spellings[spelling]!, failure)
-    const home = temporaryFolder()
-    mkdirSync(join(home, 'work'))
-    writeFiles(home, { 'work/in.png': pngBytes({ width: 2, height: 1 }) })
     const keyFolder = temporaryFolder()
     writeFiles(keyFolder, { key })
-    const source =
-      at % 2 === 0 ? { MODELGATE_API_KEY: key } : { MODELGATE_API_KEY_FILE: join(keyFolder, 'key') }
-    const env = { HOME: home, MODELGATE_BASE_URL: gateway.url, ...source }
+    const env = at % 2 === 0 ? { MODELGATE_API_KEY: key } : { MODELGATE_API_KEY_FILE: join(keyFolder, 'key') }
+    const { home, run } = await echoMachine(spellings[spelling]!, failure, { env })
+    const terminal = (index + (at >> 1)) % 2 === 1
     for (const command of commands) {
       const argv = `${command} ${mode}`.trim().split(' ')
-      const { code, out, err } = await run(argv, home, env, (index + (at >> 1)) % 2 === 1)
+      const typed = argv[0] === 'chat' && typedTerminal('And more\r/save all.yaml\r/save last.md\r/exit\r')
+      const { code, out, err } = await run(argv, { terminal, ...typed })
       const possible = isNothingToLookUp(command, mode, failure) ? [2] : [0, 4, 5, 8, 9, 10, 12]
       if (isGoneOnWith(command)) possible.push(2)
       expect(err.text).not.toContain('not valid YAML')

@@ -1,23 +1,22 @@
 import { expect, test } from 'vitest'
 import { encodePng } from '../../src/files/codecs.ts'
-import { localServer } from '../support/local-server.ts'
 import { testPicture } from '../support/test-images.ts'
-import { workspaceAt } from './images/image-run.ts'
+import { runGiven } from './images/image-run.ts'
 import { images } from './images/replies.ts'
-import { film, finished, given, started } from './videos/video-replies.ts'
+import { film, finished, given, savingX, started } from './videos/video-replies.ts'
 
 /** What a gateway sends that drops all fields but the prompt: an opaque PNG. */
 const opaque = Buffer.from(await encodePng(testPicture(64, 64, () => 255)))
-const webp = ['create', '-m', 'gpt-image-2', '--background', 'transparent', '-o', 'a.webp', 'A kite']
+const kite = ['create', '-m', 'gpt-image-2', '--background', 'transparent', 'A kite']
+const webp = [...kite, '-o', 'a.webp']
 
 test('an image that is not what was asked for is kept and told, exit 12', async () => {
-  const workspace = workspaceAt(await localServer([images(opaque), images(opaque)]))
-  const { code, out, err } = await workspace.run(webp)
-  expect([code, out, workspace.files()]).toEqual([12, 'a.webp\n', ['a.webp']])
+  const { code, out, err, files } = await runGiven(webp, images(opaque))
+  expect([code, out, files()]).toEqual([12, 'a.webp\n', ['a.webp']])
   expect(err).toContain('a.webp came with output_format png instead of webp.')
   expect(err).toContain('a.webp came with background opaque instead of transparent.')
   expect(err).toContain('--accept-mismatch')
-  const { out: json } = await workspace.run([...webp, '--force', '--json'])
+  const { out: json } = await runGiven([...webp, '--json'], images(opaque))
   expect(JSON.parse(json)).toMatchObject({
     mismatches: [
       { index: 1, field: 'output_format', asked: 'webp', came: 'png' },
@@ -27,30 +26,20 @@ test('an image that is not what was asked for is kept and told, exit 12', async 
 })
 
 test('--accept-mismatch takes an image as it is', async () => {
-  const { run } = workspaceAt(await localServer([images(opaque)]))
-  const { code, err } = await run([...webp, '--accept-mismatch'])
+  const { code, err } = await runGiven([...webp, '--accept-mismatch'], images(opaque))
   expect([code, err]).toEqual([0, expect.not.stringContaining('instead of')])
 })
 
 test('what goes to standard output is compared, too', async () => {
-  const { run } = workspaceAt(await localServer([images(opaque)]))
-  const words = ['create', '-m', 'gpt-image-2', '--background', 'transparent', '-o', '-', 'A kite']
-  const { code, bytes, err } = await run(words)
+  const { code, bytes, err } = await runGiven([...kite, '-o', '-'], images(opaque))
   expect([code, bytes.equals(opaque)]).toEqual([12, true])
   expect(err).toContain('The image came with background opaque instead of transparent.')
 })
 
-const long = ['generate', '-m', 'veo', '--duration-seconds', '8', '-o', 'x.mp4', 'A boat']
-
 test('a video that is not what was asked for is kept and told, exit 12, each time that it is waited for', async () => {
-  const { run, files } = await given(
-    started,
-    finished(['/1.mp4']),
-    film(),
-    started,
-    finished(['/1.mp4']),
-    film(),
-  )
+  const job = [started, finished(['/1.mp4']), film()]
+  const { run, files } = await given(...job, ...job)
+  const long = [...savingX, '--duration-seconds', '8']
   const { code, err } = await run(long)
   expect([code, files()]).toEqual([12, ['x.mp4']])
   expect(err).toMatch(/x\.mp4 came with durationSeconds [\d.]+ instead of 8\./)

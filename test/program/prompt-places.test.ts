@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, readdirSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 import { canaryKey } from '../support/canary-key.ts'
-import { pngBytes } from '../support/image-bytes.ts'
 import { typedTerminal } from '../support/question-terminal.ts'
-import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
-import { echoGateway, type Failure } from './echo-gateway.ts'
-import { startProgram } from './start-program.ts'
+import { writeFiles } from '../support/temporary-folder.ts'
+import { echoMachine, type Failure } from './echo-gateway.ts'
 
 /**
  * Where a prompt may be besides the request and the files of the user, as docs/log.md has it: `WORDS > PLACE`, with a file
@@ -99,28 +97,18 @@ test.each(cases)(
     const canary = `q${randomBytes(12).toString('hex')}`
     // The first words of a prompt become names of files.
     const prompt = `A boat on a long and quiet river near the old town, in the evening of a summer, ${canary}`
-    const gateway = await echoGateway(() => 'nothing', failure)
-    const home = temporaryFolder()
-    const cwd = join(home, 'work')
-    mkdirSync(cwd)
-    const files = { 'in.png': pngBytes({ width: 2, height: 1 }), 'modelgate.yaml': manifest(prompt) }
-    writeFiles(cwd, files)
-    const env = {
-      HOME: home,
-      MODELGATE_BASE_URL: gateway.url,
-      MODELGATE_API_KEY: canaryKey(),
-      MODELGATE_HISTORY: history,
-    }
+    const env = { MODELGATE_API_KEY: canaryKey(), MODELGATE_HISTORY: history }
+    const { home, cwd, run } = await echoMachine(() => 'nothing', failure, { env })
+    writeFiles(cwd, { 'modelgate.yaml': manifest(prompt) })
     const known = new Set(['work/modelgate.yaml'])
     const found: string[] = []
     for (const command of commands) {
       const words = `${command} ${mode}`.trim()
       const argv = words.split(' ').map((word) => (word === 'PROMPT' ? prompt : word))
       const typed = argv[0] === 'chat' && typedTerminal(`${prompt}\r/save talk.yaml\r/exit\r`)
-      const { context, passWaits } = startProgram(argv, { home, cwd, env, ...typed })
-      await passWaits()
-      if (context.stdout.text.includes(canary)) found.push(`${words} > standard output`)
-      if (context.stderr.text.includes(canary)) found.push(`${words} > standard error`)
+      const { out, err } = await run(argv, { ...typed })
+      if (out.text.includes(canary)) found.push(`${words} > standard output`)
+      if (err.text.includes(canary)) found.push(`${words} > standard error`)
       for (const path of filesWith(canary, home)) {
         if (!known.has(path)) found.push(`${words} > ${path}`)
         known.add(path)

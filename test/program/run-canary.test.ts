@@ -1,11 +1,8 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { canaryKey, expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
-import { pngBytes } from '../support/image-bytes.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
-import { echoGateway, spellings, type Failure } from './echo-gateway.ts'
-import { startProgram } from './start-program.ts'
+import { echoMachine, spellings, type Failure } from './echo-gateway.ts'
 import { sample } from '../support/sample.ts'
 
 /** A job of each command, with and without variants and asserts, and one that goes on with another's result. */
@@ -68,26 +65,23 @@ test.each(sample(cases, 1))(
   'a run on a gateway that is %s shows and keeps no key: %s',
   async (failure, spelling) => {
     const key = canaryKey()
-    const gateway = await echoGateway(spellings[spelling]!, failure)
-    const home = temporaryFolder()
-    const cwd = join(home, 'work')
-    mkdirSync(cwd)
-    writeFiles(cwd, { 'in.png': pngBytes({ width: 2, height: 1 }), 'modelgate.yaml': manifest })
-    const github = {
+    const step = temporaryFolder()
+    const env = {
+      MODELGATE_API_KEY: key,
       GITHUB_ACTIONS: 'true',
-      GITHUB_OUTPUT: join(home, 'output'),
-      GITHUB_STEP_SUMMARY: join(home, 'summary'),
+      GITHUB_OUTPUT: join(step, 'output'),
+      GITHUB_STEP_SUMMARY: join(step, 'summary'),
     }
-    const env = { HOME: home, MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: key, ...github }
+    const { home, cwd, run } = await echoMachine(spellings[spelling]!, failure, { env })
+    writeFiles(cwd, { 'modelgate.yaml': manifest })
     for (const [at, call] of calls.entries()) {
-      const { context, passWaits } = startProgram(call.split(' '), { home, cwd, env, terminal: at % 2 === 1 })
-      const code = await passWaits()
+      const { code, out, err } = await run(call.split(' '), { terminal: at % 2 === 1 })
       const possible =
         call.startsWith('run --generate') || call.startsWith('run merge') ? [12] : [0, 2, 10, 13]
-      expect(possible, `exit code of ${call}: ${context.stderr.text}`).toContain(code)
-      expectNoKey(`standard output of ${call}`, context.stdout.bytes, key)
-      expectNoKey(`standard error of ${call}`, context.stderr.bytes, key)
+      expect(possible, `exit code of ${call}: ${err.text}`).toContain(code)
+      expectNoKey(`standard output of ${call}`, out.bytes, key)
+      expectNoKey(`standard error of ${call}`, err.bytes, key)
     }
-    expectNoKeyBelow(home, key)
+    for (const folder of [home, step]) expectNoKeyBelow(folder, key)
   },
 )
