@@ -1,11 +1,11 @@
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { callsFolder } from '../../../src/files/calls/call-book.ts'
 import { recordCall, type RecordedCall } from '../../support/call-records.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { runMain } from '../../support/run-main.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 
 const day = 86_400_000
 /** Local noon, so that days are the same in every zone. */
@@ -22,17 +22,14 @@ async function place(calls: readonly (RecordedCall & { readonly ago?: number })[
     const words = { arguments: ['generate', call.prompt ?? 'Hello'], prompt: 'Hello' }
     await recordCall(state, { id, cwd: home, ...words, ...call }, now - ago)
   }
-  const clock = fakeClock()
-  const overrides = { home, env: { MODELGATE_STATE_DIR: state }, clock: { ...clock, now: () => now } }
+  const clock = { ...fakeClock(), now: () => now }
+  const run = (...words: string[]) => runMain(words, { home, env: { MODELGATE_STATE_DIR: state }, clock })
   return {
-    home,
-    state,
+    run,
     folder: callsFolder(state),
-    run: (...words: string[]) => runMain(words, overrides),
     /** The numbers in the ids, the newest first. */
     async numbers(...words: string[]) {
-      const { out, err } = await runMain(['log', ...words, '--json'], overrides)
-      if (out === '') throw new Error(err)
+      const { out } = await run('log', ...words, '--json')
       return (JSON.parse(out) as { calls: { id: string }[] }).calls.map(({ id }) => Number(id.slice(0, 4)))
     },
   }
@@ -65,33 +62,26 @@ test('filters choose by what was said, command, model and time', async () => {
   expect(await numbers('--since', 'yesterday', '--command', 'image')).toEqual([3])
 })
 
-test.each<[string[], string]>([
+const noArgument = (word: string) => `modelgate log takes no argument "${word}".\n  hint: To s`
+const noId = (word: string) =>
+  `"${word}" is not the id of a call, or the beginning of one.\n  hint: See the ids with`
+
+test.each([
+  ['log 3fa9c2d1', `${noArgument('3fa9c2d1')}ee that call: modelgate log show 3fa9c2d1`],
+  ['log boat', `${noArgument('boat')}earch for a text: modelgate log --grep TEXT`],
+  ['log -n x', '--limit must be a whole number from 0, not "x".'],
+  ['log --since soon', '--since must be a date or time'],
+  ['log show 1', `${noId('1')}: modelgate log`],
+  ['log show last', noId('last')],
+  ['log show ffff', 'There is no call ffff in the log.\n  hint: See them with: modelgate log'],
   [
-    ['log', '3fa9c2d1'],
-    'modelgate log takes no argument "3fa9c2d1".\n  hint: To see that call: modelgate log show 3fa9c2d1',
-  ],
-  [
-    ['log', 'boat'],
-    'modelgate log takes no argument "boat".\n  hint: To search for a text: modelgate log --grep TEXT',
-  ],
-  [['log', '-n', 'x'], '--limit must be a whole number from 0, not "x".'],
-  [['log', '--since', 'soon'], '--since must be a date or time'],
-  [
-    ['log', 'show', '1'],
-    '"1" is not the id of a call, or the beginning of one.\n  hint: See the ids with: modelgate log',
-  ],
-  [['log', 'show', 'last'], '"last" is not the id of a call, or the beginning of one.'],
-  [['log', 'show', 'ffff'], 'There is no call ffff in the log.\n  hint: See them with: modelgate log'],
-  [
-    ['log', 'clear'],
+    'log clear',
     'modelgate log clear asks before it forgets anything, and there is no terminal to ask on.\n  hint: Add --force.',
   ],
-  [['log', '--dry-run'], "unknown option '--dry-run'"],
-])('%j is refused', async (words, message) => {
-  const { run } = await place([{}])
-  const { code, err } = await run(...words)
-  expect(code).toBe(2)
-  expect(err).toContain(message)
+  ['log --dry-run', "unknown option '--dry-run'"],
+])('%s is refused', async (words, message) => {
+  const { code, err } = await (await place([{}])).run(...words.split(' '))
+  expect([code, err]).toEqual([2, expect.stringContaining(message)])
 })
 
 test('a call is found by its id or the beginning of that, and the last one without', async () => {
@@ -101,49 +91,32 @@ test('a call is found by its id or the beginning of that, and the last one witho
     { id: 'aabb000000000001', prompt: 'last' },
   ])
   const shown = async (...name: string[]) =>
-    (JSON.parse((await run('log', 'show', ...name, '--json')).out) as { call: { prompt: string } }).call
-      .prompt
-  expect([await shown(), await shown('aaaa'), await shown('aabb000000000000')]).toEqual([
-    'last',
-    'oldest',
-    'newest',
-  ])
-  expect(await run('log', 'show', 'aabb')).toMatchObject({
-    code: 2,
-    err: expect.stringContaining('Several calls have ids that begin with aabb.'),
-  })
+    JSON.parse((await run('log', 'show', ...name, '--json')).out).call.prompt as string
+  expect(await shown()).toBe('last')
+  expect(await shown('aaaa')).toBe('oldest')
+  expect(await shown('aabb000000000000')).toBe('newest')
+  const { code, err } = await run('log', 'show', 'aabb')
+  expect([code, err]).toEqual([2, expect.stringContaining('Several calls have ids that begin with aabb.')])
 })
 
 test('what has become of the files of a call', async () => {
   const folder = temporaryFolder()
-  const path = (name: string) => join(folder, name)
-  writeFileSync(path('same'), 'hello')
-  writeFileSync(path('other'), 'HELLO')
-  writeFileSync(path('longer'), 'hello!')
-  mkdirSync(path('folder'))
+  writeFiles(folder, { same: 'hello', other: 'HELLO', longer: 'hello!', 'folder/x': '' })
   const sha256 = '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824'
   const names = ['same', 'other', 'longer', 'folder', 'gone']
-  const files = names.map((name) => ({ path: path(name), bytes: 5, sha256, format: 'txt' }))
+  const files = names.map((name) => ({ path: join(folder, name), bytes: 5, sha256, format: 'txt' }))
   const { run } = await place([{ files }])
   const { call } = JSON.parse((await run('log', 'show', '--json')).out) as {
     call: { files: { state: string }[] }
   }
-  expect(call.files.map(({ state }) => state)).toEqual([
-    'unchanged',
-    'changed',
-    'changed',
-    'changed',
-    'missing',
-  ])
+  const states = ['unchanged', 'changed', 'changed', 'changed', 'missing']
+  expect(call.files.map(({ state }) => state)).toEqual(states)
 })
 
 test('calls are forgotten, and nothing else', async () => {
   const { run, numbers, folder } = await place([{ ago: 3 * day }, { ago: 2 * day }, {}])
-  expect(await run('log', 'clear', '--before', 'yesterday', '--force')).toMatchObject({
-    code: 0,
-    out: '',
-    err: '2 calls forgotten.\n',
-  })
+  const forgotten = { code: 0, out: '', err: '2 calls forgotten.\n' }
+  expect(await run('log', 'clear', '--before', 'yesterday', '--force')).toMatchObject(forgotten)
   expect(await numbers()).toEqual([3])
   const { out } = await run('log', 'clear', '--force', '--json')
   expect(JSON.parse(out)).toMatchObject({ command: 'log clear', removed: 1 })

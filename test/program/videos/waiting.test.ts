@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Interrupted } from '../../../src/errors.ts'
-import { head, json, readAll, stall, text, write } from '../../support/server-replies.ts'
+import { head, json, readAll, stall, text, write, type ServerReply } from '../../support/server-replies.ts'
 import {
   clip,
   failedOperation,
@@ -131,7 +131,7 @@ test('--timeout ends the wait with 11 and a command that works', async () => {
 })
 
 /** Starts a wait whose first look-up is after two seconds. */
-async function waiting(...replies: Parameters<typeof given>) {
+async function waiting(...replies: readonly ServerReply[]) {
   const workspace = await given(...replies)
   const program = workspace.start([...savingX, '--timeout', '20'])
   await program.until(() => program.clock.asked.includes(2000))
