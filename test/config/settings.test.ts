@@ -1,116 +1,98 @@
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { resolveSettings, type SettingFlags } from '../../src/config/settings.ts'
 import { familyCalled } from '../../src/contract/families.ts'
 import { settingNames, settingTable } from '../../src/config/setting-table.ts'
-import { configPlace, failureOf } from '../support/config-place.ts'
+import { configPlace, failureOf, type ConfigPlaceContent } from '../support/config-place.ts'
 import { testContext } from '../support/test-context.ts'
 
 test('without any file, variable or flag every value is the default', async () => {
   const settings = await resolveSettings(configPlace().context)
   expect(settingNames.map((name) => settings[name].source)).toEqual(settingNames.map(() => 'default'))
-  expect(Object.fromEntries(settingNames.map((name) => [name, settings[name].value]))).toMatchInlineSnapshot(`
-    {
-      "allowHttp": false,
-      "apiKeyCommand": undefined,
-      "apiKeyFile": undefined,
-      "baseUrl": undefined,
-      "baseUrls": undefined,
-      "caFile": undefined,
-      "connectTimeout": 10,
-      "downloadHeaders": {},
-      "families": {},
-      "firstByteTimeout": undefined,
-      "headers": {},
-      "history": "full",
-      "idempotencyHonoured": false,
-      "idleTimeout": 60,
-      "imageModel": undefined,
-      "maxRetries": 2,
-      "noStdin": false,
-      "outputDir": undefined,
-      "pollInterval": 2,
-      "prices": {},
-      "profile": "default",
-      "progressTimeout": 300,
-      "queue": undefined,
-      "quiet": false,
-      "render": "auto",
-      "retry": "safe",
-      "store": undefined,
-      "textModel": undefined,
-      "timeout": undefined,
-      "trustedOrigins": [],
-      "videoModel": undefined,
-    }
-  `)
+  const values = settingNames.map((name) => [name, settings[name].value] as const)
+  expect(Object.fromEntries(values.filter(([, value]) => value !== undefined))).toEqual({
+    allowHttp: false,
+    connectTimeout: 10,
+    downloadHeaders: {},
+    families: {},
+    headers: {},
+    history: 'full',
+    idempotencyHonoured: false,
+    idleTimeout: 60,
+    maxRetries: 2,
+    noStdin: false,
+    pollInterval: 2,
+    prices: {},
+    profile: 'default',
+    progressTimeout: 300,
+    quiet: false,
+    render: 'auto',
+    retry: 'safe',
+    trustedOrigins: [],
+  })
 })
 
-/** Each row: what each place says of one setting. Every pair of places is compared, so that no order is left to luck. */
-const everywhere = {
-  flag: { maxRetries: '1' } satisfies SettingFlags,
-  environment: { MODELGATE_MAX_RETRIES: '3' },
-  project: 'max_retries: 4',
-  profile: 'profiles: { default: { max_retries: 5 } }',
-  user: 'max_retries: 6',
-}
-type PlaceName = keyof typeof everywhere
-const order: PlaceName[] = ['flag', 'environment', 'project', 'profile', 'user']
-const expected: Record<PlaceName, [number, string]> = {
-  flag: [1, 'flag --max-retries'],
-  environment: [3, 'environment MODELGATE_MAX_RETRIES'],
-  project: [4, 'project file HOME/project/.modelgaterc'],
-  profile: [5, 'user file HOME/.config/modelgate/config.yaml, profile default'],
-  user: [6, 'user file HOME/.config/modelgate/config.yaml'],
-}
-const pairs = order.flatMap((winner, index) =>
-  order.slice(index + 1).map((loser) => [winner, loser] as const),
+type Content = ConfigPlaceContent & { readonly flags?: SettingFlags }
+
+/** What each place says of one setting, the nearest first, and where its value is from then. */
+const places: readonly (readonly [Content, value: number, source: string])[] = [
+  [{ flags: { maxRetries: '1' } }, 1, 'flag --max-retries'],
+  [{ env: { MODELGATE_MAX_RETRIES: '3' } }, 3, 'environment MODELGATE_MAX_RETRIES'],
+  [{ project: 'max_retries: 4' }, 4, 'project file HOME/project/.modelgaterc'],
+  [
+    { user: 'profiles: { default: { max_retries: 5 } }' },
+    5,
+    'user file HOME/.config/modelgate/config.yaml, profile default',
+  ],
+  [{ user: 'max_retries: 6' }, 6, 'user file HOME/.config/modelgate/config.yaml'],
+]
+// Every pair is compared, so that no order is left to luck.
+const pairs = places.flatMap(([winner, value, source], at) =>
+  places.slice(at + 1).map(([loser, , other]) => [source, other, winner, loser, value] as const),
 )
 
-test.each(pairs)('%s wins over %s', async (winner, loser) => {
-  const given = (name: PlaceName) => name === winner || name === loser
-  const user = [given('user') ? everywhere.user : '', given('profile') ? everywhere.profile : ''].join('\n')
-  const place = configPlace({
-    user,
-    project: given('project') ? everywhere.project : '',
-    env: given('environment') ? everywhere.environment : {},
-  })
-  const { maxRetries } = await resolveSettings(place.context, given('flag') ? everywhere.flag : {})
-  expect([maxRetries.value, place.scrub(maxRetries.source)]).toEqual(expected[winner])
+test.each(pairs)('%s wins over %s', async (source, _, winner, loser, value) => {
+  const user = [winner.user, loser.user].join('\n')
+  const { flags, ...content } = { ...loser, ...winner }
+  const place = configPlace({ ...content, user })
+  const { maxRetries } = await resolveSettings(place.context, flags)
+  expect([maxRetries.value, place.scrub(maxRetries.source)]).toEqual([value, source])
 })
 
 test('each setting is read from its own name in files and from its own variable', async () => {
-  const samples: Record<string, [string, string, unknown]> = {
+  const same = (value: string) => [value, value, value] as const
+  const number = (value: number) => [String(value), String(value), value] as const
+  /** As it is written in a file and in a variable, if it has one, and what is made of it. */
+  const samples: Record<string, readonly [file: string, variable: string, value: unknown]> = {
     base_url: ['https://a.example/v1', 'https://a.example/v1', new URL('https://a.example')],
-    profile: ['default', 'default', 'default'],
-    text_model: ['t', 't', 't'],
-    image_model: ['i', 'i', 'i'],
-    video_model: ['v', 'v', 'v'],
-    api_key_file: ['/k', '/k', '/k'],
-    api_key_command: ['pass show gate', 'pass show gate', 'pass show gate'],
+    profile: same('default'),
+    text_model: same('t'),
+    image_model: same('i'),
+    video_model: same('v'),
+    api_key_file: same('/k'),
+    api_key_command: same('pass show gate'),
     trusted_origins: ['["https://a.example/x"]', 'https://a.example, ', ['https://a.example']],
-    connect_timeout: ['1.5', '1.5', 1.5],
-    first_byte_timeout: ['2', '2', 2],
-    idle_timeout: ['3', '3', 3],
-    progress_timeout: ['4', '4', 4],
-    timeout: ['5', '5', 5],
-    poll_interval: ['0.5', '0.5', 0.5],
-    max_retries: ['0', '0', 0],
-    retry: ['never', 'never', 'never'],
+    connect_timeout: number(1.5),
+    first_byte_timeout: number(2),
+    idle_timeout: number(3),
+    progress_timeout: number(4),
+    timeout: number(5),
+    poll_interval: number(0.5),
+    max_retries: number(0),
+    retry: same('never'),
     idempotency_honoured: ['true', 'yes', true],
-    ca_file: ['/ca.pem', '/ca.pem', '/ca.pem'],
+    ca_file: same('/ca.pem'),
     allow_http: ['true', '1', true],
-    output_dir: ['/out', '/out', '/out'],
+    output_dir: same('/out'),
     families: ['{ my-model: image-model-a }', '', { 'my-model': familyCalled('image-model-a') }],
     prices: ['{ m: { image: 0.04 } }', '', { m: { currency: 'USD', image: 0.04 } }],
     headers: ['{ X-Tenant: blue }', 'X-Tenant: blue', { 'x-tenant': 'blue' }],
     download_headers: ['{ "https://a.example": { x: y } }', '', { 'https://a.example': { x: 'y' } }],
     quiet: ['true', 'on', true],
     no_stdin: ['true', '1', true],
-    render: ['never', 'never', 'never'],
-    queue: ['redis://u:p@h/2', 'redis://u:p@h/2', 'redis://u:p@h/2'],
-    store: ['s3://bucket/a', 's3://bucket/a', 's3://bucket/a'],
-    history: ['off', 'off', 'off'],
+    render: same('never'),
+    queue: same('redis://u:p@h/2'),
+    store: same('s3://bucket/a'),
+    history: same('off'),
   }
   // It stands in the place of `base_url`.
   const names = settingNames.filter((name) => name !== 'baseUrls')
@@ -121,52 +103,34 @@ test('each setting is read from its own name in files and from its own variable'
   const fromEnvironment = await resolveSettings(configPlace({ env: Object.fromEntries(env) }).context)
   for (const name of names) {
     const { file, env: variable } = settingTable[name]
-    expect([name, fromFile[name].value, fromFile[name].level]).toEqual([name, samples[file]?.[2], 'user'])
-    if (variable === undefined) continue
-    expect([name, fromEnvironment[name].value, fromEnvironment[name].source]).toEqual([
-      name,
-      samples[file]?.[2],
-      `environment ${variable}`,
-    ])
+    const value = samples[file]?.[2]
+    expect([name, fromFile[name].value, fromFile[name].level]).toEqual([name, value, 'user'])
+    const { value: found, source } = fromEnvironment[name]
+    if (variable !== undefined)
+      expect([name, found, source]).toEqual([name, value, `environment ${variable}`])
   }
 })
 
 test('--model is the model of whatever the command makes', async () => {
-  const settings = await resolveSettings(configPlace({ env: { MODELGATE_TEXT_MODEL: 'other' } }).context, {
-    model: 'm',
-  })
-  expect([settings.textModel, settings.imageModel, settings.videoModel].map((model) => model.value)).toEqual([
-    'm',
-    'm',
-    'm',
-  ])
+  const { context } = configPlace({ env: { MODELGATE_TEXT_MODEL: 'other' } })
+  const { textModel, imageModel, videoModel } = await resolveSettings(context, { model: 'm' })
+  expect([textModel.value, imageModel.value, videoModel.value]).toEqual(['m', 'm', 'm'])
 })
 
 test('a relative path starts at the folder of the file, or where the command was called; ~ is the home directory', async () => {
-  const place = configPlace({
-    user: 'api_key_file: key\nca_file: ~/ca.pem',
-    project: 'output_dir: pictures/new',
-  })
-  const settings = await resolveSettings(place.context)
-  expect(settings.apiKeyFile.value).toBe(join(place.home, '.config/modelgate/key'))
-  expect(settings.caFile.value).toBe(join(place.home, 'ca.pem'))
-  expect(settings.outputDir.value).toBe(join(place.project, 'pictures/new'))
-  expect((await resolveSettings(place.context, { caFile: 'here' })).caFile.value).toBe(
-    join(place.project, 'here'),
-  )
-})
-
-test('a store is a folder, or an address that stays as it is', async () => {
-  const store = async (user: string, given = '') => {
-    const place = configPlace({ user, env: { MODELGATE_STORE: given } })
-    const found = (await resolveSettings(place.context)).store.value
-    return place.scrub(String(found))
+  const of = async (name: 'apiKeyFile' | 'caFile' | 'outputDir' | 'store', content: Content) => {
+    const place = configPlace(content)
+    return place.scrub(String((await resolveSettings(place.context, content.flags))[name].value))
   }
-  expect(await store('store: shared')).toBe('HOME/.config/modelgate/shared')
-  expect(await store('store: ~/shared')).toBe('HOME/shared')
-  expect(await store('', 'shared')).toBe('HOME/project/shared')
-  expect(await store('store: s3://bucket/~/a')).toBe('s3://bucket/~/a')
-  expect(await store('', 'S3://bucket')).toBe('S3://bucket')
+  expect(await of('apiKeyFile', { user: 'api_key_file: key' })).toBe('HOME/.config/modelgate/key')
+  expect(await of('caFile', { user: 'ca_file: ~/ca.pem' })).toBe('HOME/ca.pem')
+  expect(await of('outputDir', { project: 'output_dir: art/new' })).toBe('HOME/project/art/new')
+  expect(await of('caFile', { flags: { caFile: 'here' } })).toBe('HOME/project/here')
+  expect(await of('store', { user: 'store: shared' })).toBe('HOME/.config/modelgate/shared')
+  expect(await of('store', { env: { MODELGATE_STORE: 'shared' } })).toBe('HOME/project/shared')
+  // An address stays as it is.
+  expect(await of('store', { user: 'store: s3://bucket/~/a' })).toBe('s3://bucket/~/a')
+  expect(await of('store', { env: { MODELGATE_STORE: 'S3://bucket' } })).toBe('S3://bucket')
 })
 
 test('an empty variable counts as unset', async () => {
@@ -221,40 +185,33 @@ test('a secret that ended up in the wrong variable is not repeated', async () =>
 })
 
 test.each([
-  ['no home', { home: '', cwd: '/' }],
-  ['a home that does not exist', { home: '/nowhere/at/all', cwd: '/' }],
-  [
-    'a configuration folder that is a file',
-    { home: '/nowhere', cwd: '/', env: { MODELGATE_CONFIG_DIR: '/dev/null' } },
-  ],
+  ['no home', { home: '' }],
+  ['a home that does not exist', { home: '/nowhere/at/all' }],
+  ['a configuration folder that is a file', { home: '/nowhere', env: { MODELGATE_CONFIG_DIR: '/dev/null' } }],
   ['a working directory that is gone', { home: '/nowhere', cwd: '/gone/away' }],
 ])('runs without configuration: %s', async (_, overrides) => {
-  expect((await resolveSettings(testContext(overrides))).retry.source).toBe('default')
+  const settings = await resolveSettings(testContext({ cwd: '/', ...overrides }))
+  expect(settings.retry.source).toBe('default')
 })
 
-test.each<[string, Record<string, string>, string, string, [string, string]]>([
-  ['nothing is set', {}, '', '', ['full', 'default']],
-  ['CI is set', { CI: 'true' }, '', '', ['off', 'default where CI is set']],
-  ['CI is set to nothing', { CI: '' }, '', '', ['full', 'default']],
+const user = 'user file HOME/.config/modelgate/config.yaml'
+
+test.each<[string, Content, value: string, source: string]>([
+  ['nothing is set', {}, 'full', 'default'],
+  ['CI is set', { env: { CI: 'true' } }, 'off', 'default where CI is set'],
+  ['CI is set to nothing', { env: { CI: '' } }, 'full', 'default'],
   [
     'a variable is set, too',
-    { CI: '1', MODELGATE_HISTORY: 'full' },
-    '',
-    '',
-    ['full', 'environment MODELGATE_HISTORY'],
+    { env: { CI: '1', MODELGATE_HISTORY: 'full' } },
+    'full',
+    'environment MODELGATE_HISTORY',
   ],
-  [
-    'the user says so',
-    { CI: '1' },
-    'history: full',
-    '',
-    ['full', 'user file HOME/.config/modelgate/config.yaml'],
-  ],
-  ['a project lowers it', {}, '', 'history: off', ['off', 'project file HOME/project/.modelgaterc']],
-])('what the log keeps where %s', async (_, env, user, project, expected) => {
-  const place = configPlace({ env, user, project })
+  ['the user says so', { env: { CI: '1' }, user: 'history: full' }, 'full', user],
+  ['a project lowers it', { project: 'history: off' }, 'off', 'project file HOME/project/.modelgaterc'],
+])('what the log keeps where %s', async (_, content, value, source) => {
+  const place = configPlace(content)
   const { history } = await resolveSettings(place.context)
-  expect([history.value, place.scrub(history.source)]).toEqual(expected)
+  expect([history.value, place.scrub(history.source)]).toEqual([value, source])
 })
 
 test('a project file cannot have more of a call recorded than without it', async () => {
