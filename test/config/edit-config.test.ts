@@ -97,20 +97,17 @@ test('JSON stays JSON, with its indentation', async () => {
 })
 
 test('the file that is read is the one that is edited, and keeps its mode and its link', async () => {
-  const files = {
-    '.config/modelgate/config.yaml': '# empty\n',
-    '.config/modelgate/config.yml': 'timeout: 1\n',
-  }
-  const place = configPlace({ files })
+  const own = '.config/modelgate/config'
+  const place = configPlace({ files: { [`${own}.yaml`]: '# empty\n', [`${own}.yml`]: 'timeout: 1\n' } })
   const { path } = await editUserFile(place.context, [set('timeout', 2)])
-  expect(place.scrub(path)).toBe('HOME/.config/modelgate/config.yml')
-  expect(statSync(path).mode & 0o777).toBe(0o644)
+  expect([place.scrub(path), statSync(path).mode & 0o777]).toEqual([`HOME/${own}.yml`, 0o644])
 
   const linked = configPlace({ files: { 'dotfiles/config.yaml': 'timeout: 1\n', '.config/modelgate/x': '' } })
-  symlinkSync(join(linked.home, 'dotfiles/config.yaml'), linked.userFile)
+  const target = join(linked.home, 'dotfiles/config.yaml')
+  symlinkSync(target, linked.userFile)
   await editUserFile(linked.context, [set('timeout', 2)])
   expect(lstatSync(linked.userFile).isSymbolicLink()).toBe(true)
-  expect(readFileSync(join(linked.home, 'dotfiles/config.yaml'), 'utf8')).toBe('timeout: 2\n')
+  expect(readFileSync(target, 'utf8')).toBe('timeout: 2\n')
 })
 
 test('a new file is for its owner alone, in a folder that is', async () => {
@@ -122,42 +119,30 @@ test('a new file is for its owner alone, in a folder that is', async () => {
   expect((await resolveSettings(place.context)).timeout.value).toBe(2)
 })
 
-test('nothing is written that would not be read', async () => {
-  expect(await failure({ user: 'quiet: true\n' }, set('timeout', -1), set('base_url', 'http://a.example')))
-    .toMatchInlineSnapshot(`
-      "2 config_invalid (config)
-      HOME/.config/modelgate/config.yaml:2: timeout must be a number of seconds greater than 0, not -1.
-      The base URL (base_url) would send the key to a.example in clear text. Use https://, or allow it on purpose with --allow-http."
-    `)
-  expect(await failure({ user: 'timeout: [\n' }, set('quiet', true))).toMatchInlineSnapshot(`
-    "2 config_invalid (config)
-    HOME/.config/modelgate/config.yaml:2:1: not valid YAML: deficient indentation."
-  `)
-  expect(await failure({ user: 'timout: 5\n' }, set('quiet', true))).toMatchInlineSnapshot(`
-    "2 config_invalid (config)
-    HOME/.config/modelgate/config.yaml:1: timout is not a setting. Did you mean timeout?"
-  `)
-  expect(await failure({ user: 'profiles: { a: &x { quiet: true }, b: *x }\n' }, unset('profiles.a')))
-    .toMatchInlineSnapshot(`
-      "2 config_invalid (config)
-      HOME/.config/modelgate/config.yaml: profiles.a cannot be changed without changing other settings.
-      hint: The file uses anchors and aliases there: change it in an editor."
-    `)
-  const bomb = [1, 2, 3, 4, 5, 6, 7, 8, 9]
-    .map(
-      (level) =>
-        `  p${level}: &p${level} [${Array(9)
-          .fill(level === 1 ? 'x' : `*p${level - 1}`)
-          .join(', ')}]`,
-    )
-    .join('\n')
-  expect(await failure({ user: `profiles:\n${bomb}\n` }, set('quiet', true))).toMatch(/^2 config_/)
+test.each([
+  [
+    'quiet: true\n',
+    [set('timeout', -1), set('base_url', 'http://a.example')],
+    ':2: timeout must be a number of seconds greater than 0, not -1.\nThe base URL (base_url) would send the key to a.example in clear text. Use https://, or allow it on purpose with --allow-http.',
+  ],
+  ['timeout: [\n', [set('quiet', true)], ':2:1: not valid YAML: deficient indentation.'],
+  ['timout: 5\n', [set('quiet', true)], ':1: timout is not a setting. Did you mean timeout?'],
+  [
+    'profiles: { a: &x { quiet: true }, b: *x }\n',
+    [unset('profiles.a')],
+    ': profiles.a cannot be changed without changing other settings.\nhint: The file uses anchors and aliases there: change it in an editor.',
+  ],
+])('nothing is written that would not be read: %j', async (user, changes, problem) => {
+  expect(await failure({ user }, ...changes)).toBe(
+    `2 config_invalid (config)\nHOME/.config/modelgate/config.yaml${problem}`,
+  )
+})
+
+test('without a home there is no place for a file', async () => {
   const homeless = { ...configPlace().context, home: '' }
-  expect(await failureOf(() => editUserFile(homeless, [set('quiet', true)]))).toMatchInlineSnapshot(`
-    "2 config_invalid (config)
-    There is no place for a configuration file, because no home directory is known.
-    hint: Name a folder with MODELGATE_CONFIG_DIR."
-  `)
+  expect(await failureOf(() => editUserFile(homeless, [set('quiet', true)]))).toBe(
+    '2 config_invalid (config)\nThere is no place for a configuration file, because no home directory is known.\nhint: Name a folder with MODELGATE_CONFIG_DIR.',
+  )
 })
 
 test('a change may repair the file', async () => {

@@ -78,12 +78,10 @@ const refused: readonly object[] = [
   { profiles: { work: { profile: 'home' } } },
 ]
 
-const cases = [
+test.each([
   ...taken.map((content) => [true, content] as const),
   ...refused.map((content) => [false, content] as const),
-]
-
-test.each(cases)(
+])(
   'that it is right is %s of the user file %j, by the program and by its schema',
   async (isRight, content) => {
     const plain = JSON.parse(JSON.stringify(content)) as object
@@ -94,11 +92,13 @@ test.each(cases)(
 test.each(['api_key_command', 'trusted_origins', 'allow_http', 'ca_file', 'profiles', 'queue', 'prices'])(
   'a project file cannot have %s, by the program and by its schema',
   async (name) => {
-    const right = { text_model: 'm', output_dir: 'art', retry: 'never' }
     const matches = await compiled('project')
-    expect([await isTaken('project', right), matches(right)]).toEqual([true, true])
-    const wrong = { ...right, [name]: {} }
-    expect([await isTaken('project', wrong), matches(wrong)]).toEqual([false, false])
+    for (const [content, isRight] of [
+      [{ text_model: 'm', output_dir: 'art', retry: 'never' }, true],
+      [{ text_model: 'm', [name]: {} }, false],
+    ] as const) {
+      expect([await isTaken('project', content), matches(content)]).toEqual([isRight, isRight])
+    }
   },
 )
 
