@@ -1,11 +1,12 @@
-import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { localServer } from '../support/local-server.ts'
-import { end, head, readAll, write } from '../support/server-replies.ts'
+import { sse } from '../support/server-replies.ts'
+import { canMount, mountTmpfs } from '../support/small-disks.ts'
 import { runningSandbox } from '../support/running-sandbox.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { textStyles } from '../program/text-styles.ts'
 import { rescuedIn } from '../program/images/image-run.ts'
 import { spawnProgram } from './spawn-program.ts'
 import { canaryKey } from '../support/canary-key.ts'
@@ -43,13 +44,10 @@ test.skipIf(cannotBeFull).each<[string, string]>([
   expect(await remarkOf(words.split(' '), await sandboxEnv())).toBe(remark)
 })
 
-const canMount = process.platform === 'linux' && process.getuid?.() === 0
-
 test.skipIf(!canMount)('a disk that fills up while text comes loses nothing of it', async () => {
   const gateway = await textGateway()
   const folder = temporaryFolder()
-  expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder]).status).toBe(0)
-  onTestFinished(() => void spawnSync('umount', [folder]))
+  mountTmpfs(folder, 64)
   const state = temporaryFolder()
   const env = { MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: canaryKey(), MODELGATE_STATE_DIR: state }
   const words = ['generate', '-m', 'm', 'x']
@@ -63,7 +61,7 @@ test.skipIf(!canMount)('a disk that fills up while text comes loses nothing of i
   expect(`${gateway.text}\n`.endsWith(rest)).toBe(true)
   expect(begun.length + rest.length).toBeGreaterThanOrEqual(gateway.text.length)
   expect(gateway.text.startsWith(begun)).toBe(true)
-  spawnSync('rm', [join(folder, 'out.txt')])
+  rmSync(join(folder, 'out.txt'))
   const saved = await spawnProgram([...words, '-o', 'answer.txt'], { env, cwd: folder }).ended
   expect([saved.exit, saved.stdout.toString()]).toEqual([10, ''])
   expect(saved.stderr).toMatch(
@@ -77,8 +75,7 @@ test.skipIf(!canMount).each([
   ['the schema', ['schema', 'events']],
 ])('%s of which a full disk takes only a part is an error', async (_, words) => {
   const folder = temporaryFolder()
-  expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4k', 'tmpfs', folder]).status).toBe(0)
-  onTestFinished(() => void spawnSync('umount', [folder]))
+  mountTmpfs(folder, 4)
   const shell = 'modelgate "$@" >out'
   const { exit, stderr } = await spawnProgram(words, { shell, cwd: folder, env: await sandboxEnv() }).ended
   expect([exit, stderr]).toEqual([
@@ -88,20 +85,11 @@ test.skipIf(!canMount).each([
   expect(readFileSync(join(folder, 'out')).length).toBe(4096)
 })
 
-/** Answers every request with 400 pieces of a text of 200,000 characters. */
+/** Answers two requests with 400 pieces of a text of 200,000 characters. */
 async function textGateway(): Promise<{ readonly url: string; readonly text: string }> {
   const pieces = Array.from({ length: 400 }, (_, at) => `${at} `.padEnd(500, 'x'))
-  const event = (text: string, more: object = {}) =>
-    `data: ${JSON.stringify({ candidates: [{ content: { role: 'model', parts: [{ text }] }, ...more }] })}\r\n\r\n`
-  const body = pieces.map((text) => event(text)).join('') + event('', { finishReason: 'STOP' })
-  const reply = [
-    readAll,
-    write(head(200, { 'content-type': 'text/event-stream' })),
-    ...Array.from({ length: Math.ceil(body.length / 10_000) }, (_, at) =>
-      write(body.slice(at * 10_000, (at + 1) * 10_000)),
-    ),
-    end,
-  ]
+  const { delta, end } = textStyles.generate
+  const reply = sse([...pieces.map((piece) => delta(piece)), end])
   const { url } = await localServer([reply, reply])
   return { url, text: pieces.join('') }
 }

@@ -4,49 +4,47 @@ import { textStyles } from '../program/text-styles.ts'
 import { canMakeCertificates, makeCertificate } from '../support/certificate.ts'
 import { localServer } from '../support/local-server.ts'
 import { sse } from '../support/server-replies.ts'
-import { spawnProgram } from './spawn-program.ts'
+import { spawnProgram, type SpawnOptions } from './spawn-program.ts'
 
 const { delta, end } = textStyles.generate
-const answer = sse([delta('Hello.'), end])
+const isLinux = process.platform === 'linux'
 
-async function run(shell: string, env: Readonly<Record<string, string | undefined>> = {}) {
-  const server = await localServer([answer])
+/** How a line of bash ends in which `modelgate "$@"` is a call of a gateway that answers, or is not asked. */
+async function run(shell: string, { replies = [], ...options }: SpawnOptions & { replies?: string[] } = {}) {
+  const server = await localServer(replies.map((reply) => sse([reply])))
   const argv = ['generate', '-m', 'some-model', '--base-url', server.url, 'x']
-  const { exit, stdout, stderr } = await spawnProgram(argv, { shell, env }).ended
+  const { exit, stdout, stderr } = await spawnProgram(argv, { shell, ...options }).ended
   return { exit, stdout: stdout.toString(), stderr }
 }
 
+const replies = [delta('Hello.') + end]
 const success = { exit: 0, stdout: 'Hello.\n', stderr: '' }
 
-test('standard input is closed', async () => {
-  expect(await run('modelgate "$@" <&-')).toEqual(success)
+test.each([
+  ['standard input is closed', 'modelgate "$@" <&-', {}],
+  ['standard error is closed', 'modelgate "$@" 2>&-', {}],
+  ['there is no home directory', 'modelgate "$@"', { HOME: undefined }],
+])('%s, and all is well', async (_, shell, env) => {
+  expect(await run(shell, { env, replies })).toEqual(success)
 })
 
-test('standard error is closed', async () => {
-  expect(await run('modelgate "$@" 2>&-')).toEqual(success)
+test.runIf(isLinux)('the home directory cannot be written, which is told', async () => {
+  // Not even by root, as which tests run in containers.
+  const stderr = expect.stringMatching(
+    /^warning: The call is not in the log: "\/sys\/.*" cannot be written: .*\n$/,
+  ) as string
+  expect(await run('modelgate "$@"', { env: { HOME: '/sys' }, replies })).toEqual({ ...success, stderr })
 })
 
-const dry = 'modelgate generate --sandbox --dry-run x'
-
-test.runIf(process.platform === 'linux').each([
+test.runIf(isLinux).each([
   ['in a function', 'modelgate "$@" >&-'],
   ['in a subshell', '(modelgate "$@") >&-'],
   ['in the whole script', 'exec >&-; modelgate "$@"'],
+  ['for a version', 'modelgate --version >&-'],
 ])('standard output is closed %s: nothing is sent', async (_, shell) => {
-  const server = await localServer([])
-  const argv = ['generate', '-m', 'some-model', '--base-url', server.url, 'x']
-  const { exit, stdout, stderr } = await spawnProgram(argv, { shell }).ended
-  expect({ exit, stdout: stdout.toString(), stderr }).toEqual({
-    exit: 10,
-    stdout: '',
-    stderr:
-      'modelgate: Standard output is closed: the result would be lost.\n  hint: To discard it, write >/dev/null.\n',
-  })
-})
-
-test.runIf(process.platform === 'linux')('standard output is closed: no version either', async () => {
-  const { exit, stderr } = await spawnProgram([], { shell: 'modelgate --version >&-' }).ended
-  expect([exit, stderr]).toEqual([10, expect.stringContaining('Standard output is closed')])
+  const problem =
+    'Standard output is closed: the result would be lost.\n  hint: To discard it, write >/dev/null.'
+  expect(await run(shell)).toEqual({ exit: 10, stdout: '', stderr: `modelgate: ${problem}\n` })
 })
 
 /** A program that starts the one under test and discards its output. */
@@ -57,14 +55,13 @@ const spawning = `
 `
 
 test.each([
-  ['a shell', `${dry} >/dev/null`],
+  ['a shell', 'modelgate generate --sandbox --dry-run x >/dev/null'],
   [
     'a program that opens /dev/null for reading as well',
     '"$NODE" -e "$SPAWN" generate --sandbox --dry-run x',
   ],
 ])('%s discards standard output', async (_, shell) => {
-  const { exit, stderr } = await spawnProgram([], { shell, env: { SPAWN: spawning } }).ended
-  expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' })
+  expect(await run(shell, { env: { SPAWN: spawning } })).toEqual({ exit: 0, stdout: '', stderr: '' })
 })
 
 test.runIf(canMakeCertificates)('no warning says that certificates are not checked: they are', async () => {
@@ -76,14 +73,17 @@ test.runIf(canMakeCertificates)('no warning says that certificates are not check
   expect(stderr).not.toContain('Warning')
 })
 
-test.runIf(process.platform === 'linux')('the home directory cannot be written', async () => {
-  // Not even by root, as which tests run in containers.
-  const stderr = expect.stringMatching(
-    /^warning: The call is not in the log: "\/sys\/.*" cannot be written: .*\n$/,
-  ) as string
-  expect(await run('modelgate "$@"', { HOME: '/sys' })).toEqual({ ...success, stderr })
-})
-
-test('there is no home directory', async () => {
-  expect(await run('modelgate "$@"', { HOME: undefined })).toEqual(success)
+// Windows does not let a folder be removed that somebody is in.
+test.runIf(process.platform !== 'win32').each([
+  ['--version', 0, ''],
+  ['help exit-codes', 0, ''],
+  ['completion bash', 0, ''],
+  ['__complete profiles', 0, ''],
+  ['generate --sandbox x', 10, 'The working directory no longer exists.'],
+  ['image edit --sandbox --image a.png x', 10, 'The working directory no longer exists.'],
+])('in a folder that is gone, %s ends with %i', async (words, code, says) => {
+  const { exit, stderr } = await run(`mkdir gone && cd gone && rmdir ../gone && modelgate ${words}`)
+  expect(exit).toBe(code)
+  expect(stderr).toMatch(code === 0 ? /^$/ : `modelgate: .*${says}`)
+  expect(stderr).not.toMatch(/^ +at /m)
 })
