@@ -1,37 +1,24 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { spawnSync } from 'node:child_process'
 import process from 'node:process'
-import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { temporaryFolder } from '../support/temporary-folder.ts'
-import { codeCache, launcher } from './spawn-program.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { spawnProgram } from './spawn-program.ts'
 
 /** Runs a script beside a file `list` of three lines; `ask` shows a text request and `draw` an image request, unsent. */
 async function run(shell: string, script: string) {
   const folder = temporaryFolder()
-  writeFileSync(join(folder, 'list'), 'one\ntwo\nthree\n')
+  writeFiles(folder, { list: 'one\ntwo\nthree\n' })
   const functions = `
     ask() { "$NODE" "$LAUNCHER" respond --sandbox --dry-run "$@"; }
     draw() { "$NODE" "$LAUNCHER" image create --sandbox --dry-run "$@"; }
   `
-  const child = spawn(shell, ['-c', functions + script], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      PATH: process.env['PATH'],
-      HOME: folder,
-      NODE: process.execPath,
-      LAUNCHER: launcher,
-      ...codeCache,
-    },
-  })
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
-  const prompts = [...stdout.matchAll(/^ {4}"(?:input|prompt)": (".*"),?$/gm)].map(
-    ([, json]) => JSON.parse(json!) as string,
-  )
-  const notes = stderr.split('\n').filter((line) => line !== '')
-  return { prompts, notes }
+  const program = [shell, '-c', functions + script]
+  const { stdout, stderr } = await spawnProgram([], { program, cwd: folder }).ended
+  const prompts = String(stdout).matchAll(/^ {4}"(?:input|prompt)": (".*"),?$/gm)
+  return {
+    prompts: [...prompts].map(([, json]) => JSON.parse(json!) as string),
+    notes: stderr.split('\n').filter((line) => line !== ''),
+  }
 }
 
 const [joined, leftAlone] = [/^modelgate: Joined 14 bytes of /, /^modelgate: Standard input was left unread/]

@@ -35,9 +35,8 @@ async function machine(limit: number) {
 test('sixteen loops at once create exactly as much as they may', async () => {
   const { env, created, lines } = await machine(100)
   const loops = Array.from({ length: 16 }, () => spawnProgram(words, { shell: loop(8), env }))
-  const codes = (await Promise.all(loops.map(({ ended }) => ended))).flatMap(({ stdout }) =>
-    stdout.toString().trim().split('\n'),
-  )
+  const ended = await Promise.all(loops.map((loop) => loop.ended))
+  const codes = ended.flatMap(({ stdout }) => stdout.toString().trim().split('\n'))
   expect(codes).toHaveLength(128)
   expect(codes.filter((code) => code === '0')).toHaveLength(100)
   expect(codes.filter((code) => code === '15')).toHaveLength(28)

@@ -35,7 +35,7 @@ function startShell(shell: string, words: readonly string[], url: string) {
   onTestFinished(() => terminal.kill('SIGKILL'))
   const gone = new Promise<unknown>((resolve) => terminal.onExit(resolve))
   let seen = ''
-  let look = () => {}
+  let look = (): unknown => undefined
   terminal.onData((data) => {
     seen += data
     look()
@@ -44,13 +44,12 @@ function startShell(shell: string, words: readonly string[], url: string) {
     gone,
     type: (keys: string) => terminal.write(keys),
     /** Resolves with everything on the screen once the pattern is on it. */
-    screen: (pattern: RegExp) =>
-      new Promise<string>((resolve) => {
-        look = () => {
-          if (pattern.test(seen)) resolve(seen)
-        }
-        look()
-      }),
+    screen: (pattern: RegExp) => {
+      const { promise, resolve } = Promise.withResolvers<string>()
+      look = () => pattern.test(seen) && resolve(seen)
+      look()
+      return promise
+    },
     get seen() {
       return seen
     },

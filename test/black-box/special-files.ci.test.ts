@@ -13,20 +13,17 @@ import { spawnProgram } from './spawn-program.ts'
 
 const { delta, end } = textStyles.generate
 const gateway = { MODELGATE_BASE_URL: 'https://127.0.0.1:59999' }
-const [text, edit] = [
-  ['generate', '-m', 'm'],
-  ['image', 'edit', '-m', 'm'],
-]
-
-type Place = readonly [name: string, argv: readonly string[], env?: Record<string, string>]
+const text = ['generate', '-m', 'm']
+const edit = ['image', 'edit', '-m', 'm']
+const film = ['video', 'generate', '-m', 'm']
 
 /** Every flag and variable that names a file to be read; FILE stands for it. */
-const places: readonly Place[] = [
+const places: readonly (readonly [name: string, argv: readonly string[], variable?: string])[] = [
   ['--ca-file', [...text, '--ca-file', 'FILE', 'x']],
-  ['MODELGATE_CA_FILE', [...text, 'x'], { MODELGATE_CA_FILE: 'FILE' }],
-  ['NODE_EXTRA_CA_CERTS', [...text, 'x'], { NODE_EXTRA_CA_CERTS: 'FILE' }],
+  ['MODELGATE_CA_FILE', [...text, 'x'], 'MODELGATE_CA_FILE'],
+  ['NODE_EXTRA_CA_CERTS', [...text, 'x'], 'NODE_EXTRA_CA_CERTS'],
   ['--api-key-file', [...text, '--api-key-file', 'FILE', 'x']],
-  ['MODELGATE_API_KEY_FILE', [...text, 'x'], { MODELGATE_API_KEY_FILE: 'FILE' }],
+  ['MODELGATE_API_KEY_FILE', [...text, 'x'], 'MODELGATE_API_KEY_FILE'],
   ['--body', [...text, '--body', '@FILE', 'x']],
   ['--schema', [...text, '--schema', 'FILE', 'x']],
   ['--history', [...text, '--history', 'FILE', 'x']],
@@ -39,32 +36,30 @@ const places: readonly Place[] = [
   ['a prompt', [...text, '@FILE']],
   ['--image of an edit', [...edit, '--image', 'FILE', 'x']],
   ['--mask', [...edit, '--image', 'FILE', '--mask', 'FILE', 'x']],
-  ['--image of a video', ['video', 'generate', '-m', 'm', '--image', 'FILE', 'x']],
-  ['--last-frame', ['video', 'generate', '-m', 'm', '--last-frame', 'FILE', 'x']],
-  ['--reference', ['video', 'generate', '-m', 'm', '--reference', 'FILE', 'x']],
+  ['--image of a video', [...film, '--image', 'FILE', 'x']],
+  ['--last-frame', [...film, '--last-frame', 'FILE', 'x']],
+  ['--reference', [...film, '--reference', 'FILE', 'x']],
   ['--faults', ['sandbox', '--faults', 'FILE']],
 ]
 
-const table = places.map((place) => [place[0], place] as const)
-const named = (text: string, file: string) => text.replace('FILE', file)
-const variablesOf = (env: Record<string, string>, file: string) =>
-  Object.fromEntries(Object.entries(env).map(([name, value]) => [name, named(value, file)]))
+/** The words and variables of a place that names this file. */
+const naming = (file: string, argv: readonly string[], variable?: string) => ({
+  words: argv.map((word) => word.replace('FILE', file)),
+  env: { ...gateway, ...(variable !== undefined && { [variable]: file }) },
+})
+const isLinux = process.platform === 'linux'
 
-test.runIf(process.platform === 'linux').each(table)(
-  '%s refuses a device without end',
-  async (_, [, argv, env = {}]) => {
-    const words = argv.map((word) => named(word, '/dev/zero'))
-    const all = { ...gateway, ...variablesOf(env, '/dev/zero') }
-    const { code, err } = await runMain(words, { env: all, home: temporaryFolder(), cwd: temporaryFolder() })
-    expect([code, err]).toEqual([10, expect.stringContaining('"/dev/zero" is not a regular file or a pipe.')])
-  },
-)
+test.runIf(isLinux).each(places)('%s refuses a device without end', async (_, argv, variable) => {
+  const { words, env } = naming('/dev/zero', argv, variable)
+  const { code, err } = await runMain(words, { env, home: temporaryFolder(), cwd: temporaryFolder() })
+  expect([code, err]).toEqual([10, expect.stringContaining('"/dev/zero" is not a regular file or a pipe.')])
+})
 
-const waiting = new Set(['NODE_EXTRA_CA_CERTS', '--api-key-file', 'a prompt', '--image of an edit'])
+const waiting = ['NODE_EXTRA_CA_CERTS', '--api-key-file', 'a prompt', '--image of an edit']
 
-test.runIf(process.platform === 'linux').each(table.filter(([name]) => waiting.has(name)))(
+test.runIf(isLinux).each(places.filter(([name]) => waiting.includes(name)))(
   '%s waits for the writer of a pipe, and Ctrl-C ends that',
-  async (_, [, argv, env = {}]) => {
+  async (_, argv, variable) => {
     const path = join(temporaryFolder(), 'pipe')
     execFileSync('mkfifo', [path])
     // Opening it takes until somebody reads it.
@@ -75,10 +70,8 @@ test.runIf(process.platform === 'linux').each(table.filter(([name]) => waiting.h
       await (await opened).close()
       await both.close()
     })
-    const program = spawnProgram(
-      argv.map((word) => named(word, path)),
-      { env: { ...gateway, ...variablesOf(env, path) } },
-    )
+    const { words, env } = naming(path, argv, variable)
+    const program = spawnProgram(words, { env })
     await opened
     program.process.kill('SIGINT')
     const { exit, stderr } = await program.ended
@@ -86,28 +79,22 @@ test.runIf(process.platform === 'linux').each(table.filter(([name]) => waiting.h
   },
 )
 
-test.runIf(process.platform === 'linux')(
-  'process substitution gives a body, a prompt and an attachment',
-  async () => {
-    const shell = `modelgate generate -m m --dry-run --body @<(echo '{"generationConfig":{"seed":1}}') \
+test.runIf(isLinux)('process substitution gives a body, a prompt and an attachment', async () => {
+  const shell = `modelgate generate -m m --dry-run --body @<(echo '{"generationConfig":{"seed":1}}') \
     -a <(echo attached) @<(echo asked)`
-    const { exit, stdout, stderr } = await spawnProgram([], { shell, env: gateway }).ended
-    expect([exit, stderr]).toEqual([0, ''])
-    const parts = [{ inlineData: { mimeType: 'text/plain', data: 'YXR0YWNoZWQK' } }, { text: 'asked\n' }]
-    expect(JSON.parse(stdout.toString())).toMatchObject({
-      body: { generationConfig: { seed: 1 }, contents: [{ role: 'user', parts }] },
-    })
-  },
-)
+  const { exit, stdout, stderr } = await spawnProgram([], { shell, env: gateway }).ended
+  const parts = [{ inlineData: { mimeType: 'text/plain', data: 'YXR0YWNoZWQK' } }, { text: 'asked\n' }]
+  const body = { generationConfig: { seed: 1 }, contents: [{ role: 'user', parts }] }
+  expect([exit, stderr, JSON.parse(stdout.toString())]).toMatchObject([0, '', { body }])
+})
 
 test.skipIf(!canMakeCertificates)('process substitution gives a key and certificates', async () => {
   const { key, cert } = makeCertificate()
   const server = await localServer([sse([delta('Hello.'), end])], { tls: { key, cert } })
   const env = { CERT: cert, MODELGATE_API_KEY: undefined }
-  const argv = ['generate', '-m', 'm', '--base-url', server.url, 'x']
-  const given = '--api-key-file <(echo some-key)'
-  const shell = `modelgate "$@" ${given} --ca-file <(echo "$CERT")`
-  expect((await spawnProgram(argv, { shell, env }).ended).stdout.toString()).toBe('Hello.\n')
+  const shell = 'modelgate "$@" --api-key-file <(echo some-key) --ca-file <(echo "$CERT")'
+  const { stdout } = await spawnProgram([...text, '--base-url', server.url, 'x'], { shell, env }).ended
+  expect(stdout.toString()).toBe('Hello.\n')
   expect(server.requests[0]!.headers['authorization']).toBe('Bearer some-key')
 })
 

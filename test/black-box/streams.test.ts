@@ -75,15 +75,15 @@ test.runIf(canMakeCertificates)('no warning says that certificates are not check
 
 // Windows does not let a folder be removed that somebody is in.
 test.runIf(process.platform !== 'win32').each([
-  ['--version', 0, ''],
-  ['help exit-codes', 0, ''],
-  ['completion bash', 0, ''],
-  ['__complete profiles', 0, ''],
-  ['generate --sandbox x', 10, 'The working directory no longer exists.'],
-  ['image edit --sandbox --image a.png x', 10, 'The working directory no longer exists.'],
-])('in a folder that is gone, %s ends with %i', async (words, code, says) => {
+  ['--version', 0],
+  ['help exit-codes', 0],
+  ['completion bash', 0],
+  ['__complete profiles', 0],
+  ['generate --sandbox x', 10],
+  ['image edit --sandbox --image a.png x', 10],
+])('in a folder that is gone, %s ends with %i', async (words, code) => {
   const { exit, stderr } = await run(`mkdir gone && cd gone && rmdir ../gone && modelgate ${words}`)
   expect(exit).toBe(code)
-  expect(stderr).toMatch(code === 0 ? /^$/ : `modelgate: .*${says}`)
+  expect(stderr).toMatch(code === 0 ? /^$/ : /^modelgate: .*The working directory no longer exists\./)
   expect(stderr).not.toMatch(/^ +at /m)
 })

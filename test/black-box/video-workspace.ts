@@ -5,26 +5,11 @@ import type { JobListDocument, JobSummary } from '../../src/events/video.ts'
 import { canaryKey, expectNoKeyBelow } from '../support/canary-key.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { isForAll } from '../program/workspace.ts'
-import { spawnProgram, type Spawned } from './spawn-program.ts'
+import { spawnProgram } from './spawn-program.ts'
+
+export type VideoWorkspace = ReturnType<typeof videoWorkspace>
 
 /** A machine of somebody who runs one command after the other, or several at once. */
-export interface VideoWorkspace {
-  readonly home: string
-  readonly cwd: string
-  start(words: readonly string[], env?: Readonly<Record<string, string>>): Spawned
-  run(words: readonly string[]): Promise<{ exit: number | NodeJS.Signals; stdout: string; stderr: string }>
-  /** What `jobs` tells. */
-  list(): Promise<readonly JobSummary[]>
-  /** Names of the files that are whole. */
-  files(): readonly string[]
-  /** Names of the files that are being written, or that a killed program has left. */
-  parts(): readonly string[]
-  read(name: string): Buffer
-  has(name: string): boolean
-  /** What is on disk of the reply to a creation. */
-  reply(): string
-}
-
 export function videoWorkspace({ url }: { readonly url: string }): VideoWorkspace {
   const home = temporaryFolder()
   const cwd = join(home, 'project')
@@ -34,9 +19,9 @@ export function videoWorkspace({ url }: { readonly url: string }): VideoWorkspac
   onTestFinished(() => expectNoKeyBelow(home, key))
   const env = { HOME: home, MODELGATE_BASE_URL: url, MODELGATE_API_KEY: key }
   const names = () => readdirSync(cwd).sort()
-  const start: VideoWorkspace['start'] = (words, more) =>
+  const start = (words: readonly string[], more: Readonly<Record<string, string>> = {}) =>
     spawnProgram(isForAll(words) ? words : ['video', ...words], { cwd, env: { ...env, ...more } })
-  const run: VideoWorkspace['run'] = async (words) => {
+  const run = async (words: readonly string[]) => {
     const { exit, stdout, stderr } = await start(words).ended
     return { exit, stdout: stdout.toString(), stderr }
   }
@@ -45,21 +30,25 @@ export function videoWorkspace({ url }: { readonly url: string }): VideoWorkspac
     cwd,
     start,
     run,
-    async list() {
+    /** What `jobs` tells. */
+    async list(): Promise<readonly JobSummary[]> {
       const { exit, stdout, stderr } = await run(['jobs', '--json'])
       expect([exit, stderr]).toEqual([0, ''])
       const { jobs, warnings } = JSON.parse(stdout) as JobListDocument
       expect(warnings).toEqual([])
       return jobs
     },
+    /** Names of the files that are whole. */
     files: () => names().filter((name) => !name.endsWith('.mgpart')),
+    /** Names of the files that are being written, or that a killed program has left. */
     parts: () => names().filter((name) => name.endsWith('.mgpart')),
-    read: (name) => readFileSync(join(cwd, name)),
-    reply() {
+    read: (name: string) => readFileSync(join(cwd, name)),
+    /** What is on disk of the reply to a creation. */
+    reply(): string {
       const replies = join(home, '.local/state/modelgate/calls/replies')
       const [name] = existsSync(replies) ? readdirSync(replies) : []
       return name === undefined ? '' : readFileSync(join(replies, name), 'utf8')
     },
-    has: (name) => existsSync(join(cwd, name)),
+    has: (name: string) => existsSync(join(cwd, name)),
   }
 }

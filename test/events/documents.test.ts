@@ -9,33 +9,12 @@ import {
 } from '../../src/events/documents.ts'
 import { GenerationError } from '../../src/errors.ts'
 import { createOutput } from '../../src/output/create-output.ts'
-import {
-  sampleCallDocument,
-  sampleChecks,
-  sampleClearing,
-  sampleDocument,
-  sampleEvents,
-  sampleInspections,
-  sampleJobList,
-  sampleKeys,
-  sampleLog,
-  sampleModels,
-  samplePlaces,
-  sampleSettings,
-  sampleVideoDocument,
-  sampleVideosDocument,
-  textDelta,
-} from '../support/output-samples.ts'
+import * as samples from '../support/output-samples.ts'
 import { sampleWorker } from '../support/worker-samples.ts'
-import {
-  sampleRun,
-  sampleRunChange,
-  sampleRunClean,
-  sampleRunPush,
-  sampleRunReport,
-  sampleRunRestore,
-} from '../support/run-samples.ts'
+import * as runs from '../support/run-samples.ts'
 import { testContext } from '../support/test-context.ts'
+
+const { sampleDocument, sampleEvents, sampleModels, textDelta } = samples
 
 const validators = new Map<string, ValidateFunction>()
 
@@ -100,28 +79,28 @@ test.each(['end', 'error'] as const)(
 
 test.each([
   textDocument,
-  sampleVideoDocument,
-  sampleVideosDocument,
-  sampleJobList,
-  sampleInspections,
-  sampleLog,
-  sampleCallDocument,
-  sampleClearing,
-  sampleSettings,
-  samplePlaces,
-  sampleKeys,
-  sampleChecks,
-  sampleRun,
-  { ...sampleRun, command: 'run merge', instances: [], left: [] },
-  sampleRunChange,
-  { ...sampleRunChange, command: 'run adopt', instances: [] },
-  sampleRunReport,
-  sampleRunRestore,
-  { ...sampleRunRestore, restored: 1, adopted: 'Ada, 2026-11-26' },
-  { ...sampleRun, command: 'run pull', mode: 'frozen' },
-  sampleRunPush,
-  sampleRunClean,
-  { ...sampleRunClean, items: [] },
+  samples.sampleVideoDocument,
+  samples.sampleVideosDocument,
+  samples.sampleJobList,
+  samples.sampleInspections,
+  samples.sampleLog,
+  samples.sampleCallDocument,
+  samples.sampleClearing,
+  samples.sampleSettings,
+  samples.samplePlaces,
+  samples.sampleKeys,
+  samples.sampleChecks,
+  runs.sampleRun,
+  { ...runs.sampleRun, command: 'run merge', instances: [], left: [] },
+  runs.sampleRunChange,
+  { ...runs.sampleRunChange, command: 'run adopt', instances: [] },
+  runs.sampleRunReport,
+  runs.sampleRunRestore,
+  { ...runs.sampleRunRestore, restored: 1, adopted: 'Ada, 2026-11-26' },
+  { ...runs.sampleRun, command: 'run pull', mode: 'frozen' },
+  runs.sampleRunPush,
+  runs.sampleRunClean,
+  { ...runs.sampleRunClean, items: [] },
   sampleWorker,
   sampleModels,
   { ...sampleModels, models: sampleModels.models.map(unlimited) },
