@@ -28,7 +28,7 @@ async function findings(overrides: TestOverrides = {}, place = configPlace(), wo
     const [verdict, name, message, remedy] = line.split('\t')
     return [name!, `${verdict}: ${message}${remedy === '' ? '' : ` → ${remedy}`}`] as const
   })
-  return { code, ...(Object.fromEntries(said) as Record<string, string | number>) }
+  return { code, ...Object.fromEntries(said) } as Record<string, string | number>
 }
 
 const dated = (at: number) => ({ headers: { date: new Date(at).toUTCString() } })

@@ -252,7 +252,11 @@ test.each<[readonly string[], number, string]>([
 ])('%j is refused before anything is sent', async (argv, exit, line) => {
   writeFiles(cwd, { 'taken.png': 'x', 't-2.png': 'x', 'new.png.json': 'x' })
   expect(await refusal(argv)).toMatchObject({ exit, lines: [line] })
-  if (exit === 10) await expect(call([...argv, '--force'])).resolves.toBeDefined()
+})
+
+test('--force takes names that are taken', async () => {
+  writeFiles(cwd, { 'taken.png': 'x', 'taken.png.json': 'x' })
+  expect(await paths(['-o', 'taken.png', '--sidecar', '--force'])).toEqual(['taken.png'])
 })
 
 test.each<[readonly string[], string]>([
