@@ -139,7 +139,8 @@ export function createResponseDecoder({
   ) => {
     understood = true
     ended = true
-    response = whole
+    // Some name the response only at its beginning.
+    response = response?.['id'] === undefined ? whole : { id: response['id'], ...whole }
     if (isRest) {
       answer = createResponseDecoder({ emit() {}, keepText: true, keepResponse: true, keepReply })
       answer.message(whole)

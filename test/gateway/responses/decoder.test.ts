@@ -215,6 +215,13 @@ test.for([
   })
 })
 
+test('a response that its end does not name is the one that was created', () => {
+  const failed = { type: 'response.failed', response: { status: 'failed', error: { message: 'No.' } } }
+  const decoded = decode([created, failed])
+  expect(decoded.error?.facts.remoteId).toBe('resp_1')
+  expect(decoded.result.response_id).toBe('resp_1')
+})
+
 test('the failed response after an error event tells more', () => {
   const response = { id: 'resp_1', error: { code: 'server_error', message: 'It broke badly.' } }
   const first = { type: 'error', error: { message: 'It broke.' } }
