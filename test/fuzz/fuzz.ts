@@ -1,6 +1,6 @@
 /**
- * Fuzzes without end: every target, in turn, with new seeds. Ends with 1 at the first input that breaks a promise, which
- * it keeps in `corpus/`, and at a round that does not end.
+ * Fuzzes without end: every target, in turn, with new seeds. Ends with 1 at the first input that breaks a promise, and at
+ * a round that does not end.
  *
  * `npm run fuzz -- [--only NAME]… [--minutes N] [--seed N [--path PATH]]`
  */
@@ -29,18 +29,7 @@ do {
   const round = JSON.stringify({ only: asked.only, seed, path: asked.path })
   const { status } = spawnSync(
     process.execPath,
-    [
-      'node_modules/vitest/vitest.mjs',
-      'run',
-      '--project',
-      'fuzz',
-      '--pool',
-      'threads',
-      '--bail',
-      '1',
-      '--reporter',
-      'verbose',
-    ],
+    'node_modules/vitest/vitest.mjs run --project fuzz --pool threads --bail 1 --reporter verbose'.split(' '),
     {
       cwd: join(import.meta.dirname, '../..'),
       env: { ...process.env, NODE_OPTIONS: '--max-old-space-size=2048', FUZZ_ROUND: round },

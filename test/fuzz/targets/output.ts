@@ -20,20 +20,12 @@ const hostileText = fc.string({
 
 const sanitised = target({
   name: 'sanitise',
-  promises: 'no text leaves anything that could act on a terminal',
-  cost: 'trivial',
-  input: hostileText,
-  check: (text) => assert.deepEqual(controlsIn(sanitise(text)), []),
-})
-
-const sanitisedJson = target({
-  name: 'sanitise-json',
-  promises: 'JSON that cannot act on a terminal is the same document',
+  promises: 'no text leaves anything that could act on a terminal, and JSON is the same document',
   cost: 'trivial',
   input: hostileText,
   check(text) {
     const json = sanitiseJson(JSON.stringify({ text }))
-    assert.deepEqual(controlsIn(json), [])
+    assert.deepEqual([controlsIn(sanitise(text)), controlsIn(json)], [[], []])
     assert.deepEqual(JSON.parse(json), { text })
   },
 })
@@ -175,45 +167,6 @@ const redactionRule = target({
   check: (text) => assert.equal(createRedactor([plain])(text), expectedText(text, plain)),
 })
 
-const long = 'sk-Test/+canary=0123456789?ABCDEFGHIJ'
-
-const redactedStream = target({
-  name: 'redact-stream',
-  promises: 'a stream hides what the whole text would, wherever it is cut',
-  cost: 'moderate',
-  input: fc.tuple(
-    fc
-      .array(
-        fc.oneof(
-          fc.constantFrom(long, long.slice(0, 11), long.slice(0, 15), long.slice(-20), long.slice(-19)),
-          fc.constantFrom(long.slice(3, 22), Buffer.from(long).toString('base64'), 's', 'sk-', ' '),
-          fc.constant(Buffer.from(long).toString('hex')),
-          fc.string({ maxLength: 6 }),
-        ),
-        { maxLength: 8 },
-      )
-      .map((parts) => parts.join('')),
-    places,
-  ),
-  check([text, cuts]) {
-    const stream = createStreamRedactor([long])
-    const clean =
-      cutText(text, cuts)
-        .map((piece) => stream.push(piece))
-        .join('') + stream.end()
-    const whole = createRedactor([long])(text)
-    // Three characters may have gone out before they could be recognised.
-    assert.ok(
-      clean.replaceAll('[hidden]', '').length <=
-        whole.replaceAll('[hidden]', '').length +
-          3 * (text.split('sk').length + text.split(/[0-9A-Z]/i).length),
-    )
-    assert.ok(!clean.includes(long.slice(0, 16)))
-    // Without its first three characters a stream hides it, too.
-    assert.ok(whole === text || clean !== text)
-  },
-})
-
 const odd = String.raw`ab\cdef"ghijk/lmnopqrstuvwxy\z0123`
 
 const redactedJson = target({
@@ -257,12 +210,4 @@ const redactedJson = target({
   },
 })
 
-export const outputTargets = [
-  sanitised,
-  sanitisedJson,
-  onTerminal,
-  redactedKey,
-  redactionRule,
-  redactedStream,
-  redactedJson,
-]
+export const outputTargets = [sanitised, onTerminal, redactedKey, redactionRule, redactedJson]

@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import type { Transform } from 'node:stream'
-import { GoogleGenAI } from '@google/genai'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import * as fc from 'fast-check'
-import { OpenAI } from 'openai'
-import { createMessageReader } from '../../../src/gateway/events/message-reader.ts'
-import { createContentDecoder } from '../../../src/gateway/generate-content/decoder.ts'
-import { createResponseDecoder } from '../../../src/gateway/responses/decoder.ts'
 import { anyText } from '../../support/any-text.ts'
 import { outcomeOf } from '../../gateway/events/outcome.ts'
 import { cutAt, places } from '../arbitraries.ts'
-import { serve } from '../golden-replies.ts'
 import { target } from '../target.ts'
 
 /** The data of each event that a reader finds; those without data are pings. */
@@ -122,119 +116,4 @@ const sameEvents = target({
   },
 })
 
-const deltas = fc.array(anyText({ maxLength: 12 }), { maxLength: 8 })
-const endings = fc.constantFrom('\n', '\r\n')
-const ends = fc.constantFrom('completed', 'incomplete')
-
-/** The text, and why it ended, that the program reads from these pieces. */
-function readByProgram(create: typeof createResponseDecoder, pieces: readonly Uint8Array[]) {
-  let text = ''
-  const emit: Parameters<typeof create>[0]['emit'] = (one) =>
-    void (one.type === 'text-delta' && (text += one.text))
-  const decoder = create({ emit, keepResponse: true, keepText: true })
-  const reader = createMessageReader({ onMessage: (value) => decoder.message(value) })
-  for (const piece of pieces) reader.push(piece)
-  reader.end()
-  return { text, reason: decoder.result().raw_finish_reason }
-}
-
-/** The wire of an event stream. */
-function wireOf(events: readonly object[], end: string): Buffer {
-  const texts = events.map((one) => {
-    const name = 'type' in one ? `event: ${String(one.type)}${end}` : ''
-    return `${name}data: ${JSON.stringify(one)}${end}${end}`
-  })
-  return Buffer.from(texts.join(''))
-}
-
-async function received<Value>(
-  pieces: readonly Uint8Array[],
-  ask: (url: string) => Promise<Value>,
-): Promise<Value> {
-  const server = await serve((_, __, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    for (const piece of pieces) if (piece.length > 0) response.write(piece)
-    response.end()
-  })
-  return ask(server.url).finally(() => server.close())
-}
-
-const openai = target({
-  name: 'same-as-openai',
-  promises: 'a streamed response has the text and the end that the client of OpenAI reads',
-  cost: 'dear',
-  input: fc.record({ deltas, end: endings, status: ends, cuts: places }),
-  async check({ deltas: texts, end, status, cuts }) {
-    const item = { type: 'message', id: 'msg_1', role: 'assistant', status: 'completed' }
-    const content = [{ type: 'output_text', text: texts.join(''), annotations: [] }]
-    const details = status === 'incomplete' ? { reason: 'max_output_tokens' } : null
-    const response = {
-      id: 'resp_1',
-      object: 'response',
-      status,
-      output: [{ ...item, content }],
-      incomplete_details: details,
-    }
-    const events = [
-      { type: 'response.created', response: { ...response, status: 'in_progress', output: [] } },
-      { type: 'response.output_item.added', output_index: 0, item: { ...item, content: [] } },
-      ...texts.map((delta) => ({
-        type: 'response.output_text.delta',
-        item_id: 'msg_1',
-        output_index: 0,
-        content_index: 0,
-        delta,
-      })),
-      { type: `response.${status}`, response },
-    ]
-    const pieces = cutAt(wireOf(events, end), cuts)
-    const theirs = await received(pieces, async (url) => {
-      const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'any', maxRetries: 0 })
-      const read = { text: '', reason: '' }
-      for await (const one of await client.responses.create({ model: 'm', input: 'Hi', stream: true })) {
-        if (one.type === 'response.output_text.delta') read.text += one.delta
-        if (one.type === 'response.completed' || one.type === 'response.incomplete') {
-          read.reason = one.response.incomplete_details?.reason ?? one.response.status!
-        }
-      }
-      return read
-    })
-    const ours = readByProgram(createResponseDecoder, pieces)
-    assert.deepEqual(ours, theirs)
-    assert.equal(ours.text, texts.join(''))
-  },
-})
-
-const genai = target({
-  name: 'same-as-genai',
-  promises: 'generated content has the text and the finish reason that the client of Google reads',
-  cost: 'dear',
-  input: fc.record({
-    deltas,
-    end: endings,
-    reason: fc.constantFrom('STOP', 'MAX_TOKENS', 'SAFETY'),
-    cuts: places,
-  }),
-  async check({ deltas: texts, end, reason, cuts }) {
-    const chunk = (text: string, finishReason?: string) => ({
-      candidates: [
-        { content: { role: 'model', parts: [{ text }] }, index: 0, ...(finishReason && { finishReason }) },
-      ],
-    })
-    const pieces = cutAt(wireOf([...texts.map((text) => chunk(text)), chunk('!', reason)], end), cuts)
-    const theirs = await received(pieces, async (url) => {
-      const client = new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl: url } })
-      const read = { text: '', reason: '' }
-      for await (const one of await client.models.generateContentStream({ model: 'm', contents: 'Hi' })) {
-        read.text += one.text ?? ''
-        read.reason = one.candidates?.[0]?.finishReason ?? read.reason
-      }
-      return read
-    })
-    const ours = readByProgram(createContentDecoder, pieces)
-    assert.deepEqual(ours, theirs)
-    assert.equal(ours.text, `${texts.join('')}!`)
-  },
-})
-
-export const peerTargets = [sameEvents, openai, genai]
+export const peerTargets = [sameEvents]
