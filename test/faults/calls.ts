@@ -1,5 +1,3 @@
-import type { Instance } from '../../src/pipeline/manifest/manifest.ts'
-import { instanceOf, textField } from '../support/pipeline-task.ts'
 import {
   picture,
   film,
@@ -36,12 +34,10 @@ import {
 export interface Call {
   readonly name: string
   readonly argv: readonly string[]
-  /** How it is run: the program with these arguments, a chat with them, a worker of a queue with a task. */
-  readonly how: 'program' | 'chat' | 'worker'
+  /** How it is run: the program with these arguments, or a chat with them. */
+  readonly how: 'program' | 'chat'
   /** During the first answer of a chat. */
   readonly typed?: string
-  /** Of the worker. */
-  readonly task?: Instance
   /** Calls made before it, on a gateway that answers rightly. */
   readonly before?: readonly (readonly string[])[]
   /** What else the gateway answers. */
@@ -75,11 +71,6 @@ const call = (
 ): Call => ({ how: 'program', name, argv: line(words), exchanges, leaves, ...more })
 const saved = (name: string, bytes: Uint8Array) => ({ stdout: `${name}\n`, files: { [name]: bytes } })
 const manifest = (job: string) => ({ 'modelgate.yaml': `version: 1\njobs:\n  one:\n${job}` })
-
-const worker = { how: 'worker', argv: line('run worker') } as const
-const task = (command: Instance['command'], model: string, prompt: string, output: string) =>
-  instanceOf({ command, model, fields: { prompt: textField(prompt) }, output })
-const unsaid = (name: string, bytes: Uint8Array) => ({ stdout: '', files: { [name]: bytes } })
 
 // A text that may have been made is asked for again by a run, unless the manifest forbids it.
 const textJob = manifest(
@@ -208,25 +199,4 @@ export const calls: readonly Call[] = [
   call('run, a video', 'run --yes', [videoCreation, videoLookUp, filmDownload], saved('x.mp4', film), {
     files: videoJob,
   }),
-  {
-    ...worker,
-    name: 'run worker, a text',
-    task: task('generate', 'some-model', 'Say hello.', 'x.txt'),
-    exchanges: [generateStream],
-    leaves: unsaid('x.txt', Buffer.from('Hello, wörld.')),
-  },
-  {
-    ...worker,
-    name: 'run worker, an image',
-    task: task('image create', 'gpt-image-2', 'A boat', 'x.png'),
-    exchanges: [imageCreation],
-    leaves: unsaid('x.png', picture),
-  },
-  {
-    ...worker,
-    name: 'run worker, a video',
-    task: task('video generate', 'veo', 'A boat', 'x.mp4'),
-    exchanges: [videoCreation, videoLookUp, filmDownload],
-    leaves: unsaid('x.mp4', film),
-  },
 ]

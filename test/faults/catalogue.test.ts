@@ -31,13 +31,9 @@ test.each(cases.map((one) => [nameOf(one), one] as const))('%s', async (_, one) 
   })
   expect({ stdout: end.stdout, files: end.files }).toEqual(leftBy(one, end))
   const { attempts = 1, attemptsOfRun = attempts } = expected
-  // A worker makes one attempt, and tells the run.
-  const isPaid = one.exchange.role === 'text' || one.exchange.role === 'creation'
-  const isTold = call.how === 'worker' && isPaid && expected.exit !== 0
-  const ofRun = isTold && attemptsOfRun !== 'any' ? Math.min(1, attemptsOfRun) : attemptsOfRun
-  const wanted = call.argv[0] === 'run' ? ofRun : attempts
+  const wanted = call.argv[0] === 'run' ? attemptsOfRun : attempts
   expect(wanted === 'any' ? wanted : end.attempts, 'requests').toBe(wanted)
-  expect(end.waits).toEqual(expect.arrayContaining(isTold ? [] : [...(expected.waits ?? [])]))
+  expect(end.waits).toEqual(expect.arrayContaining([...(expected.waits ?? [])]))
   const told = end.stderr.split('\n').filter((line) => line.startsWith('modelgate: '))
   expect(isSingle(call) ? told.length : 'any').toBe(isSingle(call) ? Number(expected.exit !== 0) : 'any')
   expect(end.stderr.replaceAll(/\s+/g, ' ')).toMatch(expected.says ?? /^/)

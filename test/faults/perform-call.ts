@@ -21,7 +21,6 @@ import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import type { TestOverrides } from '../support/test-context.ts'
 import type { Call } from './calls.ts'
 import type { Exchange, WholeReply } from './exchanges.ts'
-import { startWorker } from './start-worker.ts'
 
 /** What was seen of a call whose gateway did something wrong. */
 export interface CallEnd {
@@ -109,15 +108,13 @@ export async function performCall(trouble: Trouble): Promise<CallEnd> {
   const known = contentsOf(cwd)
   const url = (await baseUrl?.(spoilt)) ?? spoilt.url
   const start = () =>
-    call.task !== undefined
-      ? startWorker(call.task, { home, cwd, url, key })
-      : startProgram([...call.argv, ...more], {
-          home,
-          cwd,
-          ...(call.how === 'chat' && typedTerminal(call.typed)),
-          ...trouble.context,
-          env: { ...own, MODELGATE_BASE_URL: url, ...(typeof env === 'function' ? env(spoilt) : env) },
-        })
+    startProgram([...call.argv, ...more], {
+      home,
+      cwd,
+      ...(call.how === 'chat' && typedTerminal(call.typed)),
+      ...trouble.context,
+      env: { ...own, MODELGATE_BASE_URL: url, ...(typeof env === 'function' ? env(spoilt) : env) },
+    })
   const fail = (name: string) => (name === 'connect' ? connectFails : undefined)
   const run = connectFails === undefined ? start() : withSocketHook(fail, start)
   if (trouble.stdoutFails !== undefined) run.context.stdout.fail(trouble.stdoutFails)

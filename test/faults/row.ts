@@ -69,12 +69,11 @@ export interface Expected {
 }
 
 /**
- * A failed task of a run is one of several items, and an answer that a chat lost does not end it (docs/exit-codes.md). What
- * a worker has met is told as it is.
+ * A failed task of a run is one of several items, and an answer that a chat lost does not end it (docs/exit-codes.md).
  */
 export function exitOf(exit: number, { how, argv }: Call): number {
   if (how === 'chat') return 0
-  if (how === 'worker' || argv[0] !== 'run') return exit
+  if (argv[0] !== 'run') return exit
   return [4, 8, 9].includes(exit) ? 12 : exit
 }
 
@@ -116,26 +115,12 @@ function casesOfVariant(row: FaultRow, variant: FaultVariant, calls: readonly Ca
         told !== undefined && role === 'download' ? atDownload(told) : isPoll ? atPoll(told, call) : told
       const isMeant =
         expected !== undefined &&
-        (call.how !== 'worker' || isOfWire(variant, exchange, call)) &&
         !(expected.isNotForRuns && call.argv[0] === 'run') &&
         (where?.(call, exchange) ?? true)
       return isMeant ? [{ row, variant, call, exchange, expected }] : []
     }),
   )
   return isSampled ? onePerRole(cases) : cases
-}
-
-const ofWire: ReadonlySet<string> = new Set<keyof Trouble>([
-  'baseUrl',
-  'connection',
-  'connectFails',
-  'lookup',
-  'stepMs',
-])
-
-/** Whether all of it is between the program and its gateway: a worker has neither settings nor output here. */
-function isOfWire({ needsOpenssl, trouble }: FaultVariant, exchange: Exchange, call: Call): boolean {
-  return !needsOpenssl && Object.keys(trouble?.(exchange, call) ?? {}).every((name) => ofWire.has(name))
 }
 
 /** The first of each role. */

@@ -1,32 +1,25 @@
 import { gifBytes, jpegBytes, jpegSegment, pngBytes, pngChunk, webpBytes } from './image-bytes.ts'
-
-function boxOf(type: string, ...content: readonly Uint8Array[]): Buffer {
-  const all = Buffer.concat(content)
-  const header = Buffer.alloc(8)
-  header.writeUInt32BE(all.length + 8)
-  header.write(type, 4, 'latin1')
-  return Buffer.concat([header, all])
-}
+import { box } from './video-bytes.ts'
 
 /** The end that the UUIDs of all JUMBF types of C2PA have. */
 const uuidEnd = Buffer.from('00110010800000aa00389b71', 'hex')
 
 function superbox(kind: string, label: string, ...boxes: readonly Uint8Array[]): Buffer {
-  const description = boxOf('jumd', Buffer.from(kind), uuidEnd, Buffer.of(3), Buffer.from(`${label}\0`))
-  return boxOf('jumb', description, ...boxes)
+  const description = box('jumd', Buffer.from(kind), uuidEnd, Buffer.of(3), Buffer.from(`${label}\0`))
+  return box('jumb', description, ...boxes)
 }
 
 /** A manifest store, of which only the beginning is as a generator of pictures writes it. */
 export function manifestStore(bytes = 1000): Buffer {
-  return superbox('c2pa', 'c2pa', boxOf('jumb', Buffer.alloc(bytes, 'x')))
+  return superbox('c2pa', 'c2pa', box('jumb', Buffer.alloc(bytes, 'x')))
 }
 
 /** JUMBF that is something else. */
-export const foreignBox = superbox('json', 'com.example', boxOf('json', Buffer.from('{}')))
+export const foreignBox = superbox('json', 'com.example', box('json', Buffer.from('{}')))
 
 /** A JUMBF box in segments APP11, of at most so many of its bytes. */
-function jumbfSegments(box: Buffer, perSegment = 60_000, number = 1): Buffer[] {
-  const [header, content] = [box.subarray(0, 8), box.subarray(8)]
+function jumbfSegments(jumbf: Buffer, perSegment = 60_000, number = 1): Buffer[] {
+  const [header, content] = [jumbf.subarray(0, 8), jumbf.subarray(8)]
   const parts = Math.ceil(content.length / perSegment)
   return Array.from({ length: parts }, (_, index) => {
     const place = Buffer.alloc(8)
@@ -41,10 +34,10 @@ function jumbfSegments(box: Buffer, perSegment = 60_000, number = 1): Buffer[] {
 /** The box of an ISO base media file that holds a store, or something else of C2PA. */
 export function credentialBox(store: Uint8Array, purpose = 'manifest'): Buffer {
   const uuid = Buffer.from('d8fec3d61b0e483c92975828877ec481', 'hex')
-  return boxOf('uuid', uuid, Buffer.alloc(4), Buffer.from(`${purpose}\0`), Buffer.alloc(8), store)
+  return box('uuid', uuid, Buffer.alloc(4), Buffer.from(`${purpose}\0`), Buffer.alloc(8), store)
 }
 
-const ftyp = (brand: string) => boxOf('ftyp', Buffer.from(`${brand}\0\0\0\0${brand}`))
+const ftyp = (brand: string) => box('ftyp', Buffer.from(`${brand}\0\0\0\0${brand}`))
 
 /** Small files of each format with a store in them, by extension. */
 export function signedFiles(store = manifestStore()): Readonly<Record<string, Buffer>> {
@@ -73,13 +66,13 @@ export function signedFiles(store = manifestStore()): Readonly<Record<string, Bu
       ftyp('isom'),
       credentialBox(Buffer.alloc(9), 'merkle'),
       credentialBox(store),
-      boxOf('moov'),
-      boxOf('mdat', Buffer.alloc(10)),
+      box('moov'),
+      box('mdat', Buffer.alloc(10)),
     ]),
-    avif: Buffer.concat([ftyp('avif'), credentialBox(store), boxOf('meta'), boxOf('mdat', Buffer.alloc(10))]),
+    avif: Buffer.concat([ftyp('avif'), credentialBox(store), box('meta'), box('mdat', Buffer.alloc(10))]),
     jxl: Buffer.concat([
-      boxOf('JXL ', Buffer.from('\r\n\x87\n', 'latin1')),
-      boxOf('ftyp', Buffer.from('jxl \0\0\0\0jxl ')),
+      box('JXL ', Buffer.from('\r\n\x87\n', 'latin1')),
+      box('ftyp', Buffer.from('jxl \0\0\0\0jxl ')),
       foreignBox,
       store,
     ]),

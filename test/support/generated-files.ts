@@ -1,8 +1,7 @@
 import { helpDocument } from '../../src/commands/help/help-tree.ts'
-import { generatedBlocks, replaceBlocks } from './generated-blocks.ts'
+import { generatedBlocks, replaceBlocks, skillBlocks } from './generated-blocks.ts'
 import { readPage, userPages } from './pages.ts'
 import { loadedProgram } from './program-tree.ts'
-import { skillBlocks } from './skill-blocks.ts'
 
 export { projectRoot } from './pages.ts'
 

@@ -3,12 +3,12 @@
  * builds it first.
  */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { buildProgram } from '../../build/rolldown.ts'
-import { runProgram } from './run-program.ts'
 import { sourceFacts } from './source-facts.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -130,9 +130,13 @@ function checkRuns(): void {
 
 /** Runs a program that must succeed, on the Node that runs this file, and returns what it printed. */
 function run(name: string, args: readonly string[], cwd: string): string {
-  const paths = [dirname(process.execPath), process.env['PATH']]
-  const env = { ...process.env, PATH: paths.join(process.platform === 'win32' ? ';' : ':'), HOME: folder }
-  const { code, stdout, stderr } = runProgram(name, args, { cwd, env })
-  assert.equal(code, 0, `${name} ${args.join(' ')} ended with ${code}:\n${stdout}${stderr}`)
+  const isWindows = process.platform === 'win32'
+  const path = [dirname(process.execPath), process.env['PATH']].join(isWindows ? ';' : ':')
+  // npm is a script on Windows.
+  const options = { cwd, env: { ...process.env, PATH: path, HOME: folder }, shell: isWindows }
+  const limits = { maxBuffer: 64 * 1024 * 1024, timeout: 120_000 }
+  const { status, stdout, stderr, error } = spawnSync(name, args, { ...options, ...limits, encoding: 'utf8' })
+  if (error !== undefined) throw error
+  assert.equal(status, 0, `${name} ${args.join(' ')} ended with ${status}:\n${stdout}${stderr}`)
   return stdout
 }

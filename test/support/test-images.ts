@@ -1,5 +1,5 @@
-import { crc32 } from 'node:zlib'
 import { encodeJpeg, encodePng, encodeWebp, type Pixels } from '../../src/files/codecs.ts'
+import { pngChunk } from './image-bytes.ts'
 
 /** A picture in which every pixel differs from its neighbours, opaque unless the alpha is told. */
 export function testPicture(
@@ -55,11 +55,8 @@ export function maskPng(width: number, height = width): Promise<Uint8Array> {
 /** The same PNG made longer, to exactly so many bytes, by a chunk that decoders pass over. */
 export function paddedPng(png: Uint8Array, length: number): Uint8Array {
   const end = png.length - 12
-  const chunk = Buffer.alloc(length - png.length)
-  chunk.writeUInt32BE(chunk.length - 12, 0)
-  chunk.write('paDd', 4, 'latin1')
-  chunk.writeUInt32BE(crc32(chunk.subarray(4, -4)), chunk.length - 4)
-  return Buffer.concat([png.subarray(0, end), chunk, png.subarray(end)])
+  const padding = pngChunk('paDd', Buffer.alloc(length - png.length - 12))
+  return Buffer.concat([png.subarray(0, end), padding, png.subarray(end)])
 }
 
 /** The largest difference between two pictures' values, where `isMeant` says so. */

@@ -6,7 +6,6 @@ import {
   readHead,
   reset,
   stall,
-  text,
   write,
   type ServerReply,
 } from '../../support/server-replies.ts'
@@ -14,7 +13,8 @@ import { pngBytes } from '../../support/image-bytes.ts'
 import type { Call } from '../calls.ts'
 import type { Trouble } from '../perform-call.ts'
 import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
-import { always, brokeOff, everywhere, gaveUp, worksAt } from './expectations.ts'
+import { wholeReply } from '../perform-call.ts'
+import { always, brokeOff, everywhere, gaveUp, paid, replyWith, sampled, worksAt } from './expectations.ts'
 
 const lost: Expected = {
   exit: 7,
@@ -24,14 +24,13 @@ const lost: Expected = {
 }
 
 /** Sent whole: what is paid for is not sent again, and what is only read is. */
-const lostOnce = (name: string, reply: ServerReply, isSampled = false): FaultVariant => ({
+const lostOnce = (name: string, reply: ServerReply): FaultVariant => ({
   name,
-  ...(isSampled && { isSampled }),
   replies: () => [reply],
-  expects: { ...everywhere(worksAt(2)), text: lost, creation: lost, stream: worksAt(2) },
+  expects: { ...everywhere(worksAt(2)), ...paid(lost), stream: worksAt(2) },
 })
 
-const silent = (name: string, reply: ServerReply, isSampled = false): FaultVariant => {
+const silent = (name: string, reply: ServerReply): FaultVariant => {
   const expected: Expected = {
     exit: 7,
     says: /No reply from \S+ within (120|600) s/,
@@ -40,15 +39,13 @@ const silent = (name: string, reply: ServerReply, isSampled = false): FaultVaria
   }
   return {
     name,
-    ...(isSampled && { isSampled }),
     // The time that passes is the whole program's: a lock would have to be renewed meanwhile.
     where: ({ how, argv }, { role }) => role !== 'report' && how === 'program' && argv[0] !== 'run',
     replies: () => [reply],
     trouble: () => ({ stepMs: 60_000 }),
     expects: {
       ...everywhere(worksAt(2)),
-      text: expected,
-      creation: expected,
+      ...paid(expected),
       stream: worksAt(2),
       poll: { ...worksAt(2), attempts: 'any' },
     },
@@ -74,7 +71,7 @@ const whileSending = (
   where: uploads,
   replies: () => always(reply),
   trouble: (_, call) => ({ ...upload(call), ...more }),
-  expects: { text: expected, creation: expected },
+  expects: paid(expected),
 })
 
 const early = (status: number, ending: ServerReply): ServerReply => [
@@ -89,7 +86,45 @@ const refused = (exit: number, status: number): Expected => ({
   leaves: 'nothing',
 })
 
-/** B1 to B6, and B12 to B15: while the request is sent, and before the headers of its reply. */
+const manyHeaders = Object.fromEntries(Array.from({ length: 1800 }, (_, at) => [`x-${at}`, 'y'.repeat(80)]))
+
+/** The same at each attempt: it is asked once, but while a job is waited for. */
+const unreadable = (
+  name: string,
+  reply: string | Uint8Array,
+  { code, says }: { readonly code: string; readonly says: RegExp },
+): FaultVariant => {
+  const expected: Expected = {
+    exit: 8,
+    says,
+    error: { code, phase: 'wait', http_status: null },
+    leaves: 'nothing',
+  }
+  return {
+    name,
+    replies: () => always([readAll, write(reply), end]),
+    expects: {
+      ...everywhere(expected),
+      poll: gaveUp,
+      // Another attempt would bring the same.
+      stream:
+        code === 'reply_too_large'
+          ? { ...expected, error: { code, billed: 'no' }, attempts: 'any' }
+          : brokeOff,
+      // What is fetched has been paid for, whatever comes of it.
+      download: { ...expected, error: { code } },
+    },
+  }
+}
+const protocol = {
+  code: 'reply_not_understood',
+  says: /invalid HTTP response|cannot be read|only informational \(1xx\) responses/,
+}
+
+/** Settings, and the end of the connection (RFC 9113, sections 6.5 and 6.8). */
+const http2 = Buffer.from('0000000400000000000000080700000000000000000000000001', 'hex')
+
+/** B: while the request is sent, before the headers of its reply, and what is no reply of HTTP/1.1. */
 export const beforeTheHeaders: readonly FaultRow[] = [
   row('B1', 'a reset before the whole request has been sent', 'nothing was sent: tried again', [
     whileSending('in the body', [readHead, deaf, reset], {
@@ -108,9 +143,8 @@ export const beforeTheHeaders: readonly FaultRow[] = [
     [
       lostOnce('reset', [readAll, reset]),
       lostOnce('closed', [readAll, end]),
-      {
+      ...sampled({
         name: 'closed, again and again',
-        isSampled: true,
         replies: () => always([readAll, end]),
         expects: {
           'look-up': { exit: 5, says: /closed the connection/, attempts: 3, leaves: 'nothing' },
@@ -118,14 +152,12 @@ export const beforeTheHeaders: readonly FaultRow[] = [
           stream: brokeOff,
           download: { exit: 5, says: /closed the connection/, attempts: 3, leaves: 'nothing' },
         },
-      },
+      }),
     ],
   ),
   row('B3', 'the connection ends in the status line or in the headers', 'as before the headers', [
     lostOnce('closed in the headers', [readAll, write('HTTP/1.1 200 OK\r\ncontent-'), end]),
-    lostOnce('closed in the status line', [readAll, write('HTTP/1.1 2'), end], true),
-    lostOnce('reset in the headers', [readAll, write('HTTP/1.1 200 OK\r\ncontent-'), reset], true),
-    lostOnce('reset in the status line', [readAll, write('HTTP/1.1 2'), reset], true),
+    ...sampled(lostOnce('reset in the status line', [readAll, write('HTTP/1.1 2'), reset])),
   ]),
   row(
     'B4',
@@ -141,16 +173,12 @@ export const beforeTheHeaders: readonly FaultRow[] = [
     [silent('silence', [readAll, stall])],
   ),
   row('B6', 'the headers come byte by byte, and never end', 'the first-byte limit holds for all of them', [
-    silent('a part of the headers', [readAll, write('HTTP/1.1 200 OK\r\nx-slow: '), stall], true),
+    ...sampled(silent('a part of the headers', [readAll, write('HTTP/1.1 200 OK\r\nx-slow: '), stall])),
   ]),
   row('B12', '100 Continue never comes, or comes unasked', 'it is not asked for, and skipped', [
     {
       name: 'unasked',
-      replies: ({ reply }) => {
-        const body = Buffer.concat(reply.pieces)
-        const headers = { 'content-type': reply.type, 'content-length': String(body.length) }
-        return [[readHead, write(head(100)), readAll, write(head(200, headers)), write(body), end]]
-      },
+      replies: (exchange) => [[readHead, write(head(100)), ...replyWith(exchange, {})]],
       expects: everywhere(worksAt(1)),
     },
   ]),
@@ -161,13 +189,6 @@ export const beforeTheHeaders: readonly FaultRow[] = [
     [
       whileSending('413, then silence', early(413, [stall]), refused(4, 413)),
       whileSending('401, then silence', early(401, [stall]), refused(3, 401)),
-      whileSending('413, then the end', early(413, [end]), refused(4, 413)),
-      {
-        name: '413 after the head',
-        isSampled: true,
-        replies: () => [[readHead, ...text('{}', { status: 413 }).slice(1)]],
-        expects: { text: refused(4, 413), creation: refused(4, 413) },
-      },
     ],
   ),
   row(
@@ -194,6 +215,55 @@ export const beforeTheHeaders: readonly FaultRow[] = [
         },
         { stepMs: 10_000 },
       ),
+    ],
+  ),
+  row('B7', 'what answers does not speak HTTP', 'refused at once', [
+    unreadable('SSH', 'SSH-2.0-OpenSSH_9.9\r\n', protocol),
+  ]),
+  row('B8', 'a server that speaks only HTTP/2', 'refused at once', [
+    ...sampled(unreadable('its first frames', http2, protocol)),
+  ]),
+  row('B9', 'headers of more than 128 KiB', 'refused at once', [
+    ...sampled(
+      unreadable('many short headers', head(200, manyHeaders), {
+        code: 'reply_too_large',
+        says: /The headers of the reply are larger than 128 KiB/,
+      }),
+    ),
+  ]),
+  row(
+    'B10',
+    'two lengths, or a length and chunks',
+    'refused at once, as a way to smuggle a second reply in',
+    [
+      unreadable('two lengths', `${head(200, { 'content-length': '2\r\ncontent-length: 3' })}{} `, protocol),
+      ...sampled(
+        unreadable(
+          'a length and chunks',
+          `${head(200, { 'content-length': '2', 'transfer-encoding': 'chunked' })}2\r\n{}\r\n0\r\n\r\n`,
+          protocol,
+        ),
+      ),
+    ],
+  ),
+  row('B11', 'informational replies without end', 'at most 100 are read', [
+    ...sampled(unreadable('103', head(103, { link: '<a>' }).repeat(2_000), protocol)),
+  ]),
+  row('B16', 'HTTP/2: GOAWAY, REFUSED_STREAM', 'cannot occur', [], 'only HTTP/1.1 is spoken'),
+  row('B17', 'HTTP/2: RST_STREAM after the headers', 'cannot occur', [], 'only HTTP/1.1 is spoken'),
+  row(
+    'B18',
+    'a second reply that nobody asked for',
+    'left unread: the next request has a connection of its own',
+    [
+      {
+        name: 'right behind the first',
+        replies: ({ reply }) => {
+          const other = `${head(200, { 'content-length': '2' })}{}`
+          return [wholeReply(reply).flatMap((step) => (step === end ? [write(other), end] : [step]))]
+        },
+        expects: everywhere(worksAt(1)),
+      },
     ],
   ),
 ]

@@ -1,28 +1,18 @@
 import { FileError, OutputClosed } from '../../../src/errors.ts'
-import { end, head, readAll, stall, write, type ServerReply } from '../../support/server-replies.ts'
+import { end, head, readAll, stall, write } from '../../support/server-replies.ts'
 import type { Call } from '../calls.ts'
-import type { Exchange, Role } from '../exchanges.ts'
-import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
-import { isRun } from './spoil.ts'
+import type { Exchange } from '../exchanges.ts'
+import { row, type FaultRow, type FaultVariant } from '../row.ts'
+import { all, everywhere, isFirst, isRun } from './expectations.ts'
 
-const all: Expected = { exit: 0, leaves: 'all' }
-const every = (expected: Expected): Partial<Record<Role, Expected>> => ({
-  text: expected,
-  creation: expected,
-  'look-up': expected,
-  download: expected,
-})
-
-const isFirst = ({ exchanges }: Call, exchange: Exchange) => exchanges[0] === exchange
 /** Writes a file, under a name that was said. */
 const hasFile = (call: Call, exchange: Exchange) => isFirst(call, exchange) && call.argv.includes('-o')
+/** The output is there. */
+const precious = ({ leaves }: Call) => ({ files: { [Object.keys(leaves.files)[0]!]: 'precious' } })
 const isAlone = (call: Call, exchange: Exchange) =>
   isFirst(call, exchange) && call.how === 'program' && !isRun(call)
 
 const full = new FileError('write_failed', 'Standard output cannot be written: no space left.')
-
-const silent: ServerReply = [readAll, stall]
-const silentInHead: ServerReply = [readAll, write(head(200).slice(0, 20)), stall]
 
 /** A signal while the gateway takes its time. */
 const signalled = (
@@ -31,15 +21,15 @@ const signalled = (
   says: RegExp,
 ): readonly FaultVariant[] =>
   [
-    { name: `${signal} before the headers`, reply: silent },
-    { name: `${signal} in the headers`, reply: silentInHead },
+    { name: `${signal} before the headers`, reply: [readAll, stall] },
+    { name: `${signal} in the headers`, reply: [readAll, write(head(200).slice(0, 20)), stall] },
   ].map(({ name, reply }) => ({
     name,
     // A chat stops its answer, and goes on.
     where: (call, exchange) => call.how === 'program' && isFirst(call, exchange),
     replies: () => [reply],
     trouble: () => ({ signal, stepMs: 1000 }),
-    expects: every({ exit, says, leaves: 'nothing' }),
+    expects: everywhere({ exit, says, leaves: 'nothing' }),
   }))
 
 /** G: what goes wrong on this machine. */
@@ -55,7 +45,7 @@ export const localSide: readonly FaultRow[] = [
         where: (call, exchange) =>
           isAlone(call, exchange) && call.begun === undefined && !/--partial-images|--wait/.test(call.name),
         trouble: () => ({ stdoutFails: new OutputClosed() }),
-        expects: every({ exit: 0, leaves: 'files' }),
+        expects: everywhere({ exit: 0, leaves: 'files' }),
       },
     ],
     'pipes: test/black-box/pipes.ci.test.ts',
@@ -69,7 +59,7 @@ export const localSide: readonly FaultRow[] = [
         name: 'from the beginning',
         where: (call, exchange) => isAlone(call, exchange) && Object.keys(call.leaves.files).length === 0,
         trouble: () => ({ stdoutFails: full }),
-        expects: every({ exit: 10, says: /Standard output cannot be written/, leaves: 'files' }),
+        expects: everywhere({ exit: 10, says: /Standard output cannot be written/, leaves: 'files' }),
       },
     ],
     '/dev/full: test/black-box/full-output.ci.test.ts',
@@ -104,7 +94,7 @@ export const localSide: readonly FaultRow[] = [
         name: 'a name that is too long',
         where: hasFile,
         trouble: () => ({ more: ['-o', `${'x'.repeat(300)}.png`] }),
-        expects: every({ exit: 10, says: /too long/, attempts: 0, leaves: 'nothing' }),
+        expects: everywhere({ exit: 10, says: /too long/, attempts: 0, leaves: 'nothing' }),
       },
     ],
     'each call of the file system: test/faults/torture',
@@ -114,12 +104,7 @@ export const localSide: readonly FaultRow[] = [
       name: 'a device in its place',
       where: hasFile,
       trouble: (_, { leaves }) => ({ more: ['-o', `/dev/null/${Object.keys(leaves.files)[0]}`] }),
-      expects: every({
-        exit: 10,
-        says: /not a folder/,
-        attempts: 0,
-        leaves: 'nothing',
-      }),
+      expects: everywhere({ exit: 10, says: /not a folder/, attempts: 0, leaves: 'nothing' }),
     },
   ]),
   row('G8', 'the output exists', 'said before anything is sent; replaced with `--force`', [
@@ -127,27 +112,21 @@ export const localSide: readonly FaultRow[] = [
       name: 'without --force',
       // What was paid for gets a name of its own.
       where: (call, exchange) => hasFile(call, exchange) && exchange.role !== 'poll',
-      trouble: (_, { leaves }) => ({ files: { [Object.keys(leaves.files)[0]!]: 'precious' } }),
-      expects: every({ exit: 10, says: /already exists/, attempts: 0, leaves: 'nothing' }),
+      trouble: (_, call) => precious(call),
+      expects: everywhere({ exit: 10, says: /already exists/, attempts: 0, leaves: 'nothing' }),
     },
     {
       name: 'with --force',
       where: hasFile,
-      trouble: (_, { leaves }) => ({
-        files: { [Object.keys(leaves.files)[0]!]: 'precious' },
-        more: ['--force'],
-      }),
-      expects: every(all),
+      trouble: (_, call) => ({ ...precious(call), more: ['--force'] }),
+      expects: everywhere(all),
     },
     {
       name: 'with --force, and the request fails',
       where: hasFile,
       replies: () => [[readAll, write(head(400, { 'content-length': '0' })), end]],
-      trouble: (_, { leaves }) => ({
-        files: { [Object.keys(leaves.files)[0]!]: 'precious' },
-        more: ['--force'],
-      }),
-      expects: every({ exit: 4, says: /HTTP 400/, leaves: 'nothing' }),
+      trouble: (_, call) => ({ ...precious(call), more: ['--force'] }),
+      expects: everywhere({ exit: 4, says: /HTTP 400/, leaves: 'nothing' }),
     },
   ]),
   row(
@@ -166,7 +145,7 @@ export const localSide: readonly FaultRow[] = [
     'SIGKILL, a loss of power',
     'final files are absent, as they were, or whole',
     [],
-    'test/black-box/image-kills.long.test.ts, video-kills.long.test.ts; test/pipeline/run-kills.long.test.ts',
+    'test/crashes/kills.long.test.ts; test/black-box/video-kills.long.test.ts; test/pipeline/run-kills.long.test.ts',
   ),
   row(
     'G11',
@@ -181,7 +160,7 @@ export const localSide: readonly FaultRow[] = [
       name: 'from the beginning',
       where: isAlone,
       trouble: () => ({ stderrFails: new OutputClosed() }),
-      expects: every(all),
+      expects: everywhere(all),
     },
   ]),
   row(

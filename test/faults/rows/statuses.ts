@@ -1,7 +1,8 @@
 import { json, text, type ServerReply } from '../../support/server-replies.ts'
 import type { Call } from '../calls.ts'
 import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
-import { always, brokeOff, everywhere, gaveUp, isToldToRun, worksAt } from './expectations.ts'
+import { wholeReply } from '../perform-call.ts'
+import { always, brokeOff, everywhere, gaveUp, isNoReport, paid, sampled, worksAt } from './expectations.ts'
 
 /** Whether the job was created by the call itself. */
 const isNew = (call: Call) => call.exchanges[0]?.role === 'creation'
@@ -32,25 +33,23 @@ const final = (exit: number, status: number, more: Partial<Expected> = {}): Expe
 
 /** The same at every exchange but downloads, whose address may have expired, and streams of what goes on anyway. */
 const everyRequest = (expected: Expected): FaultVariant['expects'] => {
-  const { text: same } = everywhere(expected)
   const ofJob = { ...expected, error: { http_status: expected.error?.http_status ?? null } }
   // Without a stream the response is looked up, and this gateway knows none then.
   const stream: Expected =
     expected.exit === 4
       ? { exit: 4, says: /The gateway knows no response resp_1/, attempts: 'any', leaves: 'nothing' }
       : { ...ofJob, attempts: 'any' }
-  return { text: same!, creation: same!, 'look-up': ofJob, stream }
+  return { ...paid(expected), 'look-up': ofJob, stream }
 }
 
-const rejected = (status: number, isSampled = false, reply = refusal(status)): FaultVariant => ({
+const rejected = (status: number): FaultVariant => ({
   name: `HTTP ${status}`,
-  ...(isSampled && { isSampled }),
-  replies: () => always(reply),
+  replies: () => always(refusal(status)),
   expects: everyRequest(final(4, status)),
 })
 
 /** Refused before anything was done: asked again by all, and given up with 5. */
-const busy = (status: number, isSampled = false): FaultVariant => {
+const busy = (status: number): FaultVariant => {
   const expected = final(5, status, {
     says: new RegExp(`The gateway cannot answer now \\(HTTP ${status}\\)`),
     attempts: 3,
@@ -58,28 +57,24 @@ const busy = (status: number, isSampled = false): FaultVariant => {
   })
   return {
     name: `HTTP ${status}, again and again`,
-    ...(isSampled && { isSampled }),
-    where: (_, { role }) => role !== 'report',
+    where: isNoReport,
     replies: () => always(refusal(status)),
     expects: {
-      text: expected,
-      creation: expected,
+      ...paid(expected),
       'look-up': { ...expected, error: { http_status: status } },
       poll: gaveUp,
       stream: brokeOff,
     },
   }
 }
-const busyOnce = (status: number, isSampled = false): FaultVariant => ({
+const busyOnce = (status: number): FaultVariant => ({
   name: `HTTP ${status}, once`,
-  ...(isSampled && { isSampled }),
-  where: (call, exchange) => !isToldToRun(call, exchange),
   replies: () => [refusal(status)],
   expects: everywhere(worksAt(2)),
 })
 
 /** Failed, and nobody knows whether the work was done. */
-const failed = (status: number, isSampled = false): FaultVariant => {
+const failed = (status: number): FaultVariant => {
   const lost = final(7, status, {
     says: new RegExp(`may have done the work anyway \\(HTTP ${status}\\)`),
     error: { http_status: status, billed: 'maybe', phase: 'reply' },
@@ -87,8 +82,7 @@ const failed = (status: number, isSampled = false): FaultVariant => {
   const read = final(5, status, { attempts: 3, attemptsOfRun: 'any', error: { http_status: status } })
   return {
     name: `HTTP ${status}, again and again`,
-    ...(isSampled && { isSampled }),
-    where: (_, { role }) => role !== 'report',
+    where: isNoReport,
     replies: () => always(refusal(status)),
     expects: {
       text: { ...lost, attempts: 3, waits: [375, 750], isNotForRuns: true },
@@ -100,11 +94,10 @@ const failed = (status: number, isSampled = false): FaultVariant => {
     },
   }
 }
-const failedOnce = (status: number, isSampled = false): FaultVariant => {
+const failedOnce = (status: number): FaultVariant => {
   const works = worksAt(2)
   return {
     name: `HTTP ${status}, once`,
-    ...(isSampled && { isSampled }),
     replies: () => [refusal(status)],
     expects: { text: { ...works, isNotForRuns: true }, 'look-up': works, download: works },
   }
@@ -117,58 +110,100 @@ const broken = (code: string, says: RegExp, more: Expected['error'] = {}): Expec
   leaves: 'nothing',
 })
 
-/** C1, C2, C6 to C13, C15, and C20 to C24. */
+/** A reply without a word in it. */
+const nothing = (name: string, reply: ServerReply): FaultVariant => ({
+  name,
+  where: isNoReport,
+  replies: () => always(reply),
+  expects: {
+    text: broken('reply_not_understood', /neither text nor the end|no JSON/, { billed: 'maybe' }),
+    creation: broken('reply_not_understood', /no image|no JSON/, { billed: 'maybe' }),
+    'look-up': broken('reply_not_understood', /no JSON/),
+    poll: gaveUp,
+    stream: brokeOff,
+  },
+})
+
+const redirect = (status: number, location: string): ServerReply =>
+  text('', { status, headers: { location } })
+
+const notTaken = (status: number, says: RegExp): Expected =>
+  broken('reply_not_understood', says, { http_status: status })
+
+/** A request that creates something is not sent to another address. */
+const notFollowed = (status: number, location: string, says: RegExp): FaultVariant => ({
+  name: `HTTP ${status} to ${location}`,
+  replies: () => always(redirect(status, location)),
+  expects: paid(notTaken(status, says)),
+})
+
+const slowDown = (headers: Readonly<Record<string, string>>): ServerReply =>
+  text('Busy.', { status: 429, headers })
+
+/** Obeyed by single commands; a wait for a job has its own pauses. */
+const waits = (name: string, reply: ServerReply, waitMs: number): FaultVariant => ({
+  name,
+  where: ({ argv }, { role }) => argv[0] !== 'run' && role !== 'poll' && role !== 'report',
+  replies: () => [reply],
+  expects: everywhere(worksAt(2, [waitMs])),
+})
+
+const tooLong = (name: string, reply: ServerReply, seconds: number): FaultVariant => {
+  const expected: Expected = {
+    exit: 5,
+    says: /It asks to wait \d+ s, longer than the 120 s/,
+    error: { http_status: 429, retry_after_s: seconds },
+    leaves: 'nothing',
+  }
+  return {
+    name,
+    where: ({ argv }, { role }) => argv[0] !== 'run' && role !== 'report' && role !== 'download',
+    replies: () => always(reply),
+    expects: {
+      ...everywhere(expected),
+      // Each pause is as long as is obeyed, and fifteen minutes are enough.
+      poll: { ...gaveUp, says: /Looking up the job failed 9 times in a row/, attempts: 9 },
+      stream: { ...brokeOff, waits: [120_000, 120_000] },
+    },
+  }
+}
+
+/** The reply's clock is a day ahead of ours. */
+const date = 'Fri, 02 Jan 2026 00:00:00 GMT'
+
+/** google.rpc.RetryInfo, in the body of a reply that has no `Retry-After`. */
+const retryInfo = (retryDelay: string) => {
+  const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay }]
+  return json({ error: { code: 429, message: 'Slow down.', details } }, { status: 429 })
+}
+
+/** C1 to C24: statuses, redirects, and what a gateway asks to wait. */
 export const statuses: readonly FaultRow[] = [
   row('C1', '204 in place of an answer', 'refused; what was asked for may have been billed', [
     {
-      name: 'HTTP 204',
-      where: (_, { role }) => role !== 'report',
-      replies: () => always(text('', { status: 204 })),
+      ...nothing('HTTP 204', text('', { status: 204 })),
       expects: {
-        text: broken('reply_not_understood', /neither text nor the end|no JSON/, { billed: 'maybe' }),
-        creation: broken('reply_not_understood', /no image|no JSON/, { billed: 'maybe' }),
-        'look-up': broken('reply_not_understood', /no JSON/),
-        poll: gaveUp,
-        stream: brokeOff,
+        ...nothing('', []).expects,
         download: broken('reply_not_understood', /HTTP 204 and no content/),
       },
     },
   ]),
   row('C2', '200 and an empty body', 'refused; what was asked for may have been billed', [
-    {
-      name: 'no body',
-      where: (_, { role }) => role !== 'report',
-      replies: () => always(text('')),
-      expects: {
-        text: broken('reply_not_understood', /neither text nor the end|no JSON/, { billed: 'maybe' }),
-        creation: broken('reply_not_understood', /no image|no JSON/, { billed: 'maybe' }),
-        'look-up': broken('reply_not_understood', /no JSON/),
-        poll: gaveUp,
-        stream: brokeOff,
-      },
-    },
+    nothing('no body', text('')),
   ]),
   row('C6', '304, though no earlier answer was named', 'refused', [
     {
       name: 'HTTP 304',
-      where: (_, { role }) => role !== 'report',
+      where: isNoReport,
       replies: () => always(text('', { status: 304 })),
-      expects: {
-        ...everywhere(broken('reply_not_understood', /HTTP 304/)),
-        poll: broken('reply_not_understood', /HTTP 304/),
-        stream: brokeOff,
-        download: broken('reply_not_understood', /HTTP 304/),
-      },
+      expects: { ...everywhere(broken('reply_not_understood', /HTTP 304/)), stream: brokeOff },
     },
   ]),
   row('C7', '400 because the prompt is too long', "the gateway's words; not repeated", [
     {
       name: 'context_length_exceeded',
       replies: () => [refusal(400, 'Your input exceeds the context window.', 'context_length_exceeded')],
-      expects: {
-        text: final(4, 400, { says: /\(HTTP 400\): Your input exceeds the context window\./ }),
-        creation: final(4, 400, { says: /\(HTTP 400\): Your input exceeds the context window\./ }),
-      },
+      expects: paid(final(4, 400, { says: /\(HTTP 400\): Your input exceeds the context window\./ })),
     },
   ]),
   row(
@@ -186,15 +221,14 @@ export const statuses: readonly FaultRow[] = [
     {
       name: 'HTTP 404',
       replies: () => [refusal(404, 'Not found.')],
-      expects: { text: final(4, 404), creation: final(4, 404) },
+      expects: paid(final(4, 404)),
     },
-    {
+    ...sampled({
       name: 'a base URL that ends in /v1',
-      where: (_, { role }) => role !== 'report',
-      isSampled: true,
+      where: isNoReport,
       trouble: () => ({ baseUrl: ({ url }) => `${url}/v1/` }),
       expects: everywhere(worksAt(1)),
-    },
+    }),
   ]),
   row(
     'C11',
@@ -218,18 +252,15 @@ export const statuses: readonly FaultRow[] = [
   ),
   row('C12', '405, 415, 422', 'rejected; not repeated', [
     rejected(422),
-    rejected(415, true),
-    rejected(405, true),
+    ...sampled(rejected(415), rejected(405)),
   ]),
   row('C13', '408, 425', 'refused before any work: repeated, unless `x-should-retry` forbids it', [
     busyOnce(408),
-    busy(408, true),
-    busyOnce(425, true),
-    busy(425, true),
+    ...sampled(busy(408), busyOnce(425)),
     {
       name: 'with x-should-retry: false',
       replies: () => always(text('{}', { status: 408, headers: { 'x-should-retry': 'false' } })),
-      expects: { text: final(5, 408), creation: final(5, 408) },
+      expects: paid(final(5, 408)),
     },
   ]),
   row('C14', '409', 'rejected; not repeated, unless `x-should-retry` asks for it', [
@@ -238,7 +269,7 @@ export const statuses: readonly FaultRow[] = [
       name: 'with x-should-retry: true',
       replies: () => [text('{}', { status: 409, headers: { 'x-should-retry': 'true' } })],
       // A response whose stream is rejected is looked up instead.
-      where: (call, exchange) => exchange.role !== 'stream' && !isToldToRun(call, exchange),
+      where: (_, { role }) => role !== 'stream',
       expects: everywhere(worksAt(2)),
     },
   ]),
@@ -254,29 +285,18 @@ export const statuses: readonly FaultRow[] = [
   row('C21', '500, 502, 504', 'text and reads are repeated; a creation is an unknown outcome', [
     failedOnce(500),
     failed(500),
-    failedOnce(502, true),
-    failed(502, true),
-    failedOnce(504, true),
-    failed(504, true),
+    ...sampled(failedOnce(502), failed(502), failedOnce(504), failed(504)),
     {
       name: 'with x-should-retry: true',
       replies: () => [text('{}', { status: 500, headers: { 'x-should-retry': 'true' } })],
-      expects: {
-        text: { ...worksAt(2), isNotForRuns: true },
-        creation: { ...worksAt(2), isNotForRuns: true },
-      },
+      expects: paid({ ...worksAt(2), isNotForRuns: true }),
     },
   ]),
   row(
     'C23',
     '529, and 520 to 524 of a network in front of the gateway',
     '522 and 529 as 503, the others as 502',
-    [
-      busyOnce(529, true),
-      busy(529, true),
-      busy(522, true),
-      ...[520, 521, 523, 524].map((status) => failed(status, true)),
-    ],
+    sampled(busyOnce(529), busy(529), busy(522), ...[520, 521, 523, 524].map(failed)),
   ),
   row(
     'C24',
@@ -284,8 +304,7 @@ export const statuses: readonly FaultRow[] = [
     'refused',
     [600, 999].map((status) => ({
       name: `HTTP ${status}`,
-      where: (_: unknown, { role }: { readonly role: string }) => role !== 'report',
-      ...(status === 600 && { isSampled: true as const }),
+      where: isNoReport,
       replies: () => always(text('', { status })),
       expects: {
         ...everywhere(broken('reply_not_understood', new RegExp(`HTTP ${status}`), { http_status: status })),
@@ -294,4 +313,93 @@ export const statuses: readonly FaultRow[] = [
       },
     })),
   ),
+  row(
+    'C3',
+    'a redirect on the same origin',
+    'followed for what is only read, three times at most; never for a creation',
+    [
+      ...[307, 303].flatMap((status) => {
+        const says = new RegExp(`a redirect \\(HTTP ${status}\\) to the same host`)
+        const variant = notFollowed(status, '/v2/other', says)
+        return status === 307 ? [variant] : sampled(variant)
+      }),
+      {
+        name: 'of what is only read',
+        where: isNoReport,
+        replies: ({ asks, reply }) => [redirect(302, pathOf(asks)), wholeReply(reply)],
+        expects: { 'look-up': worksAt(2), download: worksAt(2) },
+      },
+    ],
+  ),
+  row(
+    'C4',
+    'a redirect to another origin',
+    'not followed with the key, nor for a creation; the origin is named',
+    [
+      notFollowed(
+        307,
+        'https://elsewhere.invalid/v1?a=b',
+        /a redirect \(HTTP 307\) to https:\/\/elsewhere\.invalid;/,
+      ),
+      {
+        name: 'of a look-up',
+        where: isNoReport,
+        replies: () => always(redirect(302, 'https://elsewhere.invalid/v1')),
+        expects: {
+          'look-up': notTaken(302, /a redirect \(HTTP 302\) to https:\/\/elsewhere\.invalid;/),
+          stream: brokeOff,
+        },
+      },
+    ],
+  ),
+  row('C5', 'redirects in a circle', 'given up after three of a look-up, and five of a download', [
+    {
+      name: 'a circle',
+      replies: ({ asks }) => always(redirect(302, pathOf(asks))),
+      where: isNoReport,
+      expects: {
+        'look-up': { ...notTaken(302, /a redirect \(HTTP 302\) to the same host/), attempts: 4 },
+        stream: brokeOff,
+        download: {
+          exit: 8,
+          says: /redirects more than 5 times/,
+          attempts: 6,
+          leaves: 'nothing',
+        },
+      },
+    },
+  ]),
+  row('C16', '429 that asks to wait for some seconds', 'as long is waited', [
+    waits('Retry-After: 2', slowDown({ 'retry-after': '2' }), 2_000),
+    ...sampled(waits('RetryInfo in the body', retryInfo('48.9s'), 48_900)),
+  ]),
+  row('C17', '429 that asks to wait for no time at all', 'asked again at once', [
+    waits('Retry-After: 0', slowDown({ 'retry-after': '0' }), 0),
+  ]),
+  row('C18', '429 with a date, while the clocks differ by a day', "counted from the reply's own date", [
+    waits('a date', slowDown({ date, 'retry-after': 'Fri, 02 Jan 2026 00:00:07 GMT' }), 7_000),
+  ]),
+  row(
+    'C19',
+    '429 that asks for more than 120 s, or for nothing sensible',
+    'too long: given up with the number; nonsense: the usual pauses',
+    [
+      tooLong('a day', slowDown({ 'retry-after': '86400' }), 86_400),
+      ...sampled(
+        tooLong('an hour by RetryInfo', retryInfo('3600s'), 3_600),
+        waits('a word', slowDown({ 'retry-after': 'soon' }), 375),
+      ),
+    ],
+  ),
+  row('C22', '503 that asks to wait', 'as long is waited', [
+    waits('Retry-After: 3', text('Busy.', { status: 503, headers: { 'retry-after': '3' } }), 3_000),
+  ]),
 ]
+
+/** The path that a pattern of request lines is for. */
+function pathOf({ source }: RegExp): string {
+  return source
+    .replace(/^\^[A-Z]+ /, '')
+    .replaceAll('\\', '')
+    .trim()
+}

@@ -21,8 +21,7 @@ export type ChooseFaults = (faults: readonly Fault[], call: string) => readonly 
 
 /** Lets calls of the program to the system fail in turn, with each code that makes sense. */
 export function testTorture(calls: readonly Call[], choose: ChooseFaults): void {
-  const programs = calls.filter(({ task }) => task === undefined)
-  test.for(programs.map((call) => [call.name, call] as const))(
+  test.for(calls.map((call) => [call.name, call] as const))(
     'calls that fail: %s',
     { timeout: 600_000 },
     async ([, call], { annotate }) => {

@@ -2,23 +2,31 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { asModelgateError, ModelgateError } from '../../../src/errors.ts'
-import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts'
-import { isAnswer } from '../../../src/pipeline/queue/task-state.ts'
+import { isAnswer, resultFrom, type Outcome } from '../../../src/pipeline/queue/task-state.ts'
 import { passing, recordingClock } from '../../program/start-program.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { localServer, type LocalServer, type ReceivedRequest } from '../../support/local-server.ts'
+import { instanceOf, textField } from '../../support/pipeline-task.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { calls, type Call } from '../calls.ts'
+import { calls } from '../calls.ts'
 import { notFound, wholeReply } from '../perform-call.ts'
 import { memoryWorkers } from '../../pipeline/queue/memory-workers.ts'
-import { errorOf } from '../start-worker.ts'
 import { filesBelow, inCopy, torture, type Fault } from './perform-case.ts'
 import { faultsOf, type ChooseFaults } from './torture.ts'
 
-type WorkerTask = Call & { readonly task: Instance }
-
-const workerCalls = calls.filter((call): call is WorkerTask => call.task !== undefined)
+/** A task, and the call that sends the same. */
+const tasks = [
+  ['generate', 'some-model', 'Say hello.', 'x.txt', 'run, a text'],
+  ['image create', 'gpt-image-2', 'A boat', 'x.png', 'run, an image'],
+  ['video generate', 'veo', 'A boat', 'x.mp4', 'run, a video'],
+] as const
+const workerCalls = tasks.map(([command, model, prompt, output, like]) => {
+  const { exchanges, leaves } = calls.find(({ name }) => name === like)!
+  const task = instanceOf({ command, model, fields: { prompt: textField(prompt) }, output })
+  return { name: `run worker, ${command}`, task, exchanges, content: leaves.files[output]! }
+})
+type WorkerTask = (typeof workerCalls)[number]
 let runs = 0
 
 /** Lets calls of a worker to the system fail in turn. Then another worker of the same machine takes up what there is. */
@@ -48,7 +56,7 @@ export function testWorkerTorture(choose: ChooseFaults): void {
 
 /** Runs a worker, one of whose calls to the system fails, and then another one. */
 async function performTask(
-  { task: instance, exchanges, leaves }: WorkerTask,
+  { task, exchanges, content }: WorkerTask,
   home: string,
   server: LocalServer,
   fault?: Fault,
@@ -56,7 +64,7 @@ async function performTask(
   const begun = server.requests.length
   const clock = recordingClock(fakeClock({ random: seededRandom('torture', runs++) }))
   const bench = await memoryWorkers(clock, home)
-  const id = await bench.submit(instance)
+  const id = await bench.submit(task)
   const work = async (own: number) => {
     // Each is dead once it has ended, whatever it could not remove.
     const processes = { own, isRunning: (other: number) => other === own }
@@ -97,18 +105,27 @@ async function performTask(
   const isPaid = ({ line, complete }: ReceivedRequest) => complete && paid.some(({ asks }) => asks.test(line))
   const made = server.requests.slice(begun).filter(isPaid).length
   found(made > 1, `created ${made} times`)
-  const [output] = Object.values(leaves.files)
   const files = Object.entries(filesBelow(home))
   if (state === 'done' && outcome?.kind === 'result') {
     await bench.store.fetch(outcome.result.outputs[0]!.sha256, join(home, 'fetched'))
-    found(!readFileSync(join(home, 'fetched')).equals(output!), 'the store holds something else')
+    found(!readFileSync(join(home, 'fetched')).equals(content), 'the store holds something else')
     // A film that could not be read back was fetched again.
     const left = files.filter(([path]) => /\.mgpart$|^machine\/workers\/(?!kept\/)/.test(path))
     found(left.length > 0, `left behind: ${left.map(([path]) => path).join()}`)
   } else if (seen.failed?.port === 'file') {
     found(state !== 'unknown', `${state}, for a file`)
-    const isKept = files.some(([path, bytes]) => path.startsWith('machine/') && bytes.equals(output!))
+    const isKept = files.some(([path, bytes]) => path.startsWith('machine/') && bytes.equals(content))
     found(made > 0 && !isKept, 'what was paid for is dropped')
   } else found(state !== 'failed' && state !== 'unknown', state)
   return { ...seen, state, problems: problems.map((problem) => `${problem}: ${state}. ${words}`) }
+}
+
+/** The error that a task has ended with. */
+function errorOf(outcome: Outcome | null): ModelgateError | undefined {
+  try {
+    if (outcome !== null) resultFrom(outcome)
+    return undefined
+  } catch (error) {
+    return asModelgateError(error, false)
+  }
 }

@@ -1,0 +1,356 @@
+import { pngBytes } from '../../support/image-bytes.ts'
+import { end, json, readAll, reset, text, type ServerReply } from '../../support/server-replies.ts'
+import type { Call } from '../calls.ts'
+import type { Exchange } from '../exchanges.ts'
+import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
+import { all, always, bodyOf, event, isRun, isStream, replyWith, streamOf } from './expectations.ts'
+
+const picture = pngBytes({ width: 2, height: 1 })
+const base64 = picture.toString('base64')
+
+const makesImage = ({ name }: Call, { role }: Exchange) => role === 'creation' && /image/.test(name)
+/** An image that comes in the reply to its creation, as one JSON value. */
+const isPlain = (call: Call, exchange: Exchange) =>
+  makesImage(call, exchange) && !isStream(call, exchange) && !call.name.includes('by URL')
+
+const answered = (name: string, items: readonly object[], expected: Expected): FaultVariant => ({
+  name,
+  where: isPlain,
+  replies: () => [json({ created: 1, data: items })],
+  expects: { creation: expected },
+})
+const refused = (says: RegExp): Expected => ({ exit: 8, says, leaves: 'nothing' })
+
+const spelt = base64
+  .replaceAll(/.{20}/g, '$&\r\n')
+  .replaceAll('+', '-')
+  .replaceAll('/', '_')
+  .replaceAll('=', '')
+const partial = event({ type: 'image_generation.partial_image', b64_json: base64, partial_image_index: 0 })
+
+const later = (attempts: number): Expected => ({ exit: 5, says: /HTTP 503/, attempts, leaves: 'nothing' })
+
+const isOfVideo = ({ asks }: Exchange) => asks.source.includes('video_0123456789 ')
+/** A video, not an operation: its state has a word and a number. */
+const looksUpVideo = (_: Call, exchange: Exchange) => isOfVideo(exchange)
+/** Waits for the end of a job, so that a look-up that fails is one of many. */
+const waits = ({ name }: Call) => /wait/.test(name) && !/no-wait|response/.test(name)
+const asksOnce = ({ name }: Call) => / status| cancel/.test(name)
+
+const video = (more: object): ServerReply =>
+  json({ id: 'video_0123456789', object: 'video', status: 'completed', progress: 100, ...more })
+const busy = text('', { status: 503 })
+const times = (count: number, reply: ServerReply) => always(reply).slice(0, count)
+
+const status = (code: number): ServerReply => text('', { status: code })
+
+const isOfJob = ({ name }: Call) => name.includes('video')
+const expired: Expected = { exit: 4, says: /HTTP 4\d\d/, leaves: 'nothing' }
+
+const goneAt = (code: number) => (code === 410 ? ({ isGone: true } as const) : {})
+
+const half = (exchange: Exchange) => bodyOf(exchange).subarray(0, bodyOf(exchange).length >> 1)
+/** A file of which only the first half comes. */
+const cut = (exchange: Exchange): ServerReply =>
+  replyWith(exchange, { 'content-length': String(bodyOf(exchange).length) }, half(exchange))
+/** The first half, as a part that nobody has asked for. */
+const part = (exchange: Exchange): ServerReply => {
+  const { length } = half(exchange)
+  const range = `bytes 0-${length - 1}/${length * 3}`
+  return replyWith(exchange, { 'content-range': range }, half(exchange), end, 206)
+}
+
+/** E34 to E38, and F: what images are, and how many; jobs that take minutes; results that are fetched. */
+export const results: readonly FaultRow[] = [
+  row(
+    'E34',
+    'base64 with white space, in the URL alphabet, without padding, or with other characters',
+    'read; other characters are refused',
+    [
+      answered('a data URL', [{ b64_json: `data:image/png;base64,${base64}` }], all),
+      {
+        name: 'line breaks, the URL alphabet and no padding, in an event',
+        where: (call, exchange) => makesImage(call, exchange) && isStream(call, exchange),
+        replies: (exchange) => [
+          streamOf(exchange, (_, index) =>
+            index === 0 ? event({ type: 'image_generation.completed', b64_json: spelt }) : [],
+          ),
+        ],
+        expects: { creation: all },
+      },
+      answered(
+        'a character that is none of it',
+        [{ b64_json: `${base64.slice(0, 30)}!${base64.slice(31)}` }],
+        refused(/base64/),
+      ),
+    ],
+    'others: test/fuzz/targets/replies.ts',
+  ),
+  row(
+    'E35',
+    'partial images after the final one, or none of those that were asked for',
+    'the final image counts',
+    [
+      {
+        name: 'on both sides, unasked',
+        where: (call, exchange) => makesImage(call, exchange) && isStream(call, exchange),
+        replies: (exchange) => [streamOf(exchange, (piece) => [partial, piece, partial])],
+        expects: { creation: all },
+      },
+    ],
+  ),
+  row('E36', 'an image that is none: a page, a text, nothing', 'refused: the first bytes decide', [
+    answered(
+      'a page',
+      [{ b64_json: Buffer.from('<!doctype html><title>No</title>').toString('base64') }],
+      refused(/HTML|not an image|no image/),
+    ),
+    answered('nothing', [{ b64_json: '' }], refused(/an image without base64 or a URL/)),
+  ]),
+  row(
+    'E37',
+    'fewer or more results than were asked for',
+    'what came is kept, and the difference is reported',
+    [
+      {
+        name: 'none',
+        where: isPlain,
+        replies: () => [json({ created: 1, data: [] })],
+        expects: { creation: { exit: 9, says: /answered without an image/, leaves: 'nothing' } },
+      },
+    ],
+    'some of several: test/program/images/odd-replies.test.ts',
+  ),
+  row(
+    'E38',
+    'an image both as a URL and in base64, or in neither way',
+    'the bytes are taken; neither is refused',
+    [
+      answered('both', [{ url: 'https://example.invalid/x.png', b64_json: base64 }], all),
+      answered('neither', [{ revised_prompt: 'A boat' }], refused(/an image without base64 or a URL/)),
+      {
+        name: 'a reply without images',
+        where: isPlain,
+        replies: () => [json({ hello: 'world' }), text('')],
+        expects: { creation: refused(/contains no image/) },
+      },
+    ],
+  ),
+  row(
+    'F1',
+    'a state that goes backwards, progress of 101 or "50"',
+    'clamped for display, never used for a decision',
+    [
+      {
+        name: 'progress of 101',
+        where: looksUpVideo,
+        replies: () => [video({ progress: 101 })],
+        expects: { 'look-up': all },
+      },
+      ...[-1, '50', null].map((progress) => ({
+        name: `progress of ${JSON.stringify(progress)}, the job being done`,
+        where: (call: Call, exchange: Exchange) => isOfVideo(exchange) && waits(call),
+        replies: () => [video({ progress })],
+        expects: { 'look-up': all },
+      })),
+      {
+        name: 'running, queued, done',
+        where: (call, exchange) => isOfVideo(exchange) && waits(call),
+        replies: () => [
+          video({ status: 'in_progress', progress: 50 }),
+          video({ status: 'queued', progress: 0 }),
+        ],
+        expects: { 'look-up': { ...all, attempts: 3 } },
+      },
+    ],
+  ),
+  row('F2', 'an unknown word for a state', 'the job counts as running', [
+    {
+      name: 'warming',
+      where: (call, exchange) => isOfVideo(exchange) && waits(call),
+      replies: () => [video({ status: 'warming' })],
+      expects: { 'look-up': { ...all, attempts: 2 } },
+    },
+  ]),
+  row(
+    'F3',
+    'a failure without a reason',
+    '"no reason given"',
+    [{}, { error: null }, { error: { code: null, message: null } }].map((more) => ({
+      name: JSON.stringify(more),
+      where: (call: Call, exchange: Exchange) => isOfVideo(exchange) && waits(call),
+      replies: () => [video({ status: 'failed', ...more })],
+      expects: { 'look-up': { exit: 9, says: /no reason given/, leaves: 'nothing' as const } },
+    })),
+  ),
+  row('F4', 'a job that is done, without its length and when it expires', 'nothing', [
+    { name: 'neither', where: looksUpVideo, expects: { 'look-up': all } },
+  ]),
+  row('F5', 'look-ups that fail', 'the wait continues, and gives up after ten in a row or fifteen minutes', [
+    {
+      name: 'four times',
+      where: waits,
+      replies: () => times(4, busy),
+      expects: { 'look-up': { ...all, attempts: 5 } },
+    },
+    {
+      name: 'a page instead of the state, twice',
+      where: waits,
+      replies: () => times(2, text('<!doctype html><title>Busy</title>')),
+      expects: { 'look-up': { ...all, attempts: 3 } },
+    },
+    {
+      name: 'always',
+      where: waits,
+      replies: () => always(busy),
+      expects: { 'look-up': { ...later(10), says: /Looking up the job failed 10 times in a row/ } },
+    },
+    {
+      name: 'always, of a single look-up',
+      where: asksOnce,
+      replies: () => always(busy),
+      expects: { 'look-up': later(3) },
+    },
+  ]),
+  row(
+    'F6',
+    'how often a job is looked up',
+    "2 s, growing to 15 s with jitter; the gateway's hint comes first",
+    [],
+    'test/gateway/videos/wait-for-job.test.ts',
+  ),
+  row('F7', 'a reply about another job', 'refused', [
+    {
+      name: 'another id',
+      where: (call, exchange) => isOfVideo(exchange) && asksOnce(call),
+      replies: () => [video({ id: 'video_other' })],
+      expects: { 'look-up': { exit: 8, says: /video_other|another/, leaves: 'nothing' } },
+    },
+  ]),
+  row(
+    'F8',
+    'Ctrl-C while a job is waited for',
+    'the command that continues is printed; the job is not cancelled',
+    [],
+    'test/program/videos/waiting.test.ts',
+  ),
+  row(
+    'F9',
+    'the reply to a creation is lost',
+    'a job may exist; its idempotency key is on record',
+    [],
+    'B2; test/program/videos/records.test.ts',
+  ),
+  row(
+    'F10',
+    'an operation name with `..`, a host or control characters',
+    'refused; a name is never used as an address',
+    ['../../secrets', 'https://example.invalid/x', 'models/veo/operations/..', 'a\nb', ''].map((name) => ({
+      name: JSON.stringify(name),
+      where: ({ name: called }: Call) => called.startsWith('video generate') || called === 'run, a video',
+      replies: () => [json({ name })],
+      expects: { creation: { exit: 8, says: /A job may exist/, leaves: 'nothing' as const } },
+    })),
+  ),
+  row(
+    'F19',
+    'the clock jumps, the machine sleeps',
+    'limits count on the monotonic clock; what came while the program stood still is read first',
+    [],
+    'test/crashes/moved-clock.long.test.ts, suspended.long.test.ts',
+  ),
+  row(
+    'F20',
+    'the stream of a background response breaks off',
+    'resumed after its last event, five times without a new one; nothing comes twice',
+    [],
+    'test/program/responses/resume.test.ts',
+  ),
+  row(
+    'F11',
+    'a result address that has expired',
+    'the job is looked up once for a fresh one',
+    [403, 410].flatMap((code) => [
+      {
+        name: `HTTP ${code}, for ever`,
+        where: isOfJob,
+        replies: () => always(status(code)),
+        expects: { download: { ...expired, ...goneAt(code), attempts: 2 } },
+      },
+      {
+        name: `HTTP ${code}, of a result that belongs to no job`,
+        where: (call: Call) => !isOfJob(call),
+        replies: () => [status(code)],
+        expects: { download: { ...expired, ...goneAt(code) } },
+      },
+    ]),
+  ),
+  row('F12', '404 for a result that was just completed', 'asked for again for a few seconds', [
+    { name: 'once', replies: () => [status(404)], expects: { download: { ...all, attempts: 2 } } },
+    {
+      name: 'for ever',
+      replies: () => always(status(404)),
+      expects: { download: { exit: 4, says: /HTTP 404/, attempts: 4, leaves: 'nothing' } },
+    },
+  ]),
+  row(
+    'F13',
+    'a result address that leads elsewhere, inside the network, or is none',
+    'https only, no private addresses, the key to the gateway alone; each redirect is checked again',
+    [],
+    'test/gateway/download.test.ts',
+  ),
+  row('F14', 'a download that breaks off', 'begun again', [
+    {
+      name: 'closed',
+      replies: (exchange) => [cut(exchange)],
+      expects: { download: { ...all, attempts: 2 } },
+    },
+    {
+      name: 'reset before the headers',
+      replies: () => [[readAll, reset]],
+      expects: { download: { ...all, attempts: 2 } },
+    },
+    {
+      name: 'closed, for ever',
+      // A run begins a download again for as long as it goes on with its other tasks.
+      where: (call) => !isRun(call),
+      replies: (exchange) => always(cut(exchange)),
+      expects: {
+        download: { exit: 5, says: /closed the connection in the middle/, attempts: 3, leaves: 'damaged' },
+      },
+    },
+  ]),
+  row('F15', '`Range` is ignored', 'no part is asked for', [], 'test/gateway/download.test.ts'),
+  row('F16', 'a part in place of the whole', 'begun again', [
+    {
+      name: 'once',
+      replies: (exchange) => [part(exchange)],
+      expects: { download: { ...all, attempts: 2 } },
+    },
+    {
+      name: 'for ever',
+      where: (call) => !isRun(call),
+      replies: (exchange) => always(part(exchange)),
+      expects: { download: { exit: 5, says: /HTTP 206/, attempts: 3, leaves: 'nothing' } },
+    },
+  ]),
+  row(
+    'F17',
+    'an error page in place of a file',
+    'refused: the first bytes decide',
+    ['text/html', 'image/png', 'video/mp4'].map((type) => ({
+      name: `a page called ${type}`,
+      replies: () =>
+        always(text('<!doctype html><title>Gone</title>', { headers: { 'content-type': type } })),
+      expects: { download: { exit: 8, says: /HTML|text\/html/, leaves: 'nothing' as const } },
+    })),
+  ),
+  row('F18', 'an empty file', 'refused', [
+    {
+      name: 'of a known length',
+      replies: () => always(text('')),
+      expects: { download: { exit: 8, says: /empty|0 bytes|no bytes/, leaves: 'nothing' } },
+    },
+  ]),
+]
