@@ -2,11 +2,6 @@ import { chmodSync, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeFiles } from './temporary-folder.ts'
 
-export interface Traps {
-  /** What has been run so far, as the names of the traps; empty when nothing was. */
-  sprung(): string[]
-}
-
 /**
  * cosmiconfig reads this about itself, and would then add search places that are code.
  * It hides `.config/config.js` from cosmiconfig, so only every second folder has it.
@@ -23,7 +18,7 @@ const metaConfiguration = {
  * @param folders the working directory and its parents
  * @param evidence a folder outside of them
  */
-export function plantTraps(folders: readonly string[], evidence: string): Traps {
+export function plantTraps(folders: readonly string[], evidence: string) {
   for (const [depth, folder] of folders.entries()) {
     const marker = (name: string) => JSON.stringify(join(evidence, `${depth}-${name.replace(/\W/g, '_')}`))
     const commonJs = (name: string) =>
@@ -54,5 +49,6 @@ export function plantTraps(folders: readonly string[], evidence: string): Traps 
     })
     for (const name of [...programs, 'get-key']) chmodSync(join(folder, name), 0o755)
   }
+  /** What has been run so far, as the names of the traps; empty when nothing was. */
   return { sprung: () => (existsSync(evidence) ? readdirSync(evidence) : []) }
 }

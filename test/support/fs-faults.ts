@@ -66,21 +66,12 @@ export interface FsFault {
   readonly meanwhile?: () => void
 }
 
-export interface FaultyRun<Value> {
-  /** The names of the calls that were made. */
-  readonly steps: readonly string[]
-  /** What the action returned; undefined when it was stopped. */
-  readonly value: Value | undefined
-}
-
 /**
  * Runs an action with at most one fault. A stopped action leaves behind on disk what a killed process would: no call
  * after that is made.
+ * @returns the names of the calls that were made, and what the action returned; undefined when it was stopped
  */
-export async function withFsFault<Value>(
-  { step, fault, meanwhile }: FsFault,
-  action: () => Promise<Value>,
-): Promise<FaultyRun<Value>> {
+export async function withFsFault<Value>({ step, fault, meanwhile }: FsFault, action: () => Promise<Value>) {
   const steps: string[] = []
   const { promise: stopped, resolve: stop } = Promise.withResolvers<undefined>()
   const never = new Promise<never>(() => {})

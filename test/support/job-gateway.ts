@@ -29,11 +29,9 @@ export interface JobGateway {
   readonly created: readonly string[]
   /** Everything that has happened. */
   readonly seen: readonly Moment[]
-  /** The `range` of every request for a video; null without one. */
-  readonly ranges: readonly (string | null)[]
 }
 
-export interface JobGatewayOptions {
+interface JobGatewayOptions {
   /** The video of the job with this number, from 0. */
   readonly film: (job: number) => Buffer
   /** The exchange stops for good the first time that this happens. */
@@ -50,7 +48,6 @@ export async function jobGateway({ film, stopAt, lookUps = 2 }: JobGatewayOption
   const asked: string[] = []
   const created: string[] = []
   const seen: Moment[] = []
-  const ranges: (string | null)[] = []
   const looked = new Map<string, number>()
 
   /** Resolves at once, or never where the exchange stops. */
@@ -104,7 +101,6 @@ export async function jobGateway({ film, stopAt, lookUps = 2 }: JobGatewayOption
     await reach('video-asked')
     const bytes = film(job)
     const { range } = request.headers
-    ranges.push(range ?? null)
     const start = Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1] ?? 0)
     response.writeHead(range === undefined ? 200 : 206, {
       'content-type': 'video/mp4',
@@ -138,5 +134,5 @@ export async function jobGateway({ film, stopAt, lookUps = 2 }: JobGatewayOption
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, created, seen, ranges }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, created, seen }
 }

@@ -20,18 +20,9 @@ import {
 import { testContext, type TestOverrides } from './test-context.ts'
 
 /** What the commands of a manifest were told to do. */
-export type Asked =
+type Asked =
   | { readonly what: 'run'; readonly call: RunCall; readonly options: RunOptions }
   | { readonly what: string; readonly call: ManifestCall; readonly options: unknown }
-
-/** How such a call ended. */
-export interface RunEnd {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-  /** What was asked; empty where the call was refused. */
-  readonly asked: readonly Asked[]
-}
 
 /** The engine of a test. */
 export type FakeEngine = (call: RunCall, options: RunOptions) => Promise<Outcome<RunDocument>>
@@ -44,7 +35,7 @@ export async function runCall(
   overrides: TestOverrides = {},
   engine: FakeEngine = ended,
   push = sampleRunPush,
-): Promise<RunEnd> {
+) {
   const context = testContext(overrides)
   const asked: Asked[] = []
   const note =

@@ -57,7 +57,7 @@ export function eventsOf({ text }: { readonly text: string }): Json[] {
     .map((line) => JSON.parse(line.slice(6)) as Json)
 }
 
-export interface RawAnswer {
+interface RawAnswer {
   /** Everything that came, as Latin-1, so that every byte is one character. */
   readonly bytes: string
   /** How it ended: properly closed by the sandbox, or reset. */

@@ -35,21 +35,6 @@ export interface S3CheckerOptions {
   readonly checksums?: 'refused' | 'ignored'
 }
 
-export interface S3Checker {
-  readonly url: string
-  /** By the path as it is on the wire: `/bucket/key`. */
-  readonly objects: Map<string, Buffer>
-  /** `GET /bucket/key`, in order. */
-  readonly requests: readonly string[]
-  readonly headers: readonly IncomingMessage['headers'][]
-  /** The objects that were written, in order. */
-  readonly written: readonly string[]
-  /** Puts bytes in the place of an object. @param isVouched whether the server knows their checksum */
-  plant(path: string, bytes: Buffer, isVouched?: boolean): void
-  /** For the next requests of a method, in order. */
-  fail(method: string, ...faults: readonly S3Fault[]): void
-}
-
 /** The parts of a request that a signature is about. */
 export interface SignedRequest {
   readonly method: string
@@ -114,8 +99,9 @@ const maxSkew = 15 * 60_000
  * A server that speaks as much of S3 as a store needs, and refuses what a real one does: wrong and incomplete signatures,
  * and bytes that are not those of their digests.
  */
-export async function s3Checker(options: S3CheckerOptions): Promise<S3Checker> {
+export async function s3Checker(options: S3CheckerOptions) {
   const { keys, buckets, now, region = 'us-east-1', checksums } = options
+  /** By the path as it is on the wire: `/bucket/key`. */
   const objects = new Map<string, Buffer>()
   const digests = new Map<string, string>()
   const requests: string[] = []
@@ -228,12 +214,15 @@ export async function s3Checker(options: S3CheckerOptions): Promise<S3Checker> {
     requests,
     headers,
     written,
-    plant(path, bytes, isVouched = false) {
+    /** Puts bytes in the place of an object. @param isVouched whether the server knows their checksum */
+    plant(path: string, bytes: Buffer, isVouched = false) {
       objects.set(path, bytes)
       if (isVouched) digests.set(path, createHash('sha256').update(bytes).digest('base64'))
       else digests.delete(path)
     },
-    fail: (method, ...more) => void faults.set(method, [...(faults.get(method) ?? []), ...more]),
+    /** For the next requests of a method, in order. */
+    fail: (method: string, ...more: readonly S3Fault[]) =>
+      void faults.set(method, [...(faults.get(method) ?? []), ...more]),
   }
 }
 

@@ -18,25 +18,18 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     .replaceAll(/\d/g, (digit) => 'ghjkmnpqrs'[Number(digit)]!)
   project.provide('canary', canary)
   const since = Date.now()
-  const watch = process.platform === 'linux' ? await watchArguments(canary) : undefined
+  const end = process.platform === 'linux' ? await watchArguments(canary) : undefined
   return async () => {
     const places = [
-      ...((await watch?.stop()) ?? []).map((line) => `the arguments of ${line}`),
+      ...((await end?.()) ?? []).map((line) => `the arguments of ${line}`),
       ...placesOutside(since).flatMap((folder) => placesBelow(folder, canary)),
     ]
     if (places.length > 0) throw new Error(`A key of a test is in:\n${places.join('\n')}`)
   }
 }
 
-interface ArgumentWatch {
-  /** Ends it. @returns the arguments of each process that had the canary among them, without it */
-  stop(): Promise<readonly string[]>
-  /** Settles at the first of them. */
-  readonly seen: Promise<void>
-}
-
-/** Starts to look at the arguments of all processes. */
-export async function watchArguments(canary: string): Promise<ArgumentWatch> {
+/** Looks at the arguments of all processes. @returns ends it, and tells those that had the canary among them, without it */
+async function watchArguments(canary: string): Promise<() => Promise<readonly string[]>> {
   const script = join(import.meta.dirname, 'argument-watcher-child.ts')
   const child = spawn(process.execPath, [script], {
     // Not among its arguments, where it would find it.
@@ -44,20 +37,13 @@ export async function watchArguments(canary: string): Promise<ArgumentWatch> {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   let text = ''
-  const { promise: seen, resolve } = Promise.withResolvers<void>()
   const begun = once(child.stdout, 'data')
-  child.stdout.on('data', (chunk: Buffer) => {
-    text += chunk.toString()
-    if (text.split('\n').length > 2) resolve()
-  })
+  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
   await begun
-  return {
-    seen,
-    async stop() {
-      child.stdin.end()
-      await once(child, 'close')
-      return text.split('\n').slice(1, -1)
-    },
+  return async () => {
+    child.stdin.end()
+    await once(child, 'close')
+    return text.split('\n').slice(1, -1)
   }
 }
 
