@@ -11,9 +11,8 @@ import {
 } from '../../support/server-replies.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import type { Call } from '../calls.ts'
-import type { Trouble } from '../perform-call.ts'
 import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
-import { wholeReply } from '../perform-call.ts'
+import { wholeReply, type Trouble } from '../perform-call.ts'
 import { always, brokeOff, everywhere, gaveUp, paid, replyWith, sampled, worksAt } from './expectations.ts'
 
 const lost: Expected = {
