@@ -1,5 +1,8 @@
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { digestOfFile, digestOfInput, isTextType } from '../../../src/pipeline/store/file-digest.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { digestOf, fileOf } from './store-samples.ts'
 
 const expected = (content: string | Buffer) => ({
@@ -21,6 +24,13 @@ test('an input that is text has one digest however it was checked out', async ()
   expect(await digestOfInput(fileOf('\ufeffOne\r\nTwo\r\n'))).toEqual(expected('One\nTwo\n'))
   const picture = Buffer.from('\x89PNG\r\n\x1a\nOne\r\n', 'latin1')
   expect(await digestOfInput(fileOf(picture))).toEqual(expected(picture))
+})
+
+test('what is not a file is told, and a pipe does not hang', async () => {
+  const folder = temporaryFolder()
+  execFileSync('mkfifo', [join(folder, 'pipe')])
+  await expect(digestOfFile(folder, false)).rejects.toMatchObject({ code: 'not_a_file' })
+  await expect(digestOfFile(join(folder, 'pipe'), false)).rejects.toMatchObject({ code: 'not_a_file' })
 })
 
 // The program reads a file of a mebibyte or more in pieces.
