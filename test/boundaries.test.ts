@@ -114,40 +114,23 @@ describe('the check sees', () => {
       'gateway/a.ts imports output/x.ts: gateway -> output',
     ],
     [
-      'output/a.ts',
-      `export { x } from '../gateway/x.ts'`,
-      'output/a.ts imports gateway/x.ts: output -> gateway',
-    ],
-    ['output/a.ts', `export * from '../main.ts'`, 'output/a.ts imports main.ts: output -> main'],
-    [
       'commands/a/b.ts',
       `import type { X } from '../../program.ts'`,
       'commands/a/b.ts imports program.ts: commands -> program',
     ],
     ['files/a.ts', `await import('../config/x.ts')`, 'files/a.ts imports config/x.ts: files -> config'],
     ['errors.ts', `type X = import('./files/x.ts').X`, 'errors.ts imports files/x.ts: errors -> files'],
-    ['new/a.ts', `import '../errors.ts'`, 'new/a.ts imports errors.ts: new -> errors'],
     ['gateway/a.ts', `import { Command } from 'commander'`, 'imports commander, which gateway must not know'],
-    [
-      'commands/a.ts',
-      `import x from 'undici/lib/x.js'`,
-      'imports undici/lib/x.js, which commands must not know',
-    ],
     ['commands/a.ts', `await import('ora')`, 'imports ora, which commands must not know'],
-    ['commands/a.ts', `await import('chalk')`, 'imports chalk, which commands must not know'],
     ['sandbox/a.ts', `import x from '@new/thing/x'`, 'imports @new/thing/x, which sandbox must not know'],
     ['config/a.ts', `import { env } from 'node:process'`, 'imports node:process; only context.ts may'],
     ['config/a.ts', `const { env } = process`, 'uses process; only context.ts may'],
-    ['commands/a.ts', `process.exit(1)`, 'uses process; only context.ts may'],
     ['output/a.ts', `console.log('x')`, 'uses console; only context.ts may'],
     ['gateway/a.ts', `run({ fetch })`, 'uses fetch; only context.ts may'],
-    ['gateway/a.ts', `setTimeout(go, 5)`, 'uses setTimeout; only context.ts may'],
     ['sandbox/a.ts', `const at = Date.now()`, 'uses Date.now; only context.ts may'],
     ['operations/a.ts', `if (stdout.isTerminal) show()`, 'uses isTerminal, which operations must not know'],
     ['gateway/a.ts', `const { stderr } = context`, 'uses stderr, which gateway must not know'],
-    ['files/a.ts', `context.stdin.read()`, 'uses stdin, which files must not know'],
     ['operations/a.ts', `const code = error.exitCode`, 'uses exitCode, which operations must not know'],
-    ['operations/a.ts', `call(context.env['HOME'])`, 'uses env, which operations must not know'],
     ['operations/a.ts', `const f = (context: Context) => 0`, 'takes the whole Context'],
   ])('in %s: %s', (path, text, problem) => {
     expect(boundaryProblems(path, text)).toEqual([expect.stringContaining(problem)])
@@ -168,9 +151,7 @@ describe('the check sees', () => {
       'output/a.ts',
       `// process.exit()\nconst text = 'fetch(url)' + event.process + at({ console: 1 }).fetch`,
     ],
-    ['gateway/a.ts', `new Date(0)\nDate.parse(text)`],
     ['operations/a.ts', `const f = (context: Pick<Context, 'cwd'>) => context.stdout // stdin`],
-    ['commands/a.ts', `const f = ({ stdin, env }: Context) => 0`],
   ])('nothing wrong in %s: %s', (path, text) => {
     expect(boundaryProblems(path, text)).toEqual([])
   })

@@ -16,12 +16,7 @@ function thrownBy(...problems: ModelgateError[]): ModelgateError {
   throw new Error('Nothing was thrown.')
 }
 
-const report = ({ exitCode, code, message, facts }: ModelgateError) => [
-  exitCode,
-  code,
-  ...message.split('\n'),
-  facts.hint,
-]
+const report = ({ exitCode, code, message, facts }: ModelgateError) => ({ exitCode, code, message, facts })
 
 test('no problems are no error', () => {
   expect(throwProblems([])).toBeUndefined()
@@ -34,30 +29,24 @@ test('a single problem is thrown as it is; nothing was sent', () => {
 })
 
 test('several problems are listed, each with its hint; a mistake outranks an unreadable file', () => {
-  expect(report(thrownBy(unreadable, wrongFlag, unreadable))).toEqual([
-    2,
-    'usage',
-    '"a.png" cannot be read. Change it.',
-    '--n must be 1 to 10, not 11. Use several calls.',
-    undefined,
-  ])
+  const problems = '"a.png" cannot be read. Change it.\n--n must be 1 to 10, not 11. Use several calls.'
+  const { facts, ...thrown } = report(thrownBy(unreadable, wrongFlag, unreadable))
+  expect(thrown).toEqual({ exitCode: 2, code: 'usage', message: problems })
+  expect(facts.hint).toBeUndefined()
 })
 
 test('a hint that problems share is the hint of the whole, also when a list is among other problems', () => {
   const list = thrownBy(wrongFile, otherFile)
   expect(list).toBeInstanceOf(UsageError)
-  expect(list.facts).toMatchObject({ phase: 'config', billed: 'no' })
-  expect(report(list)).toEqual([2, 'config_invalid', wrongFile.message, otherFile.message, 'See the manual.'])
-  const all = thrownBy(list, wrongFlag)
-  expect(all.facts.phase).toBe('input')
-  expect(report(all)).toEqual([
-    2,
-    'config_invalid',
-    wrongFile.message,
-    otherFile.message,
-    '--n must be 1 to 10, not 11. Use several calls.',
-    'See the manual.',
-  ])
+  const of = { exitCode: 2, code: 'config_invalid' }
+  const facts = { phase: 'config', billed: 'no', hint: 'See the manual.' }
+  const both = `${wrongFile.message}\n${otherFile.message}`
+  expect(report(list)).toMatchObject({ ...of, message: both, facts })
+  expect(report(thrownBy(list, wrongFlag))).toMatchObject({
+    ...of,
+    message: `${both}\n--n must be 1 to 10, not 11. Use several calls.`,
+    facts: { phase: 'input', hint: 'See the manual.' },
+  })
 })
 
 test('a list collects what checks throw and what is added, and no other errors', async () => {

@@ -55,13 +55,13 @@ describe('the notices', () => {
     expect(noticesOf(files.toReversed())).toBe(notices)
   })
 
-  test.each<[string, object, string]>([
-    ['a line', { author: 'Ann <ann@example.com>' }, 'Copyright (c) Ann <ann@example.com>'],
-    ['a name', { author: { name: 'Ann' } }, 'Copyright (c) Ann'],
-    ['nothing', {}, 'Copyright (c) the authors of a'],
-  ])('give the standard text of MIT where there is no file, with %s as the author', (_, author, holder) => {
+  test.each([
+    [{ author: 'Ann <ann@example.com>' }, 'Ann <ann@example.com>'],
+    [{ author: { name: 'Ann' } }, 'Ann'],
+    [{}, 'the authors of a'],
+  ])('give the standard text of MIT where there is no file: %j', (author, holder) => {
     const files = installed({ 'a/package.json': manifest(author), 'a/a.js': '' })
-    expect(noticesOf(files)).toContain(`\na 1.2.3\n  ${holder}\n\nPermission is hereby granted`)
+    expect(noticesOf(files)).toContain(`\na 1.2.3\n  Copyright (c) ${holder}\n\nPermission is hereby granted`)
   })
 
   test.each<[string, Readonly<Record<string, string>>, string]>([
@@ -95,20 +95,13 @@ describe('the list of licences', () => {
   )
 })
 
-describe('the built file', () => {
-  const built = readFileSync(new URL('../THIRD-PARTY-NOTICES', import.meta.url), 'utf8')
-
-  test.each([
-    ['the parser compiled into undici', 'llhttp'],
-    ['the acknowledgement that libjpeg asks for', 'based in part on the work of the Independent JPEG Group'],
-    ['the licence of libjpeg-turbo', 'Copyright (C)2009-2020 D. R. Commander.'],
-    [
-      'the licence of libwebp',
-      'Copyright (c) 2010, Google Inc. All rights reserved.\n\nRedistribution and use',
-    ],
-    ['a crate of the PNG codec', 'miniz_oxide 0.7.1'],
-    ['two versions of one package', 'chalk 5.6.2\nchalk 6.0.1\n'],
-  ])('names %s', (_, text) => {
-    expect(built).toContain(text)
-  })
+test.each([
+  'llhttp',
+  'based in part on the work of the Independent JPEG Group',
+  'Copyright (C)2009-2020 D. R. Commander.',
+  'Copyright (c) 2010, Google Inc. All rights reserved.\n\nRedistribution and use',
+  'miniz_oxide 0.7.1',
+  'chalk 5.6.2\nchalk 6.0.1\n',
+])('the built file has %j', (text) => {
+  expect(readFileSync(new URL('../THIRD-PARTY-NOTICES', import.meta.url), 'utf8')).toContain(text)
 })

@@ -42,14 +42,16 @@ const places: readonly (readonly [name: string, argv: readonly string[], variabl
   ['--faults', ['sandbox', '--faults', 'FILE']],
 ]
 
+const table = places.map(([name, argv, variable = '']) => [name, argv, variable] as const)
+
 /** The words and variables of a place that names this file. */
-const naming = (file: string, argv: readonly string[], variable?: string) => ({
+const naming = (file: string, argv: readonly string[], variable: string) => ({
   words: argv.map((word) => word.replace('FILE', file)),
-  env: { ...gateway, ...(variable !== undefined && { [variable]: file }) },
+  env: { ...gateway, ...(variable !== '' && { [variable]: file }) },
 })
 const isLinux = process.platform === 'linux'
 
-test.runIf(isLinux).each(places)('%s refuses a device without end', async (_, argv, variable) => {
+test.runIf(isLinux).each(table)('%s refuses a device without end', async (_, argv, variable) => {
   const { words, env } = naming('/dev/zero', argv, variable)
   const { code, err } = await runMain(words, { env, home: temporaryFolder(), cwd: temporaryFolder() })
   expect([code, err]).toEqual([10, expect.stringContaining('"/dev/zero" is not a regular file or a pipe.')])
@@ -57,7 +59,7 @@ test.runIf(isLinux).each(places)('%s refuses a device without end', async (_, ar
 
 const waiting = ['NODE_EXTRA_CA_CERTS', '--api-key-file', 'a prompt', '--image of an edit']
 
-test.runIf(isLinux).each(places.filter(([name]) => waiting.includes(name)))(
+test.runIf(isLinux).each(table.filter(([name]) => waiting.includes(name)))(
   '%s waits for the writer of a pipe, and Ctrl-C ends that',
   async (_, argv, variable) => {
     const path = join(temporaryFolder(), 'pipe')

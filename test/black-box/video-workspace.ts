@@ -10,7 +10,7 @@ import { spawnProgram } from './spawn-program.ts'
 export type VideoWorkspace = ReturnType<typeof videoWorkspace>
 
 /** A machine of somebody who runs one command after the other, or several at once. */
-export function videoWorkspace({ url }: { readonly url: string }): VideoWorkspace {
+export function videoWorkspace({ url }: { readonly url: string }) {
   const home = temporaryFolder()
   const cwd = join(home, 'project')
   mkdirSync(cwd)

@@ -121,14 +121,6 @@ test.each([
     ['3: families.a."image crate" is not a part of a family; did you mean image create?'],
   ],
   [
-    'a:\n    image create:\n      sise: [1x1]',
-    ['4: families.a."image create".sise is not a field of image create; did you mean size?'],
-  ],
-  [
-    'a:\n    image create:\n      n: { mx: 4 }',
-    ['4: families.a."image create".n.mx is not a limit; did you mean max?'],
-  ],
-  [
     'a:\n    image create:\n      size: { multiple_of: 16, max_ratio: 3 }',
     ['4: families.a."image create".size must have max_edge, min_pixels, max_pixels, too.'],
   ],

@@ -32,9 +32,11 @@ test('person.json is a schema that an answer can follow', async () => {
   expect([code, isValid]).toEqual([0, true])
 })
 
-test('the mask has the size of its picture', () => {
+test('the masks have the size of their pictures', () => {
   const [room, wall] = ['room.png', 'wall.png'].map((name) => readImageInfo(bytesOf(name))!)
   expect([wall!.width, wall!.height, wall!.hasAlpha]).toEqual([room!.width, room!.height, true])
+  const mask = readImageInfo(bytesOf('pipelines/game/masks/body.png'))
+  expect(mask).toMatchObject({ format: 'png', width: 1024, height: 1024, hasAlpha: true })
   expect(readImageInfo(bytesOf('boat.jpg'))).toMatchObject({ format: 'jpeg', width: 1024 })
 })
 
@@ -74,35 +76,27 @@ test('every piece of a manifest on the page about pipelines is valid', () => {
   }
 })
 
-test('the page about pipelines shows the workflow as it is', () => {
-  const withoutIndent = (text: string) => text.replaceAll(/^ +/gm, '')
-  const steps = pipelinesBlocks().find(({ text }) => text.startsWith('- '))
-  const workflow = readPage('examples/pipelines/workflow.yaml')
-  expect(withoutIndent(workflow)).toContain(withoutIndent(steps!.text))
-  expect(load(workflow)).toHaveProperty('jobs.merge')
-})
-
 test('the README shows a part of the shop', () => {
   const block = codeBlocks(readPage('README.md')).find(({ text }) => text.includes('products.csv'))
   const { jobs } = load(readPage('examples/pipelines/shop/modelgate.yaml')) as { jobs: object }
   expect(jobs).toMatchObject(load(block!.text) as object)
 })
 
-test('the mask of the game has the size of its pictures', () => {
-  const mask = readImageInfo(bytesOf('pipelines/game/masks/body.png'))
-  expect(mask).toMatchObject({ format: 'png', width: 1024, height: 1024, hasAlpha: true })
+const withoutIndent = (text: string) => text.replaceAll(/^ +/gm, '')
+
+test.each([
+  ['docs/pipelines.md', '- ', 'examples/pipelines/workflow.yaml'],
+  ['docs/ci.md', 'git log', 'examples/workflow.yaml'],
+  ['docs/ci.md', 'script:', 'examples/pipelines/gitlab-ci.yml'],
+])('%s shows what has %j as it is in %s', (page, words, file) => {
+  const blocks = codeBlocks(readPage(page)).filter(({ language }) => language === 'yaml')
+  const isIt = (text: string) => (words === 'git log' ? text.includes(words) : text.startsWith(words))
+  const excerpt = blocks.find(({ text }) => isIt(text))!
+  expect(withoutIndent(readPage(file))).toContain(withoutIndent(excerpt.text))
 })
 
-const ciBlocks = () => codeBlocks(readPage('docs/ci.md')).filter(({ language }) => language === 'yaml')
-
-test('the excerpts of the workflow and of the faults are those of the files', () => {
-  const withoutIndent = (text: string) => text.replaceAll(/^ +/gm, '')
-  const workflow = withoutIndent(readPage('examples/workflow.yaml'))
-  const excerpt = ciBlocks().find(({ text }) => text.includes('git log'))
-  expect(workflow).toContain(withoutIndent(excerpt!.text))
-  const gitlab = ciBlocks().find(({ text }) => text.startsWith('script:'))
-  const recipe = withoutIndent(readPage('examples/pipelines/gitlab-ci.yml'))
-  expect(recipe).toContain(withoutIndent(gitlab!.text))
+test('the faults of docs/sandbox.md are those of the file, and the workflow of pipelines has a merge', () => {
   const faults = codeBlocks(readPage('docs/sandbox.md')).find(({ text }) => text.includes('id: busy'))
   expect(load(faults!.text)).toEqual(load(readPage('examples/faults.yaml')))
+  expect(load(readPage('examples/pipelines/workflow.yaml'))).toHaveProperty('jobs.merge')
 })

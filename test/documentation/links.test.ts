@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { proseOf, projectRoot, readPage, userPages } from '../support/pages.ts'
 
 const pages = [...userPages, '.github/CONTRIBUTING.md', 'CHANGELOG.md', '.github/SECURITY.md']
@@ -20,13 +20,8 @@ function anchorsOf(page: string): Set<string> {
   return new Set(anchors)
 }
 
-interface Link {
-  readonly path: string
-  readonly anchor: string | undefined
-}
-
 /** Links and pictures to files of the repository. */
-function linksOf(page: string): Link[] {
+function linksOf(page: string) {
   const targets = [
     ...[...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target!),
     ...[...page.matchAll(/\b(?:src|srcset|href)="([^"\s]+)"/g)].map(([, target]) => target!),
@@ -39,18 +34,14 @@ function linksOf(page: string): Link[] {
     })
 }
 
-describe.each(pages)('%s', (page) => {
-  const text = readPage(page)
-
-  test('links to what is there', () => {
-    const broken = linksOf(text).filter(({ path, anchor }) => {
-      const file = path === '' ? new URL(page, projectRoot) : new URL(path, new URL(page, projectRoot))
-      if (!existsSync(file)) return true
-      if (anchor === undefined || !file.pathname.endsWith('.md')) return false
-      return !anchorsOf(readPage(file.pathname.slice(projectRoot.pathname.length))).has(anchor)
-    })
-    expect(broken).toEqual([])
+test.each(pages)('%s links to what is there', (page) => {
+  const broken = linksOf(readPage(page)).filter(({ path, anchor }) => {
+    const file = path === '' ? new URL(page, projectRoot) : new URL(path, new URL(page, projectRoot))
+    if (!existsSync(file)) return true
+    if (anchor === undefined || !file.pathname.endsWith('.md')) return false
+    return !anchorsOf(readPage(file.pathname.slice(projectRoot.pathname.length))).has(anchor)
   })
+  expect(broken).toEqual([])
 })
 
 test('what is installed by its version is this one', () => {

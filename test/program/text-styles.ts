@@ -12,6 +12,8 @@ export interface TextStyle {
   readonly endAtLimit: string
   /** A whole answer as one JSON value. */
   whole(text: string): unknown
+  /** An error reply in the style's own envelope. */
+  error(status: number, code: string, message: string): unknown
 }
 
 const event = (value: object) => `data: ${JSON.stringify(value)}\n\n`
@@ -29,6 +31,7 @@ const generate: TextStyle = {
   end: event({ candidates: [{ index: 0, finishReason: 'STOP' }], usageMetadata }),
   endAtLimit: event({ candidates: [{ index: 0, finishReason: 'MAX_TOKENS' }], usageMetadata }),
   whole: (text) => ({ ...candidate(text, 'STOP'), usageMetadata }),
+  error: (code, status, message) => ({ error: { code, message, status } }),
 }
 
 const message = (text: string) => {
@@ -47,6 +50,7 @@ const respond: TextStyle = {
   end: ended('completed'),
   endAtLimit: ended('incomplete', { incomplete_details: { reason: 'max_output_tokens' } }),
   whole: (text) => response('completed', { output: [message(text)] }),
+  error: (_, code, text) => ({ error: { message: text, type: 'some_error', param: null, code } }),
 }
 
 export const textStyles: Readonly<Record<StyleName, TextStyle>> = { generate, respond }
