@@ -57,9 +57,9 @@ test.runIf(isLinux).each(table)('%s refuses a device without end', async (_, arg
   expect([code, err]).toEqual([10, expect.stringContaining('"/dev/zero" is not a regular file or a pipe.')])
 })
 
-const waiting = ['NODE_EXTRA_CA_CERTS', '--api-key-file', 'a prompt', '--image of an edit']
+const waiting = new Set(['NODE_EXTRA_CA_CERTS', '--api-key-file', 'a prompt', '--image of an edit'])
 
-test.runIf(isLinux).each(table.filter(([name]) => waiting.includes(name)))(
+test.runIf(isLinux).each(table.filter(([name]) => waiting.has(name)))(
   '%s waits for the writer of a pipe, and Ctrl-C ends that',
   async (_, argv, variable) => {
     const path = join(temporaryFolder(), 'pipe')

@@ -106,8 +106,8 @@ test('each setting is read from its own name in files and from its own variable'
     const value = samples[file]?.[2]
     expect([name, fromFile[name].value, fromFile[name].level]).toEqual([name, value, 'user'])
     const { value: found, source } = fromEnvironment[name]
-    if (variable !== undefined)
-      expect([name, found, source]).toEqual([name, value, `environment ${variable}`])
+    const expected = variable === undefined ? [found, source] : [value, `environment ${variable}`]
+    expect([name, found, source]).toEqual([name, ...expected])
   }
 })
 

@@ -138,13 +138,12 @@ test.each(cases)('%s, in words, as JSON, and as JSON lines', async (_, scenario,
   expect(problems.join()).toMatch(says)
   expect(err).toContain(adds)
 
-  if (exit !== 0) {
-    const asJson = await run(scenario, style, ['--json'])
-    const documents = asJson.err.split('\n').filter((line) => line.startsWith('{'))
-    expect([asJson.out, documents.length]).toEqual(['', 1])
-    const message = expect.stringMatching(says)
-    expect(JSON.parse(documents[0]!)).toMatchObject({ error: { exit_code: exit, message, ...error } })
-  }
+  const asJson = await run(scenario, style, ['--json'])
+  const documents = asJson.err.split('\n').filter((line) => line.startsWith('{'))
+  expect([asJson.out === '', documents.length]).toEqual(exit === 0 ? [false, 0] : [true, 1])
+  const failure = { exit_code: exit, message: expect.stringMatching(says), ...error }
+  const document = JSON.parse(documents[0] ?? asJson.out)
+  expect(document).toMatchObject(exit === 0 ? { version: 1 } : { error: failure })
 
   const lines = (await run(scenario, style, ['--jsonl'])).out.trimEnd().split('\n')
   const events = lines.map((line) => JSON.parse(line) as { type: string; text?: string })

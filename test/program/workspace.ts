@@ -13,8 +13,6 @@ import { startProgram } from './start-program.ts'
 /** Whether the words are a command for every kind of job. */
 export const isForAll = ([command]: readonly string[]) => command === 'wait' || command === 'jobs'
 
-export type Workspace = ReturnType<typeof workspaceAt>
-
 /**
  * A machine for one test, and the program run on it, one command after the other.
  * @param gateway a local server, or a sandbox
