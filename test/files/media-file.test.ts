@@ -6,8 +6,15 @@ import { imageKind } from '../../src/files/image-info.ts'
 import { inspectBytes } from '../../src/files/inspect-file.ts'
 import { openMediaFile, savedAs, type MediaFileOptions, type MediaKind } from '../../src/files/media-file.ts'
 import { describeVideoFile, videoKind } from '../../src/files/video-info.ts'
-import { gifBytes, jpegBytes, jpegSegment, noisyPng } from '../support/image-bytes.ts'
-import { pngBytes, pngChunk, webpBytes } from '../support/image-bytes.ts'
+import {
+  gifBytes,
+  jpegBytes,
+  jpegSegment,
+  noisyPng,
+  pngBytes,
+  pngChunk,
+  webpBytes,
+} from '../support/image-bytes.ts'
 import { openPipe } from '../support/open-pipe.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'

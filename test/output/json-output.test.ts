@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest'
-import { ContractError, FileError, GenerationError, Interrupted } from '../../src/errors.ts'
-import { ModelgateError, OutputClosed, UsageError } from '../../src/errors.ts'
+import {
+  ContractError,
+  FileError,
+  GenerationError,
+  Interrupted,
+  ModelgateError,
+  OutputClosed,
+  UsageError,
+} from '../../src/errors.ts'
 import { createOutput, reportError } from '../../src/output/create-output.ts'
 import { errorDocument } from '../../src/output/json-output.ts'
 import { sampleDocument, sampleEvents, textDelta } from '../support/output-samples.ts'
