@@ -27,10 +27,10 @@ const download = (received: number, index = 1, total: number | null = 10_000_000
 
 function play({
   live = false,
-  env = { NO_COLOR: '1' },
+  env = {},
   ...options
 }: Partial<OutputOptions> & { live?: boolean; env?: Readonly<Record<string, string>> }) {
-  const context = testContext({ env, ...(live && { stderr: drawableSink() }) })
+  const context = testContext({ env: { NO_COLOR: '1', ...env }, ...(live && { stderr: drawableSink() }) })
   const output = createOutput(context, { quiet: false, usage: false, result: 'files', ...options })
   return { ...context, output }
 }
@@ -233,7 +233,7 @@ test('what is drawn again is drawn over, not erased first', async () => {
 
 test('the bar is cyan and the rest dim', async () => {
   await loadColours(testContext({ terminal: true }))
-  const { stderr, output } = play({ live: true, env: {} })
+  const { stderr, output } = play({ live: true, env: { NO_COLOR: '' } })
   output.event(progress())
   expect(stderr.text).toMatch(/\u001b\[36m█+\u001b\[39m\u001b\[2m░+\u001b\[22m/)
 })
