@@ -3,7 +3,8 @@ import { dirname } from 'node:path'
 import { FileError, UsageError, type ErrorCode } from '../errors.ts'
 
 interface Reason {
-  readonly code: ErrorCode
+  /** Left out where reading or writing decides. */
+  readonly code?: ErrorCode
   /** Ends the sentence that names the file. */
   readonly clause: string
   readonly hint?: string
@@ -22,7 +23,6 @@ const denied: Reason = {
 }
 
 const tooMany: Reason = {
-  code: 'write_failed',
   clause: 'too many files are open on this machine',
   hint: 'Raise the limit with: ulimit -n 4096',
 }
@@ -97,9 +97,9 @@ export function shownPath(path: string, limit = 300): string {
   return path.length > limit ? `"${path.slice(0, 120)}…"` : `"${path}"`
 }
 
-function reasonOf(cause: unknown, otherwise: ErrorCode): Reason {
+function reasonOf(cause: unknown, otherwise: ErrorCode) {
   const code = systemCode(cause) ?? ''
-  if (Object.hasOwn(reasons, code)) return reasons[code]!
+  if (Object.hasOwn(reasons, code)) return { code: otherwise, ...reasons[code]! }
   return { code: otherwise, clause: code || (cause instanceof Error ? cause.message : String(cause)) }
 }
 

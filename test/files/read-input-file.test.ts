@@ -123,9 +123,9 @@ test('a file that grows while it is read is read to its end, but not beyond the 
 })
 
 test.each([
-  ['EACCES', '"a" cannot be read: permission denied.'],
-  ['EMFILE', '"a" cannot be read: too many files are open on this machine.'],
-])('%s is the fault of the disk', (code, message) => {
-  const problem = readError(Object.assign(new Error(code), { code }), 'a')
-  expect(problem).toMatchObject({ exitCode: 10, message })
+  ['EACCES', 'permission_denied', '"a" cannot be read: permission denied.'],
+  ['EMFILE', 'read_failed', '"a" cannot be read: too many files are open on this machine.'],
+])('%s is the fault of the disk', (system, code, message) => {
+  const problem = readError(Object.assign(new Error(system), { code: system }), 'a')
+  expect(problem).toMatchObject({ exitCode: 10, code, message })
 })
