@@ -6,13 +6,14 @@ const text = [{ text: 'hi' }]
 const declared = { tools: [{ functionDeclarations: [{ name: 'look' }] }] }
 const calling = (functionCallingConfig: Json) => ({ toolConfig: { functionCallingConfig } })
 
-async function expectRefusal(body: Json, field: string, problem: string) {
+/** The violation of a body that is refused. */
+async function violationOf(body: Json): Promise<{ field: string; description: string }> {
   const sandbox = await runningSandbox()
   const { status, json } = await call(sandbox, path, { contents: [{ parts: text }], ...body })
   expect([status, json.error.status, sandbox.created()]).toEqual([400, 'INVALID_ARGUMENT', 0])
-  expect(json.error.message).toContain(`'${field}'`)
-  expect(json.error.message).toContain(problem)
-  expect(json.error.details[0].fieldViolations[0].field).toBe(field)
+  const [violation] = json.error.details[0].fieldViolations
+  expect(json.error.message).toContain(`'${violation.field}'`)
+  return { ...violation, description: json.error.message }
 }
 
 test.for<[field: string, problem: string, part: Json]>([
@@ -29,7 +30,9 @@ test.for<[field: string, problem: string, part: Json]>([
   ['.functionResponse.response', 'must be an object', { functionResponse: { name: 'look', response: 'a' } }],
   ['.functionResponse', 'must follow a functionCall', { functionResponse: { name: 'look', response: {} } }],
 ])('a part is refused: contents[0].parts[0]%s %s', async ([field, problem, part]) => {
-  await expectRefusal({ contents: [{ parts: [part] }] }, `contents[0].parts[0]${field}`, problem)
+  const violation = await violationOf({ contents: [{ parts: [part] }] })
+  expect(violation.field).toBe(`contents[0].parts[0]${field}`)
+  expect(violation.description).toContain(problem)
 })
 
 test.for<[field: string, problem: string, body: Json]>([
@@ -68,7 +71,9 @@ test.for<[field: string, problem: string, body: Json]>([
     { generationConfig: { thinkingConfig: { thinkingLevel: 'DEEP' } } },
   ],
 ])('%s %s', async ([field, problem, body]) => {
-  await expectRefusal(body, field, problem)
+  const violation = await violationOf(body)
+  expect(violation.field).toBe(field)
+  expect(violation.description).toContain(problem)
 })
 
 test('every kind of part is taken', async () => {

@@ -38,7 +38,7 @@ const hostile: Record<string, (sandbox: Sandbox) => Promise<Pick<Answer, 'status
     respond(sandbox, 'sandbox:100000-words', { top_logprobs: 20 }),
   'metadata that every event repeats': (sandbox) =>
     respond(sandbox, 'hi', { stream: true, metadata: { a: 'x'.repeat(4 * MiB) } }),
-  'a million input items': (sandbox) => respond(sandbox, Array(1_000_000).fill({})),
+  'a million input items': (sandbox) => respond(sandbox, many(1_000_000, Object)),
   'remote servers with a hundred thousand tools': (sandbox) => {
     const server = { type: 'mcp', server_url: 'https://example.com', allowed_tools: many(10_000, String) }
     return respond(sandbox, 'hi', { tools: many(9, (at) => ({ ...server, server_label: `s${at}` })) })

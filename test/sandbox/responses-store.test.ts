@@ -124,10 +124,8 @@ test('the sandbox of one command finds the responses of another', async () => {
   const { json: first } = await respond(await brief(), 'hi')
   const { status, json: second } = await respond(await brief(), 'on', { previous_response_id: first.id })
   expect([status, second.previous_response_id]).toEqual([200, first.id])
-  const { json: third } = await respond(await brief(), 'on', {
-    previous_response_id: second.id,
-    store: false,
-  })
+  const unstored = { previous_response_id: second.id, store: false }
+  const { json: third } = await respond(await brief(), 'on', unstored)
   expect(new Set([first.id, second.id, third.id]).size).toBe(3)
   expect((await readdir(join(folder, 'responses'))).toSorted()).toEqual(
     [first.id, second.id].map((id) => `${id}.json`).toSorted(),

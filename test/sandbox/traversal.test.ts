@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { request, type IncomingMessage } from 'node:http'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
 import { recorder } from '../support/recorder.ts'
@@ -42,14 +43,11 @@ const places: readonly (readonly [method: string, path: (id: string) => string])
 
 /** Sends a path as it is: `fetch` would resolve the dots. */
 async function ask(sandbox: Sandbox, method: string, path: string) {
-  const { hostname, port } = new URL(sandbox.url)
   const headers = { authorization: 'Bearer x', 'content-type': 'application/json' }
-  const sent = request({ hostname, port, path, method, headers, agent: false })
+  const sent = request(sandbox.url, { path, method, headers, agent: false })
   sent.end(method === 'POST' ? '{"prompt":"hi"}' : undefined)
   const [response] = (await once(sent, 'response')) as [IncomingMessage]
-  let text = ''
-  for await (const piece of response.setEncoding('utf8')) text += piece as string
-  return { status: response.statusCode!, headers: response.headers, text }
+  return { status: response.statusCode!, headers: response.headers, text: await textOf(response) }
 }
 
 test(`${ids.length * places.length} names that lead elsewhere find nothing, and remove nothing`, async () => {

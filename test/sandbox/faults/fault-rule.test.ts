@@ -18,25 +18,10 @@ const errorOf = (value: unknown): ModelgateError => {
 }
 
 test('every field of a rule is read', () => {
-  const rule = {
-    id: 'busy',
-    endpoint: 'responses',
-    model: 'm',
-    attempt: 1,
-    nth: 2,
-    times: 3,
-    probability: 0.5,
-    action: 'status',
-    at: 'mid-event',
-    event: 4,
-    status: 429,
-    headers: { 'retry-after': 2 },
-    body: { any: 'thing' },
-    value: 'text/plain',
-    size: 5,
-    ms: 0,
-    accepted: true,
-  }
+  const when = { endpoint: 'responses', model: 'm', attempt: 1, nth: 2, times: 3, probability: 0.5 }
+  const what = { action: 'status', at: 'mid-event', event: 4, status: 429, headers: { 'retry-after': 2 } }
+  const how = { body: { any: 'thing' }, value: 'text/plain', size: 5, ms: 0, accepted: true }
+  const rule = { id: 'busy', ...when, ...what, ...how }
   expect(parseFaultRules([rule], 'x')).toEqual([{ ...rule, headers: { 'retry-after': '2' } }])
   expect(parseFaultRules([{ action: 'cut', at: 17 }], 'x')).toEqual([{ action: 'cut', at: 17 }])
   const each = faultActionNames.map((action) => ({ action }))

@@ -28,8 +28,7 @@ const greedy: readonly (readonly [string, object])[] = [
   ['an endless allOf', { $defs: { a: { allOf: [{ $ref: '#/$defs/a' }] } }, $ref: '#/$defs/a' }],
   ['an unfinished class', { type: 'string', pattern: '\\p{'.repeat(10_000) }],
   ['a thousand million texts', { type: 'array', items: { type: 'string' }, minItems: 1e9 }],
-  ['a thousand million of anything', { type: 'array', minItems: 1e9 }],
-  ['a thousand million items that true describes', { type: 'array', items: true, minItems: 1e9 }],
+  ['a thousand million of anything', { type: 'array', items: true, minItems: 1e9 }],
   ['a thousand million items of one constant', { type: 'array', items: { const: 1 }, minItems: 1e9 }],
   [
     'unique items that cannot be found',
