@@ -1,46 +1,26 @@
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 
-/** What has been uploaded under a name. */
-export interface Stored {
-  readonly name: string
-  /** Of a cache: what its paths and its compression come to. */
-  readonly version: string
-  readonly type: string
-  readonly bytes: Buffer
-}
-
 /** GitHub's services, as the runner gives them to an action, and a place for releases. */
-export interface ActionsServices {
-  readonly url: string
-  /** Finished ones, oldest first. */
-  readonly caches: readonly Stored[]
-  readonly artifacts: readonly Stored[]
-  /** What is downloaded, by path. */
-  readonly files: Map<string, string | Buffer>
-  /** Paths that were asked for, with the token that came along. */
-  readonly asked: readonly { readonly path: string; readonly authorization: string | undefined }[]
-  /** The cache service answers with it in place of its own answers. */
-  cacheStatus: number | undefined
-}
+export type ActionsServices = Awaited<ReturnType<typeof actionsServices>>
 
 type Json = Record<string, unknown>
 
 /** Version 2 of the cache service, version 4 and newer of artifacts, and blob storage, as far as a client can tell. */
-export async function actionsServices(): Promise<ActionsServices> {
+export async function actionsServices() {
   const blobs = new Map<string, { bytes: Buffer; blocks: Map<string, Buffer>; type: string }>()
   const entries: { name: string; version: string; blob: string; isDone: boolean; isCache: boolean }[] = []
+  /** Paths that were asked for, with the token that came along. */
   const asked: { path: string; authorization: string | undefined }[] = []
+  /** What is downloaded, by path. */
   const files = new Map<string, string | Buffer>()
   let url = ''
 
   const open = (name: string, version: string, isCache: boolean) => {
-    if (
-      entries.some((entry) => entry.isCache === isCache && entry.name === name && entry.version === version)
-    ) {
-      return { ok: false, message: 'already exists' }
-    }
+    const same = entries.filter((entry) => entry.isCache === isCache && entry.name === name)
+    if (same.some((entry) => entry.version === version)) return { ok: false, message: 'already exists' }
     const blob = `/blob/container/${entries.length}`
     entries.push({ name, version, blob, isDone: false, isCache })
     return { ok: true, signed_upload_url: `${url}${blob}?sig=secret-signature` }
@@ -48,28 +28,20 @@ export async function actionsServices(): Promise<ActionsServices> {
   const finish = (name: string, isCache: boolean) => {
     const entry = entries.findLast((entry) => entry.isCache === isCache && entry.name === name)!
     entry.isDone = true
-    return {
-      ok: true,
-      entry_id: String(entries.indexOf(entry) + 1),
-      artifact_id: String(entries.indexOf(entry) + 1),
-    }
+    const id = String(entries.indexOf(entry) + 1)
+    return { ok: true, entry_id: id, artifact_id: id }
   }
   const services: Readonly<Record<string, (body: Json) => Json>> = {
     CreateCacheEntry: ({ key, version }) => open(String(key), String(version), true),
     FinalizeCacheEntryUpload: ({ key }) => finish(String(key), true),
     GetCacheEntryDownloadURL({ key, restore_keys: others = [], version }) {
       const fitting = entries.filter((entry) => entry.isCache && entry.isDone && entry.version === version)
+      const startingWith = (start: string) => fitting.findLast(({ name }) => name.startsWith(start))
       const found =
-        fitting.find(({ name }) => name === key) ??
-        (others as string[])
-          .map((start) => fitting.findLast(({ name }) => name.startsWith(start)))
-          .find(Boolean)
+        fitting.find(({ name }) => name === key) ?? (others as string[]).map(startingWith).find(Boolean)
       if (found === undefined) return { ok: false }
-      return {
-        ok: true,
-        signed_download_url: `${url}${found.blob}?sig=secret-signature`,
-        matched_key: found.name,
-      }
+      const address = `${url}${found.blob}?sig=secret-signature`
+      return { ok: true, signed_download_url: address, matched_key: found.name }
     },
     CreateArtifact: ({ name, version }) => {
       if (version !== 7) throw new Error(`CreateArtifact of version ${String(version)}`)
@@ -91,10 +63,9 @@ export async function actionsServices(): Promise<ActionsServices> {
       .filter((entry) => entry.isDone && entry.isCache === isCache)
       .map(({ name, version, blob }) => ({ name, version, ...blobs.get(blob)! }))
 
-  const state: ActionsServices = {
-    get url() {
-      return url
-    },
+  const state = {
+    url,
+    /** Finished ones, oldest first. */
     get caches() {
       return stored(true)
     },
@@ -103,10 +74,11 @@ export async function actionsServices(): Promise<ActionsServices> {
     },
     files,
     asked,
-    cacheStatus: undefined,
+    /** The cache service answers with it in place of its own answers. */
+    cacheStatus: undefined as number | undefined,
   }
   const server = createServer((request, response) => {
-    void bodyOf(request).then((body) => {
+    void buffer(request).then((body) => {
       const { pathname, searchParams } = new URL(request.url!, url)
       asked.push({ path: pathname, authorization: request.headers.authorization })
       const answer = (status: number, content: string | Buffer = '', type = 'application/json') =>
@@ -127,16 +99,10 @@ export async function actionsServices(): Promise<ActionsServices> {
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  state.url = url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   onTestFinished(async () => {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   })
   return state
-}
-
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks)
 }

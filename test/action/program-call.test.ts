@@ -22,17 +22,14 @@ function checkout(given: Readonly<Record<string, string>> = {}, event: object = 
 }
 
 test('all mistakes are told at once', () => {
-  checkout({ mode: 'make', shard: '3', cache: 'perhaps' })
+  const folder = checkout({ 'working-directory': 'nowhere' })
+  expect(readInputs).toThrow(`working-directory: there is no folder ${folder}/nowhere.`)
+  checkout({ mode: 'make', shard: '3', cache: 'perhaps', 'working-directory': '.' })
   expect(readInputs).toThrow(
     'mode must be frozen, check, plan, generate, setup, not "make".\n' +
       'shard must be a part and how many there are, such as 2/5, not "3".\n' +
       'cache must be true, false, not "perhaps".',
   )
-})
-
-test('a folder that is not there is one of them', () => {
-  const folder = checkout({ 'working-directory': 'nowhere' })
-  expect(readInputs).toThrow(`working-directory: there is no folder ${folder}/nowhere.`)
 })
 
 test('the manifest is the nearest one above the folder, inside the checkout', () => {
@@ -59,6 +56,7 @@ test.each<[Record<string, string>, 'frozen' | 'check' | 'plan' | 'generate', str
   expect(runArguments(readInputs(), mode)).toEqual(words)
 })
 
+const mallory = { full_name: 'mallory/site' }
 const from = (name: string) => ({ pull_request: { head: { repo: { full_name: name } } } })
 
 test.each<[string, object, string, string]>([
@@ -67,12 +65,7 @@ test.each<[string, object, string, string]>([
   ['a fork', from('mallory/site'), 'octocat', 'frozen'],
   ['a fork that is gone', { pull_request: { head: { repo: null } } }, 'octocat', 'frozen'],
   ['Dependabot', {}, 'dependabot[bot]', 'frozen'],
-  [
-    'a run of a fork',
-    { workflow_run: { head_repository: { full_name: 'mallory/site' } } },
-    'octocat',
-    'frozen',
-  ],
+  ['a run of a fork', { workflow_run: { head_repository: mallory } }, 'octocat', 'frozen'],
 ])('for %s the mode is allowed or not', (_, event, actor, mode) => {
   checkout({}, event)
   vi.stubEnv('GITHUB_ACTOR', actor)

@@ -6,24 +6,12 @@ import { load } from 'js-yaml'
 import { expect, onTestFinished, test } from 'vitest'
 import { expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
 import { projectRoot, readPage } from '../support/pages.ts'
-import { until } from '../support/running-sandbox.ts'
+import { until, type Json } from '../support/running-sandbox.ts'
 import { startsProgram, unzipped, version, type Runner } from './runner.ts'
 import { scene, three } from './scene.ts'
 
-interface Job {
-  readonly steps: readonly {
-    readonly uses?: string
-    readonly with?: Record<string, unknown>
-    readonly run?: string
-  }[]
-}
-interface GitLabJob {
-  readonly script: readonly string[]
-  readonly variables?: Readonly<Record<string, string>>
-}
-
-const workflow = load(readPage('examples/pipelines/workflow.yaml')) as { jobs: Record<string, Job> }
-const gitlab = load(readPage('examples/pipelines/gitlab-ci.yml')) as Record<string, GitLabJob>
+const workflow = load(readPage('examples/pipelines/workflow.yaml')) as Json
+const gitlab = load(readPage('examples/pipelines/gitlab-ci.yml')) as Json
 
 /** Waits for the third picture for a minute. */
 const busy = [
@@ -50,20 +38,17 @@ function shell(machine: Runner, words: readonly string[], env: Readonly<Record<s
 test('the workflow: parts on machines of their own, put together, are all there is, and each was made once', async () => {
   const { services, sandbox, machine, start, pictures, key } = await scene()
   const { check, generate, merge } = workflow.jobs
-  const inputsOf = ({ steps }: Job, shard: number) => {
-    const { with: given = {} } = steps.find(({ uses }) => uses === `modelgate/modelgate@v${version}`)!
-    const filled = Object.entries(given).map(([name, value]) => [
-      name,
-      String(value)
-        .replace('${{ matrix.shard }}', String(shard))
-        .replace('${{ secrets.MODELGATE_API_KEY }}', key),
-    ])
-    return { 'api-key': '', ...(Object.fromEntries(filled) as Record<string, string>) }
+  const inputsOf = ({ steps }: Json, shard: number): Record<string, string> => {
+    const step = steps.find(({ uses }: Json) => uses === `modelgate/modelgate@v${version}`)
+    const filled = JSON.stringify(step.with, (_, value) => (typeof value === 'object' ? value : `${value}`))
+      .replaceAll('${{ matrix.shard }}', String(shard))
+      .replaceAll('${{ secrets.MODELGATE_API_KEY }}', key)
+    return { 'api-key': '', ...JSON.parse(filled) }
   }
-  expect((await start({ with: inputsOf(check!, 0) }).ended).exit).toBe(13)
+  expect((await start({ with: inputsOf(check, 0) }).ended).exit).toBe(13)
   for (const shard of [1, 2, 3]) {
     machine.checkout(three)
-    const step = start({ with: inputsOf(generate!, shard) })
+    const step = start({ with: inputsOf(generate, shard) })
     expect((await step.ended).exit).toBe(0)
     await step.post()
   }
@@ -74,23 +59,22 @@ test('the workflow: parts on machines of their own, put together, are all there 
   ])
 
   machine.checkout(three)
-  expect((await start({ with: inputsOf(merge!, 0) }).ended).exit).toBe(0)
+  expect((await start({ with: inputsOf(merge, 0) }).ended).exit).toBe(0)
   const temp = join(machine.root, 'merge')
   mkdirSync(join(temp, 'parts'), { recursive: true })
   for (const { name, bytes } of parts) cpSync(unzipped(bytes), join(temp, 'parts', name), { recursive: true })
-  const lines = merge!.steps.flatMap(({ run = '' }) => (run.startsWith('modelgate ') ? [run] : []))
+  const lines = merge.steps.flatMap(({ run = '' }) => (run.startsWith('modelgate ') ? [run] : []))
   const { exit, log } = await shell(machine, ['-ec', lines.join('\n')], { RUNNER_TEMP: temp }).ended
   expect([exit, log]).toEqual([0, expect.stringContaining('3 instances: 3 fresh')])
   expect([pictures().length, existsSync(join(temp, 'report.html'))]).toEqual([3, true])
-  expect((await start({ with: inputsOf(check!, 0) }).ended).exit).toBe(0)
+  expect((await start({ with: inputsOf(check, 0) }).ended).exit).toBe(0)
 })
 
 /** Runs a job of GitLab on a clean checkout, with the cache of the branch. */
 async function gitlabJob(name: string, machine: Runner, env: Readonly<Record<string, string>>) {
-  const { script, variables = {} } = gitlab[name]!
+  const { script, variables = {}, cache: { paths = [] } = {} } = gitlab[name] as Json
   const kept = join(machine.root, 'gitlab-cache')
   machine.checkout(three)
-  const { paths } = (gitlab[name] as { cache?: { paths: string[] } }).cache ?? { paths: [] }
   for (const path of paths)
     if (existsSync(join(kept, path)))
       cpSync(join(kept, path), join(machine.workspace, path), { recursive: true })
@@ -112,16 +96,14 @@ test('GitLab: a failed job keeps what it has made, the next one makes the rest, 
   expect(existsSync(join(machine.workspace, 'contact-sheet.html'))).toBe(true)
   const { exit, log } = await gitlabJob('assets:generate', machine, env)
   expect([exit, sandbox.created(), pictures().length]).toEqual([0, 3, 3])
-  const { script } = gitlab['assets:check']!
+  const { script } = gitlab['assets:check']
   expect((await shell(machine, ['-ec', script.join('\n')], {}).ended).exit).toBe(0)
   expectNoKey('the log', log, key)
   expectNoKeyBelow(machine.root, key)
 })
 
 test('GitLab: the rules know the label by its whole name, and run one job or the other', () => {
-  const rules = ['assets:check', 'assets:generate'].map(
-    (name) => (gitlab[name] as unknown as { rules: { if: string }[] }).rules[0]!.if,
-  )
+  const rules = ['assets:check', 'assets:generate'].map((name) => gitlab[name].rules[0].if as string)
   const patterns = rules.map((rule) => /LABELS [!=]~ \/(.*?)\/(?: |$)/.exec(rule)![1]!)
   expect(patterns[0]).toBe(patterns[1])
   const found = ['generate', 'a,generate', 'generate,b', 'regenerate', 'generate-docs', ''].map((labels) =>

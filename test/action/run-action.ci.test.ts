@@ -12,17 +12,13 @@ test('from a clean checkout to files, summary, contact sheet and store, from whi
   const { exit, log, outputs, summary, path, post } = await job({ run: 1 })
   expect([exit, log, post.exit]).toEqual([0, expect.stringContaining('3 instances: 3 fresh'), 0])
   const files = ['anchor', 'boat', 'crane'].map((name) => join(machine.workspace, `icons/${name}.png`))
+  const counts = { created: '3', planned: '3', failed: '0', left: '0', estimate: '', cost: '' }
   expect({ ...outputs, files: (JSON.parse(outputs['files']!) as string[]).toSorted() }).toEqual({
     version,
     mode: 'generate',
     cache_hit: 'false',
     up_to_date: 'true',
-    created: '3',
-    planned: '3',
-    failed: '0',
-    left: '0',
-    estimate: '',
-    cost: '',
+    ...counts,
     files,
     failures: '[]',
     exit_code: '0',
@@ -34,10 +30,9 @@ test('from a clean checkout to files, summary, contact sheet and store, from whi
   expect(summary).toContain('3 assets · 3 fresh · 3 created')
   expect(summary).toContain(`[The contact sheet](${outputs['report_url']})`)
   expect(path).toEqual([join(machine.root, 'tools/modelgate', version, process.arch)])
-  expect(services.artifacts.map(({ name, type }) => [name, type])).toEqual([
-    ['contact-sheet.html', 'text/html'],
-  ])
-  expect(String(services.artifacts[0]!.bytes)).toMatch(/^<!doctype html>[^]*anchor/i)
+  const [sheet, ...others] = services.artifacts
+  expect([sheet!.name, sheet!.type, others]).toEqual(['contact-sheet.html', 'text/html', []])
+  expect(String(sheet!.bytes)).toMatch(/^<!doctype html>[^]*anchor/i)
   expect(services.caches).toHaveLength(1)
 
   machine.checkout(three)
@@ -190,12 +185,7 @@ test('a limit reaches the program, and what could not be saved is an error that 
 
 test('some jobs, with the key of the environment, and no cache: nothing is asked of it or saved', async () => {
   const { key, services, sandbox, job, pictures } = await scene()
-  const given = {
-    'api-key': '',
-    jobs: '\n icons[anchor]\r\nicons[b*]\n\n',
-    cache: 'false',
-    report: '',
-  }
+  const given = { 'api-key': '', jobs: '\n icons[anchor]\r\nicons[b*]\n\n', cache: 'false', report: '' }
   const { exit } = await job({ with: given, env: { MODELGATE_API_KEY: key } })
   expect([exit, pictures(), sandbox.created()]).toEqual([0, ['icons/anchor.png', 'icons/boat.png'], 2])
   expect(services.asked.filter(({ path }) => path.startsWith('/twirp/'))).toEqual([])
@@ -204,8 +194,8 @@ test('some jobs, with the key of the environment, and no cache: nothing is asked
 test('a store that is there is newer than any that was saved', async () => {
   const { services, machine, start } = await scene()
   machine.checkout({ ...three, '.modelgate/x': '' })
-  const { exit, outputs } = await start({ with: { mode: 'check', report: '' } }).ended
-  expect([exit, outputs['cache_hit']]).toEqual([13, 'false'])
+  const { outputs } = await start({ with: { mode: 'check', report: '' } }).ended
+  expect(outputs['cache_hit']).toBe('false')
   expect(services.asked.filter(({ path }) => path.includes('GetCacheEntry'))).toEqual([])
 })
 
@@ -258,9 +248,8 @@ test('the program gets the key, and nothing of what is for the action alone', as
   expect(names().filter((name) => /^(?:INPUT|STATE|ACTIONS)_|_(?:PATH|ENV|STATE)$/.test(name))).toEqual([
     'GITHUB_EVENT_PATH',
   ])
-  expect(names()).toEqual(
-    expect.arrayContaining(['MODELGATE_BASE_URL', 'GITHUB_OUTPUT', 'GITHUB_STEP_SUMMARY']),
-  )
+  const reports = ['MODELGATE_BASE_URL', 'GITHUB_OUTPUT', 'GITHUB_STEP_SUMMARY']
+  expect(names()).toEqual(expect.arrayContaining(reports))
   await start({ with: { ...given, mode: 'check' }, env: { MODELGATE_API_KEY: key } }).ended
   expect([names().includes('MODELGATE_API_KEY'), sandbox.requests()]).toEqual([false, []])
 })

@@ -1,5 +1,6 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inflateRawSync } from 'node:zlib'
@@ -11,9 +12,8 @@ import { projectRoot, readPage } from '../support/pages.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import type { ActionsServices } from './actions-services.ts'
 
-export interface ActionFile {
+interface ActionFile {
   readonly name: string
-  readonly description: string
   readonly runs: { readonly using: string; readonly main: string; readonly post: string }
   readonly inputs: Readonly<Record<string, { readonly description: string; readonly default?: string }>>
   readonly outputs: Readonly<Record<string, { readonly description: string }>>
@@ -21,22 +21,6 @@ export interface ActionFile {
 
 export const actionFile = load(readPage('action.yml')) as ActionFile
 export const { version } = JSON.parse(readPage('package.json')) as { version: string }
-
-/** A machine on which nothing is but an operating system: no Node, no project, nobody's home. */
-export interface Runner {
-  readonly root: string
-  /** The checkout. */
-  readonly workspace: string
-  /** The only folder of the PATH. */
-  readonly bin: string
-  /** Programs that a machine has, by name. */
-  install(name: string, script: string): void
-  /** A version in the tool cache, which does nothing but tell what it is. */
-  tool(version: string): void
-  /** A checkout as `actions/checkout` makes it: what is not in the repository is gone. */
-  checkout(files: Readonly<Record<string, string>>): void
-  step(options: StepOptions): Step
-}
 
 export interface StepOptions {
   readonly services: ActionsServices
@@ -58,17 +42,13 @@ export interface Ended {
   readonly path: readonly string[]
 }
 
-export interface Step {
-  readonly process: ChildProcess
-  readonly ended: Promise<Ended>
-  /** The end of the job, after the step. */
-  post(): Promise<Ended>
-}
+export type Runner = ReturnType<typeof runner>
 
 /** A token of a job, as the artifact service reads it. */
 const runtimeToken = `e30.${Buffer.from('{"scp":"Actions.Results:run:job"}').toString('base64url')}.x`
 
-export function runner(): Runner {
+/** A machine on which nothing is but an operating system: no Node, no project, nobody's home. */
+export function runner() {
   const root = temporaryFolder()
   const [workspace, bin, temp, tools] = ['work/repo', 'bin', 'temp', 'tools'].map((name) => join(root, name))
   for (const folder of [workspace!, bin!, temp!, tools!]) mkdirSync(folder, { recursive: true })
@@ -76,13 +56,17 @@ export function runner(): Runner {
   let steps = 0
   return {
     root,
+    /** The checkout. */
     workspace: workspace!,
+    /** The only folder of the PATH. */
     bin: bin!,
-    install(name, script) {
+    /** Adds a program. */
+    install(name: string, script: string) {
       writeFileSync(join(bin!, name), `#!/bin/sh\n${script}\n`)
       chmodSync(join(bin!, name), 0o755)
     },
-    tool(version) {
+    /** A version in the tool cache, which does nothing but tell what it is. */
+    tool(version: string) {
       const folder = `modelgate/${version}/${process.arch}`
       writeFiles(tools!, {
         [`${folder}/modelgate`]: `#!/bin/sh\necho ${version}\n`,
@@ -90,12 +74,13 @@ export function runner(): Runner {
       })
       chmodSync(join(tools!, folder, 'modelgate'), 0o755)
     },
-    checkout(files) {
+    /** A checkout as `actions/checkout` makes it: what is not in the repository is gone. */
+    checkout(files: Readonly<Record<string, string>>) {
       rmSync(workspace!, { recursive: true })
       mkdirSync(workspace!)
       writeFiles(workspace!, files)
     },
-    step({ services, with: given = {}, env = {}, event = {}, run = 1 }) {
+    step({ services, with: given = {}, env = {}, event = {}, run = 1 }: StepOptions) {
       const unknown = Object.keys(given).filter((name) => !(name in actionFile.inputs))
       if (unknown.length > 0) throw new Error(`action.yml has no input ${unknown.join(', ')}`)
       const inputs = Object.entries(actionFile.inputs).map(([name, { default: preset = '' }]) => {
@@ -143,27 +128,22 @@ export function runner(): Runner {
         onTestFinished(() => void child.kill('SIGKILL'))
         let log = ''
         for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (log += String(text)))
-        const ended = new Promise<Ended>((resolve) => {
-          child.on('close', (code, signal) =>
-            resolve({
-              exit: code ?? signal!,
-              log,
-              outputs: valuesOf(read('OUTPUT')),
-              summary: read('STEP_SUMMARY'),
-              path: read('PATH').split('\n').filter(Boolean),
-            }),
-          )
+        const ended = once(child, 'close').then(([code, signal]): Ended => {
+          const path = read('PATH').split('\n').filter(Boolean)
+          const outputs = valuesOf(read('OUTPUT'))
+          return { exit: code ?? signal, log, outputs, summary: read('STEP_SUMMARY'), path }
         })
         return { process: child, ended }
       }
       return {
         ...start(actionFile.runs.main, whole),
-        async post() {
+        /** The end of the job, after the step. */
+        post() {
           const state = Object.entries(valuesOf(read('STATE'))).map(([name, value]) => [
             `STATE_${name}`,
             value,
           ])
-          return await start(actionFile.runs.post, { ...whole, ...Object.fromEntries(state) }).ended
+          return start(actionFile.runs.post, { ...whole, ...Object.fromEntries(state) }).ended
         },
       }
     },
@@ -244,16 +224,13 @@ export function unzipped(bytes: Buffer): string {
   const end = bytes.lastIndexOf('PK\x05\x06')
   let at = bytes.readUInt32LE(end + 16)
   for (let left = bytes.readUInt16LE(end + 10); left > 0; left--) {
-    const [name, extra, comment] = [28, 30, 32].map((field) => bytes.readUInt16LE(at + field)) as [
-      number,
-      number,
-      number,
-    ]
+    const short = (place: number) => bytes.readUInt16LE(place)
+    const [name, extra, comment] = [short(at + 28), short(at + 30), short(at + 32)]
     const local = bytes.readUInt32LE(at + 42)
-    const start = local + 30 + bytes.readUInt16LE(local + 26) + bytes.readUInt16LE(local + 28)
+    const start = local + 30 + short(local + 26) + short(local + 28)
     const data = bytes.subarray(start, start + bytes.readUInt32LE(at + 20))
     const path = bytes.toString('utf8', at + 46, at + 46 + name)
-    writeFiles(folder, { [path]: bytes.readUInt16LE(at + 10) === 8 ? inflateRawSync(data) : data })
+    writeFiles(folder, { [path]: short(at + 10) === 8 ? inflateRawSync(data) : data })
     at += 46 + name + extra + comment
   }
   return folder
