@@ -10,26 +10,12 @@ const everyCommand = (creates: number) => ({
 version: 1
 budget: { creates: ${creates} }
 jobs:
-  caption:
-    respond: { model: some-text-model, input: A caption }
-    on_unknown: stop
-    out: caption.txt
-  slogan:
-    generate: { model: gemini-3-flash, prompt: { file: "@caption" } }
-    on_unknown: stop
-    out: slogan.txt
-  hero:
-    image create: { model: gpt-image-2, prompt: { file: "@slogan" } }
-    out: pictures/hero.png
-  banner:
-    image edit: { model: gpt-image-2, prompt: Wider, image: "@hero" }
-    out: pictures/banner.png
-  teaser:
-    video generate: { model: veo-3.1, prompt: The harbour wakes up, image: "@banner" }
-    out: teaser.mp4
-  night:
-    video remix: { model: sora-2, prompt: The same at night, source: "@teaser" }
-    out: night.mp4
+  caption: { respond: { model: m, input: A caption }, on_unknown: stop, out: caption.txt }
+  slogan: { generate: { model: m, prompt: { file: "@caption" } }, on_unknown: stop, out: slogan.txt }
+  hero: { image create: { model: gpt-image-2, prompt: { file: "@slogan" } }, out: pictures/hero.png }
+  banner: { image edit: { model: gpt-image-2, prompt: Wider, image: "@hero" }, out: pictures/banner.png }
+  teaser: { video generate: { model: veo-3.1, prompt: Awake, image: "@banner" }, out: teaser.mp4 }
+  night: { video remix: { model: sora-2, prompt: At night, source: "@teaser" }, out: night.mp4 }
 `,
 })
 const jobs = 6
@@ -49,9 +35,7 @@ const fanOut = {
 version: 1
 budget: { creates: 5 }
 jobs:
-  scenes:
-    generate: { model: gemini-3-flash, prompt: A storyboard, schema: scenes.json }
-    out: scenes.json.txt
+  scenes: { generate: { model: m, prompt: A storyboard, schema: scenes.json }, out: scenes.json.txt }
   frames:
     each: "@scenes"
     image create: { model: gpt-image-2, prompt: "\${title}" }

@@ -7,12 +7,8 @@ import { accountOf, runBench } from '../run/run-bench.ts'
 const files = {
   'modelgate.yaml': `version: 1
 jobs:
-  hero:
-    image create: { model: image-model-a, prompt: A harbour }
-    out: assets/hero.png
-  note:
-    respond: { model: sandbox-text, input: What is this?, attach: "@hero" }
-    out: copy/note.txt
+  hero: { image create: { model: image-model-a, prompt: A harbour }, out: assets/hero.png }
+  note: { respond: { model: sandbox-text, input: What is this?, attach: "@hero" }, out: copy/note.txt }
   words:
     each: [one, two, three]
     respond: { model: sandbox-text, input: "Say \${id}" }
@@ -142,12 +138,8 @@ test('parts that do not fit are refused, and nothing is written', async () => {
 
 const manifest = (prompt: string) => `version: 1
 jobs:
-  one:
-    respond: { input: "${prompt}" }
-    out: one.txt
-  two:
-    respond: { input: "The other" }
-    out: two.txt
+  one: { respond: { input: "${prompt}" }, out: one.txt }
+  two: { respond: { input: "The other" }, out: two.txt }
 `
 
 /** Leaves a lock in which git could not put the block of `one` together, and tells what it was before. */

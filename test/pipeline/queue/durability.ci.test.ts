@@ -23,9 +23,7 @@ const gateway = new URL('http://gateway')
 const open = (url: string) =>
   QueueServer.open(readQueueUrl(url), { isSandbox: false, gateway, clock: systemClock })
 
-async function refusal(
-  url: string,
-): Promise<Pick<ModelgateError, 'exitCode' | 'code' | 'message'> & { hint: unknown }> {
+async function refusal(url: string) {
   const error: unknown = await open(url).then(
     (server) => server.close(),
     (error: unknown) => error,
@@ -35,15 +33,22 @@ async function refusal(
   return { exitCode, code, message: message.replace(/:\d{4,5}/, ''), hint: facts.hint }
 }
 
+const refused = (message: string, hint = addressHint) => ({
+  exitCode: 2,
+  code: 'queue_refused',
+  message,
+  hint,
+})
+
 describe.skipIf(!hasPostgres)('PostgreSQL (needs postgresql)', () => {
+  const unusable = (problem: string, hint: string) =>
+    refused(`The queue at postgres://127.0.0.1/postgres cannot be used: ${problem}`, hint)
+
   test('one that answers before what it has been told is on its disk is refused', async () => {
     const { url } = await forTest(startPostgres({ fsync: 'off' }))
-    expect(await refusal(url)).toEqual({
-      exitCode: 2,
-      code: 'queue_refused',
-      message: `The queue at postgres://127.0.0.1/postgres cannot be used: fsync is off, ${loss}`,
-      hint: 'Set fsync = on in its configuration.',
-    })
+    expect(await refusal(url)).toEqual(
+      unusable(`fsync is off, ${loss}`, 'Set fsync = on in its configuration.'),
+    )
   })
 
   test('one that does not wait for its disk by default does so here, one that cannot be written is refused', async () => {
@@ -51,28 +56,24 @@ describe.skipIf(!hasPostgres)('PostgreSQL (needs postgresql)', () => {
     const server = await open(url)
     expect(server.identity).toMatch(/^[0-9a-f]{32}$/)
     await server.close()
-    const refused = { exitCode: 2, code: 'queue_refused' }
-    expect(await refusal(`${url}?options=-c%20default_transaction_read_only%3Don`)).toEqual({
-      ...refused,
-      message: 'The queue at postgres://127.0.0.1/postgres cannot be used: it cannot be written.',
-      hint: 'Set default_transaction_read_only = off for its user.',
-    })
+    expect(await refusal(`${url}?options=-c%20default_transaction_read_only%3Don`)).toEqual(
+      unusable('it cannot be written.', 'Set default_transaction_read_only = off for its user.'),
+    )
     // A user or a database that is not there.
-    expect(await refusal(url.replace('postgres@', 'nobody:hidden@'))).toEqual({
-      ...refused,
-      message: 'The queue at postgres://127.0.0.1/postgres refuses: role "nobody" does not exist.',
-      hint: addressHint,
-    })
-    expect(await refusal(url.replace(/postgres$/, 'jobs'))).toEqual({
-      ...refused,
-      message: 'The queue at postgres://127.0.0.1/jobs refuses: database "jobs" does not exist.',
-      hint: addressHint,
-    })
+    expect(await refusal(url.replace('postgres@', 'nobody:hidden@'))).toEqual(
+      refused('The queue at postgres://127.0.0.1/postgres refuses: role "nobody" does not exist.'),
+    )
+    expect(await refusal(url.replace(/postgres$/, 'jobs'))).toEqual(
+      refused('The queue at postgres://127.0.0.1/jobs refuses: database "jobs" does not exist.'),
+    )
   })
 })
 
 describe.skipIf(!hasRedis)('Redis (needs redis-server)', () => {
-  test.each([
+  const unusable = (problem: string, hint: string) =>
+    refused(`The queue at redis://127.0.0.1 cannot be used: ${problem}`, hint)
+
+  test.each<[Readonly<Record<string, string>>, string, string]>([
     [{ appendonly: 'no' }, `appendonly is no, ${loss}`, 'Set appendonly yes in its configuration.'],
     [
       { appendfsync: 'everysec', 'maxmemory-policy': 'allkeys-lru' },
@@ -95,9 +96,8 @@ describe.skipIf(!hasRedis)('Redis (needs redis-server)', () => {
       'Use a server of its own, without cluster mode.',
     ],
   ])('%j is refused', async (settings, problem, hint) => {
-    const { url } = await forTest(startRedis(settings as Readonly<Record<string, string>>))
-    const message = `The queue at redis://127.0.0.1 cannot be used: ${problem}`
-    expect(await refusal(url)).toEqual({ exitCode: 2, code: 'queue_refused', message, hint })
+    const { url } = await forTest(startRedis(settings))
+    expect(await refusal(url)).toEqual(unusable(problem, hint))
   })
 
   test('a wrong password, and a database that is not there', async () => {
@@ -119,12 +119,9 @@ describe.skipIf(!hasRedis)('Redis (needs redis-server)', () => {
     const client = new Redis(url)
     await client.call('ACL', 'SETUSER', 'limited', 'on', '>pass', '~*', '&*', '+@all', '-config')
     client.disconnect()
-    expect(await refusal(url.replace('//', '//limited:pass@'))).toEqual({
-      exitCode: 2,
-      code: 'queue_refused',
-      message: 'The queue at redis://127.0.0.1 cannot be used: it does not report its settings.',
-      hint: 'Allow the commands INFO and CONFIG GET to its user.',
-    })
+    expect(await refusal(url.replace('//', '//limited:pass@'))).toEqual(
+      unusable('it does not report its settings.', 'Allow the commands INFO and CONFIG GET to its user.'),
+    )
   })
 })
 
@@ -134,27 +131,26 @@ describe.each(queueServers)('$name', ({ isThere, needs, start }) => {
   test('all find one identity and one winner of an attempt, which a restart keeps', async () => {
     const server = await forTest(start())
     const { url } = server
-    const identities = (all: readonly QueueServer[]) => [...new Set(all.map(({ identity }) => identity))]
-    const openMany = (count: number) => Promise.all(Array.from({ length: count }, () => open(url)))
-    const close = (all: readonly QueueServer[]) => Promise.all(all.map((one) => one.close()))
-    const all = await openMany(4)
-    const [first, ...others] = identities(all)
-    expect(others).toEqual([])
+    const all = await Promise.all([1, 2, 3, 4].map(() => open(url)))
+    const [{ identity }] = all as [QueueServer]
+    expect(all.map((one) => one.identity)).toEqual([identity, identity, identity, identity])
     for (let attempt = 0; attempt < 20; attempt++) {
       const winners = await Promise.all(all.map((one, at) => one.win(`a${attempt}`, `worker ${at}`)))
       expect(new Set(winners).size).toBe(1)
     }
-    await close(all)
+    await Promise.all(all.map((one) => one.close()))
     await server.kill()
     await server.start()
-    const again = await openMany(1)
-    expect(identities(again)).toEqual([first])
-    expect(await again[0]!.win('a0', 'another')).toMatch(/^worker/)
-    await close(again)
+    const again = await open(url)
+    expect([again.identity, await again.win('a0', 'another')]).toEqual([
+      identity,
+      expect.stringMatching(/^worker/),
+    ])
+    await again.close()
     // As where the data are lost.
-    const other = [await open(url.startsWith('redis') ? `${url}/1` : url.replace(/postgres$/, 'template1'))]
-    expect(identities(other)).not.toEqual([first])
-    await close(other)
+    const other = await open(url.startsWith('redis') ? `${url}/1` : url.replace(/postgres$/, 'template1'))
+    expect(other.identity).not.toBe(identity)
+    await other.close()
   })
 })
 
