@@ -84,7 +84,7 @@ describe('adopting', () => {
     expect((await world.assess('hero')).state).toBe('fresh')
   })
 
-  test('what is fresh stays, and a file that was changed by hand takes the place of the generated one', async () => {
+  test('what is fresh stays, and a file that was changed by hand takes its place', async () => {
     const world = worldWith(text)
     await world.make('hero', 'one')
     expect(await adoptIn(world, 'hero')).toEqual([])

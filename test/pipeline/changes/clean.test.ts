@@ -1,6 +1,3 @@
-import { hash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { clean } from '../../../src/pipeline/changes/clean.ts'
 import { readHistory } from '../../../src/pipeline/journal/history.ts'
@@ -13,6 +10,8 @@ import {
 import { readLock } from '../../../src/pipeline/lock/project-lock.ts'
 import { createSampleWorld, factsOf, textFields, type SampleWorld } from '../plan/sample-world.ts'
 import { filesField } from '../../support/pipeline-task.ts'
+import { intent } from '../journal/journal-samples.ts'
+import { digestOf } from '../store/store-samples.ts'
 import { scopeOf } from './change-scope.ts'
 
 const edited = { fields: textFields({ prompt: 'Another picture' }) }
@@ -24,33 +23,15 @@ async function cleanIn(world: SampleWorld, options: { isRemoving?: boolean; outp
 }
 
 /** A run with these events, and its end. */
-async function writeRun(
-  world: SampleWorld,
-  events: readonly JournalEvent[],
-  hasEnded = true,
-): Promise<string> {
-  const { clock } = world.context
-  const journal = await openJournal(world.world().manifest.project, clock, null)
+async function writeRun(world: SampleWorld, events: readonly JournalEvent[], hasEnded = true) {
+  const journal = await openJournal(world.world().manifest.project, world.context.clock, null)
   for (const event of events) await journal.append(event)
   if (hasEnded) await journal.append({ type: 'end', run: journal.run })
   await journal.close()
   return journal.run
 }
 
-const intentOf = (instance: string, key: string): JournalEvent => ({
-  type: 'intent',
-  instance,
-  key,
-  variant: 1,
-  idempotency_key: key,
-  creates: 1,
-  cost: null,
-})
-
-const blobPath = (bytes: string) => {
-  const sha256 = hash('sha256', bytes)
-  return `.modelgate/replaced/${sha256.slice(0, 2)}/${sha256}`
-}
+const blobPath = (bytes: string) => `.modelgate/replaced/${digestOf(bytes).slice(0, 2)}/${digestOf(bytes)}`
 
 test('bytes that the lock does not name are listed, and removed with --yes', async () => {
   const world = createSampleWorld()
@@ -58,15 +39,11 @@ test('bytes that the lock does not name are listed, and removed with --yes', asy
   await world.make('hero', 'two')
   world.keep('one')
   world.keep('two')
-  expect(await cleanIn(world)).toEqual({
-    items: [`replaced null ${blobPath('one')}`],
-    bytes: 3,
-    warnings: [],
-  })
-  expect(existsSync(join(world.folder, blobPath('one')))).toBe(true)
+  const items = [`replaced null ${blobPath('one')}`]
+  expect(await cleanIn(world)).toEqual({ items, bytes: 3, warnings: [] })
+  expect(world.read(blobPath('one'))).toBe('one')
   await cleanIn(world, { isRemoving: true })
-  expect(existsSync(join(world.folder, blobPath('one')))).toBe(false)
-  expect(existsSync(join(world.folder, blobPath('two')))).toBe(true)
+  expect([world.read(blobPath('one')), world.read(blobPath('two'))]).toEqual([undefined, 'two'])
 })
 
 test('candidates stay until one is picked, or the prompt is another one', async () => {
@@ -93,7 +70,7 @@ test.each<[string, (world: SampleWorld) => unknown]>([
       world.define('hero')
       const key = await world.record('hero', 'one')
       await writeRun(world, [
-        intentOf('hero', key),
+        intent(key),
         { type: 'result', instance: 'hero', key, variant: 1, rejected: null },
       ])
     },
@@ -140,7 +117,7 @@ test('what a request has left goes, unless its outcome is unknown', async () => 
   const over = 'a'.repeat(64)
   world.write({ [`.modelgate/results/${key}/1.png`]: 'half', [`.modelgate/results/${over}/1.png`]: 'half' })
   world.write({ '.modelgate/results/of-somebody/file': 'x' })
-  await writeRun(world, [intentOf('hero', key)])
+  await writeRun(world, [intent(key)])
   expect((await cleanIn(world, { isRemoving: true })).items).toEqual([
     `result null .modelgate/results/${over}`,
   ])
@@ -153,9 +130,9 @@ test('journals go from the oldest on, until one is needed', async () => {
   world.define('hero')
   await world.make('hero', 'one')
   const done = await world.keyOf('hero')
-  const old = await writeRun(world, [intentOf('hero', done), { type: 'discard', key: done }])
-  const open = await writeRun(world, [intentOf('gone', 'b'.repeat(64))])
-  const newest = await writeRun(world, [intentOf('hero', done), { type: 'discard', key: done }])
+  const old = await writeRun(world, [intent(done), { type: 'discard', key: done }])
+  const open = await writeRun(world, [intent('b'.repeat(64), { instance: 'gone' })])
+  const newest = await writeRun(world, [intent(done), { type: 'discard', key: done }])
   expect((await cleanIn(world)).items).toEqual([`journal null .modelgate/runs/${old}.jsonl`])
   await cleanIn(world, { isRemoving: true })
   expect(await listRuns(runsFolder(world.world().manifest.project))).toEqual([open, newest])

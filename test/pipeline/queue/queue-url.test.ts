@@ -34,7 +34,7 @@ test.each([
   expect(failure).not.toContain('secret')
 })
 
-test('the reason of an error has no password of the URL; of several addresses it is that of the first', () => {
+test('the reason of an error has no password of the URL; of several it is that of the first', () => {
   const url = readQueueUrl('postgres://someone:p%40ss@h/d?sslpassword=hidden')
   const error = new Error('bad p@ss (p%40ss) of someone with hidden\nDETAIL: p@ss')
   expect(reasonOf(error, url)).toBe('bad *** (***) of someone with ***.')

@@ -13,7 +13,7 @@ jobs:
   caption: { respond: { model: m, input: A caption ${name} }, out: caption.txt }
   slogan: { generate: { model: m, prompt: A slogan ${name}, attach: "@caption" }, out: slogan.txt }
   hero: { image create: { model: gpt-image-2, prompt: The harbour ${name} }, out: pictures/hero.png }
-  banner: { image edit: { model: gpt-image-2, prompt: Wider ${name}, image: "@hero" }, out: pictures/banner.png }
+  banner: { image edit: { model: gpt-image-2, prompt: Wider ${name}, image: "@hero" }, out: banner.png }
   teaser: { video generate: { model: veo-3.1, prompt: Awake ${name}, image: "@banner" }, out: teaser.mp4 }
   night: { video remix: { model: sora-2, prompt: At night ${name}, source: "@teaser" }, out: night.mp4 }
   sails:

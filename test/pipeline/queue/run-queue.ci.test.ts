@@ -17,7 +17,7 @@ jobs:
   film: { video generate: { model: veo-3.1, prompt: "It sails", image: "@boat" }, out: film.mp4 }
   remix: { video remix: { model: veo-3.1, prompt: "In winter", source: "@film" }, out: remix.mp4 }
   choice: { image create: { model: image-a, prompt: "A sail" }, variants: 3, pick: 2, out: sail.png }
-  scenes: { generate: { model: gemini-3-flash, prompt: "A storyboard", schema: scenes.json }, out: scenes.txt }
+  scenes: { generate: { model: gemini-3-flash, prompt: "A board", schema: scenes.json }, out: scenes.txt }
   frames:
     each: "@scenes"
     image create: { model: image-a, prompt: "\${title}" }
@@ -39,7 +39,7 @@ const film =
   'version: 1\njobs:\n  film: { video generate: { model: veo-3.1, prompt: A harbour }, out: film.mp4 }\n'
 const single =
   'version: 1\njobs:\n  hero: { image create: { model: image-a, prompt: A boat }, out: hero.png }\n'
-const two = `${single}  note: { respond: { model: text-a, input: What is it, attach: "@hero" }, out: note.txt }\n`
+const two = `${single}  note: { respond: { model: a, input: What is it, attach: "@hero" }, out: note.txt }\n`
 const heroAndNote = ['hero: fresh (generated)', 'note: fresh (generated)']
 
 /** What a lock says, without what differs from run to run. */

@@ -19,14 +19,16 @@ const text = (id = 'text') =>
   instanceOf({ id, command: 'generate', fields: { prompt: textField(`Say ${id}`) }, output: `${id}.txt` })
 const video = (id = 'video') =>
   instanceOf({ id, command: 'video generate', fields: { prompt: textField(`A ${id}`) }, output: `${id}.mp4` })
-const refusing = (endpoint: 'generate-content' | 'operation-lookup', status: number, times = 1_000) =>
-  runningSandbox({ faults: [{ endpoint, action: 'status', status, times }] })
+/** A queue for workers, and a gateway. */
+const workersOn = async () => ({ ...(await runningSandbox()), ...(await memoryWorkers(clock)) })
+const ones = { text: 1, image: 1, video: 1 }
 
 test('a worker whose key is refused gives the task back, and ends with 3', async () => {
   const bench = await memoryWorkers(clock)
   const id = await bench.submit(text())
   const { attempt } = bench.stateOf(id)
-  const worker = bench.work((await refusing('generate-content', 401)).url)
+  const refusing = await runningSandbox({ faults: [{ action: 'status', status: 401, times: 1_000 }] })
+  const worker = bench.work(refusing.url)
   expect(await worker.ended).toMatchObject({ exit: 'key' })
   expect(worker.outcomes()).toEqual(['returned'])
   // Anybody may win it now.
@@ -38,10 +40,9 @@ test('a worker whose key is refused gives the task back, and ends with 3', async
 })
 
 test('a worker that reaches a limit of its own ends with 15, and others do the rest', async () => {
-  const bench = await memoryWorkers(clock)
-  const { url, created } = await runningSandbox()
+  const { url, created, ...bench } = await workersOn()
   const ids = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => bench.submit(text(name))))
-  const limited = bench.work(url, { places: { text: 1, image: 1, video: 1 } }, { maxCreates: 2 })
+  const limited = bench.work(url, { places: ones }, { maxCreates: 2 })
   expect(await limited.ended).toMatchObject({ exit: 'limit' })
   expect(ids.filter((id) => bench.isOver(id))).toHaveLength(2)
   bench.work(url)
@@ -50,8 +51,7 @@ test('a worker that reaches a limit of its own ends with 15, and others do the r
 })
 
 test('who finds the mark of another sends nothing', async () => {
-  const bench = await memoryWorkers(clock)
-  const { url, requests } = await runningSandbox()
+  const { url, requests, ...bench } = await workersOn()
   const id = await bench.submit(text())
   await bench.queue.win(bench.stateOf(id).attempt, 'another')
   bench.work(url)
@@ -60,11 +60,10 @@ test('who finds the mark of another sends nothing', async () => {
 })
 
 test('waiting for videos holds no worker: one place, ten jobs at a time', async () => {
-  const bench = await memoryWorkers(clock)
-  const { url, created } = await runningSandbox()
+  const { url, created, ...bench } = await workersOn()
   const ids = await Promise.all(Array.from({ length: 10 }, (_, at) => bench.submit(video(`v${at}`))))
   let most = 0
-  bench.work(url, { places: { text: 1, image: 1, video: 1 } })
+  bench.work(url, { places: ones })
   await until(() => {
     const started = ids.filter((id) => bench.stateOf(id).job !== null && !bench.isOver(id))
     most = Math.max(most, started.length)
@@ -75,8 +74,7 @@ test('waiting for videos holds no worker: one place, ten jobs at a time', async 
 })
 
 test('inputs that are not in the store end their task, and nothing is sent', async () => {
-  const bench = await memoryWorkers(clock)
-  const { url, requests } = await runningSandbox()
+  const { url, requests, ...bench } = await workersOn()
   bench.write('cup.png', pngBytes({ width: 64, height: 64 }))
   const fields = { image: filesField('cup.png'), prompt: textField('Red') }
   const id = await bench.submit(instanceOf({ command: 'image edit', fields, output: 'red.png' }))
@@ -87,8 +85,7 @@ test('inputs that are not in the store end their task, and nothing is sent', asy
 })
 
 test('a message of another version is left for another worker, and of a damaged one nothing is known', async () => {
-  const bench = await memoryWorkers(clock)
-  const { url, requests } = await runningSandbox()
+  const { url, requests, ...bench } = await workersOn()
   const [other, damaged] = [await bench.submit(text('other')), await bench.submit(text('damaged'))]
   bench.change(other, (message) => ({ ...message, version: 99 }))
   bench.change(damaged, (message) => ({ ...message, count: 'many' }))
@@ -99,8 +96,7 @@ test('a message of another version is left for another worker, and of a damaged 
 })
 
 test('what nobody has written who is of this version is not read: it could name a folder', async () => {
-  const bench = await memoryWorkers(clock)
-  const { url, requests } = await runningSandbox()
+  const { url, requests, ...bench } = await workersOn()
   const usual = bench.stateOf(await bench.submit(text()))
   bench.queue.jobs.clear()
   const spoilt = ['{', '7', '{}', '['.repeat(9_000)].concat(
@@ -123,12 +119,11 @@ test('what nobody has written who is of this version is not read: it could name 
 })
 
 test('a signal lets what is in flight end, and gives back what waits', async () => {
-  const bench = await memoryWorkers(clock)
-  const { url, created } = await runningSandbox()
+  const { url, created, ...bench } = await workersOn()
   const ids = await Promise.all(['a', 'b', 'c'].map((name) => bench.submit(text(name))))
   const sent = Promise.withResolvers<void>()
   const gateway = { onSend: () => sent.resolve() }
-  const worker = bench.work(url, { graceS: 600, places: { text: 1, image: 1, video: 1 } }, { gateway })
+  const worker = bench.work(url, { graceS: 600, places: ones }, { gateway })
   await sent.promise
   worker.abort(new Interrupted('interrupt'))
   expect(await worker.ended).toMatchObject({ exit: 'interrupt' })
@@ -138,8 +133,7 @@ test('a signal lets what is in flight end, and gives back what waits', async () 
 })
 
 test('it ends by itself when nothing is left', async () => {
-  const bench = await memoryWorkers(clock)
-  const { url } = await runningSandbox()
+  const { url, ...bench } = await workersOn()
   const ids = [await bench.submit(text()), await bench.submit(video())]
   expect(await bench.work(url, { untilEmpty: true }).ended).toBe(undefined)
   expect(ids.map((id) => bench.stateOf(id).outcome?.kind)).toEqual(['result', 'result'])

@@ -63,7 +63,12 @@ test.each([
   const opaque = Buffer.from(await encodePng(testPicture(64, 64, () => 255)))
   const gateway = await localServer([images(opaque)])
   const manifest = (own: string) =>
-    `${manifestOf(`hero:\n    image create: { model: m, prompt: A kite, size: 64x64${fields} }`)}    out: hero.img\n${own}`
+    `version: 1
+jobs:
+  hero:
+    image create: { model: m, prompt: A kite, size: 64x64${fields} }
+    out: hero.img
+${own}`
   const bench = await runBench(
     { 'modelgate.yaml': manifest(rejecting) },
     { through: async () => gateway.url },
