@@ -264,7 +264,7 @@ export const results: readonly FaultRow[] = [
     'the stream of a background response breaks off',
     'resumed after its last event, five times without a new one; nothing comes twice',
     [],
-    'test/program/responses/resume.test.ts',
+    'test/gateway/responses/follow-response.test.ts',
   ),
   row(
     'F11',
