@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -13,19 +12,11 @@ import { withFsFault } from '../../support/fs-faults.ts'
 import { sample } from '../../support/sample.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
+import { intent } from '../journal/journal-samples.ts'
 import { block } from '../shards/sample-parts.ts'
+import { digestOf } from '../store/store-samples.ts'
 
 const key = 'a'.repeat(64)
-const intent: JournalEvent = {
-  type: 'intent',
-  instance: 'hero',
-  key,
-  variant: 2,
-  idempotency_key: 'once',
-  creates: 1,
-  cost: null,
-}
-
 let processes = 2 ** 30
 
 /** A project as version 0.1.0 has left it. */
@@ -43,14 +34,11 @@ async function oldProject(files: Readonly<Record<string, string>>, events: reado
     takeOver() {
       const own = ++processes
       const clock = fakeClock({ random: seededRandom('take-over', own) })
-      return takeOverState(
-        { ...context, clock, processes: { own, isRunning: (other) => other === own } },
-        project,
-        true,
-      )
+      const isRunning = (other: number) => other === own
+      return takeOverState({ ...context, clock, processes: { own, isRunning } }, project, true)
     },
     results: new Results(project, replaced),
-    isPutAside: async (content: string) => (await replaced.open(hash('sha256', content))) !== undefined,
+    isPutAside: async (content: string) => (await replaced.open(digestOf(content))) !== undefined,
     has: (path: string) => existsSync(join(project.stateFolder, path)),
     read: (path: string) => readFileSync(join(project.stateFolder, path), 'utf8'),
   }
@@ -65,25 +53,28 @@ const candidate = (content: string, made = content) => {
   }
 }
 
-test('one that is being made again is put aside, and not taken for the new one', async () => {
-  const files = { ...candidate('old'), [`work/${key}/1.png`]: 'half of the new' }
-  const { takeOver, results, isPutAside, read } = await oldProject(files, [{ type: 'discard', key }, intent])
-  await takeOver()
-  expect([await results.get(key), await isPutAside('old')]).toEqual([undefined, true])
-  expect(read(`results/${key}/1.png`)).toBe('half of the new')
-})
+const failed = 'b'.repeat(64)
 
-test('a damaged candidate is put aside, and what a failed request has left stays', async () => {
-  const failed = 'b'.repeat(64)
-  const files = { ...candidate('twO', 'two'), [`work/${failed}/1.png`]: 'paid for' }
-  const { takeOver, results, isPutAside, read } = await oldProject(files)
+test.each<[string, string, string, string, JournalEvent[]]>([
+  [
+    'one that is being made again',
+    'one',
+    'one',
+    key,
+    [{ type: 'discard', key }, intent(key, { variant: 2 })],
+  ],
+  ['a damaged one', 'onE', 'one', failed, []],
+])('%s is put aside, and what its request, or another one, has left stays', async (...row) => {
+  const [, content, made, left, events] = row
+  const files = { ...candidate(content, made), [`work/${left}/1.png`]: 'paid for' }
+  const { takeOver, results, isPutAside, read } = await oldProject(files, events)
   await takeOver()
-  expect([await results.get(key), await isPutAside('twO')]).toEqual([undefined, true])
-  expect(read(`results/${failed}/1.png`)).toBe('paid for')
+  expect([await results.get(key), await isPutAside(content)]).toEqual([undefined, true])
+  expect(read(`results/${left}/1.png`)).toBe('paid for')
 })
 
 test.each(['stop after', 'ENOSPC'])('with %s at any step the next one takes all over', async (fault) => {
-  const files = { ...candidate('one'), [`work/${'b'.repeat(64)}/1.png`]: 'paid for' }
+  const files = { ...candidate('one'), [`work/${failed}/1.png`]: 'paid for' }
   const whole = await oldProject(files)
   const { steps } = await withFsFault({ step: -1, fault }, whole.takeOver)
   expect(steps.length).toBeGreaterThan(50)
@@ -92,7 +83,7 @@ test.each(['stop after', 'ENOSPC'])('with %s at any step the next one takes all 
     await withFsFault({ step, fault }, () => takeOver().catch(() => {}))
     await takeOver()
     expect([step, (await results.get(key))?.instance]).toEqual([step, 'hero'])
-    expect(read(`results/${'b'.repeat(64)}/1.png`)).toBe('paid for')
+    expect(read(`results/${failed}/1.png`)).toBe('paid for')
     expect([has('candidates'), has('work')]).toEqual([false, false])
   }
 })
