@@ -12,11 +12,11 @@ const kills = amount(6, 300)
 const jobs = 200
 const mixed = loadFiles({ jobs, concurrency: 8 })
 
-function expectAllDone(project: CrashProject, { created }: Sandbox): void {
+function accountOf(project: CrashProject, { created }: Sandbox) {
   const outputs = Object.values(project.outputs())
-  const account = [created(), outputs.length, outputs.filter(Boolean).length, project.leftovers()]
-  expect(account).toEqual([jobs, jobs, jobs, []])
+  return [created(), outputs.length, outputs.filter(Boolean).length, project.leftovers()]
 }
+const everything = [jobs, jobs, jobs, []]
 
 test(`${kills} kills at any time leave a run of two hundred jobs with two hundred creations`, async () => {
   const random = seededRandom(20_261_122)
@@ -36,7 +36,7 @@ test(`${kills} kills at any time leave a run of two hundred jobs with two hundre
         if (!hasEnded) killed++
       }
       await project.finish()
-      expectAllDone(project, sandbox)
+      expect(accountOf(project, sandbox)).toEqual(everything)
       await sandbox.close()
     }
   }
@@ -70,7 +70,7 @@ test.each([
     // A second signal may end the process by itself.
     expect(exits.map((exit) => (exit === signal ? code : exit))).toEqual(exits.map(() => code))
     await project.finish()
-    expectAllDone(project, sandbox)
+    expect(accountOf(project, sandbox)).toEqual(everything)
   },
   600_000,
 )

@@ -153,14 +153,14 @@ const ids = ['name', 'hero', 'answer', 'poem[1]', 'listed', 'banner', 'teaser', 
 test('a worker sends byte for byte what a local run sends; a message has no media and no path of the machine', async () => {
   const bench = await project()
   const share = await sharedStore()
+  const put: Record<string, readonly string[]> = {}
   for (const id of ids) {
     const local = localTask(bench, id)
     const { message, files } = await encode(bench, id, share)
     const text = JSON.stringify(message)
     expect(text).not.toContain(bench.manifest.project.folder)
     expect(text).not.toMatch(/[\w+/]{300}/)
-    if (id === 'longer') expect(files).toEqual([digestOf(projectFiles['clips/first.mp4'])])
-    if (id === 'banner') expect(files).toHaveLength(7)
+    put[id] = files
     const read = decodeTask(text)
     const folder = temporaryFolder()
     const placed = await placeRequest(read, share.store, folder)
@@ -170,6 +170,8 @@ test('a worker sends byte for byte what a local run sends; a message has no medi
     const { command, lane, model, count } = local.instance
     expect(task.instance).toMatchObject({ id, command, lane, model, count })
   }
+  expect(put['longer']).toEqual([digestOf(projectFiles['clips/first.mp4'])])
+  expect(put['banner']).toHaveLength(7)
 })
 
 test('a picture whose name is none elsewhere is refused', async () => {
@@ -236,7 +238,7 @@ test('what no run has written is refused', async () => {
   })
   for (const text of [...damaged, '', 'null', '7', '"x"', '[]', '{}', '{', '{"version":3}']) {
     const error = await read(text).catch((thrown: unknown) => thrown)
-    expect(error, text.slice(0, 300)).toMatchObject({ code: 'queue_damaged', exitCode: 2 })
+    expect(error, `${text.slice(0, 300)}`).toMatchObject({ code: 'queue_damaged', exitCode: 2 })
     expect((error as Error).message.length).toBeLessThan(500)
   }
   // Another version is for another worker.
