@@ -81,19 +81,25 @@ async function assessLocked(
 ): Promise<Assessment> {
   const outputs = checks.map(({ facts }) => facts)
   const locked = { ...base, key: block.key, fields: instance.isFrozen ? block.fields : base.fields }
+  const lost: string[] = []
+  const files: string[] = []
+  for (const { facts, from, isInPlace, isLeftBehind } of checks) {
+    const place = isInPlace ? facts.path : isLeftBehind ? from : undefined
+    const file =
+      place === undefined
+        ? (await findResult(block.key, { outputs: [facts] }, project))?.[0]
+        : join(project.manifest.project.outputFolder, place)
+    if (file !== undefined) files.push(file)
+    else lost.push(`${facts.path} is missing, and its bytes are not in .modelgate.`)
+  }
+  if (lost.length > 0) return { ...locked, state: 'lost', reasons: lost }
+  // It was locked as it is, so that only an assert can have changed, or what is made of it.
+  const isAsserted = Object.keys(instance.asserts).length > 0 || hasElements(instance, project)
+  const failed = isAsserted ? await failedAsserts(instance, outputs, files, project) : []
+  if (failed.length > 0) return { ...locked, state: 'rejected', reasons: failed }
   const isMoved = checks.some(({ facts, from }) => facts.path !== from)
   if (!isMoved && id === instance.id && checks.every(({ isInPlace }) => isInPlace)) {
-    const { outputFolder } = project.manifest.project
-    const files = outputs.map(({ path }) => join(outputFolder, path))
-    // It was locked as it is, so that only an assert can have changed, or what is made of it.
-    const isAsserted = Object.keys(instance.asserts).length > 0 || hasElements(instance, project)
-    const reasons = isAsserted ? await failedAsserts(instance, outputs, files, project) : []
-    return { ...locked, state: reasons.length === 0 ? 'fresh' : 'rejected', reasons }
-  }
-  const lost = await lostPaths(block, checks, project)
-  if (lost.length > 0) {
-    const reasons = lost.map((path) => `${path} is missing, and its bytes are not in .modelgate.`)
-    return { ...locked, state: 'lost', reasons }
+    return { ...locked, state: 'fresh' }
   }
   const renamed = id === instance.id ? [] : [`It was ${id} before.`]
   return {
@@ -131,19 +137,6 @@ async function assessAdopted(
   const fields = locked.restore === null ? locked.fields : found.block.fields
   const reasons = [...whyStale(subject, subject.known!), `It was adopted by ${found.block.adopted}.`]
   return { ...locked, state: 'adopted', fields, reasons: [...reasons, ...locked.reasons] }
-}
-
-async function lostPaths(
-  block: LockBlock,
-  checks: readonly OutputCheck[],
-  project: ProjectState,
-): Promise<readonly string[]> {
-  const lost: string[] = []
-  for (const { facts, isInPlace, isLeftBehind } of checks) {
-    if (isInPlace || isLeftBehind) continue
-    if ((await findResult(block.key, { outputs: [facts] }, project)) === undefined) lost.push(facts.path)
-  }
-  return lost
 }
 
 function whatHappened({ facts: { path }, from, isInPlace, isLeftBehind }: OutputCheck): string[] {

@@ -29,6 +29,7 @@ function note(event: object): Step {
 const forget: Step = async (world) => world.results.remove(await world.keyOf('hero'))
 const enqueue: Step = async (world) => world.inQueue.add(await world.keyOf('hero'))
 const keep: Step = (world) => world.keep('one')
+const keepBad: Step = (world) => world.keep('bad one')
 const lose: Step = (world) => world.remove('assets/hero.png')
 
 const intent = { type: 'intent', variant: 1, idempotency_key: '1', creates: 1, cost: null }
@@ -115,6 +116,7 @@ test.each<Row>([
   ],
   ['moved, and changed by hand', [make, move, paint], painted],
   ['a new assert does not hold', [makes('bad one'), define(asserted)], 'rejected: It is bad.'],
+  ['so, and its file is gone', [makes('bad one'), keepBad, lose, define(asserted)], 'rejected: It is bad.'],
   ['another job has the same request', [same, makeOther], known],
   ['another output has its bytes', [other, make, makeOther, distinct], 'rejected: It is other again.'],
   ['that of a job that is gone has them', [other, make, makeOther, drop, distinct], 'fresh'],
