@@ -4,6 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { tuneForLongWork, type FileContext } from '../../context.ts'
 import type { ModelFamilies } from '../../contract/known-models.ts'
 import { UsageError } from '../../errors.ts'
+import { systemCode } from '../../files/file-error.ts'
 import { numberOf, objectOf, stringOf } from '../../json.ts'
 import { keyFormIn } from '../../redact/key-forms.ts'
 import { manifestName, projectOf } from '../project.ts'
@@ -60,7 +61,12 @@ export async function findManifest({ cwd }: FileContext, given: string | undefin
 }
 
 async function isFile(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isFile() === true
+  try {
+    return (await stat(path)).isFile()
+  } catch (error) {
+    // What is there and cannot be looked at is reported when it is read.
+    return !['ENOENT', 'ENOTDIR', 'EACCES'].includes(systemCode(error) ?? '')
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { findManifest } from '../../../src/pipeline/manifest/read-manifest.ts'
+import { failing, withFsHook } from '../../support/fs-faults.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
@@ -132,6 +133,9 @@ test('the nearest manifest upwards is found', async () => {
   const context = testContext({ cwd: join(folder, 'a', 'b') })
   expect(await findManifest(context, undefined)).toBe(join(folder, 'modelgate.yaml'))
   expect(await findManifest(context, '../canon.yaml')).toBe(join(folder, 'a', 'canon.yaml'))
+  // What is there and cannot be looked at is not passed over.
+  const nearer = await withFsHook(failing('stat', 'EIO'), () => findManifest(context, undefined))
+  expect(nearer).toBe(join(context.cwd, 'modelgate.yaml'))
 })
 
 test('texts that prompts share are put in, and one that nobody uses is told', async () => {

@@ -3,6 +3,7 @@ import { systemClock, type Clock } from '../../../src/context.ts'
 import { Interrupted } from '../../../src/errors.ts'
 import { decodeTask } from '../../../src/pipeline/queue/message.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
+import { withFsHook } from '../../support/fs-faults.ts'
 import { filesField, instanceOf, textField } from '../../support/pipeline-task.ts'
 import { runningSandbox, until } from '../../support/running-sandbox.ts'
 import { memoryWorkers } from './memory-workers.ts'
@@ -71,6 +72,21 @@ test('waiting for videos holds no worker: one place, ten jobs at a time', async 
   })
   // A worker that waited would have one at a time.
   expect([most > 1, created()]).toEqual([true, 10])
+})
+
+test('a disk that has no place for a video ends its worker, and the next one fetches the video', async () => {
+  const { url, created, ...bench } = await workersOn()
+  const id = await bench.submit(video())
+  const full = (name: string, path: string) =>
+    name === 'mkdirSync' && bench.stateOf(id).job !== null && path.endsWith('made')
+      ? Object.assign(new Error('injected'), { code: 'ENOSPC' })
+      : undefined
+  const ended = () => bench.work(url).ended
+  expect(await withFsHook((_, call) => call(), ended, full)).toMatchObject({ code: 'no_space' })
+  expect(bench.stateOf(id).outcome).toBeNull()
+  bench.work(url)
+  await until(() => bench.isOver(id))
+  expect([bench.stateOf(id).outcome?.kind, created()]).toEqual(['result', 1])
 })
 
 test('inputs that are not in the store end their task, and nothing is sent', async () => {

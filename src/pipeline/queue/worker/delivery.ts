@@ -249,8 +249,10 @@ export class Delivery {
       this.#showError('again', error, restMs)
       return { kind: 'rest', ms: restMs }
     }
-    await keepFiles(this.#worker, this.#made, this.#message.key)
-    if (!isOfWorker(error)) return await this.#reported(error)
+    const isKept = await keepFiles(this.#worker, this.#made, this.#message.key)
+    // A disk that took nothing of what was started says nothing of it: another worker fetches it.
+    const isDisk = error.exit === 'io' && isStarted && !isKept && error.facts.rescued === undefined
+    if (!isDisk && !isOfWorker(error)) return await this.#reported(error)
     end(error)
     if (error.exit === 'bug' || !(isFree || isStarted)) {
       // What it says of this worker is nothing that the run could mend.

@@ -102,9 +102,13 @@ export function workIn(own: string): string {
   return join(own, 'work')
 }
 
-/** Keeps the files of a request that failed, if there are any: they may have been paid for. Never throws. */
-export async function keepFiles({ folder, context, warn }: Worker, made: string, key: string): Promise<void> {
-  if ((await readdir(made).catch(() => [])).length === 0) return
+/** Keeps the files of a request that failed: they may have been paid for. Never throws. @returns whether there were any */
+export async function keepFiles(
+  { folder, context, warn }: Worker,
+  made: string,
+  key: string,
+): Promise<boolean> {
+  if ((await readdir(made).catch(() => [])).length === 0) return false
   const kept = join(folder, 'kept', `${key}.${randomHex(context.clock, 8)}`)
   try {
     await makeFolder(dirname(kept))
@@ -113,6 +117,7 @@ export async function keepFiles({ folder, context, warn }: Worker, made: string,
   } catch (error) {
     warn(`Files from the failed request are lost: ${writeError(error, kept).message}`)
   }
+  return true
 }
 
 /** Never throws. */
