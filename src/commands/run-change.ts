@@ -5,7 +5,7 @@ import { gap, oneLine, padded } from '../output/table-cells.ts'
 import { adoptJobs, pickCandidate, restoreVersion } from '../pipeline/changes/change-outputs.ts'
 import { cleanProject } from '../pipeline/changes/clean.ts'
 import type { ManifestCall } from '../pipeline/run/project.ts'
-import { byteText } from '../quantities.ts'
+import { byteText, counted } from '../quantities.ts'
 import {
   pathLines,
   readNumber,
@@ -148,7 +148,7 @@ function itemLines({ items }: RunCleanDocument, columns: number | undefined): st
 
 function sumText({ items, bytes, removed }: RunCleanDocument): string {
   if (items.length === 0) return 'There is nothing to remove.'
-  const sum = `${items.length === 1 ? '1 file' : `${items.length} files`}, ${byteText(bytes)}`
+  const sum = `${counted(items.length, 'file')}, ${byteText(bytes)}`
   return removed ? `${sum}: removed.` : `${sum}: --yes removes ${items.length === 1 ? 'it' : 'them'}.`
 }
 

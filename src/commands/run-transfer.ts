@@ -6,7 +6,7 @@ import { outputVersion } from '../events/version.ts'
 import { leadTo, nextCommand } from '../files/next-command.ts'
 import { pullOutputs, pushOutputs } from '../pipeline/changes/transfer.ts'
 import { openByteSource, openSharedStore } from '../pipeline/store/shared-store.ts'
-import { firstFew } from '../quantities.ts'
+import { counted, firstFew } from '../quantities.ts'
 import {
   pathLines,
   showDocument,
@@ -45,8 +45,7 @@ export function registerRunPush(command: Command, context: Context, push = pushO
 function sumText({ files, store }: RunPushDocument): string {
   const count = (wanted: string) => files.filter(({ state }) => state === wanted).length
   if (files.length === 0) return 'The lock names no files.'
-  const all = files.length === 1 ? '1 file' : `${files.length} files`
-  return `${all}: ${count('new')} new in ${store}, ${count('present')} already there`
+  return `${counted(files.length, 'file')}: ${count('new')} new in ${store}, ${count('present')} already there`
 }
 
 const maxNamed = 20
@@ -54,8 +53,8 @@ const maxNamed = 20
 function missingError({ files }: RunPushDocument, look: readonly string[]): ModelgateError | undefined {
   const missing = files.filter(({ state }) => state === 'missing').map(({ path }) => path)
   if (missing.length === 0) return undefined
-  const which = missing.length === 1 ? '1 file are' : `${missing.length} files are`
-  const message = `The locked bytes of ${which} not on this machine: ${firstFew(missing, maxNamed)}.`
+  const which = counted(missing.length, 'file')
+  const message = `The locked bytes of ${which} are not on this machine: ${firstFew(missing, maxNamed)}.`
   const hint = 'Push from the machine that has them. See how they stand here: '
   return new ModelgateError('outdated', 'not_up_to_date', message, {
     phase: 'result',

@@ -1,7 +1,7 @@
 import type { CallSummary, CallFile, WholeCall } from '../events/call.ts'
 import { shownIdLength } from '../files/calls/call-record.ts'
 import { isObject, objectOf, stringOf } from '../json.ts'
-import { roundedDuration, byteText } from '../quantities.ts'
+import { byteText, counted, roundedDuration } from '../quantities.ts'
 import type { Tone } from './screen.ts'
 import {
   tabbedText,
@@ -167,7 +167,7 @@ function createdText(created: WholeCall['created']): string | null {
   const { images, video_seconds: seconds, video_size: videoSize } = objectOf(created)
   const { count, size, quality } = objectOf(images)
   const facts = [
-    typeof count === 'number' ? `${count} ${count === 1 ? 'image' : 'images'}` : null,
+    typeof count === 'number' ? counted(count, 'image') : null,
     typeof seconds === 'number' ? `${seconds} s of video` : null,
     ...[size, quality, videoSize].map(stringOf),
   ].filter((fact) => fact != null)

@@ -2,7 +2,7 @@ import { amountOf, shownAmount } from '../../cost/amount.ts'
 import type { CostEstimate } from '../../events/text.ts'
 import { runStates, type RunDocument, type RunEvent, type RunInstance } from '../../events/run-document.ts'
 import { nextCommand } from '../../files/next-command.ts'
-import { byteText, clockTime, firstFew } from '../../quantities.ts'
+import { byteText, clockTime, counted, firstFew } from '../../quantities.ts'
 import type { Tone } from '../screen.ts'
 
 export interface RunLine {
@@ -91,9 +91,8 @@ export function summaryLines({
   const failed = instances.filter(({ action }) => action === 'failed').length
   const isRun = mode === 'run' || mode === 'frozen'
   const parts = isRun && failed > 0 ? [...counts, `${failed} failed`] : counts
-  const total = instances.length === 1 ? '1 instance' : `${instances.length} instances`
   return [
-    { text: `${total}: ${parts.join(', ') || 'none'}`, tone: 'plain' },
+    { text: `${counted(instances.length, 'instance')}: ${parts.join(', ') || 'none'}`, tone: 'plain' },
     ...moneyLines({ mode, creates, cost, estimate }),
     ...left
       // The plan itself says what a run does.

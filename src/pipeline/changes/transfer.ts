@@ -3,7 +3,7 @@ import { ContractError } from '../../errors.ts'
 import type { OutputEvent } from '../../events/documents.ts'
 import type { RunDocument, RunPushDocument } from '../../events/run-document.ts'
 import type { Outcome } from '../../operations/operation.ts'
-import { firstFew } from '../../quantities.ts'
+import { counted, firstFew } from '../../quantities.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
 import { findResult } from '../plan/result-files.ts'
 import type { ProjectState } from '../plan/project-state.ts'
@@ -145,7 +145,7 @@ async function fetchMissing(call: ManifestCall, source: ByteSource): Promise<str
     })
     const absent = missing.filter((file) => !fetched.has(file)).map(pathOf)
     if (absent.length === 0) return []
-    const what = absent.length === 1 ? 'the bytes of 1 file' : `the bytes of ${absent.length} files`
+    const what = `the bytes of ${counted(absent.length, 'file')}`
     return [
       ...refusals,
       `The store ${source.shown} does not have ${what} as locked: ${firstFew(absent, maxNamed)}.`,

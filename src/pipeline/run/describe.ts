@@ -12,6 +12,7 @@ import {
   type RunState,
 } from '../../events/run-document.ts'
 import { describeCost } from '../../operations/document-cost.ts'
+import { counted } from '../../quantities.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
 import { requestsLeft } from '../plan/project-state.ts'
 import type { Project } from '../project.ts'
@@ -111,8 +112,7 @@ export function runFailure(
   const withWorkers = ends.filter(({ error }) => error?.code === leftToWorkers).length
   if (exit === 'running' && withWorkers > 0) return detachedFrom(withWorkers, next)
   const count = exits.filter((one) => one !== 'ok').length
-  const of = ends.length === 1 ? '1 instance' : `${ends.length} instances`
-  const message = `${count} of ${of} ${count === 1 ? 'is' : 'are'} not up to date.`
+  const message = `${count} of ${counted(ends.length, 'instance')} ${count === 1 ? 'is' : 'are'} not up to date.`
   const code = exit === 'running' || exit === 'outdated' ? 'not_up_to_date' : 'some_failed'
   return new ModelgateError(exit, code, message, {
     phase: 'result',
