@@ -72,6 +72,11 @@ test.each<[call: string, flag: string]>([
   expect(refusal).toMatchObject({ exit: 10, code: 'not_found', lines })
 })
 
+test('a certificate file that cannot be read ends the command, with the sandbox, too', async () => {
+  const { code, err } = await runMain(['generate', '--sandbox', '--ca-file', 'nofile.pem', 'hi'])
+  expect([code, err]).toEqual([10, expect.stringContaining('cannot be read')])
+})
+
 test.each<[readonly string[], string]>([
   [['--system', '@home'], String.raw`write it as '\@home'`],
   [['--stop-sequences', '[END]'], `--stop-sequences '["[END]"]'`],

@@ -206,6 +206,7 @@ test.each(sample(scenes, 2, ({ name }) => name))(
 
 /** What starts a job of each other kind, and the file in which its result ends. */
 const starts = [
+  ['an operation', 'boat.mp4', 'video generate -m veo-3.1 --no-wait -o boat.mp4 Boat'],
   [
     'a remix',
     'night.mp4',

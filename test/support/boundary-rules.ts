@@ -51,7 +51,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** The most lines of code that each folder of src/ and of test/ may have. */
 export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, number>>>> = {
   src: {
-    commands: 11_235,
+    commands: 11_234,
     config: 2692,
     context: 479,
     contract: 1519,
@@ -60,7 +60,7 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     files: 6616,
     gateway: 7480,
     operations: 6293,
-    output: 6054,
+    output: 6053,
     pipeline: 15_215,
     redact: 503,
     sandbox: 7603,
@@ -69,12 +69,12 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     action: 1133,
     bench: 2051,
     'black-box': 1677,
-    commands: 5810,
+    commands: 5815,
     config: 1887,
     context: 204,
     contract: 672,
     cost: 264,
-    crashes: 1067,
+    crashes: 1068,
     documentation: 372,
     events: 137,
     faults: 4230,
