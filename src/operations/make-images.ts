@@ -318,7 +318,7 @@ function downloadError(
   return notFetched(known, clock.now() / 1000 >= expiresAt).amend({ hint })
 }
 
-/** The line that goes on, behind a hint that applies. */
+/** The command that continues, after a hint that applies. */
 function fetchLater(next: NextCommand | undefined, hint?: string | null) {
   return next === undefined ? {} : leadTo(`${hint ? `${hint} ` : ''}To fetch it, free: `, next)
 }

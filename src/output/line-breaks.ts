@@ -8,7 +8,7 @@ type Row = [start: number, end: number]
  * Where a text is broken into rows: at spaces. A longer word has a row of its own; nothing is broken in the indentation.
  * @param room cells of a row
  * @param hanging cells at the start of the rows after the first
- * @param cuts whether a longer word is cut, behind a hyphen or a slash where it has one
+ * @param cuts whether a longer word is cut, after a hyphen or a slash where it has one
  */
 export function rowsOf(text: string, room: number, hanging = 0, cuts = false): Row[] {
   const rows: Row[] = [[0, 0]]

@@ -30,7 +30,7 @@ const minColumns = 20
 const maxWord = 200
 
 /**
- * Writes lines while they come, each wrapped at words and behind the indents of its blocks. On a terminal a line is
+ * Writes lines while they come, each wrapped at words and after the indents of its blocks. On a terminal a line is
  * filled with spaces up to the edge in place of the one between two words, so that the terminal itself begins the next
  * row: the line stays one line for whoever copies it or resizes the window. Behind a bar, in a pipe, and where the width
  * of a character is not certain, it is ended instead.
@@ -62,7 +62,7 @@ export class LineWriter {
     this.#write = write
   }
 
-  /** Cells that are left for text behind the indents. */
+  /** Cells that are left for text after the indents. */
   get room(): number {
     return Math.max(1, this.columns - this.indents.reduce((sum, { rest }) => sum + cellsOf(rest), 0))
   }

@@ -28,7 +28,7 @@ export interface Output {
 export interface Result {
   /** Writes what comes before the notice of an event. */
   before?(event: OutputEvent): void
-  /** Writes what comes behind it. */
+  /** Writes what comes after it. */
   event?(event: OutputEvent): void
   raw?(text: string): void
   flush?(): Promise<void>

@@ -11,7 +11,7 @@ export type WordWrap = ReturnType<typeof createWordWrap>
 export function createWordWrap(columns: () => number) {
   let out = ''
   let writer = create()
-  /** The spaces that the line begins with; undefined behind them. */
+  /** The spaces that the line begins with; undefined after them. */
   let indent: string | undefined = ''
   /** Whether spaces mean something in the line. */
   let isVerbatim = false

@@ -1,7 +1,7 @@
 import type { Candidate, Place } from './live-values.ts'
 import type { CommandNode, Flag, Value } from './tree.ts'
 
-/** What can stand at the cursor: words, or the names of files behind what is typed already (`@`, `--output=`). */
+/** What can stand at the cursor: words, or the names of files after what is typed already (`@`, `--output=`). */
 type Answer = { readonly words: readonly Candidate[] } | { readonly filesAfter: string }
 
 /** What a completion script has passed on. */
@@ -25,7 +25,7 @@ const shells: Readonly<Record<string, (sent: readonly string[]) => Request>> = {
   }),
   fish: (words) => ({ words, kept: 0, line: tabbed }),
   powershell(sent) {
-    // PowerShell passes no empty words, so its script puts a space behind the last.
+    // PowerShell passes no empty words, so its script puts a space after the last.
     const typed = (sent.at(-1) ?? '').slice(0, -1)
     return {
       words: [...sent.slice(0, -1), typed],
@@ -146,7 +146,7 @@ function flagIn({ flags }: CommandNode, word: string): { flag: Flag | undefined;
 const bashParts = /(\s+)|'([^']*)('?)|"((?:\\.|[^"\\])*)("?)|\\?(.)/gsu
 
 /**
- * Reads a line of bash up to the cursor. bash replaces only what stands behind the last of its word breaks, or behind
+ * Reads a line of bash up to the cursor. bash replaces only what stands after the last of its word breaks, or behind
  * the quotation mark that is open; an `@` it replaces as well.
  * @param breaks the characters of COMP_WORDBREAKS
  */

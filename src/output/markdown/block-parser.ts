@@ -395,7 +395,7 @@ function delimiterRow(text: string): Alignment[] | undefined {
   })
 }
 
-/** The cells of a row. A pipe behind a backslash belongs to its cell, in code, too. */
+/** The cells of a row. A pipe after a backslash belongs to its cell, in code, too. */
 function splitRow(line: string): string[] {
   const row = line
     .trim()

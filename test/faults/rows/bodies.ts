@@ -280,14 +280,14 @@ export const bodies: readonly FaultRow[] = [
     'a body shorter than its length, and the end of the connection',
     'cut: an unknown outcome, or asked for again',
     [cut('FIN', (exchange) => ofLength(exchange, first(bodyOf(exchange)), end))],
-    'behind every byte, and for images and jobs: cuts.test.ts',
+    'after every byte, and for images and jobs: cuts.test.ts',
   ),
   row(
     'D2',
     'a body shorter than its length, and a reset',
     'the same',
     [cut('RST', (exchange) => ofLength(exchange, first(bodyOf(exchange)), reset))],
-    'behind every byte, and for images and jobs: cuts.test.ts',
+    'after every byte, and for images and jobs: cuts.test.ts',
   ),
   row('D3', 'more bytes than the length says', 'left unread', [
     {

@@ -297,7 +297,7 @@ export function examplesOf(command: Command): readonly Example[] {
 const firstByCommand = new WeakMap<Command, readonly string[]>()
 
 /**
- * Names the options of a command that its help shows, in the order of use; `--all` shows the others behind them.
+ * Names the options of a command that its help shows, in the order of use; `--all` shows the others after them.
  * @param names without dashes in front, with a space between them
  */
 export function showFirst(command: Command, names: string): void {

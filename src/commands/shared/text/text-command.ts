@@ -266,7 +266,7 @@ export function addTextOutputOptions(command: Command): void {
 }
 
 /**
- * The parser takes the word behind `-x` for its language; if it names none, it belongs to the other words of the call.
+ * The parser takes the word after `-x` for its language; if it names none, it belongs to the other words of the call.
  * @throws UsageError for text in one word with `-x`, which may not have been meant as this option
  */
 export async function takeLanguage<Options extends TextOutputFlags>(
