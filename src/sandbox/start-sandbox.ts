@@ -5,9 +5,8 @@ import { maxHeaderBytes } from '../limits.ts'
 import type { FaultRule } from './faults/fault-rule.ts'
 import { handleRequest } from './http/handle-request.ts'
 import type { LatencyProfile } from './http/reply.ts'
-import type { CallMatcher } from './recording/call-handler.ts'
-import type { Recorder, RecordOptions } from './recording/record-calls.ts'
-import type { Replayer, ReplayOptions } from './recording/replay-calls.ts'
+import type { RecordOptions } from './recording/record-calls.ts'
+import type { ReplayOptions } from './recording/replay-calls.ts'
 import type { RequestRecord } from './request-log.ts'
 import { ownRouter } from './routes.ts'
 import { createState, type StateOptions } from './sandbox.ts'
@@ -36,7 +35,7 @@ export async function startSandbox(options: SandboxOptions) {
   const { faults = [], recordings, onRequest } = options
   const closing = new AbortController()
   const recorded = recordings && (await openRecordings(recordings))
-  const router = recorded === undefined ? ownRouter : { find: recorded.find, methods: () => [] }
+  const router = recorded?.router ?? ownRouter
   const recordingStats = () => recorded?.stats()
   const state = createState(options, closing.signal, recordingStats)
   const server = createServer({
@@ -67,22 +66,14 @@ export async function startSandbox(options: SandboxOptions) {
   }
 }
 
-/** Answers take the place of the sandbox's own endpoints, whose names fault rules still use. */
-async function openRecordings(
-  options: NonNullable<SandboxOptions['recordings']>,
-): Promise<Recorder | Replayer> {
-  const { resultEndpoint } = await import('./recording/result-urls.ts')
-  const matchOf: CallMatcher = (method, path) => {
-    const found = ownRouter.find(method, path)
-    const endpoint = resultEndpoint(path) ?? found?.handler.endpoint ?? 'other'
-    return { endpoint, params: found?.params ?? {} }
-  }
-  if ('record' in options) {
-    const { createRecorder } = await import('./recording/record-calls.ts')
-    return createRecorder(options.record, matchOf)
-  }
-  const { createReplayer } = await import('./recording/replay-calls.ts')
-  return createReplayer(options.replay, matchOf)
+/** What takes the place of the sandbox's own endpoints, whose names fault rules still use. */
+async function openRecordings(options: NonNullable<SandboxOptions['recordings']>) {
+  const { answer, stats } =
+    'record' in options
+      ? await (await import('./recording/record-calls.ts')).createRecorder(options.record)
+      : await (await import('./recording/replay-calls.ts')).createReplayer(options.replay)
+  const { callRouter } = await import('./recording/call-handler.ts')
+  return { router: callRouter(ownRouter, answer), stats }
 }
 
 function listen(server: Server, port: number): Promise<void> {

@@ -79,7 +79,7 @@ export interface Reply {
   /** Whether it is the first answer to an `Idempotency-Key` once more. */
   readonly repeats?: true
   /** What the service writes if generation breaks off after that many events. */
-  readonly breakOff: (sent: number) => Iterable<Frame>
+  readonly breakOff?: (sent: number) => Iterable<Frame>
 }
 
 type Facts = Partial<Reply> & { readonly pause?: Pause }
@@ -96,7 +96,6 @@ export function wholeReply(
     frames: typeof body === 'string' ? [{ text: body, pause, role: 'terminal' }] : body,
     isWhole: true,
     creates: false,
-    breakOff: () => [],
     ...more,
   }
 }
@@ -118,10 +117,7 @@ export function bytesReply(bytes: Uint8Array, mediaType: string): Reply {
   return wholeReply([{ text: '', bytes, pause: 'first', role: 'terminal' }], mediaType, { headers: { etag } })
 }
 
-export function streamReply(
-  frames: Frames,
-  facts: Partial<Reply> & Pick<Reply, 'headers' | 'breakOff'>,
-): Reply {
+export function streamReply(frames: Frames, facts: Pick<Reply, 'headers' | 'breakOff'>): Reply {
   return { status: 200, frames, isWhole: false, creates: true, ...facts }
 }
 
@@ -129,7 +125,7 @@ export function streamReply(
 export async function* brokenOff(
   frames: Frames,
   event: number,
-  breakOff: Reply['breakOff'],
+  breakOff: Reply['breakOff'] = () => [],
 ): AsyncGenerator<Frame> {
   let sent = 0
   for await (const frame of frames) {

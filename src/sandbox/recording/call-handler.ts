@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import { isObject } from '../../json.ts'
-import type { EndpointName } from '../faults/fault-rule.ts'
 import { readBytes } from '../http/read-body.ts'
 import type { Frame, Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
 import { type RecordedRequest, describeRequest } from './recorded-request.ts'
-import type { Exchange, Handler, Match } from '../sandbox.ts'
+import { resultEndpoint } from './result-urls.ts'
+import type { Exchange, Router } from '../sandbox.ts'
 
 /** A request that is passed on or answered from a recording. */
 export interface ArrivedCall {
@@ -15,42 +15,37 @@ export interface ArrivedCall {
   readonly asked: Exchange
 }
 
-export type CallMatcher = (
-  method: string,
-  path: string,
-) => { readonly endpoint: EndpointName; readonly params: Match['params'] }
-
-/** How any request is answered, with any body, and without a key of its own. */
-export function callMatch(
-  given: string,
-  path: string,
-  matchOf: CallMatcher,
-  answer: (call: ArrivedCall) => Promise<Reply>,
-): Match {
-  const { endpoint, params } = matchOf(given, path)
-  // Only the body is left out of the reply to HEAD.
-  const method = given === 'HEAD' ? 'GET' : given
-  const { promise: call, resolve } = Promise.withResolvers<ArrivedCall>()
-  const handler: Handler = {
-    endpoint,
-    needsNoKey: true,
-    async readBody(asked) {
-      if (!isPassed(method) || !path.startsWith('/')) {
-        throw new RequestProblem(405, 'Only GET, POST and DELETE are recorded and replayed.')
+/**
+ * Has any request answered, with any body, and without a key of its own.
+ * @param own names for fault rules the endpoint of a path, and its model
+ */
+export function callRouter(own: Router, answer: (call: ArrivedCall) => Promise<Reply>): Router {
+  return {
+    methods: () => [],
+    find(given, path) {
+      const found = own.find(given, path)
+      // Only the body is left out of the reply to HEAD.
+      const method = given === 'HEAD' ? 'GET' : given
+      let call: ArrivedCall
+      const handler = {
+        endpoint: resultEndpoint(path) ?? found?.handler.endpoint ?? 'other',
+        needsNoKey: true,
+        async readBody(asked: Exchange) {
+          if (!['GET', 'POST', 'DELETE'].includes(method) || !path.startsWith('/')) {
+            throw new RequestProblem(405, 'Only GET, POST and DELETE are recorded and replayed.')
+          }
+          const { query, headers } = asked
+          const bytes = await readBytes(asked)
+          const request = describeRequest({ method, path, query, headers, body: bytes })
+          asked.body = modelIn(request)
+          call = { bytes, request, asked }
+        },
+        answer: () => answer(call),
       }
-      const { query, headers } = asked
-      const bytes = await readBytes(asked)
-      const request = describeRequest({ method, path, query, headers, body: bytes })
-      asked.body = modelIn(request)
-      resolve({ bytes, request, asked })
+      return { handler, params: found?.params ?? {} }
     },
-    answer: async () => answer(await call),
   }
-  return { params, handler }
 }
-
-/** What all replies have that are passed on as they arrive. */
-export const streamed = { isWhole: false, breakOff: () => [] } as const
 
 /** Larger replies are passed on and not recorded, nor played: they are in memory as a whole. */
 export const maxKeptBytes = 256 * 1024 * 1024
@@ -84,10 +79,6 @@ export function shortPath(path: string): string {
   return path.replace(/[^\x21-\x7e]/g, '?').slice(0, 200)
 }
 
-function isPassed(method: string): method is RecordedRequest['method'] {
-  return method === 'GET' || method === 'POST' || method === 'DELETE'
-}
-
 /** The field that fault rules look at. */
 function modelIn({ body }: RecordedRequest): { readonly model?: unknown } {
   if (body === undefined) return {}
@@ -96,40 +87,32 @@ function modelIn({ body }: RecordedRequest): { readonly model?: unknown } {
 }
 
 /** Splits the text of an event stream into its events, each with the blank line that ends it. */
-export function createEventSplitter() {
-  let pieces: string[] = []
-  /** The end of the open event: the line ends after it may have begun there. */
-  let tail = ''
-  return {
-    /**
-     * @returns the parts of events in this text, in order, each with the whole event that it completes; the last one may
-     *   be the beginning of an event
-     */
-    push(text: string) {
-      const parts: { text: string; event: string | undefined }[] = []
-      // Two line ends in a row; a lone CR at the end may be the first half of one.
-      const end = /(?:\r\n|\n|\r(?!\n|$)){2}/g
-      const all = tail + text
-      let start = tail.length
-      for (let match = end.exec(all); match !== null; match = end.exec(all)) {
-        // Whether a CR at the end of the piece before was a whole line end has shown only now.
-        const stop = match.index + match[0].length
-        const own = all.slice(start, stop)
-        parts.push({ text: own, event: pieces.join('') + own })
-        pieces = []
-        tail = ''
-        start = Math.max(start, stop)
-      }
-      const rest = all.slice(start)
-      if (rest !== '') {
-        parts.push({ text: rest, event: undefined })
-        pieces.push(rest)
-        tail = (tail + rest).slice(-4)
-      }
-      return parts
-    },
-    get open() {
-      return pieces.join('')
-    },
+export class EventSplitter {
+  /** The event that has begun. */
+  open = ''
+  /** Its end: the line ends after it may have begun there. */
+  #tail = ''
+
+  /**
+   * @returns the parts of events in this text, in order, each with the whole event that it completes; the last one may
+   *   be the beginning of an event
+   */
+  push(text: string) {
+    const parts: { readonly text: string; readonly event?: string }[] = []
+    const all = this.#tail + text
+    let start = this.#tail.length
+    // Two line ends in a row; a lone CR at the end may be the first half of one. Whether it was shows the next piece.
+    for (const { 0: end, index } of all.matchAll(/(?:\r\n|\n|\r(?!\n|$)){2}/g)) {
+      const own = all.slice(start, index + end.length)
+      parts.push({ text: own, event: this.open + own })
+      start = index + end.length
+      this.open = ''
+      this.#tail = ''
+    }
+    const rest = all.slice(start)
+    if (rest !== '') parts.push({ text: rest })
+    this.open += rest
+    this.#tail = (this.#tail + rest).slice(-4)
+    return parts
   }
 }

@@ -9,16 +9,13 @@ import { mapped } from '../json-value.ts'
 import type { Exchange } from '../sandbox.ts'
 import {
   bytesFrame,
-  callMatch,
   createsSomething,
   eventFrame,
+  EventSplitter,
   isCompleting,
   maxKeptBytes,
   shortPath,
-  streamed,
   type ArrivedCall,
-  type CallMatcher,
-  createEventSplitter,
 } from './call-handler.ts'
 import { keyOf, type RecordedRequest } from './recorded-request.ts'
 import {
@@ -66,8 +63,6 @@ export interface RecordOptions {
   readonly report: (line: string) => void
 }
 
-export type Recorder = Awaited<ReturnType<typeof createRecorder>>
-
 /** Of a reply, only these headers are passed on and recorded. */
 const keptHeaders =
   /^(?:content-type|content-range|content-disposition|accept-ranges|etag|last-modified|cache-control|location|retry-after|retry-after-ms|x-should-retry|x-request-id|request-id|www-authenticate|openai-version|x-ratelimit-[\w-]+)$/
@@ -76,13 +71,9 @@ const maxRefusals = 1000
 
 /**
  * Passes every request on to a gateway, and keeps what came.
- * @param matchOf what fault rules take from a path: the name of its endpoint, and the model
  * @throws FileError when the folder cannot be created
  */
-export async function createRecorder(
-  { folder, files, upstream, secrets, report }: RecordOptions,
-  matchOf: CallMatcher,
-) {
+export async function createRecorder({ folder, files, upstream, secrets, report }: RecordOptions) {
   const { clock } = files
   const urls = createResultUrls(upstream.baseUrl)
   /** Calls that were recorded, passed on and could not be, and were not since the caller had gone before the end. */
@@ -94,14 +85,14 @@ export async function createRecorder(
   async function answer(call: ArrivedCall): Promise<Reply> {
     const { request, asked } = call
     const { method } = request
-    const { path, origin, signal } = asked
+    const { path, origin } = asked
     const started = clock.monotonic()
     const elapsed = () => Math.round(clock.monotonic() - started)
     const recorded = new Date(clock.now()).toISOString()
     const stem = `${String(number++).padStart(4, '0')}-${slugOf(request)}-${keyOf(request).slice(0, 8)}`
     const filter = createSecretFilter([...secrets, ...keysSent(asked, upstream.key)])
     const reply = await sent(call)
-    const { status, body } = reply
+    const { status } = reply
     const {
       'content-type': mediaType = '',
       'content-length': length,
@@ -148,6 +139,8 @@ export async function createRecorder(
       }
     }
 
+    const givesUrls = /json/i.test(mediaType) && givesResults(path) && status < 300
+    const hasLength = length !== undefined && !isStream && !givesUrls
     const facts = {
       status,
       headers: {
@@ -162,23 +155,13 @@ export async function createRecorder(
       await keep([], false)
       return wholeReply([], undefined, facts)
     }
-    const passage = {
-      isStream,
-      origin,
-      signal,
-      elapsed,
-      keep,
-      close: () => reply.close(),
-      abandon: () => counts.abandoned++,
+    const body = givesUrls ? rewritten(reply.body, (json) => urls.rewrite(json, path)) : reply.body
+    return {
+      ...facts,
+      headers: { ...facts.headers, ...(hasLength && { 'content-length': length }) },
+      frames: passOn(body, { isStream, asked, elapsed, keep, abandon: () => counts.abandoned++ }),
+      isWhole: false,
     }
-    if (/json/i.test(mediaType) && givesResults(path) && status < 300) {
-      const results = rewritten(body, (json) => urls.rewrite(json, path))
-      return { ...streamed, ...facts, frames: passOn(results, passage) }
-    }
-    if (isStream || length === undefined) return { ...streamed, ...facts, frames: passOn(body, passage) }
-    const sentHeaders = { ...facts.headers, 'content-length': length }
-    const frames = passOn(body, { ...passage, length: Number(length) })
-    return { ...streamed, ...facts, headers: sentHeaders, frames }
   }
 
   function recordedHeaders(all: UpstreamReply['headers'], path: string): Record<string, string> {
@@ -211,10 +194,7 @@ export async function createRecorder(
     }
   }
 
-  return {
-    find: (method: string, path: string) => callMatch(method, path, matchOf, answer),
-    stats: () => ({ mode: 'record' as const, ...counts, refusals }),
-  }
+  return { answer, stats: () => ({ mode: 'record' as const, ...counts, refusals }) }
 }
 
 /** An event, or a piece of a body, as Latin-1: one character for each byte, so that no character is split. */
@@ -227,18 +207,12 @@ interface RecordedPart {
 interface Passage {
   /** Whether it is a stream of events, each recorded with its time. */
   readonly isStream: boolean
-  /** In bytes, where it is known. */
-  readonly length?: number
-  /** Of the sandbox, for the addresses of results. */
-  readonly origin: string
-  /** Aborted when the caller has gone. */
-  readonly signal: AbortSignal
+  readonly asked: Exchange
   elapsed(): number
   /** Records the call, or says why not; `parts` is undefined for a body that is too large. Never rejects. */
   keep(parts: readonly RecordedPart[] | undefined, isBrokenOff: boolean): Promise<void>
   /** Called when the caller has gone before the end, so that nothing is recorded. */
   abandon(): void
-  close(): void
 }
 
 /**
@@ -247,20 +221,21 @@ interface Passage {
  */
 async function* passOn(
   body: AsyncIterable<Uint8Array>,
-  { isStream, length = Infinity, origin, signal, elapsed, keep, abandon, close }: Passage,
+  { isStream, asked: { origin, signal }, elapsed, keep, abandon }: Passage,
 ): AsyncGenerator<Frame> {
-  let splitter = createEventSplitter()
+  let splitter = new EventSplitter()
   let parts: RecordedPart[] = []
   let size = 0
-  let [isComplete, isKept, isBrokenOff] = [false, false, false]
+  let [isComplete, isOver, isBrokenOff] = [false, false, false]
+  /** The last byte of what is no stream: with it the caller may have it all. */
+  let last = Buffer.alloc(0)
 
   const add = (text: string) => {
     isComplete ||= isStream && isCompleting(text)
     parts.push({ ms: elapsed(), text })
   }
   const finish = async () => {
-    if (isKept) return
-    isKept = true
+    isOver = true
     if (splitter.open !== '') add(splitter.open)
     await keep(size > maxKeptBytes ? undefined : parts, isBrokenOff)
   }
@@ -273,16 +248,17 @@ async function* passOn(
           // Not the caller's doing: it is reported even if the caller disconnects.
           isComplete = true
           parts = []
-          splitter = createEventSplitter()
-          yield isStream ? eventFrame(bytes) : bytesFrame(bytes)
+          splitter = new EventSplitter()
+          yield isStream ? eventFrame(bytes) : bytesFrame(Buffer.concat([last, bytes]))
+          last = Buffer.alloc(0)
           continue
         }
         const latin1 = bytes.toString('latin1')
         if (!isStream) {
           add(latin1)
-          // With the last byte of a known length the caller has it all.
-          if (size >= length) await finish()
-          yield bytesFrame(Buffer.from(atOrigin(latin1, origin), 'latin1'))
+          const passed = Buffer.concat([last, Buffer.from(atOrigin(latin1, origin), 'latin1')])
+          yield bytesFrame(passed.subarray(0, -1))
+          last = passed.subarray(-1)
           continue
         }
         for (const { text, event } of splitter.push(latin1)) {
@@ -296,10 +272,10 @@ async function* passOn(
     }
     await finish()
   } finally {
-    if (!isKept && isComplete) await finish()
-    else if (!isKept) abandon()
-    close()
+    if (!isOver && isComplete) await finish()
+    else if (!isOver) abandon()
   }
+  yield bytesFrame(last)
   if (isBrokenOff) throw new BrokenOff()
 }
 

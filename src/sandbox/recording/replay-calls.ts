@@ -4,16 +4,7 @@ import { shownPath } from '../../files/file-error.ts'
 import { BrokenOff, type Frame, type Pause, type Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
 import { mapped } from '../json-value.ts'
-import {
-  callMatch,
-  createsSomething,
-  eventFrame,
-  maxKeptBytes,
-  shortPath,
-  streamed,
-  type ArrivedCall,
-  type CallMatcher,
-} from './call-handler.ts'
+import { createsSomething, eventFrame, maxKeptBytes, shortPath, type ArrivedCall } from './call-handler.ts'
 import { differences, keyOf, type RecordedRequest } from './recorded-request.ts'
 import {
   DamagedRecording,
@@ -33,17 +24,14 @@ export interface ReplayOptions {
   readonly report: (line: string) => void
 }
 
-export type Replayer = Awaited<ReturnType<typeof createReplayer>>
-
 /** Of misses, recordings that were not used, and damaged ones. */
 const maxListed = 1000
 
 /**
  * Answers requests from a folder of recordings, and never from anywhere else.
- * @param matchOf what fault rules take from a path: the name of its endpoint, and the model
  * @throws UsageError when the folder has no recordings, or some that cannot be used
  */
-export async function createReplayer({ folder, pace, report }: ReplayOptions, matchOf: CallMatcher) {
+export async function createReplayer({ folder, pace, report }: ReplayOptions) {
   const entries = await readLibrary(folder)
   const groups = Map.groupBy(entries, ({ request }) => keyOf(request))
   const misses: { method: string; path: string; nearest: string | undefined; differs: string[] }[] = []
@@ -96,7 +84,7 @@ export async function createReplayer({ folder, pace, report }: ReplayOptions, ma
   }
 
   return {
-    find: (method: string, path: string) => callMatch(method, path, matchOf, answer),
+    answer,
     stats() {
       const unused = entries.filter(({ used }) => used === 0)
       return {
@@ -211,7 +199,6 @@ async function playedReply(
     else frames.push({ text: atOrigin(part.text, origin), pause, role: 'terminal' })
   }
   return {
-    ...streamed,
     status,
     headers: mapped(headers, (value) => atOrigin(value, origin)),
     creates: false,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createEventSplitter } from '../../../src/sandbox/recording/call-handler.ts'
+import { EventSplitter } from '../../../src/sandbox/recording/call-handler.ts'
 
 const stream = 'event: a\ndata: {"n":1}\n\ndata: two\r\n\r\n: comment\r\rdata: {"x":"\\n\\n"}\n\ndata: open'
 const events = [
@@ -13,7 +13,7 @@ const events = [
 test('events are the same, however the stream is cut, and no byte is lost', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1 }), (sizes) => {
-      const splitter = createEventSplitter()
+      const splitter = new EventSplitter()
       const found: string[] = []
       let passed = ''
       let at = 0
