@@ -34,9 +34,8 @@ export function callRouter(own: Router, answer: (call: ArrivedCall) => Promise<R
           if (!['GET', 'POST', 'DELETE'].includes(method) || !path.startsWith('/')) {
             throw new RequestProblem(405, 'Only GET, POST and DELETE are recorded and replayed.')
           }
-          const { query, headers } = asked
           const bytes = await readBytes(asked)
-          const request = describeRequest({ method, path, query, headers, body: bytes })
+          const request = describeRequest(method, asked, bytes)
           asked.body = modelIn(request)
           call = { bytes, request, asked }
         },

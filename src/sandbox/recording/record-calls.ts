@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { writeError } from '../../files/file-error.ts'
 import { makeFolder } from '../../files/write-target.ts'
@@ -128,7 +129,7 @@ export async function createRecorder({ folder, files, upstream, secrets, report 
         const kept = { status, headers: hidden, after_ms, broken_off, body: await bodyOf(parts) }
         const text = recordingText({ recorded, request, reply: kept })
         assertNoKey(text)
-        await writeRecording(files, folder, stem, text)
+        await writeRecording(files, join(folder, stem), text)
         counts.recorded++
       } catch (error) {
         const reason = (error as Error).message.replace(/\.$/, '')

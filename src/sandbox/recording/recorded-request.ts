@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { isDeeperThan, isObject, maxJsonDepth } from '../../json.ts'
 import { canonicalJson } from '../json-value.ts'
+import type { Exchange } from '../sandbox.ts'
 
 const sha256 = v.pipe(v.string(), v.regex(/^[\da-f]{64}$/, 'is not a SHA-256 in hexadecimal'))
 const byteCount = v.pipe(v.number(), v.integer(), v.minValue(0))
@@ -36,7 +37,7 @@ type RequestBody = NonNullable<RecordedRequest['body']>
 type FormPart = v.InferOutput<typeof formPartSchema>
 
 /** Of a request, only these headers are recorded. `range` is compared, too. */
-const keptHeaders = ['accept', 'content-type', 'range']
+const keptHeaders = ['accept', 'content-type', 'range'] as const
 
 /** Names in a query that hold keys, as public practice has them. */
 const secretNames = /^(?:key|api[-_]?key|access[-_]?token)$/i
@@ -44,32 +45,23 @@ const secretNames = /^(?:key|api[-_]?key|access[-_]?token)$/i
 /** Longer strings, forms of more parts, and bodies of more text are recorded as their digest. */
 const [maxStringLength, maxParts, maxJsonLength] = [4096, 1000, 1024 * 1024]
 
-interface ArrivedRequest {
-  readonly method: string
-  readonly path: string
-  readonly query: URLSearchParams
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly body: Uint8Array
-}
-
 /** Describes a request. The boundary of a form, the order of JSON names, and white space make no difference. */
-export function describeRequest({ method, path, query, headers, body }: ArrivedRequest): RecordedRequest {
-  const type = textOfHeader(headers['content-type'])
-  const kept = keptHeaders.flatMap((name): [string, string][] => {
-    const value = textOfHeader(headers[name])
+export function describeRequest(
+  method: string,
+  { path, query, headers }: Pick<Exchange, 'path' | 'query' | 'headers'>,
+  body: Uint8Array,
+): RecordedRequest {
+  const kept = keptHeaders.flatMap((name) => {
+    const value = headers[name]
     // The boundary of a form is different each time.
-    return value === '' ? [] : [[name, value.replace(/;\s*boundary=.*$/i, '')]]
+    return value ? [[name, value.replace(/;\s*boundary=.*$/i, '')]] : []
   })
   return {
     method: method as RecordedRequest['method'],
     path: path + canonicalQuery(query),
-    headers: Object.fromEntries(kept),
-    ...(body.length > 0 && { body: describeBody(body, type) }),
+    headers: Object.fromEntries(kept) as Record<string, string>,
+    ...(body.length > 0 && { body: describeBody(body, headers['content-type'] ?? '') }),
   }
-}
-
-function textOfHeader(value: string | string[] | undefined): string {
-  return Array.isArray(value) ? value.join(', ') : (value ?? '')
 }
 
 function canonicalQuery(query: URLSearchParams): string {

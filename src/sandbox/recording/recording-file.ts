@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import * as v from 'valibot'
 import type { FileContext } from '../../context.ts'
 import { extensionOf } from '../../files/media-type.ts'
-import { openAtomicFile } from '../../files/atomic-file.ts'
+import { openAtomicFile, type WriteOptions } from '../../files/atomic-file.ts'
 import { makeFolder } from '../../files/write-target.ts'
 import { isDeeperThan, maxJsonDepth, objectOf } from '../../json.ts'
 import { requestSchema } from './recorded-request.ts'
@@ -162,17 +162,10 @@ export function recordingText({ request, reply, ...head }: Omit<Recording, 'form
 
 /**
  * Writes a recording under the first free name; nothing is overwritten, also when several recorders write at once.
- * @param stem of the name, without extension
+ * @param path without extension
  */
-export async function writeRecording(
-  context: FileContext,
-  folder: string,
-  stem: string,
-  text: string,
-): Promise<void> {
-  const file = await openAtomicFile(context, join(folder, `${stem}.json`), { force: false, numbered: true })
-  await file.write(text)
-  await file.commit()
+export async function writeRecording(context: FileContext, path: string, text: string): Promise<void> {
+  await save(context, `${path}.json`, text, { force: false, numbered: true })
 }
 
 /**
@@ -190,10 +183,14 @@ export async function storeBytes(
   await makeFolder(join(folder, bodiesFolder))
   const digest = createHash('sha256').update(bytes).digest('hex')
   const file = `${bodiesFolder}/${digest}.${extensionOf(mediaType)}`
-  const target = await openAtomicFile(context, join(folder, file), { force: true })
-  await target.write(bytes)
-  await target.commit()
+  await save(context, join(folder, file), bytes, { force: true })
   return { file, bytes: bytes.length }
+}
+
+async function save(context: FileContext, path: string, content: string | Uint8Array, options: WriteOptions) {
+  const file = await openAtomicFile(context, path, options)
+  await file.write(content)
+  await file.commit()
 }
 
 /**

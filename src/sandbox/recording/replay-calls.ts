@@ -191,12 +191,11 @@ async function playedReply(
     const bytes = await recordedBytes(folder, part)
     size += bytes.length
     if (size > maxKeptBytes) throw new DamagedRecording('Its reply is too large.')
-    const before = parts[at - 1]?.ms
-    const usual: Pause = before === undefined ? 'first' : 'token'
-    const pause = pace === 'fast' ? usual : Math.min(Math.max(part.ms - (before ?? 0), 0), maxWaitMs)
-    if (isStream) frames.push({ ...eventFrame(bytes), pause })
-    else if ('file' in part) frames.push({ text: '', bytes, pause, role: 'terminal' })
-    else frames.push({ text: atOrigin(part.text, origin), pause, role: 'terminal' })
+    const wait = part.ms - (parts[at - 1]?.ms ?? 0)
+    const usual: Pause = at === 0 ? 'first' : 'token'
+    const pause = pace === 'fast' ? usual : Math.min(Math.max(wait, 0), maxWaitMs)
+    const frame = { ...eventFrame(bytes), pause }
+    frames.push(isStream ? frame : { ...frame, text: atOrigin(frame.text, origin), role: 'terminal' })
   }
   return {
     status,

@@ -10,13 +10,8 @@ function described(
   path = '/v1/responses',
 ) {
   const [plain, query] = path.split('?')
-  return describeRequest({
-    method: 'POST',
-    path: plain!,
-    query: new URLSearchParams(query),
-    headers,
-    body: Buffer.from(body as string),
-  })
+  const asked = { path: plain!, query: new URLSearchParams(query), headers }
+  return describeRequest('POST', asked, Buffer.from(body as string))
 }
 
 function form(boundary: string, ...parts: (readonly [name: string, value: string, file?: string])[]) {
