@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Clock } from '../context.ts'
 import type { ModelFamilies } from '../contract/known-models.ts'
 import { createBoundedMap } from './bounded-map.ts'
-import { createFaultChooser, type FaultRule, type EndpointName } from './faults/fault-rule.ts'
+import { createFaultChooser, type FaultRule, type EndpointName, type NamedRule } from './faults/fault-rule.ts'
 import { createFirstAnswers } from './http/idempotency.ts'
 import { pacingOf, type LatencyProfile, type Reply } from './http/reply.ts'
 import { envelopeOf } from './http/request-problem.ts'
@@ -66,7 +66,7 @@ export function createState(options: StateOptions, signal: AbortSignal, recordin
     clock,
     signal,
     pacing: pacingOf(latency),
-    faults: createFaultChooser(options.faults ?? [], seed),
+    chooseFault: createFaultChooser(options.faults ?? [], seed),
     log,
     /** How often each request was answered, so that every answer to a repeated one can be another. */
     repetitions: createBoundedMap<number>(keptRepetitions),
@@ -137,8 +137,12 @@ export function createExchange(incoming: IncomingMessage, outgoing: ServerRespon
      * with a seed of its own takes the sandbox's seed and that one instead.
      */
     seed: [sandbox.seed] as readonly (string | number)[],
-    /** Whether a fault replaces the stream with one document. */
-    ignoresStream: false,
+    /** What is injected into the reply. */
+    fault: undefined as NamedRule | undefined,
+    /** Whether the fault replaces a stream with one document. */
+    get ignoresStream() {
+      return this.fault?.action === 'ignore-stream'
+    },
     /** Whether the answer is made to its end for others who may ask for it, though the client has gone. */
     outlivesClient: false,
   }

@@ -1,12 +1,11 @@
+import { once } from 'node:events'
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import { sleep, type Clock } from '../../context.ts'
 import { errorBody, problemReply, RequestProblem, type Envelope } from '../http/request-problem.ts'
 import {
-  allFrames,
   brokenOff,
   frameBytes,
   googleJsonType,
-  settled,
   wholeReply,
   type Frame,
   type Frames,
@@ -40,10 +39,11 @@ export interface Parameters {
   readonly ms?: number | undefined
 }
 
-export interface Connection {
+/** Of an exchange, what ends it. */
+interface Connection {
   readonly outgoing: ServerResponse
   readonly signal: AbortSignal
-  readonly clock: Clock
+  readonly sandbox: { readonly clock: Clock }
 }
 
 /** A fault action: what it does to a request, its reply or its connection. */
@@ -95,8 +95,8 @@ const actions = {
   reset: {
     about: 'resets the connection `at` a point (before-headers)',
     at: 'before-headers',
-    async interrupt({ outgoing, clock, signal }, _, isBegun) {
-      if (isBegun) await sleep(clock, linger, signal)
+    async interrupt({ outgoing, sandbox, signal }, _, isBegun) {
+      if (isBegun) await sleep(sandbox.clock, linger, signal)
       outgoing.socket?.resetAndDestroy()
       return 'over'
     },
@@ -118,8 +118,8 @@ const actions = {
   },
   stall: {
     about: 'falls silent `at` a point (mid-event), for `ms` or for good',
-    async interrupt({ clock, signal }, { ms }) {
-      await (ms === undefined ? settled(signal) : sleep(clock, ms, signal))
+    async interrupt({ sandbox, signal }, { ms }) {
+      await (ms === undefined ? ended(signal) : sleep(sandbox.clock, ms, signal))
       return ms === undefined ? 'over' : 'resumed'
     },
   },
@@ -211,7 +211,7 @@ const actions = {
   'bad-chunk': {
     about: 'sends a chunk whose size is not a number',
     async raw(reply) {
-      const [first = Buffer.alloc(0)] = await bodyOf(reply)
+      const [first = Buffer.alloc(0)] = await Array.fromAsync(reply.frames, frameBytes)
       const size = `${first.length.toString(16)}\r\n`
       return rawReply(reply, { 'transfer-encoding': 'chunked' }, size, first, '\r\nnot-a-size\r\n')
     },
@@ -219,7 +219,7 @@ const actions = {
   'short-length': {
     about: 'announces more bytes than it sends, then closes',
     async raw(reply) {
-      const whole = Buffer.concat(await bodyOf(reply))
+      const whole = Buffer.concat(await Array.fromAsync(reply.frames, frameBytes))
       return rawReply(reply, { 'content-length': String(whole.length + 100) }, whole)
     },
   },
@@ -264,8 +264,9 @@ function mapTerminal(frames: Frames, map: (frame: Frame) => readonly Frame[]): F
   return mapFrames(frames, (frame) => (frame.role === 'terminal' ? map(frame) : [frame]))
 }
 
-async function bodyOf({ frames }: Reply): Promise<readonly Uint8Array[]> {
-  return (await allFrames(frames)).map(frameBytes)
+/** Waits for the end of a connection. */
+export async function ended(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort')
 }
 
 function rawReply(

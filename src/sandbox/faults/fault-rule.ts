@@ -3,7 +3,7 @@ import { UsageError } from '../../errors.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { type FaultAction, type Parameters, faultActionNames, faultPoints } from './actions.ts'
 import { isObject, mapped, objectOf } from '../json-value.ts'
-import { seededRandom } from '../seeded-random.ts'
+import { seededRandom, type Random } from '../seeded-random.ts'
 
 export const endpointNames = [
   'generate-content',
@@ -114,46 +114,47 @@ export type NamedRule = FaultRule & { readonly id: string }
 /**
  * Picks the fault for a request: the first rule that matches and is due. Deterministic for a seed and an order of
  * requests.
+ * @returns is asked twice for a request: first for the rules that apply before its body is read, which cannot match a
+ *   model that the body names
  */
 export function createFaultChooser(rules: readonly FaultRule[], seed: number) {
-  const trackers = rules.map((rule, index) => track({ ...rule, id: rule.id ?? `rule-${index + 1}` }, seed))
-  const choose = (target: FaultTarget, isEarly: boolean): NamedRule | undefined => {
+  const trackers = rules.map(
+    (rule, index) => new Tracker({ ...rule, id: rule.id ?? `rule-${index + 1}` }, seed),
+  )
+  return (target: FaultTarget, isEarly: boolean): NamedRule | undefined => {
+    const asked = trackers.filter(({ rule }) => (rule.at === 'before-body') === isEarly)
     // Every rule counts the request, even if an earlier one applies.
-    const due = trackers.map(({ rule, isDue }) => (rule.at === 'before-body') === isEarly && isDue(target))
-    const chosen = trackers[due.indexOf(true)]
-    chosen?.fire()
+    const [chosen] = asked.filter((tracker) => tracker.isDue(target))
+    if (chosen !== undefined) chosen.fired++
     return chosen?.rule
-  }
-  return {
-    /** Rules that apply before the body is read. They cannot match a model that is named in the body. */
-    beforeBody: (target: FaultTarget) => choose(target, true),
-    afterBody: (target: FaultTarget) => choose(target, false),
   }
 }
 
-function track(rule: NamedRule, seed: number) {
-  const random = seededRandom(seed, 'fault', rule.id)
-  const attempts = createBoundedMap<number>(keptKeys)
-  let seen = 0
-  let fired = 0
-  return {
-    rule,
-    /** Counts a request that the rule matches. */
-    isDue({ endpoint, model, idempotencyKey }: FaultTarget): boolean {
-      if ((rule.endpoint ?? endpoint) !== endpoint || (rule.model ?? model) !== model) return false
-      seen++
-      const attempt = idempotencyKey === undefined ? seen : (attempts.get(idempotencyKey) ?? 0) + 1
-      if (idempotencyKey !== undefined) attempts.set(idempotencyKey, attempt)
-      const isChosen = rule.probability === undefined || random() < rule.probability
-      return (
-        (rule.nth ?? seen) === seen &&
-        (rule.attempt ?? attempt) === attempt &&
-        fired < (rule.times ?? Infinity) &&
-        isChosen
-      )
-    },
-    fire() {
-      fired++
-    },
+/** Counts the requests that a rule matches. */
+class Tracker {
+  readonly rule: NamedRule
+  fired = 0
+  #seen = 0
+  readonly #attempts = createBoundedMap<number>(keptKeys)
+  readonly #random: Random
+
+  constructor(rule: NamedRule, seed: number) {
+    this.rule = rule
+    this.#random = seededRandom(seed, 'fault', rule.id)
+  }
+
+  isDue({ endpoint, model, idempotencyKey }: FaultTarget): boolean {
+    const { rule } = this
+    if ((rule.endpoint ?? endpoint) !== endpoint || (rule.model ?? model) !== model) return false
+    const seen = ++this.#seen
+    const attempt = idempotencyKey === undefined ? seen : (this.#attempts.get(idempotencyKey) ?? 0) + 1
+    if (idempotencyKey !== undefined) this.#attempts.set(idempotencyKey, attempt)
+    const isChosen = rule.probability === undefined || this.#random() < rule.probability
+    return (
+      (rule.nth ?? seen) === seen &&
+      (rule.attempt ?? attempt) === attempt &&
+      this.fired < (rule.times ?? Infinity) &&
+      isChosen
+    )
   }
 }

@@ -1,30 +1,18 @@
+import { once } from 'node:events'
 import { yieldToEventLoop, sleep } from '../../context.ts'
-import { faultActions, usualEvent, type FaultPoint } from '../faults/actions.ts'
+import { ended, faultActions, usualEvent, type FaultPoint } from '../faults/actions.ts'
 import type { FaultRule } from '../faults/fault-rule.ts'
 import type { Exchange } from '../sandbox.ts'
-import {
-  allFrames,
-  BrokenOff,
-  frameBytes,
-  settled,
-  type Frame,
-  type Frames,
-  type Pace,
-  type Reply,
-} from './reply.ts'
+import { seededRandom } from '../seeded-random.ts'
+import { BrokenOff, frameBytes, paceOf, type Frame, type Frames, type Reply } from './reply.ts'
 
 /**
- * Sends a reply at the configured pace and injects a fault. Ends quietly when the client disconnects; rejects only for
- * errors of the sandbox itself.
+ * Sends a reply at the configured pace and injects the fault of its request. Ends quietly when the client disconnects;
+ * rejects only for errors of the sandbox itself.
  */
-export async function deliver(
-  exchange: Exchange,
-  reply: Reply,
-  pace: Pace,
-  fault?: FaultRule,
-): Promise<void> {
+export async function deliver(exchange: Exchange, reply: Reply): Promise<void> {
   try {
-    await play(exchange, reply, pace, fault)
+    await play(exchange, reply)
   } catch (error) {
     if (exchange.signal.aborted) return
     if (!(error instanceof BrokenOff)) throw error
@@ -33,18 +21,9 @@ export async function deliver(
   }
 }
 
-async function play(
-  exchange: Exchange,
-  reply: Reply,
-  pace: Pace,
-  fault: FaultRule | undefined,
-): Promise<void> {
-  const { outgoing, signal, sandbox } = exchange
+async function play(exchange: Exchange, reply: Reply): Promise<void> {
+  const { outgoing, signal, fault } = exchange
   const action = fault && faultActions[fault.action]
-  const connection = { outgoing, signal, clock: sandbox.clock }
-  const interrupt: Interrupt = async (isBegun) => {
-    return fault !== undefined && (await action?.interrupt?.(connection, fault, isBegun)) === 'over'
-  }
   if (fault !== undefined && action?.raw !== undefined) {
     outgoing.socket?.end(await action.raw(reply, fault))
     return
@@ -52,20 +31,24 @@ async function play(
   const point = fault?.at ?? action?.at ?? 'mid-event'
   // A cut ends a message properly, so headers must be sent first.
   const isEarly = (point === 'before-headers' || point === 'before-body') && fault?.action !== 'cut'
-  if (isEarly && (await interrupt(false))) return
+  if (isEarly && (await interrupt(exchange, false))) return
   const frames = (fault && action?.change?.(reply, fault)) ?? reply.frames
-  const whole = reply.isWhole && !action?.hasNoLength ? await allFrames(frames) : undefined
+  const whole = reply.isWhole && !action?.hasNoLength ? await Array.fromAsync(frames) : undefined
   const length = whole?.reduce((sum, frame) => sum + frameBytes(frame).length, 0)
   outgoing.writeHead(reply.status, headersOf(reply, fault, length))
   outgoing.flushHeaders()
   const breaksAt = isEarly || !action?.interrupt ? undefined : breakingPoint(point, fault?.event)
-  if (await send(exchange, whole ?? frames, pace, fault, breaksAt, interrupt)) return
-  if (fault?.action === 'keep-open') await settled(signal)
+  if (await send(exchange, whole ?? frames, breaksAt)) return
+  if (fault?.action === 'keep-open') await ended(signal)
   else outgoing.end()
 }
 
 /** @returns whether the fault has ended the connection; a stall that ended has not */
-type Interrupt = (isBegun: boolean) => Promise<boolean>
+async function interrupt(exchange: Exchange, isBegun: boolean): Promise<boolean> {
+  const { fault } = exchange
+  if (fault === undefined) return false
+  return (await faultActions[fault.action].interrupt?.(exchange, fault, isBegun)) === 'over'
+}
 
 /** Returns, for each frame, the number of bytes after which the fault occurs; undefined if not in this frame. */
 type BreakingPoint = (bytes: Uint8Array, role: Frame['role']) => number | undefined
@@ -98,15 +81,9 @@ function breakingPoint(at: FaultPoint, event = usualEvent): BreakingPoint {
 const framesPerTurn = 100
 
 /** @returns whether the fault has ended the connection, or the client has */
-async function send(
-  exchange: Exchange,
-  frames: Frames,
-  pace: Pace,
-  fault: FaultRule | undefined,
-  breaksAt: BreakingPoint | undefined,
-  interrupt: Interrupt,
-): Promise<boolean> {
-  const { signal, sandbox } = exchange
+async function send(exchange: Exchange, frames: Frames, breaksAt?: BreakingPoint): Promise<boolean> {
+  const { signal, sandbox, number } = exchange
+  const pace = paceOf(sandbox.latency, seededRandom(sandbox.seed, 'pace', number))
   let isDue = true
   let count = 0
   for await (const frame of frames) {
@@ -118,30 +95,28 @@ async function send(
     const bytes = frameBytes(frame)
     const offset = isDue ? breaksAt?.(bytes, frame.role) : undefined
     if (offset === undefined) {
-      await writePieces(exchange, bytes, fault)
+      await writePieces(exchange, bytes)
       continue
     }
     isDue = false
     await write(exchange, bytes.subarray(0, offset))
     await flush(exchange)
-    if (await interrupt(true)) return true
+    if (await interrupt(exchange, true)) return true
     await write(exchange, bytes.subarray(offset))
   }
   return signal.aborted
 }
 
-/** Writes bytes at once, or in chunks that are flushed separately. */
-async function writePieces(
-  exchange: Exchange,
-  bytes: Uint8Array,
-  fault: FaultRule | undefined,
-): Promise<void> {
+/** Writes bytes at once, or in chunks that are sent separately. */
+async function writePieces(exchange: Exchange, bytes: Uint8Array): Promise<void> {
+  const { fault, sandbox, signal } = exchange
   const usual = fault && faultActions[fault.action].pieces
   if (usual === undefined) return write(exchange, bytes)
   const { size = usual.size, ms = usual.ms } = fault ?? {}
   for (let at = 0; at < bytes.length; at += size) {
-    if (ms > 0) await sleep(exchange.sandbox.clock, ms, exchange.signal)
-    await writeThrough(exchange, bytes.subarray(at, at + size))
+    if (ms > 0) await sleep(sandbox.clock, ms, signal)
+    await write(exchange, bytes.subarray(at, at + size))
+    await flush(exchange)
   }
 }
 
@@ -162,16 +137,10 @@ function headersOf(
 /** Writes, and waits if the client reads more slowly than the sandbox writes. */
 async function write({ outgoing, signal }: Exchange, bytes: Uint8Array): Promise<void> {
   if (bytes.length === 0 || signal.aborted || outgoing.write(bytes)) return
-  await settled(signal, (done) => outgoing.once('drain', done))
+  await once(outgoing, 'drain', { signal })
 }
 
-/** Writes, and waits until the bytes have been flushed, so that they are sent separately. */
-async function writeThrough({ outgoing, signal }: Exchange, bytes: Uint8Array): Promise<void> {
-  if (bytes.length > 0 && !signal.aborted) await settled(signal, (done) => outgoing.write(bytes, done))
-}
-
-/** Waits until everything written so far has been flushed: an empty write completes after all earlier ones. */
-async function flush({ outgoing, signal }: Exchange): Promise<void> {
-  const { socket } = outgoing
-  if (socket !== null && !signal.aborted) await settled(signal, (done) => socket.write('', done))
+/** Waits until everything written so far has been sent: an empty write completes after all earlier ones. */
+async function flush({ outgoing: { socket }, signal }: Exchange): Promise<void> {
+  if (socket !== null && !signal.aborted) await new Promise((resolve) => socket.write('', resolve))
 }

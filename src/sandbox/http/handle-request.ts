@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { faultActions } from '../faults/actions.ts'
-import type { NamedRule } from '../faults/fault-rule.ts'
+import type { FaultRule } from '../faults/fault-rule.ts'
 import { deliver } from './deliver.ts'
 import { readJsonBody } from './read-body.ts'
-import { type Reply, jsonReply, paceOf, wholeReply } from './reply.ts'
+import { type Reply, jsonReply, wholeReply } from './reply.ts'
 import { RequestProblem, invalidField, problemReply } from './request-problem.ts'
 import { digestOf, textOf } from '../json-value.ts'
 import type { RequestRecord } from '../request-log.ts'
@@ -16,7 +16,6 @@ import {
   type Router,
   type SandboxState,
 } from '../sandbox.ts'
-import { seededRandom } from '../seeded-random.ts'
 
 /**
  * One request from its arrival to the last byte of its reply: guard, key, fault, body, endpoint, delivery, log.
@@ -28,19 +27,19 @@ export async function handleRequest(
   router: Router,
   sandbox: SandboxState,
 ): Promise<RequestRecord | undefined> {
-  const { log, seed, clock } = sandbox
+  const { log, clock } = sandbox
   const exchange = createExchange(incoming, outgoing, sandbox)
   const { record } = exchange
   const isCounted = !isAboutStats(exchange)
   if (isCounted) exchange.number = log.add(record)
-  const { reply, fault } = await decide(exchange, router)
+  const reply = await decide(exchange, router)
+  const { fault } = exchange
   record.fault = fault?.id
   // A request counts as a creation once it is accepted, whatever happens to its reply.
   const isAccepted = fault?.accepted ?? (reply.creates && fault?.at !== 'before-body')
   record.created = record.endpoint !== undefined && isAccepted && !record.repeats
   if (isCounted) log.count(record, fault)
-  const pace = paceOf(sandbox.latency, seededRandom(seed, 'pace', exchange.number))
-  await deliver(exchange, reply, pace, fault)
+  await deliver(exchange, reply)
   record.repliedAt = clock.monotonic()
   record.status = outgoing.headersSent ? outgoing.statusCode : undefined
   return isCounted ? record : undefined
@@ -51,18 +50,15 @@ function isAboutStats({ method, path }: Exchange): boolean {
   return path === '/sandbox/stats' && ['GET', 'HEAD'].includes(method)
 }
 
-/**
- * Answers in this order: guard, key, early fault, body, fault, endpoint. Never rejects.
- * @returns the reply, and the fault to inject into it
- */
-async function decide(exchange: Exchange, router: Router) {
+/** Answers in this order: guard, key, early fault, body, fault, endpoint. Never rejects. */
+async function decide(exchange: Exchange, router: Router): Promise<Reply> {
   const { incoming, record, envelope, method, path, query, sandbox } = exchange
-  let fault: NamedRule | undefined
-  const replacement = () => fault && faultActions[fault.action].replace?.(fault, envelope)
+  const replacement = (fault: FaultRule | undefined) =>
+    fault && faultActions[fault.action].replace?.(fault, envelope)
   try {
     assertLocal(incoming)
     if (isAboutStats(exchange)) {
-      return { fault, reply: jsonReply({ ...sandbox.log.stats(), recordings: sandbox.recordings() }) }
+      return jsonReply({ ...sandbox.log.stats(), recordings: sandbox.recordings() })
     }
     const match = router.find(method, path)
     if (!match?.handler.needsNoKey) authenticate(exchange)
@@ -70,22 +66,23 @@ async function decide(exchange: Exchange, router: Router) {
     exchange.params = match.params
     record.endpoint = match.handler.endpoint
     record.model = nameOf(match.params['model'])
-    fault = sandbox.faults.beforeBody(record)
-    if (fault !== undefined) return { fault, reply: replacement() ?? wholeReply([], undefined) }
+    const early = sandbox.chooseFault(record, true)
+    exchange.fault = early
+    if (early !== undefined) return replacement(early) ?? wholeReply([], undefined)
     await (match.handler.readBody ?? (method === 'POST' ? readJsonBody : undefined))?.(exchange)
     record.model ??= nameOf(textOf(exchange.body['model']))
-    fault = sandbox.faults.afterBody(record)
-    const replaced = replacement()
-    if (replaced !== undefined && fault?.accepted !== true) return { fault, reply: replaced }
-    exchange.ignoresStream = fault?.action === 'ignore-stream'
+    const fault = sandbox.chooseFault(record, false)
+    exchange.fault = fault
+    const replaced = replacement(fault)
+    if (replaced !== undefined && fault?.accepted !== true) return replaced
     const own = await answer(exchange, match)
     record.repeats = own.repeats === true
-    return { fault, reply: replaced ?? own }
+    return replaced ?? own
   } catch (error) {
     const { message } = error as Error
     const problem =
       error instanceof RequestProblem ? error : new RequestProblem(500, `The sandbox failed: ${message}`)
-    return { fault, reply: problemReply(envelope, problem, query.get('alt') === 'sse') }
+    return problemReply(envelope, problem, query.get('alt') === 'sse')
   }
 }
 

@@ -61,12 +61,6 @@ export function frameBytes({ text, bytes }: Frame): Uint8Array {
   return bytes ?? Buffer.from(text)
 }
 
-export async function allFrames(frames: Frames): Promise<Frame[]> {
-  const all: Frame[] = []
-  for await (const frame of frames) all.push(frame)
-  return all
-}
-
 /** A reply before it is sent. Faults are injected into this form, so every endpoint supports all of them. */
 export interface Reply {
   readonly status: number
@@ -145,16 +139,4 @@ export const eventHeaders = {
 /** An event with its name, as OpenAI sends it. */
 export function namedEvent(type: string, data: object, pause: Pause, role: Frame['role']): Frame {
   return { text: `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`, pause, role }
-}
-
-/** Waits for something on a connection, or for its end. */
-export function settled(signal: AbortSignal, start?: (done: () => void) => void): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    signal.addEventListener('abort', done, { once: true })
-    start?.(done)
-  })
 }

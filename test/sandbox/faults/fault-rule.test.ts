@@ -63,8 +63,8 @@ const target = { endpoint: 'responses', model: 'm', idempotencyKey: undefined } 
 
 /** Which of so many requests a rule affects, counted from 1. */
 function affectedBy(rule: Partial<FaultRule>, targets: readonly Partial<FaultTarget>[], seed = 1): number[] {
-  const chooser = createFaultChooser([{ action: 'reset', ...rule }], seed)
-  return targets.flatMap((some, index) => (chooser.afterBody({ ...target, ...some }) ? [index + 1] : []))
+  const choose = createFaultChooser([{ action: 'reset', ...rule }], seed)
+  return targets.flatMap((some, index) => (choose({ ...target, ...some }, false) ? [index + 1] : []))
 }
 
 const five = Array.from({ length: 5 }, () => ({}))
@@ -100,7 +100,7 @@ test('probability is drawn from the seed', () => {
 })
 
 test('the first rule that is due applies, and the others count on', () => {
-  const chooser = createFaultChooser(
+  const choose = createFaultChooser(
     [
       { action: 'reset', nth: 1 },
       { action: 'stall', nth: 2 },
@@ -108,11 +108,11 @@ test('the first rule that is due applies, and the others count on', () => {
     ],
     1,
   )
-  expect([1, 2, 3].map(() => chooser.afterBody(target)?.id)).toEqual(['rule-1', 'rule-2', 'own'])
+  expect([1, 2, 3].map(() => choose(target, false)?.id)).toEqual(['rule-1', 'rule-2', 'own'])
 })
 
 test('rules before the body are asked apart', () => {
-  const chooser = createFaultChooser([{ action: 'reset', at: 'before-body' }, { action: 'cut' }], 1)
-  expect(chooser.beforeBody(target)?.action).toBe('reset')
-  expect(chooser.afterBody(target)?.action).toBe('cut')
+  const choose = createFaultChooser([{ action: 'reset', at: 'before-body' }, { action: 'cut' }], 1)
+  expect(choose(target, true)?.action).toBe('reset')
+  expect(choose(target, false)?.action).toBe('cut')
 })
