@@ -23,8 +23,6 @@ export function createBoundedMap<Value>(maxEntries: number, maxSize = Infinity) 
       }
     },
     delete: remove,
-    *values() {
-      for (const { value } of entries.values()) yield value
-    },
+    values: () => entries.values().map(({ value }) => value),
   }
 }

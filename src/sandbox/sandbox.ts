@@ -22,19 +22,14 @@ export interface EncodedPicture {
 }
 
 export interface StateOptions {
-  /** Makes texts, ids, jitter and random choices repeatable; 1 by default. */
   readonly seed?: number
-  /** `none` when left out. */
   readonly latency?: LatencyProfile
   readonly faults?: readonly FaultRule[]
-  /**
-   * The folder for video jobs and background responses, so that they outlive this sandbox; created on demand. By default they are kept in
-   * memory.
-   */
+  /** For video jobs and background responses, which then outlive this sandbox; created on demand. */
   readonly folder?: string | undefined
   /** Whether the folder keeps all stored responses, and not only those in the background: for a sandbox of one command. */
   readonly keepsAllResponses?: boolean
-  /** How many answers to requests with an `Idempotency-Key` are kept; 1000 by default. */
+  /** How many answers to requests with an `Idempotency-Key` are kept. */
   readonly keptAnswers?: number
   /** The families that a configuration gives to models, besides those that are known. */
   readonly families?: ModelFamilies
@@ -43,19 +38,16 @@ export interface StateOptions {
   readonly platform?: NodeJS.Platform
 }
 
-const keptRepetitions = 10_000
-/** Maximum number of result images, and of their bytes; beyond it the oldest are dropped. */
 const [keptImages, keptImageBytes] = [10_000, 256 * 1024 * 1024]
-const keptJobs = 1000
 
 export type SandboxState = ReturnType<typeof createState>
 
 /**
  * The settings of a sandbox, and the state that its endpoints share.
  * @param signal aborted when it closes
- * @param recordings how recordings have been made or used; undefined without
+ * @param recordings how recordings have been made or used
  */
-export function createState(options: StateOptions, signal: AbortSignal, recordings: () => unknown) {
+export function createState<Stats>(options: StateOptions, signal: AbortSignal, recordings: () => Stats) {
   const { seed = 1, latency = 'none', families = {}, clock, folder, platform = 'linux' } = options
   const log = createRequestLog()
   const host = { clock, platform }
@@ -69,8 +61,8 @@ export function createState(options: StateOptions, signal: AbortSignal, recordin
     chooseFault: createFaultChooser(options.faults ?? [], seed),
     log,
     /** How often each request was answered, so that every answer to a repeated one can be another. */
-    repetitions: createBoundedMap<number>(keptRepetitions),
-    firstAnswers: createFirstAnswers(options.keptAnswers),
+    repetitions: createBoundedMap<number>(10_000),
+    answerOnce: createFirstAnswers(options.keptAnswers),
     responses: createResponseStore(host, folder && join(folder, 'responses'), options.keepsAllResponses),
     /** The pictures that can be fetched by URL, by file name. */
     images: createBoundedMap<EncodedPicture>(keptImages, keptImageBytes),
@@ -78,7 +70,7 @@ export function createState(options: StateOptions, signal: AbortSignal, recordin
       folder,
       isEntry: isJob,
       isOver: isJobOver,
-      maxEntries: keptJobs,
+      maxEntries: 1000,
     }),
     created: log.created,
     requests: log.requests,
@@ -87,9 +79,8 @@ export function createState(options: StateOptions, signal: AbortSignal, recordin
   }
 }
 
-/** Maximum length of a recorded path. No endpoint has a longer one. */
+/** In characters: no endpoint has a longer path, and thousands of names of models and keys are remembered. */
 const maxPathLength = 2048
-/** Maximum length of a model's name and of an idempotency key, since thousands are remembered. */
 export const maxNameLength = 256
 
 /** One request, from its arrival to the last byte of its reply; it is filled in on the way. */
@@ -124,9 +115,9 @@ export function createExchange(incoming: IncomingMessage, outgoing: ServerRespon
     signal: AbortSignal.any([left.signal, sandbox.signal]),
     /** Makes ids unique and repeatable. */
     number: 0,
-    /** The path parameters of the route: `id`, `model`. */
+    /** Of the route: `id`, `model`. */
     params: {} as Readonly<Record<string, string>>,
-    /** A JSON object, or the fields of a form; empty without a body. */
+    /** A JSON object, or the fields of a form. */
     body: {} as JsonObject,
     files: [] as readonly UploadedFile[],
     size: 0,
@@ -186,9 +177,9 @@ export interface Match {
   readonly params: Exchange['params']
 }
 
-/** The endpoints. Paths have no escapes of characters that need none. */
 export interface Router {
+  /** @param path without escapes of characters that need none */
   find(method: string, path: string): Match | undefined
-  /** The methods that a path takes, for `Allow`; none for an unknown path. */
+  /** For `Allow`; none for an unknown path. */
   methods(path: string): readonly string[]
 }

@@ -1,4 +1,5 @@
-import { createServer, type Server } from 'node:http'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { UsageError } from '../errors.ts'
 import { maxHeaderBytes } from '../limits.ts'
@@ -14,7 +15,7 @@ import { createState, type StateOptions } from './sandbox.ts'
 export type { FaultRule, LatencyProfile, RequestRecord }
 
 export interface SandboxOptions extends StateOptions {
-  /** 0, the default, takes any free port. */
+  /** 0 takes any free port. */
   readonly port?: number
   /** Records a gateway's replies, or answers from recordings, in place of the sandbox's own endpoints. */
   readonly recordings?: { readonly record: RecordOptions } | { readonly replay: ReplayOptions } | undefined
@@ -32,12 +33,11 @@ export type Sandbox = Awaited<ReturnType<typeof startSandbox>>
  * @throws UsageError if the port is not available, or recordings cannot be used; FileError if none can be made
  */
 export async function startSandbox(options: SandboxOptions) {
-  const { faults = [], recordings, onRequest } = options
+  const { faults = [], recordings, onRequest, port = 0 } = options
   const closing = new AbortController()
   const recorded = recordings && (await openRecordings(recordings))
   const router = recorded?.router ?? ownRouter
-  const recordingStats = () => recorded?.stats()
-  const state = createState(options, closing.signal, recordingStats)
+  const state = createState(options, closing.signal, () => recorded?.stats())
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: headersMs,
@@ -51,10 +51,18 @@ export async function startSandbox(options: SandboxOptions) {
       // Rejects only for a bug in the sandbox: close the connection rather than send an answer.
       .catch(() => outgoing.destroy())
   })
-  await listen(server, options.port ?? 0)
+  // A connection for which there is no file handle left stops no other.
+  server.on('error', () => {})
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
+    const reason = error.code === 'EADDRINUSE' ? 'it is in use' : (error.code ?? error.message)
+    throw new UsageError(`The sandbox cannot listen on port ${port}: ${reason}.`, {
+      hint: 'Choose another with --port, or leave it out to take any free one.',
+      cause: error,
+    })
+  })
   return {
     ...state,
-    recordings: recordingStats,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     /** Aborts running requests and frees the port. */
     close: () =>
@@ -74,21 +82,6 @@ async function openRecordings(options: NonNullable<SandboxOptions['recordings']>
       : await (await import('./recording/replay-calls.ts')).createReplayer(options.replay)
   const { callRouter } = await import('./recording/call-handler.ts')
   return { router: callRouter(ownRouter, answer), stats }
-}
-
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const reason = error.code === 'EADDRINUSE' ? 'it is in use' : (error.code ?? error.message)
-      reject(
-        new UsageError(`The sandbox cannot listen on port ${port}: ${reason}.`, {
-          hint: 'Choose another with --port, or leave it out to take any free one.',
-          cause: error,
-        }),
-      )
-    })
-    server.listen(port, '127.0.0.1', () => resolve())
-  })
 }
 
 /** `POST /v1/responses 200 sandbox-text, creation, fault rule-1` */

@@ -135,11 +135,11 @@ async function textOf({ frames }: Reply): Promise<string> {
 }
 
 test('of those that wait for a first answer that fails, one is answered anew', async () => {
-  const answers = createFirstAnswers()
+  const answerOnce = createFirstAnswers()
   const { promise, reject } = Promise.withResolvers<Reply>()
-  const first = answers.give('key', 'same', () => promise)
+  const first = answerOnce('key', 'same', () => promise)
   let made = 0
-  const others = [1, 2].map(() => answers.give('key', 'same', async () => replyOf(`answer ${++made}`)))
+  const others = [1, 2].map(() => answerOnce('key', 'same', async () => replyOf(`answer ${++made}`)))
   reject(new Error('lost'))
   await expect(first).rejects.toThrow('lost')
   const texts = await Promise.all(others.map(async (other) => textOf(await other)))

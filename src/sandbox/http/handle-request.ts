@@ -115,7 +115,7 @@ async function answer(exchange: Exchange, { handler }: Match): Promise<Reply> {
     exchange.seed = earlier === 0 ? [seed] : [seed, 'repetition', earlier]
     return handler.answer(exchange)
   }
-  return key === undefined ? make() : sandbox.firstAnswers.give(digestOf(key), identity, make)
+  return key === undefined ? make() : sandbox.answerOnce(digestOf(key), identity, make)
 }
 
 /** The only key that is rejected, for testing rejections. */

@@ -2,56 +2,50 @@ import { createBoundedMap } from '../bounded-map.ts'
 import { frameBytes, type Frame, type Frames, type Reply } from './reply.ts'
 import { RequestProblem } from './request-problem.ts'
 
-const usuallyKept = 1000
 /** Maximum of their bytes together; the newest is kept whatever its size. */
 const keptBytes = 64 * 1024 * 1024
 
-/**
- * The answers to requests with an `Idempotency-Key`.
- * @param keptAnswers at most so many are kept, and so many bytes
- */
-export function createFirstAnswers(keptAnswers = usuallyKept) {
+/** @param keptAnswers how many answers to requests with an `Idempotency-Key` are kept, if they are not too large */
+export function createFirstAnswers(keptAnswers = 1000) {
   const kept = createBoundedMap<{ readonly identity: string; readonly reply: Promise<Reply | undefined> }>(
     keptAnswers,
     keptBytes,
   )
-  return {
-    /**
-     * Answers a request, or gives the first answer to its key again: a repetition creates nothing. One that comes while
-     * the first is still being answered waits for it. Only what was accepted is kept: after a refused or failed request,
-     * the next with its key is answered anew.
-     * @param identity the same for requests that say the same
-     * @throws RequestProblem 400 when the key belongs to another request; whatever `answer` throws
-     */
-    async give(key: string, identity: string, answer: () => Promise<Reply>): Promise<Reply> {
-      for (let known = kept.get(key); known !== undefined; known = kept.get(key)) {
-        if (known.identity !== identity) {
-          throw new RequestProblem(400, 'This Idempotency-Key was used for another request.', {
-            type: 'idempotency_error',
-            code: 'idempotency_key_reused',
-          })
-        }
-        const first = await known.reply
-        // Marked as public services mark it.
-        const mark = { 'idempotent-replayed': 'true' }
-        if (first !== undefined) return { ...first, headers: { ...first.headers, ...mark }, repeats: true }
+  /**
+   * Answers a request, or gives the first answer to its key again: a repetition creates nothing. One that comes while
+   * the first is still being answered waits for it. Only what was accepted is kept: after a refused or failed request,
+   * the next with its key is answered anew.
+   * @param identity the same for requests that say the same
+   * @throws RequestProblem 400 when the key belongs to another request; whatever `answer` throws
+   */
+  return async (key: string, identity: string, answer: () => Promise<Reply>): Promise<Reply> => {
+    for (let known = kept.get(key); known !== undefined; known = kept.get(key)) {
+      if (known.identity !== identity) {
+        throw new RequestProblem(400, 'This Idempotency-Key was used for another request.', {
+          type: 'idempotency_error',
+          code: 'idempotency_key_reused',
+        })
       }
-      const { promise: reply, resolve: settle } = Promise.withResolvers<Reply | undefined>()
-      const entry = { identity, reply }
-      kept.set(key, entry)
-      const grow = (size: number) => {
-        if (kept.get(key) === entry) kept.set(key, entry, size)
-      }
-      let accepted: Reply | undefined
-      try {
-        const made = await answer()
-        if (made.creates) accepted = { ...made, frames: replayable(made.frames, grow) }
-        return accepted ?? made
-      } finally {
-        if (accepted === undefined) kept.delete(key)
-        settle(accepted)
-      }
-    },
+      const first = await known.reply
+      // Marked as public services mark it.
+      const mark = { 'idempotent-replayed': 'true' }
+      if (first !== undefined) return { ...first, headers: { ...first.headers, ...mark }, repeats: true }
+    }
+    const { promise: reply, resolve: settle } = Promise.withResolvers<Reply | undefined>()
+    const entry = { identity, reply }
+    kept.set(key, entry)
+    const grow = (size: number) => {
+      if (kept.get(key) === entry) kept.set(key, entry, size)
+    }
+    let accepted: Reply | undefined
+    try {
+      const made = await answer()
+      if (made.creates) accepted = { ...made, frames: replayable(made.frames, grow) }
+      return accepted ?? made
+    } finally {
+      if (accepted === undefined) kept.delete(key)
+      settle(accepted)
+    }
   }
 }
 

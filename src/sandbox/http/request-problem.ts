@@ -58,23 +58,17 @@ export class RequestProblem extends Error {
   }
 }
 
-/** A field that violates the contract, for both envelopes. */
-function fieldProblem(field: string, description: string, code: string): RequestProblem {
-  const details = fieldViolations([{ field, description }])
-  return new RequestProblem(400, description, { param: field, code, details })
-}
-
 /** @param problem a clause that follows the field's name: `must be text` */
-export function invalidField(field: string, problem: string): RequestProblem {
-  return fieldProblem(field, `Invalid '${field}': ${problem}.`, 'invalid_value')
+export function invalidField(path: string, problem: string): RequestProblem {
+  return fieldProblem([{ path, problem, kind: 'value' }])
 }
 
-export function missingField(field: string): RequestProblem {
-  return fieldProblem(field, `Missing required parameter: '${field}'.`, 'missing_required_parameter')
+export function missingField(path: string): RequestProblem {
+  return fieldProblem([{ path, problem: 'is required', kind: 'required' }])
 }
 
-export function unknownField(field: string): RequestProblem {
-  return fieldProblem(field, `Unknown parameter: '${field}'.`, 'unknown_parameter')
+export function unknownField(path: string): RequestProblem {
+  return fieldProblem([{ path, problem: 'is not known', kind: 'unknown' }])
 }
 
 /** A valid request that exceeds the limits of the sandbox. */
@@ -139,27 +133,25 @@ const maxFieldLength = 200
 /**
  * Checks a body against the endpoint's table, the same one the commands use.
  * @param at where the body is inside the request: `tools.0.`
- * @throws RequestProblem 400 with the first violation as the message and all of them as Google field violations
+ * @throws RequestProblem 400
  */
 export function assertValid(endpoint: Endpoint, body: JsonObject, model?: Model, at = ''): void {
-  const violations = checkBody(endpoint, body, model).map((violation) => {
-    return { ...violation, path: at + violation.path }
-  })
-  const first = violations[0]
-  if (first === undefined) return
-  const described = violations.slice(0, maxViolations).map((violation) => ({
+  const violations = checkBody(endpoint, body, model)
+  if (violations.length > 0) throw fieldProblem(violations.map((one) => ({ ...one, path: at + one.path })))
+}
+
+/** Fields that violate the contract: the first is the message, Google's envelope has all of them. */
+function fieldProblem(violations: readonly Violation[]): RequestProblem {
+  const fieldViolations = violations.slice(0, maxViolations).map((violation) => ({
     field: fieldOf(violation.path),
     description: sentenceOf(violation),
   }))
-  throw new RequestProblem(400, sentenceOf(first), {
-    param: fieldOf(first.path),
-    code: codes[first.kind],
-    details: fieldViolations(described),
+  const { field, description } = fieldViolations[0]!
+  return new RequestProblem(400, description, {
+    param: field,
+    code: codes[violations[0]!.kind],
+    details: [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations }],
   })
-}
-
-function fieldViolations(violations: readonly object[]): readonly JsonObject[] {
-  return [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: violations }]
 }
 
 function sentenceOf({ path, problem, kind }: Violation): string {
