@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { pipeline } from 'node:stream/promises'
 import { families } from '../../contract/families.ts'
 import type { Field, Fields } from '../../contract/field.ts'
 import { maskLimits } from '../../contract/images.ts'
@@ -12,11 +13,7 @@ import { invalidField, limitExceeded, RequestProblem } from './request-problem.t
 /** The rest of a rejected body may still arrive, so its connection cannot be reused. */
 const closing = { connection: 'close' }
 
-/**
- * Reads a request body to its end; it has to be a JSON object, or nothing where nothing is asked for.
- * @throws RequestProblem 413 when it is longer than `maxRequestBytes`, which keeps a mistake from filling memory;
- *   400 when it is no JSON object, or one that holds too much or is nested too deeply
- */
+/** @throws RequestProblem 413 as `readBytes`; 400 for what is no JSON object, holds too much or is nested too deeply */
 export async function readJsonBody(exchange: Exchange): Promise<void> {
   const bytes = await readBytes(exchange)
   const mayBeEmpty = exchange.record.endpoint === 'response-cancel'
@@ -25,17 +22,13 @@ export async function readJsonBody(exchange: Exchange): Promise<void> {
   exchange.digest = digestOf(exchange.body)
 }
 
-/**
- * Reads a request body of any kind to its end.
- * @throws RequestProblem 413 when it is longer than `maxRequestBytes`
- */
-export async function readBytes(exchange: Exchange): Promise<Buffer> {
+/** @throws RequestProblem 413 for a body of more than `maxRequestBytes`, which would fill the memory */
+export async function readBytes({ incoming, headers }: Exchange): Promise<Buffer> {
   const tooLarge = () =>
     new RequestProblem(413, `The request body is larger than ${maxRequestMebibytes} MiB.`, {
       headers: closing,
     })
-  const { incoming } = exchange
-  if (Number(incoming.headers['content-length'] ?? 0) > maxRequestBytes) throw tooLarge()
+  if (Number(headers['content-length'] ?? 0) > maxRequestBytes) throw tooLarge()
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
@@ -59,7 +52,7 @@ function parseObject(bytes: Buffer): JsonObject {
   return value
 }
 
-/** Maximum number of values in a body. Each takes much more memory than the two bytes that it needs on the wire. */
+/** Each takes much more memory than the two bytes that it needs on the wire. */
 const maxValues = 100_000
 
 /** Refuses JSON that would fill the memory before it is parsed. Invalid JSON is found by the parser. */
@@ -80,7 +73,7 @@ function tooMuch(problem: string): RequestProblem {
   return limitExceeded(`The body of the request ${problem}.`, closing)
 }
 
-/** The largest form: 1 GiB, more than all the files that any model takes. */
+/** More than all the files that any model takes. */
 const maxFormBytes = 1024 ** 3
 const formType = /^multipart\/form-data\s*;/i
 /** Maximum length of a boundary (RFC 2046, section 5.1.1): every byte is compared with it. */
@@ -92,7 +85,6 @@ const limits = { fields: 100, files: 100, parts: 200 }
 /** Files whose pixels are needed are kept completely, unless they are too large; of others only the header. */
 const maxSourceBytes = Math.max(...families.flatMap(({ sources }) => sources?.below_bytes ?? []))
 
-/** @param earlier the preceding files */
 function keptBytes(field: string, earlier: readonly UploadedFile[]): number {
   const isMask = (name: string) => name === 'mask'
   const isFirst = !earlier.some((file) => isMask(file.field) === isMask(field))
@@ -101,8 +93,7 @@ function keptBytes(field: string, earlier: readonly UploadedFile[]): number {
 }
 
 /**
- * Reads a form while it arrives; only the first image and the mask are kept completely.
- * @param fields the endpoint's table, with the types of the values
+ * Reads a form while it arrives.
  * @throws RequestProblem 400 for an invalid form, 413 for one that is too large
  */
 export async function readForm(exchange: Exchange, fields: Fields): Promise<void> {
@@ -115,9 +106,7 @@ export async function readForm(exchange: Exchange, fields: Fields): Promise<void
   const form = new Busboy({ headers: { ...incoming.headers, 'content-type': contentType }, limits })
   const texts = new Map<string, string>()
   const files: UploadedFile[] = []
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
   let problem: RequestProblem | undefined
-  let length = 0
   form.on('field', (name, value, nameIsCut, valueIsCut) => {
     if (texts.has(name)) problem ??= invalidField(name, 'was sent twice')
     if (nameIsCut || valueIsCut) problem ??= invalidField(name, 'is too long')
@@ -129,12 +118,11 @@ export async function readForm(exchange: Exchange, fields: Fields): Promise<void
     files.push({ field, declaredType, size: 0, digest: '', head: new Uint8Array(0) })
     const chunks: Buffer[] = []
     const hash = createHash('sha256')
-    let [size, kept] = [0, 0]
+    let size = 0
     stream.on('data', (chunk: Buffer) => {
-      size += chunk.length
       hash.update(chunk)
-      if (kept < maxKept) chunks.push(chunk.subarray(0, maxKept - kept))
-      kept = Math.min(size, maxKept)
+      if (size < maxKept) chunks.push(chunk.subarray(0, maxKept - size))
+      size += chunk.length
     })
     stream.on('end', () => {
       files[index] = { field, declaredType, size, digest: hash.digest('hex'), head: Buffer.concat(chunks) }
@@ -145,39 +133,39 @@ export async function readForm(exchange: Exchange, fields: Fields): Promise<void
   for (const event of ['partsLimit', 'fieldsLimit', 'filesLimit'] as const) {
     form.on(event, () => (problem ??= unreadable('The form has too many parts.')))
   }
-  form.on('finish', () => {
-    if (problem !== undefined) return reject(problem)
-    const body = formValues(texts, fields)
-    const digest = digestOf([body, files.map((file) => [file.field, file.declaredType, file.digest])])
-    Object.assign(exchange, { body, files, size: length, digest })
-    resolve()
-  })
-  form.on('error', (error) =>
-    reject(unreadable(`The form could not be parsed: ${(error as Error).message}.`)),
-  )
-  incoming.on('error', reject)
-  incoming.on('data', (chunk: Buffer) => {
-    length += chunk.length
-    if (length > maxFormBytes) {
-      reject(new RequestProblem(413, `The form is larger than ${maxFormBytes} bytes.`, { headers: closing }))
+  async function* arriving() {
+    // Not destroyed when the form is refused, since the reply takes the same connection.
+    for await (const chunk of incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      exchange.size += chunk.length
+      if (exchange.size > maxFormBytes) {
+        throw new RequestProblem(413, `The form is larger than ${maxFormBytes} bytes.`, { headers: closing })
+      }
+      yield chunk
     }
-  })
-  incoming.pipe(form)
-  return promise.finally(() => {
+  }
+  try {
+    await pipeline(arriving, form)
+  } catch (error) {
+    if (error instanceof RequestProblem) throw error
+    throw unreadable(`The form could not be parsed: ${(error as Error).message}.`)
+  } finally {
     // Reads and discards the rest, so that the client can receive the reply.
-    incoming.unpipe(form)
     incoming.resume()
-  })
+  }
+  if (problem !== undefined) throw problem
+  exchange.body = formValues(texts, fields)
+  exchange.files = files
+  exchange.digest = digestOf([
+    exchange.body,
+    files.map((file) => [file.field, file.declaredType, file.digest]),
+  ])
 }
 
 function unreadable(message: string): RequestProblem {
   return new RequestProblem(400, message, { headers: closing })
 }
 
-/**
- * Converts the text values of a form to the types in the endpoint's table. Values that cannot be converted stay text,
- * for the check to reject.
- */
+/** The values in the types of the endpoint's table; those that cannot be converted stay text, for the check to reject. */
 function formValues(texts: ReadonlyMap<string, string>, fields: Fields): JsonObject {
   const valueOf = (text: string, type: Field['type'] | undefined) => {
     const isNumber = type === 'integer' || type === 'number'
