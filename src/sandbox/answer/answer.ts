@@ -7,13 +7,8 @@ export interface Scenario {
   readonly ending: string
   /** How much of an answer comes before it ends. */
   readonly extent: 'whole' | 'part' | 'nothing' | 'long'
-  readonly words: readonly ScenarioWord[]
-}
-
-interface ScenarioWord {
-  readonly name: string
-  /** What follows the name: `failed`. */
-  readonly variant: string | undefined
+  /** A name, and what follows it: `failed`. */
+  readonly words: readonly { readonly name: string; readonly variant: string | undefined }[]
 }
 
 export type Endings = Readonly<Record<string, Pick<Scenario, 'ending' | 'extent'>>>
@@ -28,11 +23,10 @@ const textEndings: Endings = {
   long: { ending: 'complete', extent: 'long' },
 }
 
-/** The scenarios of images: those of texts, one image fewer than requested, and the final one before its partial ones. */
+/** Besides those of texts one image fewer than requested, and the final one before its partial ones. */
 export const imageScenarios: readonly string[] = [...Object.keys(textEndings), 'fewer', 'early']
 
 /**
- * The scenario of a request for text.
  * @param header `x-sandbox-scenario`, which takes precedence over the prompt
  * @param more endings of the endpoint's own, which take precedence
  */
@@ -56,7 +50,7 @@ const scenarioWord = /\bsandbox:([A-Za-z_]+)(?::([A-Za-z_]+))?\b/g
 
 const maxScenarioWords = 1000
 
-function scenarioWords(header: string | undefined, prompt: string): readonly ScenarioWord[] {
+function scenarioWords(header: string | undefined, prompt: string): Scenario['words'] {
   const text = header === undefined ? prompt : `sandbox:${header}`
   const found = text.matchAll(scenarioWord).take(maxScenarioWords)
   return found.map(([, name, variant]) => ({ name: name!, variant })).toArray()
@@ -90,7 +84,7 @@ export function queryOf(prompt: string): string {
   return firstCharacters(withoutScenarios(prompt), 60).replace(/\s+/g, ' ').trim()
 }
 
-/** Whether a prompt names something: all words of the name are among its own. */
+/** Whether all words of a name are among those of a prompt. */
 export function namedIn(prompt: string): (name: string) => boolean {
   const words = new Set(prompt.match(/[\w-]+/g))
   return (name) => name.match(/[\w-]+/g)?.every((word) => words.has(word)) ?? false
@@ -115,7 +109,6 @@ export function chooseCalls<Tool>(
 
 const maxTools = 1000
 
-/** @throws RequestProblem 400 for more tools than the sandbox looks at */
 export function assertToolCount(count: number): void {
   if (count > maxTools) throw limitExceeded(`The sandbox takes at most ${maxTools} tools, not ${count}.`)
 }
@@ -139,7 +132,7 @@ export function firstCharacters(text: string, count: number): string {
     .join('')
 }
 
-/** Tokens of an image, a sound or a file, whatever its size. */
+/** Of an image, a sound or a file, whatever its size. */
 export const mediaTokens = 258
 
 /** A cheap estimate for input of any size: one token for every four characters, as in public practice. */
@@ -149,10 +142,7 @@ export function countTokens(text: string): number {
 
 const maxAnswerCharacters = 2_000_000
 
-/**
- * To be called whenever an answer grows.
- * @param characters of the answer so far
- */
+/** To be called whenever an answer grows. */
 export function assertAnswerSize(characters: number): void {
   if (characters <= maxAnswerCharacters) return
   throw limitExceeded(

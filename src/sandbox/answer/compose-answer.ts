@@ -12,30 +12,30 @@ export interface ToolCall {
 
 /** A request of either style, in a common form. */
 export interface TextRequest {
-  /** What determines the answer: seed, model, candidate, the caller's own seed. */
+  /** With the model, the candidate, the caller's own seed. */
   readonly seed: readonly (string | number)[]
   readonly prompt: string
-  /** What the user said before, the latest last. */
+  /** What the user said before. */
   readonly earlier: readonly string[]
   readonly scenario: Scenario
   readonly format: 'text' | 'json' | 'enum'
   readonly schema: unknown
   readonly calls: readonly ToolCall[]
-  /** Tool outputs in the request, to be acknowledged in the answer. */
+  /** To be quoted in the answer. */
   readonly toolOutputs: readonly string[]
   /** Sentences at the end of a text. */
   readonly findings: readonly string[]
   /** Whether the answer has no text because a call waits for the caller. */
   readonly waits: boolean
   readonly thinks: boolean
-  /** Upper bound of tokens, reasoning included. */
+  /** Reasoning included. */
   readonly maxTokens: number | undefined
   readonly stopSequences: readonly string[]
 }
 
 export interface AnswerPart {
   readonly kind: 'text' | 'refusal' | 'call'
-  /** In the pieces in which it is streamed. */
+  /** The pieces in which it is streamed. */
   readonly tokens: readonly string[]
   /** Of a call: the tool, and its arguments, whose JSON the tokens are (or plain text, for a custom tool). */
   readonly call?: ToolCall
@@ -44,11 +44,11 @@ export interface AnswerPart {
 }
 
 const longAnswerWords = 6000
-/** How long calls may take to compose, so that no request holds up the others. */
+/** For calls, so that no request holds up the others. */
 const maxAnswerMs = 5000
-/** Maximum number of tool outputs and of earlier prompts that an answer quotes. */
+/** Tool outputs, and earlier prompts, that an answer quotes. */
 const maxQuotes = 100
-/** The token limit of an answer that is cut short, if the request sets none. */
+/** In tokens, of an answer that is cut short. */
 const shortLimit = 24
 
 /**
@@ -65,10 +65,9 @@ export async function composeAnswer(request: TextRequest, clock: Clock) {
   const thoughts = request.thinks
     ? tokensOf(`[sandbox] The request was read to its end. The plan is to ${plan}.`)
     : []
-  const visible = await visibleParts(request, random, clock)
   let left = limit - thoughts.length
   const parts: AnswerPart[] = []
-  for (const part of visible) {
+  for await (const part of visibleParts(request, random, clock)) {
     if (left > 0) {
       const isCut = part.tokens.length > left
       parts.push(isCut ? { ...part, tokens: part.tokens.slice(0, left), isCut } : part)
@@ -83,17 +82,15 @@ export async function composeAnswer(request: TextRequest, clock: Clock) {
   }
 }
 
-async function visibleParts(
-  request: TextRequest,
-  random: Random,
-  clock: Clock,
-): Promise<readonly AnswerPart[]> {
-  const { scenario, calls } = request
-  if (scenario.extent === 'nothing') return []
-  if (scenario.ending === 'refusal')
-    return [{ kind: 'refusal', tokens: tokensOf('[sandbox] I’m sorry, but I cannot help with that.') }]
+/** Before the token limit: all calls, or a text. */
+async function* visibleParts(request: TextRequest, random: Random, clock: Clock): AsyncGenerator<AnswerPart> {
+  const { scenario, calls, waits, stopSequences } = request
+  if (scenario.extent === 'nothing') return
+  if (scenario.ending === 'refusal') {
+    yield { kind: 'refusal', tokens: tokensOf('[sandbox] I’m sorry, but I cannot help with that.') }
+    return
+  }
   const startedAt = clock.monotonic()
-  const callParts: AnswerPart[] = []
   let characters = 0
   for (const call of calls) {
     const value =
@@ -105,13 +102,12 @@ async function visibleParts(
     assertAnswerSize(characters)
     if (clock.monotonic() - startedAt > maxAnswerMs)
       throw limitExceeded(`The answer to this request would take longer than ${maxAnswerMs / 1000} seconds.`)
-    callParts.push({ kind: 'call', tokens: tokensOf(text), call, value })
+    yield { kind: 'call', tokens: tokensOf(text), call, value }
   }
-  if (calls.length > 0) return callParts
-  if (request.waits) return []
+  if (calls.length > 0 || waits) return
   const text = await writeAnswer(request, random)
-  const stops = request.stopSequences.map((stop) => text.indexOf(stop)).filter((at) => at !== -1)
-  return [{ kind: 'text', tokens: tokensOf(text.slice(0, Math.min(text.length, ...stops))) }]
+  const stops = stopSequences.map((stop) => text.indexOf(stop)).filter((at) => at !== -1)
+  yield { kind: 'text', tokens: tokensOf(text.slice(0, Math.min(text.length, ...stops))) }
 }
 
 async function writeAnswer(request: TextRequest, random: Random): Promise<string> {
@@ -169,15 +165,10 @@ const closings = [
   'Ask again with the same seed, and the same words will come back.',
 ]
 
-/** A shorter text is a single line. */
 const minWordsForParagraphs = 100
 const sentencesInParagraph = 6
 
-/**
- * A text that is clearly the sandbox's.
- * @param start is marked `[sandbox]` and quotes the prompt
- * @param words minimum number of words
- */
+/** @param words the least of them; a text of few is a single line */
 function writeText(start: string, random: Random, words: number): string {
   const parts = [start, pick(random, openings)]
   let count = wordsIn(parts.join(' '))
@@ -201,7 +192,6 @@ function introduction(prompt: string, isToolResult = false): string {
   return `[sandbox] You asked: “${quote}”${/[.!?…]$/.test(quote) ? '' : '.'}`
 }
 
-/** A short text with what Markdown has: a heading, emphasis, lists, a table, code, a quotation and a link. */
 function writeMarkdown(prompt: string, random: Random): string {
   return `${introduction(prompt)}
 
@@ -227,7 +217,7 @@ modelgate image create -o boat.png "A paper boat"
 ${pick(random, closings)}`
 }
 
-/** How many words are asked for: `sandbox:short`, `sandbox:500-words`; by default a few sentences. */
+/** `sandbox:short`, `sandbox:500-words`; by default a few sentences. */
 function wordsWanted(prompt: string, { extent }: Scenario): number {
   if (extent === 'long') return longAnswerWords
   const requested = /\bsandbox:(\d{1,6})-words\b/.exec(prompt)?.[1]

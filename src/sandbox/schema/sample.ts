@@ -5,7 +5,7 @@ import { isObject, type JsonObject, listOf, mapped, numberOf, textOf, textsOf } 
 import { pick, type Random } from '../seeded-random.ts'
 
 const maxCharacters = 2_000_000
-/** What a schema may require at least, and the longest pattern: a short schema can ask for an enormous value. */
+/** A short schema can ask for an enormous value. */
 const limits = { minLength: 1_000_000, minItems: 20_000, minProperties: 20_000, pattern: 2_000 }
 /** A longer schema would take seconds to compile: its values are not checked. */
 const maxCheckedCharacters = 100_000
@@ -83,7 +83,7 @@ export async function sampleOf(schema: unknown, random: Random, fallback = 'stri
   }
 }
 
-/** The result of a step; undefined where the schema makes it fail. */
+/** Undefined where the schema makes it fail. */
 function attempt<Value>(step: () => Value): Value | undefined {
   try {
     return step()
@@ -96,7 +96,7 @@ function tooMuch(reason: string): RequestProblem {
   return limitExceeded(`The sandbox generates no value for this schema: ${reason}.`)
 }
 
-/** @throws RequestProblem when the JSON of a value is too long; constants may be in it any number of times */
+/** Constants may be in a value any number of times. */
 function assertSize(value: unknown): void {
   let left = maxCharacters
   const spend = (inner: unknown): void => {
@@ -118,10 +118,7 @@ const named = new Set(['properties', 'patternProperties', '$defs', 'definitions'
 const longText = 1000
 const typeNames = ['type', '$ref', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', 'properties', 'items']
 
-/**
- * A schema in the spelling of Google and of OpenAPI as JSON Schema, with all schemas within it.
- * @throws RequestProblem when it requires too much
- */
+/** The JSON Schema of one in the spelling of Google and of OpenAPI. @throws RequestProblem when it requires too much */
 function standardSchema(schema: JsonObject): JsonObject {
   for (const [name, limit] of Object.entries(limits)) {
     const size = name === 'pattern' ? textOf(schema[name]).length : (numberOf(schema[name]) ?? 0)
