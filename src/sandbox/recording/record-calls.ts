@@ -30,11 +30,9 @@ import {
 import { atOrigin, createResultUrls, givesResults, maxRewrittenBytes, resultEndpoint } from './result-urls.ts'
 import { assertNoKey, createSecretFilter } from './secret-filter.ts'
 
-interface UpstreamRequest {
-  readonly method: 'GET' | 'POST' | 'DELETE'
-  readonly headers: Exchange['headers']
-  readonly body?: Uint8Array | undefined
-  readonly signal: AbortSignal
+type UpstreamRequest = Pick<Exchange, 'headers' | 'signal'> & {
+  readonly method: RecordedRequest['method']
+  readonly body?: Uint8Array
 }
 
 /** A reply of the gateway, with its body as it arrives, in no encoding. */
@@ -45,7 +43,7 @@ interface UpstreamReply {
   close(): void
 }
 
-/** How the recorder reaches the gateway; see `gateway/upstream.ts`. */
+/** `gateway/upstream.ts` */
 interface RecordedUpstream {
   readonly baseUrl: URL
   readonly key: string | undefined
@@ -58,9 +56,9 @@ export interface RecordOptions {
   readonly folder: string
   readonly files: FileContext
   readonly upstream: RecordedUpstream
-  /** Secrets besides the keys that are sent, which must not be in a recording. */
+  /** Besides the keys that are sent. */
   readonly secrets: readonly string[]
-  /** Called with one line for each call that could not be recorded. */
+  /** Takes one line for each call that could not be recorded. */
   readonly report: (line: string) => void
 }
 
@@ -287,7 +285,10 @@ async function* rewritten(
 ): AsyncGenerator<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0
-  let failure: { readonly error: unknown } | undefined
+  const rest = () => {
+    const bytes = Buffer.concat(chunks)
+    return isUtf8(bytes) ? Buffer.from(rewrite(bytes.toString('utf8'))) : bytes
+  }
   try {
     for await (const chunk of body) {
       size += chunk.length
@@ -295,11 +296,10 @@ async function* rewritten(
       if (size > maxRewrittenBytes) yield Buffer.concat(chunks.splice(0))
     }
   } catch (error) {
-    failure = { error }
+    yield rest()
+    throw error
   }
-  const bytes = Buffer.concat(chunks)
-  if (bytes.length > 0) yield isUtf8(bytes) ? Buffer.from(rewrite(bytes.toString('utf8'))) : bytes
-  if (failure !== undefined) throw failure.error
+  yield rest()
 }
 
 /** Recordings are added to those that the folder has. */
@@ -316,16 +316,12 @@ async function nextNumber(folder: string): Promise<number> {
 /** The keys that go to the gateway: the configured one in place of the caller's. */
 function keysSent({ headers, query }: Exchange, configured: string | undefined): string[] {
   if (configured !== undefined) return [configured]
-  const google = headers['x-goog-api-key']
-  const own = [headers.authorization?.replace(/^\S+\s+/, ''), typeof google === 'string' ? google : undefined]
-  return [...own, query.get('key') ?? undefined].filter((key) => key !== undefined && key !== '') as string[]
+  const { authorization, 'x-goog-api-key': google } = headers
+  return [authorization?.replace(/^\S+\s+/, ''), google, query.get('key')].flatMap((key) => key ?? [])
 }
 
 /** `post-v1-responses`, safe in a file name. */
 function slugOf({ method, path }: RecordedRequest): string {
-  const plain = path
-    .split('?')[0]!
-    .toLowerCase()
-    .replace(/[^a-z\d]+/g, '-')
-  return `${method.toLowerCase()}${plain}`.slice(0, 60).replace(/-+$/, '')
+  const words = `${method}${path.split('?')[0]}`.toLowerCase().split(/[^a-z\d]+/)
+  return words.join('-').slice(0, 60).replace(/-+$/, '')
 }

@@ -143,21 +143,17 @@ function parseExactly(text: string): unknown {
   )
 }
 
+const indentedEvent = /\{\n +"ms": \d+,(?:\n +"(?:text|file|bytes)": (?:".*"|\d+),?)+\n +\}/g
+
 /**
  * The text of a recording: indented, with each event of a stream on a line of its own.
  * @throws Error when it is too large
  */
 export function recordingText({ request, reply, ...head }: Omit<Recording, 'format'>): string {
-  const { body, broken_off, ...facts } = reply
-  const events = body !== undefined && 'events' in body ? body.events : []
-  // The events are the last of a recording.
-  const rest = { ...(broken_off && { broken_off }), body: events.length > 0 ? { events: [] } : body }
-  const text = `${JSON.stringify({ format, ...head, request, reply: { ...facts, ...rest } }, null, 2)}\n`
-  const lines = events.map((event) => `\n        ${JSON.stringify(event)}`)
-  const at = text.lastIndexOf('[]') + 1
-  const full = lines.length === 0 ? text : `${text.slice(0, at)}${lines.join(',')}\n      ${text.slice(at)}`
-  if (full.length > maxRecordingBytes / 2) throw new Error('it is too large')
-  return full
+  const shown = { ...reply, broken_off: reply.broken_off || undefined }
+  const text = JSON.stringify({ format, ...head, request, reply: shown }, null, 2)
+  if (text.length > maxRecordingBytes / 2) throw new Error('it is too large')
+  return `${text.replace(indentedEvent, (event) => JSON.stringify(JSON.parse(event)))}\n`
 }
 
 /**

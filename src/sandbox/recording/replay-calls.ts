@@ -20,7 +20,7 @@ export interface ReplayOptions {
   readonly folder: string
   /** Whether the reply takes as long as the recorded one, up to half a minute a wait. */
   readonly pace: 'fast' | 'real'
-  /** Called with one line for each request that has no recording, or a damaged one. */
+  /** Takes one line for each request that has no recording, or a damaged one. */
   readonly report: (line: string) => void
 }
 
@@ -71,8 +71,8 @@ export async function createReplayer({ folder, pace, report }: ReplayOptions) {
     try {
       // Read again, so that memory holds no replies, and an edited one counts.
       const { reply } = await readRecording(folder, entry.name)
-      const played = await playedReply(folder, reply, pace, call.asked.origin)
-      return { ...played, creates: createsSomething(call.request.method, call.asked.path, reply.status) }
+      const creates = createsSomething(call.request.method, call.asked.path, reply.status)
+      return { ...(await playedReply(folder, reply, pace, call.asked.origin)), creates }
     } catch (error) {
       if (!(error instanceof DamagedRecording)) throw error
       if (damaged.size < maxListed) damaged.add(error.message)
@@ -113,7 +113,6 @@ const maxProblems = 20
 
 /**
  * Reads all recordings of a folder, in the order of their names, which is that of the recorded calls.
- * @param folder an absolute path
  * @throws FileError when there is none, UsageError naming each that cannot be used
  */
 export async function readLibrary(folder: string): Promise<readonly LibraryEntry[]> {
@@ -171,7 +170,7 @@ function listed(names: readonly string[]): string {
   return [...shown, ...(names.length > maxNamed ? ['…'] : [])].join(', ')
 }
 
-/** No recorded wait is longer, in milliseconds. */
+/** Of a recorded wait. */
 const maxWaitMs = 30_000
 
 /** @throws DamagedRecording before the reply begins */
@@ -180,7 +179,7 @@ async function playedReply(
   { status, headers, after_ms: afterMs, broken_off: isBrokenOff, body }: RecordedReply,
   pace: ReplayOptions['pace'],
   origin: string,
-): Promise<Reply> {
+): Promise<Omit<Reply, 'creates'>> {
   const isStream = body !== undefined && 'events' in body
   const parts: readonly RecordedEvent[] = isStream
     ? body.events
@@ -193,14 +192,13 @@ async function playedReply(
     if (size > maxKeptBytes) throw new DamagedRecording('Its reply is too large.')
     const wait = part.ms - (parts[at - 1]?.ms ?? 0)
     const usual: Pause = at === 0 ? 'first' : 'token'
-    const pause = pace === 'fast' ? usual : Math.min(Math.max(wait, 0), maxWaitMs)
+    const pause = pace === 'fast' ? usual : Math.min(wait, maxWaitMs)
     const frame = { ...eventFrame(bytes), pause }
     frames.push(isStream ? frame : { ...frame, text: atOrigin(frame.text, origin), role: 'terminal' })
   }
   return {
     status,
     headers: mapped(headers, (value) => atOrigin(value, origin)),
-    creates: false,
     frames: isBrokenOff ? breakingOff(frames) : frames,
     isWhole: !isStream && !isBrokenOff,
   }
