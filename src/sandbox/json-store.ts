@@ -5,25 +5,21 @@ import type { FileHost } from '../context.ts'
 import { makeFolder, renameFile } from '../files/write-target.ts'
 import { createBoundedMap } from './bounded-map.ts'
 
-/** Ids that are safe in a file name, as those of the sandbox are. */
+/** Safe in a file name, as those of the sandbox are. */
 const plainId = /^\w{1,100}$/
 
 interface StoreOptions<Entry> {
   /** One JSON file for each entry, shared with other sandboxes; created with the first. Undefined: memory only. */
   readonly folder: string | undefined
   isEntry(value: Partial<Entry>): boolean
-  /** Whether an entry can be deleted, at a time in milliseconds since 1970. */
+  /** Whether an entry can be deleted. */
   isOver(entry: Entry, now: number): boolean
-  /** Of those in memory. */
+  /** In memory. */
   readonly maxEntries: number
-  /** Of all in memory together; unlimited by default. */
   readonly maxBytes?: number
 }
 
-/**
- * Keeps entries by their ids, in memory or in a folder. What cannot be written to the folder is kept in memory.
- * @param host where a file that another sandbox is reading may have to be replaced more than once
- */
+/** Keeps entries by their ids, in memory or in a folder. What cannot be written to the folder is kept in memory. */
 export function createJsonStore<Entry extends { readonly id: string }>(
   host: FileHost,
   { folder, isEntry, isOver, maxEntries, maxBytes }: StoreOptions<Entry>,
@@ -72,7 +68,7 @@ export function createJsonStore<Entry extends { readonly id: string }>(
       if (folder === undefined || inMemoryOnly) keepInMemory()
       else await write(entry).catch(keepInMemory)
     },
-    /** All entries. Those that are over are removed. Never throws. */
+    /** Removes those that are over. Never throws. */
     async list(): Promise<Entry[]> {
       const now = clock.now()
       const names = folder === undefined ? [] : await readdir(folder).catch(() => [])

@@ -3,10 +3,7 @@ import type { EndpointName } from './faults/fault-rule.ts'
 
 export type RequestRecord = ReturnType<typeof newRecord>
 
-/**
- * The record of a request that comes; it is filled in on the way.
- * @param path without the query, which may hold a key
- */
+/** @param path without the query, which may hold a key */
 export function newRecord(method: string, path: string, idempotencyKey: string | undefined, cameAt: number) {
   return {
     method,
@@ -14,12 +11,12 @@ export function newRecord(method: string, path: string, idempotencyKey: string |
     idempotencyKey,
     endpoint: undefined as EndpointName | undefined,
     model: undefined as string | undefined,
-    /** HTTP status of the reply; undefined until there is one, and if a fault dropped it. */
+    /** Undefined until there is a reply, and if a fault dropped it. */
     status: undefined as number | undefined,
     created: false,
     /** Whether it was answered with the first answer to its `Idempotency-Key`. */
     repeats: false,
-    /** Id of the fault rule that fired. */
+    /** Id of the rule. */
     fault: undefined as string | undefined,
     /** When it came, and when the last byte of its reply had been sent, on the monotonic clock. */
     cameAt,
@@ -45,7 +42,7 @@ export function createRequestLog() {
   let repeats = 0
   const total = () => [...creations.values()].reduce((sum, some) => sum + some, 0)
   return {
-    /** @returns the number of requests so far */
+    /** @returns how many there are so far */
     add(record: RequestRecord): number {
       requests.push(record)
       if (requests.length > kept) requests.shift()

@@ -23,10 +23,7 @@ export function contextWindowOf(model: string): number {
   return textModels.get(model) ?? usualWindow
 }
 
-/**
- * Rejects a model of a family that is not for the endpoint. A model of no known family follows the rules for every
- * model.
- */
+/** Rejects a model of a family that is not for the endpoint; one of no known family follows the rules for every model. */
 export function assertServed({ name }: Endpoint, { id, family }: Model): void {
   if (name === undefined || family === undefined || family.endpoints[name] !== undefined) return
   const served = families.filter(({ endpoints }) => endpoints[name] !== undefined).map((other) => other.id)
@@ -40,16 +37,12 @@ const listed: readonly string[] = [
   ...[...knownModels().filter(({ family }) => family !== undefined), ...standIns].map(({ id }) => id),
 ]
 
-/** `GET /v1/models` and `GET /v1beta/models`, in the form of the client that asks, on one page. */
+/** In the form of the client that asks, on one page. */
 export function listModels({ envelope }: Exchange): Reply {
   if (envelope === 'google') return googleReply({ models: catalog })
   return jsonReply({ object: 'list', data: listed.map(openaiModel) })
 }
 
-/**
- * `GET /v1/models/{model}` and the same below `/v1beta`.
- * @throws RequestProblem 404
- */
 export function getModel({ envelope, params }: Exchange): Reply {
   const { model: id = '' } = params
   const google = catalog.find(({ name }) => name === `models/${id}`)
@@ -65,7 +58,7 @@ function openaiModel(id: string): JsonObject {
   return { id, object: 'model', created: 0, owned_by: 'sandbox' }
 }
 
-/** The models of the endpoints below `/v1beta`, in Google's form. */
+/** In Google's form. */
 const catalog: readonly JsonObject[] = [
   ...Array.from(textModels, ([id, inputTokenLimit]) => ({
     ...googleModel(id, 'generateContent'),

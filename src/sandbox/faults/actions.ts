@@ -12,7 +12,7 @@ import {
   type Reply,
 } from '../http/reply.ts'
 
-/** Where a reset, close, cut or stall occurs; a number is a byte of the body. */
+/** Where a reset, close, cut or stall occurs; also a number, of a byte of the body. */
 export const faultPoints = [
   'before-body',
   'before-headers',
@@ -46,7 +46,6 @@ interface Connection {
   readonly sandbox: { readonly clock: Clock }
 }
 
-/** A fault action: what it does to a request, its reply or its connection. */
 interface Action {
   readonly about: string
   /** Answers in place of the endpoint. Such a reply generates nothing, so it is no creation. */
@@ -56,7 +55,7 @@ interface Action {
   raw?(reply: Reply, rule: Parameters): Promise<string | Buffer>
   /** Ends the connection at a point of the reply, or holds it up there. */
   interrupt?(connection: Connection, rule: Parameters, isBegun: boolean): Promise<'over' | 'resumed'>
-  /** The point by default; `mid-event` if left out. */
+  /** By default; `mid-event` if left out. */
   readonly at?: FaultPoint
   /** Sends so many bytes at a time, so many milliseconds apart. */
   readonly pieces?: { readonly size: number; readonly ms: number }
@@ -129,11 +128,11 @@ const actions = {
   headers: { about: 'adds or replaces `headers`' },
   malformed: {
     about: 'breaks the JSON of one `event`',
-    // Removes the last brace of the event; in a shorter stream, that of its last event.
+    // Without its last brace; in a shorter stream, the last event.
     change: ({ frames }, { event = usualEvent }) =>
-      mapFrames(frames, (frame, index) => {
-        const isTarget = index === event || (frame.role === 'terminal' && index < event)
-        return [isTarget ? { ...frame, text: frame.text.replace(/\}(?=[^}]*$)/, '') } : frame]
+      mapTexts(frames, (text, role, index) => {
+        const isTarget = index === event || (role === 'terminal' && index < event)
+        return isTarget ? text.replace(/\}(?=[^}]*$)/, '') : text
       }),
   },
   'drop-terminal': {
@@ -182,20 +181,17 @@ const actions = {
     about: 'ends the lines with `value`: lf, crlf or cr',
     change({ frames }, { value = 'cr' }) {
       const ending = { lf: '\n', crlf: '\r\n' }[value.toLowerCase()] ?? '\r'
-      return mapFrames(frames, (frame) => [{ ...frame, text: frame.text.replace(/\r\n|\n/g, ending) }])
+      return mapTexts(frames, (text) => text.replace(/\r\n|\n/g, ending))
     },
   },
   bom: {
     about: 'begins with a byte order mark',
-    change: ({ frames }) =>
-      mapFrames(frames, (frame, index) => [
-        { ...frame, text: index === 1 ? `\uFEFF${frame.text}` : frame.text },
-      ]),
+    change: ({ frames }) => mapTexts(frames, (text, _, index) => (index === 1 ? `\uFEFF${text}` : text)),
   },
   'no-blank-line': {
     about: 'leaves out the blank line after the last event',
     change: ({ frames }) =>
-      mapTerminal(frames, (frame) => [{ ...frame, text: frame.text.replace(/[\r\n]+$/, '') }]),
+      mapTexts(frames, (text, role) => (role === 'terminal' ? text.replace(/[\r\n]+$/, '') : text)),
   },
   'keep-open': { about: 'leaves the connection open after the whole reply' },
   'ignore-stream': { about: 'answers a stream request with one JSON document' },
@@ -251,20 +247,20 @@ function comment(pause: Frame['pause']): Frame {
   return { text: ': keep-alive\n\n', pause, role: 'event' }
 }
 
+async function* mapFrames(frames: Frames, map: (frame: Frame) => readonly Frame[]): AsyncGenerator<Frame> {
+  for await (const frame of frames) yield* map(frame)
+}
+
 /** @param map is given the number of the frame, from 1 */
-async function* mapFrames(
-  frames: Frames,
-  map: (frame: Frame, index: number) => readonly Frame[],
-): AsyncGenerator<Frame> {
+function mapTexts(frames: Frames, map: (text: string, role: Frame['role'], index: number) => string): Frames {
   let index = 0
-  for await (const frame of frames) yield* map(frame, ++index)
+  return mapFrames(frames, (frame) => [{ ...frame, text: map(frame.text, frame.role, ++index) }])
 }
 
 function mapTerminal(frames: Frames, map: (frame: Frame) => readonly Frame[]): Frames {
   return mapFrames(frames, (frame) => (frame.role === 'terminal' ? map(frame) : [frame]))
 }
 
-/** Waits for the end of a connection. */
 export async function ended(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort')
 }

@@ -51,7 +51,7 @@ const fields: Fields = {
   accepted: { type: 'boolean', about: 'whether the request counts as a creation, and is carried out' },
 }
 
-/** A fault to inject: which requests it applies to, how often, and what it does to the reply. */
+/** Which requests a fault applies to, how often, and what it does. */
 export interface FaultRule extends Parameters {
   readonly id?: string | undefined
   readonly endpoint?: EndpointName | undefined
@@ -68,8 +68,7 @@ export interface FaultRule extends Parameters {
 const hint = 'A rule is like { action: reset, at: mid-event }.'
 
 /**
- * Validates a list of fault rules from a YAML or JSON file.
- * @param source where the list comes from, for messages
+ * @param source of the rules, for messages
  * @throws UsageError with every problem, each naming its rule and field
  */
 export function parseFaultRules(value: unknown, source: string): FaultRule[] {
@@ -100,7 +99,7 @@ function problemsOf(rule: unknown): string[] {
   ]
 }
 
-/** Maximum number of idempotency keys whose attempts are counted. */
+/** Of those whose attempts are counted. */
 const keptKeys = 10_000
 
 interface FaultTarget {
@@ -112,9 +111,8 @@ interface FaultTarget {
 export type NamedRule = FaultRule & { readonly id: string }
 
 /**
- * Picks the fault for a request: the first rule that matches and is due. Deterministic for a seed and an order of
- * requests.
- * @returns is asked twice for a request: first for the rules that apply before its body is read, which cannot match a
+ * Picks the first rule that matches and is due: the same for a seed and an order of requests.
+ * @returns is asked twice for a request, first for the rules that apply before its body is read: they cannot match a
  *   model that the body names
  */
 export function createFaultChooser(rules: readonly FaultRule[], seed: number) {
@@ -130,7 +128,6 @@ export function createFaultChooser(rules: readonly FaultRule[], seed: number) {
   }
 }
 
-/** Counts the requests that a rule matches. */
 class Tracker {
   readonly rule: NamedRule
   fired = 0

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { yieldToEventLoop, sleep } from '../../context.ts'
 import { ended, faultActions, usualEvent, type FaultPoint } from '../faults/actions.ts'
-import type { FaultRule } from '../faults/fault-rule.ts'
 import type { Exchange } from '../sandbox.ts'
 import { seededRandom } from '../seeded-random.ts'
 import { BrokenOff, frameBytes, paceOf, type Frame, type Frames, type Reply } from './reply.ts'
@@ -34,8 +33,13 @@ async function play(exchange: Exchange, reply: Reply): Promise<void> {
   if (isEarly && (await interrupt(exchange, false))) return
   const frames = (fault && action?.change?.(reply, fault)) ?? reply.frames
   const whole = reply.isWhole && !action?.hasNoLength ? await Array.fromAsync(frames) : undefined
-  const length = whole?.reduce((sum, frame) => sum + frameBytes(frame).length, 0)
-  outgoing.writeHead(reply.status, headersOf(reply, fault, length))
+  const changed = Object.entries(fault?.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])
+  outgoing.writeHead(reply.status, {
+    ...reply.headers,
+    ...(whole && { 'content-length': whole.reduce((sum, frame) => sum + frameBytes(frame).length, 0) }),
+    ...(fault?.action === 'content-type' && { 'content-type': fault.value ?? 'text/plain' }),
+    ...Object.fromEntries(changed),
+  })
   outgoing.flushHeaders()
   const breaksAt = isEarly || !action?.interrupt ? undefined : breakingPoint(point, fault?.event)
   if (await send(exchange, whole ?? frames, breaksAt)) return
@@ -117,20 +121,6 @@ async function writePieces(exchange: Exchange, bytes: Uint8Array): Promise<void>
     if (ms > 0) await sleep(sandbox.clock, ms, signal)
     await write(exchange, bytes.subarray(at, at + size))
     await flush(exchange)
-  }
-}
-
-function headersOf(
-  reply: Reply,
-  fault: FaultRule | undefined,
-  length: number | undefined,
-): Record<string, string> {
-  const changed = Object.entries(fault?.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])
-  return {
-    ...reply.headers,
-    ...(length !== undefined && { 'content-length': String(length) }),
-    ...(fault?.action === 'content-type' && { 'content-type': fault.value ?? 'text/plain' }),
-    ...Object.fromEntries(changed),
   }
 }
 

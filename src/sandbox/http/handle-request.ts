@@ -17,10 +17,7 @@ import {
   type SandboxState,
 } from '../sandbox.ts'
 
-/**
- * One request from its arrival to the last byte of its reply: guard, key, fault, body, endpoint, delivery, log.
- * @returns its record; undefined for one that is not counted
- */
+/** @returns the record of the request; undefined for one that is not counted */
 export async function handleRequest(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -118,14 +115,10 @@ async function answer(exchange: Exchange, { handler }: Match): Promise<Reply> {
   return key === undefined ? make() : sandbox.answerOnce(digestOf(key), identity, make)
 }
 
-/** The only key that is rejected, for testing rejections. */
+/** For testing rejections. */
 const refusedKey = 'invalid'
 
-/**
- * Accepts any key but `invalid`. The specification requires `Authorization: Bearer`; Google's own clients send
- * `x-goog-api-key` or `?key=` and are supported as well. Keys are never stored or echoed.
- * @throws RequestProblem 401
- */
+/** The specification requires `Authorization: Bearer`; Google's own clients send `x-goog-api-key` or `?key=`. */
 function authenticate({ headers, query, envelope }: Exchange): void {
   const bearer = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
   const google = envelope === 'google' ? (headers['x-goog-api-key'] ?? query.get('key')) : undefined

@@ -7,7 +7,7 @@ import type { Random } from '../seeded-random.ts'
  */
 export type LatencyProfile = 'none' | 'natural' | number
 
-/** The kind of delay before a frame; a number is milliseconds, whatever the profile. */
+/** Before a frame; a number is milliseconds, whatever the profile. */
 export type Pause = 'none' | 'first' | 'token' | number
 
 export type Pace = (pause: Pause) => number
@@ -19,15 +19,12 @@ export interface JobPacing {
   readonly pollMs: number
 }
 
-/** Number of steps of a job, for profiles with a duration per step. */
-const steps = 10
-
 /** Four seconds in total, or half a second with latency `none`, so that all states occur. */
 export function pacingOf(latency: LatencyProfile): JobPacing {
   if (latency === 'natural') return { pendingMs: 700, runningMs: 3300, pollMs: 1000 }
   if (latency === 'none') return { pendingMs: 100, runningMs: 400, pollMs: 100 }
   const stepMs = Math.round(latency)
-  return { pendingMs: stepMs, runningMs: stepMs * steps, pollMs: Math.max(1, stepMs) }
+  return { pendingMs: stepMs, runningMs: stepMs * 10, pollMs: Math.max(1, stepMs) }
 }
 
 export function paceOf(latency: LatencyProfile, random: Random): Pace {
@@ -49,19 +46,18 @@ export interface Frame {
   readonly role: 'event' | 'terminal' | 'closing'
 }
 
-/** Thrown by the frames of a reply that breaks off: what has been sent is flushed, and the connection closed. */
+/** Thrown by frames: what has been sent is flushed, and the connection closed. */
 export class BrokenOff extends Error {
   override readonly name = 'BrokenOff'
 }
 
-/** Parts that exist already, or are created while earlier ones are sent. */
 export type Frames = Iterable<Frame> | AsyncIterable<Frame>
 
 export function frameBytes({ text, bytes }: Frame): Uint8Array {
   return bytes ?? Buffer.from(text)
 }
 
-/** A reply before it is sent. Faults are injected into this form, so every endpoint supports all of them. */
+/** Before it is sent. Faults are injected into this form, so every endpoint supports all of them. */
 export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -78,7 +74,6 @@ export interface Reply {
 
 type Facts = Partial<Reply> & { readonly pause?: Pause }
 
-/** A body of known length. */
 export function wholeReply(
   body: string | Frames,
   contentType: string | undefined,
@@ -136,7 +131,6 @@ export const eventHeaders = {
   'cache-control': 'no-cache',
 }
 
-/** An event with its name, as OpenAI sends it. */
 export function namedEvent(type: string, data: object, pause: Pause, role: Frame['role']): Frame {
   return { text: `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`, pause, role }
 }

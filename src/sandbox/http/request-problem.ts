@@ -71,7 +71,7 @@ export function unknownField(path: string): RequestProblem {
   return fieldProblem([{ path, problem: 'is not known', kind: 'unknown' }])
 }
 
-/** A valid request that exceeds the limits of the sandbox. */
+/** For a valid request. */
 export function limitExceeded(message: string, headers?: ProblemFacts['headers']): RequestProblem {
   return new RequestProblem(400, message, { code: 'sandbox_limit_exceeded', headers })
 }
@@ -86,7 +86,6 @@ export function moderationBlocked(type: string): RequestProblem {
   })
 }
 
-/** A problem as the public error object: `{error: {…}}`. */
 export function errorBody(envelope: Envelope, { status, message, facts }: RequestProblem): object {
   if (envelope === 'google') {
     const details = facts.details === undefined ? {} : { details: facts.details }
@@ -103,7 +102,6 @@ export function errorBody(envelope: Envelope, { status, message, facts }: Reques
 }
 
 /**
- * The whole error reply.
  * @param asEvents the request wanted `alt=sse`: Google's service then keeps `text/event-stream` around an error body
  *   that is plain JSON (wire notes, section 1, "Errors on this endpoint")
  */
@@ -125,9 +123,9 @@ const codes: Readonly<Record<Violation['kind'], string>> = {
   family: 'unknown_parameter',
 }
 
-/** Maximum number of reported violations: a list of a million invalid entries has a million. */
+/** A list of a million invalid entries has a million. */
 const maxViolations = 100
-/** Characters shown of the name of a field, which the request may have made up. */
+/** The request may have made up the name. */
 const maxFieldLength = 200
 
 /**

@@ -101,7 +101,10 @@ export async function createRecorder({ folder, files, upstream, secrets, report 
     const isStream = /^text\/event-stream\b/i.test(mediaType)
     const after_ms = elapsed()
 
-    const bodyOf = async (parts: readonly RecordedPart[]): Promise<RecordedBody | undefined> => {
+    /** What has come, as Latin-1: one character for each byte, so that no character is split. */
+    const parts: { readonly ms: number; readonly text: string }[] = []
+    const add = (text: string) => void parts.push({ ms: elapsed(), text })
+    const bodyOf = async (): Promise<RecordedBody | undefined> => {
       const store = (text: string, type: string) =>
         storeBytes(files, folder, Buffer.from(text, 'latin1'), type)
       if (!isStream) {
@@ -116,15 +119,17 @@ export async function createRecorder({ folder, files, upstream, secrets, report 
       return { events }
     }
     /** Writes what has come; a recording that cannot be written never breaks the reply. */
-    const keep: Passage['keep'] = async (parts, broken_off) => {
+    const keep = async (end: End) => {
+      if (end === 'left') return void counts.abandoned++
       try {
         // Such a body could not be decoded.
         if (encoding !== undefined) throw new Error(`the encoding ${encoding.slice(0, 20)} is not known`)
-        if (parts === undefined) throw new Error('it is too large')
+        if (end === 'too large') throw new Error('it is too large')
         const described = Buffer.from(JSON.stringify(request)).toString('latin1')
         if (filter.hide(described) !== described) throw new Error('the request holds the key in use')
         const hidden = mapped(headers, filter.hide)
-        const kept = { status, headers: hidden, after_ms, broken_off, body: await bodyOf(parts) }
+        const broken_off = end === 'broken off'
+        const kept = { status, headers: hidden, after_ms, broken_off, body: await bodyOf() }
         const text = recordingText({ recorded, request, reply: kept })
         assertNoKey(text)
         await writeRecording(files, join(folder, stem), text)
@@ -151,14 +156,14 @@ export async function createRecorder({ folder, files, upstream, secrets, report 
     if (status >= 300 && status < 400) {
       // Such a body may repeat the request with its key, and says nothing else.
       reply.close()
-      await keep([], false)
+      await keep('whole')
       return wholeReply([], undefined, facts)
     }
     const body = givesUrls ? rewritten(reply.body, (json) => urls.rewrite(json, path)) : reply.body
     return {
       ...facts,
       headers: { ...facts.headers, ...(hasLength && { 'content-length': length }) },
-      frames: passOn(body, { isStream, asked, elapsed, keep, abandon: () => counts.abandoned++ }),
+      frames: passOn(body, isStream, asked, add, keep),
       isWhole: false,
     }
   }
@@ -196,86 +201,57 @@ export async function createRecorder({ folder, files, upstream, secrets, report 
   return { answer, stats: () => ({ mode: 'record' as const, ...counts, refusals }) }
 }
 
-/** An event, or a piece of a body, as Latin-1: one character for each byte, so that no character is split. */
-interface RecordedPart {
-  /** Since the request came. */
-  readonly ms: number
-  readonly text: string
-}
-
-interface Passage {
-  /** Whether it is a stream of events, each recorded with its time. */
-  readonly isStream: boolean
-  readonly asked: Exchange
-  elapsed(): number
-  /** Records the call, or says why not; `parts` is undefined for a body that is too large. Never rejects. */
-  keep(parts: readonly RecordedPart[] | undefined, isBrokenOff: boolean): Promise<void>
-  /** Called when the caller has gone before the end, so that nothing is recorded. */
-  abandon(): void
-}
+/** How a body ended; `left` when the caller had gone before. */
+type End = 'whole' | 'broken off' | 'too large' | 'left'
 
 /**
  * Passes a body on as it arrives. It is recorded before its end is passed on; not at all when the caller has gone
  * before, unless the event that completes the stream has come.
+ * @param add takes each event, or each piece of a body that is no stream
  */
 async function* passOn(
   body: AsyncIterable<Uint8Array>,
-  { isStream, asked: { origin, signal }, elapsed, keep, abandon }: Passage,
+  isStream: boolean,
+  { origin, signal }: Exchange,
+  add: (text: string) => void,
+  keep: (end: End) => Promise<void>,
 ): AsyncGenerator<Frame> {
-  let splitter = new EventSplitter()
-  let parts: RecordedPart[] = []
+  const splitter = new EventSplitter()
   let size = 0
-  let [isComplete, isOver, isBrokenOff] = [false, false, false]
   /** The last byte of what is no stream: with it the caller may have it all. */
   let last = Buffer.alloc(0)
-
-  const add = (text: string) => {
-    isComplete ||= isStream && isCompleting(text)
-    parts.push({ ms: elapsed(), text })
-  }
-  const finish = async () => {
-    isOver = true
-    if (splitter.open !== '') add(splitter.open)
-    await keep(size > maxKeptBytes ? undefined : parts, isBrokenOff)
-  }
+  let end: End = 'left'
   try {
-    try {
-      for await (const chunk of body) {
-        const bytes = Buffer.from(chunk)
-        size += bytes.length
-        if (size > maxKeptBytes) {
-          // Not the caller's doing: it is reported even if the caller disconnects.
-          isComplete = true
-          parts = []
-          splitter = new EventSplitter()
-          yield isStream ? eventFrame(bytes) : bytesFrame(Buffer.concat([last, bytes]))
-          last = Buffer.alloc(0)
-          continue
-        }
-        const latin1 = bytes.toString('latin1')
-        if (!isStream) {
-          add(latin1)
-          const passed = Buffer.concat([last, Buffer.from(atOrigin(latin1, origin), 'latin1')])
-          yield bytesFrame(passed.subarray(0, -1))
-          last = passed.subarray(-1)
-          continue
-        }
+    for await (const chunk of body) {
+      const bytes = Buffer.from(chunk)
+      size += bytes.length
+      const latin1 = bytes.toString('latin1')
+      if (size > maxKeptBytes) {
+        yield isStream ? eventFrame(bytes) : bytesFrame(Buffer.concat([last, bytes]))
+        last = Buffer.alloc(0)
+      } else if (isStream) {
         for (const { text, event } of splitter.push(latin1)) {
           if (event !== undefined) add(event)
+          if (event !== undefined && isCompleting(event)) end = 'whole'
           if (text !== '') yield eventFrame(Buffer.from(text, 'latin1'))
         }
+      } else {
+        add(latin1)
+        const passed = Buffer.concat([last, Buffer.from(atOrigin(latin1, origin), 'latin1')])
+        yield bytesFrame(passed.subarray(0, -1))
+        last = passed.subarray(-1)
       }
-    } catch (error) {
-      if (signal.aborted) throw error
-      isBrokenOff = true
     }
-    await finish()
+    end = 'whole'
+  } catch (error) {
+    if (signal.aborted) throw error
+    end = 'broken off'
   } finally {
-    if (!isOver && isComplete) await finish()
-    else if (!isOver) abandon()
+    if (splitter.open !== '') add(splitter.open)
+    await keep(size > maxKeptBytes ? 'too large' : end)
   }
   yield bytesFrame(last)
-  if (isBrokenOff) throw new BrokenOff()
+  if (end === 'broken off') throw new BrokenOff()
 }
 
 /** A JSON document with other addresses of results; one that is too large, or no text, as it is. */

@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto'
-import { stringsIn } from '../../redact/spans.ts'
+import { tryJson } from '../../json.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 
 /** Stands in recordings for the origin of the sandbox, whose port differs each time. */
 const recordedOrigin = 'http://sandbox.invalid'
 /** Below this path, the results that were at addresses of other hosts, or at signed ones. */
 const resultsPath = '/sandbox/results/'
+
+/** A string of JSON, without the mark that ends it: it may have been cut off. No escaped mark begins one. */
+const urlString = /(?<!\\)"(https?:[^"\\]*(?:\\.[^"\\]*)*)/gi
 
 /** How many addresses are remembered: more than a gateway gives within the hour that they are valid for. */
 const keptUrls = 10_000
@@ -33,17 +36,12 @@ export function createResultUrls(baseUrl: URL) {
   }
   return {
     /** A JSON text with these addresses, as it is recorded. Only whole strings that are URLs are replaced. */
-    rewrite(json: string, path: string) {
-      let text = ''
-      let copied = 0
-      for (const { start, end } of stringsIn(json)) {
-        const url = urlOf(json.slice(start, end))
-        if (url === undefined) continue
-        text += json.slice(copied, start) + JSON.stringify(recorded(url, path)).slice(1, -1)
-        copied = end
-      }
-      return text + json.slice(copied)
-    },
+    rewrite: (json: string, path: string) =>
+      json.replace(urlString, (whole, text: string) => {
+        const value = tryJson(`"${text}"`)
+        const url = typeof value === 'string' ? URL.parse(value) : null
+        return url === null ? whole : JSON.stringify(recorded(url, path)).slice(0, -1)
+      }),
     /** The same for the address that a reply redirects to. */
     rewriteLocation(location: string, requested: URL, path: string) {
       const url = URL.parse(location, requested)
@@ -68,13 +66,4 @@ export function givesResults(path: string): boolean {
 /** A recorded text with the sandbox's own address. */
 export function atOrigin(text: string, origin: string): string {
   return text.replaceAll(recordedOrigin, origin)
-}
-
-function urlOf(string: string): URL | undefined {
-  if (!/^https?:/i.test(string)) return undefined
-  try {
-    return URL.parse(JSON.parse(`"${string}"`) as string) ?? undefined
-  } catch {
-    return undefined
-  }
 }
