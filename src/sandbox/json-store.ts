@@ -3,6 +3,7 @@ import { readFile, readdir, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileHost } from '../context.ts'
 import { makeFolder, renameFile } from '../files/write-target.ts'
+import { objectOf, tryJson } from '../json.ts'
 import { createBoundedMap } from './bounded-map.ts'
 
 /** Safe in a file name, as those of the sandbox are. */
@@ -30,12 +31,9 @@ export function createJsonStore<Entry extends { readonly id: string }>(
 
   async function read(id: string): Promise<Entry | undefined> {
     if (folder === undefined || !plainId.test(id)) return undefined
-    try {
-      const entry = JSON.parse(await readFile(pathOf(id), 'utf8')) as Entry
-      return entry.id === id && isEntry(entry) ? entry : undefined
-    } catch {
-      return undefined
-    }
+    const text = await readFile(pathOf(id), 'utf8').catch(() => '')
+    const entry = objectOf(tryJson(text)) as Partial<Entry>
+    return entry.id === id && isEntry(entry) ? (entry as Entry) : undefined
   }
 
   /** Writes an entry atomically. Only the user may read it: it contains the prompt. */
@@ -73,11 +71,8 @@ export function createJsonStore<Entry extends { readonly id: string }>(
       const now = clock.now()
       const names = folder === undefined ? [] : await readdir(folder).catch(() => [])
       const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length))
-      const found = [...inMemory.values()]
-      for (const id of ids) {
-        const entry = await read(id)
-        if (entry !== undefined) found.push(entry)
-      }
+      const stored = await Array.fromAsync(ids, read)
+      const found = [...inMemory.values(), ...stored.filter((entry) => entry !== undefined)]
       for (const { id } of found.filter((entry) => isOver(entry, now))) await remove(id)
       return found.filter((entry) => !isOver(entry, now))
     },

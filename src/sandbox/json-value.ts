@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { isObject, listOf } from '../json.ts'
 
 export { isObject, objectOf, listOf, objectsOf, type JsonObject } from '../json.ts'
@@ -32,5 +32,14 @@ export function canonicalJson(value: unknown): string {
 
 /** SHA-256 of the canonical JSON of a value, in hexadecimal. */
 export function digestOf(value: unknown): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('hex')
+  return hash('sha256', canonicalJson(value))
+}
+
+/** The value of a body; undefined for what is not JSON. */
+export function jsonIn(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    return undefined
+  }
 }

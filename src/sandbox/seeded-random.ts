@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** A number in [0, 1), the same sequence for the same seed. */
 export type Random = () => number
@@ -26,5 +26,5 @@ export function pick<Value>(random: Random, values: readonly Value[]): Value {
 }
 
 function digest(seed: readonly SeedPart[]): Buffer {
-  return createHash('sha256').update(JSON.stringify(seed)).digest()
+  return hash('sha256', JSON.stringify(seed), 'buffer')
 }

@@ -6,7 +6,7 @@ import { maskLimits } from '../../contract/images.ts'
 import { imageInfoHeadBytes } from '../../files/image-info.ts'
 import { isDeeperThan, maxJsonDepth } from '../../json.ts'
 import { maxRequestBytes, maxRequestMebibytes } from '../../limits.ts'
-import { digestOf, type JsonObject, isObject } from '../json-value.ts'
+import { digestOf, type JsonObject, isObject, jsonIn } from '../json-value.ts'
 import type { Exchange, UploadedFile } from '../sandbox.ts'
 import { invalidField, limitExceeded, RequestProblem } from './request-problem.ts'
 
@@ -41,12 +41,8 @@ export async function readBytes({ incoming, headers }: Exchange): Promise<Buffer
 
 function parseObject(bytes: Buffer): JsonObject {
   assertModest(bytes)
-  let value: unknown
-  try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch {
-    throw new RequestProblem(400, 'The JSON body of the request could not be parsed.')
-  }
+  const value = jsonIn(bytes)
+  if (value === undefined) throw new RequestProblem(400, 'The JSON body of the request could not be parsed.')
   if (!isObject(value)) throw new RequestProblem(400, 'The body of the request must be a JSON object.')
   if (isDeeperThan(value, maxJsonDepth)) throw tooMuch(`nests deeper than ${maxJsonDepth} levels`)
   return value
@@ -75,9 +71,8 @@ function tooMuch(problem: string): RequestProblem {
 
 /** More than all the files that any model takes. */
 const maxFormBytes = 1024 ** 3
-const formType = /^multipart\/form-data\s*;/i
-/** Maximum length of a boundary (RFC 2046, section 5.1.1): every byte is compared with it. */
-const boundary = /;\s*boundary=(?:"[^"]{1,70}"|[^\s";]{1,70})\s*(?:;|$)/i
+/** With a boundary of at most 70 characters (RFC 2046, section 5.1.1): every byte is compared with it. */
+const formType = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"[^"]{1,70}"|[^\s";]{1,70})\s*(?:;|$)/i
 
 /** Far above the size of any valid form. */
 const limits = { fields: 100, files: 100, parts: 200 }
@@ -98,8 +93,8 @@ function keptBytes(field: string, earlier: readonly UploadedFile[]): number {
  */
 export async function readForm(exchange: Exchange, fields: Fields): Promise<void> {
   const { incoming } = exchange
-  const contentType = incoming.headers['content-type']
-  if (contentType === undefined || !formType.test(contentType) || !boundary.test(contentType)) {
+  const { 'content-type': contentType = '' } = incoming.headers
+  if (!formType.test(contentType)) {
     throw unreadable("Invalid 'Content-Type': must be multipart/form-data with a boundary.")
   }
   const { Busboy } = await import('@fastify/busboy')

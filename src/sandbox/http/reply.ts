@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Random } from '../seeded-random.ts'
 
 /**
@@ -102,7 +102,7 @@ export function googleReply(body: unknown, facts: Facts = {}): Reply {
 }
 
 export function bytesReply(bytes: Uint8Array, mediaType: string): Reply {
-  const etag = `"${createHash('sha256').update(bytes).digest('hex')}"`
+  const etag = `"${hash('sha256', bytes)}"`
   return wholeReply([{ text: '', bytes, pause: 'first', role: 'terminal' }], mediaType, { headers: { etag } })
 }
 

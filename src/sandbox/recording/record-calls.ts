@@ -25,7 +25,6 @@ import {
   storeBytes,
   writeRecording,
   type RecordedBody,
-  type RecordedEvent,
 } from './recording-file.ts'
 import { atOrigin, createResultUrls, givesResults, maxRewrittenBytes, resultEndpoint } from './result-urls.ts'
 import { assertNoKey, createSecretFilter } from './secret-filter.ts'
@@ -107,16 +106,14 @@ export async function createRecorder({ folder, files, upstream, secrets, report 
     const bodyOf = async (): Promise<RecordedBody | undefined> => {
       const store = (text: string, type: string) =>
         storeBytes(files, folder, Buffer.from(text, 'latin1'), type)
-      if (!isStream) {
-        const text = filter.hide(parts.map((part) => part.text).join(''))
-        assertNoKey(text)
-        return text === '' ? undefined : store(text, mediaType)
+      const texts = parts.map((part) => part.text)
+      if (isStream) {
+        const events = await Array.fromAsync(filter.events(texts), (text) => store(text, 'text/plain'))
+        return { events: events.map((event, at) => ({ ms: parts[at]!.ms, ...event })) }
       }
-      const events: RecordedEvent[] = []
-      for (const [at, text] of filter.events(parts.map((part) => part.text)).entries()) {
-        events.push({ ms: parts[at]!.ms, ...(await store(text, 'text/plain')) })
-      }
-      return { events }
+      const text = filter.hide(texts.join(''))
+      assertNoKey(text)
+      return text === '' ? undefined : store(text, mediaType)
     }
     /** Writes what has come; a recording that cannot be written never breaks the reply. */
     const keep = async (end: End) => {

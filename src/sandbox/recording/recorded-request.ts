@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import * as v from 'valibot'
-import { isDeeperThan, isObject, maxJsonDepth } from '../../json.ts'
-import { canonicalJson } from '../json-value.ts'
+import { isDeeperThan, maxJsonDepth } from '../../json.ts'
+import { canonicalJson, isObject, jsonIn } from '../json-value.ts'
 import type { Exchange } from '../sandbox.ts'
 
 const sha256 = v.pipe(v.string(), v.regex(/^[\da-f]{64}$/, 'is not a SHA-256 in hexadecimal'))
@@ -56,35 +56,23 @@ export function describeRequest(
     // The boundary of a form is different each time.
     return value ? [[name, value.replace(/;\s*boundary=.*$/i, '')]] : []
   })
+  const plainQuery = new URLSearchParams([...query].filter(([name]) => !secretNames.test(name)))
+  plainQuery.sort()
   return {
     method: method as RecordedRequest['method'],
-    path: path + canonicalQuery(query),
+    path: plainQuery.size === 0 ? path : `${path}?${plainQuery}`,
     headers: Object.fromEntries(kept) as Record<string, string>,
     ...(body.length > 0 && { body: describeBody(body, headers['content-type'] ?? '') }),
   }
 }
 
-function canonicalQuery(query: URLSearchParams): string {
-  const kept = new URLSearchParams([...query].filter(([name]) => !secretNames.test(name)))
-  kept.sort()
-  return kept.size === 0 ? '' : `?${kept}`
-}
-
 function describeBody(body: Uint8Array, type: string): RequestBody {
-  const whole = { sha256: digest(body), bytes: body.length }
+  const whole = { sha256: hash('sha256', body), bytes: body.length }
   if (/^multipart\//i.test(type)) return describeForm(body, type) ?? whole
-  const json = jsonOf(body)
-  return json === undefined || JSON.stringify(json).length > maxJsonLength ? whole : { json }
-}
-
-/** Undefined for what is not JSON. */
-function jsonOf(body: Uint8Array): unknown {
-  try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
-    return isDeeperThan(value, maxJsonDepth) ? undefined : canonical(value)
-  } catch {
-    return undefined
-  }
+  const value = jsonIn(body)
+  if (value === undefined || isDeeperThan(value, maxJsonDepth)) return whole
+  const json = canonical(value)
+  return JSON.stringify(json).length > maxJsonLength ? whole : { json }
 }
 
 /** Names sorted, and long strings as their digest. */
@@ -95,11 +83,7 @@ function canonical(value: unknown): unknown {
 }
 
 function shortened(text: string): string {
-  return text.length <= maxStringLength ? text : `sha256:${digest(text)} (${text.length} characters)`
-}
-
-function digest(content: string | Uint8Array): string {
-  return createHash('sha256').update(content).digest('hex')
+  return text.length <= maxStringLength ? text : `sha256:${hash('sha256', text)} (${text.length} characters)`
 }
 
 /** The parts of a form by name; those of one name stay in their order. Undefined for what cannot be parsed. */
@@ -114,7 +98,7 @@ function describeForm(body: Uint8Array, contentType: string): RequestBody | unde
     const bytes = Buffer.from(piece.slice(end + 4), 'latin1')
     const isFile = /[;\s]filename\*?=/i.test(head)
     return isFile
-      ? { name, sha256: digest(bytes), bytes: bytes.length }
+      ? { name, sha256: hash('sha256', bytes), bytes: bytes.length }
       : { name, value: shortened(bytes.toString('utf8')) }
   })
   return {
@@ -141,7 +125,7 @@ function comparableBody(body: RequestBody | undefined): unknown {
 
 /** The same for a request and the recordings that answer it. */
 export function keyOf(request: RecordedRequest): string {
-  return digest(JSON.stringify(comparable(request)))
+  return hash('sha256', JSON.stringify(comparable(request)))
 }
 
 const maxDifferences = 100

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
@@ -25,7 +25,7 @@ const ownFile = {
   bytes: v.pipe(v.number(), v.integer(), v.minValue(0)),
 }
 
-/** How 0.1.0 recorded the white space of JSON, which is compact now. */
+/** Of JSON, as 0.1.0 recorded it; it is compact now. */
 const layout = v.optional(v.string())
 
 /** An event as it came; `ms` counts from the request. 0.1.0 recorded its fields, which are easier to write by hand. */
@@ -86,7 +86,6 @@ const recordingSchema = v.object({
   reply: replySchema,
 })
 
-/** One call: a request, and the reply that came. */
 export type Recording = v.InferOutput<typeof recordingSchema>
 export type RecordedReply = Recording['reply']
 export type RecordedBody = NonNullable<RecordedReply['body']>
@@ -98,11 +97,7 @@ export class DamagedRecording extends Error {
   override readonly name = 'DamagedRecording'
 }
 
-/**
- * Reads a recording.
- * @param name of the file in the folder
- * @throws DamagedRecording
- */
+/** @throws DamagedRecording */
 export async function readRecording(folder: string, name: string): Promise<Recording> {
   const damaged = (problem: string) => new DamagedRecording(`${name} ${problem}`)
   const bytes = await fileOf(folder, name, (size) => size <= maxRecordingBytes)
@@ -166,7 +161,6 @@ export async function writeRecording(context: FileContext, path: string, text: s
 
 /**
  * How bytes are recorded: as text, or in a file that is named by its SHA-256.
- * @param mediaType determines the extension of the file
  * @throws FileError
  */
 export async function storeBytes(
@@ -177,8 +171,7 @@ export async function storeBytes(
 ): Promise<{ text: string } | OwnFile> {
   if (bytes.length <= maxInlineBytes && isUtf8(bytes)) return { text: Buffer.from(bytes).toString('utf8') }
   await makeFolder(join(folder, bodiesFolder))
-  const digest = createHash('sha256').update(bytes).digest('hex')
-  const file = `${bodiesFolder}/${digest}.${extensionOf(mediaType)}`
+  const file = `${bodiesFolder}/${hash('sha256', bytes)}.${extensionOf(mediaType)}`
   await save(context, join(folder, file), bytes, { force: true })
   return { file, bytes: bytes.length }
 }
@@ -197,7 +190,6 @@ export async function recordedBytes(folder: string, part: { text: string } | Own
   if ('text' in part) return Buffer.from(part.text)
   const { file, bytes: size } = part
   const bytes = await fileOf(folder, file, (length) => length === size)
-  const digest = createHash('sha256').update(bytes).digest('hex')
-  if (!file.includes(`/${digest}.`)) throw new DamagedRecording(`${file} has another digest.`)
+  if (!file.includes(`/${hash('sha256', bytes)}.`)) throw new DamagedRecording(`${file} has another digest.`)
   return bytes
 }

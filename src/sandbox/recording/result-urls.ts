@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { tryJson } from '../../json.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 
@@ -29,7 +29,7 @@ export function createResultUrls(baseUrl: URL) {
     if (url.origin === baseUrl.origin) url.searchParams.delete('key')
     const isPlain = [...url.searchParams.keys()].every((name) => name === 'alt' || name === 'variant')
     if (isOwn && isPlain) return recordedOrigin + url.pathname.slice(basePath.length) + url.search
-    const digest = createHash('sha256').update(url.href).digest('hex').slice(0, 32)
+    const digest = hash('sha256', url.href).slice(0, 32)
     const name = `${/\/images\//.test(path) ? 'image' : 'video'}-${digest}`
     urls.set(name, url.href)
     return recordedOrigin + resultsPath + name
