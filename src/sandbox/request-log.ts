@@ -1,5 +1,4 @@
-import type { FaultAction } from './faults/actions.ts'
-import type { EndpointName } from './faults/fault-rule.ts'
+import type { EndpointName, NamedRule } from './faults/fault-rule.ts'
 
 export type RequestRecord = ReturnType<typeof newRecord>
 
@@ -24,22 +23,14 @@ export function newRecord(method: string, path: string, idempotencyKey: string |
   }
 }
 
-export interface FiredFault {
-  readonly id: string
-  readonly action: FaultAction
-  readonly method: string
-  readonly path: string
-}
-
 const kept = 10_000
 
 /** The log of this sandbox, for tests and for `/sandbox/stats`. */
 export function createRequestLog() {
   const requests: RequestRecord[] = []
-  const faults: FiredFault[] = []
+  const faults: (Pick<NamedRule, 'id' | 'action'> & Pick<RequestRecord, 'method' | 'path'>)[] = []
   const creations = new Map<EndpointName, number>()
-  let count = 0
-  let repeats = 0
+  let [count, repeats] = [0, 0]
   const total = () => [...creations.values()].reduce((sum, some) => sum + some, 0)
   return {
     /** @returns how many there are so far */
@@ -48,10 +39,7 @@ export function createRequestLog() {
       if (requests.length > kept) requests.shift()
       return ++count
     },
-    count(
-      { created, repeats: isRepeat, endpoint, method, path }: RequestRecord,
-      fault?: Pick<FiredFault, 'id' | 'action'>,
-    ) {
+    count({ created, repeats: isRepeat, endpoint, method, path }: RequestRecord, fault?: NamedRule) {
       if (isRepeat) repeats++
       if (created && endpoint !== undefined) creations.set(endpoint, (creations.get(endpoint) ?? 0) + 1)
       if (fault === undefined) return
@@ -61,7 +49,7 @@ export function createRequestLog() {
     /** Creations accepted so far, in total or for one endpoint. */
     created: (endpoint?: EndpointName) => (endpoint === undefined ? total() : (creations.get(endpoint) ?? 0)),
     requests: (): readonly Readonly<RequestRecord>[] => requests.map((record) => ({ ...record })),
-    firedFaults: (): readonly FiredFault[] => [...faults],
+    firedFaults: () => [...faults],
     stats: () => ({
       creations: { total: total(), ...Object.fromEntries(creations) },
       requests: count,

@@ -31,14 +31,12 @@ type Route = readonly [
   more?: Partial<Handler>,
 ]
 
-const form = (fields: Fields): Partial<Handler> => ({ readBody: (exchange) => readForm(exchange, fields) })
-
-/** Both endpoints for videos that take a form take JSON as well (wire notes, "Videos"). */
-const formOrJson = (fields: Fields): Partial<Handler> => ({
-  readBody: (exchange: Exchange) =>
-    /^multipart\//i.test(exchange.headers['content-type'] ?? '')
-      ? readForm(exchange, fields)
-      : readJsonBody(exchange),
+/** The endpoints for videos take JSON as well (wire notes, "Videos"). */
+const form = (fields: Fields, takesJson = true): Partial<Handler> => ({
+  readBody(exchange) {
+    const isForm = /^multipart\//i.test(exchange.headers['content-type'] ?? '')
+    return isForm || !takesJson ? readForm(exchange, fields) : readJsonBody(exchange)
+  },
 })
 
 const streamContent = (exchange: Exchange) => answerContent(exchange, !exchange.ignoresStream)
@@ -60,14 +58,14 @@ const routes: readonly Route[] = [
   ['GET', response, 'response-lookup', getResponse],
   ['POST', '/v1/responses/{id}/cancel', 'response-cancel', cancelResponse],
   ['POST', '/v1/images/generations', 'image-generations', createImages],
-  ['POST', '/v1/images/edits', 'image-edits', editImages, form(imageEditEndpoint.fields)],
+  ['POST', '/v1/images/edits', 'image-edits', editImages, form(imageEditEndpoint.fields, false)],
   ['GET', '/sandbox/images/{file}', 'image-files', serveImage, { needsNoKey: true }],
-  ['POST', '/v1/videos', 'video-create', createVideo, formOrJson(videoCreateEndpoint.fields)],
+  ['POST', '/v1/videos', 'video-create', createVideo, form(videoCreateEndpoint.fields)],
   ['GET', '/v1/videos', 'video-lookup', listVideos],
   ['GET', video, 'video-lookup', getVideo],
   ['DELETE', video, 'video-lookup', deleteVideo],
   ['GET', '/v1/videos/{id}/content', 'video-content', serveContent],
-  ['POST', '/v1/videos/{id}/remix', 'video-remix', remixVideo, formOrJson(videoRemixEndpoint.fields)],
+  ['POST', '/v1/videos/{id}/remix', 'video-remix', remixVideo, form(videoRemixEndpoint.fields)],
   ['POST', `${models}/{model}:predictLongRunning`, 'video-operations', createOperation],
   ['GET', `${models}/{model}/operations/{id}`, 'operation-lookup', lookUpOperation],
   // That client takes a file's name out of https URIs only: others it puts into the path as they are.

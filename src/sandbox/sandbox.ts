@@ -83,7 +83,7 @@ export function createState<Stats>(options: StateOptions, signal: AbortSignal, r
 const maxPathLength = 2048
 export const maxNameLength = 256
 
-/** One request, from its arrival to the last byte of its reply; it is filled in on the way. */
+/** One request, from its arrival to the last byte of its reply. */
 export type Exchange = ReturnType<typeof createExchange>
 
 export function createExchange(incoming: IncomingMessage, outgoing: ServerResponse, sandbox: SandboxState) {
@@ -172,14 +172,9 @@ export interface Handler {
   answer(exchange: Exchange): Reply | Promise<Reply>
 }
 
-export interface Match {
-  readonly handler: Handler
-  readonly params: Exchange['params']
-}
-
 export interface Router {
   /** @param path without escapes of characters that need none */
-  find(method: string, path: string): Match | undefined
+  find(method: string, path: string): { handler: Handler; params: Exchange['params'] } | undefined
   /** For `Allow`; none for an unknown path. */
   methods(path: string): readonly string[]
 }

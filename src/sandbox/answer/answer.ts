@@ -57,9 +57,8 @@ function scenarioWords(header: string | undefined, prompt: string): Scenario['wo
 }
 
 /**
- * The scenario of a request for images or videos: one of these names.
- * @param type of the error of a request that is rejected
- * @throws RequestProblem 400 for `refusal` and `block`
+ * The scenario of a request for images or videos.
+ * @param type of the error for `refusal` and `block`, which are thrown
  */
 export function mediaScenario<Name extends string>(
   names: readonly Name[],
@@ -90,10 +89,7 @@ export function namedIn(prompt: string): (name: string) => boolean {
   return (name) => name.match(/[\w-]+/g)?.every((word) => words.has(word)) ?? false
 }
 
-/**
- * Which tools the answer calls: any if one is required, otherwise those that the prompt names.
- * @param hasOutput whether the request ends with a tool's output, which the answer then quotes
- */
+/** @param hasOutput whether the request ends with a tool's output, which the answer then quotes */
 export function chooseCalls<Tool>(
   mode: 'none' | 'auto' | 'required',
   declared: readonly Tool[],
@@ -113,7 +109,6 @@ export function assertToolCount(count: number): void {
   if (count > maxTools) throw limitExceeded(`The sandbox takes at most ${maxTools} tools, not ${count}.`)
 }
 
-/** The texts of the parts of a message, a paragraph for each. */
 export function textOfParts(parts: unknown): string {
   return objectsOf(parts)
     .map((part) => textOf(part['text']))

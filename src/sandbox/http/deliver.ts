@@ -54,17 +54,15 @@ async function interrupt(exchange: Exchange, isBegun: boolean): Promise<boolean>
   return (await faultActions[fault.action].interrupt?.(exchange, fault, isBegun)) === 'over'
 }
 
-/** Returns, for each frame, the number of bytes after which the fault occurs; undefined if not in this frame. */
-type BreakingPoint = (bytes: Uint8Array, role: Frame['role']) => number | undefined
-
 /**
  * Where a fault occurs in a body. In a body without that point (no such event, no multi-byte character) it is the
  * middle of the terminal event; a body shorter than the byte number has no fault.
+ * @returns for each frame the number of bytes after which the fault occurs; undefined if not in this frame
  */
-function breakingPoint(at: FaultPoint, event = usualEvent): BreakingPoint {
+function breakingPoint(at: FaultPoint, event = usualEvent) {
   let index = 0
   let before = 0
-  return (bytes, role) => {
+  return (bytes: Uint8Array, role: Frame['role']): number | undefined => {
     index++
     const start = before
     before += bytes.length
@@ -85,7 +83,11 @@ function breakingPoint(at: FaultPoint, event = usualEvent): BreakingPoint {
 const framesPerTurn = 100
 
 /** @returns whether the fault has ended the connection, or the client has */
-async function send(exchange: Exchange, frames: Frames, breaksAt?: BreakingPoint): Promise<boolean> {
+async function send(
+  exchange: Exchange,
+  frames: Frames,
+  breaksAt?: ReturnType<typeof breakingPoint>,
+): Promise<boolean> {
   const { signal, sandbox, number } = exchange
   const pace = paceOf(sandbox.latency, seededRandom(sandbox.seed, 'pace', number))
   let isDue = true

@@ -12,7 +12,7 @@ import {
   maxNameLength,
   createExchange,
   type Exchange,
-  type Match,
+  type Handler,
   type Router,
   type SandboxState,
 } from '../sandbox.ts'
@@ -72,7 +72,7 @@ async function decide(exchange: Exchange, router: Router): Promise<Reply> {
     exchange.fault = fault
     const replaced = replacement(fault)
     if (replaced !== undefined && fault?.accepted !== true) return replaced
-    const own = await answer(exchange, match)
+    const own = await answer(exchange, match.handler)
     record.repeats = own.repeats === true
     return replaced ?? own
   } catch (error) {
@@ -98,7 +98,7 @@ function nameOf(model = ''): string | undefined {
 }
 
 /** Has the endpoint answer, once for an `Idempotency-Key`. */
-async function answer(exchange: Exchange, { handler }: Match): Promise<Reply> {
+async function answer(exchange: Exchange, handler: Handler): Promise<Reply> {
   const { sandbox, method, path, query } = exchange
   if (method !== 'POST') return handler.answer(exchange)
   const identity = digestOf([path, [...query].filter(([name]) => name !== 'key'), exchange.digest])

@@ -10,25 +10,21 @@ export type LatencyProfile = 'none' | 'natural' | number
 /** Before a frame; a number is milliseconds, whatever the profile. */
 export type Pause = 'none' | 'first' | 'token' | number
 
-export type Pace = (pause: Pause) => number
+export type JobPacing = ReturnType<typeof pacingOf>
 
-/** How long a video job or a background response is queued and runs, and when to poll it again; milliseconds. */
-export interface JobPacing {
-  readonly pendingMs: number
-  readonly runningMs: number
-  readonly pollMs: number
-}
-
-/** Four seconds in total, or half a second with latency `none`, so that all states occur. */
-export function pacingOf(latency: LatencyProfile): JobPacing {
+/**
+ * How long a video job or a background response is queued and runs, and when to poll it again: four seconds in total, or
+ * half a second with latency `none`, so that all states occur.
+ */
+export function pacingOf(latency: LatencyProfile) {
   if (latency === 'natural') return { pendingMs: 700, runningMs: 3300, pollMs: 1000 }
   if (latency === 'none') return { pendingMs: 100, runningMs: 400, pollMs: 100 }
   const stepMs = Math.round(latency)
   return { pendingMs: stepMs, runningMs: stepMs * 10, pollMs: Math.max(1, stepMs) }
 }
 
-export function paceOf(latency: LatencyProfile, random: Random): Pace {
-  return (pause) => {
+export function paceOf(latency: LatencyProfile, random: Random) {
+  return (pause: Pause): number => {
     if (typeof pause === 'number') return pause
     if (pause === 'none' || latency === 'none') return 0
     if (latency !== 'natural') return latency

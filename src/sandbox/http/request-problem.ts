@@ -87,10 +87,9 @@ export function moderationBlocked(type: string): RequestProblem {
 }
 
 export function errorBody(envelope: Envelope, { status, message, facts }: RequestProblem): object {
-  if (envelope === 'google') {
-    const details = facts.details === undefined ? {} : { details: facts.details }
-    return { error: { code: status, message, status: googleStatuses[status] ?? 'UNKNOWN', ...details } }
-  }
+  const { details } = facts
+  if (envelope === 'google')
+    return { error: { code: status, message, status: googleStatuses[status] ?? 'UNKNOWN', details } }
   const [usualType, usualCode] =
     status === 429
       ? ['rate_limit_error', 'rate_limit_exceeded']

@@ -47,18 +47,15 @@ export async function createReplayer({ folder, pace, report }: ReplayOptions) {
   }
   const miss = ({ request, asked }: ArrivedCall): RequestProblem => {
     const { method } = request
-    const nearest = nearestOf(entries, request)
-    const shown = shortPath(asked.path)
+    const { name: nearest, differs = [] } = nearestOf(entries, request) ?? {}
+    const path = shortPath(asked.path)
     missed++
-    if (misses.length < maxListed) {
-      const differs = nearest?.differs.slice(0, 10) ?? []
-      misses.push({ method, path: shown, nearest: nearest?.name, differs })
-    }
+    if (misses.length < maxListed) misses.push({ method, path, nearest, differs: differs.slice(0, 10) })
     const hint =
       nearest === undefined
         ? 'None has this path.'
-        : `The nearest is ${nearest.name}, which differs in: ${listed(nearest.differs)}.`
-    const message = `No recording answers ${method} ${shown}. ${hint}`
+        : `The nearest is ${nearest}, which differs in: ${listed(differs)}.`
+    const message = `No recording answers ${method} ${path}. ${hint}`
     report(message)
     return new RequestProblem(404, message, { code: 'recording_not_found' })
   }
