@@ -13,7 +13,6 @@ interface StoreOptions<Entry> {
   /** One JSON file for each entry, shared with other sandboxes; created with the first. Undefined: memory only. */
   readonly folder: string | undefined
   isEntry(value: Partial<Entry>): boolean
-  /** Whether an entry can be deleted. */
   isOver(entry: Entry, now: number): boolean
   /** In memory. */
   readonly maxEntries: number
@@ -56,7 +55,7 @@ export function createJsonStore<Entry extends { readonly id: string }>(
 
   return {
     remove,
-    /** Makes the ids of new entries differ from those of other sandboxes with the same folder; empty in memory. */
+    /** Makes ids differ from those of other sandboxes with the same folder. */
     salt: () => (folder === undefined ? [] : [clock.now(), clock.random()]),
     find: async (id: string) => inMemory.get(id) ?? (await read(id)),
     memory: inMemory,

@@ -29,9 +29,8 @@ export interface StateOptions {
   readonly folder?: string | undefined
   /** Whether the folder keeps all stored responses, and not only those in the background: for a sandbox of one command. */
   readonly keepsAllResponses?: boolean
-  /** How many answers to requests with an `Idempotency-Key` are kept. */
   readonly keptAnswers?: number
-  /** The families that a configuration gives to models, besides those that are known. */
+  /** Of models, besides those that are known. */
   readonly families?: ModelFamilies
   readonly clock: Clock
   /** Whether files that are open hinder replacing them; `linux` by default. */
@@ -42,11 +41,7 @@ const [keptImages, keptImageBytes] = [10_000, 256 * 1024 * 1024]
 
 export type SandboxState = ReturnType<typeof createState>
 
-/**
- * The settings of a sandbox, and the state that its endpoints share.
- * @param signal aborted when it closes
- * @param recordings how recordings have been made or used
- */
+/** @param signal aborted when the sandbox closes */
 export function createState<Stats>(options: StateOptions, signal: AbortSignal, recordings: () => Stats) {
   const { seed = 1, latency = 'none', families = {}, clock, folder, platform = 'linux' } = options
   const log = createRequestLog()
@@ -64,7 +59,7 @@ export function createState<Stats>(options: StateOptions, signal: AbortSignal, r
     repetitions: createBoundedMap<number>(10_000),
     answerOnce: createFirstAnswers(options.keptAnswers),
     responses: createResponseStore(host, folder && join(folder, 'responses'), options.keepsAllResponses),
-    /** The pictures that can be fetched by URL, by file name. */
+    /** Those that can be fetched by URL, by file name. */
     images: createBoundedMap<EncodedPicture>(keptImages, keptImageBytes),
     videoJobs: createJsonStore<VideoJob>(host, {
       folder,
@@ -107,7 +102,6 @@ export function createExchange(incoming: IncomingMessage, outgoing: ServerRespon
     path,
     /** May contain a key, so it is neither stored nor logged. */
     query: new URLSearchParams(query.join('?')),
-    /** Of URLs on this sandbox, as the client addresses it. */
     origin: `http://${headers.host}`,
     envelope: envelopeOf(path, headers),
     scenario: [headers['x-sandbox-scenario']].flat()[0],
@@ -115,9 +109,7 @@ export function createExchange(incoming: IncomingMessage, outgoing: ServerRespon
     signal: AbortSignal.any([left.signal, sandbox.signal]),
     /** Makes ids unique and repeatable. */
     number: 0,
-    /** Of the route: `id`, `model`. */
     params: {} as Readonly<Record<string, string>>,
-    /** A JSON object, or the fields of a form. */
     body: {} as JsonObject,
     files: [] as readonly UploadedFile[],
     size: 0,
@@ -128,7 +120,6 @@ export function createExchange(incoming: IncomingMessage, outgoing: ServerRespon
      * with a seed of its own takes the sandbox's seed and that one instead.
      */
     seed: [sandbox.seed] as readonly (string | number)[],
-    /** What is injected into the reply. */
     fault: undefined as NamedRule | undefined,
     /** Whether the fault replaces a stream with one document. */
     get ignoresStream() {
@@ -152,9 +143,8 @@ export function copyOf(part: string): string {
   return Buffer.from(part).toString()
 }
 
-/** A file of a form, possibly truncated. */
 export interface UploadedFile {
-  /** Name of the form's field: `image`, `image[]`, `mask`. */
+  /** `image`, `image[]`, `mask` */
   readonly field: string
   readonly declaredType: string
   readonly size: number

@@ -16,7 +16,7 @@ export function seededRandom(...seed: readonly SeedPart[]): Random {
   }
 }
 
-/** Repeatable hexadecimal digits for ids; at most 64. */
+/** Repeatable digits for ids; at most 64. */
 export function seededHex(length: number, ...seed: readonly SeedPart[]): string {
   return digest(seed).toString('hex').slice(0, length)
 }

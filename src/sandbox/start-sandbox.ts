@@ -15,11 +15,10 @@ import { createState, type StateOptions } from './sandbox.ts'
 export type { FaultRule, LatencyProfile, RequestRecord }
 
 export interface SandboxOptions extends StateOptions {
-  /** 0 takes any free port. */
   readonly port?: number
   /** Records a gateway's replies, or answers from recordings, in place of the sandbox's own endpoints. */
   readonly recordings?: { readonly record: RecordOptions } | { readonly replay: ReplayOptions } | undefined
-  /** Called with one line for every request, after its reply. Contains no key and no prompt. */
+  /** Takes one line for every request, after its reply, without key and prompt. */
   readonly onRequest?: (line: string) => void
 }
 
@@ -29,7 +28,6 @@ const [headersMs, requestMs] = [60_000, 300_000]
 export type Sandbox = Awaited<ReturnType<typeof startSandbox>>
 
 /**
- * Starts the sandbox on 127.0.0.1.
  * @throws UsageError if the port is not available, or recordings cannot be used; FileError if none can be made
  */
 export async function startSandbox(options: SandboxOptions) {

@@ -78,7 +78,7 @@ export function withoutScenarios(prompt: string): string {
   return prompt.replace(scenarioWord, '').trim()
 }
 
-/** What is searched for: the beginning of the prompt. */
+/** What is searched for. */
 export function queryOf(prompt: string): string {
   return firstCharacters(withoutScenarios(prompt), 60).replace(/\s+/g, ' ').trim()
 }
@@ -116,21 +116,19 @@ export function textOfParts(parts: unknown): string {
     .join('\n')
 }
 
-/** Splits text into tokens, which the sandbox streams one by one; joined, they are the text again. */
+/** The pieces of a text that are streamed one by one. */
 export function tokensOf(text: string): string[] {
   return text.match(/\s*\S{1,10}|\s+/gu) ?? []
 }
 
 export function firstCharacters(text: string, count: number): string {
-  return Array.from(text.slice(0, 2 * count))
-    .slice(0, count)
-    .join('')
+  return [...text.slice(0, 2 * count)].slice(0, count).join('')
 }
 
 /** Of an image, a sound or a file, whatever its size. */
 export const mediaTokens = 258
 
-/** A cheap estimate for input of any size: one token for every four characters, as in public practice. */
+/** A cheap estimate for input of any size, as in public practice. */
 export function countTokens(text: string): number {
   return Math.ceil(text.length / 4)
 }

@@ -10,18 +10,15 @@ export interface ToolCall {
   readonly parameters: unknown
 }
 
-/** A request of either style, in a common form. */
 export interface TextRequest {
   /** With the model, the candidate, the caller's own seed. */
   readonly seed: readonly (string | number)[]
   readonly prompt: string
-  /** What the user said before. */
   readonly earlier: readonly string[]
   readonly scenario: Scenario
   readonly format: 'text' | 'json' | 'enum'
   readonly schema: unknown
   readonly calls: readonly ToolCall[]
-  /** To be quoted in the answer. */
   readonly toolOutputs: readonly string[]
   /** Sentences at the end of a text. */
   readonly findings: readonly string[]
@@ -35,7 +32,6 @@ export interface TextRequest {
 
 export interface AnswerPart {
   readonly kind: 'text' | 'refusal' | 'call'
-  /** The pieces in which it is streamed. */
   readonly tokens: readonly string[]
   /** Of a call: the tool, and its arguments, whose JSON the tokens are (or plain text, for a custom tool). */
   readonly call?: ToolCall
@@ -48,7 +44,7 @@ const longAnswerWords = 6000
 const maxAnswerMs = 5000
 /** Tool outputs, and earlier prompts, that an answer quotes. */
 const maxQuotes = 100
-/** In tokens, of an answer that is cut short. */
+/** In tokens. */
 const shortLimit = 24
 
 /**

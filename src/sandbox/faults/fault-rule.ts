@@ -26,8 +26,6 @@ export const endpointNames = [
 ] as const
 export type EndpointName = (typeof endpointNames)[number]
 
-const maxRules = 1000
-
 const count = { type: 'integer', min: 1 } as const
 const anything = ['string', 'number', 'boolean', 'object', 'array'] as const
 
@@ -51,7 +49,6 @@ const fields: Fields = {
   accepted: { type: 'boolean', about: 'whether the request counts as a creation, and is carried out' },
 }
 
-/** Which requests a fault applies to, how often, and what it does. */
 export interface FaultRule extends Parameters {
   readonly id?: string | undefined
   readonly endpoint?: EndpointName | undefined
@@ -73,7 +70,6 @@ const hint = 'A rule is like { action: reset, at: mid-event }.'
  */
 export function parseFaultRules(value: unknown, source: string): FaultRule[] {
   if (!Array.isArray(value)) throw new UsageError(`${source}: the fault rules must be a list.`, { hint })
-  if (value.length > maxRules) throw new UsageError(`${source}: more than ${maxRules} fault rules.`)
   const problems = value.flatMap((rule: unknown, index) =>
     problemsOf(rule).map((problem) => `${source}: rule ${index + 1}: ${problem}.`),
   )

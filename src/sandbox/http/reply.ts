@@ -85,14 +85,14 @@ export function wholeReply(
   }
 }
 
-/** A JSON document as OpenAI sends it. */
+/** As OpenAI sends it. */
 export function jsonReply(body: unknown, facts: Facts = {}): Reply {
   return wholeReply(JSON.stringify(body), 'application/json', facts)
 }
 
 export const googleJsonType = 'application/json; charset=UTF-8'
 
-/** A JSON document as Google sends it. */
+/** As Google sends it. */
 export function googleReply(body: unknown, facts: Facts = {}): Reply {
   return wholeReply(`${JSON.stringify(body, null, 2)}\n`, googleJsonType, facts)
 }
@@ -121,7 +121,6 @@ export async function* brokenOff(
   yield* breakOff(sent)
 }
 
-/** Headers of an event stream as OpenAI sends them. */
 export const eventHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache',

@@ -7,7 +7,6 @@ import { type RecordedRequest, describeRequest } from './recorded-request.ts'
 import { resultEndpoint } from './result-urls.ts'
 import type { Exchange, Router } from '../sandbox.ts'
 
-/** A request that is passed on or answered from a recording. */
 export interface ArrivedCall {
   /** The body as it came. */
   readonly bytes: Buffer
@@ -52,7 +51,6 @@ export const maxKeptBytes = 256 * 1024 * 1024
 const completing =
   /"type":\s*"(?:response\.(?:completed|failed|incomplete)|image_(?:generation|edit)\.completed|error)"|"finishReason":/
 
-/** Whether an event is the one that completes a stream. */
 export function isCompleting(event: string): boolean {
   return completing.test(event)
 }
@@ -69,7 +67,7 @@ export function eventFrame(bytes: Buffer): Frame {
   return { text, pause: 'token', role }
 }
 
-/** Whether a gateway would have billed a call. */
+/** Whether a gateway would have billed it. */
 export function createsSomething(method: string, path: string, status: number): boolean {
   return method === 'POST' && status < 300 && !path.endsWith('/cancel')
 }
@@ -78,7 +76,6 @@ export function shortPath(path: string): string {
   return path.replace(/[^\x21-\x7e]/g, '?').slice(0, 200)
 }
 
-/** The field that fault rules look at. */
 function modelIn({ body }: RecordedRequest): { readonly model?: unknown } {
   if (body === undefined) return {}
   if ('json' in body) return isObject(body.json) ? { model: body.json['model'] } : {}

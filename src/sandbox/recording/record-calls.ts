@@ -34,7 +34,7 @@ type UpstreamRequest = Pick<Exchange, 'headers' | 'signal'> & {
   readonly body?: Uint8Array
 }
 
-/** A reply of the gateway, with its body as it arrives, in no encoding. */
+/** With its body as it arrives, in no encoding. */
 interface UpstreamReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -57,11 +57,10 @@ export interface RecordOptions {
   readonly upstream: RecordedUpstream
   /** Besides the keys that are sent. */
   readonly secrets: readonly string[]
-  /** Takes one line for each call that could not be recorded. */
   readonly report: (line: string) => void
 }
 
-/** Of a reply, only these headers are passed on and recorded. */
+/** Others are neither passed on nor recorded. */
 const keptHeaders =
   /^(?:content-type|content-range|content-disposition|accept-ranges|etag|last-modified|cache-control|location|retry-after|retry-after-ms|x-should-retry|x-request-id|request-id|www-authenticate|openai-version|x-ratelimit-[\w-]+)$/
 
@@ -76,7 +75,6 @@ export async function createRecorder({ folder, files, upstream, secrets, report 
   const urls = createResultUrls(upstream.baseUrl)
   /** Calls that were recorded, passed on and could not be, and were not since the caller had gone before the end. */
   const counts = { recorded: 0, refused: 0, abandoned: 0 }
-  /** The first of the refused ones. */
   const refusals: { method: string; path: string; reason: string }[] = []
   let number = await nextNumber(folder)
 
@@ -275,7 +273,6 @@ async function* rewritten(
   yield rest()
 }
 
-/** Recordings are added to those that the folder has. */
 async function nextNumber(folder: string): Promise<number> {
   try {
     await makeFolder(folder)
@@ -286,7 +283,6 @@ async function nextNumber(folder: string): Promise<number> {
   }
 }
 
-/** The keys that go to the gateway: the configured one in place of the caller's. */
 function keysSent({ headers, query }: Exchange, configured: string | undefined): string[] {
   if (configured !== undefined) return [configured]
   const { authorization, 'x-goog-api-key': google } = headers

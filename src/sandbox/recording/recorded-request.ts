@@ -39,7 +39,7 @@ type FormPart = v.InferOutput<typeof formPartSchema>
 /** Of a request, only these headers are recorded. `range` is compared, too. */
 const keptHeaders = ['accept', 'content-type', 'range'] as const
 
-/** Names in a query that hold keys, as public practice has them. */
+/** In a query, as public practice has them. */
 const secretNames = /^(?:key|api[-_]?key|access[-_]?token)$/i
 
 /** Longer strings, forms of more parts, and bodies of more text are recorded as their digest. */
@@ -75,7 +75,6 @@ function describeBody(body: Uint8Array, type: string): RequestBody {
   return JSON.stringify(json).length > maxJsonLength ? whole : { json }
 }
 
-/** Names sorted, and long strings as their digest. */
 function canonical(value: unknown): unknown {
   return JSON.parse(canonicalJson(value), (_, inner: unknown) =>
     typeof inner === 'string' ? shortened(inner) : inner,
@@ -123,7 +122,6 @@ function comparableBody(body: RequestBody | undefined): unknown {
   return Object.fromEntries([...values].map(([name, parts]) => [name, valuesOf(parts)]))
 }
 
-/** The same for a request and the recordings that answer it. */
 export function keyOf(request: RecordedRequest): string {
   return hash('sha256', JSON.stringify(comparable(request)))
 }

@@ -10,11 +10,10 @@ import { makeFolder } from '../../files/write-target.ts'
 import { isDeeperThan, maxJsonDepth, objectOf } from '../../json.ts'
 import { requestSchema } from './recorded-request.ts'
 
-/** The folder beside the recordings for bodies that are binary or large, each named by its SHA-256. */
+/** Beside the recordings. */
 const bodiesFolder = 'bodies'
-/** A larger body, or event of a stream, gets a file of its own. */
+/** Of a body, or an event of a stream; a larger one gets a file of its own. */
 const maxInlineBytes = 64 * 1024
-/** Maximum size of a recording without its bodies. */
 const maxRecordingBytes = 64 * 1024 * 1024
 
 const milliseconds = v.pipe(v.number(), v.minValue(0))
@@ -70,9 +69,9 @@ const replySchema = v.object({
     ),
     {},
   ),
-  /** From the request to the headers of the reply. */
+  /** Since the request. */
   after_ms: v.optional(milliseconds, 0),
-  /** Whether the gateway's connection broke before the end of the reply. */
+  /** By the gateway. */
   broken_off: v.optional(v.boolean(), false),
   body: v.optional(bodySchema),
 })
@@ -118,7 +117,6 @@ export async function readRecording(folder: string, name: string): Promise<Recor
   )
 }
 
-/** @throws DamagedRecording for what is no file of a right size */
 async function fileOf(folder: string, name: string, isRight: (size: number) => boolean): Promise<Buffer> {
   const path = join(folder, name)
   const found = await stat(path).catch(() => undefined)
@@ -140,10 +138,7 @@ function parseExactly(text: string): unknown {
 
 const indentedEvent = /\{\n +"ms": \d+,(?:\n +"(?:text|file|bytes)": (?:".*"|\d+),?)+\n +\}/g
 
-/**
- * The text of a recording: indented, with each event of a stream on a line of its own.
- * @throws Error when it is too large
- */
+/** Indented, with each event of a stream on a line of its own. @throws Error when it is too large */
 export function recordingText({ request, reply, ...head }: Omit<Recording, 'format'>): string {
   const shown = { ...reply, broken_off: reply.broken_off || undefined }
   const text = JSON.stringify({ format, ...head, request, reply: shown }, null, 2)
@@ -151,18 +146,12 @@ export function recordingText({ request, reply, ...head }: Omit<Recording, 'form
   return `${text.replace(indentedEvent, (event) => JSON.stringify(JSON.parse(event)))}\n`
 }
 
-/**
- * Writes a recording under the first free name; nothing is overwritten, also when several recorders write at once.
- * @param path without extension
- */
+/** Nothing is overwritten, also when several recorders write at once. */
 export async function writeRecording(context: FileContext, path: string, text: string): Promise<void> {
   await save(context, `${path}.json`, text, { force: false, numbered: true })
 }
 
-/**
- * How bytes are recorded: as text, or in a file that is named by its SHA-256.
- * @throws FileError
- */
+/** How bytes are recorded: as text, or in a file that is named by its SHA-256. */
 export async function storeBytes(
   context: FileContext,
   folder: string,
@@ -182,10 +171,7 @@ async function save(context: FileContext, path: string, content: string | Uint8A
   await file.commit()
 }
 
-/**
- * The bytes of a body or an event; those of a file once its size, and the digest in its name, have been checked.
- * @throws DamagedRecording
- */
+/** @throws DamagedRecording for a file of another size, or another digest than its name says */
 export async function recordedBytes(folder: string, part: { text: string } | OwnFile): Promise<Buffer> {
   if ('text' in part) return Buffer.from(part.text)
   const { file, bytes: size } = part

@@ -18,9 +18,8 @@ import { atOrigin } from './result-urls.ts'
 export interface ReplayOptions {
   /** An absolute path. */
   readonly folder: string
-  /** Whether the reply takes as long as the recorded one, up to half a minute a wait. */
+  /** `real`: as long as the recorded reply took, up to half a minute a wait. */
   readonly pace: 'fast' | 'real'
-  /** Takes one line for each request that has no recording, or a damaged one. */
   readonly report: (line: string) => void
 }
 
@@ -101,7 +100,7 @@ export async function createReplayer({ folder, pace, report }: ReplayOptions) {
 interface LibraryEntry {
   readonly name: string
   readonly request: RecordedRequest
-  /** When it was recorded, in milliseconds since 1970. */
+  /** When it was recorded. */
   readonly at: number
   used: number
 }
@@ -149,7 +148,7 @@ export async function readLibrary(folder: string): Promise<readonly LibraryEntry
 
 const maxCompared = 500
 
-/** The recording of the path of a request that differs least from it, and the places where they differ. */
+/** The recording of the same path that differs least from a request. */
 function nearestOf(entries: readonly LibraryEntry[], request: RecordedRequest) {
   const pathOf = ({ path }: RecordedRequest) => path.split('?')[0]
   const [nearest] = entries
@@ -167,7 +166,6 @@ function listed(names: readonly string[]): string {
   return [...shown, ...(names.length > maxNamed ? ['…'] : [])].join(', ')
 }
 
-/** Of a recorded wait. */
 const maxWaitMs = 30_000
 
 /** @throws DamagedRecording before the reply begins */

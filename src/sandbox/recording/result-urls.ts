@@ -15,10 +15,7 @@ const keptUrls = 10_000
 /** A longer text has no addresses of results in it, but results. */
 export const maxRewrittenBytes = 1024 * 1024
 
-/**
- * Gives the results of a gateway addresses at the sandbox, so that their downloads are recorded, too.
- * @param baseUrl of the gateway
- */
+/** Gives the results of a gateway addresses at the sandbox, so that their downloads are recorded, too. */
 export function createResultUrls(baseUrl: URL) {
   const urls = createBoundedMap<string>(keptUrls)
   const basePath = baseUrl.pathname.replace(/\/+$/, '')
@@ -42,7 +39,6 @@ export function createResultUrls(baseUrl: URL) {
         const url = typeof value === 'string' ? URL.parse(value) : null
         return url === null ? whole : JSON.stringify(recorded(url, path)).slice(0, -1)
       }),
-    /** The same for the address that a reply redirects to. */
     rewriteLocation(location: string, requested: URL, path: string) {
       const url = URL.parse(location, requested)
       return url === null || !/^https?:$/.test(url.protocol) ? '' : recorded(url, path)
@@ -52,7 +48,7 @@ export function createResultUrls(baseUrl: URL) {
   }
 }
 
-/** The endpoint that such an address counts as, in fault rules; undefined for any other path. */
+/** What such an address counts as in fault rules. */
 export function resultEndpoint(path: string): 'image-files' | 'video-files' | undefined {
   if (!path.startsWith(resultsPath)) return undefined
   return path.startsWith(`${resultsPath}image-`) ? 'image-files' : 'video-files'

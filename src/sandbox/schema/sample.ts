@@ -10,7 +10,7 @@ const limits = { minLength: 1_000_000, minItems: 20_000, minProperties: 20_000, 
 /** A longer schema would take seconds to compile: its values are not checked. */
 const maxCheckedCharacters = 100_000
 const maxDepth = 100
-/** Time for generating and checking a value, in milliseconds. Other requests wait meanwhile. */
+/** Other requests wait meanwhile. */
 const maxMs = 2_000
 
 /** What each attempt asks for: first everything that the schema has, at last the least that it requires. */
@@ -83,7 +83,6 @@ export async function sampleOf(schema: unknown, random: Random, fallback = 'stri
   }
 }
 
-/** Undefined where the schema makes it fail. */
 function attempt<Value>(step: () => Value): Value | undefined {
   try {
     return step()
@@ -152,7 +151,7 @@ function inOrder(properties: unknown, names: readonly string[]): unknown {
   return { ...Object.fromEntries(first.map((name) => [name, properties[name]])), ...properties }
 }
 
-/** Without the digits that only binary fractions have. */
+/** Without the digits of binary fractions. */
 function rounded(value: unknown): unknown {
   return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value
 }
