@@ -19,9 +19,7 @@ const textModels = new Map<string, number>([
   ...scenarioModels.map((scenario) => [`sandbox-${scenario}`, usualWindow] as const),
 ])
 
-export function contextWindowOf(model: string): number {
-  return textModels.get(model) ?? usualWindow
-}
+export const contextWindowOf = (model: string) => textModels.get(model) ?? usualWindow
 
 /** Rejects a model of a family that is not for the endpoint; one of no known family follows the rules for every model. */
 export function assertServed({ name }: Endpoint, { id, family }: Model): void {

@@ -37,8 +37,6 @@ export interface StateOptions {
   readonly platform?: NodeJS.Platform
 }
 
-const [keptImages, keptImageBytes] = [10_000, 256 * 1024 * 1024]
-
 export type SandboxState = ReturnType<typeof createState>
 
 /** @param signal aborted when the sandbox closes */
@@ -60,7 +58,7 @@ export function createState<Stats>(options: StateOptions, signal: AbortSignal, r
     answerOnce: createFirstAnswers(options.keptAnswers),
     responses: createResponseStore(host, folder && join(folder, 'responses'), options.keepsAllResponses),
     /** Those that can be fetched by URL, by file name. */
-    images: createBoundedMap<EncodedPicture>(keptImages, keptImageBytes),
+    images: createBoundedMap<EncodedPicture>(10_000, 256 * 1024 * 1024),
     videoJobs: createJsonStore<VideoJob>(host, {
       folder,
       isEntry: isJob,

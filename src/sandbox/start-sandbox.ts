@@ -22,9 +22,6 @@ export interface SandboxOptions extends StateOptions {
   readonly onRequest?: (line: string) => void
 }
 
-/** How long the headers of a request may take to arrive, and all of it. */
-const [headersMs, requestMs] = [60_000, 300_000]
-
 export type Sandbox = Awaited<ReturnType<typeof startSandbox>>
 
 /**
@@ -38,9 +35,9 @@ export async function startSandbox(options: SandboxOptions) {
   const state = createState(options, closing.signal, () => recorded?.stats())
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
-    headersTimeout: headersMs,
+    headersTimeout: 60_000,
     // A fault that leaves a body unread may outlast the timeout of slow requests.
-    requestTimeout: faults.some(({ at }) => at === 'before-body') ? 0 : requestMs,
+    requestTimeout: faults.some(({ at }) => at === 'before-body') ? 0 : 300_000,
     noDelay: true,
   })
   server.on('request', (incoming, outgoing) => {
@@ -85,11 +82,7 @@ async function openRecordings(options: NonNullable<SandboxOptions['recordings']>
 /** `POST /v1/responses 200 sandbox-text, creation, fault rule-1` */
 function lineOf({ method, path, status, model, created, repeats, fault }: RequestRecord): string {
   const shown = model === undefined ? '' : ` ${model.replace(/[^\x21-\x7e]/g, '?').slice(0, 80)}`
-  const notes = [
-    `${method} ${path} ${status ?? 'no reply'}${shown}`,
-    ...(created ? ['creation'] : []),
-    ...(repeats ? ['first answer again'] : []),
-    ...(fault === undefined ? [] : [`fault ${fault}`]),
-  ]
-  return notes.join(', ')
+  const line = `${method} ${path} ${status ?? 'no reply'}${shown}`
+  const notes = [created && 'creation', repeats && 'first answer again', fault && `fault ${fault}`]
+  return [line, ...notes.filter(Boolean)].join(', ')
 }

@@ -122,7 +122,9 @@ export function tokensOf(text: string): string[] {
 }
 
 export function firstCharacters(text: string, count: number): string {
-  return [...text.slice(0, 2 * count)].slice(0, count).join('')
+  return Array.from(text.slice(0, 2 * count))
+    .slice(0, count)
+    .join('')
 }
 
 /** Of an image, a sound or a file, whatever its size. */

@@ -231,6 +231,4 @@ function quoteOf(prompt: string): string {
   return first === line ? line : `${firstCharacters(line, 59).trimEnd()}…`
 }
 
-function wordsIn(text: string): number {
-  return text.split(' ').length
-}
+const wordsIn = (text: string) => text.split(' ').length

@@ -118,7 +118,8 @@ export function createFaultChooser(rules: readonly FaultRule[], seed: number) {
   return (target: FaultTarget, isEarly: boolean): NamedRule | undefined => {
     const asked = trackers.filter(({ rule }) => (rule.at === 'before-body') === isEarly)
     // Every rule counts the request, even if an earlier one applies.
-    const [chosen] = asked.filter((tracker) => tracker.isDue(target))
+    const due = asked.map((tracker) => tracker.isDue(target))
+    const chosen = asked[due.indexOf(true)]
     if (chosen !== undefined) chosen.fired++
     return chosen?.rule
   }

@@ -12,11 +12,9 @@ export function createFirstAnswers(keptAnswers = 1000) {
     keptBytes,
   )
   /**
-   * Answers a request, or gives the first answer to its key again: a repetition creates nothing. One that comes while
-   * the first is still being answered waits for it. Only what was accepted is kept: after a refused or failed request,
-   * the next with its key is answered anew.
+   * Answers a request, or gives the first answer to its key again, also while that is being made. Only what was accepted
+   * is kept: after a refused or failed request, the next with its key is answered anew.
    * @param identity the same for requests that say the same
-   * @throws RequestProblem 400 when the key belongs to another request; whatever `answer` throws
    */
   return async (key: string, identity: string, answer: () => Promise<Reply>): Promise<Reply> => {
     for (let known = kept.get(key); known !== undefined; known = kept.get(key)) {

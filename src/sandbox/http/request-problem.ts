@@ -59,17 +59,11 @@ export class RequestProblem extends Error {
 }
 
 /** @param problem a clause that follows the field's name: `must be text` */
-export function invalidField(path: string, problem: string): RequestProblem {
-  return fieldProblem([{ path, problem, kind: 'value' }])
-}
+export const invalidField = (path: string, problem: string) =>
+  fieldProblem([{ path, problem, kind: 'value' }])
 
-export function missingField(path: string): RequestProblem {
-  return fieldProblem([{ path, problem: 'is required', kind: 'required' }])
-}
-
-export function unknownField(path: string): RequestProblem {
-  return fieldProblem([{ path, problem: 'is not known', kind: 'unknown' }])
-}
+export const missingField = (path: string) => fieldProblem([{ path, problem: '', kind: 'required' }])
+export const unknownField = (path: string) => fieldProblem([{ path, problem: '', kind: 'unknown' }])
 
 /** For a valid request. */
 export function limitExceeded(message: string, headers?: ProblemFacts['headers']): RequestProblem {

@@ -48,12 +48,9 @@ export function callRouter(own: Router, answer: (call: ArrivedCall) => Promise<R
 /** Larger replies are passed on and not recorded, nor played: they are in memory as a whole. */
 export const maxKeptBytes = 256 * 1024 * 1024
 
-const completing =
+/** In an event: it is the one that completes a stream. */
+export const completing =
   /"type":\s*"(?:response\.(?:completed|failed|incomplete)|image_(?:generation|edit)\.completed|error)"|"finishReason":/
-
-export function isCompleting(event: string): boolean {
-  return completing.test(event)
-}
 
 export function bytesFrame(bytes: Buffer): Frame {
   return { text: '', bytes, pause: 'token', role: 'event' }
@@ -63,7 +60,7 @@ export function bytesFrame(bytes: Buffer): Frame {
 export function eventFrame(bytes: Buffer): Frame {
   if (!isUtf8(bytes)) return bytesFrame(bytes)
   const text = bytes.toString('utf8')
-  const role = /^data: ?\[DONE\]/.test(text) ? 'closing' : isCompleting(text) ? 'terminal' : 'event'
+  const role = /^data: ?\[DONE\]/.test(text) ? 'closing' : completing.test(text) ? 'terminal' : 'event'
   return { text, pause: 'token', role }
 }
 

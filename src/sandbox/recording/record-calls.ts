@@ -10,10 +10,10 @@ import { mapped } from '../json-value.ts'
 import type { Exchange } from '../sandbox.ts'
 import {
   bytesFrame,
+  completing,
   createsSomething,
   eventFrame,
   EventSplitter,
-  isCompleting,
   maxKeptBytes,
   shortPath,
   type ArrivedCall,
@@ -138,29 +138,26 @@ export async function createRecorder({ folder, files, upstream, secrets, report 
       }
     }
 
+    const isRedirect = status >= 300 && status < 400
     const givesUrls = /json/i.test(mediaType) && givesResults(path) && status < 300
-    const hasLength = length !== undefined && !isStream && !givesUrls
+    const hasLength = length !== undefined && !isStream && !givesUrls && !isRedirect
     const facts = {
       status,
       headers: {
         ...mapped(headers, (value) => atOrigin(value, origin)),
         ...(encoding !== undefined && { 'content-encoding': encoding }),
+        ...(hasLength && { 'content-length': length }),
       },
       creates: createsSomething(method, path, status),
     }
-    if (status >= 300 && status < 400) {
+    if (isRedirect) {
       // Such a body may repeat the request with its key, and says nothing else.
       reply.close()
       await keep('whole')
       return wholeReply([], undefined, facts)
     }
     const body = givesUrls ? rewritten(reply.body, (json) => urls.rewrite(json, path)) : reply.body
-    return {
-      ...facts,
-      headers: { ...facts.headers, ...(hasLength && { 'content-length': length }) },
-      frames: passOn(body, isStream, asked, add, keep),
-      isWhole: false,
-    }
+    return { ...facts, frames: passOn(body, isStream, asked, add, keep), isWhole: false }
   }
 
   function recordedHeaders(all: UpstreamReply['headers'], path: string): Record<string, string> {
@@ -227,7 +224,7 @@ async function* passOn(
       } else if (isStream) {
         for (const { text, event } of splitter.push(latin1)) {
           if (event !== undefined) add(event)
-          if (event !== undefined && isCompleting(event)) end = 'whole'
+          if (event !== undefined && completing.test(event)) end = 'whole'
           if (text !== '') yield eventFrame(Buffer.from(text, 'latin1'))
         }
       } else {

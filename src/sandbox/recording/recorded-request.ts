@@ -137,8 +137,7 @@ export function differences(one: RecordedRequest, other: RecordedRequest): strin
 }
 
 function* differingPlaces(one: unknown, other: unknown, path: string): Generator<string> {
-  const areLists = Array.isArray(one) && Array.isArray(other) && one.length === other.length
-  if (areLists) {
+  if (Array.isArray(one) && Array.isArray(other) && one.length === other.length) {
     for (const [index, entry] of one.entries())
       yield* differingPlaces(entry, other[index], `${path}[${index}]`)
   } else if (isObject(one) && isObject(other)) {

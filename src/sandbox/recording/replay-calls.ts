@@ -50,10 +50,11 @@ export async function createReplayer({ folder, pace, report }: ReplayOptions) {
     const path = shortPath(asked.path)
     missed++
     if (misses.length < maxListed) misses.push({ method, path, nearest, differs: differs.slice(0, 10) })
+    const places = [...differs.slice(0, 5).map((place) => place.slice(0, 100)), ...(differs[5] ? ['…'] : [])]
     const hint =
       nearest === undefined
         ? 'None has this path.'
-        : `The nearest is ${nearest}, which differs in: ${listed(differs)}.`
+        : `The nearest is ${nearest}, which differs in: ${places.join(', ')}.`
     const message = `No recording answers ${method} ${path}. ${hint}`
     report(message)
     return new RequestProblem(404, message, { code: 'recording_not_found' })
@@ -157,13 +158,6 @@ function nearestOf(entries: readonly LibraryEntry[], request: RecordedRequest) {
     .map(({ name, request: recorded }) => ({ name, differs: differences(request, recorded) }))
     .sort((one, other) => one.differs.length - other.differs.length)
   return nearest
-}
-
-const maxNamed = 5
-
-function listed(names: readonly string[]): string {
-  const shown = names.slice(0, maxNamed).map((name) => name.slice(0, 100))
-  return [...shown, ...(names.length > maxNamed ? ['…'] : [])].join(', ')
 }
 
 const maxWaitMs = 30_000

@@ -60,6 +60,4 @@ export function givesResults(path: string): boolean {
 }
 
 /** A recorded text with the sandbox's own address. */
-export function atOrigin(text: string, origin: string): string {
-  return text.replaceAll(recordedOrigin, origin)
-}
+export const atOrigin = (text: string, origin: string) => text.replaceAll(recordedOrigin, origin)

@@ -64,10 +64,8 @@ export async function sampleOf(schema: unknown, random: Random, fallback = 'stri
     const isValid = isLarge ? undefined : attempt(() => ajv.compile(standard))
     let first: unknown
     for (const options of attempts) {
-      const seed = Math.floor(random() * 2 ** 31)
-      const value = attempt(() =>
-        generateSync(typed, { ...options, formats, seed, outputTransform: rounded }),
-      )
+      const more = { formats, seed: Math.floor(random() * 2 ** 31), outputTransform: rounded }
+      const value = attempt(() => generateSync(typed, { ...options, ...more }))
       if (value === undefined) continue
       assertSize(value)
       if (isValid === undefined || attempt(() => isValid(value)) === true) return value
