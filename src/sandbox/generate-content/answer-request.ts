@@ -13,6 +13,7 @@ import {
 import { type TextRequest, type ToolCall, composeAnswer } from '../answer/compose-answer.ts'
 import { brokenOff, type Frame, type Frames, type Reply, googleReply, streamReply } from '../http/reply.ts'
 import { RequestProblem, assertValid, brokeOff, errorBody } from '../http/request-problem.ts'
+import { shapeOf } from '../images/image-request.ts'
 import { plainPicture } from '../images/plain-picture.ts'
 import { type JsonObject, isObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json-value.ts'
 import { contextWindowOf } from '../sandbox-models.ts'
@@ -218,9 +219,8 @@ async function candidatesOf(
 
 /** A small PNG of the prompt in the wanted shape, in base64. */
 async function drawImage({ seed, prompt }: TextRequest, config: JsonObject): Promise<string> {
-  const ratio = textOf(objectOf(config['imageConfig'])['aspectRatio'])
-  const [, across = 1, down = 1] = (/^(\d{1,2}):(\d{1,2})$/.exec(ratio) ?? []).map(Number)
-  const shape = Math.min(4, Math.max(1 / 4, across / down || 1))
+  const ratio = shapeOf(objectOf(config['imageConfig'])['aspectRatio']) ?? 1
+  const shape = Math.min(4, Math.max(1 / 4, ratio))
   const width = Math.round(imageEdge * Math.max(1, shape))
   const height = Math.round(imageEdge * Math.max(1, 1 / shape))
   const picture = plainPicture({ seed, text: prompt, caption: `${width}x${height}`, width, height })

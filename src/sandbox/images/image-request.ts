@@ -107,6 +107,12 @@ export function sizeOf(word: string): Size | undefined {
   return width === undefined ? undefined : { width: Number(width), height: Number(height) }
 }
 
+/** Width by height of a ratio such as `16:9`; undefined for anything else. */
+export function shapeOf(ratio: unknown): number | undefined {
+  const [, across, down] = /^([1-9]\d{0,3}):([1-9]\d{0,3})$/.exec(textOf(ratio).trim()) ?? []
+  return across === undefined ? undefined : Number(across) / Number(down)
+}
+
 /** Tokens of one image by quality and shape, as the public service counts them (wire notes, section "Images"). */
 const imageTokens = {
   low: { square: 272, portrait: 408, landscape: 400 },

@@ -22,16 +22,10 @@ function drawStill({ text, seed, width, height, seconds }: Film): Pixels {
   return plainPicture({ seed: [seed], text, caption: `${width}x${height} ${seconds} s`, width, height })
 }
 
-/** Timescale of the whole file, in ticks per second. */
-const fileTicks = 1000
-
-/** The code of "undetermined", right for a track without speech: three letters of five bits. */
-const noLanguage = 0x55c4
-
-const identity = u32(0x1_0000, 0, 0, 0, 0x1_0000, 0, 0, 0, 0x4000_0000)
+const identity = [0x1_0000, 0, 0, 0, 0x1_0000, 0, 0, 0, 0x4000_0000]
 
 /** No creation and modification times, so that the same video is the same file. */
-const times = zeros(8)
+const times = [0, 0]
 
 /**
  * An MP4 with one video track, its index first, so that playback can start before the download is complete (ISO
@@ -39,41 +33,39 @@ const times = zeros(8)
  * @param pictures each its NAL unit; the first one is a key picture
  */
 export function mp4File(size: Size, pictures: readonly Uint8Array[]): Uint8Array {
-  const type = box('ftyp', 'isom', u32(0x200), 'isom', 'iso2', 'avc1', 'mp41')
-  const samples = pictures.map((unit) => Buffer.concat([u32(unit.length), unit]))
-  const sizes = samples.map(({ length }) => length)
-  // The index contains the offsets of the pictures; its length does not depend on them.
+  const type = box('ftyp', 'isom', 0x200, 'isom', 'iso2', 'avc1', 'mp41')
+  const sizes = pictures.map((unit) => unit.length + 4)
+  // The index contains the offset of the pictures; its length does not depend on it.
   const index = movie(size, sizes, type.length + movie(size, sizes, 0).length + 8)
-  return Buffer.concat([type, index, box('mdat', ...samples)])
+  return Buffer.concat([type, index, box('mdat', ...pictures.flatMap((unit) => [unit.length, unit]))])
 }
 
 function movie(size: Size, sizes: readonly number[], start: number): Buffer {
-  const { width, height } = size
   const count = sizes.length
-  const duration = Math.round((count / framesPerSecond) * fileTicks)
   const table = box(
     'stbl',
-    box('stsd', u32(0, 1), sampleEntry(size)),
-    box('stts', u32(0, 1, count, 1)),
-    box('stss', u32(0, 1, 1)),
-    box('stsc', u32(0, 1, 1, count, 1)),
-    box('stsz', u32(0, 0, count, ...sizes)),
-    box('stco', u32(0, 1, start)),
+    box('stsd', 0, 1, sampleEntry(size)),
+    box('stts', 0, 1, count, 1),
+    box('stss', 0, 1, 1),
+    box('stsc', 0, 1, 1, count, 1),
+    box('stsz', 0, 0, count, ...sizes),
+    box('stco', 0, 1, start),
   )
-  const sameFile = box('dinf', box('dref', u32(0, 1), box('url ', u32(1))))
+  const sameFile = box('dinf', box('dref', 0, 1, box('url ', 1)))
+  // The code of "undetermined", right for a track without speech: three letters of five bits.
+  const noLanguage = 0x55c4_0000
   const media = box(
     'mdia',
-    box('mdhd', u32(0), times, u32(framesPerSecond, count), u16(noLanguage, 0)),
-    box('hdlr', u32(0, 0), 'vide', zeros(12), 'VideoHandler\0'),
-    box('minf', box('vmhd', u32(1), zeros(8)), sameFile, table),
+    box('mdhd', 0, ...times, framesPerSecond, count, noLanguage),
+    box('hdlr', 0, 0, 'vide', zeros(12), 'VideoHandler\0'),
+    box('minf', box('vmhd', 1, zeros(8)), sameFile, table),
   )
+  const sides = [size.width * 0x1_0000, size.height * 0x1_0000]
   // Flags: enabled, in the movie, in its preview.
-  const sides = u32(width * 0x1_0000, height * 0x1_0000)
-  const header = box('tkhd', u32(7), times, u32(1, 0, duration), zeros(16), identity, sides)
+  const header = box('tkhd', 7, ...times, 1, 0, count, zeros(16), ...identity, ...sides)
   // Normal rate and volume; the next track id is 2.
-  const usual = [u32(0x1_0000), u16(0x100), zeros(10), identity, zeros(24), u32(2)]
-  const general = box('mvhd', u32(0), times, u32(fileTicks, duration), ...usual)
-  return box('moov', general, box('trak', header, media))
+  const usual = [0x1_0000, u16(0x100), zeros(10), ...identity, zeros(24), 2]
+  return box('moov', box('mvhd', 0, ...times, framesPerSecond, count, ...usual), box('trak', header, media))
 }
 
 /** `avc1` with the parameter sets (ISO 14496-15), square pixels and the colours of BT.709. */
@@ -81,25 +73,25 @@ function sampleEntry(size: Size): Buffer {
   const { width, height } = size
   const sequence = sequenceSet(size)
   const picture = pictureSet()
-  const resolution = u32(0x48_0000, 0x48_0000)
-  const fixed = [zeros(6), u16(1), zeros(16), u16(width, height), resolution, zeros(4), u16(1), zeros(32)]
+  const resolution = [0x48_0000, 0x48_0000]
+  const fixed = [zeros(6), u16(1), zeros(16), u16(width, height), ...resolution, zeros(4), u16(1), zeros(32)]
   const profile = [Buffer.of(1), sequence.subarray(1, 4), Buffer.of(0xff, 0xe1)]
   const sets = [u16(sequence.length), sequence, Buffer.of(1), u16(picture.length), picture]
-  const configBox = box('avcC', ...profile, ...sets)
   const colours = box('colr', 'nclx', u16(1, 1, 1), zeros(1))
-  return box('avc1', ...fixed, u16(24, 0xffff), configBox, colours, box('pasp', u32(1, 1)))
+  return box('avc1', ...fixed, u16(24, 0xffff), box('avcC', ...profile, ...sets), colours, box('pasp', 1, 1))
 }
 
-/** Full boxes begin with their version, which is 0, and their flags. */
-function box(name: string, ...parts: readonly (Uint8Array | string)[]): Buffer {
-  const content = Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
-  return Buffer.concat([u32(content.length + 8), Buffer.from(name), content])
-}
-
-function u32(...values: readonly number[]): Buffer {
-  const bytes = Buffer.alloc(values.length * 4)
-  for (const [index, value] of values.entries()) bytes.writeUInt32BE(value, index * 4)
-  return bytes
+/**
+ * A box of bytes, texts and numbers of 32 bits. Full boxes begin with their version, which is 0, and their flags in one
+ * number.
+ */
+function box(name: string, ...parts: readonly (Uint8Array | string | number)[]): Buffer {
+  const content = parts.map((part) => {
+    if (typeof part === 'number') return u16(part >>> 16, part & 0xffff)
+    return typeof part === 'string' ? Buffer.from(part) : part
+  })
+  const length = content.reduce((sum, { length }) => sum + length, 8)
+  return Buffer.concat([u16(length >>> 16, length & 0xffff), Buffer.from(name), ...content])
 }
 
 function u16(...values: readonly number[]): Buffer {

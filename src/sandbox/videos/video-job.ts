@@ -5,21 +5,10 @@ import { invalidField } from '../http/request-problem.ts'
 import type { Size } from '../images/pixels.ts'
 
 /**
- * Scenarios of video jobs other than success, selected by header, by a word of the prompt, or by the model's name:
- * rejected immediately, failed with an error object, withheld (all of it, or the last video of several), completed
- * without a result or with an expired one, in progress forever.
+ * Scenarios other than success: rejected immediately, failed with an error object, withheld (all of it, or the last
+ * video of several), completed without a result or with an expired one, in progress forever.
  */
-export const videoScenarios = [
-  'refusal',
-  'block',
-  'failure',
-  'error',
-  'filtered',
-  'fewer',
-  'empty',
-  'expired',
-  'stuck',
-] as const
+export const videoScenarios = 'refusal block failure error filtered fewer empty expired stuck'.split(' ')
 
 /** Maximum length of a video; the specification sets no limit, but a stand-in should. */
 const maxFilmSeconds = 60
@@ -45,10 +34,21 @@ export interface VideoJob extends Pick<JobPacing, 'pendingMs' | 'runningMs'> {
   readonly prompt: string
   /** Milliseconds since 1970. */
   readonly createdAt: number
-  readonly scenario: (typeof videoScenarios)[number] | null
-  /** Its results: one video, or those of an operation. */
+  readonly scenario: string | null
+  /** One video, or those of an operation. */
   readonly films: readonly Film[]
   readonly remixedFrom: string | null
+}
+
+/** A job at a time. Progress is up to 100, times are in milliseconds since 1970. */
+export interface JobAt extends VideoJob {
+  readonly state: VideoState
+  readonly progress: number
+  /** These only of a completed job. */
+  readonly completedAt?: number
+  readonly expiresAt?: number
+  /** The films that are not withheld. */
+  readonly results: readonly Film[]
 }
 
 export function isJob({ createdAt, films }: Partial<VideoJob>): boolean {
@@ -65,18 +65,15 @@ export function filmSeconds(value: unknown, field: string): number {
 /** How much of the prompts affects the picture, in characters: limits the size of a stored job. */
 const decisiveLength = 4000
 
-/** The text of a film: the end of its prompts. */
 export function filmText(...prompts: readonly string[]): string {
   return prompts.join(' / ').slice(-decisiveLength)
 }
 
-/** A completed video that always exists, so that there is something to remix. */
-export const sourceVideoId = 'video_sandbox_source'
-
 const sourcePrompt = 'a paper boat on a calm sea at sunset'
 
+/** A completed video that always exists and never expires, so that there is something to remix. */
 export const sourceVideo: VideoJob = {
-  id: sourceVideoId,
+  id: 'video_sandbox_source',
   kind: 'video',
   model: 'sandbox-video',
   prompt: sourcePrompt,
@@ -84,41 +81,35 @@ export const sourceVideo: VideoJob = {
   pendingMs: 1000,
   runningMs: 3000,
   scenario: null,
-  films: [{ text: sourcePrompt, seed: sourceVideoId, width: 1280, height: 720, seconds: 4 }],
+  films: [{ text: sourcePrompt, seed: 'video_sandbox_source', width: 1280, height: 720, seconds: 4 }],
   remixedFrom: null,
 }
 
-/** The videos that are not withheld in the scenario. */
-export function availableFilms({ scenario, films }: VideoJob): readonly Film[] {
-  if (scenario === 'filtered' || scenario === 'empty') return []
-  return scenario === 'fewer' ? films.slice(0, -1) : films
-}
+const lifetimeMs = videoLifetimeMinutes * 60_000
 
-/**
- * The state of a job depends only on the clock, so that all processes agree.
- * @returns progress up to 100, and times in milliseconds since 1970, which only a completed job has
- */
-export function jobStateAt(
-  { kind, createdAt, pendingMs, runningMs, scenario }: VideoJob,
-  now: number,
-): { state: VideoState; progress: number; completedAt?: number; expiresAt?: number } {
+/** The state depends only on the clock, so that all processes agree. */
+export function jobAt(job: VideoJob, now: number): JobAt {
+  const { kind, createdAt, pendingMs, runningMs, scenario, films } = job
+  const isWithheld = scenario === 'filtered' || scenario === 'empty'
+  const results = isWithheld ? [] : scenario === 'fewer' ? films.slice(0, -1) : films
   const ran = now - createdAt - pendingMs
-  if (ran < 0) return { state: 'pending', progress: 0 }
+  if (ran < 0) return { ...job, results, state: 'pending', progress: 0 }
   const share = runningMs === 0 ? 1 : ran / runningMs
   if (scenario === 'stuck' || share < 1) {
-    const most = scenario === 'stuck' ? 42 : 99
-    return { state: 'in_progress', progress: Math.min(most, Math.floor(share * 100)) }
+    const progress = Math.min(scenario === 'stuck' ? 42 : 99, Math.floor(share * 100))
+    return { ...job, results, state: 'in_progress', progress }
   }
   // An operation reports withheld videos in its response; a Video only has its error field.
   const hasFailed =
     scenario === 'failure' || scenario === 'error' || (scenario === 'filtered' && kind === 'video')
-  if (hasFailed) return { state: 'failed', progress: 100 }
+  if (hasFailed) return { ...job, results, state: 'failed', progress: 100 }
   const completedAt = createdAt + pendingMs + runningMs
-  const lifetime = scenario === 'expired' ? 0 : videoLifetimeMinutes * 60_000
-  return { state: 'completed', progress: 100, completedAt, expiresAt: completedAt + lifetime }
+  const keptFrom = job.id === sourceVideo.id ? now : completedAt
+  const expiresAt = scenario === 'expired' ? completedAt : keptFrom + lifetimeMs
+  return { ...job, results, state: 'completed', progress: 100, completedAt, expiresAt }
 }
 
 /** Whether a job can be deleted: a day after its result expired. */
 export function isJobOver({ createdAt, pendingMs, runningMs }: VideoJob, now: number): boolean {
-  return now >= createdAt + pendingMs + runningMs + (videoLifetimeMinutes + 24 * 60) * 60_000
+  return now >= createdAt + pendingMs + runningMs + lifetimeMs + 24 * 3_600_000
 }
