@@ -1,98 +1,114 @@
-import { queryOf, readScenario, withoutScenarios } from '../answer/answer.ts'
-import { composeAnswer, type AnswerPart } from '../answer/compose-answer.ts'
 import { responseFields } from '../../contract/responses.ts'
+import { assertAnswerSize, queryOf, readScenario, withoutScenarios } from '../answer/answer.ts'
+import { composeAnswer, type AnswerPart } from '../answer/compose-answer.ts'
 import { limitExceeded } from '../http/request-problem.ts'
-import { isObject, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../json-value.ts'
+import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from '../json-value.ts'
+import { textModel } from '../sandbox-models.ts'
 import type { Exchange } from '../sandbox.ts'
 import { seededHex, seededRandom } from '../seeded-random.ts'
-import { describeOutput, lastOutputs, promptsOf } from './input.ts'
+import { promptsOf, type fitContext } from './input.ts'
 import { output, type OutputItem } from './output-items.ts'
-import type { BuiltResponse } from './response-store.ts'
-import {
-  callId,
-  chosenCalls,
-  followApprovals,
-  listRemoteTools,
-  makeCall,
-  usualTools,
-  type Finding,
-  type MadeCall,
-} from './tools.ts'
+import { isBackground, type StoredResponse } from './response-store.ts'
+import { callId, useTools, type CallSetting, type Finding } from './tools.ts'
 
-interface ResponseFacts {
-  readonly id: string
-  readonly model: string
-  /** In seconds since 1970, as the next. */
-  readonly createdAt: number
-  readonly completedAt: number
-  readonly inputTokens: number
+/**
+ * Builds the response to a context. The same request gets the same one.
+ * @param context the conversation so far and the input, and how many tokens the model reads
+ * @throws RequestProblem 400 for tools that cannot be called as asked, and for an answer beyond the limits
+ */
+export async function buildResponse(
+  exchange: Exchange,
+  { items: context, tokens: inputTokens }: ReturnType<typeof fitContext>,
+): Promise<StoredResponse> {
+  const { body, sandbox } = exchange
+  const model = textOf(body['model']) || textModel
+  const salt = sandbox.responses.idSalt(body)
+  const id = `resp_${seededHex(48, sandbox.seed, 'responses', exchange.number, ...salt)}`
+  const acceptedAt = sandbox.clock.now()
+  const { pendingMs, runningMs } = isBackground(body) ? sandbox.pacing : { pendingMs: 0, runningMs: 0 }
+  let ids = 0
+  const newId = (prefix: string) => `${prefix}_${seededHex(48, id, prefix, ids++)}`
+  const { items, ending, thoughtTokens, outputTokens } = await composeItems(exchange, context, model, newId)
+  const usage = {
+    input_tokens: inputTokens,
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: inputTokens },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: thoughtTokens },
+    total_tokens: inputTokens + outputTokens,
+  }
+  const whole = { output: items.map(({ item }) => item), usage }
+  const response = {
+    id,
+    object: 'response',
+    created_at: Math.floor(acceptedAt / 1000),
+    error: null,
+    incomplete_details: null,
+    model,
+    output: [],
+    ...repeatedFields(body),
+    ...endOf(ending, whole, Math.floor((acceptedAt + pendingMs + runningMs) / 1000)),
+  }
+  // Each of several events has all of the response. Pictures are limited by their number.
+  const withoutPictures = (name: string, value: unknown) => (name === 'result' ? undefined : value)
+  assertAnswerSize(JSON.stringify(response, withoutPictures).length)
+  return {
+    id,
+    response,
+    items,
+    breaksOff: ending === 'error',
+    pads: objectOf(body['stream_options'])['include_obfuscation'] !== false,
+    context,
+    size: exchange.size + JSON.stringify(items).length,
+    acceptedAt,
+    pendingMs,
+    runningMs,
+    isCancelled: false,
+  }
 }
-
-type NewId = (prefix: string) => string
 
 /** Scenarios in which the model does not get as far as calling a tool. */
 const callless = new Set(['refusal', 'block', 'failure'])
 
-/**
- * Builds the response to a context. The same request gets the same one.
- * @param context the conversation so far and the input
- */
-export async function buildResponse(
+async function composeItems(
   exchange: Exchange,
   context: readonly JsonObject[],
-  facts: ResponseFacts,
-): Promise<BuiltResponse> {
+  model: string,
+  newId: CallSetting['newId'],
+) {
   const { body } = exchange
   const prompts = promptsOf(context)
   const prompt = prompts.at(-1) ?? ''
-  const scenario = readScenario(exchange.scenario, prompt, facts.model)
-  const { words } = scenario
-  const isAsked = (name: string) => words.some((word) => word.name === name)
-  let ids = 0
-  const newId: NewId = (prefix) => `${prefix}_${seededHex(48, facts.id, prefix, ids++)}`
-  const includes = (field: string) => listOf(body['include']).includes(field)
-  const query = queryOf(prompt) || 'sandbox'
-  const setting = { exchange, prompt: withoutScenarios(prompt), query, includes, newId }
-  const outputs = lastOutputs(context)
-  const isApproval = ({ type }: JsonObject) => type === 'mcp_approval_response'
-  const approvals = outputs.filter(isApproval)
-  const isCallless = callless.has(scenario.ending) || scenario.extent === 'nothing'
-  const chosen =
-    approvals.length > 0 || isCallless
-      ? { calls: [], builtIn: [] }
-      : chosenCalls(body, setting.prompt, words, outputs.length > 0)
-  const isListFailing = words.some(({ name, variant }) => name === 'mcp_list_tools' && variant === 'failed')
-  const servers = [...objectsOf(body['tools']), ...chosen.builtIn.map(({ tool }) => tool)]
-  if (isAsked('mcp_list_tools') && servers.every(({ type }) => type !== 'mcp'))
-    servers.push(usualTools['mcp']!)
-  const lists = isCallless ? [] : listRemoteTools(servers, context, isListFailing, setting)
-  const made: MadeCall[] = [...followApprovals(approvals, context, setting)]
-  for (const call of chosen.builtIn) {
-    // A server that does not list its tools is not called.
-    if (call.kind !== 'mcp' || !isListFailing) made.push(await makeCall(call, setting))
+  const scenario = readScenario(exchange.scenario, prompt, model)
+  const setting: CallSetting = {
+    exchange,
+    context,
+    words: scenario.words,
+    prompt: withoutScenarios(prompt),
+    query: queryOf(prompt) || 'sandbox',
+    maxTokens: numberOf(body['max_output_tokens']) ?? Infinity,
+    includes: (field) => listOf(body['include']).includes(field),
+    newId,
   }
-  const maxTokens = numberOf(body['max_output_tokens'])
-  const { kept, tokens, isCut } = withinLimit(made, maxTokens)
-  const findings = kept.flatMap(({ finding }) => finding ?? [])
+  const isCallless = callless.has(scenario.ending) || scenario.extent === 'nothing'
+  const { lists, made, usedTokens, isCut, calls, toolOutputs } = await useTools(setting, isCallless)
+  const findings = made.flatMap(({ finding }) => finding ?? [])
   const { type: format, schema } = objectOf(objectOf(body['text'])['format'])
   const { effort, summary } = objectOf(body['reasoning'])
+  const isShown = scenario.words.some(({ name }) => name === 'reasoning')
   const answer = await composeAnswer(
     {
-      seed: [...exchange.seed, facts.model],
+      seed: [...exchange.seed, model],
       prompt,
       earlier: prompts.slice(0, -1),
       scenario,
       format: format === 'json_schema' || format === 'json_object' ? 'json' : 'text',
       schema: format === 'json_schema' ? schema : undefined,
-      calls: chosen.calls,
-      toolOutputs: outputs.filter((item) => !isApproval(item)).map((item) => describeOutput(item['output'])),
+      calls,
+      toolOutputs,
       findings: findings.map(({ sentence }) => sentence),
-      waits: kept.some(({ waits }) => waits),
-      thinks:
-        isAsked('reasoning') ||
-        typeof summary === 'string' ||
-        (typeof effort === 'string' && effort !== 'none'),
-      maxTokens: isCut ? 0 : maxTokens === undefined ? undefined : maxTokens - tokens,
+      waits: made.some(({ waits }) => waits),
+      thinks: isShown || typeof summary === 'string' || (typeof effort === 'string' && effort !== 'none'),
+      maxTokens: isCut ? 0 : setting.maxTokens - usedTokens,
       stopSequences: [],
     },
     exchange.sandbox.clock,
@@ -101,8 +117,8 @@ export async function buildResponse(
   const ending = isCut ? 'length' : answer.ending
   const items = [
     ...lists,
-    ...(thoughts.length > 0 ? [reasoningItem(thoughts.join(''), body, isAsked('reasoning'), newId)] : []),
-    ...kept.flatMap((call) => call.outputs),
+    ...(thoughts.length > 0 ? [reasoningItem(thoughts.join(''), isShown, setting)] : []),
+    ...made.flatMap((call) => call.output ?? []),
     ...parts.map((part) => {
       const status = part.isCut || ending === 'block' ? 'incomplete' : 'completed'
       return part.call === undefined
@@ -110,56 +126,38 @@ export async function buildResponse(
         : toolCall(part, status, newId)
     }),
   ]
-  const outputTokens = thoughts.length + visibleTokens + tokens
-  const usage = {
-    input_tokens: facts.inputTokens,
-    input_tokens_details: { cached_tokens: 0, cache_write_tokens: facts.inputTokens },
-    output_tokens: outputTokens,
-    output_tokens_details: { reasoning_tokens: thoughts.length },
-    total_tokens: facts.inputTokens + outputTokens,
-  }
-  const whole = { output: items.map(({ item }) => item), usage }
-  const response = { ...begunResponse(body, facts), ...endOf(ending, whole, facts.completedAt) }
-  return { response, items, breaksOff: ending === 'error' }
-}
-
-function withinLimit(made: readonly MadeCall[], maxTokens = Infinity) {
-  const kept: MadeCall[] = []
-  let tokens = 0
-  for (const call of made) {
-    const more = call.outputs.reduce((sum, item) => sum + item.tokens.length, 0)
-    if (tokens + more > maxTokens) break
-    kept.push(call)
-    tokens += more
-  }
-  return { kept, tokens, isCut: kept.length < made.length }
+  const outputTokens = thoughts.length + visibleTokens + usedTokens
+  return { items, ending, thoughtTokens: thoughts.length, outputTokens }
 }
 
 /** @param isShown whether the reasoning itself is shown, and not only its summary */
-function reasoningItem(text: string, body: JsonObject, isShown: boolean, newId: NewId): OutputItem {
+function reasoningItem(
+  text: string,
+  isShown: boolean,
+  { exchange, includes, newId }: CallSetting,
+): OutputItem {
   const id = newId('rs')
-  const hasSummary = isShown || typeof objectOf(body['reasoning'])['summary'] === 'string'
+  const hasSummary = isShown || typeof objectOf(exchange.body['reasoning'])['summary'] === 'string'
   const content = [{ type: 'reasoning_text', text: text.replace('The plan is to', 'So I will') }]
   return output({
     id,
     type: 'reasoning',
     summary: hasSummary ? [{ type: 'summary_text', text }] : [],
     ...(isShown && { content }),
-    ...(listOf(body['include']).includes('reasoning.encrypted_content') && {
+    ...(includes('reasoning.encrypted_content') && {
       // Only the gateway can read it.
       encrypted_content: Buffer.from(`sandbox reasoning ${id}`).toString('base64'),
     }),
   })
 }
 
-function toolCall({ tokens, call }: AnswerPart, status: string, newId: NewId): OutputItem {
+function toolCall({ tokens, call }: AnswerPart, status: string, newId: CallSetting['newId']): OutputItem {
   const { name, parameters } = call!
   const shared = { status, call_id: callId(newId), name }
-  const item =
-    parameters === undefined
-      ? { id: newId('ctc'), type: 'custom_tool_call', ...shared, input: tokens.join('') }
-      : { id: newId('fc'), type: 'function_call', ...shared, arguments: tokens.join('') }
-  return output(item, tokens)
+  const text = tokens.join('')
+  return parameters === undefined
+    ? output({ id: newId('ctc'), type: 'custom_tool_call', ...shared, input: text }, tokens)
+    : output({ id: newId('fc'), type: 'function_call', ...shared, arguments: text }, tokens)
 }
 
 function message(
@@ -167,7 +165,7 @@ function message(
   status: string,
   body: JsonObject,
   findings: readonly Finding[],
-  newId: NewId,
+  newId: CallSetting['newId'],
 ): OutputItem {
   const text = tokens.join('')
   const logprobs = kind === 'text' ? logprobsOf(tokens, body) : []
@@ -247,8 +245,7 @@ const echoed: JsonObject = {
 /** The request fields that a response has if the request has them; the specification does not call them nullable. */
 const echoedIfGiven = ['prompt', 'prompt_cache_key', 'safety_identifier', 'user']
 
-/** Every field that the specification requires, and the optional ones it names; all but the state. */
-function begunResponse(body: JsonObject, { id, createdAt, model }: ResponseFacts): JsonObject {
+function repeatedFields(body: JsonObject): JsonObject {
   const { effort = null, summary = null } = objectOf(body['reasoning'])
   const { format, verbosity } = objectOf(body['text'])
   const given = echoedIfGiven.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]]))
@@ -257,13 +254,6 @@ function begunResponse(body: JsonObject, { id, createdAt, model }: ResponseFacts
     return [name, body[name] ?? responseFields[name]?.default ?? otherwise]
   })
   return {
-    id,
-    object: 'response',
-    created_at: createdAt,
-    error: null,
-    incomplete_details: null,
-    model,
-    output: [],
     ...Object.fromEntries(repeated),
     reasoning: { effort, summary },
     text: { format: format ?? { type: 'text' }, verbosity: verbosity ?? 'medium' },

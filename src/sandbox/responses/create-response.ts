@@ -1,67 +1,43 @@
-import { assertAnswerSize } from '../answer/answer.ts'
 import { type Frame, type Reply, eventHeaders, jsonReply, namedEvent, streamReply } from '../http/reply.ts'
 import { brokeOff, RequestProblem } from '../http/request-problem.ts'
-import { type JsonObject, objectOf, objectsOf, textOf } from '../json-value.ts'
+import { type JsonObject, objectsOf, textOf } from '../json-value.ts'
 import { buildResponse, conversationId } from './build-response.ts'
 import { checkRequest } from './check-request.ts'
 import { checkCalls, fitContext, inputItems, resolveReferences } from './input.ts'
 import { itemEvents } from './output-items.ts'
-import { type StoredResponse, type Timing, begunOf, responseAt } from './response-store.ts'
-import { contextWindowOf, textModel } from '../sandbox-models.ts'
+import { type StoredResponse, begunOf, isBackground, responseAt } from './response-store.ts'
 import type { Exchange, SandboxState } from '../sandbox.ts'
-import { pick, seededHex, seededRandom } from '../seeded-random.ts'
+import { seededHex } from '../seeded-random.ts'
 
 /** Endpoint 2: create a response, streamed, whole or in the background. */
 export async function createResponse(exchange: Exchange): Promise<Reply> {
   const { body, sandbox } = exchange
-  const { responses, seed, clock, pacing } = sandbox
-  const { pendingMs, runningMs } = pacing
+  const { responses } = sandbox
   checkRequest(body)
-  const model = textOf(body['model']) || textModel
   const earlier = await earlierItems(body, sandbox)
   const input = resolveReferences(inputItems(body), earlier, responses.findItem)
   checkCalls([...earlier, ...input])
-  const { items: context, tokens } = fitContext([...earlier, ...input], body, contextWindowOf(model))
-  const isBackground = body['background'] === true
-  const id = `resp_${seededHex(48, seed, 'responses', exchange.number, ...responses.idSalt(isBackground))}`
-  const now = clock.now()
-  const built = await buildResponse(exchange, context, {
-    id,
-    model,
-    createdAt: Math.floor(now / 1000),
-    completedAt: Math.floor((now + (isBackground ? pendingMs + runningMs : 0)) / 1000),
-    inputTokens: tokens,
-  })
-  // Pictures are limited by their number.
-  const withoutPictures = (name: string, value: unknown) => (name === 'result' ? undefined : value)
-  // Each of several events has all of the response.
-  assertAnswerSize(JSON.stringify(built.response, withoutPictures).length)
+  const stored = await buildResponse(exchange, fitContext([...earlier, ...input], body))
   const isStream = body['stream'] === true && !exchange.ignoresStream
-  if (!isStream && built.breaksOff && !isBackground) throw brokeOff
-  const stored = {
-    id,
-    ...built,
-    pads: objectOf(body['stream_options'])['include_obfuscation'] !== false,
-    context,
-    size: exchange.size + JSON.stringify(built.items).length,
-    timing: isBackground ? { acceptedAt: now, pendingMs, runningMs, cancelledAt: null } : null,
-  }
+  if (!isStream && stored.breaksOff && !isBackground(stored.response)) throw brokeOff
   await responses.keep(stored, input)
   if (isStream) return streamOf(stored, sandbox)
-  return jsonReply(responseAt(stored, now), {
-    headers: requestId(id),
+  return jsonReply(responseAt(stored, stored.acceptedAt), {
+    headers: requestId(stored.id),
     creates: true,
-    pause: isBackground ? 'none' : 'first',
+    pause: isBackground(stored.response) ? 'none' : 'first',
   })
 }
 
 function streamOf(stored: StoredResponse, sandbox: SandboxState, after = -1): Reply {
-  const { id, timing } = stored
-  const frames = eventFrames(stored, responseEvents(stored), { after })
-  return streamReply(timing === null ? frames : framesInTime(stored, timing, sandbox, after), {
-    headers: { ...eventHeaders, ...requestId(id) },
-    breakOff: (sent) => eventFrames(stored, breakOffEvents(stored), { first: after + 1 + sent }),
-  })
+  const frames = eventFrames(stored, responseEvents(stored))
+  return streamReply(
+    isBackground(stored.response) ? framesInTime(stored, frames, sandbox, after) : frames.drop(after + 1),
+    {
+      headers: { ...eventHeaders, ...requestId(stored.id) },
+      breakOff: (sent) => eventFrames(stored, breakOffEvents(stored), after + 1 + sent),
+    },
+  )
 }
 
 function requestId(id: string): Record<string, string> {
@@ -107,7 +83,7 @@ export async function getResponse(exchange: Exchange): Promise<Reply> {
 /** `POST /v1/responses/{id}/cancel`: for background responses; one that has ended stays as it is. */
 export async function cancelResponse(exchange: Exchange): Promise<Reply> {
   const stored = await storedResponse(exchange)
-  if (stored.timing === null) throw new RequestProblem(400, 'Cannot cancel a synchronous response.')
+  if (!isBackground(stored.response)) throw new RequestProblem(400, 'Cannot cancel a synchronous response.')
   const { responses, clock } = exchange.sandbox
   return jsonReply(responseAt(await responses.cancel(stored), clock.now()))
 }
@@ -125,11 +101,11 @@ const deltasBeforeError = 5
 
 /** The whole stream of a response (wire notes, section 2, "Event types"). */
 function* responseEvents(stored: StoredResponse): Generator<JsonObject> {
-  const { response, items, breaksOff, timing } = stored
+  const { response, items, breaksOff } = stored
   const at = (status: string) => ({ response: { ...begunOf(response), status } })
   // First in either case: the official client begins with it.
-  yield { type: 'response.created', ...at(timing === null ? 'in_progress' : 'queued') }
-  if (timing !== null) yield { type: 'response.queued', ...at('queued') }
+  yield { type: 'response.created', ...at(isBackground(response) ? 'queued' : 'in_progress') }
+  if (isBackground(response)) yield { type: 'response.queued', ...at('queued') }
   yield { type: 'response.in_progress', ...at('in_progress') }
   let deltas = 0
   for (const event of items.values().flatMap(itemEvents)) {
@@ -156,52 +132,50 @@ function breakOffEvents({ response }: StoredResponse): readonly JsonObject[] {
 /** A built-in tool takes its time before each of these. */
 const working = /_call\.(searching|interpreting|generating|partial_image|completed)$/
 
-const letters = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789']
-
 /**
  * Events as frames: named by `event:`, numbered, LF, no `[DONE]`; deltas padded unless
  * `stream_options.include_obfuscation` is false.
- * @param first the number of the first event
- * @param after resume after this sequence number
  */
 function* eventFrames(
   { id, pads }: StoredResponse,
   events: Iterable<JsonObject>,
-  { first = 0, after = -1 } = {},
+  first = 0,
 ): Generator<Frame> {
-  const random = seededRandom('obfuscation', id)
-  let sequence_number = first - 1
+  let sequence_number = first
   let hasStarted = false
   for (const { type, ...rest } of events) {
     const name = textOf(type)
     const isDelta = name.endsWith('.delta')
-    const length = isDelta && pads ? 1 + Math.floor(random() * 15) : 0
-    const padding = Array.from({ length }, () => pick(random, letters)).join('')
-    if (++sequence_number <= after) continue
     const pause = isDelta && hasStarted ? 'token' : isDelta || working.test(name) ? 'first' : 'none'
     hasStarted ||= isDelta
-    const data = { type, sequence_number, ...rest, ...(length > 0 && { obfuscation: padding }) }
+    const data = { type, sequence_number, ...rest, ...(isDelta && pads && paddingOf(id, sequence_number)) }
     yield namedEvent(name, data, pause, terminals.has(name) ? 'terminal' : 'event')
+    sequence_number++
   }
+}
+
+/** 1 to 16 characters. */
+function paddingOf(id: string, number: number) {
+  const digits = seededHex(16, 'obfuscation', id, number)
+  return { obfuscation: digits.slice(Number.parseInt(digits[0]!, 16)) }
 }
 
 /**
  * The stream of a background response: every event when it is due, whoever reads it and from where. It ends without a
  * terminal event when the response is cancelled, or is not kept any more.
+ * @param after the sequence number that it is resumed after
  */
 async function* framesInTime(
-  stored: StoredResponse,
-  { acceptedAt, pendingMs, runningMs }: Timing,
+  { id, acceptedAt, pendingMs, runningMs }: StoredResponse,
+  frames: Iterable<Frame>,
   { responses, clock }: SandboxState,
   after: number,
 ): AsyncGenerator<Frame> {
-  const frames = [...eventFrames(stored, responseEvents(stored))]
-  const last = frames.length - 1
-  for (const [number, frame] of frames.entries()) {
-    if (number <= after) continue
-    if ((await responses.find(stored.id))?.timing?.cancelledAt !== null) return
+  const all = [...frames]
+  for (const [number, frame] of [...all.entries()].slice(after + 1)) {
+    if ((await responses.find(id))?.isCancelled !== false) return
     // The first two say that it is queued, the next that it begins.
-    const share = Math.max(0, (number - 2) / Math.max(1, last - 2))
+    const share = Math.max(0, (number - 2) / Math.max(1, all.length - 3))
     const dueAt = acceptedAt + (number < 2 ? 0 : pendingMs + runningMs * share)
     yield { ...frame, pause: Math.max(0, dueAt - clock.now()) }
   }

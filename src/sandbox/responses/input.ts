@@ -1,6 +1,7 @@
 import { countTokens, mediaTokens, textOfParts } from '../answer/answer.ts'
 import { RequestProblem } from '../http/request-problem.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../json-value.ts'
+import { contextWindowOf } from '../sandbox-models.ts'
 
 /** `input` (and `prompt`, where there is no input) as a list of items. */
 export function inputItems({ input, prompt }: JsonObject): readonly JsonObject[] {
@@ -114,16 +115,15 @@ function countItem(item: JsonObject): number {
  */
 export function fitContext(
   items: readonly JsonObject[],
-  body: JsonObject,
-  window: number,
+  { model, instructions, tools, truncation }: JsonObject,
 ): { readonly items: readonly JsonObject[]; readonly tokens: number } {
-  const { instructions, tools } = body
+  const window = contextWindowOf(textOf(model))
   const fixed =
     countTokens(textOf(instructions)) + countTokens(tools === undefined ? '' : JSON.stringify(tools))
   const sizes = items.map(countItem)
   let tokens = sizes.reduce((sum, size) => sum + size, fixed)
   let dropped = 0
-  if (body['truncation'] === 'auto') {
+  if (truncation === 'auto') {
     while (tokens > window && dropped < items.length - 1) tokens -= sizes[dropped++]!
   }
   if (tokens > window) {

@@ -1,5 +1,6 @@
 import type { FileHost } from '../../context.ts'
 import { createBoundedMap } from '../bounded-map.ts'
+import type { JobPacing } from '../http/reply.ts'
 import { createJsonStore } from '../json-store.ts'
 import { isObject, objectOf, textOf, type JsonObject } from '../json-value.ts'
 import type { OutputItem } from './output-items.ts'
@@ -17,34 +18,31 @@ const lifetimeMs = 24 * 3_600_000
 /** Reading all files takes time, so only some responses look for old ones. */
 const shareThatRemovesOld = 0.05
 
-/** When a background response is accepted and how long it takes, in milliseconds of the wall clock. */
-export interface Timing {
-  readonly acceptedAt: number
-  readonly pendingMs: number
-  readonly runningMs: number
-  readonly cancelledAt: number | null
-}
-
-/** All of a response, decided before any of it is sent, so that every way to get it gives the same. */
-export interface BuiltResponse {
+/**
+ * All of a response, decided before any of it is sent, so that every way to get it gives the same. Plain data, which can
+ * be kept on disk.
+ */
+export interface StoredResponse extends Pick<JobPacing, 'pendingMs' | 'runningMs'> {
+  readonly id: string
   /** The response object at its end. */
   readonly response: JsonObject
   readonly items: readonly OutputItem[]
   /** Whether generation ends with an error in mid-stream. */
   readonly breaksOff: boolean
-}
-
-/** Plain data, which can be kept on disk. */
-export interface StoredResponse extends BuiltResponse {
-  readonly id: string
   /** Whether the deltas of its stream are padded. */
   readonly pads: boolean
   /** Everything the model read: the conversation before, and the input. */
   readonly context: readonly JsonObject[]
   /** Bytes of the request and of the pictures. */
   readonly size: number
-  /** Null for a response that does not run in the background. */
-  readonly timing: Timing | null
+  /** Milliseconds since 1970. A response that does not run in the background takes no time from here on. */
+  readonly acceptedAt: number
+  readonly isCancelled: boolean
+}
+
+/** Of a request, or of its response. */
+export function isBackground({ background }: JsonObject): boolean {
+  return background === true
 }
 
 export function begunOf(response: JsonObject): JsonObject {
@@ -52,18 +50,16 @@ export function begunOf(response: JsonObject): JsonObject {
   return { ...response, error: null, incomplete_details: null, output: [], ...notYet }
 }
 
-/** When a response ends, in milliseconds since 1970; those that do not run in the background end at once. */
-function endOf({ timing }: StoredResponse): number {
-  return timing === null ? -Infinity : timing.acceptedAt + timing.pendingMs + timing.runningMs
+function endOf({ acceptedAt, pendingMs, runningMs }: StoredResponse): number {
+  return acceptedAt + pendingMs + runningMs
 }
 
 /** The response object at a time in milliseconds since 1970: background responses move on with the clock. */
 export function responseAt(stored: StoredResponse, now: number): JsonObject {
-  const { response, timing } = stored
-  const isCancelled = timing !== null && timing.cancelledAt !== null
-  if (!isCancelled && now >= endOf(stored)) return response
-  const isQueued = timing !== null && now - timing.acceptedAt < timing.pendingMs
-  return { ...begunOf(response), status: isCancelled ? 'cancelled' : isQueued ? 'queued' : 'in_progress' }
+  const { response, acceptedAt, pendingMs, isCancelled } = stored
+  if (isCancelled) return { ...begunOf(response), status: 'cancelled' }
+  if (now >= endOf(stored)) return response
+  return { ...begunOf(response), status: now < acceptedAt + pendingMs ? 'queued' : 'in_progress' }
 }
 
 /**
@@ -82,38 +78,38 @@ export function createResponseStore(host: FileHost, folder: string | undefined, 
   }>(keptInConversations, keptBytes)
   const store = createJsonStore<StoredResponse>(host, {
     folder,
-    isEntry: ({ response, items, context, timing }) =>
-      isObject(response) && Array.isArray(items) && Array.isArray(context) && timing !== undefined,
-    isOver: ({ response }, now) => now - Number(response['created_at']) * 1000 > lifetimeMs,
+    isEntry: ({ response, items, context, acceptedAt }) =>
+      isObject(response) && Array.isArray(items) && Array.isArray(context) && acceptedAt !== undefined,
+    isOver: ({ acceptedAt }, now) => now - acceptedAt > lifetimeMs,
     maxEntries: kept,
     maxBytes: keptBytes,
   })
-  const isInMemory = (isBackground: boolean) => !isBackground && !keepsAll
+  const isInMemory = (response: JsonObject) => !keepsAll && !isBackground(response)
   const write = (stored: StoredResponse) => {
-    const { size, context, timing } = stored
-    const inMemoryOnly = isInMemory(timing !== null) || size > maxBytesOnDisk
+    const { response, size, context } = stored
+    const inMemoryOnly = isInMemory(response) || size > maxBytesOnDisk
     return store.keep(stored, { bytes: size + context.length * bytesOfItem, inMemoryOnly })
   }
 
   return {
     /** Makes the id of a response differ from those of other sandboxes with the same folder; empty for one in memory. */
-    idSalt: (isBackground: boolean) => (isInMemory(isBackground) ? [] : store.salt()),
+    idSalt: (request: JsonObject) => (isInMemory(request) ? [] : store.salt()),
     /**
      * Stores a response unless it asks not to be, and appends it to its conversation: once it is complete, and only then
      * (specification, "States and transitions").
      */
     async keep(stored: StoredResponse, input: readonly JsonObject[]) {
-      const { id, response, items, size, timing } = stored
+      const { id, response, items, size } = stored
       // A background response can only be looked up, so it is always stored.
-      if (response['store'] !== false || timing !== null) {
+      if (response['store'] !== false || isBackground(response)) {
         await write(stored)
-        if (timing !== null || clock.random() < shareThatRemovesOld) await store.list()
+        if (isBackground(response) || clock.random() < shareThatRemovesOld) await store.list()
       }
       const conversation = textOf(objectOf(response['conversation'])['id'])
       if (conversation === '' || response['status'] !== 'completed') return
       const added = [...input, ...items.map(({ item }) => item)]
-      const endsAt = timing === null ? clock.now() : endOf(stored)
-      additions.set(id, { conversation, items: added, endsAt }, size + added.length * bytesOfItem)
+      const addition = { conversation, items: added, endsAt: endOf(stored) }
+      additions.set(id, addition, size + added.length * bytesOfItem)
     },
     find: store.find,
     /** An output item of any response in memory. */
@@ -128,12 +124,11 @@ export function createResponseStore(host: FileHost, folder: string | undefined, 
       )
       return ended.sort((one, other) => one.endsAt - other.endsAt).flatMap(({ items }) => items)
     },
-    /** Stops a background response that has not ended yet. */
+    /** Stops a background response, unless it has ended. */
     async cancel(stored: StoredResponse): Promise<StoredResponse> {
-      const { id, timing } = stored
-      if (timing === null || timing.cancelledAt !== null || clock.now() >= endOf(stored)) return stored
-      const cancelled = { ...stored, timing: { ...timing, cancelledAt: clock.now() } }
-      additions.delete(id)
+      if (stored.isCancelled || clock.now() >= endOf(stored)) return stored
+      const cancelled = { ...stored, isCancelled: true }
+      additions.delete(stored.id)
       await write(cancelled)
       return cancelled
     },

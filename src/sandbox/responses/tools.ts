@@ -7,6 +7,7 @@ import { base64Of, paint, promptPicture } from '../images/image-endpoints.ts'
 import { readImageRequest } from '../images/image-request.ts'
 import { isObject, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json-value.ts'
 import type { Exchange } from '../sandbox.ts'
+import { describeOutput, lastOutputs } from './input.ts'
 import { output, type OutputItem } from './output-items.ts'
 
 interface BuiltInCall {
@@ -17,12 +18,16 @@ interface BuiltInCall {
   readonly fails: boolean
 }
 
-interface CallSetting {
+export interface CallSetting {
   readonly exchange: Exchange
+  /** The conversation so far and the input. */
+  readonly context: readonly JsonObject[]
+  readonly words: Scenario['words']
   /** Without the words for the sandbox. */
   readonly prompt: string
   /** What is searched for. */
   readonly query: string
+  readonly maxTokens: number
   /** Whether the request asks for an additional field. */
   includes(field: string): boolean
   /** An id of that prefix, unique in the response. */
@@ -37,9 +42,9 @@ export interface Finding {
   readonly source?: JsonObject
 }
 
-export interface MadeCall {
-  readonly outputs: readonly OutputItem[]
-  readonly finding?: Finding
+interface MadeCall {
+  readonly output?: OutputItem
+  readonly finding?: Finding | undefined
   /** The caller has to act before the answer continues. */
   readonly waits?: boolean
 }
@@ -174,17 +179,61 @@ export function kindOfTool({ type }: JsonObject): string | undefined {
   )
 }
 
+/**
+ * Follows the caller's answers to requests for approval, makes the calls of built-in tools that the request leads to as
+ * far as its limit of tokens allows, and chooses those of the caller's own.
+ * @param isCallless whether the model does not get as far as calling a tool
+ * @throws RequestProblem 400 for tools that cannot be called as asked
+ */
+export async function useTools(setting: CallSetting, isCallless: boolean) {
+  const outputs = lastOutputs(setting.context)
+  const isApproval = ({ type }: JsonObject) => type === 'mcp_approval_response'
+  const approvals = outputs.filter(isApproval)
+  const isSettled = approvals.length > 0 || isCallless
+  const { calls, builtIn } = isSettled ? { calls: [], builtIn: [] } : chosenCalls(setting, outputs.length > 0)
+  const listWords = setting.words.filter(({ name }) => name === 'mcp_list_tools')
+  const failsToList = listWords.some(({ variant }) => variant === 'failed')
+  const servers = [...objectsOf(setting.exchange.body['tools']), ...builtIn.map(({ tool }) => tool)].filter(
+    ({ type }) => type === 'mcp',
+  )
+  if (listWords.length > 0 && servers.length === 0) servers.push(usualTools['mcp']!)
+  const lists = isCallless ? [] : listRemoteTools(servers, failsToList, setting)
+  const made = followApprovals(approvals, setting)
+  for (const call of builtIn) {
+    // A server that does not list its tools is not called.
+    if (call.kind !== 'mcp' || !failsToList) made.push(await makeCall(call, setting))
+  }
+  const kept: MadeCall[] = []
+  let usedTokens = 0
+  for (const call of made) {
+    const tokens = call.output?.tokens.length ?? 0
+    if (usedTokens + tokens > setting.maxTokens) break
+    kept.push(call)
+    usedTokens += tokens
+  }
+  return {
+    lists,
+    made: kept,
+    usedTokens,
+    isCut: kept.length < made.length,
+    calls,
+    toolOutputs: outputs.filter((item) => !isApproval(item)).map((item) => describeOutput(item['output'])),
+  }
+}
+
 /** Makes a call, or has the caller make it. */
-export async function makeCall(call: BuiltInCall, setting: CallSetting): Promise<MadeCall> {
+async function makeCall(call: BuiltInCall, setting: CallSetting): Promise<MadeCall> {
   if (call.kind === 'mcp') return callRemoteTool(call, setting)
   const { prefix, what, run } = builtInTools[call.kind]!
   const { fields, streamed, finding, partials = [] } = await run({ ...call, ...setting })
   const hasFailed = call.fails && what !== undefined
   const status = hasFailed ? 'failed' : 'completed'
   const item = { id: setting.newId(prefix), type: `${call.kind}_call`, status, ...fields }
-  const found = hasFailed ? { sentence: `[sandbox] The ${what} failed.` } : finding
-  const outputs = [output(item, streamed, { partials })]
-  return { outputs, waits: what === undefined, ...(found && { finding: found }) }
+  return {
+    output: output(item, streamed, { partials }),
+    waits: what === undefined,
+    finding: hasFailed ? { sentence: `[sandbox] The ${what} failed.` } : finding,
+  }
 }
 
 /** The id by which the output of a call names it. */
@@ -197,7 +246,7 @@ const imageFields =
   'background moderation output_compression output_format partial_images quality size'.split(' ')
 
 export function imageRequestOf(tool: JsonObject): JsonObject {
-  return Object.fromEntries(imageFields.flatMap((name) => (name in tool ? [[name, tool[name]]] : [])))
+  return Object.fromEntries(Object.entries(tool).filter(([name]) => imageFields.includes(name)))
 }
 
 export function imageModelOf(tool: JsonObject) {
@@ -216,17 +265,13 @@ function oneText(name: string): JsonObject {
   return { type: 'object', properties, required: [name], additionalProperties: false }
 }
 
-/**
- * The lists of the tools of all offered servers. A list that is part of the context already is not made again.
- * @param failing whether the servers do not answer
- */
-export function listRemoteTools(
+/** The lists of the tools of servers, but of those that the context lists already. */
+function listRemoteTools(
   tools: readonly JsonObject[],
-  context: readonly JsonObject[],
-  failing: boolean,
-  { newId }: CallSetting,
+  isFailing: boolean,
+  { context, newId }: CallSetting,
 ): readonly OutputItem[] {
-  const servers = new Map(tools.filter(({ type }) => type === 'mcp').map((tool) => [labelOf(tool), tool]))
+  const servers = new Map(tools.map((tool) => [labelOf(tool), tool]))
   for (const item of context) if (item['type'] === 'mcp_list_tools') servers.delete(labelOf(item))
   return Array.from(servers, ([server_label, tool]) => {
     const list = remoteToolNames(tool).map((name) => ({
@@ -235,7 +280,7 @@ export function listRemoteTools(
       input_schema: oneText('query'),
       annotations: { read_only: true },
     }))
-    const state = failing ? { tools: [], error: '[sandbox] The server does not answer.' } : { tools: list }
+    const state = isFailing ? { tools: [], error: '[sandbox] The server does not answer.' } : { tools: list }
     return output({ id: newId('mcpl'), type: 'mcp_list_tools', server_label, ...state })
   })
 }
@@ -251,7 +296,7 @@ function callRemoteTool({ tool, fails }: BuiltInCall, { prompt, query, newId }: 
   const call = { server_label: labelOf(tool), name, arguments: JSON.stringify({ query }) }
   if (!needsApproval(tool, name)) return remoteCall(call, fails, newId('mcp'))
   const request = { id: newId('mcpr'), type: 'mcp_approval_request', ...call }
-  return { outputs: [output(request, call.arguments)], waits: true }
+  return { output: output(request, call.arguments), waits: true }
 }
 
 /** Approval is required unless the request says otherwise (public practice). */
@@ -274,20 +319,14 @@ function remoteCall(
   const status = fails ? 'failed' : 'completed'
   const item = { id, type: 'mcp_call', status, approval_request_id, ...call, ...outcome }
   const sentence = fails ? `[sandbox] The tool ${name} failed.` : `The tool ${name} answered: ${text}`
-  return { outputs: [output(item, call.arguments)], finding: { sentence } }
+  return { output: output(item, call.arguments), finding: { sentence } }
 }
 
 /**
- * What follows from the caller's answers to requests for approval: the call, or a sentence that it was not made.
- * @param responses the answers at the end of the input
- * @param context all items before
+ * What follows from answers to requests for approval: the call, or a sentence that it was not made.
  * @throws RequestProblem 400 for a request that the context does not contain
  */
-export function followApprovals(
-  responses: readonly JsonObject[],
-  context: readonly JsonObject[],
-  { newId }: CallSetting,
-): readonly MadeCall[] {
+function followApprovals(responses: readonly JsonObject[], { context, newId }: CallSetting): MadeCall[] {
   const requests = new Map(
     context.filter(({ type }) => type === 'mcp_approval_request').map((item) => [item['id'], item]),
   )
@@ -299,7 +338,7 @@ export function followApprovals(
     const name = textOf(request['name'])
     const call = { server_label: labelOf(request), name, arguments: textOf(request['arguments']) }
     if (approve === true) return remoteCall(call, false, newId('mcp'), textOf(id))
-    return { outputs: [], finding: { sentence: `The call of ${name} was not approved, so it was not made.` } }
+    return { finding: { sentence: `The call of ${name} was not approved, so it was not made.` } }
   })
 }
 
@@ -311,17 +350,18 @@ const maxBuiltInCalls = 16
 /**
  * The calls that `tool_choice`, the scenarios or the prompt ask for, within `max_tool_calls` and
  * `parallel_tool_calls`.
- * @param prompt without the words for the sandbox
  * @param hasOutput whether the request ends with the output of a call, which the answer then quotes
  * @throws RequestProblem 400 when the forced tool was not offered, or the calls are too many
  */
-export function chosenCalls(body: JsonObject, prompt: string, words: Scenario['words'], hasOutput: boolean) {
-  const all = choose(body, prompt, words, hasOutput)
+function chosenCalls(setting: CallSetting, hasOutput: boolean) {
+  const { body } = setting.exchange
+  const all = choose(setting, hasOutput)
   const calls: ToolCall[] = []
   const builtIn: BuiltInCall[] = []
   for (const [tool, fails] of body['parallel_tool_calls'] === false ? all.slice(0, 1) : all) {
     const kind = kindOfTool(tool)
-    if (kind === undefined) calls.push(callOf(tool))
+    const parameters = tool['type'] === 'custom' ? undefined : (tool['parameters'] ?? { type: 'object' })
+    if (kind === undefined) calls.push({ name: textOf(tool['name']), parameters })
     else builtIn.push({ kind, tool, number: builtIn.filter((call) => call.kind === kind).length, fails })
   }
   // Further attempts are ignored (specification, `max_tool_calls`).
@@ -330,19 +370,8 @@ export function chosenCalls(body: JsonObject, prompt: string, words: Scenario['w
   throw limitExceeded(`The sandbox makes at most ${maxBuiltInCalls} calls of built-in tools in one response.`)
 }
 
-function callOf({ type, name, parameters }: JsonObject): ToolCall {
-  return {
-    name: textOf(name),
-    parameters: type === 'custom' ? undefined : (parameters ?? { type: 'object' }),
-  }
-}
-
-function choose(
-  { tools, tool_choice: choice }: JsonObject,
-  prompt: string,
-  words: Scenario['words'],
-  hasOutput: boolean,
-): readonly ChosenTool[] {
+function choose({ exchange, words, prompt }: CallSetting, hasOutput: boolean): readonly ChosenTool[] {
+  const { tools, tool_choice: choice } = exchange.body
   const offered = objectsOf(tools).filter((tool) => namesOf(tool).length > 0)
   const isRule = isObject(choice) && choice['type'] === 'allowed_tools'
   if (isObject(choice) && !isRule) return [[forcedBy(choice, offered), false]]
@@ -395,7 +424,7 @@ const screen = { display_width: 1024, display_height: 768, environment: 'browser
 const server = { type: 'mcp', server_label: 'sandbox' }
 
 /** Tools that a scenario may ask for without an offer in the request. */
-export const usualTools: Readonly<Record<string, JsonObject>> = {
+const usualTools: Readonly<Record<string, JsonObject>> = {
   ...Object.fromEntries(builtInKinds.map((type) => [type, { type }])),
   function: { type: 'function', name: 'get_weather', parameters: oneText('city') },
   custom: { type: 'custom', name: 'take_note' },
