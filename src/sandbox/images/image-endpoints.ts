@@ -22,7 +22,7 @@ import {
 } from '../http/reply.ts'
 import { textOf, type JsonObject } from '../json-value.ts'
 import { assertServed } from '../sandbox-models.ts'
-import type { EncodedPicture, Exchange, ImageFormat, SandboxState } from '../sandbox.ts'
+import type { EncodedPicture, Exchange, SandboxState } from '../sandbox.ts'
 import { seededHex } from '../seeded-random.ts'
 import {
   checkSources,
@@ -45,21 +45,7 @@ export function createImages(exchange: Exchange): Promise<Reply> {
   const model = named === '' ? chooseModel(body) : modelCalled(named, sandbox.families)
   assertServed(imageCreateEndpoint, model)
   assertValid(imageCreateEndpoint, body, model)
-  const request = readImageRequest(exchange, model, imageCreateEndpoint)
-  const draw = (index: number) => promptPicture(request, request.size, [...exchange.seed, 'image'], index)
-  return replyWithImages({ ...request, draw }, exchange)
-}
-
-/** Draws one picture of a prompt by its number, from 0. */
-export function promptPicture(
-  { prompt, isVivid, background }: ImageRequest,
-  { width, height }: Size,
-  seed: readonly (string | number)[],
-  index: number,
-): Pixels {
-  const caption = `${width}x${height} #${index + 1}`
-  const picture = plainPicture({ seed: [...seed, index], text: prompt, caption, width, height, isVivid })
-  return background === 'transparent' ? cutOut(picture) : picture
+  return replyWithImages(readImageRequest(exchange, model, imageCreateEndpoint), exchange)
 }
 
 /** For a request without a model: the first of the specification that takes its parameters, or the current one. */
@@ -92,25 +78,21 @@ export async function editImages(exchange: Exchange): Promise<Reply> {
     if (body[name] !== undefined) throw invalidFile(name, 'must be a file')
   }
   assertValid(imageEditEndpoint, body, model)
-  const { images, mask } = checkSources(files, family)
+  const { image, mask } = checkSources(files, family)
   const isSquare = family !== undefined && !sizeWords(family).includes('auto')
-  const usual = isSquare ? usualSize : nearestShape(images[0])
+  const usual = isSquare ? usualSize : nearestShape(image)
   const request = readImageRequest(exchange, model, imageEditEndpoint, usual)
-  const { size } = request
-  const source = await decodeSource(images[0], 'image')
+  const source = await decodeSource(image, 'image')
   await yieldToEventLoop()
-  const maskPixels = mask && (await decodeSource(mask, 'mask'))
-  const seed = [...exchange.seed, 'edit', ...files.map(({ digest }) => digest)]
-  const draw = (index: number) => {
-    if (maskPixels === undefined) return promptPicture(request, size, seed, index)
-    return paintOpening(fit(source, size), fit(maskPixels, size), (area) =>
-      promptPicture(request, area, seed, index),
-    )
-  }
-  return replyWithImages({ ...request, draw }, exchange)
+  if (mask === undefined) return replyWithImages(request, exchange)
+  const opened = fit(await decodeSource(mask, 'mask'), request.size)
+  return replyWithImages(
+    { ...request, masked: { source: fit(source, request.size), mask: opened } },
+    exchange,
+  )
 }
 
-/** `auto`, and no size where the model takes it: the size of model A whose shape is nearest to the source's. */
+/** The size of model A whose shape is nearest to the source's. */
 function nearestShape(source: Size): Size {
   const shape = ({ width, height }: Size) => Math.log(width / height)
   const distance = (size: Size) => Math.abs(shape(size) - shape(source))
@@ -135,69 +117,58 @@ export function serveImage({ sandbox, params, query }: Exchange): Reply {
   return bytesReply(image.bytes, `image/${image.format}`)
 }
 
-/** What is made for a request: `draw` makes a picture by its number, from 0, the same one every time. */
-type ImageJob = ImageRequest & { readonly draw: (index: number) => Pixels }
-
 /** The properties of a picture in replies and final events; none with legacy models. */
 function imageProperties({ family, format, quality, size }: ImageRequest, background: string): object {
   if (family !== undefined && !takes(family, 'output_format')) return {}
   return { background, output_format: format, quality, size: `${size.width}x${size.height}` }
 }
 
-/** The event that ends a stream whose generation broke off (wire notes, relay quirk 17). */
-const errorEvent = namedEvent(
-  'error',
-  { type: 'error', ...errorBody('openai', brokeOff) },
-  'token',
-  'terminal',
-)
-
 /**
  * The reply to a valid request: base64, URLs, or events.
  * @throws RequestProblem in scenarios that reject the request
  */
-async function replyWithImages(job: ImageJob, exchange: Exchange): Promise<Reply> {
+async function replyWithImages(request: ImageRequest, exchange: Exchange): Promise<Reply> {
   const { number, sandbox } = exchange
-  const { scenario, streams, count: asked, sources } = job
+  const { scenario, streams, count: asked, sources } = request
   if (scenario === 'failure' || (scenario === 'error' && !streams)) throw brokeOff
   const id = `${sources > 0 ? 'edit' : 'img'}_${sandbox.seed}_${number}`
   const created = Math.floor(sandbox.clock.now() / 1000)
   const count = scenario === 'empty' ? 0 : scenario === 'fewer' ? asked - 1 : asked
   const headers = { 'x-request-id': `req_${seededHex(32, id)}` }
   if (!streams) {
-    const list = { created, ...(await imageList(job, count, id, exchange)) }
+    const list = { created, ...(await imageList(request, count, id, exchange)) }
     return jsonReply(list, { headers, creates: true, pause: 'first' })
   }
-  const breakOff = () => [errorEvent]
-  const frames = imageEvents(job, count, created)
+  // The event that ends a stream whose generation broke off (wire notes, relay quirk 17).
+  const error = { type: 'error', ...errorBody('openai', brokeOff) }
+  const breakOff = () => [namedEvent('error', error, 'token', 'terminal')]
+  const frames = imageEvents(request, count, created)
   return streamReply(scenario === 'error' ? brokenOff(frames, 2, breakOff) : frames, {
     headers: { ...eventHeaders, ...headers },
     breakOff,
   })
 }
 
-async function imageList(job: ImageJob, count: number, id: string, exchange: Exchange): Promise<object> {
-  const { isUrl, isVivid, prompt, family } = job
+async function imageList(request: ImageRequest, count: number, id: string, exchange: Exchange) {
+  const { isUrl, isVivid, prompt, family } = request
   const { sandbox, origin } = exchange
   // Of the families of the specification only model C, which alone has a style.
   const revises = typeof family?.endpoints['image create']?.['style'] === 'object'
   const revised = `[sandbox] In ${isVivid ? 'vivid' : 'natural'} colours: ${prompt}`
   const data: object[] = []
   let background = 'opaque'
+  // A client that has gone gets no further pictures, but the request was accepted.
   const signal = exchange.outlivesClient ? sandbox.signal : exchange.signal
-  // The client has disconnected, but the request was accepted.
   for (let index = 0; index < count && !signal.aborted; index++) {
-    const encoded = await paint(job, index)
-    background = encoded.background
-    data.push({
-      ...(isUrl
-        ? { url: origin + keptPath(sandbox, seededHex(32, id, index), encoded) }
-        : { b64_json: base64Of(encoded) }),
-      ...(revises && { revised_prompt: revised }),
-    })
+    const picture = await paint(request, index)
+    background = picture.background
+    const shown = isUrl
+      ? { url: origin + keptPath(sandbox, seededHex(32, id, index), picture) }
+      : { b64_json: base64Of(picture) }
+    data.push({ ...shown, ...(revises && { revised_prompt: revised }) })
   }
-  const usage = usageOf(job, count)
-  return { data, ...imageProperties(job, background), ...(usage && { usage }) }
+  const usage = usageOf(request, count)
+  return { data, ...imageProperties(request, background), ...(usage && { usage }) }
 }
 
 function keptPath(sandbox: SandboxState, id: string, picture: EncodedPicture): string {
@@ -219,41 +190,36 @@ export function base64Of({ bytes }: EncodedPicture): string {
  * The events of a stream: for every image its partial images, of which each shows more, then the final one. Each is
  * created while the previous ones are sent. As with the public service, there is no `[DONE]` at the end.
  */
-async function* imageEvents(job: ImageJob, count: number, created: number): AsyncGenerator<Frame> {
-  const { partials, scenario, sources } = job
-  const event = async (name: string, index: number, more: object, role: Frame['role'], partial?: number) => {
-    const type = `${sources > 0 ? 'image_edit' : 'image_generation'}.${name}`
-    const encoded = await paint(job, index, partial)
-    const properties = imageProperties(job, encoded.background)
-    const data = { type, b64_json: base64Of(encoded), created_at: created, ...properties, ...more }
-    return namedEvent(type, data, 'first', role)
-  }
+async function* imageEvents(request: ImageRequest, count: number, created: number): AsyncGenerator<Frame> {
+  const { partials, scenario, sources } = request
+  const isEarly = scenario === 'early'
   for (let index = 0; index < count; index++) {
-    const isLast = index === count - 1
-    const isEarly = scenario === 'early'
-    // Usage is that of the request so far: in the last event that of all images.
-    const usage = usageOf(job, index + 1)
-    const completed = () => event('completed', index, { usage }, isLast ? 'terminal' : 'event')
-    if (isEarly) yield await completed()
-    for (let partial = 0; partial < partials; partial++) {
-      const role = isEarly && isLast ? 'closing' : 'event'
-      yield await event('partial_image', index, { partial_image_index: partial }, role, partial)
+    const previews = Array.from({ length: partials }, (_, partial) => partial)
+    for (const partial of isEarly ? [undefined, ...previews] : [...previews, undefined]) {
+      const isWhole = partial === undefined
+      const type = `${sources > 0 ? 'image_edit' : 'image_generation'}.${isWhole ? 'completed' : 'partial_image'}`
+      const picture = await paint(request, index, partial)
+      const properties = imageProperties(request, picture.background)
+      // Usage is that of the request so far: in the last event that of all images.
+      const more = isWhole ? { usage: usageOf(request, index + 1) } : { partial_image_index: partial }
+      const data = { type, b64_json: base64Of(picture), created_at: created, ...properties, ...more }
+      const isOver = index === count - 1 && (isWhole || isEarly)
+      yield namedEvent(type, data, 'first', isOver ? (isWhole ? 'terminal' : 'closing') : 'event')
     }
-    if (!isEarly) yield await completed()
   }
 }
 
 /**
- * Creates a picture by its number, from 0, and yields to other requests on the way.
+ * Creates a picture by its number, from 0, the same one every time, and yields to other requests on the way.
  * @param partial the number of a partial image, from 0
  */
-export async function paint(
-  { format, encoderQuality, background, partials, draw }: ImageJob,
-  index: number,
-  partial?: number,
-): Promise<EncodedPicture> {
+export async function paint(request: ImageRequest, index: number, partial?: number): Promise<EncodedPicture> {
+  const { format, encoderQuality, background, partials, size, masked } = request
   await yieldToEventLoop()
-  const whole = draw(index)
+  const whole =
+    masked === undefined
+      ? promptPicture(request, size, index)
+      : paintOpening(masked.source, masked.mask, (area) => promptPicture(request, area, index))
   await yieldToEventLoop()
   const picture = partial === undefined ? whole : unfinished(whole, (partial + 1) / (partials + 1))
   const visible = format === 'jpeg' || background === 'opaque' ? onWhite(picture) : picture
@@ -261,8 +227,14 @@ export async function paint(
   return { bytes, format, background: hasTransparency(visible) ? 'transparent' : 'opaque' }
 }
 
-const encoders: Readonly<Record<ImageFormat, (picture: Pixels, quality: number) => Promise<Uint8Array>>> = {
-  png: encodePng,
-  jpeg: encodeJpeg,
-  webp: encodeWebp,
+const encoders = { png: encodePng, jpeg: encodeJpeg, webp: encodeWebp }
+
+function promptPicture(
+  { prompt, isVivid, background, seed }: ImageRequest,
+  { width, height }: Size,
+  index: number,
+): Pixels {
+  const caption = `${width}x${height} #${index + 1}`
+  const picture = plainPicture({ seed: [...seed, index], text: prompt, caption, width, height, isVivid })
+  return background === 'transparent' ? cutOut(picture) : picture
 }

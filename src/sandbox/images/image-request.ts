@@ -10,23 +10,20 @@ import { numberOf, textOf } from '../json-value.ts'
 import type { Exchange, ImageFormat, UploadedFile } from '../sandbox.ts'
 import type { Size } from './pixels.ts'
 
-const imageFormats: readonly ImageFormat[] = ['png', 'jpeg', 'webp']
-type Quality = 'low' | 'medium' | 'high'
-
 /** The size of a picture if the request leaves it open. */
 export const usualSize: Size = { width: 1024, height: 1024 }
 
 /** A valid request to either image endpoint, with the defaults filled in. */
-export type ImageRequest = ReturnType<typeof readImageRequest>
+export interface ImageRequest extends ReturnType<typeof readImageRequest> {
+  /** What is edited, and where it is open; both of the size of the result. */
+  readonly masked?: { readonly source: Pixels; readonly mask: Pixels }
+}
 
-/**
- * The encoder quality of requests without `output_compression`, which is the remaining quality as in the public
- * service: 100 keeps the most.
- */
-const encoderQualities = { low: 70, medium: 86, high: 94 } as const
+/** The encoder quality of requests without `output_compression`, which as in the public service is what is left of it. */
+const encoderQualities = { low: 70, medium: 86, high: 94 }
 
 /** The level that a reply reports for the value in a request. */
-function qualityOf(word: string): Quality {
+function qualityOf(word: string): keyof typeof encoderQualities {
   if (/^(high|xhigh|max|hd)$/.test(word)) return 'high'
   return word === 'low' ? 'low' : 'medium'
 }
@@ -42,13 +39,12 @@ export function readImageRequest(
   { fields }: Endpoint,
   usual = usualSize,
 ) {
-  const { body } = exchange
+  const { body, files } = exchange
   /** The value of a field, or the contract's default. */
   const textField = (name: string) => textOf(body[name]) || String(fields[name]?.default)
   const prompt = textOf(body['prompt'])
   const quality = qualityOf(textField('quality'))
   const background = textField('background')
-  const fidelity: keyof typeof sourceTokens = body['input_fidelity'] === 'high' ? 'high' : 'low'
   return {
     family,
     prompt,
@@ -65,8 +61,12 @@ export function readImageRequest(
     partials: numberOf(body['partial_images']) ?? 0,
     isVivid: fields['style'] === undefined || textField('style') === 'vivid',
     /** How many images are edited; 0 for a creation. */
-    sources: exchange.files.filter(({ field }) => field !== 'mask').length,
-    fidelity,
+    sources: files.filter(({ field }) => field !== 'mask').length,
+    sourceTokens: body['input_fidelity'] === 'high' ? 4354 : 194,
+    seed: [
+      ...exchange.seed,
+      ...(files.length > 0 ? ['edit', ...files.map(({ digest }) => digest)] : ['image']),
+    ],
   }
 }
 
@@ -81,9 +81,8 @@ export function takes({ endpoints }: Family, field: string): boolean {
 }
 
 function formatOf(word: string): ImageFormat {
-  const format = imageFormats.find((known) => known === word)
-  if (format !== undefined) return format
-  throw invalidField('output_format', `must be one of ${imageFormats.join(', ')} in the sandbox`)
+  if (word === 'png' || word === 'jpeg' || word === 'webp') return word
+  throw invalidField('output_format', 'must be one of png, jpeg, webp in the sandbox')
 }
 
 /** The pixels of the largest picture that any family takes. */
@@ -120,17 +119,15 @@ const imageTokens = {
   high: { square: 4160, portrait: 6240, landscape: 6208 },
 } as const
 const partialTokens = 100
-/** Of a source image, and of one that is to be kept with high fidelity. */
-const sourceTokens = { low: 194, high: 4354 } as const
 
 /** Usage once this many images have been generated; undefined for models other than A. All numbers add up. */
 export function usageOf(
-  { family, prompt, quality, partials, streams, size, sources, fidelity }: ImageRequest,
+  { family, prompt, quality, partials, streams, size, sources, sourceTokens }: ImageRequest,
   images: number,
 ): object | undefined {
   if (!isLikeModelA(family)) return undefined
   const text = Math.max(1, countTokens(prompt))
-  const image = sources * sourceTokens[fidelity]
+  const image = sources * sourceTokens
   const { width, height } = size
   const shape = width === height ? 'square' : width < height ? 'portrait' : 'landscape'
   const output = images * (imageTokens[quality][shape] + (streams ? partials * partialTokens : 0))
@@ -158,20 +155,23 @@ export function checkSources(files: readonly UploadedFile[], family: Family | un
   const limits = family?.sources ?? readable
   const uploads = files.filter(({ field }) => field !== 'mask')
   const masks = files.filter(({ field }) => field === 'mask')
-  const [first, ...others] = uploads
-  if (first === undefined) throw missingField('image')
+  if (uploads.length === 0) throw missingField('image')
   if (uploads.length > limits.max_count) {
     const most = limits.max_count === 1 ? '1 file' : `${limits.max_count} files`
     throw invalidFile('image', `must be at most ${most}, not ${uploads.length}`)
   }
   if (masks.length > 1) throw invalidFile('mask', 'must be one file')
-  const check = (file: UploadedFile, index: number) =>
-    checkFile(file, uploads.length === 1 ? 'image' : `image[${index}]`, limits)
-  const edited = check(first, 0)
-  const images = [edited, ...others.map((file, index) => check(file, index + 1))] as const
+  const images = uploads.map((file, index) =>
+    checkFile(file, uploads.length === 1 ? 'image' : `image[${index}]`, limits),
+  )
+  const image = images[0]!
   const mask = masks[0] && checkFile(masks[0], 'mask', { ...maskLimits, square: false })
-  if (mask !== undefined) checkMask(mask, edited)
-  return { images, mask }
+  if (mask === undefined) return { image, mask }
+  // Specification, Limits: the dimensions of the first image; endpoint 6: transparent areas are the edit region.
+  if (!mask.hasAlpha) throw invalidFile('mask', 'must have an alpha channel')
+  const [size, own] = [image, mask].map(({ width, height }) => `${width}x${height}`)
+  if (size !== own) throw invalidFile('mask', `must be ${size} as the first image, not ${own}`)
+  return { image, mask }
 }
 
 /** The formats and sizes that the sandbox decodes, whatever the model. */
@@ -193,14 +193,6 @@ function checkFile(file: UploadedFile, name: string, limits: Omit<SourceLimits, 
   const { width, height } = info
   if (limits.square && width !== height) throw invalidFile(name, `must be square, not ${width}x${height}`)
   return { ...info, file }
-}
-
-/** Specification, Limits: the dimensions of the (first) image; endpoint 6: transparent areas mark the edit region. */
-function checkMask(mask: Source, { width, height }: Source): void {
-  if (!mask.hasAlpha) throw invalidFile('mask', 'must have an alpha channel')
-  if (mask.width === width && mask.height === height) return
-  const own = `${mask.width}x${mask.height}`
-  throw invalidFile('mask', `must be ${width}x${height} as the first image, not ${own}`)
 }
 
 /** A problem with a file, in the words of the public service. */

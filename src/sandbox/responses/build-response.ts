@@ -85,12 +85,12 @@ async function composeItems(
     words: scenario.words,
     prompt: withoutScenarios(prompt),
     query: queryOf(prompt) || 'sandbox',
-    maxTokens: numberOf(body['max_output_tokens']) ?? Infinity,
     includes: (field) => listOf(body['include']).includes(field),
     newId,
   }
   const isCallless = callless.has(scenario.ending) || scenario.extent === 'nothing'
-  const { lists, made, usedTokens, isCut, calls, toolOutputs } = await useTools(setting, isCallless)
+  const maxTokens = numberOf(body['max_output_tokens']) ?? Infinity
+  const { lists, made, tokens, isCut, calls, toolOutputs } = await useTools(setting, isCallless, maxTokens)
   const findings = made.flatMap(({ finding }) => finding ?? [])
   const { type: format, schema } = objectOf(objectOf(body['text'])['format'])
   const { effort, summary } = objectOf(body['reasoning'])
@@ -108,7 +108,7 @@ async function composeItems(
       findings: findings.map(({ sentence }) => sentence),
       waits: made.some(({ waits }) => waits),
       thinks: isShown || typeof summary === 'string' || (typeof effort === 'string' && effort !== 'none'),
-      maxTokens: isCut ? 0 : setting.maxTokens - usedTokens,
+      maxTokens: isCut ? 0 : maxTokens - tokens,
       stopSequences: [],
     },
     exchange.sandbox.clock,
@@ -126,7 +126,7 @@ async function composeItems(
         : toolCall(part, status, newId)
     }),
   ]
-  const outputTokens = thoughts.length + visibleTokens + usedTokens
+  const outputTokens = thoughts.length + visibleTokens + tokens
   return { items, ending, thoughtTokens: thoughts.length, outputTokens }
 }
 

@@ -28,7 +28,10 @@ export function checkRequest(body: JsonObject): void {
   if (isObject(conversation)) checkFields(conversation, 'conversation', ['id'])
 }
 
-/** Kinds of objects by their `type`, each with the fields that it has to have (wire notes, section 2). */
+/**
+ * Kinds of objects by their `type`, each with the fields that it has to have, `a|b` for one of two (wire notes, section
+ * 2).
+ */
 type Kinds = Readonly<Record<string, readonly string[]>>
 
 /** @param kind where the object may leave out its `type` */
@@ -43,8 +46,11 @@ function checkKind(value: unknown, path: string, kinds: Kinds, kind?: string): v
 }
 
 function checkFields(value: JsonObject, path: string, fields: readonly string[]): void {
-  const missing = fields.find((name) => (value[name] ?? null) === null)
-  if (missing !== undefined) throw missingField(`${path}.${missing}`)
+  const isMissing = (name: string) => (value[name] ?? null) === null
+  const missing = fields.find((field) => field.split('|').every(isMissing))
+  if (missing === undefined) return
+  if (!missing.includes('|')) throw missingField(`${path}.${missing}`)
+  throw invalidField(path, `must have '${missing.replaceAll('|', "' or '")}'`)
 }
 
 function checkItem(item: unknown, path: string): void {
@@ -65,19 +71,14 @@ function checkParts(list: unknown, path: string, kinds: Kinds): void {
   for (const [index, value] of listOf(list).entries()) {
     const at = `${path}[${index}]`
     checkKind(value, at, kinds)
-    const part = objectOf(value)
-    const { type, image_url: image, file_data: data } = part
-    const sources = Object.hasOwn(partSources, textOf(type)) ? partSources[textOf(type)]! : []
-    if (sources.length > 0 && sources.every((name) => (part[name] ?? null) === null)) {
-      throw invalidField(at, `must have ${sources.map((name) => `'${name}'`).join(' or ')}`)
-    }
+    const { image_url: image, file_data: data } = objectOf(value)
     if (typeof image === 'string' && !imageUrl.test(image)) {
       const problem = 'must be an http(s) URL or a base64 data URL of a png, jpeg, webp or gif image'
       throw invalidField(`${at}.image_url`, problem)
     }
     if (typeof data !== 'string') continue
     if (!fileData.test(data)) throw invalidField(`${at}.file_data`, 'must be a base64 data URL')
-    checkFields(part, at, ['filename'])
+    checkFields(objectOf(value), at, ['filename'])
   }
 }
 
@@ -90,9 +91,6 @@ function checkTool(tool: JsonObject, path: string): void {
   checkKind(tool, path, toolKinds, kind)
   if ((type === 'function' || type === 'custom') && !/^[\w-]+$/.test(textOf(name))) {
     throw invalidField(`${path}.name`, 'must have only letters, digits, underscores and dashes')
-  }
-  if (type === 'mcp' && tool['server_url'] === undefined && tool['connector_id'] === undefined) {
-    throw invalidField(path, "must have 'server_url' or 'connector_id'")
   }
   if (type !== 'image_generation') return
   // Without a stream there are no previews, which is no mistake here.
@@ -116,11 +114,10 @@ function checkMetadata(metadata: JsonObject): void {
 const roles = ['user', 'system', 'developer', 'assistant']
 /** The kinds of parts of messages: of the assistant's, and of the others. */
 const outputParts: Kinds = { output_text: ['text'], refusal: ['refusal'] }
-const inputParts: Kinds = { input_text: ['text'], input_image: [], input_file: [] }
-/** Of these fields a part has at least one. */
-const partSources: Kinds = {
-  input_image: ['image_url', 'file_id'],
-  input_file: ['file_id', 'file_data', 'file_url'],
+const inputParts: Kinds = {
+  input_text: ['text'],
+  input_image: ['image_url|file_id'],
+  input_file: ['file_id|file_data|file_url'],
 }
 
 const remoteCall = ['server_label', 'name', 'arguments']
@@ -168,7 +165,7 @@ const toolKinds: Kinds = {
   computer_use: [],
   computer_use_preview: ['display_width', 'display_height', 'environment'],
   local_shell: [],
-  mcp: ['server_label'],
+  mcp: ['server_label', 'server_url|connector_id'],
   // Accepted, and never called by the sandbox.
   shell: [],
   apply_patch: [],

@@ -11,10 +11,7 @@ export interface OutputItem {
   readonly partials: readonly string[]
 }
 
-/**
- * An item that is complete.
- * @param streamed the pieces of it, or the text to cut into pieces
- */
+/** @param streamed the pieces of the item, or the text to cut into pieces */
 export function output(
   item: JsonObject,
   streamed: string | readonly string[] = [],
@@ -104,16 +101,9 @@ function pieces(field: string, event: string, repeated: readonly string[] = []):
 
 function* partialImages({ item, partials }: OutputItem): Iterable<JsonObject> {
   const { size, quality, background, output_format } = item
-  for (const [number, image] of partials.entries()) {
-    yield {
-      type: 'response.image_generation_call.partial_image',
-      partial_image_index: number,
-      partial_image_b64: image,
-      size,
-      quality,
-      background,
-      output_format,
-    }
+  const type = 'response.image_generation_call.partial_image'
+  for (const [partial_image_index, partial_image_b64] of partials.entries()) {
+    yield { type, partial_image_index, partial_image_b64, size, quality, background, output_format }
   }
 }
 

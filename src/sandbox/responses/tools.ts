@@ -3,20 +3,12 @@ import { modelCalled } from '../../contract/known-models.ts'
 import { chooseCalls, namedIn, type Scenario } from '../answer/answer.ts'
 import type { ToolCall } from '../answer/compose-answer.ts'
 import { invalidField, limitExceeded, RequestProblem } from '../http/request-problem.ts'
-import { base64Of, paint, promptPicture } from '../images/image-endpoints.ts'
+import { base64Of, paint } from '../images/image-endpoints.ts'
 import { readImageRequest } from '../images/image-request.ts'
 import { isObject, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json-value.ts'
 import type { Exchange } from '../sandbox.ts'
 import { describeOutput, lastOutputs } from './input.ts'
 import { output, type OutputItem } from './output-items.ts'
-
-interface BuiltInCall {
-  readonly kind: string
-  readonly tool: JsonObject
-  /** Which call of this kind it is in the response, from 0. */
-  readonly number: number
-  readonly fails: boolean
-}
 
 export interface CallSetting {
   readonly exchange: Exchange
@@ -27,7 +19,6 @@ export interface CallSetting {
   readonly prompt: string
   /** What is searched for. */
   readonly query: string
-  readonly maxTokens: number
   /** Whether the request asks for an additional field. */
   includes(field: string): boolean
   /** An id of that prefix, unique in the response. */
@@ -49,20 +40,22 @@ interface MadeCall {
   readonly waits?: boolean
 }
 
-/** What a tool leads to: the fields of its item but id, type and state. */
-interface Result {
-  readonly fields: JsonObject
-  readonly streamed: string
-  readonly finding?: Finding
-  readonly partials?: readonly string[]
+interface BuiltInCall extends CallSetting {
+  readonly kind: string
+  readonly tool: JsonObject
+  /** Which call of this kind it is in the response, from 0. */
+  readonly number: number
+  readonly fails: boolean
 }
 
-interface BuiltInTool {
-  /** Of the item's id. */
-  readonly prefix: string
-  /** In the sentence that it failed; undefined for a call that the caller carries out. */
-  readonly what?: string
-  run(call: BuiltInCall & CallSetting): Result | Promise<Result>
+/** What a tool leads to. */
+interface Result {
+  /** Of the item, besides id, type and state. */
+  readonly fields: JsonObject
+  readonly streamed: string
+  /** Undefined for a call that the caller carries out, which does not fail. */
+  readonly finding?: Finding
+  readonly partials?: readonly string[]
 }
 
 const program =
@@ -70,102 +63,83 @@ const program =
 const command = 'echo "hello from the sandbox"'
 
 /** The built-in tools but remote ones, by the word that a prompt calls them with (wire notes, section 2, "Output items"). */
-const builtInTools: Readonly<Record<string, BuiltInTool>> = {
-  web_search: {
-    prefix: 'ws',
-    what: 'web search',
-    run({ tool, number, query, includes }) {
-      const [domain = 'example.com'] = textsOf(objectOf(tool['filters'])['allowed_domains'])
-      const page = number + 1
-      const url = `https://${domain}/sandbox/${page}`
-      const sources = [url, `${url}/more`].map((found) => ({ type: 'url', url: found }))
-      const shown = includes('web_search_call.action.sources') && { sources }
-      const action = { type: 'search', query, queries: [query], ...shown }
-      const cited = `[Page ${page}](${url})`
-      const source = { type: 'url_citation', url, title: `Page ${page} of the sandbox` }
-      const finding = { sentence: `The web has a page on it: ${cited}.`, cited, source }
-      return { fields: { action }, streamed: query, finding }
-    },
+const builtInTools: Readonly<Record<string, (call: BuiltInCall) => Result | Promise<Result>>> = {
+  web_search({ tool, number, query, includes }) {
+    const [domain = 'example.com'] = textsOf(objectOf(tool['filters'])['allowed_domains'])
+    const page = number + 1
+    const url = `https://${domain}/sandbox/${page}`
+    const sources = [url, `${url}/more`].map((found) => ({ type: 'url', url: found }))
+    const shown = includes('web_search_call.action.sources') && { sources }
+    const action = { type: 'search', query, queries: [query], ...shown }
+    const cited = `[Page ${page}](${url})`
+    const source = { type: 'url_citation', url, title: `Page ${page} of the sandbox` }
+    const finding = { sentence: `The web has a page on it: ${cited}.`, cited, source }
+    return { fields: { action }, streamed: query, finding }
   },
-  file_search: {
-    prefix: 'fs',
-    what: 'file search',
-    run({ tool, number, fails, query, includes, newId }) {
-      const file = { file_id: newId('file').replace('_', '-'), filename: 'sandbox-notes.md' }
-      const count = Math.min(numberOf(tool['max_num_results']) ?? 2, 2)
-      const found = Array.from({ length: count }, (_, rank) => ({
-        ...file,
-        score: 0.9 - rank / 4,
-        text: `[sandbox] Passage ${rank + 1} of a file that no store has.`,
-        attributes: {},
-      }))
-      const results = includes('file_search_call.results') && !fails ? found : null
-      const cited = `(${file.filename})`
-      const source = { type: 'file_citation', ...file, index: number }
-      const finding = { sentence: `A file has notes on it ${cited}.`, cited, source }
-      return { fields: { queries: [query], results }, streamed: query, finding }
-    },
+
+  file_search({ tool, number, fails, query, includes, newId }) {
+    const file = { file_id: newId('file').replace('_', '-'), filename: 'sandbox-notes.md' }
+    const count = Math.min(numberOf(tool['max_num_results']) ?? 2, 2)
+    const found = Array.from({ length: count }, (_, rank) => ({
+      ...file,
+      score: 0.9 - rank / 4,
+      text: `[sandbox] Passage ${rank + 1} of a file that no store has.`,
+      attributes: {},
+    }))
+    const results = includes('file_search_call.results') && !fails ? found : null
+    const cited = `(${file.filename})`
+    const source = { type: 'file_citation', ...file, index: number }
+    const finding = { sentence: `A file has notes on it ${cited}.`, cited, source }
+    return { fields: { queries: [query], results }, streamed: query, finding }
   },
-  code_interpreter: {
-    prefix: 'ci',
-    what: 'program',
-    run({ tool: { container }, fails, includes, newId }) {
-      const container_id = typeof container === 'string' ? container : newId('cntr')
-      const code = fails ? `${program}raise SystemExit('sandbox')\n` : program
-      const logs = fails ? '14\nSystemExit: sandbox\n' : '14\n'
-      const outputs = includes('code_interpreter_call.outputs') ? [{ type: 'logs', logs }] : null
-      const cited = 'result.csv'
-      const file_id = newId('cfile')
-      const source = { type: 'container_file_citation', container_id, file_id, filename: cited }
-      const finding = { sentence: `The program printed 14 and wrote ${cited}.`, cited, source }
-      return { fields: { code, container_id, outputs }, streamed: code, finding }
-    },
+
+  code_interpreter({ tool: { container }, fails, includes, newId }) {
+    const container_id = typeof container === 'string' ? container : newId('cntr')
+    const code = fails ? `${program}raise SystemExit('sandbox')\n` : program
+    const logs = fails ? '14\nSystemExit: sandbox\n' : '14\n'
+    const outputs = includes('code_interpreter_call.outputs') ? [{ type: 'logs', logs }] : null
+    const cited = 'result.csv'
+    const file_id = newId('cfile')
+    const source = { type: 'container_file_citation', container_id, file_id, filename: cited }
+    const finding = { sentence: `The program printed 14 and wrote ${cited}.`, cited, source }
+    return { fields: { code, container_id, outputs }, streamed: code, finding }
   },
-  image_generation: {
-    prefix: 'ig',
-    what: 'image generation',
-    async run({ tool, number, fails, exchange, prompt }) {
-      const body = { ...imageRequestOf(tool), prompt, stream: exchange.body['stream'] }
-      const request = readImageRequest({ ...exchange, body }, imageModelOf(tool), imageCreateEndpoint)
-      const { size, format, quality, background } = request
-      const seed = [...exchange.seed, 'image']
-      const job = { ...request, draw: (index: number) => promptPicture(request, size, seed, index) }
-      const partials: string[] = []
-      const count = request.streams && !fails ? request.partials : 0
-      while (partials.length < count) partials.push(base64Of(await paint(job, number, partials.length)))
-      const picture = fails ? undefined : await paint(job, number)
-      const fields = {
-        action: 'generate',
-        background: picture?.background ?? background,
-        output_format: format,
-        quality,
-        size: `${size.width}x${size.height}`,
-        revised_prompt: `[sandbox] ${prompt}`,
-        result: picture === undefined ? null : base64Of(picture),
-      }
-      return { fields, streamed: '', finding: { sentence: 'The picture is part of the reply.' }, partials }
-    },
+
+  async image_generation({ tool, number, fails, exchange, prompt }) {
+    const body = { ...imageRequestOf(tool), prompt, stream: exchange.body['stream'] }
+    const request = readImageRequest({ ...exchange, body }, imageModelOf(tool), imageCreateEndpoint)
+    const { size, format, quality, background } = request
+    const partials: string[] = []
+    const count = request.streams && !fails ? request.partials : 0
+    while (partials.length < count) partials.push(base64Of(await paint(request, number, partials.length)))
+    const picture = fails ? undefined : await paint(request, number)
+    const fields = {
+      action: 'generate',
+      background: picture?.background ?? background,
+      output_format: format,
+      quality,
+      size: `${size.width}x${size.height}`,
+      revised_prompt: `[sandbox] ${prompt}`,
+      result: picture === undefined ? null : base64Of(picture),
+    }
+    return { fields, streamed: '', finding: { sentence: 'The picture is part of the reply.' }, partials }
   },
-  computer: {
-    prefix: 'cu',
-    /** First a look at the screen, then a click into its middle. */
-    run({ tool, number, newId }) {
-      const x = Math.floor((numberOf(tool['display_width']) ?? 1024) / 2)
-      const y = Math.floor((numberOf(tool['display_height']) ?? 768) / 2)
-      const click = { type: 'click', button: 'left', x, y }
-      const action = number === 0 ? { type: 'screenshot' } : click
-      // The preview has one action, its successor a list.
-      const shown = tool['type'] === 'computer' ? { actions: [action] } : { action }
-      const fields = { call_id: callId(newId), ...shown, pending_safety_checks: [] }
-      return { fields, streamed: JSON.stringify(action) }
-    },
+
+  /** First a look at the screen, then a click into its middle. */
+  computer({ tool, number, newId }) {
+    const x = Math.floor((numberOf(tool['display_width']) ?? 1024) / 2)
+    const y = Math.floor((numberOf(tool['display_height']) ?? 768) / 2)
+    const click = { type: 'click', button: 'left', x, y }
+    const action = number === 0 ? { type: 'screenshot' } : click
+    // The preview has one action, its successor a list.
+    const shown = tool['type'] === 'computer' ? { actions: [action] } : { action }
+    const fields = { call_id: callId(newId), ...shown, pending_safety_checks: [] }
+    return { fields, streamed: JSON.stringify(action) }
   },
-  local_shell: {
-    prefix: 'lsh',
-    run({ newId }) {
-      const action = { type: 'exec', command: ['sh', '-c', command], env: {}, timeout_ms: 10_000 }
-      return { fields: { call_id: callId(newId), action }, streamed: command }
-    },
+
+  local_shell({ newId }) {
+    const action = { type: 'exec', command: ['sh', '-c', command], env: {}, timeout_ms: 10_000 }
+    return { fields: { call_id: callId(newId), action }, streamed: command }
   },
 }
 
@@ -185,54 +159,57 @@ export function kindOfTool({ type }: JsonObject): string | undefined {
  * @param isCallless whether the model does not get as far as calling a tool
  * @throws RequestProblem 400 for tools that cannot be called as asked
  */
-export async function useTools(setting: CallSetting, isCallless: boolean) {
-  const outputs = lastOutputs(setting.context)
-  const isApproval = ({ type }: JsonObject) => type === 'mcp_approval_response'
-  const approvals = outputs.filter(isApproval)
-  const isSettled = approvals.length > 0 || isCallless
-  const { calls, builtIn } = isSettled ? { calls: [], builtIn: [] } : chosenCalls(setting, outputs.length > 0)
-  const listWords = setting.words.filter(({ name }) => name === 'mcp_list_tools')
-  const failsToList = listWords.some(({ variant }) => variant === 'failed')
-  const servers = [...objectsOf(setting.exchange.body['tools']), ...builtIn.map(({ tool }) => tool)].filter(
-    ({ type }) => type === 'mcp',
+export async function useTools(setting: CallSetting, isCallless: boolean, maxTokens: number) {
+  const { exchange, context, words } = setting
+  const ends = Object.groupBy(lastOutputs(context), ({ type }) =>
+    type === 'mcp_approval_response' ? 'approvals' : 'outputs',
   )
+  const { approvals = [], outputs = [] } = ends
+  const { calls, builtIn } =
+    approvals.length > 0 || isCallless ? { calls: [], builtIn: [] } : chosenCalls(setting, outputs.length > 0)
+  const listWords = words.filter(({ name }) => name === 'mcp_list_tools')
+  const failsToList = listWords.some(({ variant }) => variant === 'failed')
+  const tools = [...objectsOf(exchange.body['tools']), ...builtIn.map(({ tool }) => tool)]
+  const servers = tools.filter(({ type }) => type === 'mcp')
   if (listWords.length > 0 && servers.length === 0) servers.push(usualTools['mcp']!)
   const lists = isCallless ? [] : listRemoteTools(servers, failsToList, setting)
-  const made = followApprovals(approvals, setting)
+  const all = followApprovals(approvals, setting)
   for (const call of builtIn) {
     // A server that does not list its tools is not called.
-    if (call.kind !== 'mcp' || !failsToList) made.push(await makeCall(call, setting))
+    if (call.kind !== 'mcp' || !failsToList) all.push(await makeCall(call))
   }
-  const kept: MadeCall[] = []
-  let usedTokens = 0
-  for (const call of made) {
-    const tokens = call.output?.tokens.length ?? 0
-    if (usedTokens + tokens > setting.maxTokens) break
-    kept.push(call)
-    usedTokens += tokens
+  const made: MadeCall[] = []
+  let tokens = 0
+  for (const call of all) {
+    const more = call.output?.tokens.length ?? 0
+    if (tokens + more > maxTokens) break
+    made.push(call)
+    tokens += more
   }
-  return {
-    lists,
-    made: kept,
-    usedTokens,
-    isCut: kept.length < made.length,
-    calls,
-    toolOutputs: outputs.filter((item) => !isApproval(item)).map((item) => describeOutput(item['output'])),
-  }
+  const toolOutputs = outputs.map((item) => describeOutput(item['output']))
+  return { lists, made, tokens, isCut: made.length < all.length, calls, toolOutputs }
 }
 
 /** Makes a call, or has the caller make it. */
-async function makeCall(call: BuiltInCall, setting: CallSetting): Promise<MadeCall> {
-  if (call.kind === 'mcp') return callRemoteTool(call, setting)
-  const { prefix, what, run } = builtInTools[call.kind]!
-  const { fields, streamed, finding, partials = [] } = await run({ ...call, ...setting })
-  const hasFailed = call.fails && what !== undefined
-  const status = hasFailed ? 'failed' : 'completed'
-  const item = { id: setting.newId(prefix), type: `${call.kind}_call`, status, ...fields }
+async function makeCall(call: BuiltInCall): Promise<MadeCall> {
+  const { kind, newId } = call
+  if (kind === 'mcp') return callRemoteTool(call)
+  const { fields, streamed, finding, partials = [] } = await builtInTools[kind]!(call)
+  const fails = call.fails && finding !== undefined
+  const initials = kind
+    .split('_')
+    .map(([letter]) => letter)
+    .join('')
+  const item = {
+    id: newId(initials),
+    type: `${kind}_call`,
+    status: fails ? 'failed' : 'completed',
+    ...fields,
+  }
   return {
     output: output(item, streamed, { partials }),
-    waits: what === undefined,
-    finding: hasFailed ? { sentence: `[sandbox] The ${what} failed.` } : finding,
+    waits: finding === undefined,
+    finding: fails ? { sentence: `[sandbox] The ${kind.replace('_', ' ')} failed.` } : finding,
   }
 }
 
@@ -290,11 +267,11 @@ function labelOf({ server_label: label }: JsonObject): string {
 }
 
 /** A call of a remote tool, or the request to approve it. */
-function callRemoteTool({ tool, fails }: BuiltInCall, { prompt, query, newId }: CallSetting): MadeCall {
+function callRemoteTool({ tool, fails, prompt, query, newId }: BuiltInCall): MadeCall {
   const names = remoteToolNames(tool)
   const name = textOf(tool['name']) || (names.find(namedIn(prompt)) ?? names[0]!)
   const call = { server_label: labelOf(tool), name, arguments: JSON.stringify({ query }) }
-  if (!needsApproval(tool, name)) return remoteCall(call, fails, newId('mcp'))
+  if (!needsApproval(tool, name)) return remoteCall(newId('mcp'), call, fails)
   const request = { id: newId('mcpr'), type: 'mcp_approval_request', ...call }
   return { output: output(request, call.arguments), waits: true }
 }
@@ -307,10 +284,10 @@ function needsApproval({ require_approval: rule = 'always' }: JsonObject, name: 
 }
 
 function remoteCall(
-  call: { readonly server_label: string; readonly name: string; readonly arguments: string },
-  fails: boolean,
   id: string,
-  approval_request_id: string | null = null,
+  call: { readonly name: string; readonly arguments: string },
+  fails: boolean,
+  approval_request_id: unknown = null,
 ): MadeCall {
   const { name } = call
   const text = `[sandbox] Result of ${name}.`
@@ -322,28 +299,21 @@ function remoteCall(
   return { output: output(item, call.arguments), finding: { sentence } }
 }
 
-/**
- * What follows from answers to requests for approval: the call, or a sentence that it was not made.
- * @throws RequestProblem 400 for a request that the context does not contain
- */
-function followApprovals(responses: readonly JsonObject[], { context, newId }: CallSetting): MadeCall[] {
-  const requests = new Map(
-    context.filter(({ type }) => type === 'mcp_approval_request').map((item) => [item['id'], item]),
-  )
-  return responses.map(({ approval_request_id: id, approve }): MadeCall => {
-    const request = requests.get(id)
+/** What follows from answers to requests for approval: a call, or a sentence that it was not made. */
+function followApprovals(approvals: readonly JsonObject[], { context, newId }: CallSetting): MadeCall[] {
+  const requests = context.filter(({ type }) => type === 'mcp_approval_request')
+  const requestById = new Map(requests.map((item) => [item['id'], item]))
+  return approvals.map(({ approval_request_id: id, approve }): MadeCall => {
+    const request = requestById.get(id)
     if (request === undefined) {
       throw invalidField('input', `no request for approval has the id ${JSON.stringify(id)}`)
     }
     const name = textOf(request['name'])
     const call = { server_label: labelOf(request), name, arguments: textOf(request['arguments']) }
-    if (approve === true) return remoteCall(call, false, newId('mcp'), textOf(id))
+    if (approve === true) return remoteCall(newId('mcp'), call, false, id)
     return { finding: { sentence: `The call of ${name} was not approved, so it was not made.` } }
   })
 }
-
-/** A tool to call, and whether the call fails. */
-type ChosenTool = readonly [tool: JsonObject, fails: boolean]
 
 const maxBuiltInCalls = 16
 
@@ -351,18 +321,21 @@ const maxBuiltInCalls = 16
  * The calls that `tool_choice`, the scenarios or the prompt ask for, within `max_tool_calls` and
  * `parallel_tool_calls`.
  * @param hasOutput whether the request ends with the output of a call, which the answer then quotes
- * @throws RequestProblem 400 when the forced tool was not offered, or the calls are too many
  */
 function chosenCalls(setting: CallSetting, hasOutput: boolean) {
   const { body } = setting.exchange
   const all = choose(setting, hasOutput)
   const calls: ToolCall[] = []
   const builtIn: BuiltInCall[] = []
-  for (const [tool, fails] of body['parallel_tool_calls'] === false ? all.slice(0, 1) : all) {
+  for (const { tool, fails } of body['parallel_tool_calls'] === false ? all.slice(0, 1) : all) {
     const kind = kindOfTool(tool)
+    if (kind !== undefined) {
+      const number = builtIn.filter((call) => call.kind === kind).length
+      builtIn.push({ ...setting, kind, tool, number, fails })
+      continue
+    }
     const parameters = tool['type'] === 'custom' ? undefined : (tool['parameters'] ?? { type: 'object' })
-    if (kind === undefined) calls.push({ name: textOf(tool['name']), parameters })
-    else builtIn.push({ kind, tool, number: builtIn.filter((call) => call.kind === kind).length, fails })
+    calls.push({ name: textOf(tool['name']), parameters })
   }
   // Further attempts are ignored (specification, `max_tool_calls`).
   const made = builtIn.slice(0, numberOf(body['max_tool_calls']) ?? Infinity)
@@ -370,28 +343,31 @@ function chosenCalls(setting: CallSetting, hasOutput: boolean) {
   throw limitExceeded(`The sandbox makes at most ${maxBuiltInCalls} calls of built-in tools in one response.`)
 }
 
+type ChosenTool = Pick<BuiltInCall, 'tool' | 'fails'>
+
 function choose({ exchange, words, prompt }: CallSetting, hasOutput: boolean): readonly ChosenTool[] {
   const { tools, tool_choice: choice } = exchange.body
   const offered = objectsOf(tools).filter((tool) => namesOf(tool).length > 0)
   const isRule = isObject(choice) && choice['type'] === 'allowed_tools'
-  if (isObject(choice) && !isRule) return [[forcedBy(choice, offered), false]]
+  if (isObject(choice) && !isRule) return [{ tool: forcedBy(choice, offered), fails: false }]
   const mode = isRule ? choice['mode'] : choice
   const allowed = isRule
     ? offered.filter((tool) => objectsOf(choice['tools']).some((named) => isSameTool(named, tool)))
     : offered
-  const asked = words.flatMap(({ name, variant }): ChosenTool[] => {
-    return Object.hasOwn(usualTools, name) ? [[askedTool(name, allowed), variant === 'failed']] : []
-  })
-  if (mode !== 'none' && !hasOutput && asked.length > 0) return asked
+  const asked = words.filter(({ name }) => Object.hasOwn(usualTools, name))
+  if (mode !== 'none' && !hasOutput && asked.length > 0) {
+    return asked.map(({ name, variant }) => ({ tool: askedTool(name, allowed), fails: variant === 'failed' }))
+  }
   if (mode === 'required' && offered.length === 0) {
     throw wrongChoice("Tool choice 'required' must be specified with 'tools' parameter.")
   }
   const kind = mode === 'none' || mode === 'required' ? mode : 'auto'
-  return chooseCalls(kind, allowed, namesOf, { prompt, hasOutput }).map((tool) => [tool, false])
+  const chosen = chooseCalls(kind, allowed, namesOf, { prompt, hasOutput })
+  return chosen.map((tool) => ({ tool, fails: false }))
 }
 
-function wrongChoice(message: string, code?: string): RequestProblem {
-  return new RequestProblem(400, message, { param: 'tool_choice', ...(code !== undefined && { code }) })
+function wrongChoice(message: string, more?: { readonly code: string }): RequestProblem {
+  return new RequestProblem(400, message, { param: 'tool_choice', ...more })
 }
 
 /** What a prompt may call a tool; nothing for a tool that the sandbox never calls. */
@@ -404,13 +380,13 @@ function namesOf(tool: JsonObject): readonly string[] {
 
 function forcedBy(choice: JsonObject, offered: readonly JsonObject[]): JsonObject {
   const tool = offered.find((one) => isSameTool(choice, one))
-  const { name, type } = choice
+  const name = textOf(choice['name'])
   if (tool === undefined) {
-    const shown = (textOf(name) || textOf(type)).slice(0, 100)
-    throw wrongChoice(`Tool choice '${shown}' not found in 'tools' parameter.`, 'invalid_value')
+    const shown = (name || textOf(choice['type'])).slice(0, 100)
+    throw wrongChoice(`Tool choice '${shown}' not found in 'tools' parameter.`, { code: 'invalid_value' })
   }
   // The choice may name one tool of a remote server.
-  return kindOfTool(tool) === 'mcp' && textOf(name) !== '' ? { ...tool, name } : tool
+  return kindOfTool(tool) === 'mcp' && name !== '' ? { ...tool, name } : tool
 }
 
 function isSameTool(choice: JsonObject, tool: JsonObject): boolean {
