@@ -44,28 +44,21 @@ export async function answerContent(exchange: Exchange, isStream: boolean): Prom
   const window = contextWindowOf(model)
   const promptTokens = countPrompt(body)
   if (promptTokens > window) {
-    throw new RequestProblem(
-      400,
-      `The input token count (${promptTokens}) exceeds the maximum number of tokens allowed (${window}).`,
-    )
+    const message = `The input token count (${promptTokens}) exceeds the maximum number of tokens allowed (${window}).`
+    throw new RequestProblem(400, message)
   }
-  const plan = readRequest(exchange, model)
-  const facts = {
-    responseId: seededHex(22, sandbox.seed, 'generate-content', exchange.number),
-    modelVersion: model,
-    promptTokens,
-    toolTokens: plan.tools.tokens,
-  }
-  const { ending, words } = plan.text.scenario
+  const request = readRequest(exchange, model)
+  const { ending, words } = request.scenario
+  const tools = useTools(body, request.prompt, words)
+  const responseId = seededHex(22, sandbox.seed, 'generate-content', exchange.number)
+  const facts = { responseId, modelVersion: model, promptTokens, toolTokens: tools.tokens }
   if (ending === 'block') {
     const { variant } = words.find(({ name }) => name === 'block') ?? {}
-    const blocked = blockedDocument(
-      blockReasons.find((reason) => reason === variant) ?? blockReasons[0]!,
-      facts,
-    )
+    const reason = blockReasons.find((known) => known === variant) ?? blockReasons[0]!
+    const blocked = blockedDocument(reason, facts)
     return isStream ? streamOf([chunkFrame(blocked, 'first', 'terminal')]) : documentOf(blocked)
   }
-  const candidates = await candidatesOf(exchange, plan)
+  const candidates = await candidatesOf(exchange, request, tools)
   if (isStream) {
     const frames = chunkFrames(candidates, facts)
     return streamOf(ending === 'error' ? brokenOff(frames, chunksBeforeError + 1, breakOff) : frames)
@@ -89,31 +82,25 @@ function breakOff(): readonly Frame[] {
 }
 
 function countPrompt({ tools, systemInstruction, contents }: JsonObject): number {
-  const parts = [objectOf(systemInstruction), ...objectsOf(contents)].flatMap((content) =>
-    objectsOf(content['parts']),
+  const parts = [systemInstruction, ...objectsOf(contents)].flatMap((content) =>
+    objectsOf(objectOf(content)['parts']),
   )
-  return parts.reduce(
-    (sum, part) => {
-      if (isObject(part['inlineData'] ?? part['fileData'])) return sum + mediaTokens
-      return sum + countTokens(typeof part['text'] === 'string' ? part['text'] : JSON.stringify(part))
-    },
-    tools === undefined ? 0 : countTokens(JSON.stringify(tools)),
-  )
+  const counts = parts.map((part) => {
+    if (isObject(part['inlineData'] ?? part['fileData'])) return mediaTokens
+    return countTokens(typeof part['text'] === 'string' ? part['text'] : JSON.stringify(part))
+  })
+  const ofTools = tools === undefined ? 0 : countTokens(JSON.stringify(tools))
+  return counts.reduce((sum, count) => sum + count, ofTools)
 }
 
 const callModes: Readonly<Record<string, 'none' | 'required'>> = { NONE: 'none', ANY: 'required' }
 
-type Plan = ReturnType<typeof readRequest>
-
 /** Parses a request (specification, endpoint 1; inner shapes from wire notes, section 1). */
-function readRequest(exchange: Exchange, model: string) {
-  const { body, sandbox } = exchange
+function readRequest({ body, sandbox, scenario, seed }: Exchange, model: string): TextRequest {
   const config = objectOf(body['generationConfig'])
   const contents = objectsOf(body['contents'])
   const { parts } = objectOf(contents.at(-1))
   const prompt = textOfParts(parts)
-  // A finish reason is a scenario, too: `sandbox:RECITATION`.
-  const scenario = readScenario(exchange.scenario, prompt, model, endings)
   const mime = textOf(config['responseMimeType'])
   const schema = config['responseSchema'] ?? config['responseJsonSchema'] ?? config['_responseJsonSchema']
   const isJson = mime === 'application/json' || (mime === '' && schema !== undefined)
@@ -130,16 +117,17 @@ function readRequest(exchange: Exchange, model: string) {
       parameters: parameters ?? parametersJsonSchema ?? { type: 'object' },
     }))
     .filter(({ name }) => name !== '' && (allowed.length === 0 || allowed.includes(name)))
-  const seed = numberOf(config['seed'])
+  const ownSeed = numberOf(config['seed'])
   const { thinkingBudget, thinkingLevel, includeThoughts } = objectOf(config['thinkingConfig'])
-  const text: TextRequest = {
-    seed: seed === undefined ? [...exchange.seed, model] : [sandbox.seed, model, seed],
+  return {
+    seed: ownSeed === undefined ? [...seed, model] : [sandbox.seed, model, ownSeed],
     prompt,
     earlier: contents
       .slice(0, -1)
       .filter(({ role }) => role !== 'model')
       .map((content) => textOfParts(content['parts'])),
-    scenario,
+    // A finish reason is a scenario, too: `sandbox:RECITATION`.
+    scenario: readScenario(scenario, prompt, model, endings),
     format: mime === 'text/x.enum' ? 'enum' : isJson ? 'json' : 'text',
     schema,
     calls: chooseCalls(mode, declared, ({ name }) => [name], { prompt, hasOutput: toolOutputs.length > 0 }),
@@ -152,7 +140,6 @@ function readRequest(exchange: Exchange, model: string) {
     maxTokens: numberOf(config['maxOutputTokens']),
     stopSequences: textsOf(config['stopSequences']),
   }
-  return { text, config, tools: useTools(body, prompt, scenario) }
 }
 
 /** Tokens of an image in an answer, and the pixels of its shorter edge. */
@@ -161,9 +148,11 @@ const [imageTokens, imageEdge] = [64, 64]
 /** @throws RequestProblem when they are larger than the sandbox generates */
 async function candidatesOf(
   { body, params, sandbox }: Exchange,
-  { text, config, tools }: Plan,
+  text: TextRequest,
+  tools: ReturnType<typeof useTools>,
 ): Promise<Candidate[]> {
   const { scenario, maxTokens = Infinity } = text
+  const config = objectOf(body['generationConfig'])
   const ratings = ratingsOf(body, scenario.ending === 'refusal')
   const toolPieces = tools.parts.map((part) => ({ part, tokens: countTokens(JSON.stringify(part)) }))
   const toolTokens = toolPieces.reduce((sum, { tokens }) => sum + tokens, 0)
@@ -177,20 +166,18 @@ async function candidatesOf(
   let characters = 0
   for (let index = 0; index < (numberOf(config['candidateCount']) ?? 1); index++) {
     const request = { ...text, seed: [...text.seed, index], maxTokens: left }
-    const answer = await composeAnswer(request, sandbox.clock)
-    const { thoughts, parts, visibleTokens } = answer
+    const { ending, thoughts, parts, visibleTokens } = await composeAnswer(request, sandbox.clock)
     const wantsImage = kinds.has('IMAGE') && parts[0]?.kind === 'text'
     const hasImage = wantsImage && left - thoughts.length - visibleTokens >= imageTokens
     const shownParts = hasImage && !kinds.has('TEXT') ? [] : parts
     // From the third generation on calls are signed, whether thoughts are shown or not.
     const isSigned =
       (showsThoughts && thoughts.length > 0) || /^gemini-(?:[3-9]|\d{2})/.test(params['model']!)
-    const shownThoughts = showsThoughts ? thoughts : []
     const pieces: Piece[] = [
-      ...shownThoughts.map((thought) => ({
-        part: { text: thought, thought: true },
-        tokens: 1,
-        isThought: true,
+      ...(showsThoughts ? thoughts : []).map((text) => ({
+        part: { text, thought: true },
+        tokens: 0,
+        thoughts: 1,
       })),
       ...used,
       ...piecesOf(shownParts, isSigned),
@@ -203,11 +190,12 @@ async function candidatesOf(
     characters += JSON.stringify([pieces.length, used, ratings, parts.map(({ value }) => value)]).length
     characters += written.length
     assertAnswerSize(characters)
+    const [first = { tokens: 0 }, ...others] = pieces
+    // Thoughts that are not shown are counted from the start.
     candidates.push({
-      pieces: pieces.length === 0 ? [{ tokens: 0 }] : pieces,
-      hiddenThoughts: thoughts.length - shownThoughts.length,
+      pieces: [showsThoughts ? first : { ...first, thoughts: thoughts.length }, ...others],
       ending: {
-        ...finishOf(wantsImage && !hasImage ? 'length' : answer.ending),
+        ...finishOf(wantsImage && !hasImage ? 'length' : ending),
         ...(ratings.length > 0 && { safetyRatings: ratings }),
         ...(isCited && citationsOf(written)),
         ...(text.format === 'text' && written !== '' && tools.metadata(written, used.length)),
@@ -242,16 +230,20 @@ const endings: Endings = Object.fromEntries(
   ),
 )
 
-/** The finish reason of an ending, and its message. */
+/** The finish reasons of endings that are none themselves. */
+const reasonsOf = new Map([
+  ['complete', 'STOP'],
+  ['length', 'MAX_TOKENS'],
+  ['error', 'OTHER'],
+  ['refusal', 'SAFETY'],
+])
+
 function finishOf(ending: string): JsonObject {
-  if (Object.hasOwn(endings, ending)) {
-    const finishMessage = `[sandbox] The answer ended with ${ending}.`
-    return { finishReason: ending, ...(ending !== 'STOP' && { finishMessage }) }
-  }
   if (ending === 'failure')
     return { finishReason: 'OTHER', finishMessage: '[sandbox] Nothing could be generated.' }
-  const reasons: Readonly<Record<string, string>> = { complete: 'STOP', length: 'MAX_TOKENS', error: 'OTHER' }
-  return { finishReason: reasons[ending] ?? 'SAFETY' }
+  const finishReason = reasonsOf.get(ending) ?? ending
+  const finishMessage = `[sandbox] The answer ended with ${ending}.`
+  return { finishReason, ...(ending === finishReason && ending !== 'STOP' && { finishMessage }) }
 }
 
 /** The reasons for which a prompt is blocked (`sandbox:block:JAILBREAK`), the usual one first. */
@@ -260,10 +252,7 @@ const blockReasons =
     ' ',
   )
 
-/**
- * The ratings of an answer: one for every category that the request sets a threshold for.
- * @param refuses whether the model refuses, which is rated, too
- */
+/** One rating for every category that the request sets a threshold for, and for a refusal. */
 function ratingsOf(body: JsonObject, refuses: boolean): readonly JsonObject[] {
   const dangerous = 'HARM_CATEGORY_DANGEROUS_CONTENT'
   const categories = new Set(objectsOf(body['safetySettings']).map(({ category }) => textOf(category)))

@@ -36,21 +36,20 @@ export function withCanonicalNames(value: unknown): unknown {
  * @throws RequestProblem 400 that names the field
  */
 export function assertContents(body: JsonObject): void {
-  const called = new Set<string>()
-  for (const [index, content] of objectsOf(body['contents']).entries()) {
+  const called = new Set<unknown>()
+  for (const [index, { role, parts }] of objectsOf(body['contents']).entries()) {
     const field = `contents[${index}]`
-    const { role, parts } = content
     // `function` is an older word of public clients.
     if (role !== undefined && !['user', 'model', 'function'].includes(textOf(role))) {
       throw invalidField(`${field}.role`, 'must be user or model')
     }
     for (const [at, part] of objectsOf(parts).entries()) {
       assertPart(part, `${field}.parts[${at}]`)
-      const name = textOf(objectOf(part['functionResponse'])['name'])
-      if (part['functionResponse'] !== undefined && !called.has(name)) {
+      const { functionCall, functionResponse } = part
+      if (functionCall !== undefined) called.add(objectOf(functionCall)['name'])
+      if (functionResponse !== undefined && !called.has(objectOf(functionResponse)['name'])) {
         throw invalidField(`${field}.parts[${at}].functionResponse`, 'must follow a functionCall of its name')
       }
-      called.add(textOf(objectOf(part['functionCall'])['name']))
     }
   }
   for (const [at, part] of objectsOf(objectOf(body['systemInstruction'])['parts']).entries()) {
@@ -81,8 +80,7 @@ function assertWords({ known, items, fields = {} }: Field, value: unknown, path:
 }
 
 function assertPart(part: JsonObject, field: string): void {
-  const kinds = Object.keys(contentsOfPart).filter((kind) => part[kind] !== undefined)
-  const [kind, other] = kinds
+  const [kind, other] = Object.keys(contentsOfPart).filter((name) => part[name] !== undefined)
   if (kind === undefined) {
     throw invalidField(field, `must have one of ${Object.keys(contentsOfPart).join(', ')}`)
   }
@@ -91,11 +89,11 @@ function assertPart(part: JsonObject, field: string): void {
   const content = part[kind]
   if (!isObject(content)) throw invalidField(`${field}.${kind}`, 'must be an object')
   for (const name of contentsOfPart[kind]!) {
-    if (content[name] === undefined) throw missingField(`${field}.${kind}.${name}`)
-    const type = name === 'response' ? 'object' : 'string'
-    if (typeof content[name] !== type || content[name] === null) {
-      throw invalidField(`${field}.${kind}.${name}`, `must be ${type === 'object' ? 'an object' : 'text'}`)
-    }
+    const [value, at] = [content[name], `${field}.${kind}.${name}`]
+    if (value === undefined) throw missingField(at)
+    if (name === 'response') {
+      if (typeof value !== 'object' || value === null) throw invalidField(at, 'must be an object')
+    } else if (typeof value !== 'string') throw invalidField(at, 'must be text')
   }
   if (kind !== 'inlineData') return
   if (!/^[\w.+-]+\/[\w.+-]+(?:\s*;.*)?$/.test(textOf(content['mimeType']))) {
@@ -109,12 +107,9 @@ function assertPart(part: JsonObject, field: string): void {
 function assertCalls(body: JsonObject): void {
   const { allowedFunctionNames, mode } = objectOf(objectOf(body['toolConfig'])['functionCallingConfig'])
   const tools = objectsOf(body['tools'])
-  const declared = new Set(
-    tools.flatMap((tool) => objectsOf(tool['functionDeclarations'])).map(({ name }) => name),
-  )
-  assertToolCount(
-    tools.flatMap((tool) => [...listOf(tool['functionDeclarations']), ...listOf(tool['mcpServers'])]).length,
-  )
+  const functions = tools.flatMap((tool) => listOf(tool['functionDeclarations']))
+  assertToolCount(functions.length + tools.flatMap((tool) => listOf(tool['mcpServers'])).length)
+  const declared = new Set(objectsOf(functions).map(({ name }) => name))
   // These call functions without declaring them in the request.
   const callsOwn = tools.some(({ computerUse, mcpServers }) => (computerUse ?? mcpServers) !== undefined)
   if (textOf(mode).toUpperCase() === 'ANY' && declared.size === 0 && !callsOwn) {

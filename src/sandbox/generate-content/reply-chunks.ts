@@ -8,13 +8,13 @@ export interface Piece {
   /** Undefined for what only counts: a call that the token limit cut is left out. */
   readonly part?: JsonObject
   readonly tokens: number
-  readonly isThought?: boolean
+  /** Tokens of thoughts, which are counted apart. */
+  readonly thoughts?: number
 }
 
 export interface Candidate {
   /** At least one. */
   readonly pieces: readonly Piece[]
-  readonly hiddenThoughts: number
   /** The fields of its last chunk: finish reason, ratings, grounding, citations. */
   readonly ending: JsonObject
 }
@@ -27,10 +27,7 @@ export interface ReplyFacts {
   readonly toolTokens: number
 }
 
-/**
- * The parts of an answer, each as it is streamed.
- * @param isSigned whether calls are signed
- */
+/** The parts of an answer, each as it is streamed. */
 export function piecesOf(parts: readonly AnswerPart[], isSigned: boolean): Piece[] {
   return parts.flatMap(({ call, tokens, value, isCut }): Piece[] => {
     if (call === undefined) return tokens.map((text) => ({ part: { text }, tokens: 1 }))
@@ -48,7 +45,7 @@ export function piecesOf(parts: readonly AnswerPart[], isSigned: boolean): Piece
  */
 export function* chunkFrames(candidates: readonly Candidate[], facts: ReplyFacts): Generator<Frame> {
   const length = Math.max(...candidates.map(({ pieces }) => pieces.length))
-  const usageWith = createUsage(candidates, facts)
+  const usageWith = createUsage(facts)
   for (let step = 0; step < length; step++) {
     const going = [...candidates.entries()].filter(([, { pieces }]) => step < pieces.length)
     const contents = going.map(([index, candidate]) => contentOf(candidate, index, step, step + 1))
@@ -66,7 +63,7 @@ export function chunkFrame(body: JsonObject, pause: Pause, role: Frame['role']):
 /** The reply as the one document that `:generateContent` answers with: every text of a candidate in one part. */
 export function replyDocument(candidates: readonly Candidate[], facts: ReplyFacts): JsonObject {
   const contents = candidates.map((candidate, index) => contentOf(candidate, index))
-  const usage = createUsage(candidates, facts)(candidates.flatMap(({ pieces }) => pieces))
+  const usage = createUsage(facts)(candidates.flatMap(({ pieces }) => pieces))
   return { candidates: contents, ...usage }
 }
 
@@ -77,22 +74,19 @@ export function blockedDocument(blockReason: string, facts: ReplyFacts): JsonObj
     blockReasonMessage: '[sandbox] The prompt was blocked.',
     safetyRatings: [{ category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probability: 'HIGH', blocked: true }],
   }
-  return { promptFeedback, ...createUsage([], facts)([]) }
+  return { promptFeedback, ...createUsage(facts)([]) }
 }
 
 /**
  * Counts the tokens of a reply: prompt, tools, visible and thought tokens add up to the total (wire notes, section 1).
  * @returns a function that adds pieces, and gives the fields of a chunk that has these as the last ones
  */
-function createUsage(candidates: readonly Candidate[], facts: ReplyFacts) {
-  const { promptTokens, toolTokens, modelVersion, responseId } = facts
-  // Hidden thoughts are counted from the start.
-  let thoughts = candidates.reduce((sum, { hiddenThoughts }) => sum + hiddenThoughts, 0)
-  let visible = 0
+function createUsage({ promptTokens, toolTokens, modelVersion, responseId }: ReplyFacts) {
+  let [thoughts, visible] = [0, 0]
   return (added: readonly Piece[]): JsonObject => {
-    for (const { tokens, isThought } of added) {
-      if (isThought) thoughts += tokens
-      else visible += tokens
+    for (const piece of added) {
+      thoughts += piece.thoughts ?? 0
+      visible += piece.tokens
     }
     const usageMetadata = {
       promptTokenCount: promptTokens,
@@ -109,24 +103,23 @@ function createUsage(candidates: readonly Candidate[], facts: ReplyFacts) {
 /** Some pieces of a candidate, or all of them, as its part of a chunk. */
 function contentOf({ pieces, ending }: Candidate, index: number, start = 0, end = pieces.length): JsonObject {
   const parts = joinedParts(
-    pieces.slice(start, end).flatMap(({ part }) => (part === undefined ? [] : [part])),
+    pieces.slice(start, end).flatMap(({ part }): JsonObject[] => (part === undefined ? [] : [part])),
   )
   const content = parts.length === 0 ? { role: 'model' } : { parts, role: 'model' }
   if (end < pieces.length) return { content, index }
-  const tokenCount = pieces.reduce((sum, { isThought, tokens }) => sum + (isThought ? 0 : tokens), 0)
+  const tokenCount = pieces.reduce((sum, { tokens }) => sum + tokens, 0)
   return { content, index, ...ending, tokenCount }
 }
 
 /** Texts of one kind that follow each other as one part. */
-function joinedParts(parts: readonly JsonObject[]): JsonObject[] {
-  const joined: { part: JsonObject; texts: string[] }[] = []
+function joinedParts(parts: readonly JsonObject[]): readonly JsonObject[] {
+  const joined: JsonObject[] = []
   for (const part of parts) {
     const last = joined.at(-1)
-    const { text } = part
-    const follows = last !== undefined && last.texts.length > 0 && last.part['thought'] === part['thought']
-    if (typeof text !== 'string') joined.push({ part, texts: [] })
-    else if (follows) last.texts.push(text)
-    else joined.push({ part, texts: [text] })
+    const isText = typeof part['text'] === 'string' && typeof last?.['text'] === 'string'
+    if (isText && last['thought'] === part['thought'])
+      joined.splice(-1, 1, { ...last, text: `${last['text']}${part['text']}` })
+    else joined.push(part)
   }
-  return joined.map(({ part, texts }) => (texts.length === 0 ? part : { ...part, text: texts.join('') }))
+  return joined
 }

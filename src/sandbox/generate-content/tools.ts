@@ -2,10 +2,11 @@ import { countTokens, queryOf, type Scenario } from '../answer/answer.ts'
 import { objectOf, objectsOf, textsOf, type JsonObject } from '../json-value.ts'
 import { seededHex } from '../seeded-random.ts'
 
-/** What a tool found, in the fields of a candidate. */
+/** What a tool leads to, in the fields of a candidate. */
 interface Found {
-  /** Parts before the text. */
+  /** Before the text. */
   readonly parts?: readonly JsonObject[]
+  /** Where the tool does not fail. */
   readonly sources?: readonly JsonObject[]
   readonly grounding?: JsonObject
   readonly metadata?: JsonObject
@@ -41,14 +42,14 @@ const tools: Readonly<Record<string, (use: ToolUse) => Found>> = {
     const chip = `<a class="chip" href="https://www.example.com/search?q=${encodeURIComponent(query)}">`
     const renderedContent = `<div class="container">${chip}${escapeHtml(query)}</a></div>`
     const grounding = { webSearchQueries: [query], ...(!fails && { searchEntryPoint: { renderedContent } }) }
-    return { grounding, ...(!fails && { sources: pages }) }
+    return { grounding, sources: pages }
   },
-  googleMaps: ({ fails }) => (fails ? { grounding: {} } : { sources: places }),
-  fileSearch({ options, query, fails }) {
+  googleMaps: () => ({ sources: places }),
+  fileSearch({ options, query }) {
     const [fileSearchStore = 'fileSearchStores/sandbox'] = textsOf(options['fileSearchStoreNames'])
     const text = 'The sandbox keeps this passage for every store.'
     const sources = [{ retrievedContext: { title: 'notes.txt', text, fileSearchStore } }]
-    return { grounding: { retrievalQueries: [query] }, ...(!fails && { sources }) }
+    return { grounding: { retrievalQueries: [query] }, sources }
   },
   /** An address is read if the prompt has one. */
   urlContext({ prompt, fails }) {
@@ -60,7 +61,7 @@ const tools: Readonly<Record<string, (use: ToolUse) => Found>> = {
     const urlRetrievalStatus = `URL_RETRIEVAL_STATUS_${fails ? 'ERROR' : 'SUCCESS'}`
     const urlMetadata = urls.map((retrievedUrl) => ({ retrievedUrl, urlRetrievalStatus }))
     const sources = urls.map((uri) => ({ web: { uri, title: URL.parse(uri)?.hostname ?? uri } }))
-    return { ...(fails ? { grounding: {} } : { sources }), metadata: { urlContextMetadata: { urlMetadata } } }
+    return { sources, metadata: { urlContextMetadata: { urlMetadata } } }
   },
   codeExecution({ query, fails }) {
     const [code, outcome, output] = fails
@@ -80,31 +81,32 @@ function escapeHtml(text: string): string {
  * A built-in tool that is offered is used; where the prompt names some of them (`sandbox:codeExecution`), only those;
  * `:failed` after a name makes it fail.
  */
-export function useTools(body: JsonObject, prompt: string, { words }: Scenario) {
+export function useTools(body: JsonObject, prompt: string, words: Scenario['words']) {
   const variants = new Map(words.map(({ name, variant }) => [name, variant]))
   const offered = objectsOf(body['tools']).flatMap((tool) => Object.entries(tool))
   const named = offered.filter(([name]) => variants.has(name))
   const used = new Map(named.length === 0 ? offered : named)
   const query = queryOf(prompt)
-  const found = Array.from(used, ([name, options]): Found => {
+  const found = Array.from(used, ([name, options]) => {
     const fails = variants.get(name) === 'failed'
-    return Object.hasOwn(tools, name)
+    const result = Object.hasOwn(tools, name)
       ? tools[name]!({ options: objectOf(options), prompt, query, fails })
       : {}
+    const isGrounded = (result.grounding ?? result.sources) !== undefined
+    return { ...result, isGrounded, sources: fails ? [] : (result.sources ?? []) }
   })
-  const sources = found.flatMap((result) => result.sources ?? [])
+  const sources = found.flatMap((result) => result.sources)
   const grounding = Object.assign({}, ...found.map((result) => result.grounding)) as JsonObject
-  const isGrounded = found.some((result) => result.grounding !== undefined || result.sources !== undefined)
+  const metadata = Object.assign({}, ...found.map((result) => result.metadata)) as JsonObject
   return {
-    /** Parts before the text: code that ran. */
-    parts: found.flatMap((result) => result.parts ?? []),
-    /** Tokens of what the tools found, which the model reads. */
+    parts: found.flatMap(({ parts }) => parts ?? []),
+    /** Of what the tools found, which the model reads. */
     tokens: sources.length === 0 ? 0 : countTokens(JSON.stringify(sources)),
     /** The fields of a candidate with what the tools found; `partIndex` is that of the text among the parts. */
-    metadata: (text: string, partIndex: number): JsonObject => ({
-      ...(isGrounded && { groundingMetadata: { ...groundingOf(text, sources, partIndex), ...grounding } }),
-      ...Object.assign({}, ...found.map((result) => result.metadata)),
-    }),
+    metadata(text: string, partIndex: number): JsonObject {
+      if (found.every(({ isGrounded }) => !isGrounded)) return metadata
+      return { groundingMetadata: { ...groundingOf(text, sources, partIndex), ...grounding }, ...metadata }
+    },
   }
 }
 
