@@ -145,7 +145,6 @@ function readRequest({ body, sandbox, scenario, seed }: Exchange, model: string)
 /** Tokens of an image in an answer, and the pixels of its shorter edge. */
 const [imageTokens, imageEdge] = [64, 64]
 
-/** @throws RequestProblem when they are larger than the sandbox generates */
 async function candidatesOf(
   { body, params, sandbox }: Exchange,
   text: TextRequest,

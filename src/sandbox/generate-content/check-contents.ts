@@ -31,10 +31,7 @@ export function withCanonicalNames(value: unknown): unknown {
   return Object.fromEntries(entries)
 }
 
-/**
- * Checks what the contract's table leaves open: the roles, and the parts of every kind.
- * @throws RequestProblem 400 that names the field
- */
+/** Checks what the contract's table leaves open: the roles, and the parts of every kind. */
 export function assertContents(body: JsonObject): void {
   const called = new Set<unknown>()
   for (const [index, { role, parts }] of objectsOf(body['contents']).entries()) {

@@ -39,10 +39,7 @@ export function piecesOf(parts: readonly AnswerPart[], isSigned: boolean): Piece
   })
 }
 
-/**
- * The stream of a reply: each chunk contains a piece of every candidate that is not finished and cumulative usage; the
- * last piece of a candidate has its finish reason (wire notes, section 1, "Chunk shape").
- */
+/** In each chunk a piece of every candidate that is not finished, and cumulative usage (wire notes, section 1). */
 export function* chunkFrames(candidates: readonly Candidate[], facts: ReplyFacts): Generator<Frame> {
   const length = Math.max(...candidates.map(({ pieces }) => pieces.length))
   const usageWith = createUsage(facts)
@@ -67,7 +64,6 @@ export function replyDocument(candidates: readonly Candidate[], facts: ReplyFact
   return { candidates: contents, ...usage }
 }
 
-/** The reply to a blocked prompt: no candidates, only the reason. */
 export function blockedDocument(blockReason: string, facts: ReplyFacts): JsonObject {
   const promptFeedback = {
     blockReason,
@@ -77,10 +73,7 @@ export function blockedDocument(blockReason: string, facts: ReplyFacts): JsonObj
   return { promptFeedback, ...createUsage(facts)([]) }
 }
 
-/**
- * Counts the tokens of a reply: prompt, tools, visible and thought tokens add up to the total (wire notes, section 1).
- * @returns a function that adds pieces, and gives the fields of a chunk that has these as the last ones
- */
+/** Prompt, tools, visible and thought tokens add up; the result adds pieces, and gives the fields of their chunk. */
 function createUsage({ promptTokens, toolTokens, modelVersion, responseId }: ReplyFacts) {
   let [thoughts, visible] = [0, 0]
   return (added: readonly Piece[]): JsonObject => {

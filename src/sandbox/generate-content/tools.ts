@@ -15,7 +15,6 @@ interface Found {
 interface ToolUse {
   readonly options: JsonObject
   readonly prompt: string
-  /** What is searched for. */
   readonly query: string
   readonly fails: boolean
 }
@@ -77,10 +76,7 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (character) => `&#${character.codePointAt(0)};`)
 }
 
-/**
- * A built-in tool that is offered is used; where the prompt names some of them (`sandbox:codeExecution`), only those;
- * `:failed` after a name makes it fail.
- */
+/** Uses the built-in tools that are offered; where the prompt names some of them, only those. */
 export function useTools(body: JsonObject, prompt: string, words: Scenario['words']) {
   const variants = new Map(words.map(({ name, variant }) => [name, variant]))
   const offered = objectsOf(body['tools']).flatMap((tool) => Object.entries(tool))

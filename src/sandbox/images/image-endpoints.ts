@@ -65,10 +65,7 @@ function sizeWords({ endpoints }: Family): readonly string[] {
   return limits === undefined || limits === false ? ['auto'] : (limits.values ?? [])
 }
 
-/**
- * Endpoint 6: edit images. With a mask the first image stays as it is but for the open area; without one, all of it is
- * new. Other images only affect usage and the random seed.
- */
+/** Endpoint 6: edit images. Those after the first only affect usage and the random seed. */
 export async function editImages(exchange: Exchange): Promise<Reply> {
   const { body, files, sandbox } = exchange
   const model = modelCalled(textOf(body['model']) || defaultEditModel(body).model, sandbox.families)
@@ -99,10 +96,7 @@ function nearestShape(source: Size): Size {
   return sizes.reduce((best, size) => (distance(size) < distance(best) ? size : best))
 }
 
-/**
- * `GET /sandbox/images/{file}`: an image of a reply that has URLs.
- * @throws RequestProblem 403 for an expired or unsigned URL, 404 for an unknown one
- */
+/** `GET /sandbox/images/{file}`: an image of a reply that has URLs. */
 export function serveImage({ sandbox, params, query }: Exchange): Reply {
   const file = params['file']!
   const expiry = query.get('se') ?? ''
@@ -123,10 +117,6 @@ function imageProperties({ family, format, quality, size }: ImageRequest, backgr
   return { background, output_format: format, quality, size: `${size.width}x${size.height}` }
 }
 
-/**
- * The reply to a valid request: base64, URLs, or events.
- * @throws RequestProblem in scenarios that reject the request
- */
 async function replyWithImages(request: ImageRequest, exchange: Exchange): Promise<Reply> {
   const { number, sandbox } = exchange
   const { scenario, streams, count: asked, sources } = request
@@ -186,10 +176,7 @@ export function base64Of({ bytes }: EncodedPicture): string {
   return Buffer.from(bytes).toString('base64')
 }
 
-/**
- * The events of a stream: for every image its partial images, of which each shows more, then the final one. Each is
- * created while the previous ones are sent. As with the public service, there is no `[DONE]` at the end.
- */
+/** For every image its partial images, then the final one, each made while the previous are sent. No `[DONE]`. */
 async function* imageEvents(request: ImageRequest, count: number, created: number): AsyncGenerator<Frame> {
   const { partials, scenario, sources } = request
   const isEarly = scenario === 'early'
@@ -209,10 +196,7 @@ async function* imageEvents(request: ImageRequest, count: number, created: numbe
   }
 }
 
-/**
- * Creates a picture by its number, from 0, the same one every time, and yields to other requests on the way.
- * @param partial the number of a partial image, from 0
- */
+/** Creates a picture, or partial image, by its number, from 0; always the same, and yields to other requests. */
 export async function paint(request: ImageRequest, index: number, partial?: number): Promise<EncodedPicture> {
   const { format, encoderQuality, background, partials, size, masked } = request
   await yieldToEventLoop()

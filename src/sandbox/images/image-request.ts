@@ -22,7 +22,6 @@ export interface ImageRequest extends ReturnType<typeof readImageRequest> {
 /** The encoder quality of requests without `output_compression`, which as in the public service is what is left of it. */
 const encoderQualities = { low: 70, medium: 86, high: 94 }
 
-/** The level that a reply reports for the value in a request. */
 function qualityOf(word: string): keyof typeof encoderQualities {
   if (/^(high|xhigh|max|hd)$/.test(word)) return 'high'
   return word === 'low' ? 'low' : 'medium'
@@ -31,7 +30,6 @@ function qualityOf(word: string): keyof typeof encoderQualities {
 /**
  * Reads a validated body. A model of no family may ask for what the sandbox cannot make.
  * @param usual the size for `auto`, and where no size is given
- * @throws RequestProblem 400 for that, and in the scenarios that reject the prompt
  */
 export function readImageRequest(
   exchange: Exchange,
@@ -53,7 +51,6 @@ export function readImageRequest(
     size: drawableSize(textOf(body['size'])) ?? usual,
     quality,
     format: formatOf(textField('output_format')),
-    /** 0 to 100, for lossy formats. */
     encoderQuality: numberOf(body['output_compression']) ?? encoderQualities[quality],
     background: background === 'transparent' || background === 'opaque' ? background : 'auto',
     isUrl: !isLikeModelA(family) && textField('response_format') === 'url',
@@ -88,7 +85,6 @@ function formatOf(word: string): ImageFormat {
 /** The pixels of the largest picture that any family takes. */
 const maxDrawnPixels = 8_294_400
 
-/** Undefined for `auto`, and where no size is given. */
 function drawableSize(word: string): Size | undefined {
   if (word === '' || word === 'auto') return undefined
   const size = sizeOf(word)
@@ -140,15 +136,11 @@ export function usageOf(
   }
 }
 
-/** A validated image file. */
 export interface Source extends ImageInfo {
   readonly file: UploadedFile
 }
 
-/**
- * Checks the files of an edit against the limits of the model's family; for a model of none, against what the sandbox
- * can read.
- */
+/** Checks files against the limits of the model's family, or what the sandbox can read. */
 export function checkSources(files: readonly UploadedFile[], family: Family | undefined) {
   const foreign = files.find(({ field }) => !/^(image(\[\])?|mask)$/.test(field))
   if (foreign !== undefined) throw unknownField(foreign.field)
@@ -207,7 +199,6 @@ export function invalidFile(name: string, problem: string): RequestProblem {
 /** Larger images would need too much memory. The specification sets no limit. */
 const maxPixels = 40_000_000
 
-/** @throws RequestProblem 400 for too many pixels, and for a valid header with invalid data */
 export async function decodeSource(
   { file, mediaType, width, height }: Source,
   name: string,

@@ -41,7 +41,6 @@ export function onWhite(picture: Pixels): Pixels {
   })
 }
 
-/** The picture with a transparent margin. */
 export function cutOut(picture: Pixels): Pixels {
   const { width, height } = picture
   const margin = Math.ceil(Math.min(width, height) / 16)
@@ -62,11 +61,7 @@ export function fit(picture: Pixels, { width, height }: Size): Pixels {
   })
 }
 
-/**
- * Paints a new picture where the mask's alpha is zero (specification, endpoint 6, `mask`); other pixels stay as they are.
- * @param mask of the same size
- * @param draw makes the new picture, of the size of the area that is open
- */
+/** Paints a new picture, of the size of the open area, where the mask has an alpha of zero (specification, endpoint 6). */
 export function paintOpening(base: Pixels, mask: Pixels, draw: (size: Size) => Pixels): Pixels {
   const isOpen = (x: number, y: number) => mask.data[(y * mask.width + x) * 4 + 3] === 0
   let [left, top, right, bottom] = [base.width, base.height, 0, 0]

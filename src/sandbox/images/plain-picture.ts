@@ -10,10 +10,7 @@ interface PictureOptions {
   readonly isVivid?: boolean
 }
 
-/**
- * The sandbox's one kind of picture: a text on a gradient of two colours, which the seed and the text choose. Quick to
- * draw and small when encoded. The same options produce the same pixels.
- */
+/** A text on a gradient of two colours, which the seed and the text choose: quick to draw, and small when encoded. */
 export function plainPicture(options: PictureOptions): Pixels {
   const { seed, text, caption, width, height, isVivid = true } = options
   const random = seededRandom(...seed, text)
@@ -94,10 +91,7 @@ function dotsOf(line: string, index: number): { column: number; row: number }[] 
   })
 }
 
-/**
- * Letters of 5 by 7 dots, from the space to `~`, then a box for all others: the rows from the top, each a digit in base
- * 32 whose highest bit is its leftmost dot.
- */
+/** Space to `~` and a box, in 5 by 7 dots: rows from the top, each a digit in base 32, its highest bit on the left. */
 const font =
   '00000004444404aaa0000aavavaa4fke5u4pp248jjcik8lid44400002488842842224804lel40044v4400000c48000v000' +
   '00000cc01248g0ehjlphe4c4444eeh1248vv2421he26aiv22vgu11he68guhhev124888ehhehheehhf12c0cc0cc00cc0c48' +

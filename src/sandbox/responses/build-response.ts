@@ -11,11 +11,7 @@ import { output, type OutputItem } from './output-items.ts'
 import { isBackground, type StoredResponse } from './response-store.ts'
 import { callId, useTools, type CallSetting, type Finding } from './tools.ts'
 
-/**
- * Builds the response to a context. The same request gets the same one.
- * @param context the conversation so far and the input, and how many tokens the model reads
- * @throws RequestProblem 400 for tools that cannot be called as asked, and for an answer beyond the limits
- */
+/** The same request gets the same response. */
 export async function buildResponse(
   exchange: Exchange,
   { items: context, tokens: inputTokens }: ReturnType<typeof fitContext>,
@@ -177,7 +173,6 @@ function message(
   return output(item, tokens, { logprobs })
 }
 
-/** The sources that the text cites, where it has not been cut before them. */
 function annotationsOf(text: string, findings: readonly Finding[]): readonly JsonObject[] {
   return findings.flatMap(({ sentence, cited = '', source }) => {
     const found = text.lastIndexOf(sentence)
@@ -190,10 +185,7 @@ function annotationsOf(text: string, findings: readonly Finding[]): readonly Jso
 
 const maxLogprobs = 100_000
 
-/**
- * Every token with its log probability and the requested number of less likely ones, if they are requested.
- * @throws RequestProblem 400 for more than the sandbox generates
- */
+/** Every token with its log probability and the requested number of less likely ones, if they are requested. */
 function logprobsOf(tokens: readonly string[], body: JsonObject): readonly JsonObject[] {
   const top = numberOf(body['top_logprobs']) ?? 0
   if (top === 0 && !listOf(body['include']).includes('message.output_text.logprobs')) return []
@@ -210,7 +202,6 @@ function logprobsOf(tokens: readonly string[], body: JsonObject): readonly JsonO
   })
 }
 
-/** The fields of a response that its end sets. */
 function endOf(ending: string, whole: JsonObject, completedAt: number): JsonObject {
   if (ending === 'failure' || ending === 'error') {
     const message = '[sandbox] The model could not generate a response.'

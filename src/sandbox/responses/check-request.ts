@@ -5,11 +5,7 @@ import { assertValid, invalidField, missingField } from '../http/request-problem
 import { isObject, type JsonObject, listOf, objectOf, objectsOf, textOf } from '../json-value.ts'
 import { imageModelOf, imageRequestOf, kindOfTool, remoteToolNames } from './tools.ts'
 
-/**
- * Checks a body against the specification's table, and what is inside its objects against public practice: the kinds of
- * objects, and the fields that each has to have. Other fields of them are allowed.
- * @throws RequestProblem 400 that names the field, such as `input[0].content[1].image_url`
- */
+/** Checks a body against the table, and objects inside it against public practice; other fields of them are allowed. */
 export function checkRequest(body: JsonObject): void {
   assertValid(responsesEndpoint, body)
   const { tool_choice: choice, conversation } = body
@@ -28,10 +24,7 @@ export function checkRequest(body: JsonObject): void {
   if (isObject(conversation)) checkFields(conversation, 'conversation', ['id'])
 }
 
-/**
- * Kinds of objects by their `type`, each with the fields that it has to have, `a|b` for one of two (wire notes, section
- * 2).
- */
+/** Kinds of objects by their `type`, with the fields that each has to have, `a|b` for either (wire notes, section 2). */
 type Kinds = Readonly<Record<string, readonly string[]>>
 
 /** @param kind where the object may leave out its `type` */
@@ -112,7 +105,6 @@ function checkMetadata(metadata: JsonObject): void {
 }
 
 const roles = ['user', 'system', 'developer', 'assistant']
-/** The kinds of parts of messages: of the assistant's, and of the others. */
 const outputParts: Kinds = { output_text: ['text'], refusal: ['refusal'] }
 const inputParts: Kinds = {
   input_text: ['text'],

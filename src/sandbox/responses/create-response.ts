@@ -44,10 +44,7 @@ function requestId(id: string): Record<string, string> {
   return { 'x-request-id': `req_${seededHex(32, id)}` }
 }
 
-/**
- * The items before the input: the chain of responses, or the conversation. A response without output yet adds none.
- * @throws RequestProblem 404 for a response that is not stored
- */
+/** The items before the input: the chain of responses, or the conversation. */
 async function earlierItems(
   body: JsonObject,
   { responses, clock }: SandboxState,
@@ -116,10 +113,7 @@ function* responseEvents(stored: StoredResponse): Generator<JsonObject> {
   else yield { type: `response.${textOf(response['status'])}`, response }
 }
 
-/**
- * As recorded: an `error` event with a nested error, immediately followed by the failed response. The documented fields
- * of that event are there, too.
- */
+/** As recorded: an error that is nested, and has the documented fields, immediately followed by the failed response. */
 function breakOffEvents({ response }: StoredResponse): readonly JsonObject[] {
   const problem = { code: 'server_error', message: brokeOff.message }
   const error = { type: 'server_error', ...problem }
@@ -132,10 +126,7 @@ function breakOffEvents({ response }: StoredResponse): readonly JsonObject[] {
 /** A built-in tool takes its time before each of these. */
 const working = /_call\.(searching|interpreting|generating|partial_image|completed)$/
 
-/**
- * Events as frames: named by `event:`, numbered, LF, no `[DONE]`; deltas padded unless
- * `stream_options.include_obfuscation` is false.
- */
+/** Events as frames, named and numbered, with padded deltas. */
 function* eventFrames(
   { id, pads }: StoredResponse,
   events: Iterable<JsonObject>,
@@ -154,17 +145,12 @@ function* eventFrames(
   }
 }
 
-/** 1 to 16 characters. */
 function paddingOf(id: string, number: number) {
   const digits = seededHex(16, 'obfuscation', id, number)
   return { obfuscation: digits.slice(Number.parseInt(digits[0]!, 16)) }
 }
 
-/**
- * The stream of a background response: every event when it is due, whoever reads it and from where. It ends without a
- * terminal event when the response is cancelled, or is not kept any more.
- * @param after the sequence number that it is resumed after
- */
+/** Every event when it is due, whoever reads it and from where; none after the response is cancelled or dropped. */
 async function* framesInTime(
   { id, acceptedAt, pendingMs, runningMs }: StoredResponse,
   frames: Iterable<Frame>,

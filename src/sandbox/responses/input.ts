@@ -10,12 +10,7 @@ export function inputItems({ input, prompt }: JsonObject): readonly JsonObject[]
   return text === '' ? [] : [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }]
 }
 
-/**
- * The input with every reference replaced by the item that it names: of the conversation so far, or of another stored
- * response.
- * @param findStored finds an output item of a stored response
- * @throws RequestProblem 404 for an item that is not known
- */
+/** The input with every reference replaced by the item of the conversation or of a stored response that it names. */
 export function resolveReferences(
   input: readonly JsonObject[],
   earlier: readonly JsonObject[],
@@ -72,7 +67,6 @@ export function promptsOf(items: readonly JsonObject[]): readonly string[] {
     .map(({ content }) => (typeof content === 'string' ? content : textOfParts(content)))
 }
 
-/** What the caller answers to calls at the end of the context. */
 export function lastOutputs(items: readonly JsonObject[]): readonly JsonObject[] {
   const answerTypes = /^(\w+_call_output|mcp_approval_response)$/
   return items.slice(items.findLastIndex(({ type }) => !answerTypes.test(textOf(type))) + 1)
@@ -108,11 +102,7 @@ function countItem(item: JsonObject): number {
   }, 0)
 }
 
-/**
- * Makes the input fit the context window: with `truncation: auto` items are dropped from the start of the
- * conversation (specification, endpoint 2, Rules), the last one is always kept; instructions and tools are, too.
- * @throws RequestProblem 400 when it does not fit (specification, Errors)
- */
+/** Makes the input fit the context window; `truncation: auto` drops items from its start (specification, endpoint 2). */
 export function fitContext(
   items: readonly JsonObject[],
   { model, instructions, tools, truncation }: JsonObject,

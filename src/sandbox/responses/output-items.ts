@@ -7,7 +7,6 @@ export interface OutputItem {
   readonly tokens: readonly string[]
   /** One entry per token, if log probabilities were requested. */
   readonly logprobs: readonly JsonObject[]
-  /** Previews of an image, in base64. */
   readonly partials: readonly string[]
 }
 

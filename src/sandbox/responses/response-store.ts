@@ -13,23 +13,17 @@ const keptBytes = 128 * 1024 * 1024
 const bytesOfItem = 100
 /** A larger request is kept in memory only. */
 const maxBytesOnDisk = 8 * 1024 * 1024
-/** How long a response is kept, in milliseconds. */
 const lifetimeMs = 24 * 3_600_000
 /** Reading all files takes time, so only some responses look for old ones. */
 const shareThatRemovesOld = 0.05
 
-/**
- * All of a response, decided before any of it is sent, so that every way to get it gives the same. Plain data, which can
- * be kept on disk.
- */
+/** A response, decided before any of it is sent, so that every way to get it gives the same. Plain data, for the disk. */
 export interface StoredResponse extends Pick<JobPacing, 'pendingMs' | 'runningMs'> {
   readonly id: string
-  /** The response object at its end. */
   readonly response: JsonObject
   readonly items: readonly OutputItem[]
   /** Whether generation ends with an error in mid-stream. */
   readonly breaksOff: boolean
-  /** Whether the deltas of its stream are padded. */
   readonly pads: boolean
   /** Everything the model read: the conversation before, and the input. */
   readonly context: readonly JsonObject[]
@@ -63,9 +57,7 @@ export function responseAt(stored: StoredResponse, now: number): JsonObject {
 }
 
 /**
- * The stored responses and the conversations. They are lost when the sandbox ends; what a folder keeps is found by all
- * sandboxes that share it.
- * @param folder one file for each response that is kept there, created with the first one; undefined for memory
+ * The stored responses and the conversations, which end with the sandbox but for what a folder keeps.
  * @param keepsAll whether the folder keeps all stored responses, or only those in the background
  */
 export function createResponseStore(host: FileHost, folder: string | undefined, keepsAll = false) {
@@ -94,10 +86,7 @@ export function createResponseStore(host: FileHost, folder: string | undefined, 
   return {
     /** Makes the id of a response differ from those of other sandboxes with the same folder; empty for one in memory. */
     idSalt: (request: JsonObject) => (isInMemory(request) ? [] : store.salt()),
-    /**
-     * Stores a response unless it asks not to be, and appends it to its conversation: once it is complete, and only then
-     * (specification, "States and transitions").
-     */
+    /** Stores a response, and once it is complete, adds it to its conversation (specification, "States and transitions"). */
     async keep(stored: StoredResponse, input: readonly JsonObject[]) {
       const { id, response, items, size } = stored
       // A background response can only be looked up, so it is always stored.
@@ -112,7 +101,6 @@ export function createResponseStore(host: FileHost, folder: string | undefined, 
       additions.set(id, addition, size + added.length * bytesOfItem)
     },
     find: store.find,
-    /** An output item of any response in memory. */
     findItem: (id: string): JsonObject | undefined =>
       store.memory
         .values()
@@ -124,7 +112,6 @@ export function createResponseStore(host: FileHost, folder: string | undefined, 
       )
       return ended.sort((one, other) => one.endsAt - other.endsAt).flatMap(({ items }) => items)
     },
-    /** Stops a background response, unless it has ended. */
     async cancel(stored: StoredResponse): Promise<StoredResponse> {
       if (stored.isCancelled || clock.now() >= endOf(stored)) return stored
       const cancelled = { ...stored, isCancelled: true }

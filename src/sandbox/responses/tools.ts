@@ -17,9 +17,7 @@ export interface CallSetting {
   readonly words: Scenario['words']
   /** Without the words for the sandbox. */
   readonly prompt: string
-  /** What is searched for. */
   readonly query: string
-  /** Whether the request asks for an additional field. */
   includes(field: string): boolean
   /** An id of that prefix, unique in the response. */
   newId(prefix: string): string
@@ -48,7 +46,6 @@ interface BuiltInCall extends CallSetting {
   readonly fails: boolean
 }
 
-/** What a tool leads to. */
 interface Result {
   /** Of the item, besides id, type and state. */
   readonly fields: JsonObject
@@ -154,10 +151,8 @@ export function kindOfTool({ type }: JsonObject): string | undefined {
 }
 
 /**
- * Follows the caller's answers to requests for approval, makes the calls of built-in tools that the request leads to as
- * far as its limit of tokens allows, and chooses those of the caller's own.
+ * Follows answers to requests for approval, calls built-in tools within the limit of tokens, and chooses the caller's.
  * @param isCallless whether the model does not get as far as calling a tool
- * @throws RequestProblem 400 for tools that cannot be called as asked
  */
 export async function useTools(setting: CallSetting, isCallless: boolean, maxTokens: number) {
   const { exchange, context, words } = setting
@@ -190,7 +185,6 @@ export async function useTools(setting: CallSetting, isCallless: boolean, maxTok
   return { lists, made, tokens, isCut: made.length < all.length, calls, toolOutputs }
 }
 
-/** Makes a call, or has the caller make it. */
 async function makeCall(call: BuiltInCall): Promise<MadeCall> {
   const { kind, newId } = call
   if (kind === 'mcp') return callRemoteTool(call)
@@ -218,7 +212,6 @@ export function callId(newId: CallSetting['newId']): string {
   return newId('call').slice(0, 29)
 }
 
-/** The fields of the tool that the image endpoint has, too. */
 const imageFields =
   'background moderation output_compression output_format partial_images quality size'.split(' ')
 
@@ -236,7 +229,6 @@ export function remoteToolNames({ allowed_tools: allowed }: JsonObject): readonl
   return names.length > 0 ? names : ['search', 'fetch']
 }
 
-/** A schema of parameters with one text. */
 function oneText(name: string): JsonObject {
   const properties = { [name]: { type: 'string' } }
   return { type: 'object', properties, required: [name], additionalProperties: false }
@@ -266,7 +258,6 @@ function labelOf({ server_label: label }: JsonObject): string {
   return textOf(label)
 }
 
-/** A call of a remote tool, or the request to approve it. */
 function callRemoteTool({ tool, fails, prompt, query, newId }: BuiltInCall): MadeCall {
   const names = remoteToolNames(tool)
   const name = textOf(tool['name']) || (names.find(namedIn(prompt)) ?? names[0]!)
@@ -318,8 +309,7 @@ function followApprovals(approvals: readonly JsonObject[], { context, newId }: C
 const maxBuiltInCalls = 16
 
 /**
- * The calls that `tool_choice`, the scenarios or the prompt ask for, within `max_tool_calls` and
- * `parallel_tool_calls`.
+ * The calls that `tool_choice`, the scenarios or the prompt ask for.
  * @param hasOutput whether the request ends with the output of a call, which the answer then quotes
  */
 function chosenCalls(setting: CallSetting, hasOutput: boolean) {

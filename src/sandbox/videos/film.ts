@@ -29,8 +29,7 @@ const times = [0, 0]
 
 /**
  * An MP4 with one video track, its index first, so that playback can start before the download is complete (ISO
- * 14496-12).
- * @param pictures each its NAL unit; the first one is a key picture
+ * 14496-12). The first picture is a key picture.
  */
 export function mp4File(size: Size, pictures: readonly Uint8Array[]): Uint8Array {
   const type = box('ftyp', 'isom', 0x200, 'isom', 'iso2', 'avc1', 'mp41')
@@ -81,10 +80,7 @@ function sampleEntry(size: Size): Buffer {
   return box('avc1', ...fixed, u16(24, 0xffff), box('avcC', ...profile, ...sets), colours, box('pasp', 1, 1))
 }
 
-/**
- * A box of bytes, texts and numbers of 32 bits. Full boxes begin with their version, which is 0, and their flags in one
- * number.
- */
+/** Numbers are of 32 bits. Full boxes begin with their version, which is 0, and their flags. */
 function box(name: string, ...parts: readonly (Uint8Array | string | number)[]): Buffer {
   const content = parts.map((part) => {
     if (typeof part === 'number') return u16(part >>> 16, part & 0xffff)
@@ -112,10 +108,7 @@ function macroblocksOf({ width, height }: Size) {
 /** 5.2, the highest level that players know: an uncompressed picture is too large for lower ones (table A-1). */
 const level = 52
 
-/**
- * The sequence parameter set (clause 7.3.2.1).
- * @param size in even numbers of pixels
- */
+/** The sequence parameter set (clause 7.3.2.1), for even numbers of pixels. */
 export function sequenceSet(size: Size): Uint8Array {
   const { columns, rows } = macroblocksOf(size)
   // Constrained Baseline, which every player knows.
@@ -142,7 +135,6 @@ const components = [
   { side: 8, base: 128.5, red: 0.439216, green: -0.398942, blue: -0.040274 },
 ] as const
 
-/** The bytes of an `I_PCM` macroblock: its header and its samples. */
 const codedBytes = 2 + 384
 
 /**
@@ -170,10 +162,7 @@ export function keyPicture({ data, width, height }: Pixels): Uint8Array {
   return nalUnit(0x65, padded(header + macroblock), coded.subarray(2))
 }
 
-/**
- * The previous picture once more: all macroblocks are skipped.
- * @param number counts the pictures since the key picture, which is 0
- */
+/** The previous picture once more: all macroblocks are skipped. The key picture has the number 0. */
 export function repeatedPicture(number: number, size: Size): Uint8Array {
   const { columns, rows } = macroblocksOf(size)
   return nalUnit(0x41, ue(0) + ue(5) + ue(0) + fixed(number % 16, 4) + '000' + ue(0) + ue(columns * rows))

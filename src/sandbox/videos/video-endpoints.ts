@@ -31,11 +31,7 @@ import {
   videoScenarios,
 } from './video-job.ts'
 
-/**
- * Starts a job, which is queued immediately.
- * @param asked the prompts, which may ask for a scenario
- * @throws RequestProblem 400 in scenarios that reject the request
- */
+/** @param asked the prompts, which may ask for a scenario */
 async function startJob(
   { sandbox, number, scenario: header }: Exchange,
   job: Pick<VideoJob, 'kind' | 'model' | 'prompt' | 'remixedFrom' | 'films'>,
@@ -96,10 +92,7 @@ async function startVideo(
   return jsonReply(reply, { ...pollHint(job, exchange), creates: true, pause: 'first' })
 }
 
-/**
- * Endpoint 3: a new video from a completed one, which an operation may have made. Same length, same size.
- * @throws RequestProblem 400 with the state of a source that is not completed, 404
- */
+/** Endpoint 3: a new video from a completed one, which an operation may have made. Same length, same size. */
 export async function remixVideo(exchange: Exchange): Promise<Reply> {
   const { body, sandbox } = exchange
   const model = textOf(body['model'])
@@ -115,15 +108,11 @@ export async function remixVideo(exchange: Exchange): Promise<Reply> {
   return startVideo(exchange, model, { ...film, ...sizeOf(sizeName(film)), text }, id)
 }
 
-/** An existing video in the wrong state for the request. */
 function invalidVideo(message: string, code = 'invalid_value', status = 400): RequestProblem {
   return new RequestProblem(status, message, { param: 'video_id', code })
 }
 
-/**
- * The job of a video's id, of an operation's, or of an operation's whole name.
- * @throws RequestProblem 404
- */
+/** The job of a video's id, of an operation's, or of an operation's whole name. */
 async function findVideo({ params, sandbox }: Exchange): Promise<JobAt> {
   const name = params['id']!
   const id = name.split('/').at(-1)!
@@ -170,10 +159,7 @@ export async function listVideos({ query, sandbox }: Exchange): Promise<Reply> {
   })
 }
 
-/**
- * `GET /v1/videos/{id}/content`: the video, or a still of it with `variant=thumbnail`.
- * @throws RequestProblem 400 before completion, 404, 410 after expiry
- */
+/** `GET /v1/videos/{id}/content`: the video, or a still of it with `variant=thumbnail`. */
 export async function serveContent(exchange: Exchange): Promise<Reply> {
   const { state, results, expiresAt = Infinity } = await findVideo(exchange)
   const variant = exchange.query.get('variant') ?? 'video'
@@ -194,7 +180,7 @@ export async function serveContent(exchange: Exchange): Promise<Reply> {
 }
 
 /**
- * The Video object. What is not set yet is left out: the specification calls no field nullable.
+ * What is not set yet is left out: the specification calls no field nullable.
  * @param saysQueued whether what is pending is `queued`: the poll helpers of the official clients know no other word
  */
 function videoObject(job: JobAt, saysQueued = false): object {
@@ -296,10 +282,7 @@ function operationName({ model, id }: Pick<VideoJob, 'model' | 'id'>): string {
   return `models/${model}/operations/${id}`
 }
 
-/**
- * `GET /v1beta/models/{model}/operations/{id}`: the name alone while it runs, `done` with samples, with reasons why
- * there are none, or with an error (wire notes, section 7).
- */
+/** `GET /v1beta/models/{model}/operations/{id}`: the name alone while it runs, then the outcome (wire notes, section 7). */
 export async function lookUpOperation(exchange: Exchange): Promise<Reply> {
   const { params, origin, sandbox } = exchange
   const name = operationName(params as { model: string; id: string })
@@ -354,7 +337,6 @@ export async function serveFile(exchange: Exchange): Promise<Reply> {
   return bytesReply(drawFilm(await findFile(exchange)), 'video/mp4')
 }
 
-/** @throws RequestProblem 404 for what is not there, or not any more */
 async function findFile({ params, sandbox }: Exchange): Promise<Film> {
   const now = sandbox.clock.now()
   const fileId = params['file']!

@@ -4,10 +4,7 @@ import type { JobPacing } from '../http/reply.ts'
 import { invalidField } from '../http/request-problem.ts'
 import type { Size } from '../images/pixels.ts'
 
-/**
- * Scenarios other than success: rejected immediately, failed with an error object, withheld (all of it, or the last
- * video of several), completed without a result or with an expired one, in progress forever.
- */
+/** Rejected immediately, failed, withheld (all or the last), without a result or with an expired one, never over. */
 export const videoScenarios = 'refusal block failure error filtered fewer empty expired stuck'.split(' ')
 
 /** Maximum length of a video; the specification sets no limit, but a stand-in should. */
@@ -44,7 +41,6 @@ export interface VideoJob extends Pick<JobPacing, 'pendingMs' | 'runningMs'> {
 export interface JobAt extends VideoJob {
   readonly state: VideoState
   readonly progress: number
-  /** These only of a completed job. */
   readonly completedAt?: number
   readonly expiresAt?: number
   /** The films that are not withheld. */
@@ -55,7 +51,6 @@ export function isJob({ createdAt, films }: Partial<VideoJob>): boolean {
   return typeof createdAt === 'number' && films?.every(({ text }) => typeof text === 'string') === true
 }
 
-/** The length of a video, as a number or a text. */
 export function filmSeconds(value: unknown, field: string): number {
   const seconds = /^\d{1,9}$/.test(String(value)) ? Number(value) : Number.NaN
   if (seconds >= 1 && seconds <= maxFilmSeconds) return seconds
