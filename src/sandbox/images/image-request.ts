@@ -90,10 +90,8 @@ function drawableSize(word: string): Size | undefined {
   const size = sizeOf(word)
   const pixels = size === undefined ? 0 : size.width * size.height
   if (size !== undefined && pixels > 0 && pixels <= maxDrawnPixels) return size
-  throw invalidField(
-    'size',
-    `must be auto or WIDTHxHEIGHT of at most ${maxDrawnPixels} pixels in the sandbox`,
-  )
+  const problem = `must be auto or WIDTHxHEIGHT of at most ${maxDrawnPixels} pixels in the sandbox`
+  throw invalidField('size', problem)
 }
 
 /** Parses a size such as `1024x1024`; undefined for `auto`. */
@@ -136,9 +134,7 @@ export function usageOf(
   }
 }
 
-export interface Source extends ImageInfo {
-  readonly file: UploadedFile
-}
+type Source = ImageInfo & { readonly file: UploadedFile }
 
 /** Checks files against the limits of the model's family, or what the sandbox can read. */
 export function checkSources(files: readonly UploadedFile[], family: Family | undefined) {
@@ -199,10 +195,7 @@ export function invalidFile(name: string, problem: string): RequestProblem {
 /** Larger images would need too much memory. The specification sets no limit. */
 const maxPixels = 40_000_000
 
-export async function decodeSource(
-  { file, mediaType, width, height }: Source,
-  name: string,
-): Promise<Pixels> {
+export async function decodeSource({ file, mediaType, width, height }: Source, name: string) {
   if (width * height > maxPixels) {
     throw invalidFile(name, `must have at most ${maxPixels} pixels in the sandbox, not ${width}x${height}`)
   }

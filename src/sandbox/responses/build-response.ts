@@ -2,7 +2,7 @@ import { responseFields } from '../../contract/responses.ts'
 import { assertAnswerSize, queryOf, readScenario, withoutScenarios } from '../answer/answer.ts'
 import { composeAnswer, type AnswerPart } from '../answer/compose-answer.ts'
 import { limitExceeded } from '../http/request-problem.ts'
-import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from '../json-value.ts'
+import { isObject, type JsonObject, listOf, mapped, numberOf, objectOf, textOf } from '../json-value.ts'
 import { textModel } from '../sandbox-models.ts'
 import type { Exchange } from '../sandbox.ts'
 import { seededHex, seededRandom } from '../seeded-random.ts'
@@ -115,12 +115,7 @@ async function composeItems(
     ...lists,
     ...(thoughts.length > 0 ? [reasoningItem(thoughts.join(''), isShown, setting)] : []),
     ...made.flatMap((call) => call.output ?? []),
-    ...parts.map((part) => {
-      const status = part.isCut || ending === 'block' ? 'incomplete' : 'completed'
-      return part.call === undefined
-        ? message(part, status, body, findings, newId)
-        : toolCall(part, status, newId)
-    }),
+    ...parts.map((part) => partItem(part, ending !== 'block' && !part.isCut, findings, setting)),
   ]
   const outputTokens = thoughts.length + visibleTokens + tokens
   return { items, ending, thoughtTokens: thoughts.length, outputTokens }
@@ -147,24 +142,21 @@ function reasoningItem(
   })
 }
 
-function toolCall({ tokens, call }: AnswerPart, status: string, newId: CallSetting['newId']): OutputItem {
-  const { name, parameters } = call!
-  const shared = { status, call_id: callId(newId), name }
-  const text = tokens.join('')
-  return parameters === undefined
-    ? output({ id: newId('ctc'), type: 'custom_tool_call', ...shared, input: text }, tokens)
-    : output({ id: newId('fc'), type: 'function_call', ...shared, arguments: text }, tokens)
-}
-
-function message(
-  { kind, tokens }: AnswerPart,
-  status: string,
-  body: JsonObject,
+function partItem(
+  { kind, tokens, call }: AnswerPart,
+  isComplete: boolean,
   findings: readonly Finding[],
-  newId: CallSetting['newId'],
+  { exchange, newId }: CallSetting,
 ): OutputItem {
+  const status = isComplete ? 'completed' : 'incomplete'
   const text = tokens.join('')
-  const logprobs = kind === 'text' ? logprobsOf(tokens, body) : []
+  if (call !== undefined) {
+    const shared = { status, call_id: callId(newId), name: call.name }
+    return call.parameters === undefined
+      ? output({ id: newId('ctc'), type: 'custom_tool_call', ...shared, input: text }, tokens)
+      : output({ id: newId('fc'), type: 'function_call', ...shared, arguments: text }, tokens)
+  }
+  const logprobs = kind === 'text' ? logprobsOf(tokens, exchange.body) : []
   const content =
     kind === 'refusal'
       ? { type: 'refusal', refusal: text }
@@ -214,42 +206,28 @@ function endOf(ending: string, whole: JsonObject, completedAt: number): JsonObje
   return { status: 'incomplete', ...whole, incomplete_details: { reason } }
 }
 
-/** The request fields that a response always has, with the fallback if the contract has no default. */
-const echoed: JsonObject = {
-  background: null,
-  instructions: null,
-  max_output_tokens: null,
-  max_tool_calls: null,
-  metadata: {},
-  parallel_tool_calls: null,
-  previous_response_id: null,
-  service_tier: 'default',
-  store: null,
-  temperature: null,
-  tool_choice: 'auto',
-  tools: [],
-  top_logprobs: 0,
-  top_p: null,
-  truncation: null,
-}
-
-/** The request fields that a response has if the request has them; the specification does not call them nullable. */
-const echoedIfGiven = ['prompt', 'prompt_cache_key', 'safety_identifier', 'user']
+/** The request fields that a response always has: null if neither the request nor the contract nor this has a value. */
+const fallbacks = { metadata: {}, service_tier: 'default', tool_choice: 'auto', tools: [], top_logprobs: 0 }
+const nullable =
+  'background instructions max_output_tokens max_tool_calls parallel_tool_calls previous_response_id store ' +
+  'temperature top_p truncation'
 
 function repeatedFields(body: JsonObject): JsonObject {
   const { effort = null, summary = null } = objectOf(body['reasoning'])
   const { format, verbosity } = objectOf(body['text'])
-  const given = echoedIfGiven.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]]))
-  const conversation = conversationId(body)
-  const repeated = Object.entries(echoed).map(([name, otherwise]) => {
-    return [name, body[name] ?? responseFields[name]?.default ?? otherwise]
-  })
+  // Not null, which the specification does not allow them: JSON leaves out what is undefined.
+  const { prompt, prompt_cache_key, safety_identifier, user } = body
+  const id = conversationId(body)
+  const given = { prompt, prompt_cache_key, safety_identifier, user, conversation: id && { id } }
+  const values = { ...Object.fromEntries(nullable.split(' ').map((name) => [name, null])), ...fallbacks }
   return {
-    ...Object.fromEntries(repeated),
+    ...mapped<unknown, unknown>(
+      values,
+      (value, name) => body[name] ?? responseFields[name]?.default ?? value,
+    ),
     reasoning: { effort, summary },
     text: { format: format ?? { type: 'text' }, verbosity: verbosity ?? 'medium' },
-    ...Object.fromEntries(given),
-    ...(conversation !== undefined && { conversation: { id: conversation } }),
+    ...given,
   }
 }
 

@@ -14,7 +14,7 @@ export async function createResponse(exchange: Exchange): Promise<Reply> {
   const { body, sandbox } = exchange
   const { responses } = sandbox
   checkRequest(body)
-  const earlier = await earlierItems(body, sandbox)
+  const earlier = await earlierItems(exchange)
   const input = resolveReferences(inputItems(body), earlier, responses.findItem)
   checkCalls([...earlier, ...input])
   const stored = await buildResponse(exchange, fitContext([...earlier, ...input], body))
@@ -45,23 +45,19 @@ function requestId(id: string): Record<string, string> {
 }
 
 /** The items before the input: the chain of responses, or the conversation. */
-async function earlierItems(
-  body: JsonObject,
-  { responses, clock }: SandboxState,
-): Promise<readonly JsonObject[]> {
+async function earlierItems({ body, sandbox }: Exchange): Promise<readonly JsonObject[]> {
+  const { responses, clock } = sandbox
   const previous = body['previous_response_id']
-  if (typeof previous === 'string') {
-    const stored = await responses.find(previous)
-    if (stored !== undefined) {
-      return [...stored.context, ...objectsOf(responseAt(stored, clock.now())['output'])]
-    }
-    throw new RequestProblem(404, `Previous response with id '${previous}' not found.`, {
-      param: 'previous_response_id',
-      code: 'previous_response_not_found',
-    })
+  if (typeof previous !== 'string') {
+    const id = conversationId(body)
+    return id === undefined ? [] : responses.conversationItems(id)
   }
-  const id = conversationId(body)
-  return id === undefined ? [] : responses.conversationItems(id)
+  const stored = await responses.find(previous)
+  if (stored !== undefined) {
+    return [...stored.context, ...objectsOf(responseAt(stored, clock.now())['output'])]
+  }
+  const facts = { param: 'previous_response_id', code: 'previous_response_not_found' }
+  throw new RequestProblem(404, `Previous response with id '${previous}' not found.`, facts)
 }
 
 /** `GET /v1/responses/{id}`, with `?stream=true&starting_after=N` the rest of its stream. */
@@ -70,11 +66,10 @@ export async function getResponse(exchange: Exchange): Promise<Reply> {
   const { query, ignoresStream, sandbox } = exchange
   if (query.get('stream') !== 'true' || ignoresStream)
     return jsonReply(responseAt(stored, sandbox.clock.now()))
-  const after = Number(query.get('starting_after') ?? -1)
+  const after = Math.max(-1, Number(query.get('starting_after') ?? -1))
   if (Number.isInteger(after)) return { ...streamOf(stored, sandbox, after), creates: false }
-  throw new RequestProblem(400, "Invalid 'starting_after': must be a whole number.", {
-    param: 'starting_after',
-  })
+  const message = "Invalid 'starting_after': must be a whole number."
+  throw new RequestProblem(400, message, { param: 'starting_after' })
 }
 
 /** `POST /v1/responses/{id}/cancel`: for background responses; one that has ended stays as it is. */
@@ -127,11 +122,7 @@ function breakOffEvents({ response }: StoredResponse): readonly JsonObject[] {
 const working = /_call\.(searching|interpreting|generating|partial_image|completed)$/
 
 /** Events as frames, named and numbered, with padded deltas. */
-function* eventFrames(
-  { id, pads }: StoredResponse,
-  events: Iterable<JsonObject>,
-  first = 0,
-): Generator<Frame> {
+function* eventFrames({ id, pads }: StoredResponse, events: Iterable<JsonObject>, first = 0) {
   let sequence_number = first
   let hasStarted = false
   for (const { type, ...rest } of events) {

@@ -24,37 +24,35 @@ export function resolveReferences(
     if (known.has(id)) return []
     const found = findStored(textOf(id))
     if (found !== undefined) return [found]
-    throw new RequestProblem(
-      404,
-      `Item with id '${textOf(id).slice(0, 100)}' not found. Items are not persisted when \`store\` is set to false.`,
-      { param: 'input' },
-    )
+    const shown = textOf(id).slice(0, 100)
+    const message = `Item with id '${shown}' not found. Items are not persisted when \`store\` is set to false.`
+    throw new RequestProblem(404, message, { param: 'input' })
   })
 }
 
 /** Every call of the caller's own tools has its output, and every output its call, as in public practice. */
 export function checkCalls(items: readonly JsonObject[]): void {
   const wrong = (message: string) => new RequestProblem(400, message, { param: 'input' })
-  /** The calls without an output, and all calls, by the name and the kind of the output. */
+  /** The calls without an output, and all calls, by their kind and what an output names them by. */
   const open = new Map<string, string>()
   const known = new Map<string, string>()
   for (const item of items) {
-    const type = textOf(item['type'])
-    const callId = textOf(item['call_id'])
-    if (/^(function|custom_tool|computer|local_shell)_call$/.test(type)) {
-      open.set(`${type}_output ${callId}`, callId)
-      known.set(`${type}_output ${callId}`, callId)
+    const pattern = /^((?:function|custom_tool|computer|local_shell)_call)(_output)?$/
+    const [type, kind, isOutput] = pattern.exec(textOf(item['type'])) ?? []
+    const [callId, id] = [textOf(item['call_id']), textOf(item['id'])]
+    if (type === undefined) continue
+    if (!isOutput) {
+      open.set(`${kind} ${callId}`, callId)
+      known.set(`${kind} ${callId}`, callId)
       // The output of a local shell may name its call by the id of the item.
-      if (type === 'local_shell_call') known.set(`${type}_output ${textOf(item['id'])}`, callId)
+      if (kind === 'local_shell_call') known.set(`${kind} ${id}`, callId)
+      continue
     }
-    if (!/^(function|custom_tool|computer|local_shell)_call_output$/.test(type)) continue
-    const name = callId || textOf(item['id'])
-    const call = known.get(`${type} ${name}`)
-    if (call === undefined) {
-      const what = type.replaceAll('_', ' ')
-      throw wrong(`No tool call found for ${what} with call_id ${name.slice(0, 100)}.`)
-    }
-    open.delete(`${type} ${call}`)
+    const name = callId || id
+    const call = known.get(`${kind} ${name}`)
+    if (call !== undefined) open.delete(`${kind} ${call}`)
+    else
+      throw wrong(`No tool call found for ${type.replaceAll('_', ' ')} with call_id ${name.slice(0, 100)}.`)
   }
   for (const callId of open.values())
     throw wrong(`No tool output found for the call ${callId.slice(0, 100)}.`)
@@ -76,11 +74,10 @@ export function lastOutputs(items: readonly JsonObject[]): readonly JsonObject[]
 export function describeOutput(output: unknown): string {
   if (typeof output === 'string') return output
   const parts = Array.isArray(output) ? objectsOf(output) : [objectOf(output)]
-  return parts
-    .map(({ type, text }) => {
-      return typeof text === 'string' ? text : textOf(type).replace(/^(input|computer)_/, 'a ')
-    })
-    .join(' ')
+  const words = parts.map(({ type, text }) =>
+    typeof text === 'string' ? text : textOf(type).replace(/^(input|computer)_/, 'a '),
+  )
+  return words.join(' ')
 }
 
 /** Fields that hold a picture or a file in items other than messages. */
@@ -106,7 +103,7 @@ function countItem(item: JsonObject): number {
 export function fitContext(
   items: readonly JsonObject[],
   { model, instructions, tools, truncation }: JsonObject,
-): { readonly items: readonly JsonObject[]; readonly tokens: number } {
+) {
   const window = contextWindowOf(textOf(model))
   const fixed =
     countTokens(textOf(instructions)) + countTokens(tools === undefined ? '' : JSON.stringify(tools))
@@ -117,11 +114,8 @@ export function fitContext(
     while (tokens > window && dropped < items.length - 1) tokens -= sizes[dropped++]!
   }
   if (tokens > window) {
-    throw new RequestProblem(
-      400,
-      `Your input exceeds the context window of this model: ${tokens} tokens, and it reads ${window}.`,
-      { param: 'input', code: 'context_length_exceeded' },
-    )
+    const message = `Your input exceeds the context window of this model: ${tokens} tokens, and it reads ${window}.`
+    throw new RequestProblem(400, message, { param: 'input', code: 'context_length_exceeded' })
   }
   return { items: items.slice(dropped), tokens }
 }
