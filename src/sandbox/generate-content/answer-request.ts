@@ -23,9 +23,10 @@ import { assertContents, withCanonicalNames } from './check-contents.ts'
 import {
   type Candidate,
   type Piece,
-  blockedDocument,
+  blocking,
   chunkFrame,
   chunkFrames,
+  createUsage,
   piecesOf,
   replyDocument,
 } from './reply-chunks.ts'
@@ -51,20 +52,20 @@ export async function answerContent(exchange: Exchange, isStream: boolean): Prom
   const { ending, words } = request.scenario
   const tools = useTools(body, request.prompt, words)
   const responseId = seededHex(22, sandbox.seed, 'generate-content', exchange.number)
-  const facts = { responseId, modelVersion: model, promptTokens, toolTokens: tools.tokens }
+  const usageWith = createUsage({ modelVersion: model, responseId }, promptTokens, tools.tokens)
   if (ending === 'block') {
     const { variant } = words.find(({ name }) => name === 'block') ?? {}
     const reason = blockReasons.find((known) => known === variant) ?? blockReasons[0]!
-    const blocked = blockedDocument(reason, facts)
+    const blocked = { ...blocking(reason), ...usageWith([]) }
     return isStream ? streamOf([chunkFrame(blocked, 'first', 'terminal')]) : documentOf(blocked)
   }
   const candidates = await candidatesOf(exchange, request, tools)
   if (isStream) {
-    const frames = chunkFrames(candidates, facts)
+    const frames = chunkFrames(candidates, usageWith)
     return streamOf(ending === 'error' ? brokenOff(frames, chunksBeforeError + 1, breakOff) : frames)
   }
   if (ending === 'error') throw brokeOff
-  return documentOf(replyDocument(candidates, facts))
+  return documentOf(replyDocument(candidates, usageWith))
 }
 
 function documentOf(body: JsonObject): Reply {
@@ -99,6 +100,7 @@ const callModes: Readonly<Record<string, 'none' | 'required'>> = { NONE: 'none',
 function readRequest({ body, sandbox, scenario, seed }: Exchange, model: string): TextRequest {
   const config = objectOf(body['generationConfig'])
   const contents = objectsOf(body['contents'])
+  const earlier = contents.slice(0, -1).filter(({ role }) => role !== 'model')
   const { parts } = objectOf(contents.at(-1))
   const prompt = textOfParts(parts)
   const mime = textOf(config['responseMimeType'])
@@ -122,10 +124,7 @@ function readRequest({ body, sandbox, scenario, seed }: Exchange, model: string)
   return {
     seed: ownSeed === undefined ? [...seed, model] : [sandbox.seed, model, ownSeed],
     prompt,
-    earlier: contents
-      .slice(0, -1)
-      .filter(({ role }) => role !== 'model')
-      .map((content) => textOfParts(content['parts'])),
+    earlier: earlier.map((content) => textOfParts(content['parts'])),
     // A finish reason is a scenario, too: `sandbox:RECITATION`.
     scenario: readScenario(scenario, prompt, model, endings),
     format: mime === 'text/x.enum' ? 'enum' : isJson ? 'json' : 'text',

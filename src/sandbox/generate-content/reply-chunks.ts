@@ -19,14 +19,6 @@ export interface Candidate {
   readonly ending: JsonObject
 }
 
-export interface ReplyFacts {
-  readonly responseId: string
-  readonly modelVersion: string
-  readonly promptTokens: number
-  /** Tokens of what built-in tools found. */
-  readonly toolTokens: number
-}
-
 /** The parts of an answer, each as it is streamed. */
 export function piecesOf(parts: readonly AnswerPart[], isSigned: boolean): Piece[] {
   return parts.flatMap(({ call, tokens, value, isCut }): Piece[] => {
@@ -40,9 +32,8 @@ export function piecesOf(parts: readonly AnswerPart[], isSigned: boolean): Piece
 }
 
 /** In each chunk a piece of every candidate that is not finished, and cumulative usage (wire notes, section 1). */
-export function* chunkFrames(candidates: readonly Candidate[], facts: ReplyFacts): Generator<Frame> {
+export function* chunkFrames(candidates: readonly Candidate[], usageWith: Usage): Generator<Frame> {
   const length = Math.max(...candidates.map(({ pieces }) => pieces.length))
-  const usageWith = createUsage(facts)
   for (let step = 0; step < length; step++) {
     const going = [...candidates.entries()].filter(([, { pieces }]) => step < pieces.length)
     const contents = going.map(([index, candidate]) => contentOf(candidate, index, step, step + 1))
@@ -58,23 +49,25 @@ export function chunkFrame(body: JsonObject, pause: Pause, role: Frame['role']):
 }
 
 /** The reply as the one document that `:generateContent` answers with: every text of a candidate in one part. */
-export function replyDocument(candidates: readonly Candidate[], facts: ReplyFacts): JsonObject {
+export function replyDocument(candidates: readonly Candidate[], usageWith: Usage): JsonObject {
   const contents = candidates.map((candidate, index) => contentOf(candidate, index))
-  const usage = createUsage(facts)(candidates.flatMap(({ pieces }) => pieces))
-  return { candidates: contents, ...usage }
+  return { candidates: contents, ...usageWith(candidates.flatMap(({ pieces }) => pieces)) }
 }
 
-export function blockedDocument(blockReason: string, facts: ReplyFacts): JsonObject {
+export function blocking(blockReason: string): JsonObject {
   const promptFeedback = {
     blockReason,
     blockReasonMessage: '[sandbox] The prompt was blocked.',
     safetyRatings: [{ category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probability: 'HIGH', blocked: true }],
   }
-  return { promptFeedback, ...createUsage(facts)([]) }
+  return { promptFeedback }
 }
 
-/** Prompt, tools, visible and thought tokens add up; the result adds pieces, and gives the fields of their chunk. */
-function createUsage({ promptTokens, toolTokens, modelVersion, responseId }: ReplyFacts) {
+/**
+ * Prompt, tools, visible and thought tokens add up; the result adds pieces, and gives the fields of their chunk.
+ * @param toolTokens of what built-in tools found
+ */
+export function createUsage(names: JsonObject, promptTokens: number, toolTokens: number) {
   let [thoughts, visible] = [0, 0]
   return (added: readonly Piece[]): JsonObject => {
     for (const piece of added) {
@@ -89,9 +82,11 @@ function createUsage({ promptTokens, toolTokens, modelVersion, responseId }: Rep
       ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
       ...(toolTokens > 0 && { toolUsePromptTokenCount: toolTokens }),
     }
-    return { usageMetadata, modelVersion, responseId }
+    return { usageMetadata, ...names }
   }
 }
+
+type Usage = ReturnType<typeof createUsage>
 
 /** Some pieces of a candidate, or all of them, as its part of a chunk. */
 function contentOf({ pieces, ending }: Candidate, index: number, start = 0, end = pieces.length): JsonObject {

@@ -15,15 +15,9 @@ function changed(picture: Pixels, change: Change): Pixels {
   return { data, width, height }
 }
 
-function copy(
-  data: Uint8ClampedArray,
-  at: number,
-  { data: from, width }: Pixels,
-  x: number,
-  y: number,
-): void {
-  const start = (y * width + x) * 4
-  for (let channel = 0; channel < 4; channel++) data[at + channel] = from[start + channel]!
+function copy(data: Uint8ClampedArray, at: number, from: Pixels, x: number, y: number) {
+  const start = (y * from.width + x) * 4
+  for (let channel = 0; channel < 4; channel++) data[at + channel] = from.data[start + channel]!
 }
 
 export function hasTransparency({ data }: Pixels): boolean {

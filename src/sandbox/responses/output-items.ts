@@ -27,19 +27,14 @@ type Step = (output: OutputItem) => Iterable<JsonObject>
 const steps: Readonly<Record<string, readonly Step[]>> = {
   message: [parts('content')],
   reasoning: [parts('summary'), parts('content')],
-  function_call: [pieces('arguments', 'function_call_arguments', ['name'])],
-  custom_tool_call: [pieces('input', 'custom_tool_call_input')],
+  function_call: [pieces('arguments', ['name'])],
+  custom_tool_call: [pieces('input')],
   web_search_call: [reached('in_progress'), reached('searching'), ended()],
   file_search_call: [reached('in_progress'), reached('searching'), ended()],
-  code_interpreter_call: [
-    reached('in_progress'),
-    pieces('code', 'code_interpreter_call_code'),
-    reached('interpreting'),
-    ended(),
-  ],
+  code_interpreter_call: [reached('in_progress'), pieces('code'), reached('interpreting'), ended()],
   image_generation_call: [reached('in_progress'), reached('generating'), partialImages, ended()],
   mcp_list_tools: [reached('in_progress'), ended('failed')],
-  mcp_call: [reached('in_progress'), pieces('arguments', 'mcp_call_arguments'), ended('failed')],
+  mcp_call: [reached('in_progress'), pieces('arguments'), ended('failed')],
   mcp_approval_request: [],
   computer_call: [],
   local_shell_call: [],
@@ -90,11 +85,12 @@ function ended(failure?: string): Step {
 }
 
 /** A field in pieces, and at the end whole, with the other fields that the last event repeats. */
-function pieces(field: string, event: string, repeated: readonly string[] = []): Step {
+function pieces(field: string, repeated: readonly string[] = []): Step {
   return function* ({ item, tokens }) {
-    for (const delta of tokens) yield { type: `response.${event}.delta`, delta }
+    const event = `response.${textOf(item['type'])}_${field}`
+    for (const delta of tokens) yield { type: `${event}.delta`, delta }
     const others = Object.fromEntries(repeated.map((name) => [name, item[name]]))
-    yield { type: `response.${event}.done`, ...others, [field]: item[field] }
+    yield { type: `${event}.done`, ...others, [field]: item[field] }
   }
 }
 

@@ -144,10 +144,10 @@ const builtInKinds = [...Object.keys(builtInTools), 'mcp']
 
 /** The kind of a tool, or of a tool choice; undefined for functions, custom tools and what the sandbox never calls. */
 export function kindOfTool({ type }: JsonObject): string | undefined {
-  const name = textOf(type).replace(/_20\d\d_\d\d_\d\d$/, '')
-  return builtInKinds.find((kind) =>
-    [kind, `${kind}_preview`, `${kind}_use`, `${kind}_use_preview`].includes(name),
-  )
+  const name = textOf(type)
+    .replace(/_20\d\d_\d\d_\d\d$/, '')
+    .replace(/(_use)?(_preview)?$/, '')
+  return builtInKinds.find((kind) => kind === name)
 }
 
 /**
@@ -156,10 +156,9 @@ export function kindOfTool({ type }: JsonObject): string | undefined {
  */
 export async function useTools(setting: CallSetting, isCallless: boolean, maxTokens: number) {
   const { exchange, context, words } = setting
-  const ends = Object.groupBy(lastOutputs(context), ({ type }) =>
+  const { approvals = [], outputs = [] } = Object.groupBy(lastOutputs(context), ({ type }) =>
     type === 'mcp_approval_response' ? 'approvals' : 'outputs',
   )
-  const { approvals = [], outputs = [] } = ends
   const { calls, builtIn } =
     approvals.length > 0 || isCallless ? { calls: [], builtIn: [] } : chosenCalls(setting, outputs.length > 0)
   const listWords = words.filter(({ name }) => name === 'mcp_list_tools')
@@ -190,16 +189,9 @@ async function makeCall(call: BuiltInCall): Promise<MadeCall> {
   if (kind === 'mcp') return callRemoteTool(call)
   const { fields, streamed, finding, partials = [] } = await builtInTools[kind]!(call)
   const fails = call.fails && finding !== undefined
-  const initials = kind
-    .split('_')
-    .map(([letter]) => letter)
-    .join('')
-  const item = {
-    id: newId(initials),
-    type: `${kind}_call`,
-    status: fails ? 'failed' : 'completed',
-    ...fields,
-  }
+  const initials = kind.replace(/([a-z])[a-z]*_?/g, '$1')
+  const status = fails ? 'failed' : 'completed'
+  const item = { id: newId(initials), type: `${kind}_call`, status, ...fields }
   return {
     output: output(item, streamed, { partials }),
     waits: finding === undefined,

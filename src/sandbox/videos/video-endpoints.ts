@@ -1,5 +1,5 @@
 import { modelCalled } from '../../contract/known-models.ts'
-import { isFinal } from '../../contract/video-state.ts'
+import { isFinal, lastSegment } from '../../contract/video-state.ts'
 import {
   maxVideoPromptLength,
   videoCreateEndpoint,
@@ -15,7 +15,7 @@ import { RequestProblem, assertValid, invalidField } from '../http/request-probl
 import { shapeOf, sizeOf } from '../images/image-request.ts'
 import { numberOf, objectOf, objectsOf, textOf, type JsonObject } from '../json-value.ts'
 import { assertServed, videoModel } from '../sandbox-models.ts'
-import type { Exchange } from '../sandbox.ts'
+import type { Exchange, SandboxState } from '../sandbox.ts'
 import { seededHex } from '../seeded-random.ts'
 import { drawFilm, drawThumbnail } from './film.ts'
 import {
@@ -76,15 +76,10 @@ export async function createVideo(exchange: Exchange): Promise<Reply> {
     throw invalidField('input_reference', 'must be a file of a form; the sandbox fetches no addresses')
   }
   const film = { text: filmText(textOf(body['prompt'])), seed: filmSeed(exchange), ...size, seconds }
-  return startVideo(exchange, model, film, null)
+  return startVideo(exchange, model, film)
 }
 
-async function startVideo(
-  exchange: Exchange,
-  model: string,
-  film: Film,
-  remixedFrom: string | null,
-): Promise<Reply> {
+async function startVideo(exchange: Exchange, model: string, film: Film, remixedFrom: string | null = null) {
   const prompt = textOf(exchange.body['prompt'])
   const job = await startJob(exchange, { kind: 'video', model, prompt, films: [film], remixedFrom })
   // The reply of a remix has `error` (specification, endpoint 3).
@@ -112,12 +107,16 @@ function invalidVideo(message: string, code = 'invalid_value', status = 400): Re
   return new RequestProblem(status, message, { param: 'video_id', code })
 }
 
+async function findJob({ videoJobs, clock }: SandboxState, id: string): Promise<JobAt | undefined> {
+  const job = id === sourceVideo.id ? sourceVideo : await videoJobs.find(id)
+  return job && jobAt(job, clock.now())
+}
+
 /** The job of a video's id, of an operation's, or of an operation's whole name. */
 async function findVideo({ params, sandbox }: Exchange): Promise<JobAt> {
   const name = params['id']!
-  const id = name.split('/').at(-1)!
-  const job = id === sourceVideo.id ? sourceVideo : await sandbox.videoJobs.find(id)
-  if (job !== undefined) return jobAt(job, sandbox.clock.now())
+  const job = await findJob(sandbox, lastSegment(name))
+  if (job !== undefined) return job
   throw invalidVideo(`Video with id '${name.slice(0, 200)}' not found.`, 'video_not_found', 404)
 }
 
@@ -286,11 +285,10 @@ function operationName({ model, id }: Pick<VideoJob, 'model' | 'id'>): string {
 export async function lookUpOperation(exchange: Exchange): Promise<Reply> {
   const { params, origin, sandbox } = exchange
   const name = operationName(params as { model: string; id: string })
-  const found = await sandbox.videoJobs.find(params['id']!)
-  if (found?.kind !== 'operation' || found.model !== params['model']) {
+  const job = await findJob(sandbox, params['id']!)
+  if (job?.kind !== 'operation' || job.model !== params['model']) {
     throw new RequestProblem(404, `The operation ${name} was not found.`)
   }
-  const job = jobAt(found, sandbox.clock.now())
   return googleReply({ name, ...outcomeOf(job, origin) }, pollHint(job, exchange))
 }
 
@@ -338,14 +336,12 @@ export async function serveFile(exchange: Exchange): Promise<Reply> {
 }
 
 async function findFile({ params, sandbox }: Exchange): Promise<Film> {
-  const now = sandbox.clock.now()
   const fileId = params['file']!
   const [, id = '', index] = /^([\da-z]+)f(\d+)$/.exec(fileId) ?? []
-  const found = await sandbox.videoJobs.find(id)
-  if (found?.kind === 'operation') {
-    const { state, results, expiresAt = Infinity } = jobAt(found, now)
-    const film = results[Number(index)]
-    if (film !== undefined && state === 'completed' && now < expiresAt) return film
+  const job = await findJob(sandbox, id)
+  if (job?.kind === 'operation' && job.state === 'completed') {
+    const film = job.results[Number(index)]
+    if (film !== undefined && sandbox.clock.now() < job.expiresAt!) return film
   }
   throw new RequestProblem(404, `The file ${fileId.slice(0, 100)} does not exist or has expired.`)
 }
