@@ -192,10 +192,11 @@ async function makeCall(call: BuiltInCall): Promise<MadeCall> {
   const initials = kind.replace(/([a-z])[a-z]*_?/g, '$1')
   const status = fails ? 'failed' : 'completed'
   const item = { id: newId(initials), type: `${kind}_call`, status, ...fields }
+  const what = kind === 'code_interpreter' ? 'program' : kind.replace('_', ' ')
   return {
     output: output(item, streamed, { partials }),
     waits: finding === undefined,
-    finding: fails ? { sentence: `[sandbox] The ${kind.replace('_', ' ')} failed.` } : finding,
+    finding: fails ? { sentence: `[sandbox] The ${what} failed.` } : finding,
   }
 }
 
