@@ -19,7 +19,6 @@ interface ToolUse {
   readonly fails: boolean
 }
 
-/** Two pages that the documentation domains have for everything. */
 const pages = ['com', 'org'].map((domain, index) => ({
   web: { uri: `https://www.example.${domain}/sandbox/${index + 1}`, title: `example.${domain}` },
 }))

@@ -89,7 +89,6 @@ export async function editImages(exchange: Exchange): Promise<Reply> {
   )
 }
 
-/** The size of model A whose shape is nearest to the source's. */
 function nearestShape(source: Size): Size {
   const shape = ({ width, height }: Size) => Math.log(width / height)
   const distance = (size: Size) => Math.abs(shape(size) - shape(source))

@@ -10,7 +10,6 @@ import { numberOf, textOf } from '../json-value.ts'
 import type { Exchange, ImageFormat, UploadedFile } from '../sandbox.ts'
 import type { Size } from './pixels.ts'
 
-/** The size of a picture if the request leaves it open. */
 export const usualSize: Size = { width: 1024, height: 1024 }
 
 /** A valid request to either image endpoint, with the defaults filled in. */
@@ -27,10 +26,7 @@ function qualityOf(word: string): keyof typeof encoderQualities {
   return word === 'low' ? 'low' : 'medium'
 }
 
-/**
- * Reads a validated body. A model of no family may ask for what the sandbox cannot make.
- * @param usual the size for `auto`, and where no size is given
- */
+/** @param usual the size for `auto`, and where no size is given */
 export function readImageRequest(
   exchange: Exchange,
   { id: model, family }: Model,
@@ -38,7 +34,6 @@ export function readImageRequest(
   usual = usualSize,
 ) {
   const { body, files } = exchange
-  /** The value of a field, or the contract's default. */
   const textField = (name: string) => textOf(body[name]) || String(fields[name]?.default)
   const prompt = textOf(body['prompt'])
   const quality = qualityOf(textField('quality'))
@@ -72,7 +67,6 @@ function isLikeModelA(family: Family | undefined): boolean {
   return family !== undefined && !takes(family, 'response_format')
 }
 
-/** Whether the models of a family have a field. */
 export function takes({ endpoints }: Family, field: string): boolean {
   return (endpoints['image create'] ?? endpoints['image edit'])?.[field] !== false
 }

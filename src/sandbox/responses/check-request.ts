@@ -92,7 +92,6 @@ function checkTool(tool: JsonObject, path: string): void {
   assertValid(imageCreateEndpoint, request, imageModelOf(tool), `${path}.`)
 }
 
-/** Names and values kept with a response: at most 16, of 64 and 512 characters. */
 function checkMetadata(metadata: JsonObject): void {
   const entries = Object.entries(metadata)
   if (entries.length > 16)

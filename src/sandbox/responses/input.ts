@@ -3,7 +3,6 @@ import { RequestProblem } from '../http/request-problem.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../json-value.ts'
 import { contextWindowOf } from '../sandbox-models.ts'
 
-/** `input` (and `prompt`, where there is no input) as a list of items. */
 export function inputItems({ input, prompt }: JsonObject): readonly JsonObject[] {
   if (Array.isArray(input)) return objectsOf(input)
   const text = typeof input === 'string' ? input : textOf(prompt)
@@ -58,7 +57,6 @@ export function checkCalls(items: readonly JsonObject[]): void {
     throw wrong(`No tool output found for the call ${callId.slice(0, 100)}.`)
 }
 
-/** What the user has said, the latest last. */
 export function promptsOf(items: readonly JsonObject[]): readonly string[] {
   return items
     .filter(({ role }) => role === 'user')

@@ -34,7 +34,6 @@ export interface StoredResponse extends Pick<JobPacing, 'pendingMs' | 'runningMs
   readonly isCancelled: boolean
 }
 
-/** Of a request, or of its response. */
 export function isBackground({ background }: JsonObject): boolean {
   return background === true
 }
@@ -56,10 +55,7 @@ export function responseAt(stored: StoredResponse, now: number): JsonObject {
   return { ...begunOf(response), status: now < acceptedAt + pendingMs ? 'queued' : 'in_progress' }
 }
 
-/**
- * The stored responses and the conversations, which end with the sandbox but for what a folder keeps.
- * @param keepsAll whether the folder keeps all stored responses, or only those in the background
- */
+/** @param keepsAll whether the folder keeps all stored responses, or only those in the background */
 export function createResponseStore(host: FileHost, folder: string | undefined, keepsAll = false) {
   const { clock } = host
   /** What complete responses add to a conversation, by the ids of the responses. */

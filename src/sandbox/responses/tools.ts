@@ -150,10 +150,7 @@ export function kindOfTool({ type }: JsonObject): string | undefined {
   return builtInKinds.find((kind) => kind === name)
 }
 
-/**
- * Follows answers to requests for approval, calls built-in tools within the limit of tokens, and chooses the caller's.
- * @param isCallless whether the model does not get as far as calling a tool
- */
+/** Follows answers about approval, calls built-in tools within the limit of tokens, and chooses the caller's. */
 export async function useTools(setting: CallSetting, isCallless: boolean, maxTokens: number) {
   const { exchange, context, words } = setting
   const { approvals = [], outputs = [] } = Object.groupBy(lastOutputs(context), ({ type }) =>
@@ -200,7 +197,6 @@ async function makeCall(call: BuiltInCall): Promise<MadeCall> {
   }
 }
 
-/** The id by which the output of a call names it. */
 export function callId(newId: CallSetting['newId']): string {
   return newId('call').slice(0, 29)
 }
@@ -216,7 +212,6 @@ export function imageModelOf(tool: JsonObject) {
   return modelCalled(textOf(tool['model']) || 'image-model-a')
 }
 
-/** The tools of a remote server that the request allows, or two usual ones. */
 export function remoteToolNames({ allowed_tools: allowed }: JsonObject): readonly string[] {
   const names = textsOf(isObject(allowed) ? allowed['tool_names'] : allowed)
   return names.length > 0 ? names : ['search', 'fetch']
@@ -301,10 +296,7 @@ function followApprovals(approvals: readonly JsonObject[], { context, newId }: C
 
 const maxBuiltInCalls = 16
 
-/**
- * The calls that `tool_choice`, the scenarios or the prompt ask for.
- * @param hasOutput whether the request ends with the output of a call, which the answer then quotes
- */
+/** @param hasOutput whether the request ends with the output of a call, which the answer then quotes */
 function chosenCalls(setting: CallSetting, hasOutput: boolean) {
   const { body } = setting.exchange
   const all = choose(setting, hasOutput)

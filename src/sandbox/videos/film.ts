@@ -100,7 +100,6 @@ function zeros(length: number): Buffer {
   return Buffer.alloc(length)
 }
 
-/** The size in macroblocks of 16 by 16 pixels. */
 function macroblocksOf({ width, height }: Size) {
   return { columns: Math.ceil(width / 16), rows: Math.ceil(height / 16) }
 }

@@ -257,9 +257,8 @@ function readShape(parameters: JsonObject): Pick<Film, 'width' | 'height' | 'sec
   const shape = shapeOf(parameters['aspectRatio']) ?? width / height
   const slimness = Math.max(shape, 1 / shape)
   const long = Math.min(maxFilmSide, height * slimness)
-  const [longer, shorter] = [long, long / slimness].map((side) => {
-    return Math.max(minFilmSide, Math.round(side / 2) * 2)
-  }) as [number, number]
+  const even = (side: number) => Math.max(minFilmSide, Math.round(side / 2) * 2)
+  const [longer, shorter] = [even(long), even(long / slimness)]
   return shape < 1 ? { width: shorter, height: longer, seconds } : { width: longer, height: shorter, seconds }
 }
 

@@ -32,7 +32,6 @@ export interface VideoJob extends Pick<JobPacing, 'pendingMs' | 'runningMs'> {
   /** Milliseconds since 1970. */
   readonly createdAt: number
   readonly scenario: string | null
-  /** One video, or those of an operation. */
   readonly films: readonly Film[]
   readonly remixedFrom: string | null
 }
