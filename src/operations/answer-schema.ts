@@ -2,18 +2,11 @@ import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
 import type { Context } from '../context.ts'
 import { ModelgateError, UsageError, type ErrorCode } from '../errors.ts'
+import { isObject } from '../json.ts'
 import type { CheckedText, SchemaMessage, Unchecked } from './schema-worker.ts'
 
 /** The schema of `--schema`, and the check of an answer against it. */
-export interface AnswerSchema {
-  readonly schema: unknown
-  /**
-   * Checks one answer. May be called only once.
-   * @throws ModelgateError (exit 14) that lists where the answer differs, or why it could not be checked; the reason
-   *   of the context's signal when it is aborted
-   */
-  check(text: string): Promise<void>
-}
+export type AnswerSchema = Awaited<ReturnType<typeof compileAnswerSchema>>
 
 /** Time limit for compiling a schema, and for checking a text. Normally each takes some milliseconds. */
 const maxMs = 10_000
@@ -27,11 +20,7 @@ type CheckContext = Pick<Context, 'clock' | 'signal'>
  * @param memory of the thread, in MiB
  * @throws UsageError `invalid_request` when it is no valid JSON Schema; the reason of the context's signal
  */
-export async function compileAnswerSchema(
-  context: CheckContext,
-  schema: unknown,
-  memory = maxMebibytes,
-): Promise<AnswerSchema> {
+export async function compileAnswerSchema(context: CheckContext, schema: unknown, memory = maxMebibytes) {
   const checker = await openSchemaChecker(context, schema, memory)
   if (checker.kind === 'unchecked') {
     const { clause, hint } = checker
@@ -39,7 +28,11 @@ export async function compileAnswerSchema(
   }
   return {
     schema,
-    async check(text) {
+    /**
+     * Checks one answer. May be called only once.
+     * @throws ModelgateError (exit 14) that lists where it differs, or why it could not be checked; the signal's reason
+     */
+    async check(text: string): Promise<void> {
       const checked = await checker.check(text)
       checker.close()
       if (checked.kind === 'unchecked') {
@@ -58,34 +51,15 @@ function schemaError(code: ErrorCode, message: string, advice: string): Modelgat
   return new ModelgateError('schema', code, message, { phase: 'result', billed: 'yes', hint })
 }
 
-/** A compiled schema that texts are checked against. */
-export interface SchemaChecker {
-  readonly kind: 'compiled'
-  /**
-   * Checks a text, when the one before has been checked. After `unchecked` the checker is to be closed.
-   * @throws the reason of the context's signal
-   */
-  check(text: string): Promise<CheckedText | Unchecked>
-  close(): void
-}
-
 /**
- * Opens a thread that checks any number of texts against a schema of draft 2020-12, or what its `$schema` says: draft
- * 2019-09 and draft 7 are known too. The limits of time and memory hold for the schema and for each text.
- * @param memory of the thread, in MiB
+ * Opens a thread that checks any number of texts against a schema, by its `$schema` of draft 2020-12, 2019-09 or 7. The
+ * limits of time and memory hold for the schema and for each text.
  * @returns `unchecked` for what is no JSON Schema, or takes too much time or memory to compile
  * @throws the reason of the context's signal
  */
-export async function openSchemaChecker(
-  context: CheckContext,
-  schema: unknown,
-  memory = maxMebibytes,
-): Promise<SchemaChecker | Unchecked> {
-  if (
-    typeof schema !== 'boolean' &&
-    (typeof schema !== 'object' || schema === null || Array.isArray(schema))
-  ) {
-    return { kind: 'unchecked', clause: 'must be a JSON object (a JSON Schema)' }
+export async function openSchemaChecker(context: CheckContext, schema: unknown, memory = maxMebibytes) {
+  if (typeof schema !== 'boolean' && !isObject(schema)) {
+    return { kind: 'unchecked', clause: 'must be a JSON object (a JSON Schema)' } satisfies Unchecked
   }
   const { startThread } = await import('../files/program-files.ts')
   const worker = await startThread('operations/schema-worker', {
@@ -101,8 +75,9 @@ export async function openSchemaChecker(
     return compiled
   }
   return {
-    kind: 'compiled',
-    check(text) {
+    kind: 'compiled' as const,
+    /** Checks a text, when the one before has been checked. After `unchecked` the checker is to be closed. */
+    check(text: string) {
       worker.postMessage(text, [])
       return nextMessage(context, worker)
     },
@@ -110,11 +85,7 @@ export async function openSchemaChecker(
   }
 }
 
-/**
- * The thread's next message; `unchecked` if it takes too long or crashes. The thread keeps the process alive while it
- * is awaited, and has been terminated when there is no message.
- * @throws the reason of the context's signal
- */
+/** The thread's next message; `unchecked`, and the thread terminated, if it takes too long or crashes. */
 async function nextMessage({ clock, signal }: CheckContext, worker: Worker): Promise<SchemaMessage> {
   const tooLong = new AbortController()
   const timer = clock.timer(maxMs, () => tooLong.abort())
@@ -136,7 +107,6 @@ async function nextMessage({ clock, signal }: CheckContext, worker: Worker): Pro
   }
 }
 
-/** The places where a text differs, as one clause. */
 export function listedPlaces({ places, count }: CheckedText): string {
   const more = count > places.length ? `; and ${count - places.length} more` : ''
   return `${places.join('; ')}${more}`

@@ -7,9 +7,9 @@ import { readInputFile } from '../files/input-file.ts'
 
 interface FileAttachment {
   readonly kind: 'file'
-  /** The base name of its path; `stdin.png` and the like for standard input. */
+  /** `stdin.png` and the like for standard input. */
   readonly name: string
-  /** Detected from its bytes; `application/octet-stream` if unknown. */
+  /** From its bytes. */
   readonly mediaType: string
   readonly bytes: number
   /** Absolute; none for standard input. */
@@ -23,7 +23,7 @@ interface FileAttachment {
 interface UrlAttachment {
   readonly kind: 'url'
   readonly url: string
-  /** Guessed from the extension; undefined if it is unknown. */
+  /** From the extension. */
   readonly mediaType: string | undefined
 }
 
@@ -34,9 +34,8 @@ const fileUrl = /^file:\/\//i
 const otherUrl = /^(?:[a-z][a-z\d+.-]+:\/\/|data:[^,]*,)/i
 
 /**
- * Reads a file to be attached, or takes a URL (http, https, gs), which is passed on and not fetched.
- * @param location a path, a `file:` URL, or another URL
- * @throws UsageError for an empty file and for an invalid URL or one of another kind, FileError for a missing or unreadable file
+ * Reads a file to be attached by its path or `file:` URL; another URL (http, https, gs) is passed on and not fetched.
+ * @throws UsageError for an empty file, an invalid URL or one of another kind; FileError
  */
 export async function readAttachment(context: FileContext, location: string): Promise<Attachment> {
   if (/^(?:https?|gs):/i.test(location)) return urlAttachment(location)
@@ -47,7 +46,6 @@ export async function readAttachment(context: FileContext, location: string): Pr
   return { ...fileAttachment(basename(path), content), path: resolve(context.cwd, path) }
 }
 
-/** Attaches bytes without a name, under a name that fits their type. */
 export function attachBytes(stem: string, content: Buffer): Attachment {
   const { mediaType } = fileAttachment('', content)
   return fileAttachment(`${stem}.${extensionOf(mediaType)}`, content)

@@ -37,7 +37,6 @@ import {
 } from './jobs.ts'
 import { promptOf, type Call, type Outcome } from './operation.ts'
 
-/** An operation on a background response, with its record on this machine. */
 interface Following {
   readonly call: Call
   readonly run: TextRun
@@ -47,8 +46,8 @@ interface Following {
 }
 
 /**
- * Starts a response in the background: on record before it is sent, its id reported before anything else of it. Streamed,
- * the answer is emitted as it arrives; else only if it is complete already.
+ * Starts a response in the background. Streamed, the answer is emitted as it arrives; else only if it is complete
+ * already.
  */
 export async function startBackground(
   call: Call,
@@ -75,7 +74,7 @@ export async function startBackground(
     await createJob(call, plan, facts, run.warn, async ({ stored, onReplyBytes, created }) => {
       following.stored = stored
       const sent = { ...wire, onReplyBytes }
-      if (request.streamed) return await follow(following, { request: sent, isRest: false, created })
+      if (request.streamed) return await follow(following, false, sent, created)
       const report = await createBackground(gateway, sent)
       following.place.id = report.id
       run.receiver.replied?.(report.requestId)
@@ -84,7 +83,8 @@ export async function startBackground(
       if (report.isCut) run.warn("The gateway's reply was cut short after the id of the response.")
       else if (isFinal(report.state)) run.decoder.finish(false)
     })
-    if (hasText(run)) await run.finish()
+    const { state } = run.decoder.result()
+    if (state !== 'queued' && state !== 'in_progress') await run.finish()
   }
   return run.settle(work, (error) => withResume(following, error, true))
 }
@@ -110,7 +110,7 @@ export async function waitForResponse(
   const { run } = following
   const work = async () => {
     run.begin()
-    if (plan.streamed) await follow(following, { isRest })
+    if (plan.streamed) await follow(following, isRest, responseStream(call.gateway, named.id, after))
     else {
       await takeState(following, await waitForEnd(...polled(following)))
       run.decoder.finish(false)
@@ -147,7 +147,6 @@ export async function cancelBackground(
   return await run.settle(work, (error) => withResume(following, error))
 }
 
-/** An operation on a response that was started earlier. */
 function resume(
   call: Call,
   { id, stored }: NamedJob<'response'>,
@@ -160,13 +159,11 @@ function resume(
   return { call, run, plan, place: { id, after }, stored }
 }
 
-/** What waits for a response whose id is known. */
 function polled(following: Following) {
   const { call, place } = following
   return [withoutTotal(call.gateway), polledResponse(place.id!), lookUps(following)] as const
 }
 
-/** Takes the state of a response, with what has come of its answer. */
 async function takeState(following: Following, report: ResponseReport): Promise<void> {
   const { call, run } = following
   run.receiver.replied?.(report.requestId)
@@ -176,32 +173,25 @@ async function takeState(following: Following, report: ResponseReport): Promise<
   await run.receiver.flush()
 }
 
-interface StreamStart {
-  /** The request that creates the response; left out, that for its stream. */
-  readonly request?: Parameters<typeof followResponse>[1]
-  readonly isRest: boolean
-  created?(id: string): Promise<void>
-}
-
-/** Streams a response from its place until it ends. */
+/** Streams a response from its place until it ends. @param request that for its stream, or the one that creates it */
 async function follow(
   following: Following,
-  { request, isRest, created = async () => {} }: StreamStart,
+  isRest: boolean,
+  request: Parameters<typeof followResponse>[1],
+  onId: (id: string) => Promise<void> = async () => {},
 ): Promise<void> {
   const { call, run, place } = following
-  const first = request ?? responseStream(call.gateway, place.id!, place.after)
   const receiver = {
     ...run.receiver,
-    onId: created,
+    onId,
     onReport: (report: ResponseReport) => void keepState(following, changeOf(report)),
   }
   const options = { ...lookUps(following), isRest }
-  await followResponse(call.gateway, first, place, run.decoder, receiver, options).finally(() =>
+  await followResponse(call.gateway, request, place, run.decoder, receiver, options).finally(() =>
     keepState(following, streamedChange(run)),
   )
 }
 
-/** How look-ups are made and reported. */
 function lookUps(following: Following) {
   const { call, run, plan, place, stored } = following
   return waitOptions<ResponseReport>(
@@ -217,14 +207,8 @@ function lookUps(following: Following) {
   )
 }
 
-function hasText({ decoder }: TextRun): boolean {
-  const { state } = decoder.result()
-  return state !== 'queued' && state !== 'in_progress'
-}
-
 /**
- * The error for a response that goes on at the gateway, with the command that waits for it, from where its text has come
- * to.
+ * The error for a response that continues at the gateway, with the command that waits for it from where its text is.
  * @param isStarted whether this call has started it
  */
 function withResume(
@@ -249,7 +233,6 @@ function withResume(
   return error.exit === 'notSent' ? known.amend({ exit: 'later' }) : known
 }
 
-/** Updates the record of the response, as `keepRecord` does. */
 function keepState({ run, stored }: Following, change: Partial<JobProgress>): Promise<void> {
   return keepRecord(stored, change, run.warn)
 }

@@ -2,23 +2,15 @@ import { UsageError } from '../errors.ts'
 import { objectOf } from '../json.ts'
 import { messageField, type Style } from './conversation/conversation.ts'
 
-/** Earlier messages in the form of one of the two text styles. */
-export interface History {
-  readonly messages: readonly unknown[]
-  /** The system messages, a paragraph each; undefined when there are none. */
-  readonly system: string | undefined
-}
-
 const systemRoles: ReadonlySet<unknown> = new Set(['system', 'developer'])
 const contentRoles: Readonly<Record<string, string>> = { user: 'user', assistant: 'model', model: 'model' }
 
 /**
  * Reads the messages of a style, which pass as they are, and messages of text as chat programs keep them
  * (`{"role", "content"}`). System messages become `system`, those of the response style only at the beginning.
- * @param value an array of either form, or an object with one under the style's own field or `messages`
  * @throws UsageError for anything else, and for a message that has no counterpart
  */
-export function readHistory(value: unknown, style: Style): History {
+export function readHistory(value: unknown, style: Style) {
   const field = messageField[style]
   const { [field]: own, messages: others } = objectOf(value)
   const list = Array.isArray(value) ? value : (own ?? others)

@@ -6,10 +6,7 @@ import type { Attachment } from './attachments.ts'
 import { appendEntries, type Body } from './operation.ts'
 import type { TextRequest } from './generate-text.ts'
 
-/**
- * A request of the content-generation style (specification, endpoint 1).
- * @throws UsageError for a model that cannot be a part of a path
- */
+/** A request of endpoint 1 of the specification. @throws UsageError for a model that cannot be a part of a path */
 export function contentRequest(
   fields: Pick<TextRequest, 'body' | 'answerSchema' | 'warnings'> & { readonly model: string },
 ): TextRequest {
@@ -31,7 +28,7 @@ export function addMessage(body: Body, attachments: readonly Attachment[], promp
   appendEntries(body, 'contents', [{ role: 'user', parts }])
 }
 
-/** `inlineData` for bytes, `fileData` for a URL (wire notes, section 1, "Part kinds"). */
+/** See wire notes, section 1, "Part kinds". */
 function attachmentPart(attachment: Attachment): unknown {
   if (attachment.kind === 'file') {
     return { inlineData: { mimeType: attachment.mediaType, data: attachment.base64() } }

@@ -68,7 +68,6 @@ export function describeCost(cost: Cost): CostEstimate {
     : { amount: amountNumber(cost.amount), currency: cost.currency, estimate: true, reason: null }
 }
 
-/** What something has cost in the sandbox. */
 export function freeOfCharge(cost: Cost): CostEstimate {
   const free = 'the sandbox costs nothing'
   if (cost.amount === null) return { amount: 0, currency: null, estimate: true, reason: free }

@@ -66,7 +66,6 @@ function maxTokens(body: Body): number | null {
   return each === null ? null : each * Math.max(1, countOf(config['candidateCount']) ?? 1)
 }
 
-/** An answer that is being received: what has come of it, and what is reported of it. */
 export type TextRun = ReturnType<typeof beginAnswer>
 
 export type AnswerFacts = Pick<TextRequest, 'model' | 'answerSchema' | 'createDecoder' | 'warnings'> & {
@@ -141,10 +140,6 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
       state: result.state ?? seen,
     }
   }
-  const reportReply = () => {
-    const reply = hasReplied ? decoder.reply() : undefined
-    if (reply !== undefined) listener.reply?.(reply)
-  }
   const receiver: TextReceiver = {
     raw: listener.raw,
     async flush() {
@@ -164,7 +159,7 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
       for (const message of facts.warnings) warn(message)
     },
     warn,
-    /** The response was seen in this state, while there is no answer that says so. */
+    /** Reports the state of a response for which there is no answer yet that says so. */
     saw: (state: ResponseState) => void (seen = state),
     /** Checks an answer that has come whole. @throws ModelgateError for what is wrong with it */
     async finish(): Promise<void> {
@@ -174,7 +169,6 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
       const unsaved = images?.failure(hasWords(decoder))
       if (unsaved !== undefined) throw unsaved
     },
-    /** Turns what is thrown into the outcome of the operation. */
     settle: (
       work: () => Promise<void>,
       amend: (error: ModelgateError) => ModelgateError,
@@ -186,7 +180,8 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
             await work()
             return undefined
           } finally {
-            reportReply()
+            const reply = hasReplied ? decoder.reply() : undefined
+            if (reply !== undefined) listener.reply?.(reply)
           }
         },
         document,
@@ -197,7 +192,7 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
   }
 }
 
-/** Generates text, of either style (specification, endpoints 1 and 2). Text is emitted as events while it arrives. */
+/** Generates text, of either style. Text is emitted as events while it arrives. */
 export async function generateText(
   call: Call,
   request: TextRequest,
@@ -251,7 +246,6 @@ function hasWords(decoder: TextDecoder): boolean {
   return calls.length > 0 || candidates.some(({ text }) => text !== '')
 }
 
-/** An answer cut short by the token limit is a result with a warning, or with `strict` a failure. */
 function checkFinish(decoder: TextDecoder, strict: boolean, warn: (message: string) => void): void {
   const { finish_reason: reason, raw_finish_reason: word } = decoder.result()
   if (reason === 'unknown') {

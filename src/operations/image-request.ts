@@ -49,20 +49,13 @@ export interface ImagePlan {
   readonly skipExisting?: boolean
   /** Whether images are saved; otherwise their URLs are reported. */
   readonly download: boolean
-  /** Whether previews are kept beside the image. */
   readonly savePartials?: boolean
-  /** Whether a record is written beside each image. */
   readonly sidecar?: boolean
   /** Whether an image that is not verified, or of another type than its name says, is a failure. */
   readonly strict?: boolean
-  /** Whether an image that is not what was asked for is accepted. */
   readonly acceptMismatch?: boolean
-  /** Whether results are fetched from private addresses, too. */
   readonly allowPrivateUrls?: boolean
-  /**
-   * Called with the addresses of results before anything is fetched; it goes on when they are on disk.
-   * @returns the command that fetches them later
-   */
+  /** Called with the addresses of results before anything is fetched. @returns the command that fetches them later */
   readonly onMade?: (made: MadeImages) => Promise<NextCommand | void>
   /** Takes the reply unchanged, in place of its images (`--raw`): nothing is saved. */
   readonly relay?: ReplySink
@@ -70,7 +63,6 @@ export interface ImagePlan {
 
 export interface ReplySink {
   write(chunk: Uint8Array): Promise<void>
-  /** Ends the reply. @throws FileError for output that could not be written, and was saved elsewhere */
   commit(): Promise<void>
 }
 
@@ -86,9 +78,7 @@ interface ImageRequestParts extends Pick<
 
 const endpoints = { 'image create': imageCreateEndpoint, 'image edit': imageEditEndpoint } as const
 
-/**
- * Creates a request from a validated body. Checks its sources and output files, and adds their problems to the list.
- */
+/** A request of a validated body. Checks its sources and output files, and adds their problems to the list. */
 export async function imageRequest(
   context: FileContext,
   { family, validate, ...parts }: ImageRequestParts,
@@ -154,13 +144,11 @@ interface NamedFormat {
   readonly endpoint: Endpoint
   readonly body: Body
   readonly model: Model | undefined
-  /** Whether a name that the model cannot deliver is refused. */
   readonly validate: boolean
 }
 
 /**
- * Makes `-o NAME.webp` ask for a WebP: sets `output_format` where the model's family takes it, or the gateway chooses
- * the model.
+ * Makes `-o NAME.webp` ask for a WebP, where the model's family takes that or the gateway chooses the model.
  * @throws UsageError for a format that the family cannot deliver, or that is not the one of the body
  */
 export function askForNamedFormat(
@@ -208,10 +196,7 @@ function extensionFor(body: Body): string {
   return format === 'jpeg' ? 'jpg' : typeof format === 'string' ? format : 'png'
 }
 
-/**
- * Reads an existing image. Returns a problem for an incomplete image, which no run of this command created: generating
- * it would overwrite the file, skipping it would report success.
- */
+/** A problem for an incomplete image: generating it would overwrite the file, skipping it would report success. */
 async function readExisting(context: FileContext, path: string): Promise<SavedImage | FileError> {
   const problem = (code: ErrorCode, message: string) =>
     new FileError(code, message, {
@@ -241,11 +226,7 @@ export type ImagePart =
 /** Smaller uploads need no progress. */
 const progressFromBytes = 1_000_000
 
-/**
- * Builds the HTTP request: JSON for a creation, multipart for an edit (specification, endpoints 4 and 6). `content` is
- * a readable form of it.
- * @param onProgress is called with how much of a large upload has been sent
- */
+/** The HTTP request, JSON for a creation and multipart for an edit, and a readable form of it. */
 export function imageGatewayRequest(
   gateway: Gateway,
   request: ImageRequest,
@@ -272,11 +253,8 @@ export function imageGatewayRequest(
   }
 }
 
-export function imageCreation({
-  model,
-  body,
-  wanted,
-}: Pick<ImageRequest, 'model' | 'body' | 'wanted'>): Creation {
+export function imageCreation(request: Pick<ImageRequest, 'model' | 'body' | 'wanted'>): Creation {
+  const { model, body, wanted } = request
   const variant = { size: askedFor(body['size']), quality: askedFor(body['quality']) }
   return { model, count: wanted.length, of: 'image', variant }
 }

@@ -22,7 +22,7 @@ import { openMediaFile, unverifiedNote } from '../files/media-file.ts'
 import { streamMedia } from '../files/stream-media.ts'
 import { absoluteUrl, type DownloadSink } from '../gateway/download/download.ts'
 
-/** An image that was written to its target. With `content`, a copy of its bytes, this was standard output. */
+/** With `content`, a copy of its bytes, it was written to standard output. */
 type StoredImage = SavedImage & { readonly content?: readonly Uint8Array[] }
 
 /** The results of a request so far. Images are numbered from 1, like their files. */
@@ -37,13 +37,10 @@ export class ImageResults {
   readonly links: ImageDocument['links'][number][] = []
   readonly failures: ImageDocument['failures'][number][] = []
   mismatches: readonly Mismatch[] = []
-  /** Undefined until the reply has begun. */
   requestId: string | null | undefined
-  /** How many images or URLs the reply contains, including those that are not kept. */
   total = 0
   /** What the reply says about complete images, by position. */
   readonly received: ReceivedImage[] = []
-  /** What the messages of the reply have reported so far: the last one counts. */
   usage: unknown = null
   response: unknown = null
   readonly saved = new Map<number, StoredImage>()
@@ -53,9 +50,8 @@ export class ImageResults {
   next: NextCommand | undefined
   /** Why images were saved in the rescue folder; each is also a failure. */
   readonly rescued: FileError[] = []
-  /** The numbers of images that are kept with a warning: not verified, or of another type than their name says. */
   readonly doubts = new Set<number>()
-  /** Images in files, new and existing, that are still to be reported. */
+  /** New and existing. */
   readonly unreported: Map<number, SavedImage>
 
   constructor(
@@ -98,21 +94,16 @@ export class ImageResults {
     }
   }
 
-  /** The number of the image at a position of the reply, which may contain more than were requested. */
   numberAt(position: number): number {
     const { wanted } = this.request
     return wanted[position] ?? Math.max(...wanted) + position - wanted.length + 1
   }
 
-  /**
-   * How many images to keep: as many as were requested, or as one request can produce. Extra images may have been
-   * billed, but no gateway may fill a folder.
-   */
+  /** As many as were requested, or as one request can produce: no gateway may fill a folder. */
   get maxKept(): number {
     return Math.max(this.request.wanted.length, maxImages)
   }
 
-  /** How many images there are to be, with those that exist already. */
   get count(): number {
     return this.request.wanted.length + this.request.existing.length
   }
@@ -140,7 +131,6 @@ export class ImageResults {
     this.report({ type: 'image-fail', failure }, wanted.length > 1 || failure.rescued === null)
   }
 
-  /** The requested images that have neither come nor failed. */
   missing(): number[] {
     const known = [...this.links, ...this.failures].map(({ index }) => index)
     const inReply = this.received.map(({ index }) => this.numberAt(index))
@@ -148,7 +138,6 @@ export class ImageResults {
     return this.request.wanted.filter((index) => !settled.has(index))
   }
 
-  /** When the addresses of a reply that comes now expire: Unix time in seconds. */
   #expiry(): number {
     return Math.floor(this.#clock.now() / 1000) + urlLifetimeMinutes * 60
   }
@@ -169,10 +158,7 @@ export class ImageResults {
     this.report({ type: 'image-link', link: { index, url, expires_at: this.#expiry() } }, isShown)
   }
 
-  /**
-   * Reports the files that have not been reported yet.
-   * @param last number of the last image to report, if more are expected
-   */
+  /** Reports the files that have not been reported yet. @param last number of the last one, if more are expected */
   reportFiles(last = Infinity): void {
     const { request, received, unreported } = this
     for (const [index, stored] of [...unreported].sort(([a], [b]) => a - b)) {
@@ -225,7 +211,6 @@ export type ShownImage = {
   readonly index: number
   /** Index of the preview, from 0; null for the image itself. */
   readonly partial: number | null
-  /** How many images were requested, and how many previews of each. */
   readonly count: number
   readonly partials: number | null
 } & ({ readonly path: string } | { readonly bytes: Uint8Array })
@@ -235,7 +220,7 @@ export type ImageWriters = ReturnType<typeof createImageWriters>
 /** A writer that can look at what has come, so that a download can be tried again. */
 type DownloadWriter = ImageWriter & DownloadSink
 
-/** Writes the images of one reply. An image gets its final name only after it has been received completely and verified. */
+/** Writes the images of one reply. */
 export function createImageWriters(
   { context, gateway, listener, redactor, rescueFolder }: Call,
   results: ImageResults,
@@ -263,7 +248,6 @@ export function createImageWriters(
       },
     })
 
-  /** Opens a writer for a whole image. With `-o -` there is no path to report. */
   const openImage = (index: number): DownloadWriter => {
     const toStream = outputs.toStandardOutput
     const file = toStream ? streamMedia(context, imageKind, { rescueFolder }) : openFile(index)
@@ -296,7 +280,6 @@ export function createImageWriters(
     }
   }
 
-  /** Saves a preview beside the image, as NAME-partial-1. */
   const savePreview = async (index: number, partial: number, bytes: Uint8Array) => {
     const file = openMediaFile(context, imageKind, { pathFor: pathFor(index, partial), force })
     try {
@@ -315,7 +298,6 @@ export function createImageWriters(
     }
   }
 
-  /** Takes a preview to be shown, and saved where it is to be kept. */
   const openPreview = (index: number, partial: number): ImageWriter => {
     const isKept = savePartials === true && ++partialCount <= kept * maxPartialImages
     const chunks: Uint8Array[] = []

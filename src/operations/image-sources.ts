@@ -43,12 +43,10 @@ const maxFetchedBytes = familyCalled('image-model-a').sources!.below_bytes
 const maxShownUrl = 200
 const maxShownLabel = 100
 
-/** Whether a source is a URL rather than a file. */
 export function isUrl(location: string): boolean {
   return /^(?:https?|data):/i.test(location)
 }
 
-/** @throws UsageError, FileError naming the input */
 export async function readImageFile(
   context: FileContext,
   input: SourceInput,
@@ -66,15 +64,12 @@ export async function readImageFile(
   return { ...found, info: found.info ?? (await infoBeyondHead(found)) }
 }
 
-/**
- * Fetches a picture by its URL, under the same rules as result URLs: no key to another origin, no private address.
- * @throws UsageError naming the input if another URL would help
- */
+/** Fetches a picture under the same rules as result URLs: no key to another origin, no private address. */
 export async function fetchImage(
   gateway: Gateway,
   input: SourceInput,
   url: string,
-  { allowPrivate }: { readonly allowPrivate: boolean },
+  allowPrivate: boolean,
 ): Promise<ImageSource> {
   const label = urlLabel(url)
   const chunks: Uint8Array[] = []
@@ -153,11 +148,7 @@ function mediaTypeOf(head: Uint8Array): string {
   return sniffMediaType(head.subarray(0, 4096)) ?? 'application/octet-stream'
 }
 
-/**
- * Finds the problems with the pictures of an edit (specification, Limits), each a sentence naming the input. Type,
- * dimensions and transparency are read from the files' bytes, never derived from names.
- * @param model without a family, only the rules for every model apply
- */
+/** The problems with the pictures of an edit, each a sentence naming the input. All is read from the files' bytes. */
 export async function sourceProblems(
   images: readonly ImageSource[],
   mask: ImageSource | undefined,

@@ -17,8 +17,7 @@ export interface InspectRequest {
 
 /**
  * Inspects files one after the other, then looks up at once what has made them.
- * @returns the document, and the error for files that could not be read: that of the only one, exit 12 where others
- *   could be
+ * @returns the document, and the error for files that could not be read
  */
 export async function inspectFiles(
   context: Pick<OperationContext, 'cwd' | 'clock' | 'signal'>,

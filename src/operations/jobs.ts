@@ -30,17 +30,7 @@ export interface NamedJob<Kind extends RecordKind = JobKind> {
   readonly stored: StoredJob | undefined
 }
 
-/** The gateway that jobs are looked up on. */
-export interface JobGateway {
-  readonly isSandbox: boolean
-  readonly baseUrl: URL | undefined
-  readonly betaUrl: URL | undefined
-}
-
-/**
- * Opens the store of jobs on this machine.
- * @param redactor removes secrets from records
- */
+/** The store of jobs on this machine. @param redactor removes secrets from records */
 export function openJobs(
   { clock }: { readonly clock: Clock },
   stateFolder: string | undefined,
@@ -53,7 +43,6 @@ export function openJobs(
   })
 }
 
-/** Where and how the jobs of a command go on record. */
 export interface RecordPlan {
   readonly store: JobStore
   readonly isSandbox: boolean
@@ -67,17 +56,12 @@ export interface RecordPlan {
   readonly keepsWords: boolean
 }
 
-/** What is on record of a job before its request is sent. */
 type JobFacts = { readonly prompt: string } & Pick<
   NewJob,
   'kind' | 'command' | 'model' | 'base_url' | 'request' | 'idempotency_key' | 'checks_schema'
 >
 
-/**
- * Puts a job on record. A failing disk does not prevent the start, since the id is reported in any case.
- * @param known what is known of it already
- * @param warn takes the reason why it is not on record
- */
+/** Puts a job on record. A failing disk does not prevent the start, since the id is reported in any case. */
 export async function recordJob(
   { context, gateway }: Call,
   { store, isSandbox, profile, terminal, location, keepsWords }: RecordPlan,
@@ -101,7 +85,6 @@ export interface CreatePlan extends RecordPlan {
   onRecorded(id: string): Promise<void>
 }
 
-/** What sends the request for a job needs. */
 export interface JobCreation {
   readonly stored: StoredJob | undefined
   /** Takes the bytes of the reply, which are on disk before they are parsed. */
@@ -113,7 +96,6 @@ export interface JobCreation {
 /**
  * Starts a job: on record before it is sent, its id on record and reported before anything else of it. One that was
  * certainly not started is forgotten; of one that may exist the key is all that is known, so the record is kept.
- * @param send throws what `createJob` then throws
  */
 export async function createJob<Result>(
   call: Call,
@@ -189,7 +171,7 @@ export interface WaitLimits {
  * How a job is looked up until it ends. Every look-up is an event.
  * @param idOf gives its id, which may not be known before the first look-up
  * @param startedAt Unix seconds
- * @param onReport takes what a look-up has told; returns the seconds that are left, if that is known
+ * @param onReport takes what a look-up has found; returns the seconds that are left, if that is known
  */
 export function waitOptions<Report extends AnyReport>(
   { context, listener, hasSent }: Call,
@@ -212,15 +194,8 @@ export function waitOptions<Report extends AnyReport>(
       const remaining_s = onReport(report, elapsedMs)
       listener.event({ type: 'job-progress', id: idOf(), state, status, progress, elapsed_s, remaining_s })
     },
-    onFailedLookUp({ attempt, waitS, httpStatus, reason }) {
-      listener.event({
-        type: 'poll-fail',
-        id: idOf(),
-        attempt,
-        wait_s: waitS,
-        http_status: httpStatus,
-        reason,
-      })
+    onFailedLookUp({ attempt, waitS: wait_s, httpStatus: http_status, reason }) {
+      listener.event({ type: 'poll-fail', id: idOf(), attempt, wait_s, http_status, reason })
     },
   }
 }
@@ -243,11 +218,7 @@ export function jobsToRefresh(
 
 const atOnce = 4
 
-/**
- * Looks up jobs and updates their records.
- * @returns a warning for each look-up that failed
- * @throws the reason of the signal
- */
+/** Looks up jobs and updates their records. @returns a warning for each look-up that failed */
 export async function refreshJobs(gateway: Gateway, jobs: readonly StoredJob[]): Promise<string[]> {
   const warnings: string[] = []
   const rest = jobs.values()
@@ -271,7 +242,6 @@ export async function refreshJobs(gateway: Gateway, jobs: readonly StoredJob[]):
 
 /**
  * A job that is not on record, by its id: a name with slashes is an operation's.
- * @param kinds those that it may be of
  * @throws UsageError for an invalid path, and for an image, which only this machine knows
  */
 export function unrecordedJob<Kind extends RecordKind>(id: string, kinds: readonly Kind[]): NamedJob<Kind> {
@@ -295,8 +265,13 @@ export function unrecordedJob<Kind extends RecordKind>(id: string, kinds: readon
 export function namedJob<Kind extends RecordKind>(
   stored: StoredJob,
   kinds: readonly Kind[],
-  { isSandbox, baseUrl, betaUrl }: JobGateway,
+  gateway: {
+    readonly isSandbox: boolean
+    readonly baseUrl: URL | undefined
+    readonly betaUrl: URL | undefined
+  },
 ): NamedJob<Kind> {
+  const { isSandbox, baseUrl, betaUrl } = gateway
   const { id, kind: known, idempotency_key: key, is_sandbox, base_url } = stored.record
   const refusal = (message: string, code: ErrorCode, hint?: string) => new UsageError(message, { code, hint })
   if (id === null) {
@@ -331,7 +306,7 @@ const nouns = {
   image: 'an image that has not been fetched',
 } as const satisfies Record<RecordKind, string>
 
-/** A job that the gateway told of less than so many seconds ago may be missing on another of its servers (fault C11). */
+/** A job seen fewer seconds ago may be missing on another of the gateway's servers. */
 const newForS = 10
 
 /** Whether the job was started, or seen running, a moment ago, as far as there is a record of it. */
@@ -344,10 +319,7 @@ export function isNew(stored: StoredJob | undefined, { clock }: { readonly clock
 /** A job whose outcome is still unknown after this many days is unlikely to be resolved. */
 const unknownJobDays = 7
 
-/**
- * Whether the record can be deleted without loss: there is no result to fetch, and none will follow. @param now Unix
- * seconds
- */
+/** Whether a record can be deleted: there is no result to fetch, and none will follow. @param now Unix seconds */
 export function isPrunable(record: JobRecord, now: number): boolean {
   const { kind, state, files, result, request, checked_at, created_at } = record
   if (kind === 'image') return !isLeftToFetch(record, now)
@@ -365,10 +337,7 @@ export function isLeftToFetch(record: JobRecord, now: number): boolean {
   return kind === 'image' || (result === undefined && files.length === 0)
 }
 
-/**
- * Whether a job may exist after the request for it failed so: an error in place of a job is a rejection, whatever the
- * status. After an unexpected error the outcome is unknown.
- */
+/** Whether a job may exist after its request failed: an error in place of a job is a rejection, whatever the status. */
 function mayExist(error: unknown): boolean {
   if (!(error instanceof ModelgateError)) return true
   if (error.exit === 'failed') return false

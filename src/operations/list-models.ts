@@ -13,13 +13,7 @@ import { outputVersion } from '../events/version.ts'
 import { fetchModels, type ListedModel } from '../gateway/model-list.ts'
 import { settle, type Call, type Outcome } from './operation.ts'
 
-/**
- * What is known of models without asking a gateway.
- * @param id undefined for all
- * @param configured the families that the configuration gives to models
- * @param now milliseconds since 1970
- * @param warnings why they are not those of the gateway
- */
+/** What is known of models without asking a gateway. @param id undefined for all @param warnings why not the gateway's */
 export function describeModels(
   id: string | undefined,
   configured: ModelFamilies,
@@ -33,7 +27,6 @@ export function describeModels(
   return documentOf(entries, { gateway: null, request_id: null, warnings })
 }
 
-/** Asks the gateway for its models, and adds what is known of each. */
 export async function listModels(call: Call, configured: ModelFamilies): Promise<Outcome<ModelsDocument>> {
   const { gateway, listener, context } = call
   let document: ModelsDocument | undefined
@@ -65,7 +58,6 @@ function documentOf(
   return { version: outputVersion, command: 'models', gateway, models, request_id, warnings }
 }
 
-/** In full: an unknown model with the rules for every model, and the nearest known one. */
 function describeOne(id: string, configured: ModelFamilies, now: number): ModelEntry {
   const model = modelCalled(id, configured)
   const nearest = nearestModel(model, configured) ?? null
@@ -142,7 +134,6 @@ export function limitOf(
   }
 }
 
-/** Null for what is not limited. */
 function sourcesOf(family: Family | undefined): ModelEntry['sources'] {
   if (family?.sources === undefined) return null
   const { max_count, below_bytes, ...others } = family.sources

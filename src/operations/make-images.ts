@@ -17,7 +17,7 @@ import { recordJob, type RecordPlan } from './jobs.ts'
 import { countMismatch, mismatchError } from './mismatch.ts'
 import { settle, type Call, type Outcome } from './operation.ts'
 
-/** Generates images (specification, endpoints 4 and 6) and saves every image or URL in the reply. */
+/** Generates images, and saves every image or URL in the reply. */
 export async function makeImages(
   call: Call,
   request: ImageRequest,
@@ -64,10 +64,7 @@ export async function makeImages(
   )
 }
 
-/**
- * Fetches images that an earlier request has made, from the addresses that are on record: nothing is billed.
- * @param next the command that does so once more
- */
+/** Fetches images from the addresses on record: nothing is billed. @param next the command that does so once more */
 export async function fetchImages(
   call: Call,
   request: ImageRequest,
@@ -94,7 +91,6 @@ export async function fetchImages(
 }
 
 /**
- * @param broken why the reply broke off or reported an error
  * @returns the error for images that failed, or are not what was asked for
  * @throws ModelgateError when no image came
  */
@@ -123,7 +119,6 @@ async function judge(
   throw new GenerationError('damaged_media', message, { billed: 'yes' })
 }
 
-/** Handles a request whose images all exist (`skipExisting`): sends nothing. */
 export function takeExistingImages(
   call: Pick<Call, 'context' | 'listener'>,
   request: ImageRequest,
@@ -158,7 +153,7 @@ function listLinks(results: ImageResults): void {
   }
 }
 
-/** Ends the reply that was passed on. @throws FileError unless there is an error already, which is the one to report */
+/** An error that there is already is the one to report. */
 async function endRelay(relay: ReplySink, results: ImageResults, broken: ModelgateError | undefined) {
   await relay.commit().catch((error: unknown) => {
     if (broken === undefined || !(error instanceof Error)) throw error
@@ -166,11 +161,7 @@ async function endRelay(relay: ReplySink, results: ImageResults, broken: Modelga
   })
 }
 
-/**
- * Reports the images of which nothing has come (fault E37).
- * @param broken why the reply broke off or reported an error
- * @throws it when no image came, or when it does not say why some are missing: an unknown outcome is no failed image
- */
+/** @throws the reason when no image came, or when it does not say why some are missing */
 function failMissing(results: ImageResults, broken?: ModelgateError): void {
   const { wanted } = results.request
   const missing = results.missing()
@@ -195,10 +186,7 @@ function someFailed({ failures, request, hasUnfetched, next }: ImageResults): Mo
   return hasUnfetched ? error.amend({ exit: 'running', ...fetchLater(next) }) : error
 }
 
-/**
- * Replaces errors about input that was valid when it was checked and has changed since. After the reply they are
- * output errors, before it they concern a source picture; neither is a mistake in the call.
- */
+/** An error about input that was valid when it was checked, and has changed since, is no mistake in the call. */
 function afterSending(error: ModelgateError, hasReplied: boolean): ModelgateError {
   const { exit, facts } = error
   // A limit that cannot be checked is no input, and nothing was sent.
@@ -218,10 +206,7 @@ function digestSources({ images, mask }: ImageRequest): Promise<InputDigest[]> {
   )
 }
 
-/**
- * Writes a record beside each image: how it was generated, and a digest to identify it. A record that cannot be
- * written is a warning: the image has been saved.
- */
+/** Writes a record beside each image. One that cannot be written is a warning: the image has been saved. */
 async function writeSidecars(
   { context, redactor }: Call,
   results: ImageResults,
@@ -252,10 +237,7 @@ async function writeSidecars(
   }
 }
 
-/**
- * Downloads all results immediately, since their URLs expire soon. A failed download does not stop the others.
- * @throws ModelgateError when no image at all was saved
- */
+/** Downloads all results at once, since their URLs expire soon. @throws ModelgateError when none was saved */
 async function downloadImages(
   gateway: Gateway,
   results: ImageResults,
@@ -301,9 +283,7 @@ function interrupted(error: unknown, results: ImageResults): unknown {
   return error.amend({ phase: error.facts.phase ?? 'result', billed: 'yes', ...way })
 }
 
-/**
- * Marks the error as billed and removes hints to run the command again: that would generate, and bill, another image.
- */
+/** A hint to run the command again would generate, and bill, another image. */
 function downloadError(
   { trace, clock }: Gateway,
   { url }: RemoteImage,
@@ -318,7 +298,6 @@ function downloadError(
   return notFetched(known, clock.now() / 1000 >= expiresAt).amend({ hint })
 }
 
-/** The command that continues, after a hint that applies. */
 function fetchLater(next: NextCommand | undefined, hint?: string | null) {
   return next === undefined ? {} : leadTo(`${hint ? `${hint} ` : ''}To fetch it, free: `, next)
 }
@@ -327,10 +306,7 @@ export interface ImageRecordPlan extends RecordPlan {
   readonly resume: (id: string) => NextCommand
 }
 
-/**
- * Puts images at addresses on record before they are fetched, under an id of this machine.
- * @returns `onMade` for the plan of a request, and `settle` for its outcome
- */
+/** Puts images at addresses on record before they are fetched, under an id of this machine. */
 export function recordImages(call: Call, request: ImageRequest, plan: ImageRecordPlan) {
   const { gateway, listener } = call
   let stored: StoredJob | undefined

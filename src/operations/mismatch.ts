@@ -6,12 +6,10 @@ import { objectOf, stringOf, type JsonObject } from '../json.ts'
 import { counted } from '../quantities.ts'
 
 /**
- * A result held against its request: gateways in the middle drop fields that they do not know (product.md, "What came is
- * held against what was asked"). Only what was asked for by name is compared; the file decides, the gateway's own echo
- * only where the file does not say.
+ * A result held against its request: gateways in the middle drop fields that they do not know. Only what was asked for by
+ * name is compared; the file decides, the gateway's own echo only where the file does not say.
  */
 
-/** A field of the request that the result does not fulfil. */
 export type Difference = Pick<Mismatch, 'field' | 'asked' | 'came'>
 
 /** What a file is, from its bytes; null where they do not say. */
@@ -23,11 +21,7 @@ interface Came {
 
 const unknownType = 'application/octet-stream'
 
-/**
- * Compares an image with the fields of its request: `output_format`, `size` and `background`.
- * @param echo the gateway's object of the reply
- * @param read gives the bytes of the image; called only when transparency was asked for
- */
+/** Compares `output_format`, `size` and `background`. @param read gives the image, where transparency was asked for */
 export async function imageDifferences(
   body: JsonObject,
   { mime_type: type, width, height }: Came,
@@ -63,11 +57,7 @@ const ratioOff = 0.02
 /** In pixels. No model makes smaller videos: they are the stand-ins of test gateways, which follow no request. */
 const leastEdge = 64
 
-/**
- * Compares a video with the fields of its request, those of an operation in `parameters`: the size, or the aspect and
- * the resolution, and the seconds.
- * @param echo the gateway's object of the video
- */
+/** Compares the size, or the aspect and the resolution, and the seconds; those of an operation are in `parameters`. */
 export function videoDifferences(
   body: JsonObject,
   { width, height, seconds }: Omit<Came, 'mime_type'> & { readonly seconds: number | null },
@@ -109,16 +99,11 @@ function difference(field: string, asked: string | undefined, came: string | und
   return asked === undefined || came === undefined || asked === came ? [] : [{ field, asked, came }]
 }
 
-/** A sentence about a result. @param subject its path, or what else names it */
 export function differenceSentence(subject: string, { field, asked, came }: Difference): string {
   return `${subject} came with ${field} ${came} instead of ${asked}.`
 }
 
-/**
- * The error for results that are kept and are not what was asked for (exit 12).
- * @param pathOf the path of a result by its number
- * @returns undefined where there is none
- */
+/** The error for results that are kept and are not what was asked for; undefined where there is none. */
 export function mismatchError(
   noun: 'image' | 'video',
   mismatches: readonly Mismatch[],
@@ -135,11 +120,7 @@ export function mismatchError(
   })
 }
 
-/**
- * How many results were received and requested, as a sentence (fault E37).
- * @param requested undefined if unknown
- * @param kept how many of them are kept, if not all
- */
+/** How many results were received and requested, as a sentence. @param kept how many of them, if not all */
 export function countMismatch(
   received: number,
   requested: number | undefined,

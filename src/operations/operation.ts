@@ -6,20 +6,15 @@ import type { TextReply } from '../gateway/stream-text.ts'
 import { isObject, listOf, objectOf, stringOf } from '../json.ts'
 import type { Spending } from './spending.ts'
 
-/** A request body in the contract's own names. */
 export type Body = Record<string, unknown>
 
-/** Receives the events of an operation: a renderer of the command line, a log, a dashboard. */
 export interface Listener {
   event(event: OutputEvent): void
   /** Waits for a slow reader. Called once for every chunk from the network. */
   flush(): Promise<void>
   /** The gateway's own JSON as received, for a listener that wants it: one document, or one event of a stream. */
   readonly raw?: ((text: string) => void) | undefined
-  /**
-   * What a conversation continues from, once a text answer has ended or broken off; for a listener that wants it, since it
-   * takes memory.
-   */
+  /** What a conversation continues from, once a text answer has ended or broken off; it takes memory. */
   readonly reply?: ((reply: TextReply) => void) | undefined
 }
 
@@ -33,10 +28,7 @@ export function withoutSecrets<Value>(value: Value, redactor: Redactor): Value {
   return JSON.parse(redactor.document(JSON.stringify(value))) as Value
 }
 
-/**
- * What an operation uses of the process: the working directory, the platform, time, and the signal that ends it. It has
- * neither input nor environment; standard output is only for the bytes of `-o -`.
- */
+/** What an operation uses of the process. Standard output is only for the bytes of `-o -`. */
 export type OperationContext = StreamContext
 
 /** The dependencies of every operation. It does not know flags, terminals or exit codes. */
@@ -65,7 +57,6 @@ export type Outcome<Document extends OutputDocument> =
  * Turns what an operation throws into its outcome.
  * @param work gives the failure that the items amount to, if any
  * @param document what has come so far; undefined only while `work` has not succeeded
- * @param amend adds to an error what only the operation knows
  */
 export async function settle<Document extends OutputDocument>(
   { gateway, hasSent, spending }: Call,
@@ -91,14 +82,10 @@ export async function settle<Document extends OutputDocument>(
   }
 }
 
-/**
- * How a command ends that does several things, some of which have failed: what can still be had outranks what came, and
- * a reason that all have in common is told.
- * @param errors at least one
- * @param count of all things
- */
+/** The exit of a command that does several things, some of which failed. @param count of all things */
 export function commonExit(errors: readonly ModelgateError[], count: number): ExitName {
   const exits = new Set(errors.map(({ exit }) => exit))
+  // What can still be had outranks what came; else a reason that all have in common is told.
   if (exits.has('running')) return 'running'
   const [exit = 'partial'] = exits
   return errors.length === count && exits.size === 1 ? exit : 'partial'
@@ -114,10 +101,7 @@ export function appendEntries(body: Body, name: string, entries: readonly unknow
   body[name] = [...(Array.isArray(before) ? (before as unknown[]) : [before]), ...entries]
 }
 
-/**
- * What the user said last in a request, whatever its endpoint: the prompt of an image or a video, the text of the last
- * message. Undefined where there is none.
- */
+/** What the user said last in a request, whatever its endpoint. */
 export function promptOf({ prompt, instances, contents, input }: Body): string | undefined {
   const texts =
     typeof prompt === 'string'
@@ -131,7 +115,6 @@ export function promptOf({ prompt, instances, contents, input }: Body): string |
   return found.length === 0 ? undefined : found.join('\n')
 }
 
-/** The texts of the last message that is not the model's. */
 function lastTexts(messages: unknown, inner: 'parts' | 'content'): unknown[] {
   if (typeof messages === 'string') return [messages]
   const last = listOf(messages).findLast((message) => {

@@ -21,11 +21,7 @@ export interface LogFilter {
 /** By how much the clock may have been set back for a while, and calls of that time still hide no earlier ones. */
 const clockSlackMs = 2 * 24 * 60 * 60 * 1000
 
-/**
- * The calls that pass the filter, the newest first, at most `limit`.
- * @param here the working directory
- * @throws FileError
- */
+/** The calls that pass the filter, the newest first, at most `limit`. @param here the working directory */
 export function listCalls(log: CallReader, filter: LogFilter, limit: number, here: string): CallSummary[] {
   const { since = -Infinity, grep, command, model } = filter
   const text = grep?.toLowerCase()
@@ -62,7 +58,6 @@ function says({ facts, words }: FoundCall, text: string): boolean {
 
 /**
  * The call that a user means: the newest one, or the one whose id begins so.
- * @param id undefined for the newest
  * @throws UsageError when there is none, or when several ids begin so; FileError
  */
 export function findCall(log: CallReader, id: string | undefined): FoundCall {
@@ -83,10 +78,7 @@ function summaryOf({ facts, words }: FoundCall, here: string): CallSummary {
   return { ...callFields(facts, words(), here), files: facts.files.map(fileFields) }
 }
 
-/**
- * All of a call, and what has become of its files.
- * @param here the working directory
- */
+/** All of a call, and what has become of its files. @param here the working directory */
 export async function describeCall({ facts, words }: FoundCall, here: string): Promise<WholeCall> {
   const said = words()
   const files = facts.files.map(async (file): Promise<CallFile> => {

@@ -5,7 +5,7 @@ import type { Attachment } from './attachments.ts'
 import { appendEntries, type Body } from './operation.ts'
 import type { TextRequest } from './generate-text.ts'
 
-/** A request of the response-object style (specification, endpoint 2). */
+/** A request of endpoint 2 of the specification. */
 export function responseRequest(
   fields: Pick<TextRequest, 'model' | 'body' | 'answerSchema' | 'warnings'>,
 ): TextRequest {
@@ -37,8 +37,7 @@ function deprecationWarnings(body: Body): string[] {
 
 /**
  * Adds the user's message to the input: as plain text when that is all there is, else as a message after the others.
- * @param answers items that answer the calls of tools; they stand before what the user says
- * @throws UsageError when the input is a text already and a prompt comes on top
+ * @param answers items that answer the calls of tools
  */
 export function addInput(
   body: Body,
@@ -76,7 +75,7 @@ export function schemaFormat(schema: unknown): Body {
   return { type: 'json_schema', name: name || 'answer', schema }
 }
 
-/** `input_image` for pictures, `input_file` for everything else (wire notes, section 2, "Input"). */
+/** See wire notes, section 2, "Input". */
 function attachmentContent(attachment: Attachment): unknown {
   const isImage = attachment.mediaType?.startsWith('image/') ?? false
   if (attachment.kind === 'url') {

@@ -84,7 +84,6 @@ function check(validate: ValidateFunction, text: string): SchemaMessage {
   }
 }
 
-/** `/age must be integer`, with the parameter if the message does not name it. */
 function describeError({ instancePath, message, params }: ErrorObject): string {
   const { additionalProperty, unevaluatedProperty, allowedValues, allowedValue } = params
   const detail: unknown = additionalProperty ?? unevaluatedProperty ?? allowedValues ?? allowedValue

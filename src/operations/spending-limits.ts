@@ -18,7 +18,6 @@ export interface SpendingLimits {
   readonly sinceText: string
 }
 
-/** Tells what is left out of an estimate. */
 type Warn = (message: string) => void
 
 /** @param own how much the command has created so far @throws ModelgateError (exit 15) */
@@ -32,11 +31,7 @@ export function checkOwn({ own: limit }: SpendingLimits, own: number, { count, o
   )
 }
 
-/**
- * Whether a call can be held against `--max-cost` at all.
- * @param known its estimate; undefined without a price for it
- * @throws UsageError
- */
+/** Whether a call can be held against `--max-cost` at all. @param known its estimate; undefined without a price for it */
 export function checkPrice({ model }: Creation, known: KnownCost | undefined, warn: Warn): void {
   if (known === undefined) {
     const subject = model ?? 'the model that the gateway chooses'
@@ -51,7 +46,6 @@ export function checkPrice({ model }: Creation, known: KnownCost | undefined, wa
   }
 }
 
-/** What was created before a call. */
 export class Created {
   count = 0
   /** Creations whose cost is not known. */
@@ -80,10 +74,7 @@ export class Created {
     this.#costs.set(currency, { amount, creations: before.creations + sign })
   }
 
-  /**
-   * Holds a call against the limits of all commands.
-   * @throws ModelgateError (exit 15); UsageError for costs in several currencies
-   */
+  /** Holds a call against the limits of all commands. @throws ModelgateError (exit 15); UsageError */
   check(
     { all, cost, sinceText }: SpendingLimits,
     { count, of }: Creation,
@@ -143,7 +134,6 @@ function reached(code: ErrorCode, message: string, facts: Pick<ErrorFacts, 'hint
   return new ModelgateError('limit', code, `${message} Nothing was sent.`, all)
 }
 
-/** The command that shows what the log has of the same time. */
 function usageSince(sinceText: string) {
   return nextCommand(['modelgate', 'usage', '--since', sinceText.replace(' ', 'T')])
 }

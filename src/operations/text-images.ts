@@ -8,24 +8,26 @@ import type { Call } from './operation.ts'
 export type ImageData = Extract<TextEvent, { type: 'image-data' }>
 
 export type ImageSaver = ReturnType<typeof createImageSaver>
-
-export interface ImageSaverOptions {
-  readonly folder: string
-  /** Id of the response, for the names of the files; null until it is known. */
-  responseId(): string | null
-  onSaved(file: SavedFile): void
-  /** Called for each image that is not saved, with the reason. */
-  onWarning(message: string): void
-}
-
 /**
- * Saves the media in a text reply, in order. Files are named after the response and never overwrite anything. Previews are not kept, since the whole image
- * follows. An image that cannot be written has been paid for, so it is saved in the rescue folder. Unreadable data is
- * not saved, and incomplete data is kept as `NAME.damaged.EXT`; the rest of the reply is unaffected.
+ * Saves the media in a text reply, in order. Files are named after the response and never overwrite anything. Previews
+ * are not kept, since the whole image follows. An image that cannot be written has been paid for, so it is saved in the
+ * rescue folder. Unreadable data is not saved, and incomplete data is kept as `NAME.damaged.EXT`.
  */
 export function createImageSaver(
   { context, rescueFolder }: Pick<Call, 'context' | 'rescueFolder'>,
-  { folder, responseId, onSaved, onWarning }: ImageSaverOptions,
+  {
+    folder,
+    responseId,
+    onSaved,
+    onWarning,
+  }: {
+    readonly folder: string
+    /** For the names of the files; null until it is known. */
+    responseId(): string | null
+    onSaved(file: SavedFile): void
+    /** Called for each image that is not saved, with the reason. */
+    onWarning(message: string): void
+  },
 ) {
   let waiting: ImageData[] = []
   let count = 0

@@ -9,7 +9,6 @@ export interface ToolOutput {
   readonly text: string
 }
 
-/** The answer of the caller to a remote tool's request for approval. */
 export interface Approval {
   readonly request: string
   readonly approve: boolean
@@ -17,9 +16,7 @@ export interface Approval {
 }
 
 /**
- * Input items with what tools returned (wire notes, section 2, "Input"). A call that the input itself holds is answered
- * by its own kind of item, whatever was said of it.
- * @param custom outputs of custom tools, which have an item of their own
+ * Input items with what tools returned. A call that the input itself holds is answered by its own kind of item.
  * @param isStored whether the calls belong to a response or conversation that the gateway keeps
  * @throws UsageError for a call that is answered twice, or is not in the input although it would have to be
  */
@@ -42,7 +39,6 @@ export function toolOutputItems(
   ]
 }
 
-/** Input items that answer requests for approval; parameters and errors as of `toolOutputItems`. */
 export function approvalItems(
   { input }: Body,
   approvals: readonly Approval[],
@@ -69,9 +65,7 @@ function notAsked(id: string): UsageError {
 }
 
 /**
- * The message that answers function calls of the content-generation style, in the order of the calls (wire notes,
- * section 1, "Part kinds").
- * @param contents the conversation; the calls are those of the last message that makes any
+ * The message that answers function calls, in the order of the calls, which are those of the last message with any.
  * @throws UsageError for what is answered twice, or is called nowhere
  */
 export function functionResponses(contents: unknown, outputs: readonly ToolOutput[]): JsonObject {
@@ -105,7 +99,7 @@ interface FunctionCall {
 
 const callName = ({ id, name }: FunctionCall) => (id === undefined ? name : `${name} (${id})`)
 
-/** A `functionResponse` part. Its `response` has to be an object: what is none is put under `output`, as is text. */
+/** The `response` has to be an object: what is none is put under `output`, as is text. */
 function functionResponse({ id, name }: FunctionCall, text: string): JsonObject {
   const { value, problem } = parseJson(text)
   const output = problem === undefined ? value : text

@@ -15,17 +15,13 @@ export interface UsageQuestion {
   dayOf(time: string): string
 }
 
-/**
- * Calls that are added up by the quarter of an hour in which they began, from which every report follows. Look-ups and waits
- * are none: they create nothing.
- */
+/** Calls added up by the quarter of an hour in which they began. Look-ups and waits are none: they create nothing. */
 export class CallSums {
   readonly #kinds: Map<string, Kind>
   /** Jobs whose tokens, or seconds, only a later look-up knows. */
   readonly #open: Map<string, CountedCall>
   #sandboxCalls: number
 
-  /** @param saved what `toJSON` has returned */
   constructor(saved: JsonObject = {}) {
     const { kinds = [], open = [], sandbox = 0 } = saved as Partial<ReturnType<CallSums['toJSON']>>
     this.#kinds = new Map(kinds)
@@ -37,7 +33,6 @@ export class CallSums {
     return { kinds: [...this.#kinds], open: [...this.#open], sandbox: this.#sandboxCalls }
   }
 
-  /** Calls are added in the order in which they ended. */
   add(call: CountedCall): void {
     if (!creating.has(call.command)) this.#addLookUp(call)
     else if (call.sandbox) this.#sandboxCalls++
@@ -89,15 +84,13 @@ function quarterOf({ time }: CountedCall): string {
   return `${time.slice(0, 14)}${Math.floor(Number(time.slice(14, 16)) / 15)}`
 }
 
-/** @param sums what is added: by default one call */
 function addTo(kinds: Map<string, Kind>, key: string | null, call: CountedCall, sums = sumsOf(call)): void {
   const name = nameOfKind(key, call)
   const kind = kinds.get(name)
   if (kind === undefined) kinds.set(name, { ...sums, key, sample: sampleOf(call) })
-  else for (const field of sumNames) kind[field] += sums[field]
+  else addSums(kind, sums)
 }
 
-/** What a price needs of a call. */
 function sampleOf({ time, command, model, error, usage, created, files: [file] }: CountedCall): CountedCall {
   return {
     time,
@@ -117,7 +110,6 @@ function isOpen({ command, usage, created }: CountedCall): boolean {
   return command.startsWith('video ') && created.video_seconds === undefined
 }
 
-/** The commands that ask for something to be created. */
 const creating: ReadonlySet<string> = new Set([
   'generate',
   'respond',
@@ -140,10 +132,14 @@ const none = {
   input_image_tokens: 0,
 }
 
+type Sums = typeof none
+const sumNames = Object.keys(none) as readonly (keyof Sums)[]
+
 /** Calls of one row that have one price, added up: a price is then looked up once, not a hundred thousand times. */
-type Kind = { -readonly [Name in keyof typeof none]: number } & {
-  readonly key: string | null
-  readonly sample: CountedCall
+type Kind = Sums & { readonly key: string | null; readonly sample: CountedCall }
+
+function addSums(to: Sums, sums: Sums): void {
+  for (const name of sumNames) to[name] += sums[name]
 }
 
 function nameOfKind(
@@ -157,11 +153,7 @@ function nameOfKind(
   return `${key}|${model}|${command}|${error?.billed}|${tokens}|${variant}|${images === undefined}|${seconds === undefined}`
 }
 
-const sumNames = Object.keys(none) as readonly (keyof typeof none)[]
-
-function sumsOf({ exit_code: code, error, created, usage }: CountedCall): {
-  [Name in keyof typeof none]: number
-} {
+function sumsOf({ exit_code: code, error, created, usage }: CountedCall): Sums {
   return {
     calls: 1,
     failed: code === 0 ? 0 : 1,
@@ -206,11 +198,12 @@ function costOfKind(kind: Kind, prices: Prices): Cost | undefined {
 const maxReasons = 20
 
 function sumOf(kinds: readonly { readonly kind: Kind; readonly cost: Cost | undefined }[]): UsageSums {
-  const sum = (name: keyof typeof none) => kinds.reduce((before, { kind }) => before + kind[name], 0)
+  const sum = { ...none }
   const costs = new Map<string, Amount>()
   const reasons = new Set<string>()
   let unknown = 0
   for (const { kind, cost } of kinds) {
+    addSums(sum, kind)
     if (cost === undefined) continue
     if (cost.amount !== null) costs.set(cost.currency, (costs.get(cost.currency) ?? 0n) + cost.amount)
     else {
@@ -218,15 +211,10 @@ function sumOf(kinds: readonly { readonly kind: Kind; readonly cost: Cost | unde
       reasons.add(cost.reason)
     }
   }
+  const { input_image_tokens: _, ...sums } = sum
   return {
-    calls: sum('calls'),
-    failed: sum('failed'),
-    maybe_billed: sum('maybe_billed'),
-    images: sum('images'),
-    video_seconds: Math.round(sum('video_seconds') * 1000) / 1000,
-    input_tokens: sum('input_tokens'),
-    cached_tokens: sum('cached_tokens'),
-    output_tokens: sum('output_tokens'),
+    ...sums,
+    video_seconds: Math.round(sum.video_seconds * 1000) / 1000,
     costs: [...costs].map(([currency, amount]) => ({ currency, amount: amountNumber(amount) })),
     unknown_costs: unknown,
     unknown_reasons: [...reasons].slice(0, maxReasons),

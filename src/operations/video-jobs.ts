@@ -50,7 +50,7 @@ export interface StartPlan extends WaitPlan, CreatePlan {
   readonly checksSource: boolean
 }
 
-/** Starts a job. It is recorded before the request is sent, and its id is reported before waiting. */
+/** Starts a job, and with `waits` saves its videos. */
 export async function startVideo(
   call: Call,
   request: VideoRequest,
@@ -83,10 +83,7 @@ export async function startVideo(
   })
 }
 
-/**
- * A remix needs a completed video (specification, endpoint 3): look it up before paying.
- * @throws UsageError with the state of the source
- */
+/** A remix needs a completed video: look it up before paying. @throws UsageError with the state of the source */
 async function checkSource(
   { gateway }: Call,
   source: NamedJob,
@@ -105,10 +102,7 @@ async function checkSource(
   })
 }
 
-/**
- * Waits for a job that was started earlier, and saves its videos.
- * @param first a recent report, so that it is not looked up immediately
- */
+/** Waits for a job that was started earlier, and saves its videos. @param first a report of a moment ago */
 export async function waitForVideo(
   call: Call,
   command: VideoDocument['command'],
@@ -125,8 +119,6 @@ export async function waitForVideo(
 }
 
 /**
- * Waits for a job and saves its videos.
- * @param first a recent report, so that it is not looked up immediately
  * @returns the error for missing videos
  * @throws ModelgateError with the job's id and, if the job is still running, the command that resumes the wait
  */
@@ -164,13 +156,11 @@ async function waitAndSave(
   return takeTurn(() => saveVideos({ ...call, gateway: inTime }, run, plan, job, ended))
 }
 
-/** The result of one look-up; `elapsedMs` is since the wait began. */
 type LookUp = Pick<JobReport, 'state' | 'progress'> & { readonly elapsedMs: number }
 
 /**
- * Estimates the remaining time of a job from its pace since it was first seen running: time in a queue says nothing
- * about the pace, and it is unknown how much time before the first look-up was spent in a queue.
- * @returns a function that takes the result of each look-up and returns whole seconds; null while the pace is unknown
+ * Takes each look-up, and estimates the seconds that are left from the pace since the job was first seen running: time in
+ * a queue says nothing of it, and what passed before the first look-up is unknown. Null while the pace is unknown.
  */
 function createTimeLeft(): (found: LookUp) => number | null {
   let first: { readonly done: number; readonly atMs: number } | undefined
@@ -184,19 +174,16 @@ function createTimeLeft(): (found: LookUp) => number | null {
   }
 }
 
-export interface LookUpPlan {
-  /** Whether a job that failed or is still running makes the command fail. */
-  readonly reportsState: boolean
-  /** The command that waits for a job, for hints. */
-  readonly resume: (id: string) => NextCommand
-}
-
 export async function lookUpVideo(
   call: Call,
   command: VideoDocument['command'],
   named: NamedJob,
-  { reportsState, resume }: LookUpPlan,
+  plan: Pick<SavePlan, 'resume'> & {
+    /** Whether a job that failed or is still running makes the command fail. */
+    readonly reportsState: boolean
+  },
 ): Promise<Outcome<VideoDocument>> {
+  const { reportsState, resume } = plan
   const { id, stored } = named
   const run = new VideoRun(call.listener, command, stored)
   const work = async () => {
@@ -221,10 +208,7 @@ export async function lookUpVideo(
   return run.settle(call, work, (error) => withRecord(error, named, run))
 }
 
-/**
- * The error for a job that the gateway no longer has, or whose videos have expired, with where they were saved. Of a job
- * that is unknown there, the record is reported.
- */
+/** Says of a job or its videos that are gone where they were saved; of an unknown job the record is reported. */
 function withRecord(error: ModelgateError, named: NamedJob, run: VideoRun): ModelgateError {
   if (named.stored === undefined) return error
   const isUnknown = isUnknownJob(error)
@@ -247,8 +231,7 @@ const savingAtOnce = 4
 /**
  * Waits for several jobs at once and saves the videos of each as it completes. What becomes of one does not touch the
  * others.
- * @param callOf what a job that was not saved earlier needs, its gateway among it
- * @param resume the command that waits for jobs, by their ids
+ * @param callOf not asked for a job whose videos were saved earlier
  */
 export async function waitForVideos<Job extends AwaitedJob>(
   { listener, signal }: { readonly listener: Listener; readonly signal: AbortSignal },
@@ -312,16 +295,9 @@ function createTurns(most: number) {
 }
 
 function awaitedVideo({ job: { named }, document, error }: AwaitedOutcome): AwaitedVideo {
-  const {
-    version: _,
-    cost: __,
-    command: ___,
-    ...known
-  } = document ?? {
-    ...recordedDocument(named),
-    state: videoStateOf(named.stored?.record.state ?? '') ?? 'unknown',
-  }
-  return { ...known, error: error === undefined ? null : { code: error.code, message: error.message } }
+  const { version: _, cost: __, command: ___, ...known } = document ?? recordedDocument(named)
+  const state = document?.state ?? videoStateOf(named.stored?.record.state ?? '') ?? 'unknown'
+  return { ...known, state, error: error === undefined ? null : { code: error.code, message: error.message } }
 }
 
 /** 11 if any job is still running, else the exit code that all have in common, else 12. */
@@ -343,7 +319,6 @@ function failureOf(
   return new ModelgateError(exit, 'still_running', message, { ...facts, ...next })
 }
 
-/** The most that any of them may have cost. */
 function billedOf(outcomes: readonly AwaitedOutcome[]): Billed {
   const all = new Set(outcomes.map(({ error }) => error?.facts.billed))
   return all.has('yes') ? 'yes' : all.has('maybe') ? 'maybe' : 'no'

@@ -20,14 +20,11 @@ export interface VideoRequest {
   readonly kind: JobKind
   readonly model: string
   readonly body: Body
-  /** The prompt for file names and records. */
   readonly prompt: string
   readonly count: number
-  /** What is known against the request, each a sentence. */
   readonly warnings: readonly string[]
 }
 
-/** @param prompt as given; by default the body's own */
 export function videoRequest({
   kind,
   model,
@@ -44,7 +41,6 @@ export function videoRequest({
     : { ...parts, command: 'video generate', model: bareModel(model), count: videoCount(body) }
 }
 
-/** The body's own prompt, or that of the first instance. */
 function promptOf(body: Body): string {
   const prompt = body['prompt'] ?? instancesOf(body)[0]?.['prompt']
   return typeof prompt === 'string' ? prompt : ''
@@ -58,16 +54,12 @@ export function videoCount(request: unknown): number {
   return Math.max(1, Math.min(each * instancesOf(body).length, maxPlannedNames))
 }
 
-/** The instances of an operation that are objects; the contract check reports the others. */
+/** The contract check reports those that are no objects. */
 export function instancesOf({ instances }: Body): Body[] {
   return Array.isArray(instances) ? instances.filter((instance): instance is Body => isObject(instance)) : []
 }
 
-/**
- * Builds the HTTP request, with its idempotency key.
- * @param source the video that a remix starts from
- * @throws UsageError for a model or an id that cannot be a part of a path
- */
+/** The HTTP request, with its idempotency key. @param source the video that a remix starts from @throws UsageError */
 export function videoGatewayRequest(
   gateway: Gateway,
   request: VideoRequest,
@@ -97,13 +89,12 @@ export function videoCreation({
   }
 }
 
-/** A picture or a video by its path, or its bytes. The label identifies it in messages: a flag, a field. */
+/** The label identifies it in messages: a flag, a field. */
 export type MediaInput = { readonly label: string } & (
   | { readonly path: string }
   | { readonly bytes: Uint8Array }
 )
 
-/** The media of an instance, by the fields that take it (wire notes, section 7). */
 export type InstanceMedia = Partial<Record<'image' | 'lastFrame' | 'referenceImages' | 'video', unknown>>
 
 /** The address of media in cloud storage (`gs:`), which only the gateway can read; undefined for any other name. */
@@ -113,19 +104,12 @@ export function storedMedia(name: string): JsonObject | undefined {
   return { gcsUri: name, ...(mimeType === undefined ? {} : { mimeType }) }
 }
 
-/**
- * Reads a picture and detects its type from its bytes.
- * @throws UsageError, FileError
- */
 export async function readPicture(context: FileContext, picture: MediaInput): Promise<JsonObject> {
   const { base64, mimeType } = await readMedia(context, picture, 'image')
   return { bytesBase64Encoded: base64, mimeType }
 }
 
-/**
- * Reads a video to extend. The URL of one is passed on: the gateway takes only what it has made itself.
- * @throws UsageError, FileError
- */
+/** Reads a video to extend. The URL of one is passed on: the gateway takes only what it has made itself. */
 export async function readVideo(
   context: FileContext,
   video: { readonly label: string; readonly path: string },
@@ -149,19 +133,14 @@ async function readMedia(context: FileContext, media: MediaInput, kind: 'image' 
   throw new UsageError(`${name} is not a ${noun}${actual}.`, { code: 'wrong_type' })
 }
 
-const hasPrompt = ({ prompt }: Body) => prompt !== undefined
-
-/**
- * Adds prompt and media, either as a new instance or to the instances of the body that lack them.
- * @throws UsageError if it is ambiguous which of several instances they belong to
- */
+/** Adds prompt and media, as a new instance or to those of the body that lack them. @throws UsageError if ambiguous */
 export function addInstance(body: Body, prompt: string | undefined, media: InstanceMedia): void {
   if (body['instances'] === undefined) {
     body['instances'] = [{ ...(prompt === undefined ? {} : { prompt }), ...media }]
     return
   }
   const instances = instancesOf(body)
-  const withoutPrompt = instances.filter((instance) => !hasPrompt(instance))
+  const withoutPrompt = instances.filter((instance) => instance['prompt'] === undefined)
   if (prompt !== undefined && withoutPrompt.length === 0) {
     throw new UsageError('All of the --instances have prompts of their own: leave out the separate one.')
   }
@@ -178,7 +157,6 @@ export function addInstance(body: Body, prompt: string | undefined, media: Insta
 export type VideoLocation = Omit<NewJob['output'], 'cwd'>
 
 /**
- * Plans the names of the videos.
  * @param named the values for names; `now` is when the job was requested, in milliseconds since 1970
  * @param cwd the folder that relative paths are relative to, if not the current one
  */

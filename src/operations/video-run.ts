@@ -31,7 +31,6 @@ type KnownJob = Omit<JobReport, 'value' | 'failure' | 'note' | 'isCut' | 'nextLo
   readonly value: JobReport['value'] | null
 }
 
-/** What is a failure although the videos have come. */
 export interface Judgement {
   /** A video that could not be verified. */
   readonly strict: boolean
@@ -41,7 +40,7 @@ export interface Judgement {
 
 /** An operation on one job: what is known of it, and what has been reported so far. */
 export class VideoRun {
-  /** The model as far as the command knows it; empty when it does not. */
+  /** Empty if the command does not know it. */
   readonly #model: string
   readonly #command: VideoDocument['command']
   readonly #listener: Listener
@@ -49,7 +48,7 @@ export class VideoRun {
   readonly #failures: VideoFailure[] = []
   readonly #mismatches: Mismatch[] = []
   readonly #warnings: string[] = []
-  /** The latest report on the job; undefined until its id is known. */
+  /** Undefined until its id is known. */
   job: KnownJob | undefined
   stored: StoredJob | undefined
 
@@ -66,7 +65,7 @@ export class VideoRun {
     listener.event({ type: 'start', version: outputVersion, command, model: model === '' ? null : model })
   }
 
-  /** Converts an exception of an operation on a job to its outcome. The gateway's own object is reported last (`raw`). */
+  /** The gateway's own object is reported last (`raw`). */
   async settle(
     call: Call,
     work: () => Promise<ModelgateError | undefined>,
@@ -88,7 +87,6 @@ export class VideoRun {
     if (job !== undefined && job.value !== null) this.#listener.raw?.(job.text ?? JSON.stringify(job.value))
   }
 
-  /** Undefined while nothing is known of the job. */
   document(): VideoDocument | undefined {
     const { job, stored } = this
     if (job === undefined) return undefined
@@ -122,7 +120,6 @@ export class VideoRun {
     }
   }
 
-  /** The videos that have been saved, in the order of their numbers. */
   get files(): SavedVideo[] {
     return [...this.#files].sort(([a], [b]) => a - b).map(([, file]) => file)
   }
@@ -133,21 +130,19 @@ export class VideoRun {
     this.#listener.event({ type: 'warning-add', message })
   }
 
-  /** Reports a video that is saved, by its number from 1. */
   saved(index: number, file: SavedVideo): void {
     this.#files.set(index, file)
     this.#listener.event({ type: 'video-save', id: this.#id, index, file })
     this.compare(index, file)
   }
 
-  /** Holds a video against the request of its job. @param index from 1 */
+  /** @param index from 1 */
   compare(index: number, file: SavedVideo): void {
     const echo = jobObject(objectOf(this.job?.value))
     const found = videoDifferences(objectOf(this.stored?.record.request), file, echo)
     this.#mismatches.push(...found.map((one) => ({ index, ...one })))
   }
 
-  /** Reports a video that could not be fetched. */
   failed(index: number, { code, message, facts }: ModelgateError): void {
     const failure = { index, code, message, rescued: facts.rescued?.[0] ?? null }
     this.#failures.push(failure)
@@ -160,10 +155,9 @@ export class VideoRun {
   }
 
   /**
-   * Reports the videos that were withheld, and those of which the gateway says nothing (fault E37).
+   * Reports the videos that were withheld, and those of which the gateway says nothing.
    * @param count how many have come
-   * @returns the error for missing videos and for those that are not what was asked for (exit 12), or with `strict` not
-   *   known to be whole (exit 9)
+   * @returns the error for videos that are missing, not what was asked for, or with `strict` not known to be whole
    */
   shortfall(
     { id, value }: Pick<JobReport, 'id' | 'value'>,
@@ -195,18 +189,17 @@ export class VideoRun {
     return new GenerationError('damaged_media', message, { billed: 'yes' })
   }
 
-  /** Updates the record of the job, as `keepRecord` does. */
   keep(change: Partial<JobProgress>): Promise<void> {
     return keepRecord(this.stored, change, this.warn)
   }
 }
 
-/** A text; relays send numbers as well. */
+/** Relays send numbers as well. */
 function wordOf(value: unknown): string | null {
   return stringOf(value) ?? (typeof value === 'number' ? String(value) : null)
 }
 
-/** The video that a remix started from; relays put the address of the result there (quirk 22). */
+/** Relays put the address of the result there. */
 function sourceIn(sent: JsonObject): string | null {
   const source = stringOf(sent['remixed_from_video_id'])
   return source === undefined || source === '' || /^[a-z]+:/i.test(source) ? null : source
@@ -227,7 +220,6 @@ export function jobFailed({ id, failure, requestId }: JobReport): GenerationErro
   })
 }
 
-/** What the record says of a job, in place of a report. */
 export function recordedJob({ id, kind, stored }: NamedJob): KnownJob {
   const record = stored?.record
   const value = isObject(record?.result?.reply) ? record.result.reply : null
@@ -278,12 +270,7 @@ function nameAt(
   return resolve(cwd, name) === path ? name : undefined
 }
 
-/**
- * The videos of a job that earlier commands saved under the names of the plan and that still exist, by their numbers
- * from 1.
- * @param id the value of `{id}` in names
- * @param count how many videos the job has
- */
+/** The videos that earlier commands saved under the names of the plan and that still exist, by their numbers from 1. */
 async function savedBefore(
   { cwd }: Pick<Context, 'cwd'>,
   record: JobRecord | undefined,
@@ -301,10 +288,7 @@ async function savedBefore(
   return saved
 }
 
-/**
- * The videos of a job if all were saved and still exist unchanged; undefined otherwise. A repeated wait then only
- * reports where they are; the gateway may have deleted the job.
- */
+/** The videos of a job if all were saved and still exist unchanged: the gateway may have deleted it. */
 export async function findSavedVideos(
   { cwd }: Pick<Context, 'cwd'>,
   { id: given, stored }: NamedJob,
@@ -323,7 +307,7 @@ export async function findSavedVideos(
   return saved
 }
 
-/** Reports videos like the operation that saved them, including missing ones, with the same outcome. */
+/** Reports saved videos like the operation that saved them, including missing ones, with the same outcome. */
 export function reportSavedVideos(
   listener: Listener,
   command: VideoDocument['command'],
@@ -340,7 +324,6 @@ export function reportSavedVideos(
   return { kind: 'ended', document: run.document()!, failure }
 }
 
-/** Where to save the videos of a job, and what to do about existing ones. */
 export interface SavePlan {
   readonly output: OutputPlan
   readonly force: boolean
@@ -355,9 +338,8 @@ export interface SavePlan {
 }
 
 /**
- * Saves all videos of a completed job immediately, since their URLs expire soon. A failed download does not stop the
- * others.
- * @returns the error for missing videos, and for those that are not what was asked for (exit 12)
+ * Saves all videos of a completed job at once, since their URLs expire soon.
+ * @returns the error for missing videos, and for those that are not what was asked for
  * @throws ModelgateError if not a single one was saved
  */
 export async function saveVideos(
@@ -369,7 +351,13 @@ export async function saveVideos(
 ): Promise<ModelgateError | undefined> {
   const { context, gateway, redactor } = call
   const count = savedCount(run, completed)
-  if (plan.output.toStandardOutput && count > 1) throw tooManyForStandardOutput(count, completed.id)
+  if (plan.output.toStandardOutput && count > 1) {
+    throw new UsageError(`-o - takes one video, and the job has ${count}.`, {
+      billed: 'yes',
+      remoteId: completed.id,
+      hint: 'Name a folder: -o DIR/',
+    })
+  }
   const id = redactor.text(lastSegment(completed.id))
   const before = plan.refetch
     ? new Map<number, SavedVideo>()
@@ -435,14 +423,6 @@ async function recordResult(
   await run.keep({ result: { reply: value, videos } })
 }
 
-function tooManyForStandardOutput(count: number, remoteId: string): UsageError {
-  return new UsageError(`-o - takes one video, and the job has ${count}.`, {
-    billed: 'yes',
-    remoteId,
-    hint: 'Name a folder: -o DIR/',
-  })
-}
-
 async function saveVideo(
   { context, gateway, redactor, rescueFolder }: Call,
   run: VideoRun,
@@ -505,7 +485,7 @@ function withResume(error: ModelgateError, id: string, resume: NextCommand): Mod
 /** Milliseconds between two progress events of a download: one for every chunk would be too many. */
 const pauseMs = 500
 
-/** Reports the progress of downloads: at the start of each video, then every half second, and at its end. */
+/** At the start of each video, then every half second, and at its end. */
 function createDownloadMeter({ context: { clock }, listener }: Call, id: string) {
   let current = 0
   let reportedAt = -Infinity

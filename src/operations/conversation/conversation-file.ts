@@ -14,19 +14,18 @@ import type { Conversation, Style } from './conversation.ts'
 
 export type ConversationFile = Awaited<ReturnType<typeof openConversationFile>>
 
-/** More than a person reads; media is not in it. */
 const maxBytes = 64 * 1024 * 1024
 
-/**
- * Reads a conversation file, or prepares to create it.
- * @param style of a file that says none
- * @param isWritten whether it will be written: checked here, before anything is sent
- * @throws UsageError `invalid_conversation`, FileError
- */
+/** Reads a conversation file, or prepares to create it. @throws UsageError `invalid_conversation`, FileError */
 export async function openConversationFile(
   context: FileContext,
   path: string,
-  options: { readonly style: Style; readonly isWritten: boolean; readonly rescueFolder: string | undefined },
+  options: {
+    /** Of a file that says none. */
+    readonly style: Style
+    readonly isWritten: boolean
+    readonly rescueFolder: string | undefined
+  },
 ) {
   const { style, isWritten, rescueFolder } = options
   let known = await readText(context, path)
@@ -35,12 +34,14 @@ export async function openConversationFile(
   const conversation: Conversation = known
     ? readConversation(path, known, style)
     : { style, settings: {}, messages: [] }
+  // Before anything is sent.
   if (isWritten) await (await openAtomicFile(context, path, { force: true })).discard()
 
   const write = async (content: string, isNew: boolean) => {
-    const place = { force: !isNew, numbered: isNew, ...(isNew && { mode: 0o600 }) }
     const file = await openAtomicFile(context, isNew ? path : current, {
-      ...place,
+      force: !isNew,
+      numbered: isNew,
+      ...(isNew && { mode: 0o600 }),
       rescueFolder,
       hasArrived: true,
     })
@@ -50,11 +51,8 @@ export async function openConversationFile(
   return {
     conversation,
     /**
-     * Writes the conversation. What another process has written meanwhile is left alone: then this one continues in a
-     * file of its own beside it.
-     * @param redactor takes secrets out
-     * @throws FileError `conversation_not_saved`, which names that file; FileError of a write that failed, with the file
-     *   in the rescue folder
+     * What another process has written meanwhile is left alone: then this one continues in a file beside it.
+     * @throws FileError `conversation_not_saved`, which names that file, or the one in the rescue folder
      */
     async save(next: Conversation, redactor: Redactor): Promise<void> {
       const content = formatConversation(withoutSecrets(next, redactor), path)
@@ -81,7 +79,6 @@ export async function openConversationFile(
   }
 }
 
-/** The text of a file; undefined when there is none. */
 async function readText(context: FileContext, path: string): Promise<string | undefined> {
   const bytes = await readInputFile(context, path, { maxBytes, pipes: false })
   if (bytes instanceof ModelgateError) {
@@ -94,7 +91,6 @@ async function readText(context: FileContext, path: string): Promise<string | un
   throw new UsageError(`${shownPath(path)} ${problem}.`, { code: 'invalid_conversation' })
 }
 
-/** The error of a write, told from one of the answer itself. */
 function notSaved(error: ModelgateError): ModelgateError {
   const message = `The conversation was not saved: ${error.message}`
   return error.amend({ exit: 'io', code: 'conversation_not_saved', message, phase: 'output', billed: 'yes' })
@@ -183,12 +179,7 @@ function unknownField(name: string): string {
   return `"${name.slice(0, 40)}" is not known here (${other})`
 }
 
-/**
- * Reads the text of a conversation file: YAML, of which JSON is a part.
- * @param file its name, for messages
- * @param usual the style of one that says none
- * @throws UsageError `invalid_conversation`, with line and column
- */
+/** Reads YAML, of which JSON is a part. @param usual the style of one that says none @throws UsageError with the place */
 export function readConversation(file: string, text: string, usual: Style): Conversation {
   const lineCounter = new LineCounter()
   const document = parseDocument(text, {

@@ -29,7 +29,6 @@ import { createHash } from 'node:crypto'
 import { shownPath } from '../../files/file-error.ts'
 import { readInputFile } from '../../files/input-file.ts'
 
-/** A conversation that continues, request by request. */
 export interface Session {
   conversation: Conversation
   /** Where it continues: `sandbox`, or the origin of the base URL; undefined before it is known. */
@@ -40,7 +39,6 @@ export interface Session {
   refusesEncryption?: boolean
 }
 
-/** A request that continues a conversation. */
 export type PreparedRequest = Awaited<ReturnType<typeof prepareRequest>>
 
 /** What lets reasoning go back to a gateway that keeps nothing (specification, endpoint 2, `include`). */
@@ -68,29 +66,21 @@ export async function prepareRequest(context: FileContext, session: Session, sty
   return {
     /** The messages so far, for calls of tools to be found in. */
     known: messages,
-    /** The model that was asked last. */
     model: before.model,
-    /** The line that says what is continued; undefined for a new conversation. */
     announcement: announce(before),
     /** The files whose content it sends again. */
     media: referencesIn(earlier).flatMap(({ path }) => path ?? []),
     /** Whether the last word is the user's, so that nothing has to be added. */
     awaitsAnswer: messages.length > 0 && lastAnswer(messages).length === 0,
-    /**
-     * Puts the earlier messages before the new ones.
-     * @param paths the files of attachments, by the SHA-256 of their content
-     */
+    /** Puts the earlier messages before the new ones. @param paths of attachments, by the SHA-256 of their content */
     complete(paths: ReadonlyMap<string, string>) {
       own = messagesOf(style, body)
       added = referToMedia(objectsOf(own), paths)
       if (sent.length > 0) body[messageField[style]] = [...sent, ...own]
     },
-    /**
-     * The same request in a form that the gateway may take, after it has refused this one at no cost: whole, where it
-     * does not have the response that is continued. Undefined where there is none.
-     */
+    /** The same request in a form that the gateway may take, after it has refused this one at no cost. */
     async instead(error: ModelgateError): Promise<{ body: Body; note: string } | undefined> {
-      if (!isRefused(error)) return undefined
+      if (error.exit !== 'rejected' || (error.facts.billed ?? 'no') !== 'no') return undefined
       if (encrypts && /encrypted/i.test(error.message)) {
         session.refusesEncryption = true
         const note = 'The gateway does not encrypt the reasoning of this model, so it will not be sent back.'
@@ -103,12 +93,7 @@ export async function prepareRequest(context: FileContext, session: Session, sty
       const note = 'The gateway no longer has the earlier answer, so the whole conversation was sent instead.'
       return { body: { ...rest, [messageField[style]]: whole }, note }
     },
-    /**
-     * Adds what was said and what came of it, and saves it.
-     * @param sent the body as it was sent, and what came; undefined where nothing did
-     * @param redactor takes secrets out of what is saved
-     * @throws FileError when it cannot be saved
-     */
+    /** Adds what was said and what came of it, and saves it. @param sent the body as it was sent @throws FileError */
     async record(
       sent: { readonly model: string | null; readonly body: Body; readonly reply: TextReply | undefined },
       outcome: Outcome<TextDocument>,
@@ -152,7 +137,6 @@ export function dropAnswer(session: Session): boolean {
   return asked.length > 0
 }
 
-/** Adds what holds for the whole conversation, where the caller has not set it. */
 function adopt(body: Body, { style, settings, system }: Conversation): void {
   const isRespond = style === 'respond'
   const instructions = isRespond
@@ -199,25 +183,16 @@ function refuseOther({ style, gateway }: Conversation, next: Style, here: string
   })
 }
 
-/** Whether the answer came whole, and something else is wrong: its form, or a file that could not be written. */
+/** Whether the answer came whole, and something else is wrong. */
 function endsWhole({ exit, code }: Pick<ModelgateError, 'exit' | 'code'>): boolean {
   return ['schema', 'io', 'partial'].includes(exit) || code === 'finish_length'
 }
 
-/** Whether a gateway has refused a request, at no cost. */
-function isRefused({ exit, facts }: ModelgateError): boolean {
-  return exit === 'rejected' && (facts.billed ?? 'no') === 'no'
-}
-
-/** Whether a gateway says that it does not have the response that a request continues. */
 function isUnknownResponse({ code, message }: ModelgateError): boolean {
   return code === 'previous_response_not_found' || /previous[_ ]response/i.test(message)
 }
 
-/**
- * Reads the media that kept messages refer to, and puts it back where it was.
- * @throws FileError (exit 10) for a file that is gone or has changed, which is named
- */
+/** Puts the media that kept messages refer to back. @throws FileError for a file that is gone or has changed */
 async function withMedia<Value>(context: FileContext, value: Value): Promise<Value> {
   const references = referencesIn(value)
   if (references.length === 0) return value

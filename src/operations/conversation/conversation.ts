@@ -4,7 +4,6 @@ import type { Body } from '../operation.ts'
 /** The two forms in which text is asked for; each is called by its command. */
 export type Style = 'generate' | 'respond'
 
-/** One style and its messages: all that the next request continues from. */
 export interface Conversation {
   readonly style: Style
   /** Where it is held: `sandbox`, or the origin of a base URL; undefined before the first answer. */
@@ -22,7 +21,6 @@ export interface Conversation {
   readonly lacksBeginning?: boolean | undefined
 }
 
-/** What the gateway has kept: it stands for all messages up to it. */
 export interface StoredResponse {
   readonly id: string
   /** How many of the messages it stands for, from the first on. */
@@ -61,12 +59,10 @@ export function settingsOf(style: Style, body: JsonObject): Pick<Conversation, '
   return { system: isText ? parts.map(({ text }) => text).join('\n\n') : undefined, settings }
 }
 
-/** Whether the gateway keeps what is said with a request, for others to continue from. */
 export function isKept({ store, conversation }: JsonObject): boolean {
   return store !== false || conversation != null
 }
 
-/** The field of a body that has the messages. */
 export const messageField = { generate: 'contents', respond: 'input' } as const
 
 /** The messages of a request; what is none is left to the contract check. */
@@ -76,7 +72,6 @@ export function messagesOf(style: Style, body: JsonObject): unknown[] {
   return given === undefined ? [] : Array.isArray(given) ? (given as unknown[]) : [given]
 }
 
-/** Kinds of items that the caller sends. */
 const callersItem = /_output$|^mcp_approval_response$/
 
 /** Whether a message is the caller's, and no part of an answer. */
@@ -87,12 +82,10 @@ export function isCallers({ role, type, parts }: JsonObject): boolean {
   return callersItem.test(stringOf(type) ?? '')
 }
 
-/** The messages of the last answer; none where the caller has the last word. */
 export function lastAnswer(messages: readonly JsonObject[]): readonly JsonObject[] {
   return messages.slice(messages.findLastIndex(isCallers) + 1)
 }
 
-/** How many exchanges there are, as far as they are known. */
 export function countExchanges(messages: readonly JsonObject[]): number {
   return messages.filter((message, at) => isCallers(message) && !(at > 0 && isCallers(messages[at - 1]!)))
     .length
@@ -100,7 +93,6 @@ export function countExchanges(messages: readonly JsonObject[]): number {
 
 const shownParts: ReadonlySet<unknown> = new Set(['input_text', 'output_text', 'text', undefined])
 
-/** What was said in a message, without reasoning, tools and media. */
 export function textOf({ content, parts, type, role }: JsonObject): string {
   if (role === undefined && type !== 'message' && parts === undefined) return ''
   if (typeof content === 'string') return content
@@ -110,18 +102,13 @@ export function textOf({ content, parts, type, role }: JsonObject): string {
     .join('')
 }
 
-/** A call's answer as a conversation keeps it. */
 export interface Answer {
-  /** As they go back in the next request. */
   readonly messages: readonly JsonObject[]
   /** The id under which the gateway may have kept everything up to it. */
   readonly id: string | undefined
 }
 
-/**
- * What is kept of a reply: all of it that goes back, or only its text where it is not whole.
- * @returns undefined where nothing came that a conversation could continue from
- */
+/** What goes back of a reply: all of it, or only its text where it is not whole; undefined where nothing came. */
 export function answerOf(style: Style, reply: JsonObject, isWhole: boolean): Answer | undefined {
   const { content, output, id } = reply
   const text = stringOf(reply['text']) ?? ''

@@ -21,12 +21,11 @@ type WholeCall = CallFacts & CallWords
 
 const textCommands: ReadonlySet<string> = new Set(['generate', 'respond', 'chat'])
 
-/** How many calls without their words are passed over: where there are more, older ones are not what is meant. */
+/** Calls without their words that are passed over: where there are more, older ones are not what is meant. */
 const maxUnrecorded = 100
 
 /**
- * The newest exchange of this terminal, or, where there is none, of this folder, with all before it. A call that got no
- * answer is passed over.
+ * The newest exchange of this terminal, or, where there is none, of this folder, with all before it.
  * @returns `not-recorded` where of the exchanges there were only the facts are known
  */
 export function lastExchange(
@@ -50,10 +49,7 @@ export function lastExchange(
   return isUnrecorded ? 'not-recorded' : undefined
 }
 
-/**
- * The newest exchanges that are on record, from any terminal and folder.
- * @param style undefined for either
- */
+/** The newest exchanges that are on record, from any terminal and folder. @param style undefined for either */
 export function* pastExchanges(
   calls: Iterable<FoundCall>,
   find: FindCalls,
@@ -78,7 +74,6 @@ function wholeOf({ facts, words }: FoundCall): WholeCall | undefined {
   return whole?.request === undefined ? undefined : whole
 }
 
-/** @param find finds the responses that each other continued from */
 function conversationOf(last: WholeCall, find: FindCalls): Conversation {
   const style = styleOf(last)
   const links = [last]

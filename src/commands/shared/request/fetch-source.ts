@@ -28,7 +28,7 @@ export async function fetchSource(
   if (isDryRun(options) && !/^data:/i.test(url)) return imageAtAddress(input, url)
   const { gateway, close } = await openGateway(context, options, settings, false, () => undefined)
   try {
-    return await fetchImage(gateway, input, url, { allowPrivate: options.allowPrivateUrls === true })
+    return await fetchImage(gateway, input, url, options.allowPrivateUrls === true)
   } finally {
     await close()
   }
