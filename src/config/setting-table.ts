@@ -148,7 +148,8 @@ interface Row {
   readonly about: string
   /** Its type; times are in seconds. */
   readonly kind: Kind<unknown>
-  readonly flag?: string
+  /** True if it has the name of the setting. */
+  readonly flag?: string | true
   readonly default?: unknown
   /**
    * Whether a project file may set it. It comes with a cloned repository: what could leak the key or cost money is
@@ -166,76 +167,59 @@ interface Row {
   readonly isMapping?: true
 }
 
-/** Of two values with one name, the stronger source's. */
-function joined(mappings: readonly object[]): object {
-  return Object.assign(Object.create(null), ...mappings.toReversed())
-}
+/** A flag of the same name, which a project file may set as well. */
+const open = { flag: true, project: 'may set' } as const
 
-const none = Object.freeze(Object.create(null) as Record<string, never>)
+/** Mappings by name; of two values with one name, the stronger source's. */
+const byName = {
+  default: Object.freeze(Object.create(null) as Record<string, never>),
+  isMapping: true,
+  join: (mappings: readonly object[]): object => Object.assign(Object.create(null), ...mappings.toReversed()),
+} as const
 
 function setting<Value, const Facts extends Partial<Row>>(kind: Kind<Value>, about: string, facts: Facts) {
   return { kind, about, ...facts }
 }
 
 const rows = {
-  baseUrl: setting(text, 'address of the gateway', { flag: 'baseUrl', project: 'only to a trusted origin' }),
+  baseUrl: setting(text, 'address of the gateway', { flag: true, project: 'only to a trusted origin' }),
   baseUrls: setting(
     baseUrls,
     'addresses of a gateway that keeps the two styles at different roots: v1 and v1beta',
     { project: 'only to a trusted origin', onlyInFiles: true, isMapping: true },
   ),
-  profile: setting(text, 'named profile of the configuration', {
-    flag: 'profile',
-    default: 'default',
-    project: 'may set',
-  }),
+  profile: setting(text, 'named profile of the configuration', { ...open, default: 'default' }),
   textModel: setting(text, 'model of generate and respond', { flag: 'model', project: 'may set' }),
   imageModel: setting(text, 'model of the image commands', { flag: 'model', project: 'may set' }),
   videoModel: setting(text, 'model of the video commands', { flag: 'model', project: 'may set' }),
-  apiKeyFile: setting(path, 'file that holds the key', { flag: 'apiKeyFile' }),
+  apiKeyFile: setting(path, 'file that holds the key', { flag: true }),
   apiKeyCommand: setting(text, 'command that prints the key', {}),
   trustedOrigins: setting(origins, 'origins that a project file may name as base URL', {
     default: [],
     join: (lists: readonly string[][]) => [...new Set(lists.flat())],
   }),
-  connectTimeout: setting(seconds, 'seconds for connecting', {
-    flag: 'connectTimeout',
-    default: defaultSeconds.connect,
-    project: 'may set',
-  }),
+  connectTimeout: setting(seconds, 'seconds for connecting', { ...open, default: defaultSeconds.connect }),
   // The default depends on streaming: `defaultSeconds.firstByte`.
-  firstByteTimeout: setting(seconds, 'seconds until the first byte of a reply', {
-    flag: 'firstByteTimeout',
-    project: 'may set',
-  }),
-  idleTimeout: setting(seconds, 'seconds between two bytes', {
-    flag: 'idleTimeout',
-    default: defaultSeconds.idle,
-    project: 'may set',
-  }),
+  firstByteTimeout: setting(seconds, 'seconds until the first byte of a reply', open),
+  idleTimeout: setting(seconds, 'seconds between two bytes', { ...open, default: defaultSeconds.idle }),
   progressTimeout: setting(seconds, 'seconds between two events that mean something', {
-    flag: 'progressTimeout',
+    ...open,
     default: defaultSeconds.progress,
-    project: 'may set',
   }),
-  timeout: setting(seconds, 'seconds for the whole request, or for a wait', {
-    flag: 'timeout',
-    project: 'may set',
-  }),
+  timeout: setting(seconds, 'seconds for the whole request, or for a wait', open),
   pollInterval: setting(seconds, 'seconds before the first look-up of a job', {
-    flag: 'pollInterval',
+    ...open,
     default: pollSeconds.first,
-    project: 'may set',
   }),
   maxRetries: setting(count, 'how often a request is sent again', {
-    flag: 'maxRetries',
+    flag: true,
     default: defaultMaxRetries,
     project: 'only to lower it',
     allows: (retries: number) => retries,
     wouldDo: 'send requests more often',
   }),
   retry: setting(oneOf(retryModes), 'what to retry: never, safe or always', {
-    flag: 'retry',
+    flag: true,
     default: 'safe',
     project: 'only to lower it',
     allows: (mode: (typeof retryModes)[number]) => retryModes.indexOf(mode),
@@ -246,55 +230,35 @@ const rows = {
     'whether the gateway honours Idempotency-Key, so that creating is safe to repeat',
     { default: false },
   ),
-  caFile: setting(path, 'certificate authority to trust (PEM file)', { flag: 'caFile' }),
-  allowHttp: setting(boolean, 'allow an http:// base URL on another host', {
-    flag: 'allowHttp',
-    default: false,
-  }),
+  caFile: setting(path, 'certificate authority to trust (PEM file)', { flag: true }),
+  allowHttp: setting(boolean, 'allow an http:// base URL on another host', { flag: true, default: false }),
   outputDir: setting(path, 'folder for results without -o', { project: 'may set' }),
   families: setting(families, 'families of model ids, with their limits', {
-    default: none,
+    ...byName,
     project: 'may set',
     onlyInFiles: true,
-    isMapping: true,
-    join: joined,
   }),
   // Not in a project file: a low price would defeat --max-cost.
-  prices: setting(prices, 'what models cost, for estimates', {
-    default: none,
-    onlyInFiles: true,
-    isMapping: true,
-    join: joined,
-  }),
+  prices: setting(prices, 'what models cost, for estimates', { ...byName, onlyInFiles: true }),
   headers: setting(headers, 'headers of your own for the gateway; a value may be @FILE or env:NAME', {
+    ...byName,
     flag: 'header',
-    default: none,
-    isMapping: true,
-    join: joined,
   }),
   downloadHeaders: setting(
     downloadHeaders,
     'headers for downloads of results, by the origin that they lie at',
-    { default: none, onlyInFiles: true, isMapping: true, join: joined },
+    { ...byName, onlyInFiles: true },
   ),
-  quiet: setting(boolean, 'no messages on standard error, except errors', {
-    flag: 'quiet',
-    default: false,
-    project: 'may set',
-  }),
-  noStdin: setting(boolean, 'do not read standard input', {
-    flag: 'noStdin',
-    default: false,
-    project: 'may set',
-  }),
+  quiet: setting(boolean, 'no messages on standard error, except errors', { ...open, default: false }),
+  noStdin: setting(boolean, 'do not read standard input', { ...open, default: false }),
   render: setting(
     oneOf(['auto', 'always', 'never']),
     'whether the Markdown of an answer is shown: auto (on a terminal), always or never',
-    { flag: 'render', default: 'auto', project: 'may set' },
+    { ...open, default: 'auto' },
   ),
-  queue: setting(text, 'address of the queue that runs and workers share', { flag: 'queue' }),
+  queue: setting(text, 'address of the queue that runs and workers share', { flag: true }),
   store: setting(place, 'folder, or s3://bucket/prefix, that runs and workers share for files', {
-    flag: 'store',
+    flag: true,
   }),
   history: setting(
     oneOf(historyModes),
@@ -318,7 +282,13 @@ type ValueOf<Own extends Row> =
 /** What can be configured. Times are in seconds. */
 export type SettingValues = { readonly [Name in SettingName]: ValueOf<Rows[Name]> }
 
-type FlagName = Extract<Rows[SettingName], { readonly flag: string }>['flag']
+type FlagName = {
+  [Name in SettingName]: Rows[Name] extends { readonly flag: infer Flag }
+    ? Flag extends true
+      ? Name
+      : Flag
+    : never
+}[SettingName]
 
 /**
  * The flags that are settings, as the parser has them. With `sandbox` the built-in gateway is used: the base URL is
@@ -331,8 +301,9 @@ export const settingNames = Object.keys(rows) as SettingName[]
 /** Any setting, with its names. */
 export type AnyRow = SettingRow<Row>
 
-type SettingRow<Own extends Row> = Omit<Row, keyof Own> &
-  Own & {
+type SettingRow<Own extends Row> = Omit<Row, keyof Own | 'flag'> &
+  Omit<Own, 'flag'> & {
+    readonly flag: string | undefined
     /** Its name in configuration files: `connect_timeout`. */
     readonly file: string
     /** `MODELGATE_CONNECT_TIMEOUT`. */
@@ -344,7 +315,7 @@ export const settingTable = Object.fromEntries(
   Object.entries<Row>(rows).map(([name, row]) => {
     const file = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
     const env = row.onlyInFiles ? undefined : `MODELGATE_${file.toUpperCase()}`
-    return [name, { ...row, file, env }]
+    return [name, { ...row, flag: row.flag === true ? name : row.flag, file, env }]
   }),
 ) as { readonly [Name in SettingName]: SettingRow<Rows[Name]> }
 
