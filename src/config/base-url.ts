@@ -1,17 +1,13 @@
 import { isLoopback } from '../loopback.ts'
 import { ConfigError } from '../errors.ts'
 
-/** Longer than any URL that servers accept. */
 const maxLength = 2048
 
 /**
- * The address of the gateway, without the version segment that the endpoints add themselves:
- * `https://host`, `https://host/v1/` and `https://host/v1beta` are the same; a path in front is kept
- * (`https://host/proxy/v1` gives `https://host/proxy`, with no slash at its end).
- *
+ * The address of the gateway, without the version segment that the endpoints add themselves, and no slash at its end; a
+ * path in front is kept: `https://host/proxy/v1` gives `https://host/proxy`.
  * @param source where the text comes from, for the message; the text itself may hold a secret and is never shown
- * @throws ConfigError for anything that is not a plain http(s) address, for ports that belong to other
- *   protocols, and for clear text to another machine unless `allowHttp`
+ * @throws ConfigError also for ports of other protocols, and for clear text to another machine unless `allowHttp`
  */
 export function normaliseBaseUrl(text: string, source: string, allowHttp = false): URL {
   const url = parse(text.trim(), source)

@@ -6,28 +6,18 @@ import { readIfThere, rewriteFile, type RewrittenFile } from './rewrite-file.ts'
 import { checkKey, credentialsPath, parseCredentials } from './key.ts'
 import { quoted } from './parse-config.ts'
 
-/**
- * Stores the key of a profile in the credentials file, which becomes private (0600) if it was not.
- * @throws ConfigError for a key that cannot be sent, a file that is malformed, or without a home directory; FileError
- */
+/** Stores the key of a profile in the credentials file, which becomes private (0600) if it was not. */
 export async function storeKey(context: Context, profile: string, key: string): Promise<RewrittenFile> {
   checkKey(key, 'to be stored')
   return await change(context, profile, key)
 }
 
-/**
- * Removes the stored key of a profile; no other source of a key is touched.
- * @returns `changed` is false when there was none
- * @throws ConfigError, FileError
- */
+/** Removes the stored key of a profile; no other source of a key is touched. */
 export async function removeKey(context: Context, profile: string): Promise<RewrittenFile> {
   return await change(context, profile, undefined)
 }
 
-/**
- * The profiles whose keys are stored, in the order of the file; also of a file that others can read.
- * @throws ConfigError for a file that is malformed; FileError
- */
+/** The profiles whose keys are stored, in the order of the file; also of a file that others can read. */
 export function storedProfiles(context: Context): readonly string[] {
   const path = credentialsPath(context)
   const text = path === undefined ? undefined : readIfThere(path)

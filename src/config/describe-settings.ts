@@ -10,7 +10,6 @@ import { quoted, type FoundFile } from './parse-config.ts'
 import { flagName, settingNames, settingTable, type SettingName } from './setting-table.ts'
 import type { Settings } from './settings.ts'
 
-/** A setting, or a value inside one, as a command names it. */
 export interface SettingPath {
   readonly name: SettingName
   /** The keys inside a setting that is a mapping: `['my-model']` of `families.my-model`, `['gpt-4.1', 'input']` of a price. */
@@ -48,7 +47,6 @@ function innerKeys(name: SettingName, rest: readonly string[]): readonly string[
   return at === -1 ? [rest.join('.')] : [rest.slice(0, at).join('.'), ...rest.slice(at)]
 }
 
-/** The keys to it in the user's own file. */
 export function keysOf({ name, inner, profile }: SettingPath): readonly string[] {
   return [...(profile === undefined ? [] : ['profiles', profile]), settingTable[name].file, ...inner]
 }
@@ -77,7 +75,7 @@ const secretSettings: ReadonlySet<SettingName> = new Set([
   'downloadHeaders',
 ])
 
-/** Every setting with its value and where that comes from, as `config list` shows it. @throws what finding the files throws */
+/** Every setting with its value and where that comes from, as `config list` shows it. */
 export async function describeSettings(context: Context, settings: Settings) {
   const files = { project: await findProjectFile(context), user: await findUserFile(context) }
   return settingNames.map((name) => {
@@ -121,7 +119,6 @@ function written(
   return entries.length === 0 ? null : Object.fromEntries(entries)
 }
 
-/** As JSON has it: an address without the slash at its end. */
 function plainValue(value: unknown, hidden: boolean): unknown {
   if (value === undefined || hidden) return null
   return value instanceof URL ? value.href.replace(/\/$/, '') : value

@@ -12,11 +12,9 @@ import { configFolder } from '../context/folders.ts'
 import { rewriteFile, type RewrittenFile } from './rewrite-file.ts'
 
 /**
- * Changes settings in the user's own configuration file: the one that is read, wherever it is; else
- * `config.yaml` in the configuration folder, readable for its owner alone. Comments, order and white space of the rest
- * stay; so does the mode of the file, and a symbolic link to it. The new content replaces the old one at once, and only
- * if it can be read without any problem.
- *
+ * Changes settings in the user's own configuration file: the one that is read, else a new `config.yaml` for its owner
+ * alone. Comments and order of the rest stay; so does the mode of the file, and a symbolic link to it. The new content
+ * replaces the old one at once, and only if it can be read without any problem.
  * @throws ConfigError for a file with problems, before or after the changes; FileError when it cannot be written
  */
 export async function editUserFile(context: Context, changes: readonly Change[]): Promise<RewrittenFile> {
@@ -73,10 +71,7 @@ function isJson(path: string, text: string): boolean {
   }
 }
 
-/**
- * Whether a text is right as the user's own file, as far as that can be known without the rest of the configuration.
- * @throws ConfigError listing everything that is wrong
- */
+/** A text that is right as far as that can be known without the rest of the configuration. @throws ConfigError */
 async function checkUserFile(context: Context, path: string, text: string): Promise<void> {
   const file = await parseUserFile(path, text.replace(/^\uFEFF/, ''))
   // A file of comments alone has no settings.
@@ -104,10 +99,7 @@ export interface Change {
   readonly value: unknown
 }
 
-/**
- * The data of a file after a change; mappings on the way are created, and stay when they become empty.
- * @returns a copy; the document itself if there is nothing to change
- */
+/** Mappings on the way are created, and stay when they become empty. @returns the document if nothing is to change */
 function changedData(document: unknown, { path, value }: Change): unknown {
   const [key, ...rest] = path
   if (key === undefined) return value
@@ -139,7 +131,6 @@ export function editJson(text: string, changes: readonly Change[]): string {
 /**
  * A YAML text after a change. Comments, order and quotes of the rest stay; white space, and comments within a list that
  * is changed, may not. A comment indented under a setting belongs to it.
- * @param text valid, one document
  * @returns undefined where a value cannot be changed without changing others (anchors and aliases)
  */
 async function editYaml(text: string, given: Change): Promise<string | undefined> {

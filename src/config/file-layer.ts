@@ -40,7 +40,6 @@ export async function fileLayer(
   return { folder, settings, profiles }
 }
 
-/** The settings at the top of a file, or those of a profile. */
 interface Section {
   readonly context: Context
   readonly file: FoundFile
@@ -83,7 +82,6 @@ function notAllowedInProject(context: Context, location: string): ConfigError {
   })
 }
 
-/** @param others keys that are allowed besides the settings */
 function unknownKey(location: string, key: string, others: readonly string[]): ConfigError {
   if (/^api[-_]?key$/i.test(key)) {
     return new ConfigError(`${location} is not a setting: keys do not belong in configuration files.`, {

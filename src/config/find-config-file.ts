@@ -1,7 +1,7 @@
 import { constants, accessSync, existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import { ConfigError } from '../errors.ts'
-import { objectOf, type JsonObject } from '../json.ts'
+import { objectOf, tryJson, type JsonObject } from '../json.ts'
 import {
   packageKey,
   packageSection,
@@ -26,10 +26,7 @@ const projectFiles: readonly string[] = [
 
 const userFiles = ['config.yaml', 'config.yml', 'config.json']
 
-/**
- * The project file: the first one found from the working directory up to the home directory or the repository root.
- * @throws ConfigError when it cannot be read
- */
+/** The first file found from the working directory up to the home directory or the repository root. @throws ConfigError */
 export async function findProjectFile(context: Environment): Promise<FoundFile | undefined> {
   for (const folder of foldersToSearch(context)) {
     const found = await readFirst(folder, projectFiles)
@@ -38,21 +35,17 @@ export async function findProjectFile(context: Environment): Promise<FoundFile |
   return undefined
 }
 
-/** @throws ConfigError when it is there and cannot be read */
 export async function findUserFile(context: Environment): Promise<FoundFile | undefined> {
   const folder = configFolder(context)
   return folder === undefined ? undefined : readFirst(folder, userFiles)
 }
 
-/**
- * What a text would mean as the user's own file at a path.
- * @throws ConfigError when it is not valid JSON or YAML
- */
+/** A text as the user's own file at a path. @throws ConfigError when it is not valid JSON or YAML */
 export async function parseUserFile(path: string, text: string): Promise<FoundFile> {
   return { path, text, content: await parseText(path, text), folder: dirname(path) }
 }
 
-/** The path of the user's own configuration file, whether it exists or not: for hints. */
+/** Whether the file exists or not: for hints. */
 export function userFilePath(context: Environment): string {
   const folder = configFolder(context)
   if (folder === undefined) return join('$XDG_CONFIG_HOME', packageKey, 'config.yaml')
@@ -60,16 +53,12 @@ export function userFilePath(context: Environment): string {
   return join(folder, present ?? 'config.yaml')
 }
 
-/** The profiles as the user's own file has them, unchecked. @throws what `findUserFile` throws */
+/** The profiles as the user's own file has them, unchecked. */
 export async function writtenProfiles(context: Environment): Promise<JsonObject> {
   return objectOf(objectOf((await findUserFile(context))?.content)['profiles'])
 }
 
-/**
- * The files of the user and of the project that are there, for a reader that cannot wait for the packages below and
- * does without checks.
- * @throws ConfigError for one that cannot be read
- */
+/** The files that are there, for a reader that cannot wait for the packages below and does without checks. */
 export function presentFiles(context: Environment): { readonly user: string[]; readonly project: string[] } {
   const folder = configFolder(context)
   const user = folder === undefined ? [] : present(folder, userFiles)
@@ -80,10 +69,7 @@ export function presentFiles(context: Environment): { readonly user: string[]; r
   return { user, project: [] }
 }
 
-/**
- * The first of the files that is not empty. They are looked for before, since loading the packages that read such files
- * takes longer than the rest of the start.
- */
+/** The first that is not empty. Loading the packages that read such files takes longer than the rest of the start. */
 async function readFirst(folder: string, names: readonly string[]): Promise<FoundFile | undefined> {
   for (const path of present(folder, names)) {
     const found = await readConfigFile(folder, path)
@@ -120,14 +106,16 @@ function reading<Value>(file: string, read: () => Value): Value {
   }
 }
 
-/** Whether a package.json has our settings. An invalid one is reported only if it seems to have them. */
+/** An invalid package.json is reported only if it seems to have our settings. */
 function hasSettings(file: string): boolean {
-  const text = textOf(file)
-  if (!text.includes(`"${packageKey}"`)) return false
   try {
-    return packageSection(JSON.parse(text)) !== undefined
-  } catch {
+    const text = readFileSync(file, 'utf8')
+    if (!text.includes(`"${packageKey}"`)) return false
+    const document = tryJson(text)
+    if (document !== undefined) return packageSection(document) !== undefined
     return new RegExp(`"${packageKey}"\\s*:\\s*\\{`).test(text)
+  } catch {
+    return false
   }
 }
 
@@ -147,14 +135,6 @@ function isWorldWritable(folder: string, platform: NodeJS.Platform): boolean {
     return (statSync(folder).mode & 0o002) !== 0
   } catch {
     return true
-  }
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return ''
   }
 }
 

@@ -90,11 +90,7 @@ function valueProblem(name: string, value: string): string | undefined {
 
 const maxValueBytes = 65_536
 
-/**
- * The values of headers, those of files and variables read.
- * @returns also the values that are hidden wherever they appear: those from files and variables, of 16 characters or more
- * @throws ConfigError, ModelgateError for a value that cannot be had
- */
+/** The values of headers, and those that are hidden wherever they appear: from files and variables, not too short. */
 export async function readHeaders(
   context: Context,
   sources: HeaderSources,

@@ -29,10 +29,7 @@ interface KeySettings {
 }
 
 /**
- * The key: --api-key-file, MODELGATE_API_KEY, MODELGATE_API_KEY_FILE, MODELGATE_API_KEY_COMMAND,
- * `api_key_file` and `api_key_command` of the user's own file, the credentials file.
- * The first of these that is set decides: a broken one never falls through to another account's key.
- *
+ * The key, from the first source that is set: a broken one never falls through to another account's key.
  * @throws ConfigError when that one yields no usable key; ModelgateError `key_missing` (exit 3) when none is set, or it is empty.
  *   No message contains the key.
  */
@@ -44,18 +41,16 @@ export async function findKey(context: Context, settings: KeySettings): Promise<
   return { value, source: location.source, lastFour: lastFour(value) }
 }
 
-/** What may be shown of a key; empty for one so short that it would be revealed. */
 export function lastFour(key: string): string {
   return key.length >= 12 ? key.slice(-4) : ''
 }
 
-/** What to say of a key that is not hidden in what is written; null for one that is. */
 export function shortKeyWarning(key: string): string | null {
   if (key.length >= minHiddenLength) return null
   return `A key of fewer than ${minHiddenLength} characters is too short to be hidden.`
 }
 
-/** Where the key is. A file is not read and a command not run yet. */
+/** A file is not read and a command not run yet. */
 export type KeyLocation = { readonly source: string } & (
   | { readonly kind: 'environment'; readonly value: string }
   | { readonly kind: 'file'; readonly path: string; readonly setting: string }
@@ -63,10 +58,7 @@ export type KeyLocation = { readonly source: string } & (
   | { readonly kind: 'credentials'; readonly path: string; readonly profile: string; readonly value: string }
 )
 
-/**
- * Finds the key in the order of `findKey`; undefined when none is set.
- * @throws ConfigError for a credentials file that cannot be used
- */
+/** Finds the key in the order of `findKey`. @throws ConfigError for a credentials file that cannot be used */
 export async function locateKey(context: Context, settings: KeySettings): Promise<KeyLocation | undefined> {
   return (
     configuredKey(settings, ['flag']) ??
@@ -94,7 +86,7 @@ function environmentKey({ env }: Context): KeyLocation | undefined {
   return { kind: 'environment', value, source: 'environment MODELGATE_API_KEY' }
 }
 
-/** The key of the first of these levels that names a file or a command; a file wins over a command. */
+/** A file wins over a command of the same level. */
 function configuredKey(
   { apiKeyFile: file, apiKeyCommand: command }: KeySettings,
   levels: readonly Level[],
@@ -136,10 +128,7 @@ function keyMissing(context: Context, profile: string): ModelgateError {
   })
 }
 
-/**
- * Rejects a key that cannot be sent as a bearer token. The message names the problem and the source, never the key.
- * @throws ConfigError `config_invalid`; ModelgateError `key_missing` (exit 3) for an empty one
- */
+/** @throws ConfigError for a key that cannot be sent as a bearer token; ModelgateError `key_missing` for an empty one */
 export function checkKey(key: string, source: string): void {
   if (key === '') {
     throw new ModelgateError('key', 'key_missing', `The API key (${source}) is empty.`, {
@@ -164,10 +153,6 @@ function problemOf(key: string): string | undefined {
   return undefined
 }
 
-/**
- * The key in a file or a pipe, without the white space around it.
- * @throws ModelgateError `config_invalid` when it is far longer than a key, missing, a device, or cannot be read
- */
 async function readKeyFile(context: Context, path: string, source: string): Promise<string> {
   const bytes = await readInputFile(context, path, { maxBytes: maxKeyBytes })
   if (!(bytes instanceof ModelgateError)) return trimKey(bytes)
@@ -177,10 +162,7 @@ async function readKeyFile(context: Context, path: string, source: string): Prom
   throw bytes.amend({ code: 'config_invalid', message, phase: 'config' })
 }
 
-/** The content without a byte order mark and surrounding white space. */
-function trimKey(bytes: Uint8Array): string {
-  return new TextDecoder().decode(bytes).trim()
-}
+const trimKey = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim()
 
 const commandLimitMs = 10_000
 
@@ -191,9 +173,6 @@ const maxCommandBytes = 1_048_576
  * Runs the user's own command through the platform's shell and takes what it prints as the key.
  * It starts in the home directory, so that nothing in the working directory can replace a program it names.
  * Neither the command nor its output is ever part of a message.
- *
- * @throws ConfigError `key_command_failed` when it fails, prints too much or takes longer than 10 seconds;
- *   the signal's reason when aborted
  */
 export async function runKeyCommand(context: Context, command: string, source: string): Promise<string> {
   const { exec } = await import('node:child_process')
@@ -256,17 +235,14 @@ async function readProfiles(context: Context): Promise<Readonly<Record<string, u
   return parseCredentials(file, text)
 }
 
-/**
- * The profiles of a credentials file.
- * @throws ConfigError when it is malformed
- */
+/** The profiles of a credentials file. @throws ConfigError when it is malformed */
 export function parseCredentials(file: string, text: string): Readonly<Record<string, unknown>> {
   const { profiles } = objectOf(parseJson(file, text))
   if (!isObject(profiles)) throw new ConfigError(`${file}: must be a JSON object with "profiles".`)
   return Object.assign(Object.create(null) as Record<string, unknown>, profiles)
 }
 
-/** The text of a file that only its owner may read; undefined if it does not exist. */
+/** Undefined if the file does not exist. */
 async function readPrivately(context: Context, file: string): Promise<string | undefined> {
   const bytes = await readInputFile(context, file, {
     maxBytes: maxCredentialsBytes,

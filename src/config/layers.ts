@@ -12,7 +12,6 @@ import {
   type SettingValues,
 } from './setting-table.ts'
 
-/** The settings of one source, validated and converted. */
 export type Layer = ReadonlyMap<SettingName, Setting<unknown>>
 
 export function flagLayer(context: Context, flags: SettingFlags, problems: ProblemList): Promise<Layer> {

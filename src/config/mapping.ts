@@ -10,7 +10,6 @@ export function check<Value>(rule: (given: unknown, report: Report) => void): v.
   return v.rawCheck(({ dataset, addIssue }) => rule(dataset.value, (...issue) => addIssue(issueAt(...issue))))
 }
 
-/** The same of a mapping, by its keys. */
 export function checkKeys<Value>(
   rule: (keys: ReadonlySet<string>, report: Report) => void,
 ): v.RawCheckAction<Value> {
@@ -26,8 +25,7 @@ function issueAt(keys: readonly string[], message: string, input?: unknown) {
 
 /**
  * A mapping of these keys and no others.
- * @param problem what is wrong with a value that is no mapping, as a clause
- * @param unknown the same of a key that is none of these; the nearest or all of them follow
+ * @param unknown what is wrong with a key that is none of these, as a clause; the nearest or all of them follow
  */
 export function mapping<const Entries extends v.ObjectEntries>(
   entries: Entries,
@@ -62,7 +60,6 @@ export function withoutPrototype<Values extends object>(values: Values): Values 
 
 /**
  * A value that a function reads, with every problem where it is.
- * @param problem what is wrong with a value that is none, as a clause
  * @param json the same as JSON Schema, for editors; what it cannot express, it accepts
  */
 export function parsed<Value, Given>(
@@ -93,7 +90,6 @@ export function numberFrom(least: number, { isWhole = false } = {}) {
   return v.config(isWhole ? whole : bounded, { abortPipeEarly: true })
 }
 
-/** What is wrong with a key that is none of those that are known, as a clause. */
 function unknownKey(problem: string, key: string, known: readonly string[]): string {
   const near = nearestName(key, known)
   return near === undefined ? `${problem}: ${known.join(', ')}` : `${problem}; did you mean ${near}?`

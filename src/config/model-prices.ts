@@ -20,7 +20,6 @@ const ofSecond = v.pipe(
   check((value, report) => checkWords(value, ['size'], report)),
 )
 
-/** Prices of a million tokens. */
 const tokenPrices = {
   input: tokens('a million tokens of input'),
   cached_input: tokens('a million tokens of input that was cached; those of input without it'),

@@ -91,7 +91,6 @@ function whole(document: unknown): unknown {
   return document
 }
 
-/** A configuration file; `content` has not been validated yet. */
 export interface FoundFile {
   readonly path: string
   readonly text: string
@@ -110,11 +109,8 @@ type ExplorerClass = new (
 }
 
 /**
- * Reads a file as data, unless it is empty.
- *
- * The public functions of cosmiconfig first look for a "meta configuration" in the working directory and run a
- * `.config/config.js` found there, whatever the options. Its Explorer class does not.
- *
+ * Reads a file as data, unless it is empty. The public functions of cosmiconfig first look for a "meta configuration" in
+ * the working directory and run a `.config/config.js` found there, whatever the options. Its Explorer class does not.
  * @throws ConfigError naming file, line and column when it is not valid JSON or YAML
  */
 export async function readConfigFile(folder: string, path: string): Promise<FoundFile | undefined> {

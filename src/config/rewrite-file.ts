@@ -19,10 +19,8 @@ export interface RewrittenFile {
 /**
  * Replaces the content of a file at once; programs that do so at the same time wait for each other. A new file is for
  * its owner alone, and so is its folder.
- *
- * @param edit from the old content (undefined if there is no file) to the new one; undefined leaves it
+ * @param edit gets undefined if there is no file; returns undefined to leave it
  * @param mode for the file, also if it exists; left out, an existing one keeps its own
- * @throws FileError; whatever `edit` throws
  */
 export async function rewriteFile(
   context: Context,
@@ -70,7 +68,6 @@ function linkTarget(path: string): string | undefined {
   }
 }
 
-/** The text of a file; undefined if there is none. @throws FileError when it cannot be read */
 export function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
@@ -96,7 +93,6 @@ function written<Value>(path: string, look: () => Value): Value {
 /** Longer than it takes until a lock is stale. */
 const lockWaitMs = 15_000
 
-/** @returns what ends the lock */
 async function lock({ platform, clock, signal }: Context, path: string): Promise<() => Promise<void>> {
   const name = `${path}.lock`
   const release = await takeLock(name, { platform, clock, signal, waitMs: lockWaitMs }).catch(

@@ -25,7 +25,6 @@ interface Origin {
   readonly folder: string
 }
 
-/** Validates one value and adds it to the layer, or adds a problem. */
 export async function addValue(
   context: Context,
   layer: Map<SettingName, Setting<unknown>>,
@@ -48,13 +47,11 @@ export async function addValue(
   layer.set(name, { value, source, level })
 }
 
-/** A problem of a value: the keys inside the setting that lead to it, and a clause that follows its name. */
 interface WrongValue {
   readonly keys: readonly string[]
   readonly problem: string
 }
 
-/** The converted value, or its problems. */
 export async function parseValue<Value>(
   { schema }: Kind<Value>,
   input: unknown,
@@ -92,14 +89,13 @@ function describeValue(value: unknown): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value)
 }
 
-/** Describes a value without quoting it. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return 'nothing'
   if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a mapping'
   return typeof value === 'string' ? 'text' : `a ${typeof value}`
 }
 
-/** A path of a setting, from the folder that it is relative to; `~` is the home directory. */
+/** `~` is the home directory. */
 export function absolutePath(context: Context, folder: string, path: string): string {
   const { join, resolve } = pathsOf(context.platform)
   const home = homeFolder(context)

@@ -22,10 +22,7 @@ export type { SettingFlags } from './setting-table.ts'
 export type Settings = {
   readonly [Name in Exclude<SettingName, keyof Addresses>]: Setting<SettingValues[Name]>
 } & Addresses & {
-    /**
-     * The key, looked up once, when it is first needed: its command may ask for a passphrase.
-     * @throws what `findKey` throws
-     */
+    /** Looked up once, when it is first needed: its command may ask for a passphrase. @throws what `findKey` throws */
     readonly apiKey: () => Promise<ApiKey>
     /** Where the key is, without reading it; throws what `locateKey` throws. */
     readonly keyLocation: () => Promise<KeyLocation | undefined>
@@ -92,7 +89,7 @@ function firstValues(layers: readonly Layer[]): Values {
   return Object.fromEntries(settingNames.map((name) => [name, firstOf(layers, name)])) as unknown as Values
 }
 
-/** The settings of the chosen profile; undefined if it is the default one and the file does not have it. */
+/** Undefined if it is the default one and the file does not have it. */
 async function chosenProfile(
   context: Context,
   chosen: Setting<unknown>,

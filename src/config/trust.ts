@@ -10,11 +10,7 @@ import type { Setting } from './setting-value.ts'
 import { homeFolder } from '../context/folders.ts'
 import { flagName, settingNames, settingTable, type BaseUrls, type SettingName } from './setting-table.ts'
 
-/**
- * Checks what a project file sets against what its user allows; it may come from others.
- * @param folder where the project file was found
- * @param own all sources but the project file
- */
+/** Checks what a project file sets against what its user allows. @param own all sources but the project file */
 export async function checkProjectFile(
   context: Context,
   folder: string,
@@ -66,11 +62,7 @@ export function checkedAddresses(
   return { baseUrl: { ...baseUrls, value: value.v1 }, baseUrls: { ...baseUrls, value } }
 }
 
-/**
- * Rejects a base URL from a project file unless the user trusts it: a cloned repository must not redirect the key.
- * @param userFile where the user may add the origin
- * @throws ConfigError naming the origin and the setting to add
- */
+/** A cloned repository must not redirect the key. @param userFile where the user may add the origin */
 function checkTrustedOrigin(
   url: URL,
   trustedOrigins: readonly string[],
@@ -89,11 +81,9 @@ function checkTrustedOrigin(
 }
 
 /**
- * Keeps the output folder that a project file names inside the project: a cloned repository must not have files
- * written elsewhere, whether by `..`, an absolute path or a symbolic link.
+ * A cloned repository must not have files written elsewhere, whether by `..`, an absolute path or a symbolic link.
  * @param folder where the project file was found; the project is the repository around it, or else this folder
  * @param home the user's home directory, where the search for a repository ends
- * @throws ConfigError naming both, and where the folder may be set instead
  */
 function checkInsideProject(
   { value, source }: Setting<unknown>,
@@ -143,11 +133,8 @@ function linkTarget(path: string): string | undefined {
 }
 
 /**
- * Rejects a setting of a project file that raises what the user allows: a cloned repository must neither cause more paid
- * requests than its user wants, nor have more of them recorded.
+ * A cloned repository must neither cause more paid requests than its user wants, nor have more of them recorded.
  * @param own what the setting would be without the project file
- * @param userFile where the user may set it
- * @throws ConfigError
  */
 function checkNotRaised(
   name: SettingName,

@@ -25,7 +25,6 @@ const provenance = {
   cost: f.numberOrNull('an estimate, in the currency of the report; null if it is not known'),
 }
 
-/** One of several results to choose from, or one that failed its asserts. */
 export type ReportCandidate = f.Infer<typeof reportCandidate>
 const reportCandidate = f.shape('report_candidate', {
   number: f.count('from 1, as `run pick` takes it'),
@@ -45,7 +44,6 @@ const reportField = f.shape('report_field', {
   assets: f.texts('the ids of the assets that it refers to'),
 })
 
-/** One asset of a manifest, with all that is known of it. */
 export type ReportAsset = f.Infer<typeof reportAsset>
 const reportAsset = f.shape('report_asset', {
   id: f.text('`hero`, `captions[shoe-de]`'),
@@ -69,7 +67,6 @@ const reportAsset = f.shape('report_asset', {
   ...provenance,
 })
 
-/** What a report was compared with, and what that came to. */
 const reportSince = f.shape('report_since', {
   name: f.text('the commit as it was named'),
   commit: f.text('the id of the commit whose lock it was compared with: where it and HEAD parted'),

@@ -54,7 +54,6 @@ const call = f.shape('call', {
   files: f.list(f.object(fileFields), 'files that it wrote'),
 })
 
-/** A file that a call wrote, as it is now. */
 export type CallFile = f.Infer<typeof callFile>
 const callFile = f.object({
   ...fileFields,

@@ -32,7 +32,6 @@ const profileKey = f.shape('profile_key', {
 })
 
 export const checkEvents = {
-  /** A check of `doctor` has come to its end. */
   'check-end': { check: check },
 }
 

@@ -48,7 +48,6 @@ const events = {
   ...run.workerEvents,
 }
 
-/** The `type` of every event that a command may emit between `start` and the last line. */
 export const eventTypes = Object.keys(events) as readonly OutputEvent['type'][]
 
 /** What `--json` prints, told by its `command`; that of several jobs has `videos`. */
@@ -79,7 +78,6 @@ const documents = [
   run.workerDocument,
 ] as const
 
-/** The error object of `--json` and `--jsonl`. */
 export interface ErrorDocument {
   readonly error: f.Infer<typeof error>
 }

@@ -49,10 +49,7 @@ export function isExpired({ expires_at }: Pick<JobSummary, 'expires_at'>, now: n
 const minShortId = 12
 const maxShortId = 40
 
-/**
- * The shortest beginning of each id, or of the last part of an operation's name, that none of the others has: commands
- * accept it in place of the id.
- */
+/** The shortest beginning of each id, or of the last part of an operation's name, that none of the others has. */
 export function shortIds(ids: readonly string[]): string[] {
   const names = [...new Set(ids)].map(lastSegment)
   let length = minShortId

@@ -10,7 +10,6 @@ import {
   warnings,
 } from './text.ts'
 
-/** An image that was saved and checked. */
 export type SavedImage = f.Infer<typeof image>
 const image = f.shape('image', {
   ...savedFileFields,
@@ -22,7 +21,6 @@ const image = f.shape('image', {
   existing: f.flag('whether the file was there already (--skip-existing); otherwise this call made it'),
 })
 
-/** Token counts of images (specification, "Image result"). */
 export type ImageUsage = f.Infer<typeof imageUsage>
 const imageUsage = f.shape('image_usage', {
   ...usageFields,

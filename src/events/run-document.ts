@@ -3,8 +3,9 @@ import { cost, estimate, warnings } from './text.ts'
 
 /**
  * What an instance is in comparison with lock, files, store and journals. `unknown`: a request was sent, and nobody knows
- * what became of it. `unfetched`: it is made and billed, and its file could not be fetched yet. `blocked`: it waits for another instance that stands still. `pending`: another one is to be made
- * first, so that its key is not known yet. `adopted`: a person adopted its file, and the request has changed since.
+ * what became of it. `unfetched`: it is made and billed, and its file could not be fetched yet. `blocked`: it waits for
+ * another instance that stands still. `pending`: another one is to be made first, so that its key is not known yet.
+ * `adopted`: a person adopted its file, and the request has changed since.
  */
 export const runStates = [
   'fresh',
@@ -73,7 +74,6 @@ const runFile = f.shape('run_file', {
   seconds: f.numberOrNull('how long it plays; null where it does not'),
 })
 
-/** What runs, their reports and workers say of a request that failed. */
 export const failureFields = {
   code: f.text('a stable word'),
   exit_code: f.count('the exit code that it leads to alone'),
@@ -111,11 +111,9 @@ const instanceFields = {
   error: f.orNull(runFailure, 'why it failed; null if it did not'),
 }
 
-/** One thing to generate, and what became of it. */
 export type RunInstance = f.Infer<typeof runInstance>
 const runInstance = f.shape('run_instance', instanceFields)
 
-/** The outputs of an instance that a run has put where they belong; none for one that it left as it was. */
 export function filesInPlace({ placed, files }: Pick<RunInstance, 'placed' | 'files'>): readonly RunFile[] {
   return placed ? files : []
 }
@@ -218,7 +216,6 @@ export const runDocument = f.document(['run', 'run merge', 'run pull'], {
   warnings,
 })
 
-/** The document of a command on a project. */
 function projectDocument<const Command extends string, const Fields extends Parameters<typeof f.object>[0]>(
   commands: readonly Command[],
   fields: Fields,
@@ -329,10 +326,7 @@ const places = {
   sandbox: f.flag('whether the results come from the sandbox'),
 }
 
-/**
- * What became of an attempt. `again`: it is sent again after a wait. `returned`: the worker was stopped, or could not send
- * it, so that another one does.
- */
+/** Of an attempt. `again`: after a wait. `returned`: the worker was stopped, or could not send it: another one does. */
 const outcomes = ['done', 'failed', 'unknown', 'again', 'returned'] as const
 
 export type WorkerEvent = f.EventsOf<typeof workerEvents>

@@ -1,12 +1,8 @@
-/**
- * The common form of both text styles: one set of events, one set of finish reasons, one document. The same names are
- * the lines of `--jsonl` and the fields of `--json`; they are never removed.
- */
+/** The common form of both text styles: one set of events, one set of finish reasons, one document. */
 
 import { responseStates } from '../contract/response-object.ts'
 import * as f from './fields.ts'
 
-/** Why the text ended, for both styles. */
 const finishReasons = [
   'stop',
   'length',
@@ -20,7 +16,6 @@ const finishReasons = [
 ] as const
 export type FinishReason = (typeof finishReasons)[number]
 
-/** Token counts, the same names for both styles and for images. */
 export const usageFields = {
   input_tokens: f.countOrNull('tokens of the input'),
   cached_tokens: f.countOrNull('of them read from a cache'),
@@ -56,7 +51,6 @@ const candidate = f.shape('candidate', {
   finish_reason: f.oneOf(finishReasons, 'why it ended'),
 })
 
-/** The fields of every file that was written. */
 export const savedFileFields = {
   path: f.text('where the file is'),
   bytes: f.count('its size'),
@@ -64,10 +58,8 @@ export const savedFileFields = {
   mime_type: f.text('its media type'),
 }
 
-/** The fields of every result whose container was checked. */
 export const verified = f.flag('false when it could not be verified that the file is complete')
 
-/** The fields of one of several results that could not be saved. */
 export const failureFields = (noun: 'image' | 'video') => ({
   index: f.count(`number of the ${noun}`),
   code: f.text('a stable word'),
@@ -75,7 +67,6 @@ export const failureFields = (noun: 'image' | 'video') => ({
   rescued: f.textOrNull('where it was saved instead, when it could not be written where it belongs'),
 })
 
-/** A field of the request that a result does not fulfil. */
 export type Mismatch = f.Infer<typeof mismatch>
 const mismatch = f.shape('mismatch', {
   index: f.count('number of the image or video'),
@@ -84,10 +75,8 @@ const mismatch = f.shape('mismatch', {
   came: f.text('what came instead'),
 })
 
-/** The field of a document that lists them. */
 export const mismatches = f.list(mismatch, 'results that are not what was asked for')
 
-/** What a call has cost, by the prices of the configuration. */
 export type CostEstimate = f.Infer<typeof estimate>
 export const estimate = f.shape('cost', {
   amount: f.numberOrNull('how much, by the prices of the configuration; null when it is not known'),
@@ -96,7 +85,6 @@ export const estimate = f.shape('cost', {
   reason: f.textOrNull('why the amount is not known, or why it is 0'),
 })
 
-/** The field of every document of a call that may cost money. */
 export const cost = f.orNull(
   estimate,
   'an estimate of what the call has cost; null without prices in the configuration, and for look-ups',
@@ -107,7 +95,6 @@ export const warnings = f.texts('warnings of the command')
 export type SavedFile = f.Infer<typeof file>
 export const file = f.shape('file', savedFileFields)
 
-/** Events of a decoder while a reply arrives. */
 export type TextEvent = f.EventsOf<typeof textEvents>
 export const textEvents = {
   'text-delta': {
@@ -125,7 +112,6 @@ export const textEvents = {
   'code-run': { language: f.text('language'), code: f.text('code that the model ran') },
   'code-result': { outcome: f.text('how it went'), output: f.text('what it printed') },
   'citation-add': { citation: citation },
-  /** Any other complete output item or part. */
   'item-add': {
     kind: f.text('kind of item'),
     summary: f.text('what it is, in one line'),
@@ -141,7 +127,6 @@ export const textEvents = {
   },
 }
 
-/** The document that `--json` prints. */
 export type TextDocument = f.Infer<typeof textDocument>
 export const textDocument = f.document(['generate', 'respond', 'wait', 'cancel'], {
   model: f.textOrNull('the requested model; where the gateway chose, the one that its reply names'),
@@ -178,13 +163,10 @@ type Decoded =
   | 'response'
   | 'state'
 
-/** The result of a finished, failed or interrupted text reply. */
 export interface TextResult extends Pick<TextDocument, Decoded> {
   /** The gateway's own finish reason. */
   readonly raw_finish_reason: string | null
-  /** The gateway's explanation, if any. */
   readonly finish_message: string | null
-  /** Id of the response, where the reply names one. */
   readonly response_id: string | null
   readonly model: string | null
 }

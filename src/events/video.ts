@@ -2,13 +2,12 @@ import { jobStates, videoStates } from '../contract/video-state.ts'
 import * as f from './fields.ts'
 import { cost, failureFields, mismatches, savedFileFields, verified, warnings } from './text.ts'
 
-/** The kind of a job: a Video (endpoints 3 and 5) or an operation (endpoint 7). */
 export type JobKind = f.Infer<typeof kind>
 const kind = f.oneOf(['video', 'operation'], 'what the job is on the gateway')
 
 const id = f.text('id of the video or name of the operation')
 const state = f.oneOf(videoStates, 'state of the job')
-/** The same of events, which a background response has, too. */
+/** Those of a background response, too. */
 const jobId = f.text('id of the video or the response, or name of the operation')
 const jobKind = f.oneOf(['video', 'operation', 'response', 'image'], 'what the job is on the gateway')
 const jobState = f.oneOf(jobStates, 'state of the job')
@@ -22,7 +21,6 @@ const progress = f.numberOrNull('progress in percent, 0 to 100')
 const completedAt = f.countOrNull('when it ended, or when that was first seen, in Unix seconds')
 const expiresAt = f.countOrNull('until when the result is kept, in Unix seconds')
 
-/** A video that was saved and checked. */
 export type SavedVideo = f.Infer<typeof video>
 const video = f.shape('video', {
   ...savedFileFields,
@@ -119,7 +117,6 @@ const outcomeFields = {
   warnings,
 }
 
-/** The document of `video generate`, `remix` and `status`, and of `wait` for one of them. */
 export type VideoDocument = f.Infer<typeof videoDocument>
 export const videoDocument = f.document(['video generate', 'video remix', 'video status', 'wait'], {
   ...outcomeFields,
@@ -127,7 +124,6 @@ export const videoDocument = f.document(['video generate', 'video remix', 'video
   state,
 })
 
-/** One of several jobs that were waited for. */
 export type AwaitedVideo = f.Infer<typeof awaitedVideo>
 const awaitedVideo = f.shape('awaited_video', {
   ...outcomeFields,
