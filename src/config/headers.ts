@@ -91,10 +91,7 @@ function valueProblem(name: string, value: string): string | undefined {
 const maxValueBytes = 65_536
 
 /** The values of headers, and those that are hidden wherever they appear: from files and variables, not too short. */
-export async function readHeaders(
-  context: Context,
-  sources: HeaderSources,
-): Promise<{ readonly headers: Readonly<Record<string, string>>; readonly secrets: readonly string[] }> {
+export async function readHeaders(context: Context, sources: HeaderSources) {
   const headers: Record<string, string> = {}
   const secrets: string[] = []
   for (const [name, source] of Object.entries(sources)) {

@@ -63,12 +63,7 @@ export function checkedAddresses(
 }
 
 /** A cloned repository must not redirect the key. @param userFile where the user may add the origin */
-function checkTrustedOrigin(
-  url: URL,
-  trustedOrigins: readonly string[],
-  source: string,
-  userFile: string,
-): void {
+function checkTrustedOrigin(url: URL, trustedOrigins: readonly string[], source: string, userFile: string) {
   if (trustedOrigins.includes(url.origin)) return
   throw new ConfigError(
     `The base URL (${source}) points to ${url.origin}, which you have not trusted with your key.`,

@@ -99,11 +99,7 @@ export interface WaitForResponsePlan extends TextPlan, WaitLimits {
 }
 
 /** Waits for a response that was started earlier, and emits its answer. */
-export async function waitForResponse(
-  call: Call,
-  named: NamedJob<'response'>,
-  plan: WaitForResponsePlan,
-): Promise<Outcome<TextDocument>> {
+export async function waitForResponse(call: Call, named: NamedJob<'response'>, plan: WaitForResponsePlan) {
   const { answerSchema, warnings, after } = plan
   const isRest = after >= 0
   const following = resume(call, named, plan, { command: 'wait', answerSchema, warnings, isRest }, after)
@@ -124,11 +120,7 @@ export async function waitForResponse(
 const cancellationMs = 30_000
 
 /** Cancels a response, and reports how it ended. */
-export async function cancelBackground(
-  call: Call,
-  named: NamedJob<'response'>,
-  plan: TextPlan & WaitLimits,
-): Promise<Outcome<TextDocument>> {
+export async function cancelBackground(call: Call, named: NamedJob<'response'>, plan: TextPlan & WaitLimits) {
   const facts = { command: 'cancel', warnings: [], isSilent: true } as const
   const following = resume(call, named, { ...plan, pollIntervalS: undefined }, facts)
   const { run } = following
@@ -211,11 +203,7 @@ function lookUps(following: Following) {
  * The error for a response that continues at the gateway, with the command that waits for it from where its text is.
  * @param isStarted whether this call has started it
  */
-function withResume(
-  { call, place, plan }: Following,
-  error: ModelgateError,
-  isStarted = false,
-): ModelgateError {
+function withResume({ call, place, plan }: Following, error: ModelgateError, isStarted = false) {
   const { id, after } = place
   if (id === undefined || plan.resume === undefined) return error
   // What was not sent has cost nothing, and the call may be repeated as it is.

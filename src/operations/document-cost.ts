@@ -12,11 +12,7 @@ import type { VideoDocument } from '../events/video.ts'
  * @param creation what it asked to be created; undefined where that was nothing, or was not accepted
  * @returns undefined for a call that created nothing, and for an answer that is still being generated
  */
-export function costOfDocument(
-  prices: Prices,
-  document: OutputDocument,
-  creation: Creation | undefined,
-): Cost | undefined {
+export function costOfDocument(prices: Prices, document: OutputDocument, creation: Creation | undefined) {
   if ('finish_reason' in document) return costOfText(prices, document, creation)
   if (creation === undefined) return undefined
   if ('links' in document) return costOf(prices, imagesUsed(document, creation))

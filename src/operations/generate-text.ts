@@ -193,11 +193,7 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
 }
 
 /** Generates text, of either style. Text is emitted as events while it arrives. */
-export async function generateText(
-  call: Call,
-  request: TextRequest,
-  plan: TextPlan,
-): Promise<Outcome<TextDocument>> {
+export async function generateText(call: Call, request: TextRequest, plan: TextPlan) {
   const { gateway, listener } = call
   const { talk, model } = request
   let { body } = request

@@ -47,11 +47,7 @@ export function isUrl(location: string): boolean {
   return /^(?:https?|data):/i.test(location)
 }
 
-export async function readImageFile(
-  context: FileContext,
-  input: SourceInput,
-  path: string,
-): Promise<ImageSource> {
+export async function readImageFile(context: FileContext, input: SourceInput, path: string) {
   const file = await describeInputFile(context, path, {
     maxBytes: maxSourceBytes,
     headBytes: imageInfoHeadBytes,
@@ -65,12 +61,7 @@ export async function readImageFile(
 }
 
 /** Fetches a picture under the same rules as result URLs: no key to another origin, no private address. */
-export async function fetchImage(
-  gateway: Gateway,
-  input: SourceInput,
-  url: string,
-  allowPrivate: boolean,
-): Promise<ImageSource> {
+export async function fetchImage(gateway: Gateway, input: SourceInput, url: string, allowPrivate: boolean) {
   const label = urlLabel(url)
   const chunks: Uint8Array[] = []
   const write = async (bytes: Uint8Array) => void chunks.push(Buffer.from(bytes))
@@ -102,12 +93,7 @@ function urlLabel(url: string): string {
 }
 
 /** @param stem of the file name to send; its extension is determined by the bytes */
-export function imageFromBytes(
-  input: SourceInput,
-  label: string,
-  stem: string,
-  content: Uint8Array,
-): ImageSource {
+export function imageFromBytes(input: SourceInput, label: string, stem: string, content: Uint8Array) {
   if (content.length === 0) {
     throw new UsageError(`${input.name} ${label}: it is empty.`, { code: 'empty_file' })
   }

@@ -61,11 +61,7 @@ type ReadError = { readonly path: string; readonly error: ModelgateError }
 type ReadCall = CallFacts & CallWords
 
 /** A log that cannot be read is a warning: the files were inspected. */
-async function findCalls(
-  stateFolder: string | undefined,
-  digests: ReadonlySet<string>,
-  warnings: string[],
-): Promise<ReadonlyMap<string, ReadCall>> {
+async function findCalls(stateFolder: string | undefined, digests: ReadonlySet<string>, warnings: string[]) {
   const found = new Map<string, ReadCall>()
   try {
     for (const call of digests.size === 0 ? [] : (await openCalls(stateFolder)).calls([...digests])) {

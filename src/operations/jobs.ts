@@ -206,9 +206,7 @@ export function withoutTotal({ limits, ...gateway }: Gateway): Gateway {
 }
 
 /** The jobs that have not ended, by their gateway and the profile of its settings; the newest first. */
-export function jobsToRefresh(
-  jobs: readonly StoredJob[],
-): readonly (readonly [StoredJob, ...(readonly StoredJob[])])[] {
+export function jobsToRefresh(jobs: readonly StoredJob[]) {
   const open = jobs.filter(({ record: { id, state } }) => id !== null && !isFinal(state))
   const groups = Map.groupBy(open, ({ record }) =>
     record.is_sandbox ? '' : JSON.stringify([record.profile, URL.parse(record.base_url)?.origin]),

@@ -18,12 +18,7 @@ import { countMismatch, mismatchError } from './mismatch.ts'
 import { settle, type Call, type Outcome } from './operation.ts'
 
 /** Generates images, and saves every image or URL in the reply. */
-export async function makeImages(
-  call: Call,
-  request: ImageRequest,
-  plan: ImagePlan,
-  viewer?: ImageViewer,
-): Promise<Outcome<ImageDocument>> {
+export async function makeImages(call: Call, request: ImageRequest, plan: ImagePlan, viewer?: ImageViewer) {
   const { gateway } = call
   const results = new ImageResults(call, request)
   const writers = createImageWriters(call, results, plan, viewer)
@@ -131,11 +126,7 @@ export function takeExistingImages(
 }
 
 /** @returns why the reply broke off; earlier images are among the results */
-async function receive(
-  { gateway, listener }: Call,
-  results: ImageResults,
-  receiver: ImageReceiver,
-): Promise<ModelgateError | undefined> {
+async function receive({ gateway, listener }: Call, results: ImageResults, receiver: ImageReceiver) {
   const onProgress = (sent: number, total: number) => listener.event({ type: 'upload-progress', sent, total })
   try {
     const { request } = imageGatewayRequest(gateway, results.request, onProgress)
@@ -284,12 +275,7 @@ function interrupted(error: unknown, results: ImageResults): unknown {
 }
 
 /** A hint to run the command again would generate, and bill, another image. */
-function downloadError(
-  { trace, clock }: Gateway,
-  { url }: RemoteImage,
-  error: unknown,
-  expiresAt: number,
-): ModelgateError {
+function downloadError({ trace, clock }: Gateway, { url }: RemoteImage, error: unknown, expiresAt: number) {
   const known = asModelgateError(error, trace !== undefined)
   if (known.exit === 'bug') return known
   const hint = hintApplies(known) ? undefined : null
@@ -345,11 +331,7 @@ export function recordImages(call: Call, request: ImageRequest, plan: ImageRecor
 }
 
 /** Keeps on record what is left to fetch, and forgets the rest. Best effort: the images are as safe as before. */
-export async function settleImages(
-  store: JobStore,
-  stored: StoredJob,
-  outcome: Outcome<ImageDocument>,
-): Promise<void> {
+export async function settleImages(store: JobStore, stored: StoredJob, outcome: Outcome<ImageDocument>) {
   const { document } = outcome
   const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
   const left = new Set(document?.links.map(({ index }) => index))

@@ -75,11 +75,7 @@ export class Created {
   }
 
   /** Holds a call against the limits of all commands. @throws ModelgateError (exit 15); UsageError */
-  check(
-    { all, cost, sinceText }: SpendingLimits,
-    { count, of }: Creation,
-    known: KnownCost | undefined,
-  ): void {
+  check({ all, cost, sinceText }: SpendingLimits, { count, of }: Creation, known: KnownCost | undefined) {
     if (all !== undefined && this.count + count > all) {
       throw reached(
         'creations_limit',

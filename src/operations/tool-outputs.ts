@@ -39,11 +39,7 @@ export function toolOutputItems(
   ]
 }
 
-export function approvalItems(
-  { input }: Body,
-  approvals: readonly Approval[],
-  isStored: boolean,
-): JsonObject[] {
+export function approvalItems({ input }: Body, approvals: readonly Approval[], isStored: boolean) {
   const requests = objectsOf(input).filter(({ type }) => type === 'mcp_approval_request')
   refuseTwice(approvals.map(({ request }) => request))
   return approvals.map(({ request, approve, reason }) => {

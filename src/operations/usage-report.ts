@@ -142,10 +142,7 @@ function addSums(to: Sums, sums: Sums): void {
   for (const name of sumNames) to[name] += sums[name]
 }
 
-function nameOfKind(
-  key: string | null,
-  { model, command, error, usage, created, files }: CountedCall,
-): string {
+function nameOfKind(key: string | null, { model, command, error, usage, created, files }: CountedCall) {
   const { images, video_seconds: seconds, video_size: videoSize } = created ?? {}
   const tokens =
     usage === undefined ? 0 : usage['input_tokens'] == null || usage['output_tokens'] == null ? 1 : 2

@@ -51,11 +51,7 @@ export interface StartPlan extends WaitPlan, CreatePlan {
 }
 
 /** Starts a job, and with `waits` saves its videos. */
-export async function startVideo(
-  call: Call,
-  request: VideoRequest,
-  plan: StartPlan,
-): Promise<Outcome<VideoDocument>> {
+export async function startVideo(call: Call, request: VideoRequest, plan: StartPlan) {
   const { gateway, listener } = call
   const { command, model, kind, prompt, body } = request
   const run = new VideoRun(listener, command, undefined, model)
@@ -84,11 +80,7 @@ export async function startVideo(
 }
 
 /** A remix needs a completed video: look it up before paying. @throws UsageError with the state of the source */
-async function checkSource(
-  { gateway }: Call,
-  source: NamedJob,
-  { resume }: Pick<StartPlan, 'resume'>,
-): Promise<void> {
+async function checkSource({ gateway }: Call, source: NamedJob, { resume }: Pick<StartPlan, 'resume'>) {
   const found = await lookUpJob(gateway, source)
   const { id } = source
   const { state } = found
@@ -301,10 +293,7 @@ function awaitedVideo({ job: { named }, document, error }: AwaitedOutcome): Awai
 }
 
 /** 11 if any job is still running, else the exit code that all have in common, else 12. */
-function failureOf(
-  outcomes: readonly AwaitedOutcome[],
-  resume: (ids: readonly string[]) => NextCommand,
-): ModelgateError | undefined {
+function failureOf(outcomes: readonly AwaitedOutcome[], resume: (ids: readonly string[]) => NextCommand) {
   const errors = outcomes.flatMap(({ error }) => error ?? [])
   if (errors.length === 0) return undefined
   const running = outcomes.filter(({ error }) => error?.exit === 'running')

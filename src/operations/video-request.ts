@@ -8,7 +8,7 @@ import type { JobKind } from '../events/video.ts'
 import { readInputFile } from '../files/input-file.ts'
 import type { NewJob } from '../files/calls/job-record.ts'
 import { mediaTypeOfName, sniffMediaType } from '../files/media-type.ts'
-import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import { bareModel, idempotencyKeyOf } from '../gateway/url.ts'
 import type { Job } from '../gateway/videos/look-up-job.ts'
 import { operationRequest, remixRequest } from '../gateway/videos/start-job.ts'
@@ -60,11 +60,7 @@ export function instancesOf({ instances }: Body): Body[] {
 }
 
 /** The HTTP request, with its idempotency key. @param source the video that a remix starts from @throws UsageError */
-export function videoGatewayRequest(
-  gateway: Gateway,
-  request: VideoRequest,
-  source?: Job,
-): GatewayRequest & { readonly idempotencyKey: string } {
+export function videoGatewayRequest(gateway: Gateway, request: VideoRequest, source?: Job) {
   const { model, body } = request
   const idempotencyKey = idempotencyKeyOf(gateway)
   const keyed = { body, idempotencyKey, creation: videoCreation(request) }

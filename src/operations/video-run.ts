@@ -247,11 +247,7 @@ export function recordedDocument(named: NamedJob): VideoDocument {
 }
 
 /** A video that is on record as saved, if its file still exists unchanged. */
-async function savedVideo(
-  { cwd }: Pick<Context, 'cwd'>,
-  { result }: JobRecord,
-  path: string,
-): Promise<SavedVideo | undefined> {
+async function savedVideo({ cwd }: Pick<Context, 'cwd'>, { result }: JobRecord, path: string) {
   const file = await describeVideoFile({ cwd }, path)
   const before = result?.videos.find((video) => video.path === path)
   if (file === undefined || (before !== undefined && before.sha256 !== file.sha256)) return undefined
@@ -259,13 +255,7 @@ async function savedVideo(
 }
 
 /** The planned name of a video that is at a path; undefined where that is another. @param index from 1 */
-function nameAt(
-  cwd: string,
-  output: OutputPlan,
-  id: string,
-  path: string,
-  index: number,
-): string | undefined {
+function nameAt(cwd: string, output: OutputPlan, id: string, path: string, index: number) {
   const name = output.pathFor({ index, extension: extname(path).slice(1), id })
   return resolve(cwd, name) === path ? name : undefined
 }
