@@ -77,12 +77,7 @@ export async function fetchImages(
     results.reportFiles()
     return await judge(call, results, plan)
   }
-  return settle(
-    call,
-    work,
-    () => results.document(),
-    (error) => error,
-  )
+  return settle(call, work, () => results.document())
 }
 
 /**
@@ -191,9 +186,12 @@ function afterSending(error: ModelgateError, hasReplied: boolean): ModelgateErro
 function digestSources({ images, mask }: ImageRequest): Promise<InputDigest[]> {
   const sources = [...images, ...(mask === undefined ? [] : [mask])]
   return Promise.all(
-    sources.map(async ({ field, label, bytes, digest }) => {
-      return { field, path: label, bytes, sha256: await digest() }
-    }),
+    sources.map(async ({ field, label: path, bytes, digest }) => ({
+      field,
+      path,
+      bytes,
+      sha256: await digest(),
+    })),
   )
 }
 

@@ -62,7 +62,7 @@ export async function settle<Document extends OutputDocument>(
   { gateway, hasSent, spending }: Call,
   work: () => Promise<ModelgateError | undefined>,
   document: () => Document | undefined,
-  amend: (error: ModelgateError) => ModelgateError,
+  amend = (error: ModelgateError) => error,
 ): Promise<Outcome<Document>> {
   try {
     const failure = await work()

@@ -69,7 +69,7 @@ export class VideoRun {
   async settle(
     call: Call,
     work: () => Promise<ModelgateError | undefined>,
-    amend: (error: ModelgateError) => ModelgateError = (error) => error,
+    amend = (error: ModelgateError) => error,
   ): Promise<Outcome<VideoDocument>> {
     const amendAll = (error: ModelgateError) => {
       const known = amend(error)
@@ -159,12 +159,9 @@ export class VideoRun {
    * @param count how many have come
    * @returns the error for videos that are missing, not what was asked for, or with `strict` not known to be whole
    */
-  shortfall(
-    { id, value }: Pick<JobReport, 'id' | 'value'>,
-    count: number,
-    { acceptMismatch, strict }: Judgement,
-  ): ModelgateError | undefined {
-    const filtered = filteredOf(value)
+  shortfall(count: number, { acceptMismatch, strict }: Judgement): ModelgateError | undefined {
+    const id = this.#id
+    const filtered = filteredOf(objectOf(this.job?.value))
     const known = count + filtered.count
     // Without a record nobody knows how many were asked for.
     const requested = this.stored === undefined ? known : videoCount(this.stored.record.request)
@@ -247,7 +244,7 @@ export function recordedDocument(named: NamedJob): VideoDocument {
 }
 
 /** A video that is on record as saved, if its file still exists unchanged. */
-async function savedVideo({ cwd }: Pick<Context, 'cwd'>, { result }: JobRecord, path: string) {
+async function savedVideo(cwd: string, { result }: JobRecord, path: string) {
   const file = await describeVideoFile({ cwd }, path)
   const before = result?.videos.find((video) => video.path === path)
   if (file === undefined || (before !== undefined && before.sha256 !== file.sha256)) return undefined
@@ -261,17 +258,12 @@ function nameAt(cwd: string, output: OutputPlan, id: string, path: string, index
 }
 
 /** The videos that earlier commands saved under the names of the plan and that still exist, by their numbers from 1. */
-async function savedBefore(
-  { cwd }: Pick<Context, 'cwd'>,
-  record: JobRecord | undefined,
-  output: OutputPlan,
-  { id, count }: { readonly id: string; readonly count: number },
-): Promise<ReadonlyMap<number, SavedVideo>> {
+async function savedBefore(cwd: string, record: JobRecord, output: OutputPlan, id: string, count: number) {
   const saved = new Map<number, SavedVideo>()
-  for (const path of record?.files ?? []) {
+  for (const path of record.files) {
     for (let index = 1; index <= count; index++) {
       const name = nameAt(cwd, output, id, path, index)
-      const file = name === undefined ? undefined : await savedVideo({ cwd }, record!, path)
+      const file = name === undefined ? undefined : await savedVideo(cwd, record, path)
       if (file !== undefined) saved.set(index, { ...file, path: name! })
     }
   }
@@ -290,7 +282,7 @@ export async function findSavedVideos(
   const id = redactor.text(lastSegment(given))
   const saved: SavedVideo[] = []
   for (const [at, { path }] of record.result.videos.entries()) {
-    const file = await savedVideo({ cwd }, record, path)
+    const file = await savedVideo(cwd, record, path)
     if (file === undefined) return undefined
     saved.push({ ...file, path: nameAt(cwd, output, id, path, at + 1) ?? path })
   }
@@ -308,8 +300,7 @@ export function reportSavedVideos(
   const run = new VideoRun(listener, command, named.stored)
   run.job = recordedJob(named)
   for (const [at, video] of videos.entries()) run.saved(at + 1, video)
-  const known = { id: named.id, value: objectOf(run.job.value) }
-  const failure = run.shortfall(known, videos.length, judgement)
+  const failure = run.shortfall(videos.length, judgement)
   run.reportRaw()
   return { kind: 'ended', document: run.document()!, failure }
 }
@@ -349,10 +340,9 @@ export async function saveVideos(
     })
   }
   const id = redactor.text(lastSegment(completed.id))
-  const before = plan.refetch
-    ? new Map<number, SavedVideo>()
-    : await savedBefore(context, run.stored?.record, plan.output, { id, count })
-  for (const [index, file] of before) run.saved(index, file)
+  const record = plan.refetch ? undefined : run.stored?.record
+  const before = record && (await savedBefore(context.cwd, record, plan.output, id, count))
+  for (const [index, file] of before ?? []) run.saved(index, file)
   const meter = createDownloadMeter(call, completed.id)
   const fetcher = createVideoFetcher(gateway, completed, () => lookUpJob(gateway, job), {
     allowPrivate: plan.allowPrivateUrls,
@@ -360,7 +350,7 @@ export async function saveVideos(
   })
   const errors: ModelgateError[] = []
   for (let index = 1; index <= count; index++) {
-    if (before.has(index)) continue
+    if (before?.has(index)) continue
     meter.begin(index)
     try {
       await saveVideo(call, run, plan, fetcher, index)
@@ -373,11 +363,16 @@ export async function saveVideos(
     }
   }
   run.job = fetcher.report
-  if (errors.length === 0) await recordResult(call, run, plan, fetcher.report, count)
+  const keepsRecord = plan.isCopy && run.stored?.record.result !== undefined
+  if (run.files.length === count && !keepsRecord) {
+    // Enough to report the result again without the gateway.
+    const videos = run.files.map((file) => ({ ...file, path: resolve(context.cwd, file.path) }))
+    await run.keep({ result: { reply: fetcher.report.value, videos } })
+  }
   const paths = errors.flatMap(({ facts }) => facts.rescued ?? [])
   const rescued = paths.length === 0 ? {} : { rescued: paths }
   if (errors.length === count) throw errors[0]!.amend(rescued)
-  const shortfall = run.shortfall(completed, count, plan)
+  const shortfall = run.shortfall(count, plan)
   if (errors.length === 0) return shortfall
   const some = someMissing(`${errors.length} of ${count} videos could not be saved.`, completed.id, {
     ...leadTo('To try again while they are kept: ', plan.resume(job.id)),
@@ -391,26 +386,10 @@ export async function saveVideos(
 function savedCount(run: VideoRun, completed: JobReport): number {
   const total = Math.max(1, videoSources(completed).length)
   const requested = run.stored === undefined ? undefined : videoCount(run.stored.record.request)
-  const count = Math.min(
-    total,
-    requested === undefined ? maxPlannedNames : Math.max(requested, usualVideoSamples),
-  )
+  const most = requested === undefined ? maxPlannedNames : Math.max(requested, usualVideoSamples)
+  const count = Math.min(total, most)
   if (count < total) run.warn(countMismatch(total, requested, 'video', count))
   return count
-}
-
-/** Enough to report the result again without the gateway. A copy elsewhere does not replace the record. */
-async function recordResult(
-  { context }: Call,
-  run: VideoRun,
-  { isCopy }: SavePlan,
-  { value }: JobReport,
-  count: number,
-): Promise<void> {
-  const files = run.files
-  if (files.length < count || (isCopy && run.stored?.record.result !== undefined)) return
-  const videos = files.map((file) => ({ ...file, path: resolve(context.cwd, file.path) }))
-  await run.keep({ result: { reply: value, videos } })
 }
 
 async function saveVideo(
