@@ -3,8 +3,15 @@ import { ConfigError } from '../errors.ts'
 import { createProblemList, type ProblemList } from '../problems.ts'
 import { findProjectFile, findUserFile } from './find-config-file.ts'
 import { findKey, locateKey, profileExists, type ApiKey, type KeyLocation } from './key.ts'
-import { fileLayer, type FileLayer } from './file-layer.ts'
-import { environmentLayer, firstOf, flagLayer, type Layer, type Values } from './layers.ts'
+import {
+  environmentLayer,
+  fileLayer,
+  firstOf,
+  flagLayer,
+  type FileLayer,
+  type Layer,
+  type Values,
+} from './layers.ts'
 import type { Setting } from './setting-value.ts'
 import { quoted } from './parse-config.ts'
 import {

@@ -1,7 +1,7 @@
 import { Ajv } from 'ajv'
 import { expect, test } from 'vitest'
 import { configSchema, type ConfigOwner } from '../../src/config/file-schema.ts'
-import { fileLayer } from '../../src/config/file-layer.ts'
+import { fileLayer } from '../../src/config/layers.ts'
 import { createProblemList } from '../../src/problems.ts'
 import { testContext } from '../support/test-context.ts'
 
