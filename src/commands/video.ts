@@ -328,7 +328,7 @@ async function finishVideoRequest(
   const model = await nameModel(draft)
   const warnings = await checkRequest(draft, model)
   if (kind === 'operation') await problems.check(() => modelSegment(model?.id ?? 'model'))
-  const request = videoRequest({ kind, model: model?.id ?? '', body, prompt, warnings })
+  const request = videoRequest({ kind, model: model?.id ?? '', body }, prompt, warnings)
   const location = resultLocation(options, settings?.outputDir.value)
   const output = planVideos(context, location, { ...request, now: context.clock.now() })
   for (const problem of await output.check()) problems.add(problem)

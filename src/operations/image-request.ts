@@ -107,11 +107,9 @@ export async function imageRequest(
   const numbers = Array.from({ length: count }, (_, at) => at + 1)
   const paths = numbers.map((index) => ({ index, path: outputs.pathFor({ index, extension }) }))
   const found = plan.skipExisting ? paths.filter(({ path }) => existsSync(resolve(context.cwd, path))) : []
-  const looks = found.map(async ({ index, path }) => ({ index, file: await readExisting(context, path) }))
-  const existing: { readonly index: number; readonly file: SavedImage }[] = []
-  for (const { index, file } of await Promise.all(looks)) {
-    if (file instanceof FileError) add(file)
-    else existing.push({ index, file })
+  const existing: ImageRequest['existing'][number][] = []
+  for (const { index, path } of found) {
+    await check(async () => void existing.push({ index, file: await readExisting(context, path) }))
   }
   const wanted = numbers.filter((number) => !found.some(({ index }) => index === number))
   if (plan.skipExisting && plan.output?.includes('{id}')) {
@@ -147,10 +145,7 @@ interface NamedFormat {
   readonly validate: boolean
 }
 
-/**
- * Makes `-o NAME.webp` ask for a WebP, where the model's family takes that or the gateway chooses the model.
- * @throws UsageError for a format that the family cannot deliver, or that is not the one of the body
- */
+/** Makes `-o NAME.webp` ask for a WebP, where the family takes that or the gateway chooses the model. @throws UsageError */
 export function askForNamedFormat(
   context: FileContext,
   { output, endpoint, body, model, validate }: NamedFormat,
@@ -196,32 +191,25 @@ function extensionFor(body: Body): string {
   return format === 'jpeg' ? 'jpg' : typeof format === 'string' ? format : 'png'
 }
 
-/** A problem for an incomplete image: generating it would overwrite the file, skipping it would report success. */
-async function readExisting(context: FileContext, path: string): Promise<SavedImage | FileError> {
+/** Refuses an incomplete image: generating it would overwrite the file, skipping it would report success. */
+async function readExisting(context: FileContext, path: string): Promise<SavedImage> {
   const problem = (code: ErrorCode, message: string) =>
     new FileError(code, message, {
       phase: 'input',
       hint: '--skip-existing takes it for an image that was made. Remove it, or choose another name.',
     })
   const input = await describeInputFile(context, path, { maxBytes: Infinity, pipes: false })
-  if (input instanceof ModelgateError) return problem(input.code, input.message)
+  if (input instanceof ModelgateError) throw problem(input.code, input.message)
   const found = await inspectAnyFile(context, path)
   const file = savedAs(imageKind, found)
   if (file !== undefined) return { ...file, revised_prompt: null, existing: true }
   const { damage } = found.integrity
   const what = damage === undefined ? 'is not an image' : `is damaged: ${damage}`
-  return problem('damaged_media', `${JSON.stringify(path)} ${what}.`)
+  throw problem('damaged_media', `${JSON.stringify(path)} ${what}.`)
 }
 
-export type ImagePart =
-  | { readonly name: string; readonly value: string }
-  | {
-      readonly name: string
-      readonly path: string
-      readonly file_name: string
-      readonly media_type: string
-      readonly bytes: number
-    }
+/** A part of a form, in readable form. */
+export type ImagePart = ReturnType<typeof form>['content']['parts'][number]
 
 /** Smaller uploads need no progress. */
 const progressFromBytes = 1_000_000
@@ -231,26 +219,21 @@ export function imageGatewayRequest(
   gateway: Gateway,
   request: ImageRequest,
   onProgress?: (sent: number, total: number) => void,
-): {
-  readonly request: GatewayRequest
-  readonly content: { readonly body: Body } | { readonly parts: readonly ImagePart[] }
-} {
+) {
   const { command, streamed } = request
   const { body, contentType, content } = command === 'image create' ? jsonContent(request) : form(request)
   const reports = onProgress !== undefined && body.length >= progressFromBytes
-  return {
-    request: {
-      method: 'POST',
-      url: endpointUrl(gateway, endpoints[command].path),
-      kind: 'create',
-      creation: imageCreation(request),
-      accept: streamed ? 'text/event-stream' : 'application/json',
-      contentType,
-      idempotencyKey: idempotencyKeyOf(gateway),
-      body: reports ? withProgress(body, onProgress) : body,
-    },
-    content,
+  const wire: GatewayRequest = {
+    method: 'POST',
+    url: endpointUrl(gateway, endpoints[command].path),
+    kind: 'create',
+    creation: imageCreation(request),
+    accept: streamed ? 'text/event-stream' : 'application/json',
+    contentType,
+    idempotencyKey: idempotencyKeyOf(gateway),
+    body: reports ? withProgress(body, onProgress) : body,
   }
+  return { request: wire, content }
 }
 
 export function imageCreation(request: Pick<ImageRequest, 'model' | 'body' | 'wanted'>): Creation {

@@ -33,10 +33,10 @@ export interface NamedJob<Kind extends RecordKind = JobKind> {
 /** The store of jobs on this machine. @param redactor removes secrets from records */
 export function openJobs(
   { clock }: { readonly clock: Clock },
-  stateFolder: string | undefined,
+  folder: string | undefined,
   redactor: Redactor,
-): JobStore {
-  return new JobStore(stateFolder, clock, {
+) {
+  return new JobStore(folder, clock, {
     clean: (json) => redactor.document(json),
     readReply: (text, kind) =>
       kind === 'response' || kind === 'image' ? responseInBeginning(text) : jobInBeginning(text, kind),
@@ -238,10 +238,7 @@ export async function refreshJobs(gateway: Gateway, jobs: readonly StoredJob[]):
   return warnings
 }
 
-/**
- * A job that is not on record, by its id: a name with slashes is an operation's.
- * @throws UsageError for an invalid path, and for an image, which only this machine knows
- */
+/** A job that is not on record: a name with slashes is an operation's. @throws UsageError also for an image */
 export function unrecordedJob<Kind extends RecordKind>(id: string, kinds: readonly Kind[]): NamedJob<Kind> {
   const named = (kind: RecordKind) => ({
     id,

@@ -63,16 +63,8 @@ export function videoDifferences(
   { width, height, seconds }: Omit<Came, 'mime_type'> & { readonly seconds: number | null },
   echo: JsonObject,
 ): Difference[] {
-  const {
-    size,
-    aspectRatio,
-    resolution,
-    durationSeconds,
-    seconds: duration,
-  } = {
-    ...body,
-    ...objectOf(body['parameters']),
-  } as JsonObject
+  const request: JsonObject = { ...body, ...objectOf(body['parameters']) }
+  const { size, aspectRatio, resolution, durationSeconds, seconds: duration } = request
   const pixels = width === null || height === null ? sizeIn(echo['size']) : `${width}x${height}`
   const [wide = NaN, high = NaN] = pixels?.split('x').map(Number) ?? []
   if (wide < leastEdge && high < leastEdge) return []

@@ -25,16 +25,11 @@ export interface VideoRequest {
   readonly warnings: readonly string[]
 }
 
-export function videoRequest({
-  kind,
-  model,
-  body,
+export function videoRequest(
+  { kind, model, body }: Pick<VideoRequest, 'kind' | 'model' | 'body'>,
   prompt = promptOf(body),
-  warnings = [],
-}: Pick<VideoRequest, 'kind' | 'model' | 'body'> & {
-  readonly prompt: string | undefined
-  readonly warnings?: readonly string[]
-}): VideoRequest {
+  warnings: readonly string[] = [],
+): VideoRequest {
   const parts = { kind, body, prompt, warnings }
   return kind === 'video'
     ? { ...parts, command: 'video remix', model, count: 1 }
@@ -69,11 +64,8 @@ export function videoGatewayRequest(gateway: Gateway, request: VideoRequest, sou
   return { ...remixRequest(gateway, id, keyed), idempotencyKey }
 }
 
-export function videoCreation({
-  model,
-  body,
-  count,
-}: Pick<VideoRequest, 'model' | 'body' | 'count'>): Creation {
+export function videoCreation(request: Pick<VideoRequest, 'model' | 'body' | 'count'>): Creation {
+  const { model, body, count } = request
   const { resolution, size, durationSeconds, seconds } = { ...body, ...objectOf(body['parameters']) } as Body
   const time = Number(durationSeconds ?? seconds ?? Number.NaN)
   return {
@@ -149,26 +141,22 @@ export function addInstance(body: Body, prompt: string | undefined, media: Insta
   for (const instance of instances) Object.assign(instance, media)
 }
 
-/** The output options of a job, for its record. */
-export type VideoLocation = Omit<NewJob['output'], 'cwd'>
-
-/**
- * @param named the values for names; `now` is when the job was requested, in milliseconds since 1970
- * @param cwd the folder that relative paths are relative to, if not the current one
- */
+/** @param named `now` is when the job was requested, in ms since 1970 @param cwd that relative paths are relative to */
 export function planVideos(
   context: FileContext,
-  { output, folder, force }: VideoLocation,
+  { output, folder, force }: Omit<NewJob['output'], 'cwd'>,
   named: { readonly model: string; readonly prompt: string; readonly count: number; readonly now: number },
-  cwd?: string,
+  cwd = context.cwd,
 ): OutputPlan {
-  const plan = planOutputs(cwd === undefined ? context : { ...context, cwd }, {
-    ...named,
-    output: output ?? undefined,
-    folder: folder ?? undefined,
-    kind: 'video',
-    force,
-  })
-  if (cwd === undefined || cwd === context.cwd) return plan
-  return { ...plan, pathFor: (video) => resolve(cwd, plan.pathFor(video)) }
+  const plan = planOutputs(
+    { ...context, cwd },
+    {
+      ...named,
+      output: output ?? undefined,
+      folder: folder ?? undefined,
+      kind: 'video',
+      force,
+    },
+  )
+  return cwd === context.cwd ? plan : { ...plan, pathFor: (video) => resolve(cwd, plan.pathFor(video)) }
 }

@@ -76,7 +76,7 @@ export async function startVideoJob(run: TaskRun): Promise<StartedJob> {
   const kind = instance.command === 'video remix' ? 'video' : 'operation'
   const { body, source: sourceId } = await task.request()
   const model = kind === 'video' ? stringOf(body['model']) : instance.model
-  const request: VideoRequest = videoRequest({ kind, model: model ?? '', body, prompt: undefined })
+  const request: VideoRequest = videoRequest({ kind, model: model ?? '', body })
   const source = kind === 'video' ? remixed(task, sourceId) : undefined
   const document = wholeResult(task, await startVideo(call, request, { ...planOf(run), source }))
   await task.onJob(document.id, document.kind)
