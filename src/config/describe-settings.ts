@@ -18,11 +18,7 @@ export interface SettingPath {
   readonly profile: string | undefined
 }
 
-/**
- * Reads the name of a setting as files have it (`base_url`), also with dashes; a key of a mapping follows after a dot
- * (`families.my-model`), as does a setting after its profile (`profiles.work.base_url`).
- * @throws UsageError that names the nearest setting
- */
+/** Reads `base_url`, also with dashes, `families.my-model`, `profiles.work.base_url`. @throws UsageError, with the nearest */
 export function parseSettingPath(typed: string): SettingPath {
   const [, profile, own = typed] = /^profiles\.(.+)\.([^.]+)$/.exec(typed) ?? []
   const [first = '', ...rest] = own.split('.')

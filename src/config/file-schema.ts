@@ -5,10 +5,7 @@ import { settingNames, settingTable, type SettingName } from './setting-table.ts
 /** Whose file: a project's has fewer settings. */
 export type ConfigOwner = 'user' | 'project'
 
-/**
- * The JSON Schema of configuration files, for editors (draft 7, which they all know). What it refuses, the program
- * refuses, too; the program refuses more: what depends on other values, and what a project file may not raise.
- */
+/** For editors (draft 7, which they all know). What it refuses, the program refuses, too; the program refuses more. */
 export async function configSchema(owner: ConfigOwner): Promise<JsonObject> {
   const names = settingNames.filter((name) => owner === 'user' || settingTable[name].project !== undefined)
   const properties = Object.fromEntries(

@@ -28,11 +28,7 @@ interface KeySettings {
   readonly profile: Setting<string>
 }
 
-/**
- * The key, from the first source that is set: a broken one never falls through to another account's key.
- * @throws ConfigError when that one yields no usable key; ModelgateError `key_missing` (exit 3) when none is set, or it is empty.
- *   No message contains the key.
- */
+/** The first source that is set decides: a broken one never falls through to the key of another account. */
 export async function findKey(context: Context, settings: KeySettings): Promise<ApiKey> {
   const location = await locateKey(context, settings)
   if (location === undefined) throw keyMissing(context, settings.profile.value)
@@ -60,9 +56,11 @@ export type KeyLocation = { readonly source: string } & (
 
 /** Finds the key in the order of `findKey`. @throws ConfigError for a credentials file that cannot be used */
 export async function locateKey(context: Context, settings: KeySettings): Promise<KeyLocation | undefined> {
+  const value = context.env['MODELGATE_API_KEY']
   return (
     configuredKey(settings, ['flag']) ??
-    environmentKey(context) ??
+    // An empty variable means that a secret is missing: reported, not skipped.
+    (value === undefined ? value : { kind: 'environment', value, source: 'environment MODELGATE_API_KEY' }) ??
     configuredKey(settings, ['environment', 'user']) ??
     (await credentialsKey(context, settings))
   )
@@ -77,13 +75,6 @@ function readKey(context: Context, location: KeyLocation): string | Promise<stri
     default:
       return location.value
   }
-}
-
-function environmentKey({ env }: Context): KeyLocation | undefined {
-  const value = env['MODELGATE_API_KEY']
-  // An empty variable means that a secret is missing: reported, not skipped.
-  if (value === undefined) return undefined
-  return { kind: 'environment', value, source: 'environment MODELGATE_API_KEY' }
 }
 
 /** A file wins over a command of the same level. */

@@ -23,10 +23,7 @@ function issueAt(keys: readonly string[], message: string, input?: unknown) {
   return { message, input, ...(path.length > 0 && { path: path as [(typeof path)[0], ...typeof path] }) }
 }
 
-/**
- * A mapping of these keys and no others.
- * @param unknown what is wrong with a key that is none of these, as a clause; the nearest or all of them follow
- */
+/** A mapping of these keys. @param unknown what is wrong with another, as a clause; the nearest or all of them follow */
 export function mapping<const Entries extends v.ObjectEntries>(
   entries: Entries,
   problem: string,
@@ -58,10 +55,7 @@ export function withoutPrototype<Values extends object>(values: Values): Values 
   return Object.assign(Object.create(null) as Values, values)
 }
 
-/**
- * A value that a function reads, with every problem where it is.
- * @param json the same as JSON Schema, for editors; what it cannot express, it accepts
- */
+/** A value that a function reads. @param json the same for editors; what JSON Schema cannot express, it accepts */
 export function parsed<Value, Given>(
   problem: string,
   parse: (given: Given, report: Report) => Value,

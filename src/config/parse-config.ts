@@ -9,11 +9,7 @@ const maxNodes = 200_000
 /** Deeper than any real configuration, and far below what would exhaust the stack. */
 const maxDepth = 64
 
-/**
- * Reads one YAML 1.2 document (core schema: no custom tags, no merge keys) as data that is safe to walk.
- * @param file named in the messages, as `file:line:column`
- * @throws ConfigError
- */
+/** Reads one YAML 1.2 document (core schema: no custom tags, no merge keys) as data that is safe to walk. */
 export async function parseYaml(file: string, text: string): Promise<unknown> {
   const yaml = await import('js-yaml')
   const mapping = yaml.defineMappingTag<Record<string, unknown>>('tag:yaml.org,2002:map', {
@@ -49,12 +45,7 @@ export async function parseYaml(file: string, text: string): Promise<unknown> {
   }
 }
 
-/**
- * Reads JSON as data that is safe to walk.
- * @param file named in the messages, as `file:line:column`; no message repeats a value
- * @param part the part of the document that is ours; the rest is ignored
- * @throws ConfigError
- */
+/** Reads JSON as data that is safe to walk. @param part the part of the document that is ours; the rest is ignored */
 export function parseJson(file: string, text: string, part: (document: unknown) => unknown = whole): unknown {
   let document: unknown
   try {

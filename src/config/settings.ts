@@ -38,11 +38,7 @@ export type Settings = {
 /** A file with more problems was not written for this program. */
 const maxProblems = 20
 
-/**
- * Resolves every setting. Precedence: flag, environment, project file, user file (chosen profile first), default.
- * @param withProject false for what the user has configured, wherever this is called
- * @throws ConfigError listing everything that is wrong in any of these
- */
+/** Precedence: flag, environment, project file, user file (chosen profile first), default. @throws ConfigError, with all that is wrong */
 export async function resolveSettings(
   context: Context,
   flags: SettingFlags = {},

@@ -127,10 +127,7 @@ function linkTarget(path: string): string | undefined {
   }
 }
 
-/**
- * A cloned repository must neither cause more paid requests than its user wants, nor have more of them recorded.
- * @param own what the setting would be without the project file
- */
+/** A cloned repository must neither cause more paid requests than its user wants, nor have more of them recorded. */
 function checkNotRaised(
   name: SettingName,
   chosen: Setting<unknown>,

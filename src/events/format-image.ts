@@ -1,15 +1,9 @@
-/**
- * An image in messages: `image 1 of 3`, or `image 1` for the only one and for one more than asked for.
- * @param image its number from 1, and how many were asked for
- */
+/** `image 1 of 3`, or `image 1` for the only one and for one more than asked for. @param image its number, from 1 */
 export function imageLabel({ index, count }: { readonly index: number; readonly count: number }): string {
   return count > 1 && index <= count ? `image ${index} of ${count}` : `image ${index}`
 }
 
-/**
- * A preview in messages, counted from 1: `preview 1 of 2`.
- * @param preview its number from 0, and how many of the image were asked for; null if that is unknown
- */
+/** `preview 1 of 2`. @param preview its number, from 0; how many were asked for is null if that is unknown */
 export function previewLabel(preview: {
   readonly partial: number
   readonly partials: number | null

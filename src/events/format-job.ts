@@ -21,10 +21,7 @@ interface KnownState {
   readonly progress?: number | null
 }
 
-/**
- * A state for messages: the specification's name, then the progress and the gateway's own name:
- * `in_progress (45%, gateway says "rendering")`. The caller sanitises it for a terminal.
- */
+/** `in_progress (45%, gateway says "rendering")`. The caller sanitises it for a terminal. */
 export function formatState({ state, status = null, progress = null }: KnownState): string {
   const word = gatewayState(state, status)
   const isRunning = state === 'pending' || state === 'in_progress'

@@ -1,29 +1,20 @@
 import * as f from './fields.ts'
-import {
-  cost,
-  failureFields,
-  file,
-  mismatches,
-  savedFileFields,
-  usageFields,
-  verified,
-  warnings,
-} from './text.ts'
+import * as text from './text.ts'
 
 export type SavedImage = f.Infer<typeof image>
 const image = f.shape('image', {
-  ...savedFileFields,
+  ...text.savedFileFields,
   format: f.text('png, jpeg, webp, gif, the word of another media type, or bin, from its bytes'),
   width: f.countOrNull('in pixels; null where the header cannot be read'),
   height: f.countOrNull('in pixels; null where the header cannot be read'),
   revised_prompt: f.textOrNull('the prompt as the gateway changed it'),
-  verified,
+  verified: text.verified,
   existing: f.flag('whether the file was there already (--skip-existing); otherwise this call made it'),
 })
 
 export type ImageUsage = f.Infer<typeof imageUsage>
 const imageUsage = f.shape('image_usage', {
-  ...usageFields,
+  ...text.usageFields,
   input_image_tokens: f.countOrNull('tokens of the input that are of pictures'),
   input_text_tokens: f.countOrNull('tokens of the input that are of the prompt'),
 })
@@ -35,7 +26,7 @@ const imageLink = f.shape('image_link', {
   expires_at: f.count('until when, in Unix seconds'),
 })
 
-const imageFailure = f.shape('image_failure', failureFields('image'))
+const imageFailure = f.shape('image_failure', text.failureFields('image'))
 
 const numbered = {
   index: f.count('number of the image'),
@@ -50,7 +41,7 @@ export const imageEvents = {
     ...numbered,
     partial: f.count('index of the preview, from 0 as the gateway counts'),
     partials: f.countOrNull('how many previews of each image were asked for'),
-    file: f.orNull(file, 'the file, if it was kept'),
+    file: f.orNull(text.file, 'the file, if it was kept'),
   },
   'image-save': { ...numbered, file: image },
   'image-link': { link: imageLink },
@@ -62,12 +53,12 @@ export const imageDocument = f.document(['image create', 'image edit', 'wait'], 
   model: f.textOrNull('the requested model; null when the gateway chooses'),
   files: f.list(image, 'images that were saved'),
   usage: f.orNull(imageUsage, 'tokens, where the gateway reports them'),
-  cost,
+  cost: text.cost,
   request_id: f.textOrNull('id of the request'),
   response: f.anything("the gateway's own object, without the base64"),
-  partials: f.list(file, 'previews that were kept (--save-partials)'),
+  partials: f.list(text.file, 'previews that were kept (--save-partials)'),
   links: f.list(imageLink, 'results that were not downloaded (--no-download)'),
   failures: f.list(imageFailure, 'images that could not be saved'),
-  mismatches,
-  warnings,
+  mismatches: text.mismatches,
+  warnings: text.warnings,
 })

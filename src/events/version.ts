@@ -1,5 +1,2 @@
-/**
- * Grows when a field is added or changed in meaning; readers may rely on fields never going away. Apart from the shapes
- * (`fields.ts`), which load a library that a call does not need.
- */
+/** Grows when a field is added or changed in meaning. Apart from `fields.ts`, which loads a library. */
 export const outputVersion = 1

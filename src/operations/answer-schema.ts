@@ -15,11 +15,7 @@ const maxMebibytes = 512
 
 type CheckContext = Pick<Context, 'clock' | 'signal'>
 
-/**
- * Compiles a schema with a standard JSON Schema validator, before anything is sent.
- * @param memory of the thread, in MiB
- * @throws UsageError `invalid_request` when it is no valid JSON Schema; the reason of the context's signal
- */
+/** Compiles a schema before anything is sent. @throws UsageError for what is no valid JSON Schema; the signal's reason */
 export async function compileAnswerSchema(context: CheckContext, schema: unknown, memory = maxMebibytes) {
   const checker = await openSchemaChecker(context, schema, memory)
   if (checker.kind === 'unchecked') {
@@ -28,10 +24,7 @@ export async function compileAnswerSchema(context: CheckContext, schema: unknown
   }
   return {
     schema,
-    /**
-     * Checks one answer. May be called only once.
-     * @throws ModelgateError (exit 14) that lists where it differs, or why it could not be checked; the signal's reason
-     */
+    /** May be called only once. @throws ModelgateError (exit 14) that lists where the answer differs */
     async check(text: string): Promise<void> {
       const checked = await checker.check(text)
       checker.close()
@@ -52,10 +45,8 @@ function schemaError(code: ErrorCode, message: string, advice: string): Modelgat
 }
 
 /**
- * Opens a thread that checks any number of texts against a schema, by its `$schema` of draft 2020-12, 2019-09 or 7. The
- * limits of time and memory hold for the schema and for each text.
- * @returns `unchecked` for what is no JSON Schema, or takes too much time or memory to compile
- * @throws the reason of the context's signal
+ * Opens a thread that checks texts against a schema, one after the other; `unchecked` for what is none, or takes too much
+ * time or memory. These limits hold for the schema and for each text.
  */
 export async function openSchemaChecker(context: CheckContext, schema: unknown, memory = maxMebibytes) {
   if (typeof schema !== 'boolean' && !isObject(schema)) {

@@ -33,10 +33,7 @@ const fileUrl = /^file:\/\//i
 /** A single letter is a Windows drive. */
 const otherUrl = /^(?:[a-z][a-z\d+.-]+:\/\/|data:[^,]*,)/i
 
-/**
- * Reads a file to be attached by its path or `file:` URL; another URL (http, https, gs) is passed on and not fetched.
- * @throws UsageError for an empty file, an invalid URL or one of another kind; FileError
- */
+/** Reads a file by its path or `file:` URL; another URL (http, https, gs) is passed on and not fetched. @throws UsageError, FileError */
 export async function readAttachment(context: FileContext, location: string): Promise<Attachment> {
   if (/^(?:https?|gs):/i.test(location)) return urlAttachment(location)
   if (otherUrl.test(location) && !fileUrl.test(location)) throw urlNotTaken(location)

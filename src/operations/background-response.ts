@@ -45,10 +45,7 @@ interface Following {
   stored: StoredJob | undefined
 }
 
-/**
- * Starts a response in the background. Streamed, the answer is emitted as it arrives; else only if it is complete
- * already.
- */
+/** Starts a response. Streamed, the answer is emitted as it arrives; else only if it is complete already. */
 export async function startBackground(
   call: Call,
   request: TextRequest,
@@ -199,10 +196,7 @@ function lookUps(following: Following) {
   )
 }
 
-/**
- * The error for a response that continues at the gateway, with the command that waits for it from where its text is.
- * @param isStarted whether this call has started it
- */
+/** Says of a response that continues at the gateway how to wait for it. @param isStarted whether this call has started it */
 function withResume({ call, place, plan }: Following, error: ModelgateError, isStarted = false) {
   const { id, after } = place
   if (id === undefined || plan.resume === undefined) return error

@@ -15,10 +15,7 @@ export interface InspectRequest {
   readonly stateFolder: string | undefined
 }
 
-/**
- * Inspects files one after the other, then looks up at once what has made them.
- * @returns the document, and the error for files that could not be read
- */
+/** Inspects files one after the other, then looks up at once what has made them. */
 export async function inspectFiles(
   context: Pick<OperationContext, 'cwd' | 'clock' | 'signal'>,
   { event }: Pick<Listener, 'event'>,

@@ -80,10 +80,7 @@ export async function fetchImages(
   return settle(call, work, () => results.document())
 }
 
-/**
- * @returns the error for images that failed, or are not what was asked for
- * @throws ModelgateError when no image came
- */
+/** @returns the error for images that failed, or are not what was asked for @throws ModelgateError when none came */
 async function judge(
   { context }: Call,
   results: ImageResults,

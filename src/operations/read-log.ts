@@ -56,10 +56,7 @@ function says({ facts, words }: FoundCall, text: string): boolean {
   return [prompt, reply?.['text'], line.join(' ')].some(isIn)
 }
 
-/**
- * The call that a user means: the newest one, or the one whose id begins so.
- * @throws UsageError when there is none, or when several ids begin so; FileError
- */
+/** The newest call, or the one whose id begins so. @throws UsageError without one, and for an id of several; FileError */
 export function findCall(log: CallReader, id: string | undefined): FoundCall {
   const refusal = (message: string, hint?: string) => new UsageError(message, { code: 'unknown_id', hint })
   if (id !== undefined && !/^[0-9a-f]{4,16}$/.test(id)) {

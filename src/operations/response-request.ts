@@ -35,10 +35,7 @@ function deprecationWarnings(body: Body): string[] {
   )
 }
 
-/**
- * Adds the user's message to the input: as plain text when that is all there is, else as a message after the others.
- * @param answers items that answer the calls of tools
- */
+/** Adds the user's message: as plain text when that is all there is, else after the others. @param answers of tools */
 export function addInput(
   body: Body,
   attachments: readonly Attachment[],

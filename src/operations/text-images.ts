@@ -87,10 +87,7 @@ export function createImageSaver(
         }, fail)
       }
     },
-    /**
-     * The failure for images that could not be saved or were damaged: exit 12 if others were saved, else 10 or 8.
-     * @param hasWords whether the reply contains anything besides images
-     */
+    /** Exit 12 if others were saved, else 10 or 8. @param hasWords whether the reply contains anything besides images */
     failure(hasWords: boolean): ModelgateError | undefined {
       const [first] = failures
       if (first === undefined) return undefined

@@ -60,10 +60,7 @@ function notAsked(id: string): UsageError {
   })
 }
 
-/**
- * The message that answers function calls, in the order of the calls, which are those of the last message with any.
- * @throws UsageError for what is answered twice, or is called nowhere
- */
+/** Answers function calls in their order, those of the last message that has any. @throws UsageError */
 export function functionResponses(contents: unknown, outputs: readonly ToolOutput[]): JsonObject {
   const asking = objectsOf(contents).findLast(({ parts }) => callsOf(parts).length > 0)
   const calls = callsOf(asking?.['parts']).map((call) => ({

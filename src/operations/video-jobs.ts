@@ -110,10 +110,7 @@ export async function waitForVideo(
   )
 }
 
-/**
- * @returns the error for missing videos
- * @throws ModelgateError with the job's id and, if the job is still running, the command that resumes the wait
- */
+/** @returns the error for missing videos @throws ModelgateError, for one that is still running with the command to resume */
 async function waitAndSave(
   call: Call,
   run: VideoRun,
@@ -220,11 +217,7 @@ export interface AwaitedJob {
 
 const savingAtOnce = 4
 
-/**
- * Waits for several jobs at once and saves the videos of each as it completes. What becomes of one does not touch the
- * others.
- * @param callOf not asked for a job whose videos were saved earlier
- */
+/** Saves the videos of each job as it completes. @param callOf not asked for a job whose videos were saved earlier */
 export async function waitForVideos<Job extends AwaitedJob>(
   { listener, signal }: { readonly listener: Listener; readonly signal: AbortSignal },
   jobs: readonly Job[],

@@ -154,11 +154,7 @@ export class VideoRun {
     return this.job?.id ?? this.stored?.record.id ?? ''
   }
 
-  /**
-   * Reports the videos that were withheld, and those of which the gateway says nothing.
-   * @param count how many have come
-   * @returns the error for videos that are missing, not what was asked for, or with `strict` not known to be whole
-   */
+  /** Reports the videos that were withheld, or of which the gateway says nothing. @param count how many have come */
   shortfall(count: number, { acceptMismatch, strict }: Judgement): ModelgateError | undefined {
     const id = this.#id
     const filtered = filteredOf(objectOf(this.job?.value))
@@ -318,11 +314,7 @@ export interface SavePlan {
   readonly resume: (id: string) => NextCommand
 }
 
-/**
- * Saves all videos of a completed job at once, since their URLs expire soon.
- * @returns the error for missing videos, and for those that are not what was asked for
- * @throws ModelgateError if not a single one was saved
- */
+/** Saves all videos at once, since their URLs expire soon. @throws ModelgateError if not a single one was saved */
 export async function saveVideos(
   call: Call,
   run: VideoRun,

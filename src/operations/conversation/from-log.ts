@@ -24,10 +24,7 @@ const textCommands: ReadonlySet<string> = new Set(['generate', 'respond', 'chat'
 /** Calls without their words that are passed over: where there are more, older ones are not what is meant. */
 const maxUnrecorded = 100
 
-/**
- * The newest exchange of this terminal, or, where there is none, of this folder, with all before it.
- * @returns `not-recorded` where of the exchanges there were only the facts are known
- */
+/** That of this terminal, or else of this folder; `not-recorded` where only the facts of exchanges are known. */
 export function lastExchange(
   find: FindCalls,
   { terminalId: terminal, cwd }: Pick<Context, 'terminalId' | 'cwd'>,
