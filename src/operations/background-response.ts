@@ -37,14 +37,6 @@ import {
 } from './jobs.ts'
 import { promptOf, type Call, type Outcome } from './operation.ts'
 
-interface Following {
-  readonly call: Call
-  readonly run: TextRun
-  readonly plan: Pick<TextPlan, 'resume'> & WaitLimits
-  readonly place: StreamPlace
-  stored: StoredJob | undefined
-}
-
 /** Starts a response. Streamed, the answer is emitted as it arrives; else only if it is complete already. */
 export async function startBackground(
   call: Call,
@@ -53,7 +45,7 @@ export async function startBackground(
 ): Promise<Outcome<TextDocument>> {
   const { gateway } = call
   const run = beginAnswer(call, request, plan)
-  const following: Following = { call, run, plan, place: { id: undefined, after: -1 }, stored: undefined }
+  const place: StreamPlace = { id: undefined, after: -1 }
   const work = async () => {
     run.begin()
     const wire = textGatewayRequest(gateway, request)
@@ -69,21 +61,21 @@ export async function startBackground(
       checks_schema: answerSchema !== undefined,
     } as const
     await createJob(call, plan, facts, run.warn, async ({ stored, onReplyBytes, created }) => {
-      following.stored = stored
+      const job = responseJob(call, run, plan, place, stored)
       const sent = { ...wire, onReplyBytes }
-      if (request.streamed) return await follow(following, false, sent, created)
+      if (request.streamed) return await job.follow(false, sent, created)
       const report = await createBackground(gateway, sent)
-      following.place.id = report.id
+      place.id = report.id
       run.receiver.replied?.(report.requestId)
       await created(report.id)
-      await takeState(following, report)
+      await job.take(report)
       if (report.isCut) run.warn("The gateway's reply was cut short after the id of the response.")
       else if (isFinal(report.state)) run.decoder.finish(false)
     })
     const { state } = run.decoder.result()
     if (state !== 'queued' && state !== 'in_progress') await run.finish()
   }
-  return run.settle(work, (error) => withResume(following, error, true))
+  return run.settle(work, (error) => withResume(call, place, plan, error, true))
 }
 
 export interface WaitForResponsePlan extends TextPlan, WaitLimits {
@@ -99,18 +91,18 @@ export interface WaitForResponsePlan extends TextPlan, WaitLimits {
 export async function waitForResponse(call: Call, named: NamedJob<'response'>, plan: WaitForResponsePlan) {
   const { answerSchema, warnings, after } = plan
   const isRest = after >= 0
-  const following = resume(call, named, plan, { command: 'wait', answerSchema, warnings, isRest }, after)
-  const { run } = following
+  const place = { id: named.id, after }
+  const { run, job } = resume(call, named, plan, place, { command: 'wait', answerSchema, warnings, isRest })
   const work = async () => {
     run.begin()
-    if (plan.streamed) await follow(following, isRest, responseStream(call.gateway, named.id, after))
+    if (plan.streamed) await job.follow(isRest, responseStream(call.gateway, named.id, after))
     else {
-      await takeState(following, await waitForEnd(...polled(following)))
+      await job.take(await waitForEnd(...job.polled()))
       run.decoder.finish(false)
     }
     await run.finish()
   }
-  return run.settle(work, (error) => withResume(following, error))
+  return run.settle(work, (error) => withResume(call, place, plan, error))
 }
 
 /** A gateway may take this long to stop a response that it has cancelled. */
@@ -119,86 +111,79 @@ const cancellationMs = 30_000
 /** Cancels a response, and reports how it ended. */
 export async function cancelBackground(call: Call, named: NamedJob<'response'>, plan: TextPlan & WaitLimits) {
   const facts = { command: 'cancel', warnings: [], isSilent: true } as const
-  const following = resume(call, named, { ...plan, pollIntervalS: undefined }, facts)
-  const { run } = following
+  const place = { id: named.id, after: -1 }
+  const { run, job } = resume(call, named, { ...plan, pollIntervalS: undefined }, place, facts)
   const work = async () => {
     run.begin()
     const first = await cancelResponse(call.gateway, named.id)
     const deadlineMs = plan.deadlineMs ?? call.context.clock.monotonic() + cancellationMs
-    const [gateway, job, usual] = polled(following)
+    const [gateway, response, usual] = job.polled()
     const options = { ...usual, first, deadlineMs }
-    const report = isFinal(first.state) ? first : await waitForEnd(gateway, job, options)
-    await takeState(following, report)
+    const report = isFinal(first.state) ? first : await waitForEnd(gateway, response, options)
+    await job.take(report)
     if (report.state !== 'cancelled') {
       run.warn(`The response ${report.id} had ended before it could be cancelled.`)
     }
   }
-  return await run.settle(work, (error) => withResume(following, error))
+  return await run.settle(work, (error) => withResume(call, place, plan, error))
 }
 
 function resume(
   call: Call,
   { id, stored }: NamedJob<'response'>,
   plan: TextPlan & WaitLimits,
+  place: StreamPlace,
   facts: Omit<AnswerFacts, 'id' | 'model' | 'createDecoder'>,
-  after = -1,
-): Following {
+) {
   const model = stored?.record.model || null
   const run = beginAnswer(call, { ...facts, id, model, createDecoder: createResponseDecoder }, plan)
-  return { call, run, plan, place: { id, after }, stored }
+  return { run, job: responseJob(call, run, plan, place, stored) }
 }
 
-function polled(following: Following) {
-  const { call, place } = following
-  return [withoutTotal(call.gateway), polledResponse(place.id!), lookUps(following)] as const
-}
-
-async function takeState(following: Following, report: ResponseReport): Promise<void> {
-  const { call, run } = following
-  run.receiver.replied?.(report.requestId)
-  await keepState(following, changeOf(report))
-  call.listener.raw?.(report.text)
-  run.decoder.message(report.value)
-  await run.receiver.flush()
-}
-
-/** Streams a response from its place until it ends. @param request that for its stream, or the one that creates it */
-async function follow(
-  following: Following,
-  isRest: boolean,
-  request: Parameters<typeof followResponse>[1],
-  onId: (id: string) => Promise<void> = async () => {},
-): Promise<void> {
-  const { call, run, place } = following
-  const receiver = {
-    ...run.receiver,
-    onId,
-    onReport: (report: ResponseReport) => void keepState(following, changeOf(report)),
+/** A background response, with its record on this machine. */
+function responseJob(call: Call, run: TextRun, plan: WaitLimits, place: StreamPlace, stored?: StoredJob) {
+  const keep = (change: Partial<JobProgress>) => keepRecord(stored, change, run.warn)
+  const onFound = (found: ResponseReport) => {
+    run.saw(found.state)
+    void keep(changeOf(found))
+    return null
   }
-  const options = { ...lookUps(following), isRest }
-  await followResponse(call.gateway, request, place, run.decoder, receiver, options).finally(() =>
-    keepState(following, streamedChange(run)),
-  )
-}
-
-function lookUps(following: Following) {
-  const { call, run, plan, place, stored } = following
-  return waitOptions<ResponseReport>(
-    call,
-    plan,
-    stored,
-    () => place.id!,
-    (found) => {
-      run.saw(found.state)
-      void keepState(following, changeOf(found))
-      return null
+  const lookUps = () => waitOptions(call, plan, stored, () => place.id!, onFound)
+  return {
+    /** What waits for its end. */
+    polled: () => [withoutTotal(call.gateway), polledResponse(place.id!), lookUps()] as const,
+    /** Takes its state, with what has come of its answer. */
+    async take(report: ResponseReport): Promise<void> {
+      run.receiver.replied?.(report.requestId)
+      await keep(changeOf(report))
+      call.listener.raw?.(report.text)
+      run.decoder.message(report.value)
+      await run.receiver.flush()
     },
-  )
+    /** Streams it from its place until it ends. @param request that for its stream, or the one that creates it */
+    async follow(
+      isRest: boolean,
+      request: Parameters<typeof followResponse>[1],
+      onId: (id: string) => Promise<void> = async () => {},
+    ): Promise<void> {
+      const onReport = (report: ResponseReport) => void keep(changeOf(report))
+      const receiver = { ...run.receiver, onId, onReport }
+      const options = { ...lookUps(), isRest }
+      await followResponse(call.gateway, request, place, run.decoder, receiver, options).finally(() =>
+        keep(streamedChange(run)),
+      )
+    },
+  }
 }
 
 /** Says of a response that continues at the gateway how to wait for it. @param isStarted whether this call has started it */
-function withResume({ call, place, plan }: Following, error: ModelgateError, isStarted = false) {
-  const { id, after } = place
+function withResume(
+  call: Call,
+  { id, after }: StreamPlace,
+  plan: Pick<TextPlan, 'resume'>,
+  error: ModelgateError,
+  isStarted = false,
+): ModelgateError {
   if (id === undefined || plan.resume === undefined) return error
   // What was not sent has cost nothing, and the call may be repeated as it is.
   if (error.exit === 'notSent' && !isStarted) return error.amend({ remoteId: id })
@@ -213,10 +198,6 @@ function withResume({ call, place, plan }: Following, error: ModelgateError, isS
   const known = error.amend({ remoteId: id, billed, ...next, phase })
   // The response was accepted: this must not look like a call that is safe to repeat.
   return error.exit === 'notSent' ? known.amend({ exit: 'later' }) : known
-}
-
-function keepState({ run, stored }: Following, change: Partial<JobProgress>): Promise<void> {
-  return keepRecord(stored, change, run.warn)
 }
 
 function streamedChange({ decoder }: TextRun): Partial<JobProgress> {
