@@ -8,7 +8,6 @@ import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
 import { jsonRequest } from '../gateway/send-request.ts'
 import {
   streamText,
-  type TextReply,
   type DecoderOptions,
   type TextDecoder,
   type TextReceiver,
@@ -76,11 +75,13 @@ export type AnswerFacts = Pick<TextRequest, 'model' | 'answerSchema' | 'createDe
   readonly isRest?: boolean
   /** Whether the answer is only part of the document, and not emitted. */
   readonly isSilent?: boolean
+  /** Whether `reply` is wanted, which takes memory; it is where the listener takes it. */
+  readonly keepsReply?: boolean
 }
 
 export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsResponse, strict }: TextPlan) {
   const { listener, redactor } = call
-  const { command, model, answerSchema, isRest, isSilent } = facts
+  const { command, model, answerSchema, isRest, isSilent, keepsReply } = facts
   const files: SavedFile[] = []
   const warnings: string[] = []
   let requestId: string | null = null
@@ -110,7 +111,7 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
   const decoder = facts.createDecoder({
     keepResponse: keepsResponse,
     keepText: keepsResponse || answerSchema !== undefined,
-    keepReply: listener.reply !== undefined && !isSilent,
+    keepReply: keepsReply || (listener.reply !== undefined && !isSilent),
     isRest: isRest === true,
     emit(event: TextEvent) {
       if (isSilent) return
@@ -140,6 +141,11 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
       state: result.state ?? seen,
     }
   }
+  const reply = () => (hasReplied ? decoder.reply() : undefined)
+  const reportReply = () => {
+    const whole = reply()
+    if (whole !== undefined) listener.reply?.(whole)
+  }
   const receiver: TextReceiver = {
     raw: listener.raw,
     async flush() {
@@ -154,6 +160,7 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
   return {
     decoder,
     receiver,
+    reply,
     begin(): void {
       listener.event({ type: 'start', version: outputVersion, command, model })
       for (const message of facts.warnings) warn(message)
@@ -175,15 +182,7 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
     ): Promise<Outcome<TextDocument>> =>
       settle(
         call,
-        async () => {
-          try {
-            await work()
-            return undefined
-          } finally {
-            const reply = hasReplied ? decoder.reply() : undefined
-            if (reply !== undefined) listener.reply?.(reply)
-          }
-        },
+        () => work().finally(reportReply),
         document,
         // A failed write does not change that the answer was generated, and billed.
         (error) =>
@@ -194,16 +193,10 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
 
 /** Generates text, of either style. Text is emitted as events while it arrives. */
 export async function generateText(call: Call, request: TextRequest, plan: TextPlan) {
-  const { gateway, listener } = call
+  const { gateway } = call
   const { talk, model } = request
   let { body } = request
-  let reply: TextReply | undefined
-  const keepReply = (whole: TextReply) => {
-    reply = whole
-    listener.reply?.(whole)
-  }
-  const own = talk === undefined ? call : { ...call, listener: { ...listener, reply: keepReply } }
-  const run = beginAnswer(own, request, plan)
+  const run = beginAnswer(call, { ...request, keepsReply: talk !== undefined }, plan)
   const send = () =>
     streamText(gateway, textGatewayRequest(gateway, { ...request, body }), run.decoder, run.receiver)
   const work = async () => {
@@ -220,7 +213,7 @@ export async function generateText(call: Call, request: TextRequest, plan: TextP
   const outcome = await run.settle(work, (error) => withResume(error, plan.resume))
   if (talk === undefined) return outcome
   try {
-    await talk.record({ model, body, reply }, outcome, call.redactor)
+    await talk.record({ model, body, reply: run.reply() }, outcome, call.redactor)
     return outcome
   } catch (error) {
     if (!(error instanceof ModelgateError)) throw error

@@ -39,7 +39,6 @@ export async function listModels(call: Call, configured: ModelFamilies): Promise
     document = documentOf(entries, { gateway: gateway.baseUrl.href, request_id: requestId, warnings })
     for (const model of entries) listener.event({ type: 'model-list', model })
     for (const message of warnings) listener.event({ type: 'warning-add', message })
-    return undefined
   }
   // Reading a list costs nothing, whatever came of it.
   return settle(

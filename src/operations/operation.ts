@@ -60,12 +60,12 @@ export type Outcome<Document extends OutputDocument> =
  */
 export async function settle<Document extends OutputDocument>(
   { gateway, hasSent, spending }: Call,
-  work: () => Promise<ModelgateError | undefined>,
+  work: () => Promise<ModelgateError | undefined | void>,
   document: () => Document | undefined,
   amend = (error: ModelgateError) => error,
 ): Promise<Outcome<Document>> {
   try {
-    const failure = await work()
+    const failure = (await work()) ?? undefined
     const ended = document()!
     return { kind: 'ended', document: (await spending?.withCost(ended)) ?? ended, failure }
   } catch (thrown) {

@@ -8,6 +8,7 @@ import type { Call } from './operation.ts'
 export type ImageData = Extract<TextEvent, { type: 'image-data' }>
 
 export type ImageSaver = ReturnType<typeof createImageSaver>
+
 /**
  * Saves the media in a text reply, in order. Files are named after the response and never overwrite anything. Previews
  * are not kept, since the whole image follows. An image that cannot be written has been paid for, so it is saved in the
