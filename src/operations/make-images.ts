@@ -94,12 +94,10 @@ async function judge(
   }
   await results.compare(context.cwd)
   if (failures.length > 0) return someFailed(results)
-  const mismatch = acceptMismatch
-    ? undefined
-    : mismatchError('image', results.mismatches, (index) => {
-        const image = saved.get(index)
-        return image?.content === undefined ? image?.path : undefined
-      })
+  const mismatch = mismatchError('image', acceptMismatch ? [] : results.mismatches, (index) => {
+    const image = saved.get(index)
+    return image?.content === undefined ? image?.path : undefined
+  })
   if (mismatch !== undefined || !strict || doubts.size === 0) return mismatch
   const subject = doubts.size === 1 ? 'An image' : `${doubts.size} images`
   const message = `${subject} could not be verified as what was asked for.`

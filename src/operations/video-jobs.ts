@@ -31,11 +31,10 @@ import {
   recordedJob,
   reportSavedVideos,
   saveVideos,
-  type Judgement,
   type SavePlan,
 } from './video-run.ts'
 
-export interface WaitPlan extends SavePlan, Judgement, WaitLimits {
+export interface WaitPlan extends SavePlan, WaitLimits {
   /** Whether an error is to say that the job is paid for; by default if this call has started it. */
   readonly isOwn?: boolean
   /** Runs the saving of the videos when it is its turn, if several jobs are waited for; by default at once. */

@@ -31,12 +31,7 @@ type KnownJob = Omit<JobReport, 'value' | 'failure' | 'note' | 'isCut' | 'nextLo
   readonly value: JobReport['value'] | null
 }
 
-export interface Judgement {
-  /** A video that could not be verified. */
-  readonly strict: boolean
-  /** A video that is not what was asked for is none. */
-  readonly acceptMismatch: boolean
-}
+type Judgement = Pick<SavePlan, 'strict' | 'acceptMismatch'>
 
 /** An operation on one job: what is known of it, and what has been reported so far. */
 export class VideoRun {
@@ -173,9 +168,8 @@ export class VideoRun {
     }
     if (filtered.count > 0) return someMissing(filteredSentence(filtered, count), id)
     if (known < requested) return someMissing(fewer, id)
-    const mismatch = acceptMismatch
-      ? undefined
-      : mismatchError('video', this.#mismatches, (index) => this.#files.get(index)?.path)
+    const pathOf = (index: number) => this.#files.get(index)?.path
+    const mismatch = mismatchError('video', acceptMismatch ? [] : this.#mismatches, pathOf)
     const doubtful = this.files.filter(({ verified }) => !verified).length
     if (mismatch !== undefined || !strict || doubtful === 0) return mismatch
     const message = `${doubtful === 1 ? 'A video' : `${doubtful} videos`} could not be verified as complete.`
@@ -310,6 +304,10 @@ export interface SavePlan {
   readonly isCopy: boolean
   /** Fetch results from private addresses, too. */
   readonly allowPrivateUrls: boolean
+  /** Whether a video that could not be verified is a failure. */
+  readonly strict: boolean
+  /** Whether a video that is not what was asked for is none. */
+  readonly acceptMismatch: boolean
   /** The command that resumes waiting for a job, for hints. */
   readonly resume: (id: string) => NextCommand
 }
@@ -318,7 +316,7 @@ export interface SavePlan {
 export async function saveVideos(
   call: Call,
   run: VideoRun,
-  plan: SavePlan & Judgement,
+  plan: SavePlan,
   job: Job,
   completed: JobReport,
 ): Promise<ModelgateError | undefined> {
