@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Node, YAMLMap } from 'yaml'
 import type { Context } from '../context.ts'
 import { ConfigError } from '../errors.ts'
-import { isObject } from '../json.ts'
+import { isObject, tryJson } from '../json.ts'
 import { createProblemList } from '../problems.ts'
 import { normaliseBaseUrl } from './base-url.ts'
 import { findUserFile, parseUserFile, userFilePath } from './find-config-file.ts'
@@ -42,7 +42,9 @@ async function editedText(path: string, before: string, changes: readonly Change
   const text = before.slice(mark.length)
   // Before it is edited: a file that cannot be read is left alone.
   await parseUserFile(path, path.endsWith('.json') && text.trim() === '' ? '{}' : text)
-  if (isJson(path, text)) return mark + editJson(text, changes)
+  // JSON in a YAML file stays JSON.
+  const isJson = path.endsWith('.json') || (/^\s*\{/.test(text) && tryJson(text) !== undefined)
+  if (isJson) return mark + editJson(text, changes)
   const hasReturns = text.includes('\r\n') && !/(?<!\r)\n/.test(text)
   let edited = hasReturns ? text.replaceAll('\r\n', '\n') : text
   for (const change of changes) {
@@ -56,18 +58,6 @@ async function editedText(path: string, before: string, changes: readonly Change
     edited = next
   }
   return mark + (hasReturns ? edited.replaceAll('\n', '\r\n') : edited)
-}
-
-/** JSON in a YAML file stays JSON. */
-function isJson(path: string, text: string): boolean {
-  if (path.endsWith('.json')) return true
-  if (!/^\s*\{/.test(text)) return false
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** A text that is right as far as that can be known without the rest of the configuration. @throws ConfigError */

@@ -36,7 +36,13 @@ export function mapping<const Entries extends v.ObjectEntries>(
     v.looseObject(entries),
     check((given, report) => {
       for (const [key, value] of Object.entries(given as JsonObject)) {
-        if (!known.includes(key)) report([key], unknownKey(unknown, key, known), value)
+        if (known.includes(key)) continue
+        const near = nearestName(key, known)
+        report(
+          [key],
+          unknown + (near === undefined ? `: ${known.join(', ')}` : `; did you mean ${near}?`),
+          value,
+        )
       }
     }),
   )
@@ -82,9 +88,4 @@ export function numberFrom(least: number, { isWhole = false } = {}) {
   const bounded = v.pipe(v.number(problem), v.finite(problem), v.minValue(least, problem))
   const whole = v.pipe(bounded, v.integer(`must be a whole number from ${least}`))
   return v.config(isWhole ? whole : bounded, { abortPipeEarly: true })
-}
-
-function unknownKey(problem: string, key: string, known: readonly string[]): string {
-  const near = nearestName(key, known)
-  return near === undefined ? `${problem}: ${known.join(', ')}` : `${problem}; did you mean ${near}?`
 }

@@ -46,7 +46,7 @@ export async function parseYaml(file: string, text: string): Promise<unknown> {
 }
 
 /** Reads JSON as data that is safe to walk. @param part the part of the document that is ours; the rest is ignored */
-export function parseJson(file: string, text: string, part: (document: unknown) => unknown = whole): unknown {
+export function parseJson(file: string, text: string, part = (document: unknown) => document): unknown {
   let document: unknown
   try {
     document = JSON.parse(text)
@@ -55,16 +55,11 @@ export function parseJson(file: string, text: string, part: (document: unknown) 
     // Without the excerpt of the error: it may be a misplaced API key.
     throw new ConfigError(`${file}:${line}:${column}: not valid JSON: ${reason}.`)
   }
-  checkShape(file, part(document))
-  return document
-}
-
-function checkShape(file: string, root: unknown): void {
-  if (isDeeperThan(root, maxDepth)) {
-    throw new ConfigError(`${file}: nested more than ${maxDepth} levels deep.`)
-  }
-  const name = dangerousNameIn(root)
+  const own = part(document)
+  if (isDeeperThan(own, maxDepth)) throw new ConfigError(`${file}: nested more than ${maxDepth} levels deep.`)
+  const name = dangerousNameIn(own)
   if (name !== undefined) throw new ConfigError(`${file}: ${quoted(name)} is not allowed as a name.`)
+  return document
 }
 
 function dangerousNameIn(value: unknown): string | undefined {
@@ -76,10 +71,6 @@ function dangerousNameIn(value: unknown): string | undefined {
     if (name !== undefined) return name
   }
   return undefined
-}
-
-function whole(document: unknown): unknown {
-  return document
 }
 
 export interface FoundFile {

@@ -91,28 +91,12 @@ function inspectionOf(
   cwd: string,
 ): Inspection {
   const { mediaType, hasAlpha, integrity, ...same } = facts
-  return {
-    ...same,
-    mime_type: mediaType ?? null,
-    alpha: hasAlpha ?? null,
-    integrity: integrity.state,
-    damage: integrity.damage ?? null,
-    made_with: sidecar === undefined && call === undefined ? null : originOf(sidecar, call, facts, cwd),
-  }
-}
-
-/** The log has the command line; the sidecar has what a log without prompts lacks. */
-function originOf(
-  sidecar: StoredSidecar | undefined,
-  call: ReadCall | undefined,
-  { path, sha256 }: Pick<FileFacts, 'path' | 'sha256'>,
-  cwd: string,
-): NonNullable<Inspection['made_with']> {
-  const written = call?.files.find((file) => file.sha256 === sha256)?.path
-  return {
+  const written = call?.files.find(({ sha256 }) => sha256 === facts.sha256)?.path
+  // The log has the command line; the sidecar has what a log without prompts lacks.
+  const origin = {
     sidecar: sidecar?.path ?? null,
     log_id: call?.id ?? null,
-    path: written === undefined || written === resolve(cwd, path) ? null : written,
+    path: written === undefined || written === resolve(cwd, facts.path) ? null : written,
     time: call?.time ?? sidecar?.time ?? null,
     command: call?.command ?? sidecar?.command ?? null,
     model: call?.model ?? sidecar?.model ?? null,
@@ -120,5 +104,13 @@ function originOf(
     revised_prompt: sidecar?.revisedPrompt ?? null,
     request_id: call?.request_id ?? sidecar?.requestId ?? null,
     again: (call && lineOf(call, call, cwd)) ?? null,
+  }
+  return {
+    ...same,
+    mime_type: mediaType ?? null,
+    alpha: hasAlpha ?? null,
+    integrity: integrity.state,
+    damage: integrity.damage ?? null,
+    made_with: sidecar === undefined && call === undefined ? null : origin,
   }
 }

@@ -37,7 +37,9 @@ export function listCalls(log: CallReader, filter: LogFilter, limit: number, her
       (command === undefined || facts.command === command || facts.command.startsWith(`${command} `)) &&
       (model === undefined || facts.model === model) &&
       (text === undefined || says(call, text))
-    if (isWanted) calls.push(summaryOf(call, here))
+    if (isWanted) {
+      calls.push({ ...callFields(facts, call.words(), here), files: facts.files.map(fileFields) })
+    }
   }
   return calls
 }
@@ -69,10 +71,6 @@ export function findCall(log: CallReader, id: string | undefined): FoundCall {
   if (call !== undefined) return call
   if (id === undefined) throw refusal('The log is empty.')
   throw refusal(`There is no call ${id} in the log.`, 'See them with: modelgate log')
-}
-
-function summaryOf({ facts, words }: FoundCall, here: string): CallSummary {
-  return { ...callFields(facts, words(), here), files: facts.files.map(fileFields) }
 }
 
 /** All of a call, and what has become of its files. @param here the working directory */

@@ -87,7 +87,9 @@ export async function prepareRequest(context: FileContext, session: Session, sty
         const { include: _, ...rest } = body
         return { body: included === undefined ? rest : { ...rest, include: included }, note }
       }
-      if (!isAnchored || lacksBeginning || !isUnknownResponse(error)) return undefined
+      const { code, message } = error
+      const isUnknown = code === 'previous_response_not_found' || /previous[_ ]response/i.test(message)
+      if (!isAnchored || lacksBeginning || !isUnknown) return undefined
       const { previous_response_id: _, ...rest } = body
       const whole = [...(await withMedia(context, messages)), ...own]
       const note = 'The gateway no longer has the earlier answer, so the whole conversation was sent instead.'
@@ -186,10 +188,6 @@ function refuseOther({ style, gateway }: Conversation, next: Style, here: string
 /** Whether the answer came whole, and something else is wrong. */
 function endsWhole({ exit, code }: Pick<ModelgateError, 'exit' | 'code'>): boolean {
   return ['schema', 'io', 'partial'].includes(exit) || code === 'finish_length'
-}
-
-function isUnknownResponse({ code, message }: ModelgateError): boolean {
-  return code === 'previous_response_not_found' || /previous[_ ]response/i.test(message)
 }
 
 /** Puts the media that kept messages refer to back. @throws FileError for a file that is gone or has changed */
