@@ -4,9 +4,8 @@ import { pathsOf } from '../platform.ts'
 export type Environment = Pick<Context, 'env' | 'home' | 'cwd' | 'platform'>
 
 /**
- * The folder of the user's own configuration and credentials: `MODELGATE_CONFIG_DIR`,
- * else `$XDG_CONFIG_HOME/modelgate` (default `~/.config`), on Windows `%AppData%\modelgate`.
- * Undefined when there is no home directory: then the program runs without configuration.
+ * For configuration and credentials: `MODELGATE_CONFIG_DIR`, else `$XDG_CONFIG_HOME/modelgate`, on Windows
+ * `%AppData%\modelgate`. Undefined without a home directory: then the program runs without configuration.
  */
 export function configFolder(context: Environment): string | undefined {
   const { env, platform } = context
@@ -18,9 +17,8 @@ export function configFolder(context: Environment): string | undefined {
 }
 
 /**
- * The folder for data that outlives a command, such as the records of jobs: `MODELGATE_STATE_DIR`, else
- * `$XDG_STATE_HOME/modelgate` (default `~/.local/state`), on Windows `%LocalAppData%\modelgate\State`. Undefined
- * without a home directory.
+ * For data that outlives a command: `MODELGATE_STATE_DIR`, else `$XDG_STATE_HOME/modelgate`, on Windows
+ * `%LocalAppData%\modelgate\State`. Undefined without a home directory.
  */
 export function stateFolder(context: Environment): string | undefined {
   const { env, platform } = context
@@ -31,10 +29,9 @@ export function stateFolder(context: Environment): string | undefined {
   return folder === undefined ? undefined : pathsOf(platform).join(folder, 'State')
 }
 
-/** The folder for results that were paid for but cannot be written to their target. */
+/** For results that were paid for but cannot be written to their target. */
 export const rescueFolder = (context: Environment) => inState(context, 'rescued')
 
-/** Where the sandbox stores its video jobs between commands. */
 export const sandboxFolder = (context: Environment) => inState(context, 'sandbox')
 
 function inState(context: Environment, name: string): string | undefined {

@@ -7,13 +7,9 @@ type SignalName = keyof typeof exits
 
 const signalNames = Object.keys(exits) as SignalName[]
 
-/**
- * On Ctrl-C, npm and npx forward a signal that the program has already received from the terminal. A second key press
- * does not follow this quickly.
- */
+/** npm and npx forward a signal that the terminal has sent here already; a second key press does not follow as quickly. */
 const duplicateMs = 200
 
-/** The part of Node's `process` used here. */
 export interface SignalProcess {
   readonly pid: number
   readonly platform: NodeJS.Platform
@@ -31,10 +27,8 @@ interface SignalClock {
 }
 
 /**
- * Handles SIGHUP, SIGINT, SIGTERM and SIGBREAK: the first one aborts, so that the command can clean up; another one, or the end of
- * the time for that (`Interrupted.cleanUpMs`), kills the process. It dies of the signal itself, which is how a shell knows
- * to stop a loop. A command that only a signal ends can prevent that (`Interrupted.isExpected`).
- * @param abort called once, with the `Interrupted` of the first signal
+ * The first signal aborts, so that the command can clean up; another one, or the end of the time for that, kills the
+ * process. It dies of the signal itself, by which a shell stops a loop, unless only a signal ends it (`isExpected`).
  * @returns ends the process after the command; resolves when only the exit code had to be set
  */
 export function obeySignals(

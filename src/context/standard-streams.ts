@@ -2,44 +2,40 @@ import { readFileSync, readdirSync, readlinkSync, readSync, fstatSync, writeSync
 import { isatty } from 'node:tty'
 import { FileError, OutputClosed } from '../errors.ts'
 
-/** What standard input is connected to; only a pipe can stay open without data. */
+/** Only a pipe can stay open without data. */
 export type InputKind = 'terminal' | 'file' | 'pipe' | 'empty'
 
-/** How much of a file had been read before this program started; `none` if unknown. */
+/** How much of it was read before this program started; `none` if unknown. */
 export type Consumed = 'none' | 'some' | 'all'
 
 export interface Input {
   readonly kind: InputKind
-  /** Not `none` only for a file that another process is reading, such as the list of a `while read` loop. */
+  /** Not `none` only for a file that another process reads, such as the list of a `while read` loop. */
   readonly consumed: Consumed
-  /** The argument that reads it (`-`, `--tools @-`), set by its reader: it can be read only once. */
+  /** The argument that reads it (`-`, `--tools @-`): it can be read only once. */
   reader?: string
-  /** The bytes, as they come, to the end. */
   read(): AsyncIterable<Uint8Array>
   /** Stops reading, so that an open pipe does not keep the program alive. */
   release(): void
-  /** The stream itself, for a library that asks questions on the terminal. */
+  /** For a library that asks questions on the terminal. */
   readonly stream: NodeJS.ReadStream | undefined
 }
 
-/** Standard output or standard error. Writes never throw; `drain` reports errors. */
+/** Writes never throw; `drain` reports errors. */
 export interface Sink {
   readonly isTerminal: boolean
-  /** Width in characters; 80 when it is not known. */
+  /** 80 when it is not known. */
   readonly columns: number
-  /** Whether it was closed (`>&-`) before the program started: all output is lost. */
+  /** It was closed (`>&-`) before the program started: all output is lost. */
   readonly isClosed: boolean
   write(chunk: string | Uint8Array): void
-  /** Whether the buffer is full: then `drain` should be awaited. */
+  /** Then `drain` should be awaited. */
   readonly needsDrain: boolean
-  /** Whether all output has been flushed. */
+  /** All output has been flushed. */
   readonly isIdle: boolean
-  /**
-   * Waits until all output has been flushed.
-   * @throws OutputClosed if the reader has closed it, FileError for an error of the system (`ENOSPC`, …)
-   */
+  /** @throws OutputClosed if the reader has closed it, FileError for an error of the system (`ENOSPC`, …) */
   drain(): Promise<void>
-  /** The stream itself, for a library that draws on the terminal. */
+  /** For a library that draws on the terminal. */
   readonly stream: NodeJS.WriteStream | undefined
 }
 
@@ -103,9 +99,7 @@ function* readDescriptor(descriptor: number): Generator<Uint8Array> {
 
 interface SinkOptions {
   readonly descriptor: number
-  /** Called once, when the reader has closed the stream. */
   readonly onClosed: (reason: OutputClosed) => void
-  /** Whether the stream was closed before the program started. */
   readonly wasClosed: () => boolean
 }
 
@@ -164,10 +158,7 @@ function outputError(error: NodeJS.ErrnoException): FileError {
   return new FileError('write_failed', `Standard output cannot be written: ${reason}.`, { cause: error })
 }
 
-/**
- * Writes all of a chunk to an open file. When a disk fills up and takes only a part, Node's own stream for standard
- * output reports a success.
- */
+/** When a disk fills up and takes only a part, Node's own stream for standard output reports a success. */
 function writeToFile(
   descriptor: number,
   chunk: string | Uint8Array,
@@ -182,10 +173,8 @@ function writeToFile(
 }
 
 /**
- * Whether standard output was closed (`>&-`) when the program was started. Node replaces a closed descriptor with
- * /dev/null, open for reading and writing. A program that discards the output on purpose may pass on just that, but no
- * shell does. Only Linux knows.
- * @param parent the id of the process that started this one
+ * Whether it was closed (`>&-`) at the start: Node replaces it with /dev/null, open for reading and writing. A program that
+ * discards the output on purpose may pass on just that, but no shell does. Only Linux knows.
  */
 export function isOutputClosed(parent: number): boolean {
   try {
@@ -198,7 +187,7 @@ export function isOutputClosed(parent: number): boolean {
   }
 }
 
-/** Whether standard output is /dev/null, open for reading and writing: the last two bits of the flags are 2. */
+/** Open for reading and writing: the last two bits of the flags are 2. */
 function isNullDevice(id: number | 'self'): boolean {
   if (readlinkSync(`/proc/${id}/fd/1`) !== '/dev/null') return false
   return /^flags:\s*[0-7]*[26]$/m.test(readFileSync(`/proc/${id}/fdinfo/1`, 'latin1'))

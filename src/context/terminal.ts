@@ -1,22 +1,19 @@
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
-/** Where the facts about a terminal are; tests have their own. */
+/** Tests have their own. */
 export interface TerminalHost {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly platform: NodeJS.Platform
-  /** The text of a file of the system; undefined when it cannot be read. */
+  /** Undefined when it cannot be read. */
   readFile(path: string): string | undefined
-  /** The device numbers of the terminals among the standard streams; 0 on a system that has none. */
+  /** Of the terminals among the standard streams; 0 on a system that has no device numbers. */
   devices(): readonly number[]
-  /** Whether the process has a terminal although all its standard streams go elsewhere. */
+  /** Although all standard streams may go elsewhere. */
   hasTerminal(): boolean
 }
 
-/**
- * What programs that show terminals set for each of their windows, tabs and panes. All count together: one that was
- * started from another inherits its variables.
- */
+/** What terminals set for each window, tab and pane. All count: one started from another inherits its variables. */
 const marks = [
   'TERM_SESSION_ID',
   'ITERM_SESSION_ID',
@@ -41,8 +38,8 @@ const marks = [
 ] as const
 
 /**
- * What identifies this terminal, as long as it is open: the same for all commands of one window, also
- * in pipes. The name of a device alone would not do: the next window gets that of a closed one.
+ * The same for all commands of one window, also in pipes. The name of a device alone would not do: the next window gets that of
+ * a closed one.
  * @returns undefined without a terminal, and where terminals cannot be distinguished
  */
 export function findTerminalId(host: TerminalHost): string | undefined {
@@ -57,9 +54,8 @@ export function findTerminalId(host: TerminalHost): string | undefined {
 }
 
 /**
- * The session of the controlling terminal on Linux, told from earlier ones by when its leader and the system started
- * (proc_pid_stat(5)).
- * @returns `none` for a process without a controlling terminal; undefined where the system does not say
+ * The session on Linux, told from earlier ones by when its leader and the system started (proc_pid_stat(5)).
+ * @returns `none` without a controlling terminal; undefined where the system does not say
  */
 function sessionOf({ readFile, devices }: TerminalHost): string | undefined {
   const [session, terminal] = statOf(readFile, 'self') ?? []
@@ -73,7 +69,6 @@ function sessionOf({ readFile, devices }: TerminalHost): string | undefined {
   return `terminal ${terminal}, session ${session} since ${started}, boot ${boot.slice(0, 8)}`
 }
 
-/** Session, controlling terminal and start time of a process. */
 function statOf(readFile: TerminalHost['readFile'], pid: string) {
   // The name, in parentheses, may hold anything.
   const [, rest] = /\) ([^)]*)$/.exec(readFile(`/proc/${pid}/stat`) ?? '') ?? []
@@ -83,7 +78,6 @@ function statOf(readFile: TerminalHost['readFile'], pid: string) {
   return [session, terminal, started] as const
 }
 
-/** The terminal of the real process. */
 export function systemTerminal(env: TerminalHost['env'], platform: NodeJS.Platform): TerminalHost {
   return {
     env,

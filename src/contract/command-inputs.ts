@@ -1,9 +1,6 @@
 import { videoReferenceTypes } from './videos.ts'
 
-/**
- * What the creating commands take besides the fields of their endpoints: flags of the command line, and with
- * underscores for dashes fields of a manifest.
- */
+/** Beside the fields of an endpoint: a flag, and with underscores for dashes a field of a manifest. */
 export interface CommandInput {
   /** As a flag, without dashes in front: `last-frame`. */
   readonly name: string
@@ -11,13 +8,12 @@ export interface CommandInput {
   /** `files`: local files. `source`: a finished video. */
   readonly kind: 'text' | 'files' | 'schema' | 'source'
   readonly about: string
-  /** The forms that the command line takes it in, which follow `about`. */
+  /** How the command line takes it, after `about`. */
   readonly forms: string
   readonly value: string
   readonly required?: true
 }
 
-/** Local files that go into a request. */
 export interface FilesInput extends CommandInput {
   readonly kind: 'files'
   readonly isList: boolean
@@ -46,7 +42,6 @@ const schema: CommandInput = {
   value: 'json',
 }
 
-/** The inputs of each command, by their names. */
 export const commandInputs = {
   generate: {
     system: {
@@ -90,13 +85,12 @@ export const commandInputs = {
   },
 } satisfies Readonly<Record<string, Readonly<Record<string, CommandInput | FilesInput>>>>
 
-/** The commands that create something, in the words of the command line. */
+/** In the words of the command line. */
 export type CreatingCommand = keyof typeof commandInputs
 
 /** Two flags, without dashes in front, of which one would silently override the other. */
 export type ConflictingNames = readonly [one: string, other: string]
 
-/** Those among the fields of a command's request and its inputs. */
 export const conflictingInputs = {
   generate: [
     ['system', 'system-instruction'],

@@ -12,12 +12,12 @@ import { imageCreateEndpoint, imageEditEndpoint } from './images.ts'
 import { responsesEndpoint } from './responses.ts'
 import { videoOperationEndpoint, videoRemixEndpoint } from './videos.ts'
 
-/** A command that creates something, as a manifest calls it. Names are those of flags, without dashes in front. */
+/** As a manifest calls it. Names are those of flags, without dashes in front. */
 export interface CommandContract {
   readonly name: CreatingCommand
   readonly endpoint: Endpoint
   readonly creates: 'text' | 'image' | 'video'
-  /** The field of what the user says, a text. */
+  /** What the user says. */
   readonly prompt: { readonly name: 'prompt' | 'input'; readonly about: string }
   /** At least one of these is there. */
   readonly content: readonly string[]
@@ -25,7 +25,7 @@ export interface CommandContract {
     readonly location: 'body' | 'path'
     /** Without one, the gateway chooses. */
     readonly isOptional: boolean
-    /** The kind of its families; null where models have none. */
+    /** Of its families; null where models have none. */
     readonly family: Family['kind'] | null
   }
   readonly inputs: readonly (CommandInput | FilesInput)[]
@@ -37,7 +37,6 @@ export interface CommandContract {
 const isTransport = 'It says how a result travels, which is up to the run.'
 const isStorage = 'A result is saved where "out" says.'
 
-/** What the rest of a contract follows from. */
 type Row = Pick<CommandContract, 'endpoint' | 'creates' | 'prompt' | 'content' | 'excluded'>
 
 const rows: Readonly<Record<CreatingCommand, Row>> = {

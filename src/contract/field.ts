@@ -1,24 +1,21 @@
 import { sizeProblem, type SizeRule } from './size-rule.ts'
 import { isObject } from '../json.ts'
 
-/**
- * The types of the specification's request tables, written as data. Commands derive flags, help and checks from them;
- * the sandbox validates requests with the same data.
- */
+// The specification's request tables as data: flags, help and checks follow from them, and the sandbox validates with them.
 
 type JsonType = 'string' | 'integer' | 'number' | 'boolean' | 'object' | 'array'
 
 export interface Field {
   readonly type: JsonType | readonly JsonType[]
-  /** One line for `--help`, in the specification's words. */
+  /** For `--help`, in the specification's words. */
   readonly about: string
   readonly required?: true
   readonly nullable?: true
-  /** The closed set of allowed strings (or of array entries' strings, via `items`). */
+  /** The closed set of allowed strings; of an array, that of its `items`. */
   readonly values?: readonly string[]
   /** Values from public practice where the specification lists none: suggested, never enforced. */
   readonly known?: readonly string[]
-  /** Sizes that are allowed besides `values`. */
+  /** Allowed besides `values`. */
   readonly size?: SizeRule
   readonly min?: number
   readonly max?: number
@@ -30,13 +27,12 @@ export interface Field {
   readonly fields?: Fields
   readonly default?: string | number | boolean
   readonly deprecated?: string
-  /** The flag's name, if it is not the field's name with dashes; false if there is no flag. */
+  /** Else the field's name with dashes; false if there is no flag. */
   readonly flag?: string | false
 }
 
 export type Fields = Readonly<Record<string, Field>>
 
-/** What a field has besides its type and what it is about. */
 type Facts = Omit<Field, 'type' | 'about'>
 
 export const field = (type: Field['type'], about: string, facts: Facts = {}): Field => ({
@@ -52,7 +48,6 @@ export const object = (about: string, fields?: Fields, facts?: Facts) =>
   field('object', about, { ...facts, ...(fields && { fields }) })
 export const list = (about: string, items: Field, facts?: Facts) => field('array', about, { ...facts, items })
 
-/** A rule about a combination of fields. */
 export type Rule =
   | {
       readonly kind: 'exclusive'
@@ -64,46 +59,44 @@ export type Rule =
   | {
       readonly kind: 'requires'
       readonly field: string
-      /** The values of the field that trigger it; any value by default. */
+      /** Any value by default. */
       readonly when?: readonly (string | number | boolean)[]
-      /** The other field, and its allowed values. */
       readonly other: string
       readonly values: readonly (string | number | boolean)[]
-      /** The other field may be missing, because its default is allowed. */
+      /** Its default is allowed. */
       readonly mayBeMissing?: true
       readonly about: string
     }
 
-/** How a model family narrows an endpoint's fields: stricter limits, or false for an unsupported field. */
+/** Stricter limits of a model family, or false for an unsupported field. */
 export type FamilyFields = Readonly<
   Record<string, Pick<Field, 'values' | 'size' | 'min' | 'max' | 'maxLength'> | false>
 >
 
-/** The endpoints that have limits of their own for each family, by the commands that use them. */
+/** Those that have limits of their own for each family. */
 export const familyEndpoints = ['image create', 'image edit', 'video create', 'video remix'] as const
 export type FamilyEndpoint = (typeof familyEndpoints)[number]
 
-/** What may be uploaded for an edit (specification, Limits), by the names that documents have. */
+/** For an edit (specification, Limits), by the names that documents have. */
 export interface SourceLimits {
   readonly max_count: number
-  /** Each file must be smaller than this many bytes. */
+  /** Of each file. */
   readonly below_bytes: number
   readonly media_types: readonly string[]
   readonly square: boolean
 }
 
-/** A group of models with the same limits: of the specification, of public practice, or of a configuration. */
+/** Models with the same limits: of the specification, of public practice, or of a configuration. */
 export interface Family {
   readonly id: string
   readonly kind: 'image' | 'video'
   readonly about: string
-  /** The endpoints that it is for, each with its limits. */
   readonly endpoints: Readonly<Partial<Record<FamilyEndpoint, FamilyFields>>>
   /** Undefined: only the rules for every model. */
   readonly sources?: SourceLimits
 }
 
-/** A model in messages: its id, with its family beside it, as in `dall-e-2 (image-model-b)`. */
+/** A model in messages, with its family beside it: `dall-e-2 (image-model-b)`. */
 export function subjectOf({
   id,
   family,
@@ -119,17 +112,16 @@ export interface Endpoint {
   /** Path below the base URL, with `{name}` for path parameters. */
   readonly path: string
   readonly fields: Fields
-  /** Rules that hold for every model. */
   readonly rules: readonly Rule[]
-  /** Rules about fields that not every model has: they hold for the models of a family. */
+  /** About fields that not every model has: for the models of a family. */
   readonly familyRules?: readonly Rule[]
-  /** Its name in the limits of a family, where the specification distinguishes families. */
+  /** In the limits of a family, where the specification distinguishes families. */
   readonly name?: FamilyEndpoint
-  /** Which of the two public error envelopes this family of endpoints answers with. */
+  /** The public form of its errors. */
   readonly envelope: 'google' | 'openai'
 }
 
-/** A field name as a flag: `topLogprobs` and `top_logprobs` are both `top-logprobs`. */
+/** `topLogprobs` and `top_logprobs` are both `top-logprobs`. */
 export function flagName(field: string): string {
   return field
     .replaceAll('_', '-')
@@ -137,16 +129,15 @@ export function flagName(field: string): string {
     .replace(/^-/, '')
 }
 
-/** A field of a request, by the name that users give it. */
 export interface FieldFlag {
   /** Without dashes in front: `top-logprobs`. In a manifest it has underscores. */
   readonly name: string
-  /** Where it is in the body. */
+  /** In the body. */
   readonly path: readonly string[]
   readonly field: Field
 }
 
-/** One flag for every field of a request, and for the known inner fields of its objects. */
+/** Known inner fields of objects have flags, too. */
 export function flagsOf(fields: Fields, path: readonly string[] = []): FieldFlag[] {
   return Object.entries(fields).flatMap(([key, field]) => {
     const own =
@@ -165,19 +156,18 @@ export function isList(field: Field): boolean {
 }
 
 export interface Violation {
-  /** Where, in the body's own names: `generationConfig.topP`, `tools.0.type`. */
+  /** In the body's own names: `generationConfig.topP`, `tools.0.type`. */
   readonly path: string
   readonly kind: 'required' | 'value' | 'unknown' | 'exclusive' | 'requires' | 'family'
-  /** A clause that follows the field's name: "must be at most 2, not 3". */
+  /** A clause after the field's name: "must be at most 2, not 3". */
   readonly problem: string
-  /** The other field of an exclusive pair or a requirement. */
+  /** Of an exclusive pair or a requirement. */
   readonly other?: string
 }
 
 /**
- * Checks a request body against an endpoint's table and yields all violations. Unknown names are violations at the top
- * level but allowed inside objects, whose shapes the specification leaves open.
- * @param model the limits of its family apply in addition to those for every model; violations of them name it
+ * Unknown names are violations at the top level, but allowed inside objects, whose shapes the specification leaves open.
+ * @param model the limits of its family apply, too; violations of them name it
  */
 export function checkBody(
   endpoint: Pick<Endpoint, 'fields' | 'rules' | 'familyRules' | 'name'>,
@@ -217,7 +207,6 @@ export function checkBody(
   ]
 }
 
-/** The advice of an endpoint that a request body does not follow. */
 export function ignoredAdvice(endpoint: Endpoint, body: Readonly<Record<string, unknown>>): Violation[] {
   return brokenRules(endpoint.rules.filter(isAdvice), body)
 }
@@ -242,10 +231,7 @@ function isGiven(body: Readonly<Record<string, unknown>>, name: string): boolean
   return body[name] !== undefined && body[name] !== null
 }
 
-/**
- * The violations of one field, inside its value first: what is wrong within an object or an array is told for each place.
- * @param forModel is added to what a limit says: ` for MODEL`
- */
+/** Inside its value first: each wrong place in an object or an array is named. @param forModel ` for MODEL`, after limits */
 function fieldProblems(field: Field, value: unknown, path: string, forModel = ''): Violation[] {
   if (value === undefined) return field.required ? [{ path, kind: 'required', problem: 'is required' }] : []
   if (value === null && field.nullable) return []
@@ -288,13 +274,13 @@ function wanted(noun: string, value: unknown): string {
   return `must be ${noun}, not ${describeValue(value)}`
 }
 
-/** A short rendering of an invalid value; long text is cut, so that a prompt never fills an error message. */
+/** Long text is cut, so that a prompt never fills an error message. */
 function describeValue(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value)
   return text.length > 40 ? `${text.slice(0, 37)}…` : text
 }
 
-/** What is wrong with a value itself; a value that breaks two rules (0.5 for a whole number from 1) is reported once. */
+/** A value that breaks two rules (0.5 for a whole number from 1) is reported once. */
 function problemOf(type: JsonType, field: Field, value: unknown, forModel: string): string | undefined {
   switch (type) {
     case 'string':

@@ -8,15 +8,11 @@ export const maxImages = 10
 
 export const maxPartialImages = 3
 
-/** A field of one word. */
 function word(known: readonly string[], preset: string, about: string): Field {
   return text(about, { nullable: true, known, default: preset })
 }
 
-/**
- * Fields of both endpoints, with the limits that hold for every model. The words that some family takes are suggested;
- * the families enforce them (`families.ts`).
- */
+/** Of both endpoints, for every model. The words that some family takes are suggested; the families enforce theirs. */
 const commonFields: Fields = {
   background: word(['transparent', 'opaque', 'auto'], 'auto', 'background of the image'),
   n: whole('number of images', { nullable: true, min: 1, max: maxImages, default: 1 }),
@@ -48,7 +44,6 @@ const rules: readonly Rule[] = [
   },
 ]
 
-/** `transparent` needs a format that has transparency; compression one that compresses. */
 const familyRules: readonly Rule[] = [
   {
     kind: 'requires',
@@ -120,10 +115,7 @@ export const imageEditEndpoint: Endpoint = {
   familyRules,
 }
 
-/**
- * The model of an edit that names none: model B, unless a parameter that only model A has is used
- * (specification, endpoint 6, `model`).
- */
+/** Of an edit that names no model: B, unless a parameter that only A has is used (specification, endpoint 6, `model`). */
 export function defaultEditModel(body: Readonly<Record<string, unknown>>): {
   model: string
   because: string | undefined

@@ -6,7 +6,7 @@ export interface Model {
   readonly id: string
   /** Undefined: only the rules for every model hold. */
   readonly family: Family | undefined
-  /** The day on which its vendor retires it, as YYYY-MM-DD; undefined where none is known. */
+  /** As YYYY-MM-DD; undefined where no day is known. */
   readonly retires: string | undefined
   /** Undefined for an unknown model. */
   readonly source: 'built-in' | 'configuration' | undefined
@@ -15,7 +15,6 @@ export interface Model {
 /** The families that a configuration gives to model ids; null for a model without a family. */
 export type ModelFamilies = Readonly<Record<string, Family | null>>
 
-/** Public ids with their families and, where known, their last days. */
 const publicModels: readonly (readonly [id: string, family: FamilyId, retires?: string])[] = [
   ['gpt-image-2', 'gpt-image-2'],
   ['gpt-image-2.5-flare', 'gpt-image-2.5'],
@@ -62,21 +61,18 @@ function known(id: string, family: Family | undefined, retires?: string): Model 
   return { id, family, retires, source: 'built-in' }
 }
 
-/** Every known model: first those of the configuration, which may be built-in ones with another family. */
+/** Those of the configuration first, which may be built-in ones with another family. */
 export function knownModels(configured: ModelFamilies = {}): readonly Model[] {
   const own = Object.keys(configured).map((id) => modelCalled(id, configured))
   return [...own, ...builtIn.filter(({ id }) => !Object.hasOwn(configured, id))]
 }
 
-/** The id of a model without the date of a snapshot: `gpt-image-2` for `gpt-image-2-2026-04-21`. */
+/** `gpt-image-2` for the snapshot `gpt-image-2-2026-04-21`. */
 export function withoutDate(id: string): string {
   return id.replace(/-\d{4}-\d{2}-\d{2}$/, '')
 }
 
-/**
- * What is known of a model id: from the configuration first, then from the built-in table. A dated snapshot
- * (`gpt-image-2-2026-04-21`) has what its id has.
- */
+/** From the configuration first, then from the built-in table. A dated snapshot has what its id has. */
 export function modelCalled(id: string, configured: ModelFamilies = {}): Model {
   const plain = withoutDate(id)
   const all = [...builtIn, ...standIns]
@@ -88,15 +84,12 @@ export function modelCalled(id: string, configured: ModelFamilies = {}): Model {
   return { family: undefined, retires: undefined, source: undefined, ...found, id }
 }
 
-/** The names of the built-in families that an endpoint takes. */
+/** The built-in families that an endpoint takes. */
 export function familiesOf(endpoint: FamilyEndpoint): string[] {
   return families.filter(({ endpoints }) => endpoints[endpoint] !== undefined).map(({ id }) => id)
 }
 
-/**
- * The known id that an unknown one most likely means: `gpt-image-2` for `gpt-imag-2`. Another version, such as
- * `gpt-image-3`, and the id after the name of a vendor are no mistakes.
- */
+/** `gpt-image-2` for `gpt-imag-2`. Another version, and the id after the name of a vendor are no mistakes. */
 function mistypedModel(
   { id, source }: Model,
   kind: Family['kind'],
@@ -110,7 +103,7 @@ function mistypedModel(
   return nearestName(id, candidates, id.length < 8 ? 1 : 2)
 }
 
-/** The known model that an unknown one is closest to: the one after the name of a vendor, or one spelled like it. */
+/** The one after the name of a vendor, or one spelled like it. */
 export function nearestModel({ id, source }: Model, configured: ModelFamilies): string | undefined {
   if (source !== undefined) return undefined
   const bare = id.slice(id.lastIndexOf('/') + 1)
@@ -119,11 +112,7 @@ export function nearestModel({ id, source }: Model, configured: ModelFamilies): 
   return nearestName(bare, ids)
 }
 
-/**
- * What a user should know of a model before it is paid for, each a sentence.
- * @param kind of the endpoint; undefined where models have no families
- * @param now milliseconds since 1970
- */
+/** What a user should know before paying, each a sentence. @param kind undefined where models have no families */
 export function modelWarnings(model: Model, { kind, configured, now }: ModelQuestion): string[] {
   const { id, retires, source } = model
   const nearest = kind && mistypedModel(model, kind, configured)

@@ -1,11 +1,7 @@
 import { grouped } from '../quantities.ts'
 
-/**
- * The sizes that a model takes, where it takes more than a list of them, by the names that configurations and documents
- * have. All lengths are in pixels.
- */
+/** For a model that takes more than a list of sizes, by the names that configurations and documents have. In pixels. */
 export interface SizeRule {
-  /** Both edges are multiples of it. */
   readonly multiple_of: number
   /** The longer edge is at most so many times the shorter one. */
   readonly max_ratio: number
@@ -15,7 +11,6 @@ export interface SizeRule {
   readonly max_pixels: number
 }
 
-/** What a rule asks for: each a clause, and whether a width and a height fulfil it. */
 function clausesOf(rule: SizeRule): [clause: string, holds: (width: number, height: number) => boolean][] {
   const { multiple_of: step, max_ratio: ratio, max_edge: edge, min_pixels: least, max_pixels: most } = rule
   return [
@@ -30,8 +25,7 @@ function clausesOf(rule: SizeRule): [clause: string, holds: (width: number, heig
 }
 
 /**
- * What is wrong with a size, as a clause that follows the field's name: "must have edges that are multiples of 16";
- * undefined for one of the words and for WIDTHxHEIGHT within the rule.
+ * As a clause after the field's name: "must have edges that are multiples of 16".
  * @param words allowed besides sizes: `auto`
  */
 export function sizeProblem(rule: SizeRule, words: readonly string[], size: unknown): string | undefined {
@@ -43,7 +37,7 @@ export function sizeProblem(rule: SizeRule, words: readonly string[], size: unkn
   return broken.length === 0 ? undefined : `must have ${broken.join(' and ')}`
 }
 
-/** The rule in words: `auto or WIDTHxHEIGHT, with edges that are multiples of 16, …`. */
+/** `auto or WIDTHxHEIGHT, with edges that are multiples of 16, …`. */
 export function sizeText(rule: SizeRule, words: readonly string[]): string {
   const clauses = clausesOf(rule).map(([clause]) => clause)
   return `${formText(words)}, with ${clauses.slice(0, -1).join(', ')} and ${clauses.at(-1)}`

@@ -1,6 +1,6 @@
 import { field, flag, list, object, text, whole, type Endpoint, type Field, type Fields } from './field.ts'
 
-/** Known from public practice (wire notes, section 7); gateways may take others. The long and the short side, in pixels. */
+/** The long and the short side, known from public practice (wire notes, section 7). */
 export const videoResolutions: Readonly<Record<string, readonly [number, number]>> = {
   '720p': [1280, 720],
   '1080p': [1920, 1080],
@@ -19,17 +19,17 @@ export const videoListLimit = { default: 20, max: 100 } as const
 /** What a reference image is used for (wire notes, section 7). */
 export const videoReferenceTypes = ['asset', 'style'] as const
 
-/** How many videos public services make per operation, at most (wire notes, section 7); gateways may make more. */
+/** At most, in public services (wire notes, section 7). */
 export const usualVideoSamples = 4
 
-/** An image inside an instance: its bytes, or where it is stored (wire notes, section 7). */
+/** Its bytes, or where it is stored (wire notes, section 7). */
 const imageFields: Fields = {
   bytesBase64Encoded: text('the image as base64'),
   gcsUri: text('the image in cloud storage'),
   mimeType: text('type of the image'),
 }
 
-/** A video inside an instance, in the forms of both public services (wire notes, section 7). */
+/** In the forms of both public services (wire notes, section 7). */
 const videoFields: Fields = {
   uri: text('a video that the gateway has made'),
   encodedVideo: text('the video as base64'),
@@ -53,8 +53,8 @@ const instanceFields: Fields = {
 }
 
 /**
- * Endpoint 7 of the specification, which shows no allowed values for the parameters: only their types are enforced.
- * Inner fields beyond its own are from wire notes, section 7.
+ * Endpoint 7 of the specification, which shows no allowed values: only types are enforced. Inner fields beyond its own are from
+ * wire notes, section 7.
  */
 export const videoOperationEndpoint: Endpoint = {
   method: 'POST',

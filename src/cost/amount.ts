@@ -35,7 +35,6 @@ export function amountText(amount: Amount): string {
   return `${digits.slice(0, -decimals)}${fraction === '' ? '' : `.${fraction}`}`
 }
 
-/** The nearest number, for documents. */
 export function amountNumber(amount: Amount): number {
   return Number(amountText(amount))
 }

@@ -1,8 +1,8 @@
-/** What a request asks to be created, as far as that is known before it is sent. */
+/** As far as it is known before the request is sent. */
 export interface Creation {
   /** As asked; null when the gateway chooses. */
   readonly model: string | null
-  /** Of texts, images or videos: what is counted. */
+  /** Of what is counted. */
   readonly count: number
   readonly of: 'text' | 'image' | 'video'
   /** For a text: what is sent, and the tokens that the answer may have, if that is limited. */
@@ -13,7 +13,7 @@ export interface Creation {
   readonly seconds?: number | null
 }
 
-/** What a price may depend on; null where nothing was asked for. */
+/** Null where nothing was asked for. */
 export interface Variant {
   /** `1024x1024`, `720p`. */
   readonly size: string | null

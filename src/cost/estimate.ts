@@ -3,7 +3,7 @@ import type { Creation, Variant } from './creation.ts'
 import { priceOf, pricesFor, type ModelPrice, type Prices } from './prices.ts'
 
 export interface Used {
-  /** The ids that the model goes by: as asked, and as the reply names it. */
+  /** The ids of the model: as asked, and as the reply names it. */
   readonly models: readonly (string | null)[]
   readonly tokens: TokenCounts | null
   readonly images?: (Variant & { readonly count: number }) | undefined
@@ -22,7 +22,7 @@ export interface TokenCounts {
 export interface KnownCost {
   readonly amount: Amount
   readonly currency: string
-  /** What the amount leaves out because nobody knows it yet, as a clause. */
+  /** What nobody knows yet, as a clause. */
   readonly without?: string
 }
 
@@ -56,8 +56,8 @@ export function costOf(prices: Prices, used: Used): Cost {
 }
 
 /**
- * What a request may cost, before it is sent: at the highest price that it may have, without what nobody knows yet.
- * The tokens of its text are a quarter of its bytes; those of pictures and files in it are left out.
+ * At the highest price that it may have, without what nobody knows yet. The tokens of text are a quarter of its bytes; those of
+ * pictures and files are left out.
  */
 export function costBefore(prices: Prices, creation: Creation): Cost {
   const { model, count, of, variant = { size: null, quality: null }, seconds = null } = creation

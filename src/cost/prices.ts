@@ -1,13 +1,9 @@
 import { withoutDate } from '../contract/known-models.ts'
 import type { Variant } from './creation.ts'
 
-/**
- * One price, or prices by size and quality, in either order: `{ 1024x1024: { low: 0.01 }, default: 0.04 }`. A mapping has
- * no prototype.
- */
+/** By size and quality, in either order: `{ 1024x1024: { low: 0.01 }, default: 0.04 }`. A mapping has no prototype. */
 export type SizedPrice = number | { readonly [sizeOrQuality: string]: SizedPrice }
 
-/** What a model costs, as the user's configuration has it. */
 export interface ModelPrice {
   readonly currency: string
   /** A million tokens of each; `output` is there when `input` is. */
@@ -22,10 +18,7 @@ export interface ModelPrice {
 
 export type Prices = Readonly<Record<string, ModelPrice>>
 
-/**
- * The price of a model. A dated snapshot (`gpt-5.5-2026-01-02`) has that of its id, unless it has its own.
- * @param ids by which the model is known, the first that has a price wins
- */
+/** A dated snapshot has the price of its id, unless it has its own. @param ids the first that has a price wins */
 export function priceOf(prices: Prices, ids: readonly (string | null)[]): ModelPrice | undefined {
   const known = ids.flatMap((id) => (id === null ? [] : [id, withoutDate(id)]))
   const id = known.find((name) => Object.hasOwn(prices, name))
@@ -36,8 +29,8 @@ export function priceOf(prices: Prices, ids: readonly (string | null)[]): ModelP
 export const sizeWord = /^\d+(?:x\d+|[kp])$/i
 
 /**
- * Every price that a variant may have: one where it is known, none where the prices lack it. What is not listed has the
- * price of `default`, there or further out; without one, any may be that of what was not asked for.
+ * Every price that a variant may have. What is not listed has that of `default`, there or further out; without one, any may be
+ * that of what was not asked for.
  */
 export function pricesFor(price: SizedPrice, variant: Variant, outer?: SizedPrice): readonly number[] {
   if (typeof price === 'number') return [price]

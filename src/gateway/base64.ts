@@ -11,17 +11,14 @@ const alphabetOnly = /^[\w+/-]*$/
 const whiteSpace = /[\t\n\f\r ]+/g
 
 /**
- * A decoder for base64 that arrives in pieces: either alphabet, white space and missing padding are accepted, and nothing
- * else (fault E34). Node's own decoder skips invalid characters: that it returns the expected number of bytes proves that
- * there were none.
- * @param write receives each block, which is valid only until the promise settles: a fresh one each time would
- *   cost more memory than the garbage collector gives back in time
+ * A decoder for base64 in pieces: either alphabet, with white space or without padding, and nothing else (fault E34). Node's
+ * own skips invalid characters: that it returns the expected number of bytes proves that there were none.
+ * @param write a block is valid only until its promise settles: fresh ones would cost more memory than is collected in time
  */
 export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>, maxBytes = maxResultBytes) {
   let block: Buffer | undefined
   let used = 0
   let total = 0
-  /** Up to three characters of a quantum that has not ended. */
   let rest = ''
   let padding = 0
 
@@ -34,7 +31,6 @@ export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>,
     await write(full)
   }
 
-  /** Decodes whole quanta; false when they contain an invalid character. */
   const decodeQuanta = async (quanta: string): Promise<boolean> => {
     const size = (quanta.length / 4) * 3
     if (used + size > blockBytes) await flush()
@@ -73,14 +69,14 @@ export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>,
 
   return {
     flush,
-    /** ASCII bytes, cut anywhere. @throws ContractError `damaged_media` */
+    /** @throws ContractError `damaged_media` */
     async push(text: Buffer) {
       if (padding === 0) return decode(text)
       const clean = text.toString('latin1').replaceAll(whiteSpace, '')
       padding += clean.length
       if (padding > 2 || /[^=]/.test(clean)) throw badBase64()
     },
-    /** Writes the rest and returns the total number of bytes. @throws ContractError `damaged_media` */
+    /** @returns the total number of bytes. @throws ContractError `damaged_media` */
     async end() {
       // One character is less than a byte, and a whole quantum needs no padding.
       if (rest.length === 1 || (padding > 0 && rest.length + padding !== 4)) {
@@ -124,10 +120,7 @@ function base64Start(text: string, final: boolean): number | undefined {
   return comma + 1
 }
 
-/**
- * The same for base64 or a data URL that holds it (quirk 15). @throws ContractError `damaged_media`, also for a data URL of
- * anything else
- */
+/** The same for base64 or a data URL that holds it (quirk 15). @throws ContractError `damaged_media`, also for any other */
 export function createMediaDecoder(write: (bytes: Uint8Array) => Promise<void>) {
   const decoder = createBase64Decoder(write)
   /** What has come while it is unknown where the base64 begins; undefined afterwards. */
@@ -139,7 +132,6 @@ export function createMediaDecoder(write: (bytes: Uint8Array) => Promise<void>) 
   }
   return {
     flush: decoder.flush,
-    /** ASCII bytes, cut anywhere. */
     push: (text: Buffer): Promise<void> =>
       head === undefined ? decoder.push(text) : begin((head + text.toString('latin1')).trimStart(), false),
     async end() {

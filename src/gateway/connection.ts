@@ -16,7 +16,7 @@ export interface ConnectionOptions {
   readonly lookup?: LookupFunction
 }
 
-/** The proxy for each scheme, and the hosts that are reached without one (`NO_PROXY`). */
+/** The proxy for each scheme, and the hosts that are reached without one, as `NO_PROXY` has them. */
 export interface Proxies {
   readonly http: string | undefined
   readonly https: string | undefined
@@ -25,14 +25,12 @@ export interface Proxies {
 
 interface Connection {
   readonly dispatcher: Dispatcher
-  /** Ends it at once, whatever its state. Safe to call more than once. */
   destroy(): void
 }
 
 /**
- * Opens a connection to an origin. A fresh one each time rules out that a request is written to a socket which the
- * server has just closed. This machine is reached directly, whatever proxies are set: a key that may go there in clear
- * text must not leave the machine.
+ * A fresh connection each time rules out that a request is written to a socket which the server has just closed. This machine
+ * is reached directly, whatever proxies are set: a key that may go there in clear text must not leave it.
  * Only undici's client module is loaded: importing all of undici takes longer than a whole request.
  * @throws ExchangeError when the address of the proxy is not valid
  */
@@ -70,7 +68,6 @@ export async function openConnection(
     dispatcher,
     destroy() {
       controller.abort(isOver)
-      // Destroyed rather than closed: nothing more is expected from this connection.
       void dispatcher.destroy(isOver).catch(() => {})
     },
   }
@@ -99,7 +96,6 @@ async function proxyDispatcher(proxies: Proxies, common: object): Promise<Dispat
   }
 }
 
-/** The part of undici's parser that gets the status line and the headers of a reply. */
 interface ReplyParser {
   onHeadersComplete(status: number, ...rest: unknown[]): number
 }
@@ -107,7 +103,7 @@ interface ReplyParser {
 /** The channel of every request, also through a proxy (undici's documentation, "Diagnostics Channel Support"). */
 const requestSent = 'undici:client:sendHeaders'
 
-/** Sockets that have been prepared. Others in this process may use undici, and theirs for many requests. */
+/** Sockets that have been prepared: others in this process may use undici for many requests. */
 const prepared = new WeakSet<Socket>()
 
 subscribe(requestSent, (message) => {
@@ -122,10 +118,7 @@ subscribe(requestSent, (message) => {
   })
 })
 
-/**
- * A server may send an unsolicited `100 Continue` (RFC 9110, 15.2.1). undici ends the connection then, but passes all
- * other informational responses on, so its parser is given one of these.
- */
+/** undici ends the connection for an unsolicited `100 Continue` (RFC 9110, 15.2.1), but passes all other 1xx on. */
 function passContinueOn(parser: ReplyParser): void {
   const read = parser.onHeadersComplete
   parser.onHeadersComplete = (status, ...rest) => read.call(parser, status === 100 ? 102 : status, ...rest)
@@ -134,22 +127,17 @@ function passContinueOn(parser: ReplyParser): void {
 /** Makes a socket read into memory of ours: the option `onread` of `net.connect` and `tls.connect`. */
 interface ReadMemory {
   buffer(): Uint8Array
-  /** Called after each read; false pauses reading until more is requested. */
+  /** False pauses reading until more is requested. */
   callback(this: Socket, length: number, memory: Uint8Array): boolean
 }
 
 /**
- * How many bytes a read takes at most: the next size once one has been filled. Most replies fit into the first, and a run
- * may have thousands; later each read costs a turn of the event loop, whatever its size. Measured on streams of 23 MB:
- * 256 KiB take an eighth longer than the last, 512 KiB no less, and 1 MiB needs more time and memory.
+ * How many bytes a read takes at most: the next size once one has been filled. Most replies fit into the first, and a run may
+ * have thousands; later each read costs a turn of the event loop. Measured on 23 MB: more than the last takes more memory.
  */
 const sizes = [4_096, 65_536, 393_216] as const
 
-/**
- * Memory that is reused once its content has been consumed; Node would allocate new memory for each read, which the
- * system would have to clear.
- * @param isInUse whether a chunk in this memory has not been consumed yet
- */
+/** Memory that is reused once its content has been consumed; Node would allocate and clear new memory for each read. */
 export function createReadMemory(isInUse: (memory: ArrayBufferLike) => boolean): ReadMemory {
   let step = 0
   let size: number = sizes[0]

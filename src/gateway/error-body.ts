@@ -1,7 +1,6 @@
 import { asErrorCode, type ErrorCode } from '../errors.ts'
 import { isObject, listOf, objectOf, tryJson, type JsonObject } from '../json.ts'
 
-/** An error in a reply, whatever its envelope. */
 export interface ErrorBody {
   readonly message: string | undefined
   /** The most specific code. */
@@ -17,10 +16,7 @@ export interface ErrorBody {
 /** Longer messages are cut (fault C27). */
 const shownCharacters = 4096
 
-/**
- * Reads an error body in any of the shapes that gateways were seen to send (wire notes, "Envelopes"):
- * nested, flat, in an array, with a string or a boolean for `error`, HTML, plain text, or nothing.
- */
+/** Reads an error in any of the shapes that gateways were seen to send (wire notes, "Envelopes"), HTML and text too. */
 export function readErrorBody(text: string): ErrorBody {
   const trimmed = text.trim()
   if (trimmed.startsWith('<')) return plain(htmlPage(trimmed))
@@ -29,7 +25,6 @@ export function readErrorBody(text: string): ErrorBody {
   return plain(trimmed === '' ? undefined : firstLine(trimmed))
 }
 
-/** The same for a value that is already parsed, such as an event in a stream. */
 export function readErrorValue(value: unknown): ErrorBody {
   const outer = Array.isArray(value) ? (value as unknown[])[0] : value
   if (!isObject(outer)) return plain(typeof outer === 'string' ? firstLine(outer) : undefined)
@@ -75,7 +70,6 @@ export function readErrorValue(value: unknown): ErrorBody {
   }
 }
 
-/** Why a prompt was blocked, under the name of the content-generation style. */
 function blockReason(value: JsonObject): string | undefined {
   return text(value['blockReason'])
 }
@@ -131,7 +125,6 @@ export function errorCode(code: string | undefined): ErrorCode | undefined {
   return word && /[a-z]/.test(word.slice(0, 60)) ? asErrorCode(word.slice(0, 60)) : undefined
 }
 
-/** Names an HTML page by its title; the rest of it does not help the user. */
 export function htmlPage(html: string): string {
   const title = /<title[^>]*>([^<]*)/i.exec(html)?.[1]?.replaceAll(/\s+/g, ' ').trim()
   return title ? `an HTML page, "${title.slice(0, 200)}"` : 'an HTML page'

@@ -2,7 +2,6 @@ import { maxHeaderBytes } from '../limits.ts'
 import type { Phase } from '../errors.ts'
 import { stringOf } from '../json.ts'
 
-/** The stage of an exchange: connecting, sending, waiting for the reply, reading its body. */
 export type Stage = Extract<Phase, 'connect' | 'send' | 'wait' | 'stream'>
 
 export type ExchangeFault =
@@ -20,7 +19,6 @@ export type ExchangeFault =
   /** The request's own body could not be produced. */
   | 'source'
 
-/** An exchange that did not end with a complete reply. */
 export class ExchangeError extends Error {
   override readonly name = 'ExchangeError'
   readonly stage: Stage
@@ -41,14 +39,13 @@ export class DeadlinePassed extends Error {
 interface Cause {
   readonly code: string
   readonly message: string
-  /** The target of a connection attempt. */
   readonly port: number | undefined
   readonly hostname: string | undefined
   /** What a parser had not read when it gave up; empty at the end of the connection. */
   readonly unread: string | undefined
 }
 
-/** The chain of causes of an error, flattened: Happy Eyeballs wraps several errors into one. */
+/** The chain of causes of an error: Happy Eyeballs wraps several errors into one. */
 function causes(error: unknown, depth = 0): Cause[] {
   if (typeof error !== 'object' || error === null || depth > 8) return []
   const { name, code, message, port, hostname, address, data, cause, errors } = error as Record<
@@ -71,8 +68,8 @@ function causes(error: unknown, depth = 0): Cause[] {
 const certificateCode =
   /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_|INVALID_CA|HOSTNAME_MISMATCH)/
 /**
- * Alerts by which a server refuses a client with no certificate, or with one that it does not accept. With TLS 1.3
- * they come after the client's part of the handshake, when the request may be on its way: the server has not read it.
+ * Alerts by which a server refuses a client with no certificate, or a wrong one. With TLS 1.3 they come when the request may be
+ * on its way: the server has not read it.
  */
 const clientCertificateAlert =
   /^ERR_SSL_(?:SSLV3|TLSV1|TLSV13|SSL\/TLS)_ALERT_(?:HANDSHAKE_FAILURE|CERTIFICATE_REQUIRED|NO_CERTIFICATE|(?:BAD|UNSUPPORTED)_CERTIFICATE|CERTIFICATE_(?:REVOKED|EXPIRED|UNKNOWN)|UNKNOWN_CA|ACCESS_DENIED)$/
@@ -91,10 +88,7 @@ const unreachableCodes = new Set([
   'EADDRNOTAVAIL',
 ])
 
-/**
- * Classifies a failure by the error codes in its chain of causes, never by message texts alone. The codes are those that
- * Node and undici were observed to give, such as for a host that does not exist (fault A1).
- */
+/** Classifies a failure by error codes that Node and undici were observed to give, never by message texts alone (fault A1). */
 export function classifyFault(stage: Stage, url: URL, error: unknown): ExchangeError {
   const { host } = url
   const chain = causes(error)
@@ -138,10 +132,7 @@ export function classifyFault(stage: Stage, url: URL, error: unknown): ExchangeE
   return fail('protocol', `The reply from ${host} cannot be read${codeText(chain)}.`)
 }
 
-/**
- * undici's codes for a connection that was to end with this reply (`connection: close`) and ended before it, whether with
- * FIN or RST.
- */
+/** undici's codes for a connection that ended before its reply, whether with FIN or RST. */
 function isEarlyEnd({ code, unread }: Cause): boolean {
   return code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || unread === ''
 }

@@ -13,7 +13,7 @@ export interface TimeLimits {
   readonly idle: number | undefined
 }
 
-/** A body that can be sent again: its length in bytes, and its chunks from the beginning. */
+/** A body that can be sent again: its chunks from the beginning. */
 export interface RequestBody {
   readonly length: number
   chunks(): Iterable<Uint8Array> | AsyncIterable<Uint8Array>
@@ -36,7 +36,6 @@ export interface Reply {
   readonly headers: ReplyHeaders
   /** The bytes as received, in memory that is reused: a chunk is valid until the next is requested. */
   readonly body: AsyncIterable<Uint8Array>
-  /** Ends the exchange now; what has not been read is dropped. Safe to call more than once. */
   close(): void
 }
 
@@ -48,9 +47,8 @@ interface ExchangeOptions extends ConnectionOptions {
 
 /** How much of a request is handed over at a time: little enough for any line to send it within the idle limit. */
 const sliceBytes = 131_072
-/** Chunks in memory before the sender is asked to pause. */
 const pauseAbove = 16
-/** An exchange of more bytes, in either direction, is a long one; by then the young generation of the heap is large enough. */
+/** So many bytes in either direction make an exchange a long one: the young generation of the heap is large enough then. */
 const longExchangeBytes = 3_000_000
 /** A server may send informational responses (103), but not forever (fault B11). */
 const maxInformational = 100
@@ -63,7 +61,6 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
   const { clock, limits, signal } = options
   const host = request.url.host
   const queue: Uint8Array[] = []
-  /** The chunk that the reader has. */
   let held: Uint8Array | undefined
   const memory = createReadMemory(
     (known) => held?.buffer === known || queue.some(({ buffer }) => buffer === known),

@@ -40,7 +40,6 @@ interface Rule {
   /** Only of requests that create something, or only of those that read. */
   readonly of?: 'creating' | 'reading'
   readonly status?: readonly number[] | ((status: number) => boolean)
-  /** A code among those of the reply. */
   readonly words?: RegExp
   readonly message?: RegExp
 }
@@ -116,10 +115,7 @@ export function statusError(
   })
 }
 
-/**
- * An error inside a reply whose HTTP status said nothing of it: an error object or event, nested or flat.
- * @param value the object that holds it
- */
+/** An error in a reply whose HTTP status said nothing of it. @param value the object that holds it */
 export function replyError(value: unknown): GenerationError {
   const body = readErrorValue(value)
   const { message, code } = body

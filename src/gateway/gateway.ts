@@ -10,14 +10,14 @@ export interface Gateway extends ConnectionOptions {
   /** Where the content-generation style is, if not at `baseUrl`. */
   readonly betaUrl?: URL | undefined
   readonly key: string
-  /** Headers that every request to the gateway has, by names in lower case. */
+  /** Of every request to the gateway, by names in lower case. */
   readonly headers?: Readonly<Record<string, string>>
   /** Headers of downloads from other origins, by origin. */
   readonly downloadHeaders?: Readonly<Record<string, Readonly<Record<string, string>>>>
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly policy: RetryPolicy
-  /** The `Idempotency-Key` of the request that creates something, for a caller that may send it again later. */
+  /** For a caller that may send the request again later. */
   readonly idempotencyKey?: string
   readonly limits: TimeLimits & {
     /** Between two messages, in milliseconds; keep-alives do not count. */
@@ -28,21 +28,17 @@ export interface Gateway extends ConnectionOptions {
     readonly deadline?: number | undefined
   }
   /**
-   * Called once before a request that creates something, whatever number of attempts it takes: if it throws, nothing is
-   * sent. What it resolves with is called with the error, if there is one, of the last attempt.
+   * Called once before a request that creates something, not for each attempt: if it throws, nothing is sent. What it
+   * resolves with gets the error, if there is one, of the last attempt.
    */
   readonly admit?: (creation: Creation) => Promise<(error: unknown) => void>
-  /**
-   * Called before each request to the gateway, at every attempt, and awaited: it may hold it back. If it throws, nothing is
-   * sent.
-   */
+  /** Awaited before each request, at every attempt: it may hold it back. If it throws, nothing is sent. */
   readonly beforeSend?: (kind: RequestKind) => Promise<void>
-  /** Called before each request that may cost money. */
+  /** Before each request that may cost money. */
   readonly onSend?: () => void
-  /** Receives the headers of each reply. */
   readonly onReply?: ((headers: Reply['headers']) => void) | undefined
   readonly onRetry: (retry: RetryNotice) => void
-  /** Receives the lines of the debug trace, without secrets. */
+  /** Receives lines without secrets. */
   readonly trace?: (line: string) => void
 }
 
@@ -55,9 +51,8 @@ export interface GatewayRequest {
   readonly contentType?: string
   readonly accept: string
   readonly body?: RequestBody
-  /** Sent without the key, whatever the origin. */
   readonly isKeyless?: boolean
-  /** Created once per command and sent with every attempt. */
+  /** One for all attempts. */
   readonly idempotencyKey?: string
   /** Receives the body of a reply of 200 to 299 as it comes, before anything else does. */
   readonly onReplyBytes?: ((bytes: Uint8Array) => void) | undefined

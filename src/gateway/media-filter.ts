@@ -1,4 +1,3 @@
-/** Takes the content of one string. */
 export interface MediaSink {
   /** ASCII bytes, escapes resolved, cut anywhere. Valid until the promise settles. */
   push(text: Buffer): Promise<void>
@@ -6,12 +5,9 @@ export interface MediaSink {
 }
 
 interface FilterHandlers {
-  /** Everything but media, with the mark in place of each. */
+  /** Gets everything but media, with the mark in place of each. */
   text(bytes: Buffer): Promise<void>
-  /**
-   * A string begins that may be media. All that is before it, with its quote, has been given to `text`.
-   * @returns where its content goes; undefined leaves it in the text
-   */
+  /** A string begins that may be media. @returns where its content goes; undefined leaves it in the text */
   open(): MediaSink | undefined
 }
 
@@ -22,7 +18,6 @@ const CARRIAGE_RETURN = 13
 
 /** Up to the content of a string: `b64_json`, or `url` with a data URL. No string of JSON contains these quotes unescaped. */
 const mediaStart = /"(?:b64_json"\s{0,16}:\s{0,16}"|url"\s{0,16}:\s{0,16}"(?=data:))/gi
-/** What may become that with the next bytes. */
 const startOfStart = /"[\w":\s]{0,60}$/
 
 /** What event streams have between two pieces of one string: line ends, labels, comments and other fields (quirk 5). */
@@ -31,13 +26,11 @@ const lineBreak = /[\r\n]+(?:data: ?)?(?:\w{0,16}:[^\r\n]*)?/g
 const escape = /\\(?:u([\da-f]{4})|(.))/gis
 /** The beginning of either at the end of the bytes. */
 const unfinished = /[\r\n]+(?:data: ?)?\w{0,16}(?::[^\r\n]*)?$|(?<=(?<!\\)(?:\\\\)*)\\(?:u[\da-f]{0,3})?$/i
-/** Longer comments are not taken out of a string. */
 const unfinishedBytes = 1024
 
 /**
  * Takes media out of a reply before it is read as text, JSON or an event stream alike: the content of a string is only
  * searched for its end, so that it may be of any size.
- * @param mark what stands in the text in place of media
  */
 export function createMediaFilter(mark: Buffer, { text, open }: FilterHandlers) {
   /** Bytes that can be judged only with the next ones. */
@@ -62,7 +55,6 @@ export function createMediaFilter(mark: Buffer, { text, open }: FilterHandlers) 
     return hold(bytes, end)
   }
 
-  /** @returns the bytes after what has been read: the closing quote, and what follows it */
   const readMedia = async (to: MediaSink, bytes: Buffer): Promise<Buffer> => {
     const quote = endOfString(bytes)
     const end = quote === -1 ? bytes.length - unfinishedLength(bytes) : quote
@@ -85,7 +77,6 @@ export function createMediaFilter(mark: Buffer, { text, open }: FilterHandlers) 
       held = Buffer.alloc(0)
       while (rest.length > 0) rest = await (sink === undefined ? readText(rest) : readMedia(sink, rest))
     },
-    /** The bytes have ended. */
     async end() {
       if (sink === undefined && held.length > 0) await text(held)
     },

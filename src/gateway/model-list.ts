@@ -6,12 +6,11 @@ import { requestJson } from './request-json.ts'
 import { lookUpRequest } from './send-request.ts'
 import type { Roots } from './url.ts'
 
-/** A model that a gateway lists; what it leaves out is null. */
+/** What a gateway leaves out is null. */
 export interface ListedModel {
   readonly id: string
   readonly name: string | null
   readonly owner: string | null
-  /** Unix seconds. */
   readonly createdAt: number | null
   readonly inputTokens: number | null
   readonly outputTokens: number | null
@@ -31,16 +30,11 @@ export interface ModelList {
 const paths = ['/v1/models', '/v1beta/models'] as const
 const maxPages = 100
 
-/** The first request for the list of models. */
 export function modelListRequest(roots: Roots): GatewayRequest {
   return lookUpRequest(roots, paths[0])
 }
 
-/**
- * Asks a gateway for all of its models, page by page.
- * @param onPage gets the gateway's own JSON
- * @throws ModelgateError 4 for a gateway that lists none, 8 for a reply that is no list; what `requestJson` throws
- */
+/** Asks for all models, page by page. @throws ModelgateError 4 where none are listed, 8 for a reply that is no list */
 export async function fetchModels(gateway: Gateway, onPage?: (text: string) => void): Promise<ModelList> {
   try {
     return await fetchPages(gateway, paths[0], onPage)
@@ -112,7 +106,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** The query parameter that asks for the next page: Google's token, or OpenAI's last id. */
+/** Google's token, or OpenAI's last id. */
 function nextPage(page: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> | undefined {
   const token = textOf(page['nextPageToken'])
   if (token !== undefined) return { pageToken: token }

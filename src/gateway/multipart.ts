@@ -14,16 +14,14 @@ export interface FilePart {
   readonly name: string
   readonly fileName: string
   readonly mediaType: string
-  /** In bytes. */
   readonly size: number
   /** The bytes from the beginning; opened when the parts before have been sent, and again for each attempt. */
   open(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 }
 
 /**
- * A `multipart/form-data` body (RFC 7578) of known length with its parts in the given order, of which files are read while it is
- * sent. Every attempt sends the same bytes.
- * @returns a body whose chunks throw FileError `source_changed` when a file does not have the given size
+ * A `multipart/form-data` body (RFC 7578) of known length, the same with every attempt; files are read while it is sent.
+ * Its chunks throw FileError `source_changed` when a file does not have the given size.
  */
 export function multipartBody(parts: readonly (FieldPart | FilePart)[]): {
   readonly body: RequestBody
@@ -99,10 +97,8 @@ const blockBytes = 1_048_576
 const chunkBytes = 524_288
 
 /**
- * The bytes of a file for a request's body. The file is opened when the first chunk is requested, and while a block of
- * it is sent the next is read. Whole chunks are parts of two blocks that are reused: a chunk is valid only until the next
- * one is requested. The connection respects that, since it requests the next one only when all slices of a chunk of this
- * size have left the process; the last, shorter one is a copy.
+ * The bytes of a file; while a block is sent the next is read. Whole chunks are parts of two blocks that are reused: a chunk is
+ * valid until the next is requested, which the connection does when all slices of it have left; the last one is a copy.
  * @throws FileError `source_changed` when the file changes meanwhile; UsageError, FileError when it cannot be read
  */
 export async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {

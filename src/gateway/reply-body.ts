@@ -5,28 +5,23 @@ import type { Gateway } from './gateway.ts'
 import { stalledError } from './reply-errors.ts'
 import { createWatchdog } from './time-limits.ts'
 
-/** White space of JSON and HTML. */
 export function isBlank(byte: number): boolean {
   return byte === 32 || (byte >= 9 && byte <= 13)
 }
 
-/** How far the reading of a reply has come; keep-alives do not count. */
+/** Keep-alives do not count. */
 interface Progress {
-  /** Messages that have been completed. */
   readonly messages: number
-  /** Bytes of content, in messages that are not complete or altogether. */
+  /** Of content, in messages that are not complete or altogether. */
   readonly bytes: number
 }
 
 interface BodyReading {
-  /** The error for a body that keeps arriving but makes no progress; by default that of a request that creates something. */
+  /** By default the error of a request that creates something. */
   stalled?(seconds: number): Error
   /** Called after each chunk. Without it every byte counts as progress. */
   progress?(): Progress
-  /**
-   * How long the body may stay open once everything has come, in milliseconds: something may still follow (fault E11).
-   * Undefined as long as more is expected.
-   */
+  /** How long the body may stay open once everything has come: something may still follow (fault E11). */
   graceMs?(): number | undefined
 }
 
@@ -36,10 +31,8 @@ const noticeableMs = 100
 const minBytesPerSecond = 256
 
 /**
- * The chunks of a reply's body, as long as it makes progress: within the limit (`--progress-timeout`) a message has to be
- * completed, or 256 bytes for each second of it received. The time that the consumer takes for a chunk is not counted: a
- * slow disk or terminal is not the sender's silence.
- * Closes the reply, however it ends.
+ * The chunks of a body, as long as it makes progress: within the limit (`--progress-timeout`) a message has to be completed, or
+ * 256 bytes for each second of it received. The time that the consumer takes, such as a slow disk, is not counted.
  * @throws what `stalled` returns; ExchangeError when the connection breaks
  */
 export async function* readBody(
@@ -95,7 +88,7 @@ export async function* readBody(
 const errorBodyBytes = 1_048_576
 const errorBodyMs = 5_000
 
-/** The body of an error reply, possibly truncated. */
+/** Possibly truncated. */
 export async function readErrorText(reply: Reply, clock: Clock): Promise<string> {
   const decoder = new TextDecoder()
   const timer = clock.timer(errorBodyMs, () => reply.close())

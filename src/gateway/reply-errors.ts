@@ -6,10 +6,8 @@ export function plainFailure(text: string): GenerationError {
   return new GenerationError('generation_failed', `The gateway aborted the reply: ${text.slice(0, 400)}`)
 }
 
-/** How much of an HTML page is read to find its title. */
 export const htmlHeadLength = 4096
 
-/** The reply came from a proxy or a web site. */
 export function htmlReply(text: string): ContractError {
   return new ContractError('reply_not_understood', `The gateway answered with ${htmlPage(text)}.`, {
     hint: 'Check the base URL (--base-url): a proxy or a web site answers there.',
@@ -47,7 +45,7 @@ export function truncated(message = 'The reply was cut off in the middle.'): Mod
   })
 }
 
-/** Only keep-alives have come for this long, or next to nothing. */
+/** Next to nothing has come for this long. */
 export function stalledError(seconds: number): ModelgateError {
   return new ModelgateError('unknown', 'timeout', `The reply made no progress for ${seconds} s.`, {
     phase: 'stream',

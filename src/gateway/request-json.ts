@@ -8,7 +8,6 @@ import { requestWhole, sendRequest } from './send-request.ts'
 
 export type JsonReply = Recovered & Pick<GatewayReply, 'status' | 'headers' | 'requestId'>
 
-/** A JSON value, its original text, and whether only its beginning has come. */
 export interface Recovered {
   readonly value: unknown
   readonly text: string
@@ -16,26 +15,23 @@ export interface Recovered {
 }
 
 interface JsonReading<Result> {
-  /** Maximum number of characters in a reply; by default that of one message in a stream. */
+  /** In characters; by default as much as one message in a stream. */
   readonly maxLength?: number
-  /** Recovers a value from a truncated reply. */
   readonly recover?: Recovery | undefined
-  /** Makes something of the reply; what it throws gets the id of the request. */
+  /** What it throws gets the id of the request. */
   readonly convert: (reply: JsonReply) => Result
 }
 
 export interface Recovery {
-  /** How much of the reply is kept for recovery. */
   readonly maxBytes: number
-  /** Converts the beginning of a value; undefined if it is not usable. */
+  /** Makes a value of the beginning of one; undefined if it is not usable. */
   read(beginning: string): Recovered | undefined
 }
 
 /**
- * Sends a request and reads the one JSON value of its reply, whole. Of several values the first counts. An error object
- * that comes with a status of 200 to 299 is a value, too: `replyError` makes an error of it.
- * @throws ContractError for what is not JSON, for HTML, and for more than the limit; ModelgateError for a reply that is cut or
- *   stalls, unless the value had come by then or could be recovered; what `sendRequest` throws
+ * Reads the one JSON value of a reply. Of several values the first counts; an error object with a status of 200 to 299 is one.
+ * @throws ContractError for what is no JSON or too large; ModelgateError for a reply that is cut or stalls, unless the value
+ *   had come by then or could be recovered; what `sendRequest` throws
  */
 export async function requestJson<Result>(
   gateway: Gateway,

@@ -8,15 +8,12 @@ import { checkUsage } from './reply-errors.ts'
 export type RequestKind = 'text' | 'create' | 'read'
 
 export interface RetryPolicy {
-  /**
-   * `safe` retries look-ups, what the gateway cannot have accepted, and text that it answered with a server error;
-   * `always` retries whatever failed.
-   */
+  /** `safe` retries look-ups, what cannot have been accepted, and text after a server error; `always` whatever failed. */
   readonly mode: 'never' | 'safe' | 'always'
   readonly maxRetries: number
   /** Whether the gateway honours `Idempotency-Key`: then a repeated request does not create a second result. */
   readonly idempotencyHonoured: boolean
-  /** Whether only look-ups and downloads are retried, because whoever sends the other requests repeats them itself. */
+  /** Only look-ups and downloads are retried: whoever sends the other requests repeats them itself. */
   readonly readsOnly?: boolean
 }
 
@@ -28,7 +25,6 @@ export const refusedStatus: ReadonlySet<number> = new Set([408, 425, 429, 503, 5
 /** Failed, perhaps after the work was done (fault C21); from 520 on they are Cloudflare's, which lost the gateway. */
 export const failedStatus: ReadonlySet<number> = new Set([500, 502, 504, 520, 521, 523, 524])
 
-/** Errors for which a retry is pointless. */
 const finalFaults: ReadonlySet<ExchangeFault> = new Set([
   'certificate',
   'client_certificate',
@@ -56,7 +52,7 @@ export function mayRepeat(error: ModelgateError, kind: RequestKind, policy: Retr
   return refusedStatus.has(status) || (failedStatus.has(status) && (kind !== 'create' || mayCreateAgain))
 }
 
-/** Seconds before the next attempt: what the gateway asks for, else exponential with jitter, at most 8 s. */
+/** Seconds: what the gateway asks for, else exponential with jitter, at most 8 s. */
 export function waitBefore(attempt: number, asked: number | undefined, random: number): number {
   if (asked !== undefined) return asked
   return Math.min(8, 0.5 * 2 ** attempt) * (1 - random / 2)
@@ -65,9 +61,8 @@ export function waitBefore(attempt: number, asked: number | undefined, random: n
 /** A failed attempt, returned or thrown. */
 export class Failure extends Error {
   readonly error: ModelgateError
-  /** Whether the request may be sent again. */
   readonly repeatable: boolean
-  /** Whether what is asked for may still appear: then it is asked for again soon, and only a few times. */
+  /** It may still appear: it is asked for again soon, and only a few times. */
   readonly isAbsent: boolean
 
   constructor(error: ModelgateError, repeatable: boolean, isAbsent = false) {
@@ -86,23 +81,16 @@ export function judgeFailure(error: ModelgateError, kind: RequestKind, policy: R
   return new Failure(error.amend({ hint: `${checkUsage}; --retry always repeats such requests.` }), false)
 }
 
-/**
- * The waits, in seconds, between requests for a job or a result that is new and not found yet: a gateway may have several
- * servers (faults C11 and F12).
- */
+/** Waits, in seconds, for what is new and not found yet: a gateway may have several servers (faults C11 and F12). */
 export const absenceWaitsS: readonly number[] = [1, 3, 6]
 
-/** What the loop needs of a gateway or a store. */
 interface Retrying {
   readonly clock: Clock
   readonly policy: RetryPolicy
   onRetry(notice: RetryNotice): void
 }
 
-/**
- * Makes attempts until one succeeds, or fails so that no other may follow.
- * @throws the error of the last failure; whatever else an attempt throws; the signal's reason
- */
+/** Makes attempts until one succeeds, or no other may follow. @throws the last error; what else is thrown; the signal's reason */
 export async function withRetries<Result>(
   { clock, policy, onRetry }: Retrying,
   signal: AbortSignal,
@@ -140,23 +128,18 @@ function tooLong(error: ModelgateError, seconds: number): ModelgateError {
 }
 
 interface RetryCounts {
-  /** The attempt that failed, from 1. */
+  /** That failed, from 1. */
   readonly attempt: number
   readonly attempts_left: number
 }
 
-/** The argument of `onRetry`. */
 export interface RetryNotice extends RetryCounts {
   readonly wait_s: number
   readonly http_status: number | null
   readonly reason: string
 }
 
-/**
- * Reports that a request will be sent again, and waits until then.
- * @param retry `attempt` is the one that failed, from 1
- * @throws the error of the failed attempt when the time limit passes meanwhile; else the signal's reason
- */
+/** Reports a retry and waits. @throws the error when the time limit passes meanwhile; else the signal's reason */
 export async function pauseBeforeRetry(
   { clock, onRetry }: Pick<Retrying, 'clock' | 'onRetry'>,
   signal: AbortSignal,
@@ -173,7 +156,7 @@ export async function pauseBeforeRetry(
   })
 }
 
-/** How long the gateway asks to wait, in seconds; undefined when it does not say, or nothing sensible. */
+/** Seconds; undefined when the gateway does not say, or nothing sensible. */
 export function waitHint(
   headers: ReplyHeaders,
   bodySeconds: number | undefined,

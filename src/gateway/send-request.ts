@@ -9,17 +9,13 @@ import { brokenError, statusError } from './gateway-errors.ts'
 import { readErrorText } from './reply-body.ts'
 import { startTotalLimit } from './time-limits.ts'
 
-/** The `--debug` trace of an exchange. */
 export type Trace = ReturnType<typeof createTrace>
 
 const secretHeader = /authorization|cookie|key|token|secret|signature/i
-/** Not a secret although its name contains `key`; needed to look up a lost request. */
+/** Needed to look up a lost request. */
 const harmless = new Set(['idempotency-key'])
 
-/**
- * A trace of requests and replies without keys, cookies and query values.
- * Prompts and replies are not shown: a debug log is what people paste into reports.
- */
+/** The `--debug` trace, without keys, cookies, query values, prompts and replies: it is what people paste into reports. */
 export function createTrace({
   trace,
   clock,
@@ -52,7 +48,7 @@ function headerLines(headers: Readonly<Record<string, string>>, hidden?: Readonl
   )
 }
 
-/** A header's value, or what may be shown of it: of an authorization the scheme. */
+/** Of an authorization the scheme is shown. */
 export function hideHeader(name: string, value: string): string {
   if (harmless.has(name)) return value
   if (name === 'authorization')
@@ -64,7 +60,7 @@ export function hideHeader(name: string, value: string): string {
   return secretHeader.test(name) ? '<hidden>' : value
 }
 
-/** A URL with the values of its query hidden, except for the one that the contract fixes (`alt=sse`). */
+/** Values are hidden, except for the one that the contract fixes (`alt=sse`). */
 function hideQuery(url: URL): string {
   const shown = new URL(url)
   for (const name of new Set(shown.searchParams.keys())) {
@@ -77,9 +73,8 @@ function hideQuery(url: URL): string {
 const nothingKnown: Creation = { model: null, count: 1, of: 'text' }
 
 /**
- * Sends a request to the gateway, again where that cannot cost twice, and resolves with a reply of status 200 to 299, which has
- * to be closed: `--timeout` holds until then.
- * @throws ModelgateError for everything that can go wrong
+ * Sends a request, again where that cannot cost twice. @returns a reply of status 200 to 299, which has to be closed:
+ * `--timeout` holds until then. @throws ModelgateError for everything that can go wrong
  */
 export async function sendRequest(gateway: Gateway, request: GatewayRequest): Promise<GatewayReply> {
   const failed = request.kind === 'read' ? undefined : await gateway.admit?.(request.creation ?? nothingKnown)
@@ -98,11 +93,7 @@ export async function sendRequest(gateway: Gateway, request: GatewayRequest): Pr
   }
 }
 
-/**
- * Sends a request that only reads, and reads its whole reply; one that breaks off is asked for again (fault D1).
- * @param read what it throws when the reply was cut or stalled has the exit `later` or `unknown`
- * @throws ModelgateError for everything that can go wrong
- */
+/** Sends a request that only reads, and reads its whole reply; one that breaks off is asked for again (fault D1). */
 export async function requestWhole<Result>(
   gateway: Gateway,
   request: GatewayRequest & { readonly kind: 'read' },
@@ -174,10 +165,7 @@ async function attemptOnce(
   throw judgeFailure(error, request.kind, policy)
 }
 
-/**
- * The request as it goes over the wire. The key and the headers of the user go to the base URL's origin and nowhere else,
- * those for a download to its own origin.
- */
+/** The key and the user's headers go to the base URL's origin and nowhere else, those for a download to its own origin. */
 export function wireRequest(
   gateway: Roots & Pick<Gateway, 'key' | 'headers' | 'downloadHeaders'>,
   request: GatewayRequest,
@@ -205,13 +193,10 @@ export function wireRequest(
 
 interface JsonPost extends Pick<GatewayRequest, 'kind' | 'creation' | 'idempotencyKey'> {
   readonly body: unknown
-  /** Values for the query of the URL. */
   readonly query?: Readonly<Record<string, string>> | undefined
-  /** Whether an event stream is requested. */
   readonly streamed?: boolean
 }
 
-/** A POST of a JSON value to the path of an endpoint. */
 export function jsonRequest(
   roots: Roots,
   path: string,
@@ -227,7 +212,6 @@ export function jsonRequest(
   }
 }
 
-/** A look-up of JSON at the path of an endpoint. */
 export function lookUpRequest(
   roots: Roots,
   path: string,
@@ -236,13 +220,12 @@ export function lookUpRequest(
   return { method: 'GET', url: endpointUrl(roots, path, query), kind: 'read', accept: 'application/json' }
 }
 
-/** A JSON value as a request body. */
 export function jsonBody(value: unknown): RequestBody {
   const bytes = Buffer.from(JSON.stringify(value))
   return { length: bytes.length, chunks: () => [bytes] }
 }
 
-/** @throws ContractError for a reply with a content encoding, which was not requested */
+/** @throws ContractError */
 export function refuseEncoding({ headers, close }: Reply): void {
   const encoding: string = headers['content-encoding'] ?? ''
   // A relay that passes headers on may give one twice (quirk 30).

@@ -12,35 +12,28 @@ import type { JsonObject } from '../json.ts'
 
 /** Turns the messages of one API style into events and a result. */
 export interface TextDecoder {
-  /** One JSON value of the reply. @throws ModelgateError when it says that the generation failed */
+  /** @throws ModelgateError when it says that the generation failed */
   message(value: unknown): void
-  /** Takes the usual messages without parsing them: nearly all messages of a long answer. */
+  /** Nearly all messages of a long answer. */
   readonly fastPath?: FastPath | undefined
-  /**
-   * `open`: more is expected. `settled`: everything that is needed has come. The gateway usually closes the connection
-   * then; but usage, an error or a second response may still follow.
-   */
+  /** `settled`: everything needed has come. The connection usually closes then; usage or an error may still follow. */
   readonly state: 'open' | 'settled'
   /** Whether no more of the answer can follow once it is settled. */
   readonly endIsCertain: boolean
   /** The result so far; complete after the end of the stream. */
   result(): TextResult
-  /** What a conversation continues from, as far as it has come; undefined unless `keepReply`. */
+  /** Undefined unless `keepReply`. */
   reply(): TextReply | undefined
-  /**
-   * To be called when the stream has ended.
-   * @param marked whether it ended with `[DONE]`, which stands for an end that no message reports
-   * @throws ModelgateError when the whole reply is not a success
-   */
+  /** @param marked whether the stream ended with `[DONE]`. @throws ModelgateError when the whole reply is not a success */
   finish(marked: boolean): void
 }
 
 export interface TextReply {
   /** The text of the first candidate. */
   readonly text: string
-  /** Of content generation: the content of the first candidate, each of its parts as it was sent. */
+  /** Of content generation, each of its parts as it was sent. */
   readonly content?: JsonObject
-  /** Of a response: its id, its model, and each of its items as it was sent. */
+  /** Of a response, each of its items as it was sent. */
   readonly id?: string
   readonly model?: string
   readonly output?: readonly unknown[]
@@ -49,35 +42,29 @@ export interface TextReply {
 }
 
 export interface DecoderOptions {
-  /** Receives events as messages are decoded. */
   readonly emit: (event: TextEvent) => void
-  /** Whether `result().response` is wanted: keeping a merged stream costs memory. */
+  /** Whether `result().response` is wanted, which takes memory. */
   readonly keepResponse: boolean
-  /** Whether the texts of `result()` are wanted whole; else they may be only a beginning. */
+  /** Else the texts of `result()` may be only a beginning. */
   readonly keepText: boolean
-  /** Whether `reply()` is wanted. A very long answer is kept only up to `maxReplyCharacters`. */
+  /** Whether `reply()` is wanted: up to `maxReplyCharacters`. */
   readonly keepReply?: boolean
-  /** Whether the stream begins in the middle of the answer: what was streamed before it is not emitted. */
+  /** The stream begins in the middle of the answer: what was streamed before it is not emitted. */
   readonly isRest?: boolean
 }
 
-/** Receives the pieces of a text reply while it arrives. */
 export interface TextReceiver {
-  /** Receives the original JSON text of each message. Without it, decoding is faster. */
+  /** Gets the JSON of each message. Without it, decoding is faster. */
   readonly raw?: ((text: string) => void) | undefined
-  /** Called after each chunk from the network; the stream waits for it. */
+  /** The stream waits for it after each chunk. */
   flush(): Promise<void>
-  /** Whether a message is passed on. Every message is parsed for it, which is slower. */
+  /** Whether a message is passed on; with it every message is parsed, which is slower. */
   accepts?(value: unknown): boolean
-  /** Called when the headers have been received. */
+  /** The headers have come. */
   replied?(requestId: string | null): void
 }
 
-/**
- * Sends a text request and reads the reply, streamed or not, until the generation ends.
- * @throws ModelgateError for everything but a complete, successful generation; what had arrived by then
- *   has been given to the decoder
- */
+/** @throws ModelgateError for everything but a complete, successful generation; the decoder has what came by then */
 export async function streamText(
   gateway: Gateway,
   request: GatewayRequest,
@@ -87,7 +74,7 @@ export async function streamText(
   decoder.finish(await requestText(gateway, request, decoder, receiver))
 }
 
-/** The same, whatever the decoder makes of the reply. @returns as `readTextReply` does */
+/** Whatever the decoder makes of it. @returns as `readTextReply` does */
 export async function requestText(
   gateway: Gateway,
   request: GatewayRequest,
@@ -99,11 +86,7 @@ export async function requestText(
   return await readTextReply(gateway, reply, decoder, receiver)
 }
 
-/**
- * Reads a text reply until the generation or the reply ends.
- * @returns whether it ended with `[DONE]`
- * @throws ModelgateError for a reply that breaks before the generation has ended
- */
+/** @returns whether it ended with `[DONE]`. @throws ModelgateError for a reply that breaks before the generation has ended */
 export async function readTextReply(
   gateway: Gateway,
   reply: GatewayReply,
@@ -162,10 +145,7 @@ const failures: Partial<Record<FinishReason, readonly [code: ErrorCode, message:
   other: ['generation_failed', 'The generation ended abnormally'],
 }
 
-/**
- * @param generated whether anything usable came: text, a tool call, media, an output item
- * @throws GenerationError for a finish reason that is not a success, and for a success without any result
- */
+/** @param generated whether anything usable came. @throws GenerationError for an end that is no success, or without a result */
 export function checkFinish(result: TextResult, generated: boolean): void {
   const reason = result.finish_reason
   const reasonGiven = givenReason(result)
@@ -187,7 +167,7 @@ export function checkFinish(result: TextResult, generated: boolean): void {
   }
 }
 
-/** The gateway's own finish reason and message, in parentheses, where they say more than the reason. */
+/** The gateway's own finish reason and message, where they say more than the reason. */
 function givenReason({
   finish_reason: reason,
   raw_finish_reason,

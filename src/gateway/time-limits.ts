@@ -7,10 +7,8 @@ const lateMs = 1_000
 const catchUpMs = 5_000
 
 /**
- * Calls back when it has not been touched for a while. The timer is re-armed only when it fires, not at every touch.
- *
- * A process that was suspended, or busy, for longer than the limit finds its timer over before it has looked at what came
- * meanwhile: it gets to look before the time counts (fault F19).
+ * Calls back when it has not been touched for a while; re-armed only when it fires. A process that was suspended or busy for
+ * longer than the limit first gets to look at what came meanwhile (fault F19).
  */
 export function createWatchdog(clock: Clock) {
   let timer: Timer | undefined
@@ -21,7 +19,7 @@ export function createWatchdog(clock: Clock) {
   let hasLooked = false
 
   const arm = (left: number) => {
-    // So often that a suspension which hardly outlasts the limit is noticed, too.
+    // So often that a suspension hardly longer than the limit is noticed.
     const wait = Math.min(left, limit / 4)
     due = clock.monotonic() + wait
     timer = clock.timer(wait, check)
@@ -37,11 +35,10 @@ export function createWatchdog(clock: Clock) {
   }
 
   return {
-    /** Something happened: the time starts again. Cheap enough to be called for every chunk. */
+    /** Cheap enough to be called for every chunk. */
     touch() {
       touched = clock.monotonic()
     },
-    /** Starts again with another limit (milliseconds) and another callback. */
     watch(limitMs: number | undefined, onExpire: () => void) {
       timer?.cancel()
       timer = undefined
@@ -59,11 +56,7 @@ export function createWatchdog(clock: Clock) {
   }
 }
 
-/**
- * Starts the clock of `--timeout`, the limit on a request with all its retries and its whole body.
- * @returns a signal that is aborted by the command's own, or with a DeadlinePassed; and what to call once the reply's body has
- *   been read, undefined where there is no limit
- */
+/** The clock of `--timeout`, for a request with its retries and its body. @returns `end`: to be called once that is read */
 export function startTotalLimit({
   clock,
   signal,

@@ -6,21 +6,20 @@ import { createUrlPolicy } from './download/url-policy.ts'
 
 export interface PassedRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
-  /** As the caller sent them; those of the connection, and other keys, are left out. */
+  /** As the caller sent them: other keys are left out. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly body?: Uint8Array | undefined
   readonly signal: AbortSignal
 }
 
 interface UpstreamOptions extends ConnectionOptions {
-  /** Where the gateway is: an origin, and the path in front of those of its endpoints. */
+  /** An origin, and the path in front of those of the endpoints. */
   readonly baseUrl: URL
-  /** Sent in place of the callers' own, if there is one. */
+  /** In place of the callers' own. */
   readonly key: string | undefined
-  /** Headers that every request to the gateway has. */
   readonly headers: Readonly<Record<string, string>>
   readonly clock: Clock
-  /** Limit for connecting, in milliseconds. All other limits are the caller's, whose connection ends then. */
+  /** All other limits are the caller's, whose connection ends then. */
   readonly connectMs: number | undefined
 }
 

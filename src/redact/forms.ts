@@ -3,10 +3,7 @@ import { minHiddenLength } from '../limits.ts'
 /** Without its punctuation a shorter secret may be words, too. */
 const minBareLength = 16
 
-/**
- * The forms of a secret that are recognisable in any text: as it is, in JSON, in a URL, in hexadecimal, in base64
- * (both alphabets, at any offset), and without its punctuation. None for a secret that is too short for that.
- */
+/** How a secret may be written: as it is, in JSON, in a URL, in hexadecimal, in base64, without its punctuation. */
 export function formsOf(secret: string): string[] {
   const plain = secret.toWellFormed()
   if (plain.length < minHiddenLength) return []
@@ -42,7 +39,7 @@ function bareForms(text: string): string[] {
   return [...forms, ...ids].filter(({ length }) => length >= minBareLength)
 }
 
-/** A text as it is, and as it is escaped in JSON and in URLs; usually these are all the same. */
+/** As it is, and as it is escaped in JSON and in URLs; usually these are all the same. */
 export function spellings(text: string): string[] {
   const json = JSON.stringify(text).slice(1, -1)
   return [
@@ -81,7 +78,7 @@ function encodings(text: string): string[] {
   return [bytes.toString('hex'), ...[0, 1, 2].flatMap((offset) => base64Forms(bytes, offset))]
 }
 
-/** The base64 of bytes at an offset in a group, without the characters at the edges that also depend on other bytes. */
+/** At an offset in a group, without the characters at the edges that also depend on other bytes. */
 function base64Forms(content: Uint8Array, offset: number): string[] {
   const bytes = Buffer.concat([Buffer.alloc(offset), content])
   const start = Math.ceil((offset * 8) / 6)

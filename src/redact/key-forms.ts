@@ -30,7 +30,7 @@ const keyForms: readonly KeyForm[] = [
   { what: 'a private key', marks: ['PRIVATE KEY'], form: /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----/ },
 ]
 
-/** What a text has in it that looks like a key: in words; undefined for none. */
+/** What looks like a key, in words. */
 export function keyFormIn(text: string): string | undefined {
   const isIn = ({ marks, form }: KeyForm) => marks.some((mark) => text.includes(mark)) && form.test(text)
   return keyForms.find(isIn)?.what

@@ -1,20 +1,13 @@
-/**
- * A message may be cut in the middle of a secret: so many characters of its beginning are recognised. The length of the
- * beginnings that docs/environment.md promises to hide.
- */
+/** A message may be cut inside a secret: docs/environment.md promises to hide beginnings of this length. */
 export const minPrefix = 16
 
 /** A shorter end of a text is not waited for, unless the form is short: nearly every text ends with one. */
 const minTail = 4
 
-/** Finds a set of forms in texts. */
 export interface Matcher {
-  /**
-   * Where the text contains a whole form, or at least its first 16 characters. ASCII letters match in either case.
-   * @returns alternating starts and ends, ascending, without overlap
-   */
+  /** ASCII letters match in either case. @returns alternating starts and ends, ascending, without overlap */
   find(text: string): readonly number[]
-  /** How many characters at the end are the beginning of a form, if the text continues: 4 or more of a long form. */
+  /** How many characters at the end may begin a form: 4 or more of a long one. */
   openTail(text: string): number
 }
 
@@ -57,12 +50,10 @@ export function createMatcher(forms: readonly string[]): Matcher {
   }
 }
 
-/** ASCII letters without their case. */
 function fold(code: number): number {
   return code >= 65 && code <= 90 ? code | 32 : code
 }
 
-/** How much of a form the text has at a position. */
 function commonLength(form: string, text: string, start: number): number {
   const limit = Math.min(form.length, text.length - start)
   let length = 0

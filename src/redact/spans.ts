@@ -3,10 +3,7 @@ import { closingQuote } from '../json.ts'
 /** The longest escape in JSON is `\u0000`. */
 const maxEscape = 6
 
-/**
- * The JSON escape around the position `at`; undefined between characters.
- * Its end may be after the end of the text.
- */
+/** Undefined between characters; it may end after the text. */
 export function escapeAround(text: string, at: number): { start: number; end: number } | undefined {
   for (let start = at - 1; start > at - maxEscape && start >= 0; start--) {
     if (text.charCodeAt(start) !== 0x5c) continue
@@ -17,7 +14,6 @@ export function escapeAround(text: string, at: number): { start: number; end: nu
   return undefined
 }
 
-/** Whether a backslash begins an escape, and is not itself escaped. */
 function isEscape(text: string, at: number): boolean {
   let start = at
   while (start > 0 && text.charCodeAt(start - 1) === 0x5c) start--
@@ -27,9 +23,8 @@ function isEscape(text: string, at: number): boolean {
 export const hiddenMark = '[hidden]'
 
 /**
- * The text with a mark in place of each span.
  * @param spans alternating starts and ends, ascending, without overlap
- * @param isJson the text is JSON, and stays valid: no escape is split, and a number is replaced with 0
+ * @param isJson the text stays valid JSON: no escape is split, and a number is replaced with 0
  */
 export function hideSpans(text: string, spans: readonly number[], isJson = false): string {
   let clean = ''
@@ -48,7 +43,7 @@ export function hideSpans(text: string, spans: readonly number[], isJson = false
   return clean + text.slice(copied)
 }
 
-/** The JSON number that a span of digits is part of; undefined when it is not part of one. */
+/** The number that a span of digits is part of. */
 function numberAround(json: string, start: number, end: number): { start: number; end: number } | undefined {
   if (!/^\d+$/.test(json.slice(start, end))) return undefined
   let [first, last] = [start, end]
@@ -58,11 +53,11 @@ function numberAround(json: string, start: number, end: number): { start: number
   return isNumber ? { start: first, end: last } : undefined
 }
 
-/** Where a string value is in JSON, without its quotation marks. */
+/** Of a string value, without its quotation marks. */
 interface StringRange {
   readonly start: number
   readonly end: number
-  /** Identifies the text that the string is a piece of: its path in the document, and the indices and ids there. */
+  /** Of the text that it is a piece of: its path in the document, and the indices and ids there. */
   readonly channel: string
 }
 
@@ -76,7 +71,7 @@ interface Level {
   count: number
 }
 
-/** The string values of a JSON document. Not recursive, and never throws: in other text it finds what looks like strings. */
+/** Not recursive, and never throws: in text that is not JSON it finds what looks like strings. */
 export function stringsIn(json: string): StringRange[] {
   const found: { start: number; end: number; path: string }[] = []
   const marks: string[] = []

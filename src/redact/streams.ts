@@ -4,9 +4,9 @@ import { minPrefix, type Matcher } from './matcher.ts'
 /** How far back an escape can begin, with backslashes before it. */
 const context = 20
 
-/** Removes secrets from a text that comes in pieces, also those that are split between pieces. */
+/** Removes secrets from a text in pieces, also those that are split between them. */
 export class TextStream {
-  /** Whether anything was removed by the last `push`. */
+  /** Whether the last `push` removed anything. */
   hasHidden = false
   readonly #matcher: Matcher
   readonly #isJson: boolean
@@ -15,13 +15,13 @@ export class TextStream {
   #settled = 0
   #isInside = false
 
-  /** @param isJson the text is JSON, and stays valid */
+  /** @param isJson the text stays valid JSON */
   constructor(matcher: Matcher, isJson = false) {
     this.#matcher = matcher
     this.#isJson = isJson
   }
 
-  /** What can be passed on now: all but an end that may be the beginning of a secret, at most 21 characters. */
+  /** All but an end that may begin a secret, at most 21 characters. */
   push(piece: string): string {
     this.#text += piece
     const { length } = this.#text
@@ -31,12 +31,10 @@ export class TextStream {
     return this.#advance(this.#escapeAt(limit)?.start ?? limit, open)
   }
 
-  /** The rest. */
   end(): string {
     return this.#advance(this.#text.length)
   }
 
-  /** The end of the text that is held back. */
   get kept(): string {
     return this.#text.slice(this.#settled)
   }
@@ -84,13 +82,11 @@ const maxChannels = 200
 /** At most so many documents wait for what follows. */
 const maxWaiting = 64
 
-/** A document, and its strings in their order. */
 interface Piece {
   readonly json: string
   readonly slots: readonly Slot[]
 }
 
-/** A string of a document. */
 interface Slot {
   readonly start: number
   readonly end: number
@@ -100,14 +96,13 @@ interface Slot {
   kept: string
 }
 
-/** A text of which documents hold the pieces. */
 interface Channel {
   readonly stream: TextStream
   /** The strings whose ends are held back, oldest first. */
   waiting: Slot[]
 }
 
-/** Removes secrets from a stream of JSON documents, also those split between strings of several documents. */
+/** Removes secrets from JSON documents, also those split between strings of several. */
 export class PieceStream {
   readonly #matcher: Matcher
   readonly #redact: (json: string) => string
@@ -123,7 +118,7 @@ export class PieceStream {
     this.#redact = redact
   }
 
-  /** The documents that can be passed on now, in order, each unchanged but for secrets. */
+  /** The documents that can be passed on now, in order. */
   push(json: string): string[] {
     const found = stringsIn(json)
     const slots = (found.length > maxStrings ? [] : found).map(({ start, end, channel }) => {
@@ -135,7 +130,6 @@ export class PieceStream {
     return this.#release(maxWaiting)
   }
 
-  /** The rest. */
   end(): string[] {
     return this.#release(0)
   }
@@ -152,7 +146,6 @@ export class PieceStream {
     return channel
   }
 
-  /** @param max how many documents may wait */
   #release(max: number): string[] {
     const { length } = this.#pieces
     const waits = ({ slots }: Piece, at: number) =>

@@ -25,26 +25,23 @@ export interface DownloadOptions {
   readonly network?: Network | undefined
   /** Whether the content has expired: then it is not waited for. */
   readonly isExpired?: (() => boolean) | undefined
-  /** Called after every write. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
-  /** The error for content that is JSON or HTML, for media that never begin so. @param text its beginning */
+  /** For content that is JSON or HTML, for media that never begin so. @param text its beginning */
   readonly textError?: ((text: string) => ContractError) | undefined
 }
 
-/** The progress of a download, in bytes; the total is null while it is unknown. */
+/** In bytes. */
 export interface Progress {
   readonly received: number
   readonly total: number | null
 }
 
 /**
- * Fetches a result into a writer, which the caller ends. `data:` is decoded here. What breaks off, or ends in order and
- * is not whole by its container, is requested again from its beginning.
- * @param url absolute, or relative to the base URL
+ * Fetches a result into a sink that the caller ends. What breaks off, or is not whole by its container, is requested again.
+ * @param url absolute, relative to the base URL, or `data:`
  * @returns whether the transport showed where the content ends: else it may have been cut anywhere
- * @throws ContractError (8) for a URL that is refused, content over the limit, and content that came whole and is
- *   damaged; ModelgateError 4 for an expired URL, 5 for a server that keeps failing or content that stays cut, 6 for one
- *   that cannot be reached
+ * @throws ContractError 8 for what is refused, too large, or came whole and damaged; ModelgateError 4 for an expired URL,
+ *   5 for a server that keeps failing or content that stays cut, 6 for one that cannot be reached
  */
 export function download(
   gateway: Gateway,
@@ -55,10 +52,9 @@ export function download(
   return new Download(gateway, sink, options).from(url)
 }
 
-/** Base64 is decoded in pieces of this many characters. */
 const sliceLength = 1_048_576
 
-/** The same, for content that may be at several URLs. After one that failed, another may be given: it begins again. */
+/** The content may be at several URLs: after one that failed, it begins again. */
 export class Download {
   readonly #gateway: Gateway
   readonly #sink: DownloadSink
@@ -86,7 +82,7 @@ export class Download {
     return this.#isFramed
   }
 
-  /** Takes content that came in the reply itself, as base64 or a data URL. @throws ContractError `damaged_media` */
+  /** Base64 or a data URL. @throws ContractError `damaged_media` */
   async fromText(text: string): Promise<boolean> {
     await this.#begin(true, null)
     const decoder = createMediaDecoder((bytes) => this.#add(bytes))
@@ -99,14 +95,13 @@ export class Download {
     return true
   }
 
-  /** Takes the whole content, from its beginning with each attempt. */
   async #fetch(gateway: Gateway, url: URL | undefined): Promise<void> {
     if (url === undefined) throw refused('it is not a valid URL.')
     const { allowPrivate = false, network, isExpired } = this.#options
     const { proxies, clock } = gateway
     const policy = createUrlPolicy({ gateway, allowPrivate, network, proxied: proxies && clock })
     const tools = { policy, trace: createTrace(gateway), mayAppear: isExpired?.() !== true }
-    // After this error it begins again.
+    // Not the usual error: it begins again.
     const stalled = (seconds: number) =>
       new ExchangeError(
         'stream',
@@ -125,10 +120,7 @@ export class Download {
     })
   }
 
-  /**
-   * Writes the content of a reply.
-   * @throws ExchangeError when it breaks off; ContractError when it is too large, empty or a text; Failure
-   */
+  /** @throws ExchangeError when it breaks off; ContractError when it is too large, empty or a text; Failure */
   async #take({ headers, body, close }: Reply): Promise<void> {
     const { textError } = this.#options
     try {
@@ -148,7 +140,6 @@ export class Download {
     }
   }
 
-  /** Begins with the first byte; what has come before is forgotten. */
   async #begin(isFramed: boolean, total: number | null): Promise<void> {
     if (this.#received > 0) await this.#sink.restart()
     this.#isFramed = isFramed
@@ -163,7 +154,7 @@ export class Download {
     this.#options.onProgress?.({ received: this.#received, total: this.#total })
   }
 
-  /** Checks the content, as far as its container allows. @returns why it is not whole. @throws ContractError when it is empty */
+  /** @returns why it is not whole, by its container. @throws ContractError when it is empty */
   #end(): ModelgateError | undefined {
     if (this.#received === 0) {
       if (this.#isFramed) throw empty()
@@ -176,7 +167,6 @@ export class Download {
   }
 }
 
-/** @param damage what is missing, as a clause */
 function downloadCut(damage: string): ModelgateError {
   const message = `The connection was closed before the download was complete: ${damage}.`
   const facts = { phase: 'result', billed: 'no', hint: 'Run it again later.' } as const
@@ -192,13 +182,11 @@ function empty(): ContractError {
   return new ContractError('damaged_media', 'The content at the URL is empty.', { billed: 'no' })
 }
 
-/** Whether content begins as JSON or HTML. */
 function beginsText(chunk: Uint8Array): boolean {
   const first = chunk.find((byte) => !isBlank(byte))
   return first !== undefined && '{[<'.includes(String.fromCharCode(first))
 }
 
-/** Characters of a text that are read for its message. */
 const maxTextLength = 65_536
 
 async function readText(beginning: Uint8Array, rest: AsyncIterable<Uint8Array>): Promise<string> {
@@ -233,20 +221,17 @@ function lengthOf(headers: ReplyHeaders): number | null {
   return Number.isSafeInteger(length) ? length : null
 }
 
-/** Maximum length of a URL, except a `data:` URL. */
+/** A `data:` URL may be longer. */
 const maxUrlLength = 65_536
 
-/** Relays send URLs without an origin (quirk 14): these belong below the base URL. Undefined for an invalid URL. */
+/** Relays send URLs without an origin (quirk 14): these belong below the base URL. */
 function parseResultUrl(url: string, roots: Roots): URL | undefined {
   const base = new URL(rootOf(roots, url))
   if (!base.pathname.endsWith('/')) base.pathname += '/'
   return (url.length > maxUrlLength ? null : URL.parse(url.trim(), base)) ?? undefined
 }
 
-/**
- * The URL of a result in a form that can be fetched: absolute, and without characters that no URL has.
- * A URL that is both stays as the gateway sent it.
- */
+/** What can be fetched is absolute, and has no characters that no URL has; else the URL stays as the gateway sent it. */
 export function absoluteUrl(url: string, roots: Roots): string {
   const plain = url.trim()
   const isWhole = /^[a-z][a-z\d+.-]*:[^\0-\x20\x7f]*$/i.test(plain)
@@ -258,13 +243,10 @@ export function isGone({ code, facts: { httpStatus = 0 } }: ModelgateError): boo
   return code === 'url_expired' && httpStatus !== 401 && httpStatus !== 403
 }
 
-/** Faults of this machine, and signals: they say themselves what they are. */
+/** Faults of this machine, and signals. */
 const ownExits: ReadonlySet<ExitName> = new Set(['bug', 'io', 'interrupt', 'hangup', 'terminate'])
 
-/**
- * The error of a result that is made and billed, and could not be fetched: exit 11, since its address may be asked again,
- * free, until it expires; 4 once it has.
- */
+/** The error of a result that is made and billed: exit 11, since its address may be asked again, free, until it expires. */
 export function notFetched(error: ModelgateError, hasExpired: boolean): ModelgateError {
   const facts = { phase: error.exit === 'io' ? 'output' : 'result', billed: 'yes' } as const
   if (ownExits.has(error.exit)) return error.amend(facts)

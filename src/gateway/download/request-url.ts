@@ -12,13 +12,12 @@ import { Failure, judgeFailure } from '../retry.ts'
 interface Tools {
   readonly policy: UrlPolicy
   readonly trace: Trace
-  /** Whether content that is not there may still appear. */
   readonly mayAppear: boolean
 }
 
 /**
- * Requests the content of a URL and follows redirects. The key is sent as long as every URL so far has been at the
- * gateway's own origin: once another host has redirected, even back to the gateway, it is not.
+ * Follows redirects. The key is sent as long as every URL so far has been at the gateway's own origin: once another host has
+ * redirected, even back to the gateway, it is not.
  * @throws Failure for an HTTP error, ContractError for what the policy refuses, ExchangeError
  */
 export async function requestUrl(
@@ -48,7 +47,7 @@ export async function requestUrl(
   throw refused(`it redirects more than ${maxRedirects.download} times.`)
 }
 
-/** @throws ContractError `url_refused` without one */
+/** @throws ContractError `url_refused` */
 export function redirectTarget({ headers }: Reply, from: URL): URL {
   const location: string | undefined = headers['location']
   const target = location ? URL.parse(location, from) : null

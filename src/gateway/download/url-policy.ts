@@ -4,10 +4,9 @@ import type { Clock, Timer } from '../../context.ts'
 import { ContractError } from '../../errors.ts'
 import type { Roots } from '../url.ts'
 
-/** Resolves and connects to hosts. Replaced in tests, which have no public hosts. */
+/** Replaced in tests, which have no public hosts. */
 export interface Network {
   resolve(host: string): Promise<readonly LookupAddress[]>
-  /** Where to connect for this address, which has been allowed. */
   reach(address: LookupAddress): LookupAddress
 }
 
@@ -15,7 +14,7 @@ export interface Network {
 export interface UrlPolicy {
   /** @throws ContractError `url_refused` for what the URL itself shows */
   check(url: URL): Promise<void>
-  /** Finds the addresses of a host and refuses those that may not be connected to. */
+  /** Refuses addresses that may not be connected to. */
   readonly lookup: LookupFunction
   /** Why the last lookup refused: the connection only reports that it failed. */
   readonly refusal: ContractError | undefined
@@ -25,7 +24,7 @@ interface UrlPolicyOptions {
   readonly gateway: Roots
   readonly allowPrivate: boolean
   readonly network?: Network | undefined
-  /** Set where a proxy may connect instead: the clock that limits how long a name is looked up here first. */
+  /** Where a proxy may connect instead: names are looked up here first. */
   readonly proxied?: Pick<Clock, 'timer'> | undefined
 }
 
@@ -72,10 +71,7 @@ export function createUrlPolicy({
     throw refusal
   }
 
-  /**
-   * A proxy resolves the name itself: only what this machine resolves it to can be checked. A name that is unknown here
-   * is left to the proxy, unless it can only mean something inside its network.
-   */
+  /** A proxy resolves the name itself: one that is unknown here is left to it, unless it only means something inside. */
   const checkName = async (hostname: string, { timer }: Pick<Clock, 'timer'>) => {
     let limit: Timer | undefined
     const late = new Promise<readonly LookupAddress[]>((resolve) => {
@@ -129,13 +125,12 @@ const systemNetwork: Network = {
   reach: (address) => address,
 }
 
-/** An IP address in the URL itself, which the URL parser has normalized. */
+/** The URL parser has normalized it. */
 function literalOf(hostname: string): string | undefined {
   if (hostname.startsWith('[')) return hostname.slice(1, -1)
   return /^\d+\.\d+\.\d+\.\d+$/.test(hostname) ? hostname : undefined
 }
 
-/** @param address the one that was found; undefined when there was none */
 function privateAddress(hostname: string, address?: string): ContractError {
   const isLiteral = hostname === address || hostname === `[${address}]`
   const where = isLiteral ? hostname : `${hostname} (${address})`
@@ -149,7 +144,6 @@ export function refused(reason: string): ContractError {
   return new ContractError('url_refused', `The URL is refused: ${reason}`, { billed: 'no' })
 }
 
-/** The kind of network an address belongs to. */
 type AddressClass = 'public' | 'loopback' | 'private' | 'link-local' | 'shared' | 'reserved'
 
 /** Networks that are not the public Internet (IANA special-purpose registries). */
@@ -193,13 +187,10 @@ function listOf([name, subnets]: (typeof networks)[number]) {
   return { name, list }
 }
 
-/** Made when the first address is looked at: most calls have none. */
+/** Most calls look at none. */
 let lists: readonly ReturnType<typeof listOf>[] | undefined
 
-/**
- * The class of an IP address. An IPv6 address that embeds an IPv4 one (mapped, NAT64, 6to4) has the class of that.
- * @param address as `node:net` writes it, without brackets; anything else is `reserved`
- */
+/** An IPv6 address that embeds an IPv4 one (mapped, NAT64, 6to4) has the class of that. @param address without brackets */
 export function addressClass(address: string): AddressClass {
   const plain = address.replace(/%.*$/, '')
   const version = isIP(plain)

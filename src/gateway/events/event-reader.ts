@@ -89,7 +89,6 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     held.add(text.slice(0, text.length - lineEnd.length))
     if (held.length > limit) throw tooLarge(limit)
   }
-  /** What was held back, and what follows it. */
   const release = (rest: string): string => {
     if (held.length === 0) return rest
     const text = held.toString() + rest
@@ -100,7 +99,6 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
   }
 
   const skim = handlers.fastPath && createSkimmer(handlers.fastPath)
-  /** How many events in a row were none that can be skimmed. */
   let unusual = 0
   /** Whether the next event is independent of everything before it. */
   const canSkim = () => held.length === 0 && pieces.length === 0 && bare === undefined && !done
@@ -168,10 +166,7 @@ function asFailure(value: unknown): unknown {
 /** Words after a colon, which JSON has only inside a string. */
 const wordsAfterColon = /^:\s*[^\s"[{\-\dtfn][^"{}[\]\\]*$/
 
-/**
- * A comment that a relay passed on as data (quirk 4); an empty event is a ping.
- * In the middle of a message that was split over two events, a colon may be part of the message.
- */
+/** A comment that a relay passed on as data (quirk 4); an empty event is a ping. Inside a split message it may be a part. */
 function isComment(data: string, inMessage: boolean): boolean {
   return data === '' || (inMessage ? wordsAfterColon.test(data) : data.startsWith(':'))
 }
@@ -202,7 +197,6 @@ function endOfEvents(text: string): number {
   return end
 }
 
-/** Whether a text begins with the end of a line. */
 function isLineEnd(text: string): boolean {
   return text.startsWith('\n') || text.startsWith('\r')
 }

@@ -4,40 +4,31 @@ import { closingQuote, tryJson } from '../../json.ts'
 import { createGrowingText, type GrowingText } from '../../growing-text.ts'
 import type { FastPath } from './skimmer.ts'
 
-/** Takes the messages of a reply. */
 export interface MessageHandlers {
-  /** Takes the usual messages instead of `onMessage`. */
   readonly fastPath?: FastPath | undefined
-  /**
-   * A message as a JSON value, and its original text.
-   * @param name the name of its event, where it has one
-   */
+  /** @param name of its event */
   onMessage(value: unknown, text: string, name?: string): void
 }
 
-/** A reader of one framing. */
 export interface TextReader {
   push(text: string): void
-  /** The text has ended. */
   end(): void
-  /** Nothing more is expected: `[DONE]` was received. */
+  /** `[DONE]` was received. */
   readonly done: boolean
-  /** The characters of an unfinished message. */
   readonly pending: number
-  /** How many messages have come, those that were taken together counted once. */
+  /** Those that were taken together count once. */
   readonly messages: number
   readonly isEventStream: boolean
-  /** The beginning of a message of which the rest has not come. */
+  /** The beginning of a message. */
   unfinished(): UnfinishedMessage
 }
 
 export interface UnfinishedMessage {
   readonly text: string
-  /** The name of its event, where it has one. */
+  /** Of its event. */
   readonly name: string | undefined
 }
 
-/** Reads a reply that is JSON from its first character: one object, several, or an array of them. */
 export function createJsonReader(handlers: MessageHandlers, limit: number): TextReader {
   let messages = 0
   const splitter = createJsonValueSplitter(
@@ -69,7 +60,7 @@ export function createJsonReader(handlers: MessageHandlers, limit: number): Text
   }
 }
 
-/** A message as a value. @throws ContractError when it is not JSON, or longer than the limit */
+/** @throws ContractError */
 export function parseMessage(text: string, limit: number): unknown {
   if (text.length > limit) throw tooLarge(limit)
   const value = tryJson(text)
@@ -100,15 +91,11 @@ const OPEN_OBJECT = 123
 const CLOSE_OBJECT = 125
 
 /**
- * Yields each object of `{…}{…}`, of newline-separated objects, and of one array `[{…},{…}]`,
- * as soon as its last character has come. The array form is what the streaming endpoint sends
- * without `alt=sse` (wire notes, section 1). Work is linear in the text, however it is cut.
- *
- * @param onValue the text of one object
- * @param onStray text between values that no JSON stream has, up to the next value
+ * Yields each object of `{…}{…}`, of lines, and of one array `[{…},{…}]`, which the streaming endpoint sends without
+ * `alt=sse`, as soon as its last character has come. Work is linear in the text, however it is cut.
+ * @param onStray text between values that no JSON stream has
  */
 export function createJsonValueSplitter(onValue: (text: string) => void, onStray: (text: string) => void) {
-  /** The beginning of an unfinished value. */
   let kept: GrowingText | undefined
   let depth = 0
   let inString = false
@@ -153,7 +140,6 @@ export function createJsonValueSplitter(onValue: (text: string) => void, onStray
 
   return {
     feed,
-    /** The characters of an unfinished value; 0 when there is none. */
     get pendingLength() {
       return kept?.length ?? 0
     },
@@ -161,14 +147,13 @@ export function createJsonValueSplitter(onValue: (text: string) => void, onStray
   }
 }
 
-/** The text that the content of a JSON string stands for. */
 export function unescapeJson(characters: string): string {
   return characters.includes('\\') ? (JSON.parse(`"${characters}"`) as string) : characters
 }
 
 /** A cut JSON object or array, closed after the last value that came whole; it alone when more follows. */
 export function closeJson(text: string): string {
-  /** What closes the objects and lists that are open, the innermost first. */
+  /** Of the objects and lists that are open, the innermost first. */
   let closers = ''
   let closed = ''
   let isKey = false

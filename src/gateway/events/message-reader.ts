@@ -8,31 +8,22 @@ import {
 import { htmlHeadLength, htmlReply } from '../reply-errors.ts'
 import { isAscii } from 'node:buffer'
 
-/**
- * Bytes that are read at a time. Larger texts would outlive the collections of the young generation, and thousands of them
- * would stay until the next full collection.
- */
+/** Bytes read at a time. Larger texts would outlive the collections of the young generation, and stay by the thousands. */
 const sliceBytes = 65_536
 
-/** A single message of a streamed reply: it may hold an image of 50 MB as base64. */
+/** An event may hold an image of 50 MB as base64. */
 export const maxMessageCharacters = 96 * 1024 ** 2
 
 /**
- * Reads a reply as messages. The first character decides the framing, since the content type cannot be trusted (wire
- * notes, second general rule): `{` or `[` is JSON, `<` is HTML, the rest is an event stream.
- *
- * Handles what relays do (wire notes, quirks 1 to 9): comments, `[DONE]`, events without `event:` lines, a JSON message
- * without `data:` in the middle of an event stream, one message split over two events.
- *
- * @throws ContractError for HTML, a message that is not JSON, and a message over the limit;
- *   GenerationError when the gateway writes a failure as plain text into the stream
+ * Reads a reply as messages. The first character decides the framing, since the content type cannot be trusted: `{` or `[` is
+ * JSON, `<` is HTML, the rest is an event stream, with all that relays do to it (wire notes, quirks 1 to 9).
+ * @throws ContractError for HTML, a message that is not JSON or over the limit; GenerationError for a failure as plain text
  */
 export function createMessageReader(handlers: MessageHandlers, limit = maxMessageCharacters) {
   const decode = createTextDecoder()
   let reader: TextReader | undefined
   let head = ''
 
-  /** Chooses the reader once the first character is known, and gives it what has come. */
   const begin = (final: boolean): void => {
     // White space before the reply may come forever: none is kept, nor is a byte order mark.
     head = head.replace(/^[\s\uFEFF]+/, '')
@@ -49,7 +40,6 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
     reader.push(begun)
   }
   return {
-    /** Takes bytes, split anywhere. */
     push(bytes: Uint8Array) {
       for (let at = 0; at < bytes.length; at += sliceBytes) {
         const text = decode(bytes.subarray(at, at + sliceBytes))
@@ -60,7 +50,7 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
         }
       }
     },
-    /** The body has ended: delivers a last message that was not closed by a blank line. */
+    /** Delivers a last message that was not closed by a blank line. */
     end() {
       // The tail of a cut character is dropped, not shown as U+FFFD: the stream is truncated anyway (fault E6).
       if (reader === undefined) begin(true)
@@ -84,10 +74,7 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
 
 const nothing: UnfinishedMessage = { text: '', name: undefined }
 
-/**
- * Decodes UTF-8 that is cut anywhere; what is not UTF-8 becomes U+FFFD. ASCII, which is all of most streams, is not given to
- * TextDecoder: for a long answer that saves a tenth of the time.
- */
+/** What is not UTF-8 becomes U+FFFD. ASCII, most streams, is not given to TextDecoder: a tenth less time for a long answer. */
 function createTextDecoder() {
   let decoder: TextDecoder | undefined
   return (bytes: Uint8Array): string => {

@@ -1,19 +1,12 @@
 /** Takes the usual messages of a long answer as text, which is faster than parsing them. */
 export interface FastPath {
-  /**
-   * The whole JSON of such a message, with its fields in their usual order: the source of a regular expression without
-   * anchors, which matches nothing but JSON.
-   */
+  /** The JSON of such a message, its fields in their usual order: the source of an expression without anchors. */
   readonly pattern: string
-  /** The number of the group that is the text: the content of a string, with its escapes. */
+  /** The group that is the text: the content of a string, with its escapes. */
   readonly textGroup: number
-  /** Whether the text of a message may be taken together with that of the one before it, which is faster. */
+  /** Whether its text may be taken together with that of the one before it, which is faster. */
   joins(message: RegExpExecArray, before: RegExpExecArray): boolean
-  /**
-   * Takes messages without their being parsed.
-   * @param text the texts of one or more messages, with their escapes
-   * @param last the last of them
-   */
+  /** @param text of one or more messages, with its escapes */
   take(text: string, last: RegExpExecArray): void
 }
 
@@ -23,7 +16,7 @@ export const count = String.raw`(?:0|[1-9]\d{0,14})`
 export const plainString = String.raw`"[^"\\\u0000-\u001f]*"`
 
 /**
- * Takes the usual events of a stream. An event that is named an error is never one of them.
+ * Takes usual events, of which none is named an error.
  * @returns takes events from the beginning of a text, and returns where the first unusual one begins
  */
 export function createSkimmer({ pattern, textGroup, joins, take }: FastPath) {

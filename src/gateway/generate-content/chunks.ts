@@ -17,7 +17,6 @@ import { characters, count, plainString } from '../events/skimmer.ts'
 /** How much media of an answer is kept to continue from, in characters of base64. */
 const maxReplyMedia = 32 * 1024 * 1024
 
-/** What is kept of a candidate: of every field the last value, and all parts. */
 interface Candidate {
   readonly fields: Fields
   readonly content: Fields
@@ -30,16 +29,13 @@ type Fields = Record<string, unknown>
 const newFields = () => Object.create(null) as Fields
 
 /**
- * Joins the chunks of a stream into the one object that a reply without streaming would have been: candidates by index,
- * their parts appended; of every other field the last value stays.
- * @param keepResponse whether all of it is wanted
- * @param keepReply whether the content of the first candidate is wanted, with all that a later request needs of it:
- *   thought signatures, calls and other parts as they were sent
+ * Joins chunks into the one object of a reply without streaming: candidates by index, their parts appended; of every other
+ * field the last value stays.
+ * @param keepReply whether the first candidate's content is wanted, with thought signatures and calls as they were sent
  */
 export function createChunkMerger(keepResponse: boolean, keepReply: boolean) {
   const fields = newFields()
   const candidates = new Map<number, Candidate>()
-  /** Of the content of the first candidate, in characters. */
   let length = 0
   let mediaLength = 0
   let skimmed: RegExpExecArray | undefined
@@ -87,7 +83,7 @@ export function createChunkMerger(keepResponse: boolean, keepReply: boolean) {
       allFields()
       addFields(chunk)
     },
-    /** Takes usual chunks with the same fields: only the newest of them is ever parsed. */
+    /** Takes usual chunks, of which only the newest is ever parsed. */
     skim(text: string, newest: RegExpExecArray) {
       if (keepReply) addCandidate({ content: { parts: [{ text }] } })
       if (skimmed !== undefined && !hasSameFields(newest, skimmed)) allFields()
@@ -102,7 +98,6 @@ export function createChunkMerger(keepResponse: boolean, keepReply: boolean) {
     get responseId() {
       return stringOf(allFields()['responseId']) ?? null
     },
-    /** All of it; null where it is not wanted. */
     get response(): unknown {
       if (!keepResponse) return null
       const all = [...candidates.values()].map(whole)
@@ -131,7 +126,7 @@ function lengthOf(value: unknown): number {
 /** The parts of an answer: texts of one kind that follow each other become one part. */
 class JoinedParts {
   readonly #parts: unknown[] = []
-  /** The text of the last part, once another has been added to it. */
+  /** Of the last part, once another has been added to it. */
   #text: GrowingText | undefined
 
   add(part: unknown): void {
@@ -168,7 +163,6 @@ function isPlainText(part: unknown): part is JsonObject {
   )
 }
 
-/** `usageMetadata` in the program's own names; null if the gateway sent none. */
 function readContentUsage(value: unknown): Usage | null {
   if (!isObject(value)) return null
   const candidates = countOf(value['candidatesTokenCount'])
@@ -189,10 +183,7 @@ function readContentUsage(value: unknown): Usage | null {
 const maxIndex = 1023
 const maxSteps = 100
 
-/**
- * The arguments of a function call that arrive in pieces, `functionCall.partialArgs[]`: each names a JSON path and adds
- * a value, or the next part of a string, there (recorded from Vertex; wire notes, "Part kinds").
- */
+/** The arguments of a call in pieces, `partialArgs[]`, each at a JSON path (recorded; wire notes, "Part kinds"). */
 export class PartialArguments {
   readonly value: Record<string, unknown> = {}
 
@@ -204,7 +195,7 @@ export class PartialArguments {
   }
 }
 
-/** The steps of a path such as `$.items[0]['a b'].name`; undefined for anything else, and for what exceeds the limits. */
+/** `$.items[0]['a b'].name`; undefined for anything else, and for what exceeds the limits. */
 function parsePath(text: string): (string | number)[] | undefined {
   const steps: (string | number)[] = []
   const step = /\.([^.[\]]+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]/y
@@ -233,7 +224,7 @@ function setAt(root: Record<string, unknown>, path: readonly (string | number)[]
   }
 }
 
-/** The value that a piece gives; a text continues the one before. */
+/** A text continues the one before. */
 function valueOf(piece: JsonObject, before: unknown): unknown {
   const text = stringOf(piece['stringValue'])
   if (text !== undefined) return typeof before === 'string' ? before + text : text
@@ -248,22 +239,18 @@ const usageFields = [
   String.raw`(?:,"candidatesTokensDetails":${details})?(?:,"thoughtsTokenCount":${count})?`,
 ].join('')
 
-/**
- * A chunk that says nothing but the next words of the first candidate, with the fields that gateways send with each in their
- * order. The groups are its text, and whether it has usage and an id.
- */
+/** A chunk of nothing but words of the first candidate, as most gateways send it. Groups: its text, usage, an id. */
 export const usualChunk = [
   String.raw`\{"candidates":\[\{"content":\{(?:"role":"model",)?"parts":\[\{"text":"(${characters})"\}\](?:,"role":"model")?\}`,
   String.raw`(?:,"index":0)?\}\](?:,"usageMetadata":\{${usageFields}\}())?,"modelVersion":${plainString}`,
   String.raw`(?:,"createTime":${plainString})?(?:,"responseId":${plainString}())?\}`,
 ].join('')
 
-/** Whether two usual chunks have the same fields. */
 export function hasSameFields(one: RegExpExecArray, other: RegExpExecArray): boolean {
   return one[2] === other[2] && one[3] === other[3]
 }
 
-/** The ratings that are reported: of what was blocked, and of what may be harmful. */
+/** Those of what was blocked, and of what may be harmful. */
 export function notableRatings(ratings: unknown): JsonObject[] {
   return objectsOf(ratings).filter(
     ({ probability, blocked }) => blocked === true || probability === 'MEDIUM' || probability === 'HIGH',

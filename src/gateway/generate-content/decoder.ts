@@ -20,9 +20,9 @@ const metadataNames = ['groundingMetadata', 'urlContextMetadata', 'citationMetad
 interface CandidateState {
   readonly text: GrowingText
   finish: string | undefined
-  /** Whether the reason last given is the unspecified one, which some send with every chunk and some at the end. */
+  /** Whether the last reason was the unspecified one, which some send with every chunk and some at the end. */
   isUnspecified: boolean
-  /** `finishMessage`: why, in the gateway's own words. */
+  /** Why, in the gateway's own words. */
   message: string | undefined
 }
 
@@ -40,7 +40,6 @@ export function createContentDecoder({
 }: DecoderOptions): TextDecoder {
   const candidates = new Map<number, CandidateState>()
   const toolCalls: ToolCall[] = []
-  /** Indices of the calls that the reply itself answers. */
   const answered = new Set<number>()
   const citations: Citation[] = []
   const cited = new Set<string>()
@@ -49,13 +48,12 @@ export function createContentDecoder({
   const newText = () => createGrowingText(keepText ? Infinity : sampleLength)
   const reasoning = newText()
   let block: Block | undefined
-  /** With the reason that is the format's default: a block only where nothing else comes. */
+  /** Of the format's default reason: a block only where nothing else comes. */
   let unspecifiedBlock: Block | undefined
   let otherOutput = false
   let understood = false
   /** Text came after its end: a finish reason in this reply means nothing. */
   let repeatsEnd = false
-  /** The stream ended with `[DONE]`. */
   let isMarked = false
 
   const message = (value: unknown) => {
@@ -316,7 +314,7 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   NO_IMAGE: 'other',
 }
 
-/** A gateway's finish reason as one of ours; unknown ones are `unknown`, which is not a failure by itself. */
+/** An unknown reason is `unknown`, which is not a failure by itself. */
 function finishReasonOf(raw: string, calledTools: boolean): FinishReason {
   const reason = Object.hasOwn(reasons, raw) ? reasons[raw]! : 'unknown'
   return reason === 'stop' && calledTools ? 'tool_calls' : reason

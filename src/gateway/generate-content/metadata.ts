@@ -29,11 +29,9 @@ function readSource(source: JsonObject): Citation {
   }
 }
 
-/** Something that a reply has besides its text, for people in one line. */
 interface Item {
   readonly kind: string
   readonly summary: string
-  /** The gateway's own object. */
   readonly item: JsonObject
 }
 
@@ -74,7 +72,7 @@ function shortJson(value: unknown): string {
   return text.length > maxSummary ? `${text.slice(0, maxSummary).toWellFormed()}…` : text
 }
 
-/** JSON for display; what is nested so deeply that it cannot be written is left out. */
+/** For display: what is nested too deeply to be written is left out. */
 export function jsonOf(value: unknown): string {
   try {
     return JSON.stringify(value)

@@ -25,37 +25,31 @@ import { replyError } from '../gateway-errors.ts'
 export type ImageWriter = MediaWriter<void>
 
 export interface ImageStart {
-  /** Position among the images of the reply, from 0. */
+  /** Among the images of the reply, from 0. */
   readonly index: number
-  /** Which partial image it is, from 0; null for the image itself. */
+  /** From 0; null for the image itself. */
   readonly partial: number | null
 }
 
-/** Receives the images of a reply while it arrives. */
 export interface ImageReceiver {
-  /** How many images were requested: lets the reply end as soon as they are there. */
+  /** How many were requested: the reply ends as soon as they are there. */
   readonly count?: number
-  /**
-   * Called with each chunk as it comes; the reply waits for it. With it all of the reply is read, whatever is in it,
-   * before an error in it is thrown.
-   */
+  /** Gets each chunk; the reply waits for it, and is read whole before an error in it is thrown. */
   pass?(chunk: Uint8Array): Promise<void>
   open(image: ImageStart): Promise<ImageWriter>
-  /** Called after each chunk from the network; the reply waits for it. */
+  /** The reply waits for it after each chunk. */
   flush?(): Promise<void>
-  /** Called when an image is complete, or after `url`, with everything that the reply says about it. */
+  /** Called when an image is complete, or after `url`. */
   received?(image: ReceivedImage): Promise<void>
-  /** Called for an image that must be fetched from a URL, which may be relative to the base URL. */
+  /** The URL may be relative to the base URL. */
   url(item: { readonly index: number; readonly url: string }): Promise<void> | void
-  /** Called for each image that is broken or missing while others came. Without it the first failure is thrown. */
+  /** An image is broken or missing while others came. Without it the first failure is thrown. */
   failed?(item: FailedImage): void
-  /** Called with the usage of each message that has one, also of a reply that breaks off afterwards. */
+  /** Of each message that has one, also of a reply that breaks off afterwards. */
   usage?(usage: unknown): void
-  /** Called when the headers have been received. */
   replied?(requestId: string | null): void
 }
 
-/** An item of a reply without an image, or with a broken one. */
 export interface FailedImage {
   readonly index: number
   readonly error: ModelgateError
@@ -67,27 +61,23 @@ export interface ReceivedImage {
   readonly revised_prompt: string | null
 }
 
-/** The limit on one message without its images, in characters. */
+/** Of a message without its images. */
 const maxMessageCharacters = 32 * 1024 ** 2
-/** How much of a message is read to place its images: more than four million characters for each of 16. */
+/** Read to place the images of a message: more than four million characters for each of 16. */
 const maxPlacingCharacters = 64 * 1024 ** 2
 
-/** The subject of a message, according to its type. */
 type MessageKind = 'partial' | 'final' | 'error' | 'unknown'
 
 /**
- * Reads the reply to an image request. Its images are written while they arrive; an image that is broken or cannot be
- * written is given up, and the others continue: they have been paid for, too. Whatever else goes wrong ends everything.
+ * Writes images while they arrive. One that is broken or cannot be written is given up, and the others continue: they have been
+ * paid for, too. Whatever else goes wrong ends everything.
  */
 export class ImageReply {
   readonly images: ReceivedImage[] = []
   /** The messages that completed images, or reported that there are none, with `null` in place of base64. */
   readonly results: unknown[] = []
-  /** Why images are missing, in the order of the reply. */
   readonly failures: FailedImage[] = []
-  /** How many bytes of images have come. */
   imageBytes = 0
-  /** Of its messages, without their images. */
   readonly reader = createMessageReader(
     { onMessage: (value, _, name = '') => void this.#waiting.push({ value, name }) },
     maxMessageCharacters,
@@ -102,12 +92,12 @@ export class ImageReply {
   })
   /** Messages that have been parsed and not read. */
   #waiting: { readonly value: unknown; readonly name: string }[] = []
-  /** How many partial images have come, by image. */
+  /** How many have come of each image. */
   readonly #partials = new Map<number, number>()
-  /** The index of the first image of the current message. */
+  /** Of the current message: the index of its first image. */
   #base = 0
   #isList = false
-  /** What has become of the images of the current message, by position. */
+  /** Of the images of the current message, by position. */
   #outcomes = new Map<number, 'whole' | ModelgateError>()
   #placingCharacters = 0
   #current: CurrentImage | undefined
@@ -116,30 +106,29 @@ export class ImageReply {
     this.#receiver = receiver
   }
 
-  /** @throws ModelgateError for what cannot be read, or says that the request failed; whatever the receiver throws */
+  /** @throws ModelgateError for what cannot be read or is an error; whatever the receiver throws */
   push(bytes: Buffer): Promise<void> {
     return this.#filter.push(bytes)
   }
 
-  /** The bytes have ended. @throws ModelgateError `connection_lost` inside a message */
+  /** @throws ModelgateError `connection_lost` inside a message */
   async end(): Promise<void> {
     await this.#filter.end()
     await this.#read(() => this.reader.end())
   }
 
-  /** Whether all has come: what may still follow is not waited for long. */
+  /** What may still follow is not waited for long. */
   get complete(): boolean {
     return this.reader.done || this.#isList || this.images.length >= (this.#receiver.count ?? Infinity)
   }
 
-  /** The reply broke off: what has come of an image is not whole. @returns the error, with where that is kept */
+  /** The reply broke off inside an image. @returns the error, with where that is kept */
   async keepDamaged(error: unknown): Promise<unknown> {
     await this.#current?.flush()
     const writer = this.#current?.writer
     return writer === undefined ? error : await keepDamaged(writer, error)
   }
 
-  /** Gives up what has not been completed. */
   async discard(): Promise<void> {
     await this.#current?.writer?.discard()
   }
@@ -212,10 +201,7 @@ export class ImageReply {
     return isHere(message) && kind !== 'unknown' ? this.#begin(0, kind, message) : undefined
   }
 
-  /**
-   * Writes an image, given as base64 or as a data URL.
-   * @param message what is known of its message
-   */
+  /** @param message what is known of it */
   #begin(position: number, kind: MessageKind, message: JsonObject): MediaSink {
     // Of `b64_json` and `url`, and of a field that is named twice, the first that holds an image counts.
     if (this.#outcomes.get(position) === 'whole') return ignored
@@ -270,7 +256,7 @@ export class ImageReply {
     return outcomes
   }
 
-  /** Puts `null` in place of images, and writes what was not recognised as an image while it arrived. */
+  /** Puts `null` in place of images, and writes those that were not recognised while they arrived. */
   async #takeOut(item: Record<string, unknown>, position: number, kind: MessageKind, message: JsonObject) {
     for (const field of ['b64_json', 'url']) {
       const text = item[field]
@@ -287,9 +273,7 @@ export class ImageReply {
 }
 
 interface CurrentImage {
-  /** Writes what has been decoded. */
   flush(): Promise<void>
-  /** Opened with the first bytes. */
   writer: ImageWriter | undefined
 }
 
@@ -325,10 +309,7 @@ function isError(message: JsonObject, kind: MessageKind): boolean {
   return isEmpty && readErrorValue(message).message !== undefined
 }
 
-/**
- * The images of a message that is not a partial one, as objects; undefined when it is about something else.
- * @param hasImage whether one has been taken out of it
- */
+/** Undefined for a message about something else. @param hasImage whether one has been taken out of it */
 function itemsOf(
   message: JsonObject,
   kind: MessageKind,
@@ -341,10 +322,7 @@ function itemsOf(
   return 'created' in message || data === null ? [] : undefined
 }
 
-/**
- * The kind of a message from its `type`, or from the name of its event: `image_generation.partial_image`,
- * `image_edit.completed`, `error`, `upstream_error` (wire notes, section 4 and quirk 17).
- */
+/** From the `type`, or the name of the event: `image_edit.completed`, `upstream_error` (wire notes, section 4; quirk 17). */
 function kindOf(message: JsonObject, eventName: string): MessageKind {
   if (isErrorEvent(eventName)) return 'error'
   const type = stringOf(message['type']) ?? eventName

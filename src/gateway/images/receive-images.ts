@@ -7,16 +7,13 @@ import { brokenError } from '../gateway-errors.ts'
 import { sendRequest } from '../send-request.ts'
 import { ImageReply, type ImageReceiver, type ImageWriter } from './image-reply.ts'
 
-/** How long a reply may stay open after its images have been received, since more data may follow (fault E11). */
+/** More data may follow (fault E11). */
 const graceMs = 1_000
 
 /**
- * Sends an image request and passes on the images of the reply while it arrives, streamed or not: nothing but
- * one block of one image is in memory, whatever the size of the reply.
- * @returns the gateway's object with `null` in place of base64, everything else as sent; for a stream the event that
- *   completed the image, or a list of such events
- * @throws ModelgateError when the reply is not whole, is an error, or lacks an image that it promises:
- *   the images that came whole until then have been given to the receiver
+ * Passes on images while they arrive: nothing but one block of one image is in memory, whatever the size of the reply.
+ * @returns the gateway's object with `null` in place of base64; of a stream the events that completed images
+ * @throws ModelgateError when the reply is not whole, is an error, or lacks an image that it promises
  */
 export async function receiveImages(
   gateway: Gateway,
@@ -70,7 +67,6 @@ export async function receiveImages(
   return results.length === 1 ? results[0] : results
 }
 
-/** Discards data. */
 export const discardingWriter: ImageWriter = {
   write: async () => {},
   commit: async () => {},
@@ -83,7 +79,7 @@ function breaksNothing(error: unknown): boolean {
   return error instanceof ExchangeError || error instanceof ContractError || error instanceof GenerationError
 }
 
-/** The error for a reply that ended in order without an image. */
+/** For a reply that ended in order without an image. */
 function missing(
   { images, results, reader: { done, isEventStream, messages } }: ImageReply,
   contentType = '',

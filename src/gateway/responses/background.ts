@@ -13,30 +13,25 @@ import { asLookUp, isMissing, noSuchJob } from '../videos/look-up-job.ts'
 import { beginningObject, warnOfLostJob } from '../videos/start-job.ts'
 import type { PolledJob } from '../videos/wait-for-job.ts'
 
-/** A background response as the gateway reported it. */
 export interface ResponseReport {
   readonly id: string
   /** An unknown state means a running response (fault F2). */
   readonly state: ResponseState
-  /** The gateway's own name for the state. */
   readonly status: string | null
-  /** Unix seconds; null when the gateway does not say. */
+  /** Unix seconds. */
   readonly completedAt: number | null
   /** What the specification has of a job, and not of a response. */
   readonly progress: null
   readonly expiresAt: null
   readonly failure: undefined
-  /** The response object, and its original text. */
   readonly value: JsonObject
   readonly text: string
   readonly requestId: string | null
-  /** Whether the reply was cut short after the id. */
   readonly isCut: boolean
 }
 
 /**
- * Sends a request for a background response, not streamed, and reads which one. What may have been billed is not sent
- * again. Of a cut reply the beginning is read, so that the id is not lost.
+ * Sends a request for a background response, and reads which one: of a cut reply the beginning, so that the id is not lost.
  * @throws ModelgateError; where a response may exist under an unknown id, the message says so (fault F9)
  */
 export async function createBackground(gateway: Gateway, request: GatewayRequest): Promise<ResponseReport> {
@@ -48,11 +43,7 @@ export async function createBackground(gateway: Gateway, request: GatewayRequest
   }
 }
 
-/**
- * Looks up a response; as a request that only reads, it is retried as the policy allows.
- * @throws ModelgateError 4 for one that the gateway does not know, 3 for a refused key, 5 for what may pass, 8 for a
- *   reply that is not a response; UsageError for an id that cannot stand in a path
- */
+/** @throws ModelgateError 4 for an unknown one, 3 for the key, 5 for what may pass, 8 for no response; UsageError */
 export async function lookUpResponse(gateway: Gateway, id: string): Promise<ResponseReport> {
   const request = responseLookUp(gateway, id)
   return await asLookUp(gateway, (own) => requestReport(own, request, id)).catch((error: unknown) => {
@@ -60,37 +51,27 @@ export async function lookUpResponse(gateway: Gateway, id: string): Promise<Resp
   })
 }
 
-/** A response to wait for. */
 export function polledResponse(id: string): PolledJob<ResponseReport> {
   return { id, noun: 'response', lookUp: (gateway) => lookUpResponse(gateway, id) }
 }
 
-/** @throws UsageError for an id that cannot stand in a path */
 export function responseLookUp(gateway: Roots, id: string): GatewayRequest {
   return lookUpRequest(gateway, pathOf(id))
 }
 
-/**
- * The request for the stream of a response.
- * @param after begin after the event with this number; -1 for the whole stream
- * @throws UsageError for an id that cannot stand in a path
- */
+/** @param after begin after the event with this number; -1 for the whole stream. @throws UsageError */
 export function responseStream(gateway: Roots, id: string, after: number): GatewayRequest {
   const place: Record<string, string> = after < 0 ? {} : { starting_after: String(after) }
   const request = lookUpRequest(gateway, pathOf(id), { stream: 'true', ...place })
   return { ...request, accept: 'text/event-stream' }
 }
 
-/** @throws UsageError for an id that cannot stand in a path */
 export function responseCancellation(gateway: Roots, id: string): GatewayRequest {
   // Cancelling twice is the same as once, and costs nothing.
   return { ...lookUpRequest(gateway, `${pathOf(id)}/cancel`), method: 'POST' }
 }
 
-/**
- * Cancels a response. One that has ended stays as it is: a gateway that refuses then is asked for its state.
- * @throws as `lookUpResponse`
- */
+/** One that has ended stays as it is: a gateway that refuses then is asked for its state. @throws as `lookUpResponse` */
 export async function cancelResponse(gateway: Gateway, id: string): Promise<ResponseReport> {
   const request = responseCancellation(gateway, id)
   try {
@@ -103,7 +84,7 @@ export async function cancelResponse(gateway: Gateway, id: string): Promise<Resp
   }
 }
 
-/** The response that the beginning of a reply names, be it a document or a stream; undefined when it names none. */
+/** The response that the beginning of a document or a stream names. */
 export function responseInBeginning(
   beginning: string,
 ): { readonly id: string; readonly kind: 'response' } | undefined {
@@ -143,10 +124,7 @@ function notAResponse(): ContractError {
   })
 }
 
-/**
- * The response that a reply begins with, or that its first event contains. Only its id can be relied on: of everything
- * else the end may be missing.
- */
+/** Of a reply, or of its first event. Only its id can be relied on: of everything else the end may be missing. */
 function readBeginning(beginning: string): Recovered | undefined {
   const found = beginningObject(beginning)
   const { id } = isObject(found?.value['response']) ? found.value['response'] : objectOf(found?.value)

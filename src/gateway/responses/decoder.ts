@@ -30,15 +30,13 @@ export function createResponseDecoder({
   const { text } = transcript
   /** How long the text of earlier responses in the same stream is. */
   let earlier = 0
-  /** The newest whole response object, as the gateway sent it. */
   let response: JsonObject | undefined
   let status: string | undefined
   let ended = false
   let failure: ModelgateError | undefined
   let understood = false
-  /** The stream ended with `[DONE]`. */
   let isMarked = false
-  /** The answer as a whole, when only the rest of it was streamed. */
+  /** The whole, when only the rest of it was streamed. */
   let answer: TextDecoder | undefined
 
   const itemAt = (event: JsonObject) => transcript.itemAt(positionOf(event['output_index']))
@@ -58,7 +56,7 @@ export function createResponseDecoder({
     else if (value['object'] === 'response' || Array.isArray(value['output'])) end(value, { isLookUp: true })
   }
 
-  /** Parts are paragraphs, of a summary or of the reasoning itself. */
+  /** Parts are paragraphs. */
   const beginReasoning = (item: ReturnType<typeof itemAt>) => {
     if (item.reasoning > 0) transcript.add('reasoning', item, '\n\n')
   }
@@ -129,10 +127,7 @@ export function createResponseDecoder({
     }
   }
 
-  /**
-   * The response object at the end brings whatever the stream left out.
-   * @param isLookUp whether it did not come in a stream: after a stream that broke, it has the items at their positions
-   */
+  /** @param isLookUp the whole did not come in a stream: after one that broke, it has the items at their positions */
   const end = (
     whole: JsonObject,
     { fromEvent, isLookUp = false }: { fromEvent?: string; isLookUp?: boolean } = {},
@@ -179,7 +174,6 @@ export function createResponseDecoder({
 
   const rawReason = () => stringOf(objectOf(response?.['incomplete_details'])['reason']) ?? status ?? null
 
-  /** Why the response ended, from its status (specification, "States and transitions"). */
   const finishReason = (): FinishReason => {
     if (failure !== undefined) return 'error'
     if (!ended) return 'unknown'
@@ -259,10 +253,7 @@ export function createResponseDecoder({
   }
 }
 
-/**
- * Why an incomplete response is so. Its reasons are not specified (specification, "Response object"); one without any
- * has reached its token limit.
- */
+/** Reasons are not specified (specification, "Response object"); without one, the token limit was reached. */
 function incompleteReason(reason: string): FinishReason {
   if (reason === 'content_filter') return 'content_filter'
   return /token|length|^incomplete$/.test(reason) ? 'length' : 'unknown'
@@ -273,7 +264,7 @@ function isFailure(value: JsonObject): boolean {
   return Boolean(value['error']) && value['object'] !== 'response'
 }
 
-/** A delta of the answer, with its fields in the order in which gateways send them; the groups are its item and its text. */
+/** A delta with its fields in the order in which gateways send them; the groups are its item and its text. */
 const usualDelta = [
   String.raw`\{"type":"response\.output_text\.delta"(?:,"sequence_number":${count})?,"item_id":${plainString}`,
   String.raw`,"output_index":(0|[1-9]\d{0,2}),"content_index":${count},"delta":"(${characters})"(?:,"logprobs":\[\])?`,

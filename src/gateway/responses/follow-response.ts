@@ -10,40 +10,37 @@ import { waitForEnd, type WaitOptions } from '../videos/wait-for-job.ts'
 import { warnOfLostJob } from '../videos/start-job.ts'
 import { lookUpResponse, polledResponse, responseStream, type ResponseReport } from './background.ts'
 
-/** A stream is taken up again this often without a new event in between. */
+/** In a row, without a new event. */
 const maxResumptions = 5
 
 export interface StreamPlace {
-  /** The id of the response; undefined until the gateway has named it. */
+  /** Undefined until the gateway has named it. */
   id: string | undefined
   /** The number of the last event; -1 before the first. */
   after: number
 }
 
 export interface ResponseReceiver extends TextReceiver {
-  /** The gateway has named the response; called once, before anything else of it. */
+  /** Called once, before anything else of the response. */
   onId(id: string): Promise<void> | void
-  /** A state of the response that was looked up. */
   onReport(report: ResponseReport): void
 }
 
-/** How to wait for a response that the gateway does not stream. */
+/** Where the gateway does not stream. */
 export type FollowOptions = Pick<
   WaitOptions<ResponseReport>,
   'firstWaitS' | 'deadlineMs' | 'onReport' | 'onFailedLookUp'
 > & {
-  /** Whether the stream begins in the middle, so that the whole answer is no substitute for it. */
+  /** The stream begins in the middle, so that the whole answer is no substitute for it. */
   readonly isRest: boolean
 }
 
 /**
- * Streams a response that runs in the background until it ends. A stream that breaks is resumed after the last
- * event, which costs nothing; no event is passed on twice. From a gateway that cannot do that, what is missing is fetched
- * when the response has ended.
+ * Streams a background response until it ends. A stream that breaks is resumed after the last event, which costs nothing; from a
+ * gateway that cannot do that, what is missing is fetched when the response has ended. No event is passed on twice.
  * @param first the request that creates the response, or one for its stream
  * @param place kept up to date
- * @throws ModelgateError `running` (11) when the stream cannot continue; before the id is known, and for everything that is
- *   about the response itself, what `streamText` throws
+ * @throws ModelgateError `running` (11) when the stream cannot continue; else what `streamText` throws
  */
 export async function followResponse(
   gateway: Gateway,
@@ -56,7 +53,7 @@ export async function followResponse(
   const { deadlineMs } = options
   const limits = { ...gateway.limits, total: undefined, deadline: deadlineMs }
   const own: Gateway = { ...gateway, limits }
-  /** What is only looked up is not sent again here: the loop does that. */
+  /** The loop repeats it, not the request. */
   const once: Gateway = { ...own, policy: { ...gateway.policy, maxRetries: 0 } }
   const events = new NumberedEvents(place, receiver)
   let request = first
@@ -93,7 +90,7 @@ export async function followResponse(
     request = responseStream(own, id, place.after)
   }
 
-  /** One look-up, or where there is no stream to resume, as many as it takes. */
+  /** Once, or where there is no stream to resume, as often as it takes. */
   async function lookUp(id: string, isStreamed: boolean): Promise<ResponseReport> {
     const found = isStreamed
       ? await lookUpResponse(once, id)
@@ -112,13 +109,11 @@ export async function followResponse(
   }
 }
 
-/** Passes on each event once, and learns the id of the response and the place in its stream from them. */
+/** Passes on each event once, and learns the id of the response and the place in its stream. */
 class NumberedEvents {
-  /** Whether the reply had a new event. */
   hasMoved = false
-  /** Whether it was a document in place of a stream. */
   isDocument = false
-  /** Whether all events have numbers that rise, so that a stream can be taken up again. */
+  /** Whether the numbers of all events rise, so that a stream can be taken up again. */
   areNumbered = true
   readonly #place: StreamPlace
   readonly #receiver: ResponseReceiver
@@ -131,7 +126,6 @@ class NumberedEvents {
     this.#receiver = receiver
   }
 
-  /** A reply begins. */
   begin(): TextReceiver {
     this.hasMoved = false
     this.isDocument = false
@@ -175,7 +169,7 @@ function canGoOn(error: unknown, { state }: TextDecoder): boolean {
   return error.exit === 'rejected' || error.exit === 'contract' || mayPass(error)
 }
 
-/** How long the gateway asks to wait, in seconds, as far as that is obeyed: the response continues meanwhile. */
+/** In seconds, as far as that is obeyed: the response continues meanwhile. */
 function askedWait(error: unknown): number | undefined {
   const asked = error instanceof ModelgateError ? error.facts.retryAfterS : undefined
   return asked === undefined ? undefined : Math.min(asked, maxWaitS)

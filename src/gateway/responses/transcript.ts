@@ -5,7 +5,7 @@ import { tooLarge } from '../reply-errors.ts'
 import { objectsOf, stringOf, type JsonObject, countOf, isObject, objectOf, tryJson } from '../../json.ts'
 import { outputItemKinds } from '../../contract/response-object.ts'
 
-/** What has already been emitted of one output item: characters of each kind. */
+/** Of one output item: how many characters of each kind have been emitted. */
 interface ItemState {
   name: string
   text: number
@@ -13,20 +13,18 @@ interface ItemState {
   reasoning: number
   /** Of a tool call, as it has come so far. */
   arguments: GrowingText
-  /** The item as announced, until it is complete. */
   begun: JsonObject | undefined
-  /** The complete item. */
   done: JsonObject | undefined
 }
 
-/** What has come of a response so far; each thing is emitted once, however often the gateway sends it. */
+/** Each thing is emitted once, however often the gateway sends it. */
 export class Transcript {
   readonly text: GrowingText
   readonly refusal: GrowingText
   readonly reasoning: GrowingText
   readonly toolCalls: ToolCall[] = []
   readonly citations: Citation[] = []
-  /** Whether something other than text and reasoning came: a call, an image, another item. */
+  /** A call, an image, another item. */
   otherOutput = false
   readonly #emit: (event: TextEvent) => void
   readonly #isRest: boolean
@@ -45,18 +43,15 @@ export class Transcript {
     this.reasoning = createGrowingText(keep)
   }
 
-  /** Whether any item is complete. */
   get anyDone(): boolean {
     return [...this.#items.values()].some(({ done }) => done !== undefined)
   }
 
-  /** The complete items, by their position. */
   get items(): readonly unknown[] {
     const done = [...this.#items].toSorted(([one], [other]) => one - other)
     return done.flatMap(([, item]) => item.done ?? [])
   }
 
-  /** Another response begins, whose items are numbered from 0. */
   forgetItems(): void {
     this.#items.clear()
   }
@@ -100,13 +95,12 @@ export class Transcript {
     this.#emit({ type: `${kind}-delta`, text: delta })
   }
 
-  /** A piece of a tool call's arguments. @throws ContractError when they are larger than a message may be */
+  /** @throws ContractError when they are larger than a message may be */
   addArguments(item: ItemState, delta: string): void {
     item.arguments.add(delta)
     if (item.arguments.length > maxMessageCharacters) throw tooLarge(maxMessageCharacters)
   }
 
-  /** The complete arguments of a tool call; undefined keeps those received so far. */
   setArguments(item: ItemState, whole: string | undefined): void {
     if (whole === undefined) return
     item.arguments = createGrowingText()
@@ -129,7 +123,7 @@ export class Transcript {
     this.#emit({ type: 'image-data', mime_type: `image/${stringOf(format) ?? 'png'}`, base64: data, partial })
   }
 
-  /** A complete output item: emits what its deltas did not contain. */
+  /** Emits what its deltas did not contain. */
   addItem(whole: JsonObject, position: number): void {
     const item = this.itemAt(position)
     if (item.done !== undefined && isSameItem(item.done, whole)) return
@@ -175,12 +169,11 @@ const untouched = () => ({
   begun: undefined,
 })
 
-/** Whether two whole items at the same position are the same item. */
 function isSameItem(one: JsonObject, other: JsonObject): boolean {
   return ['type', 'id', 'call_id'].every((name) => one[name] === other[name])
 }
 
-/** An annotation of a text (url, file or container file citation); undefined for anything else. */
+/** Of a URL, a file or a container file. */
 function readCitation(annotation: unknown): Citation | undefined {
   if (!isObject(annotation)) return undefined
   const url = stringOf(annotation['url']) ?? null
@@ -197,7 +190,7 @@ function readCitation(annotation: unknown): Citation | undefined {
   }
 }
 
-/** One line that describes an output item; unknown kinds are named by their `type`. */
+/** Unknown kinds are named by their `type`. */
 function summariseItem(item: JsonObject): string {
   const type = stringOf(item['type']) ?? 'item'
   const name = Object.hasOwn(outputItemKinds, type) ? outputItemKinds[type]! : type
@@ -242,10 +235,7 @@ function strings(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((entry): entry is string => typeof entry === 'string') : []
 }
 
-/**
- * A call of one of the caller's own tools (function or custom); undefined for every other kind of item.
- * @param streamed the arguments as they came in pieces, for an item that leaves them out
- */
+/** A call of the caller's own tools. @param streamed the arguments in pieces, for an item that leaves them out */
 function readToolCall(item: JsonObject, streamed = ''): ToolCall | undefined {
   const type = item['type']
   if (type !== 'function_call' && type !== 'custom_tool_call') return undefined
@@ -277,12 +267,11 @@ export function contentParts({ content }: JsonObject): readonly JsonObject[] {
 
 const otherPartTypes = new Set<unknown>(['refusal', 'reasoning_text', 'summary_text', 'input_text'])
 
-/** The text of the answer in a part; empty for other parts. */
+/** Empty for other parts. */
 export function answerText(part: JsonObject): string {
   return otherPartTypes.has(part['type']) ? '' : (stringOf(part['text']) ?? '')
 }
 
-/** The usage of a response object in the program's own names; null when the gateway did not say. */
 export function readResponseUsage(value: unknown): Usage | null {
   if (!isObject(value)) return null
   return {

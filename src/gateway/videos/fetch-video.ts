@@ -8,24 +8,19 @@ import type { Gateway } from '../gateway.ts'
 import { endpointUrl, isOwnOrigin, type Roots } from '../url.ts'
 import { readErrorBody } from '../error-body.ts'
 
-/** Where a video can be fetched from. */
 export interface VideoSource {
-  /**
-   * `content`: a path below the base URL, which needs the key. `url`: absolute, or relative to the base URL; `gs:` cannot be
-   * fetched. `bytes`: base64, in the reply itself.
-   */
+  /** `content`: a path below the base URL. `url`: absolute, or relative to it. `bytes`: base64, in the reply itself. */
   readonly kind: 'content' | 'url' | 'bytes'
   readonly from: string
 }
 
-/** Where one video of a job can be fetched from, the best source first. */
+/** Of one video, the best first. */
 export type VideoSources = readonly VideoSource[]
 
 /** Fields that hold the URL of a video (quirk 22; wire notes, section 7). */
 const urlNames = ['video_url', 'url', 'uri', 'result_url', 'download_url', 'output_url', 'gcs_uri'].flatMap(
   bothCases,
 )
-/** Fields that hold a video as base64. */
 const bytesNames = ['encoded_video', 'video_bytes', 'bytes_base64_encoded', 'b64_json'].flatMap(bothCases)
 /** Fields that hold objects, or lists of them, with such fields. */
 const holderNames = [
@@ -56,8 +51,8 @@ const misusedNames = ['remixed_from_video_id', 'fail_reason'] as const
 const maxDepth = 6
 
 /**
- * Where the videos of a completed job are: one entry for each. An operation's reply lists its videos. For a video the
- * URL in the reply comes first, since gateways that send one often have no `/content`; without one `/content` does.
+ * One entry for each video. An operation's reply lists them. For a video the URL in the reply comes first, since gateways that
+ * send one often have no `/content`; without one `/content` does.
  */
 export function videoSources(report: JobReport): readonly VideoSources[] {
   const job = jobObject(report.value)
@@ -70,7 +65,6 @@ export function videoSources(report: JobReport): readonly VideoSources[] {
   return [distinct([...(videos[0] ?? []), content, ...misused])]
 }
 
-/** How many videos an object links to or contains. */
 export function countVideos(job: JsonObject): number {
   return videosIn(job).length
 }
@@ -114,7 +108,7 @@ function looksEncoded(value: unknown): value is string {
   return typeof value === 'string' && value.length >= 256 && /^[\w+/=\s-]+$/.test(value.slice(0, 256))
 }
 
-/** The same sources without duplicates; embedded data first, sources that cannot be fetched last. */
+/** Without duplicates; embedded data first, what cannot be fetched last. */
 function distinct(sources: VideoSources): VideoSources {
   const rank = ({ kind, from }: VideoSource) => (kind === 'bytes' ? 0 : from.startsWith('gs:') ? 2 : 1)
   const found = new Map(sources.map((source) => [source.from, source]))
@@ -125,13 +119,12 @@ export type FetchVideoOptions = Pick<DownloadOptions, 'allowPrivate' | 'network'
 
 export type VideoFetcher = ReturnType<typeof createVideoFetcher>
 
-/** A video may be larger than any other result; no clip of some seconds needs more than 8 GiB. */
+/** No clip of some seconds needs more. */
 const maxVideoBytes = 8 * 1024 ** 3
 
 /**
- * Fetches the videos of a completed job, one by one into writers that the caller ends. When a URL has expired, the job is
- * looked up once more for a fresh one (fault F11).
- * @param lookUp asks how the job is doing; called once at most
+ * Fetches the videos of a completed job into sinks that the caller ends. When a URL has expired, the job is looked up once more
+ * for a fresh one (fault F11).
  */
 export function createVideoFetcher(
   gateway: Gateway,
@@ -146,13 +139,12 @@ export function createVideoFetcher(
   const hasGone = (error: unknown): error is ModelgateError =>
     isExpired(error) || (error instanceof ModelgateError && error.facts.httpStatus === 404 && isOver())
   return {
-    /** The report that the URLs are from: a newer one after a URL had expired. */
+    /** A newer one after a URL had expired. */
     get report() {
       return report
     },
     /**
-     * The key goes along to the gateway's own origin, on every hop, and nowhere else.
-     * @param index which video of the job, from 0
+     * @param index of the video, from 0
      * @returns whether the transport showed where the content ends
      * @throws ModelgateError 4 `url_expired` where that is what all sources say; 5, 6, 8 as `download` does
      */
@@ -172,7 +164,7 @@ export function createVideoFetcher(
   }
 }
 
-/** Fetches a video from the first of its sources that has it. What breaks off begins again, from the same or another. */
+/** From the first source that has it. What breaks off begins again, from the same or another. */
 export function createVideoDownload(
   gateway: Gateway,
   writer: DownloadSink,
@@ -228,7 +220,6 @@ function isExpired(error: unknown): error is ModelgateError {
   return error instanceof ModelgateError && error.code === 'url_expired'
 }
 
-/** @param isOver whether the time until which it was available has passed */
 function expired(error: ModelgateError, { id, expiresAt }: JobReport, isOver: boolean): ModelgateError {
   const why = isOver
     ? `The video has expired: it was available until ${isoTime(expiresAt!)}.`
@@ -261,13 +252,10 @@ function notAVideo(text: string): ContractError {
   })
 }
 
-/** A file of the service that many gateways pass operations on to (wire notes, section 7, "Download"). */
+/** Of the service that many gateways pass operations on to (wire notes, section 7, "Download"). */
 const filePath = /\/v1[a-z]*\/files\/[^/]+$/
 
-/**
- * Where the gateway itself may serve a file whose URL it has passed on unchanged: the service wants a key that only the
- * gateway has (wire notes, section 7). Undefined for any other URL.
- */
+/** A gateway may pass on a URL of its service unchanged, which wants a key that only it has (wire notes, section 7). */
 function relayedFile(gateway: Roots, address: string): URL | undefined {
   const url = URL.parse(address.trim())
   if (url === null || isOwnOrigin(gateway, url)) return undefined
@@ -281,7 +269,6 @@ function isForGateway({ code, exit, facts: { httpStatus } }: ModelgateError): bo
   return exit === 'notSent' || (code === 'url_expired' && (httpStatus === 401 || httpStatus === 403))
 }
 
-/** Neither the service nor the gateway has handed over the file: the gateway may do so later. */
 function servedByNeither(
   refusal: ModelgateError,
   error: ModelgateError,

@@ -5,34 +5,31 @@ import { type JsonObject, isObject, objectOf, stringOf, listOf, numberOf } from 
 
 import { readErrorValue } from '../error-body.ts'
 
-/** The facts about a job in a reply. */
 export interface JobReport {
   /** The id of a video, or the name of an operation. */
   readonly id: string
   readonly kind: JobKind
-  /** That of an unknown word is `in_progress` (fault F2). */
+  /** An unknown word means `in_progress` (fault F2). */
   readonly state: VideoState
   /** The gateway's own name for the state; null if the state is derived from other fields. */
   readonly status: string | null
-  /** 0 to 100, for display; null when the gateway does not say. */
+  /** 0 to 100. */
   readonly progress: number | null
   readonly model: string | null
-  /** Unix seconds; null when the gateway does not say. */
+  /** Unix seconds. */
   readonly createdAt: number | null
   readonly completedAt: number | null
   readonly expiresAt: number | null
-  /** Of a job that has failed. */
   readonly failure: JobFailure | undefined
-  /** A further note for the user, as a sentence. */
+  /** For the user, a sentence. */
   readonly note: string | undefined
-  /** Whether the reply was cut inside the object, of which only the beginning is known. */
+  /** Only the beginning of the object is known. */
   readonly isCut?: boolean
-  /** The text of the reply, where it is known. */
   readonly text?: string | undefined
   /** The gateway's own object, untouched. */
   readonly value: JsonObject
   readonly requestId: string | null
-  /** How long the gateway asks to wait until the next look-up, in milliseconds, at most the longest wait of the program. */
+  /** The wait until then that the gateway asks for, as far as it is obeyed. */
   readonly nextLookUpMs: number | undefined
 }
 
@@ -57,7 +54,6 @@ const places = {
   ],
 } as const
 
-/** Every value of a field that can be read as it should be. */
 function valuesOf<Value>(
   job: JsonObject,
   field: keyof typeof places,
@@ -77,7 +73,6 @@ export function bothCases(name: string): readonly string[] {
   return camel === name ? [name] : [name, camel]
 }
 
-/** The facts of a job that are fields of their own. */
 export function factsIn(job: JsonObject) {
   const timeIn = (field: 'createdAt' | 'completedAt' | 'expiresAt') => valuesOf(job, field, timeOf)[0] ?? null
   return {
@@ -89,13 +84,9 @@ export function factsIn(job: JsonObject) {
   }
 }
 
-/** Fields that relays wrap a job in, `data` most often. */
 const wrapperNames = ['data', 'output', 'result'] as const
 
-/**
- * The object of a reply that is the job: the reply itself, or what a relay has wrapped, even as a list of one.
- * A reply that has an id of its own is not a wrapper, whatever else it carries.
- */
+/** The reply itself, or what a relay has wrapped, even as a list of one. A reply with an id of its own is no wrapper. */
 export function jobObject(reply: JsonObject): JsonObject {
   if (idsIn(reply).length > 0 || reply['object'] === 'video') return reply
   const inner = reply['data']
@@ -114,13 +105,13 @@ function hasState(job: JsonObject): boolean {
   return wordIn(job) !== undefined || 'done' in job
 }
 
-/** Every id that an object gives itself, of whatever kind, in order of preference. */
+/** In order of preference. */
 export function idsIn(job: JsonObject): string[] {
   const name = idOf(job['name'])
   return [...(name === undefined ? [] : [name]), ...valuesOf(job, 'id', idOf)]
 }
 
-/** The id of a video, which is never the name of an operation. */
+/** Never the name of an operation. */
 export function videoIdIn(job: JsonObject): string | undefined {
   return valuesOf(job, 'id', idOf)[0]
 }
@@ -134,7 +125,6 @@ function wordOf(value: unknown): string | undefined {
   return word === undefined || word.trim() === '' ? undefined : word
 }
 
-/** The gateway's word for the state: a field of its own, or one in an operation's metadata. */
 export function wordIn(job: JsonObject): string | undefined {
   return valuesOf(job, 'word', wordOf)[0]
 }
@@ -144,7 +134,7 @@ export function isDone({ done }: JsonObject): boolean {
   return done === true || done === 1 || /^\s*(true|1)\s*$/i.test(stringOf(done) ?? '')
 }
 
-/** A whole percentage, from a number or a text with or without a percent sign. */
+/** A whole percentage, with or without a sign. */
 function percentOf(value: unknown): number | undefined {
   const text = stringOf(value)?.trim().replace(/\s*%$/, '')
   const progress = text === undefined || text === '' ? value : Number(text)
@@ -166,13 +156,12 @@ function timeOf(value: unknown): number | undefined {
   return Math.floor(time)
 }
 
-/** The gateway's reason for a failed job. */
 export interface JobFailure {
   readonly code: string | null
   readonly message: string
 }
 
-/** The codes of google.rpc.Status by number (google/rpc/code.proto). */
+/** google.rpc.Status, by number (google/rpc/code.proto). */
 const rpcCodes = [
   'OK',
   'CANCELLED',
@@ -200,7 +189,6 @@ export function hasError(job: JsonObject): boolean {
   return (typeof error === 'string' && error.trim() !== '') || error === true
 }
 
-/** Only the first of several reasons is used. */
 function firstOf(value: unknown): unknown {
   return Array.isArray(value) ? (value as unknown[])[0] : value
 }
@@ -209,10 +197,7 @@ function saysSomething(value: unknown): boolean {
   return typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : Boolean(value)
 }
 
-/**
- * Why the job failed; where the gateway gives no reason, the message says so (fault F3).
- * @param word the gateway's own word for the state
- */
+/** Where the gateway gives no reason, the message says so (fault F3). @param word its own word for the state */
 export function failureIn(job: JsonObject, word: string | null): JobFailure {
   const given = valuesOf(job, 'reason', reasonOf)
   const message = given.find((reason) => reason.message !== undefined)?.message
@@ -222,13 +207,13 @@ export function failureIn(job: JsonObject, word: string | null): JobFailure {
   return { code, message: message ?? (said === null ? 'no reason given' : `no reason given (${said})`) }
 }
 
-/** The videos that were generated and withheld, as an operation says (wire notes, section 7). */
+/** Videos that were generated and withheld (wire notes, section 7). */
 interface Filtered {
   readonly count: number
   readonly reasons: readonly string[]
 }
 
-/** The same, of a whole reply. */
+/** Of a whole reply. */
 export function filteredOf(reply: JsonObject): Filtered {
   return filteredIn(objectOf(jobObject(reply)['response']))
 }
@@ -240,7 +225,7 @@ export function filteredIn(response: JsonObject): Filtered {
   return { count: Math.max(0, numberOf(count) ?? (Number(stringOf(count)) || 0), reasons.length), reasons }
 }
 
-/** Videos that were filtered, as a sentence; a reason that several share is given once. */
+/** A reason that several share is given once. */
 export function filteredSentence({ count, reasons }: Filtered, kept: number): string {
   const which =
     kept === 0 ? 'Every video was' : `${count} of ${count + kept} videos ${count === 1 ? 'was' : 'were'}`

@@ -11,32 +11,21 @@ import { requestJob } from './start-job.ts'
 import { operationPath } from './read-job.ts'
 import type { JobReport } from './job-fields.ts'
 
-/**
- * A look-up fails after this many seconds without an answer, or without progress in it: the answer is short, and
- * another look-up will follow.
- */
+/** Without an answer, or progress in it, a look-up fails: the answer is short, and another look-up will follow. */
 const lookUpSeconds = 60
 
-/** A job to look up. */
 export interface Job {
   /** The id of a video, or the name of an operation. */
   readonly id: string
   readonly kind: JobKind
 }
 
-/**
- * Looks up a job; as a request that only reads, it is retried as the policy allows.
- * @throws ModelgateError 4 for a job that the gateway does not know, 3 for a refused key, 5 for what may pass,
- *   8 for a reply that is not a job; UsageError for a name that is not a path
- */
+/** @throws ModelgateError 4 for an unknown job, 3 for a refused key, 5 for what may pass, 8 for what is no job; UsageError */
 export async function lookUpJob(gateway: Gateway, job: Job): Promise<JobReport> {
   return await createJobLookUp(job)(gateway)
 }
 
-/**
- * The look-up of one job. A gateway that has no path for operations (quirk 26) is asked for a video of that id; which of
- * the two paths works is remembered.
- */
+/** A gateway that has no path for operations (quirk 26) is asked for a video of that id; which works is remembered. */
 export function createJobLookUp({ id, kind }: Job): (gateway: Gateway) => Promise<JobReport> {
   let known: readonly string[] | undefined
   return async (gateway) => {
@@ -58,10 +47,7 @@ export function createJobLookUp({ id, kind }: Job): (gateway: Gateway) => Promis
   }
 }
 
-/**
- * The request that looks up a job.
- * @throws UsageError for a name that is not a path
- */
+/** @throws UsageError for a name that is not a path */
 export function jobLookUp(gateway: Roots, { id, kind }: Job): GatewayRequest {
   return lookUpRequest(gateway, kind === 'video' ? videoPath(id) : operationPath(id))
 }
@@ -70,7 +56,7 @@ function videoPath(id: string): string {
   return videoStatusEndpoint.path.replace('{video_id}', pathSegment(id, 'the id of a video'))
 }
 
-/** Makes one look-up, with its limits. What goes wrong with it says nothing about the job, and is never billed. */
+/** What goes wrong with one look-up says nothing about the job, and is never billed. */
 export async function asLookUp<Report>(
   gateway: Gateway,
   ask: (gateway: Gateway) => Promise<Report>,
@@ -86,7 +72,7 @@ export async function asLookUp<Report>(
   }
 }
 
-/** The limits of one look-up: one whose reply trickles in must not hold up the next ones. */
+/** A reply that trickles in must not hold up the next look-ups. */
 function lookUpLimits(limits: Gateway['limits']): Gateway['limits'] {
   const atMost = (ms = Infinity) => Math.min(ms, lookUpSeconds * 1000)
   const { firstByte, idle, progress } = limits
@@ -103,11 +89,7 @@ function isNoPath({ facts, message }: ModelgateError): boolean {
   return facts.httpStatus === 405 || facts.httpStatus === 501 || /\binvalid url\b/i.test(message)
 }
 
-/**
- * The wait until a new job that was not found is looked up again, in milliseconds. Undefined when it will not appear any
- * more, or the error is another.
- * @param before how often it was not found before
- */
+/** Milliseconds until a new job is looked up again; undefined when it will not appear. @param before how often that was before */
 export function appearanceWait(error: unknown, before: number): number | undefined {
   const waitS = absenceWaitsS[before]
   return waitS !== undefined && mayAppear(error) ? waitS * 1000 : undefined
@@ -118,12 +100,11 @@ function mayAppear(error: unknown): boolean {
   return !(error.cause instanceof ModelgateError && isNoPath(error.cause))
 }
 
-/** Whether the gateway does not know the job. */
 export function isUnknownJob({ code }: ModelgateError): boolean {
   return code === 'no_such_job'
 }
 
-/** Looks up a job once; one that is new and not found yet, up to three more times within ten seconds (fault C11). */
+/** A job that is new and not found yet is looked up three more times, within ten seconds (fault C11). */
 export async function lookUpOnce<Report>(
   { clock, signal }: Pick<Gateway, 'clock' | 'signal'>,
   lookUp: () => Promise<Report>,
@@ -137,7 +118,6 @@ export async function lookUpOnce<Report>(
   )
 }
 
-/** The error for a job that the gateway does not know. */
 export function noSuchJob(cause: ModelgateError, id: string, what: JobKind | 'response'): ModelgateError {
   return unknownJob(
     cause,
@@ -161,18 +141,17 @@ function unknownJob(cause: ModelgateError, id: string, text: string, hint: strin
   return cause.amend({ exit: 'rejected', code: 'no_such_job', message, cause, remoteId: id, hint })
 }
 
-/** The wait is given up after this many failed look-ups in a row, or this many minutes of them (fault F5). */
+/** In a row, when the wait is given up (fault F5). */
 export const lookUpFailures = { most: 10, minutes: 15 } as const
 
-/** Errors that are about the job itself, or this machine, rather than one reply. */
+/** Those of the job itself, or of this machine, rather than of one reply. */
 const finalCodes = new Set<string>(['other_job', 'no_such_job', 'not_sent_certificate'])
 /** Client errors that may be temporary. */
 const passing = new Set([408, 425, 429])
 
 /**
- * Whether the next look-up may work after this error. A refused key, an unknown job, and another job than the one asked
- * for will not change; a busy gateway, a lost connection, and a proxy's error page may, and whatever the gateway says to
- * send again. `x-should-retry: false` does not end the wait: the job has been paid for (fault F5).
+ * Whether the next look-up may work. A refused key, an unknown or another job will not change; a busy gateway, a lost connection,
+ * and a proxy's error page may. `x-should-retry: false` does not end the wait: the job has been paid for (fault F5).
  */
 export function mayPass(error: unknown): error is ModelgateError {
   if (!(error instanceof ModelgateError) || finalCodes.has(error.code)) return false
@@ -184,7 +163,7 @@ export function mayPass(error: unknown): error is ModelgateError {
   return ['later', 'contract', 'notSent', 'unknown'].includes(error.exit)
 }
 
-/** The wait is given up, but the job may still be running. */
+/** The job may still be running. */
 export function gaveUp(last: ModelgateError, count: number): ModelgateError {
   const times = count === 1 ? '' : ` ${count} times in a row`
   const message = `Looking up the job failed${times}. The last error: ${last.message}`
@@ -192,12 +171,10 @@ export function gaveUp(last: ModelgateError, count: number): ModelgateError {
 }
 
 /**
- * The wait before the next look-up of a job, in milliseconds (fault F6): what the gateway asks for, else longer each time, up
- * to the longest, give or take a tenth, so that many do not poll at once.
+ * Milliseconds until the next look-up (fault F6): as the gateway asks, else longer each time, give or take a tenth, so that many
+ * do not poll at once.
  * @param elapsedMs since the job was started, or since its first look-up
  * @param askedMs only a positive number counts
- * @param random in [0, 1)
- * @param firstS the first wait in seconds (`--poll-interval`)
  */
 export function pollWaitAfter(
   elapsedMs: number,

@@ -25,24 +25,22 @@ import {
 } from './job-fields.ts'
 import { countVideos } from './fetch-video.ts'
 
-/** The job that a request is about: a known one by its id, or a new one. */
+/** A known job by its id, or a new one. */
 export interface AskedJob {
   readonly kind: JobKind
-  /** Undefined for a new job. */
   readonly id?: string | undefined
 }
 
 type ReplyFacts = Pick<GatewayReply, 'headers' | 'requestId' | 'status'> & {
   readonly text?: string | undefined
-  /** The wall clock, in milliseconds, for a `Retry-After` date. */
+  /** Milliseconds, for a `Retry-After` date. */
   readonly now: number
 }
 
 /**
- * Reads a Video or an operation in any of the shapes that gateways were seen to send (wire notes, sections 3, 5 and 7,
- * and quirks 18 to 23).
- * @throws GenerationError for an error object that is not a job; ContractError for a reply without a job, for another
- *   job than the one asked for (fault F7), and for an operation whose name is not a path (fault F10)
+ * Reads a job in any of the shapes that gateways were seen to send (wire notes, sections 3, 5 and 7, and quirks 18 to 23).
+ * @throws GenerationError for an error object; ContractError for a reply without a job, for another job than the one asked for
+ *   (fault F7), and for an operation whose name is not a path (fault F10)
  */
 export function readJob(value: unknown, asked: AskedJob, reply: ReplyFacts): JobReport {
   if (!isObject(value)) throw notUnderstood()
@@ -108,7 +106,7 @@ function checkSent(what: string, check: () => unknown): void {
   }
 }
 
-/** An object without an id may be an error, or not a job at all. @throws GenerationError, ContractError */
+/** An object without an id may be an error, or no job at all. @throws GenerationError, ContractError */
 function requireJob(value: JsonObject, job: JsonObject): void {
   if (wordIn(job) !== undefined || 'done' in job || countVideos(job)) return
   const hasCode = idOf(value['code']) !== undefined && !saysSuccess(value)
@@ -188,9 +186,8 @@ function otherJob(asked: string, found: string): ContractError {
 }
 
 /**
- * Whether an id from the gateway names the job that was asked for (fault F7). A video has one id. An operation has
- * several names: relays put another collection before its last segment, or make a video id of the whole name, in base64
- * (quirk 21).
+ * Fault F7. An operation has several names: relays put another collection before its last segment, or make a video id of the
+ * whole name, in base64 (quirk 21).
  */
 function isSameJob(kind: JobKind, asked: string, found: string): boolean {
   if (found === asked || decoded(found) === asked) return true
@@ -209,11 +206,7 @@ function decoded(text: string): string {
   }
 }
 
-/**
- * The path of an operation: its name below `/v1beta`, the slashes kept, each segment checked and encoded.
- * The name is never used as a URL (fault F10).
- * @throws UsageError `invalid_request`
- */
+/** Below `/v1beta`, each segment checked and encoded: the name is never used as a URL (fault F10). @throws UsageError */
 export function operationPath(name: string): string {
   const segments = name.split('/')
   const isAddress = /[\\?#]|:\/\//.test(name) || (segments.length > 1 && isHost(segments[0]!))
@@ -225,12 +218,12 @@ export function operationPath(name: string): string {
   return `/v1beta/${segments.map((segment) => pathSegment(segment, 'a part of the name of an operation')).join('/')}`
 }
 
-/** The model in a name such as `models/<model>/operations/<id>`. */
+/** `models/<model>/operations/<id>`. */
 export function modelInName(name: string): string | null {
   return /(?:^|\/)models\/([^/]+)\//.exec(name)?.[1] ?? null
 }
 
-/** Whether it is a host, perhaps with a port or a user name, rather than a collection of resources. */
+/** A host, perhaps with a port or a user name, is no collection of resources. */
 function isHost(segment: string): boolean {
   return /[:@.[\]]/.test(segment)
 }

@@ -12,18 +12,15 @@ import { closeJson } from '../events/json-reader.ts'
 import { requestJson, type Recovered } from '../request-json.ts'
 import { readJob, type AskedJob } from './read-job.ts'
 
-/** The parameters of a request that starts a job. */
 export interface JobRequest {
   readonly body: unknown
   readonly creation?: Creation
-  /** Created once per command. */
+  /** One for all attempts. */
   readonly idempotencyKey: string
 }
 
 /**
- * Sends a request that starts a job, and reads which one. What may have been billed is not sent again. Most gateways answer
- * one for an operation with its name and nothing else; a relay may create a Video instead.
- * @param kind what is asked for
+ * Sends a request that starts a job, and reads which one: for an operation a relay may create a Video instead.
  * @throws ModelgateError; where a job may exist under an unknown id (exit 7), the message says so, and the hint contains the
  *   idempotency key (fault F9)
  */
@@ -35,7 +32,7 @@ export async function startJob(gateway: Gateway, request: GatewayRequest, kind: 
   }
 }
 
-/** The same error; of one after which a job may exist, with that fact and the key to look for it. */
+/** After some errors a job may exist: they say so, with the key to look for it. */
 export function warnOfLostJob(error: unknown, key: string | undefined, noun: 'job' | 'response'): unknown {
   if (!(error instanceof ModelgateError) || error.facts.billed !== 'maybe' || error.exit === 'failed')
     return error
@@ -44,19 +41,13 @@ export function warnOfLostJob(error: unknown, key: string | undefined, noun: 'jo
   return error.amend({ message: `${error.message} A ${noun} may exist.`, hint })
 }
 
-/**
- * The request for a long-running operation (endpoint 7).
- * @throws UsageError for a model that cannot stand in a path
- */
+/** Endpoint 7. @throws UsageError for a model that cannot stand in a path */
 export function operationRequest(gateway: Roots, model: string, request: JobRequest): GatewayRequest {
   const path = videoOperationEndpoint.path.replace('{model}', modelSegment(model))
   return jsonRequest(gateway, path, { kind: 'create', ...request })
 }
 
-/**
- * The request for a remix of a video (endpoint 3).
- * @throws UsageError for an id that cannot stand in a path
- */
+/** Endpoint 3. @throws UsageError for an id that cannot stand in a path */
 export function remixRequest(gateway: Roots, videoId: string, request: JobRequest): GatewayRequest {
   const segment = pathSegment(videoId, 'the id of a video')
   const path = videoRemixEndpoint.path.replace('{video_id}', segment)
@@ -66,11 +57,7 @@ export function remixRequest(gateway: Roots, videoId: string, request: JobReques
 /** An operation may hold its videos as base64. */
 const maxJobReplyBytes = 256 * 1024 ** 2
 
-/**
- * Sends a request that starts a job or looks one up, and reads the reply. A job that is paid for must not lose its id:
- * of a cut reply to a new one, the beginning is read.
- * @throws what `requestJson` and `readJob` throw
- */
+/** A job that is paid for must not lose its id: of a cut reply to a new one, the beginning is read. */
 export async function requestJob(
   gateway: Gateway,
   request: GatewayRequest,
@@ -87,7 +74,7 @@ export async function requestJob(
   })
 }
 
-/** The job that a whole or cut reply names; undefined when it names none. */
+/** The job that a whole or cut reply names. */
 export function jobInBeginning(
   beginning: string,
   asked: JobKind,
@@ -104,7 +91,6 @@ export function jobInBeginning(
   }
 }
 
-/** The object that a reply begins with, as far as it has come; undefined when that names no job. */
 function readBeginning(beginning: string): Recovered | undefined {
   const found = beginningObject(beginning)
   if (found === undefined) return undefined
@@ -112,7 +98,7 @@ function readBeginning(beginning: string): Recovered | undefined {
   return isObject(value) && idsIn(jobObject(value)).length > 0 ? { ...found, value } : undefined
 }
 
-/** The object that a text begins with, whole or closed after what has come of it; undefined when there is none. */
+/** The object that a text begins with, closed after what has come of it. */
 export function beginningObject(beginning: string): (Recovered & { readonly value: JsonObject }) | undefined {
   const start = beginning.indexOf('{')
   const text = start === -1 ? '' : closeJson(beginning.slice(start))
@@ -120,7 +106,7 @@ export function beginningObject(beginning: string): (Recovered & { readonly valu
   return isObject(value) ? { value, text, isCut: !beginning.includes(text) } : undefined
 }
 
-/** The same value, with ids that are too large for a JavaScript number as texts. */
+/** Ids that are too large for a JavaScript number become texts. */
 function withWholeIds(value: unknown, text: string): unknown {
   if (!/\d{16}/.test(text)) return value
   const keep = (field: string, found: unknown, { source }: { readonly source?: string }) =>

@@ -15,11 +15,9 @@ import {
 } from './look-up-job.ts'
 import type { JobReport } from './job-fields.ts'
 
-/** A failed look-up; the job itself may be fine. */
 export interface FailedLookUp {
   /** In a row, from 1. */
   readonly attempt: number
-  /** Until the next one, in seconds. */
   readonly waitS: number
   readonly httpStatus: number | null
   readonly reason: string
@@ -27,15 +25,11 @@ export interface FailedLookUp {
 
 interface PolledReport {
   readonly state: string
-  /** The gateway's own name for the state. */
   readonly status: string | null
-  /** 0 to 100. */
   readonly progress: number | null
-  /** The time until the next look-up that the gateway asks for. */
   readonly nextLookUpMs?: number | undefined
 }
 
-/** Something under way at the gateway, and how it is looked up. */
 export interface PolledJob<Report extends PolledReport> {
   readonly id: string
   readonly noun: 'job' | 'response'
@@ -43,41 +37,37 @@ export interface PolledJob<Report extends PolledReport> {
 }
 
 export interface WaitOptions<Report extends PolledReport = JobReport> {
-  /** The first wait between two look-ups, in seconds. */
   readonly firstWaitS?: number | undefined
-  /** When the wait ends, on the gateway's monotonic clock, in milliseconds; never, when left out. */
+  /** On the monotonic clock; never, when left out. */
   readonly deadlineMs?: number | undefined
-  /** A known state of the job, which delays the first look-up. */
+  /** A known state, which delays the first look-up. */
   readonly first?: Report | undefined
-  /** Whether it was started a moment ago, so that it may not be found yet. Assumed if `first` is given. */
+  /** It may not be found yet. Assumed if `first` is given. */
   readonly isNew?: boolean | undefined
-  /** Whether only the job's name is known, so that it may not exist. */
+  /** Only the job's name is known, so that it may not exist. */
   readonly isUnverified?: boolean | undefined
-  /** Whether this call has started the job, and pays for it; a look-up alone bills nothing. */
+  /** This call pays for the job; a look-up alone bills nothing. */
   readonly isOwn?: boolean | undefined
-  /** How to resume the wait, as a sentence or a command: the hint of every error. */
+  /** How to resume the wait: the hint of every error. */
   readonly goOn?: Pick<ErrorFacts, 'hint' | 'next'> | undefined
-  /** Every look-up that worked, and the first report. Its progress never goes back (fault F1). */
+  /** Every look-up that worked, and `first`. Progress never goes back (fault F1). */
   readonly onReport?: (report: Report, facts: { readonly elapsedMs: number }) => void
   readonly onFailedLookUp?: (failed: FailedLookUp) => void
 }
 
-/** A timer that fires this much too late, in milliseconds, means that the machine was asleep (fault F19). */
+/** A timer that is so late means that the machine was asleep (fault F19). */
 const asleepMs = 5_000
-/** The time for one more look-up after that, when the time for the wait is already over. */
+/** For one more look-up after that, when the time for the wait is already over. */
 const lastLookUpMs = 10_000
 
-/** Waits for a video or an operation as `waitForEnd` does. */
 export function waitForJob(gateway: Gateway, job: Job, options: WaitOptions = {}): Promise<JobReport> {
   return waitForEnd(gateway, { id: job.id, noun: 'job', lookUp: createJobLookUp(job) }, options)
 }
 
 /**
- * Looks up a job until it has ended. Failed look-ups do not fail the job (fault F5). Only the monotonic
- * clock is used: the wall clock may jump.
- * @throws ModelgateError `running` (11) at the deadline; `later` (5) after too many failed look-ups; 3, 4 and 8 at
- *   once for what another look-up would not change; Interrupted for a signal. All carry the job's id; the job
- *   continues remotely
+ * Looks up a job until it has ended. Failed look-ups do not fail it (fault F5). The wall clock may jump: it is not used.
+ * @throws ModelgateError `running` (11) at the deadline; `later` (5) after too many failed look-ups; 3, 4 and 8 at once for what
+ *   another look-up would not change; Interrupted for a signal. All carry the job's id; the job continues remotely
  */
 export async function waitForEnd<Report extends PolledReport>(
   gateway: Gateway,
@@ -92,7 +82,7 @@ export async function waitForEnd<Report extends PolledReport>(
   }
 }
 
-/** The error with what it means for the job, which exists even if a look-up failed, and is not safe to start again. */
+/** The job exists even if a look-up failed, and is not safe to start again. */
 function describe(
   error: ModelgateError,
   { id }: { readonly id: string },
@@ -139,7 +129,7 @@ async function pollUntilEnd<Report extends PolledReport>(
   const isOurDeadline = ({ code }: ModelgateError) => deadlineMs < Infinity && code === 'deadline'
   const stillRunning = () => runningError(job, latest, elapsedMs())
 
-  /** Waits; resolves with whether that took far longer than it should have. */
+  /** @returns whether that took far longer than it should have */
   const pause = async (ms: number): Promise<boolean> => {
     const from = clock.monotonic()
     if (from >= deadlineMs) throw stillRunning()
@@ -189,7 +179,7 @@ async function pollUntilEnd<Report extends PolledReport>(
   return report
 }
 
-/** The gateway for one look-up: it is not retried, and is limited to the time that is left. */
+/** It is not retried, and is limited to the time that is left. */
 function forOne({ policy, limits, ...gateway }: Gateway, leftMs: number): Gateway {
   return {
     ...gateway,
