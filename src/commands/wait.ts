@@ -26,7 +26,7 @@ import { runOperation, showOperation } from './shared/call/run-operation.ts'
 import { resumeCommand, type JobNames } from './shared/jobs/resume-command.ts'
 import { checkCombination, imagePlan } from './image.ts'
 import type { JobKind, SavedVideo } from '../events/video.ts'
-import { jobLookUp } from '../gateway/videos/look-up-job.ts'
+import { jobLookUp } from '../gateway/videos/job-requests.ts'
 import { findSavedVideos, reportSavedVideos } from '../operations/video-run.ts'
 import { planVideos, videoCount } from '../operations/video-request.ts'
 import {

@@ -1,4 +1,5 @@
 import { ContractError, ModelgateError } from '../errors.ts'
+import { jobReplyBeginningBytes } from '../files/calls/reply-log.ts'
 import { createMessageReader } from './events/message-reader.ts'
 import { ExchangeError } from './exchange-error.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
@@ -22,11 +23,8 @@ interface JsonReading<Result> {
   readonly convert: (reply: JsonReply) => Result
 }
 
-export interface Recovery {
-  readonly maxBytes: number
-  /** Makes a value of the beginning of one; undefined if it is not usable. */
-  read(beginning: string): Recovered | undefined
-}
+/** Makes a value of the beginning of one, in a reply that was cut; undefined if it is not usable. */
+export type Recovery = (beginning: string) => Recovered | undefined
 
 /**
  * Reads the one JSON value of a reply. Of several values the first counts; an error object with a status of 200 to 299 is one.
@@ -68,7 +66,7 @@ async function readJsonReply(
   })
   try {
     for await (const chunk of body) {
-      const missing = (recover?.maxBytes ?? 0) - beginning.length
+      const missing = recover === undefined ? 0 : jobReplyBeginningBytes - beginning.length
       if (missing > 0) beginning += Buffer.from(chunk.subarray(0, missing)).toString('latin1')
       reader.push(chunk)
       if (reader.done) break
@@ -76,7 +74,7 @@ async function readJsonReply(
     reader.end()
   } catch (error) {
     const isRecoverable = recover !== undefined && isCut(error)
-    if (isRecoverable) found ??= recover.read(Buffer.from(beginning, 'latin1').toString())
+    if (isRecoverable) found ??= recover(Buffer.from(beginning, 'latin1').toString())
     if (!isRecoverable || found === undefined) {
       throw error instanceof ExchangeError ? brokenError(error, request.kind) : error
     }

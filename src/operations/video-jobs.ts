@@ -8,8 +8,7 @@ import type { AwaitedVideo, SavedVideo, VideoDocument, VideosDocument } from '..
 import { leadTo, type NextCommand } from '../files/next-command.ts'
 import { rootOf } from '../gateway/url.ts'
 import type { JobReport } from '../gateway/videos/job-fields.ts'
-import { isUnknownJob, lookUpJob, lookUpOnce } from '../gateway/videos/look-up-job.ts'
-import { startJob } from '../gateway/videos/start-job.ts'
+import { isUnknownJob, lookUpJob, lookUpOnce, startJob } from '../gateway/videos/job-requests.ts'
 import { waitForJob } from '../gateway/videos/wait-for-job.ts'
 import {
   changeOf,

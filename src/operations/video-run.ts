@@ -24,7 +24,7 @@ import { keepDamaged, openMediaFile, unverifiedNote } from '../files/media-file.
 import { streamMedia } from '../files/stream-media.ts'
 import { hintApplies, notFetched } from '../gateway/download/download.ts'
 import { type VideoFetcher, createVideoFetcher, videoSources } from '../gateway/videos/fetch-video.ts'
-import { type Job, lookUpJob } from '../gateway/videos/look-up-job.ts'
+import { type Job, lookUpJob } from '../gateway/videos/job-requests.ts'
 
 /** What is known of a job, from the gateway or from the record, which may lack the gateway's own object. */
 type KnownJob = Omit<JobReport, 'value' | 'failure' | 'note' | 'isCut' | 'nextLookUpMs'> & {

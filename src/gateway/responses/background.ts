@@ -2,15 +2,13 @@ import { isFinal } from '../../contract/video-state.ts'
 import { type ResponseState, responseStateOf } from '../../contract/response-object.ts'
 import { responsePath } from '../../contract/responses.ts'
 import { ContractError, ModelgateError } from '../../errors.ts'
-import { jobReplyBeginningBytes } from '../../files/calls/reply-log.ts'
 import { isObject, numberOf, objectOf, stringOf, type JsonObject } from '../../json.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { replyError } from '../gateway-errors.ts'
 import { requestJson, type JsonReply, type Recovered, type Recovery } from '../request-json.ts'
 import { lookUpRequest } from '../send-request.ts'
 import { pathSegment, type Roots } from '../url.ts'
-import { asLookUp, isMissing, noSuchJob } from '../videos/look-up-job.ts'
-import { beginningObject, warnOfLostJob } from '../videos/start-job.ts'
+import { asLookUp, beginningObject, isMissing, noSuchJob, warnOfLostJob } from '../videos/job-requests.ts'
 import type { PolledJob } from '../videos/wait-for-job.ts'
 
 export interface ResponseReport {
@@ -35,9 +33,8 @@ export interface ResponseReport {
  * @throws ModelgateError; where a response may exist under an unknown id, the message says so (fault F9)
  */
 export async function createBackground(gateway: Gateway, request: GatewayRequest): Promise<ResponseReport> {
-  const recover = { maxBytes: jobReplyBeginningBytes, read: readBeginning }
   try {
-    return await requestReport(gateway, request, undefined, recover)
+    return await requestReport(gateway, request, undefined, readBeginning)
   } catch (error) {
     throw warnOfLostJob(error, request.idempotencyKey, 'response')
   }

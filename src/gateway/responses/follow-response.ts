@@ -5,9 +5,8 @@ import { countOf, isObject, objectOf, stringOf, type JsonObject } from '../../js
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { maxWaitS, pauseBeforeRetry, waitBefore } from '../retry.ts'
 import { requestText, truncatedError, type TextDecoder, type TextReceiver } from '../stream-text.ts'
-import { mayPass } from '../videos/look-up-job.ts'
-import { waitForEnd, type WaitOptions } from '../videos/wait-for-job.ts'
-import { warnOfLostJob } from '../videos/start-job.ts'
+import { warnOfLostJob } from '../videos/job-requests.ts'
+import { mayPass, waitForEnd, type WaitOptions } from '../videos/wait-for-job.ts'
 import { lookUpResponse, polledResponse, responseStream, type ResponseReport } from './background.ts'
 
 /** In a row, without a new event. */

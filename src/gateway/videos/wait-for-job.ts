@@ -2,17 +2,10 @@ import { isFinal } from '../../contract/video-state.ts'
 import { formatState } from '../../events/format-job.ts'
 import { sleep } from '../../context.ts'
 import { Interrupted, ModelgateError, OutputClosed, type ErrorFacts } from '../../errors.ts'
+import { pollSeconds } from '../../limits.ts'
 import type { Gateway } from '../gateway.ts'
-import {
-  appearanceWait,
-  createJobLookUp,
-  gaveUp,
-  isUnknownJob,
-  lookUpFailures,
-  mayPass,
-  pollWaitAfter,
-  type Job,
-} from './look-up-job.ts'
+import { maxWaitS } from '../retry.ts'
+import { appearanceWait, createJobLookUp, isUnknownJob, type Job } from './job-requests.ts'
 import type { JobReport } from './job-fields.ts'
 
 export interface FailedLookUp {
@@ -206,4 +199,55 @@ function runningError(
       ? `The ${noun} may still be running; no look-up worked within ${seconds} s.`
       : `The ${noun} is still ${formatState(latest)} after ${seconds} s.`
   return new ModelgateError('running', 'still_running', message, { phase: 'wait' })
+}
+
+/** In a row, when the wait is given up (fault F5). */
+export const lookUpFailures = { most: 10, minutes: 15 } as const
+
+/** Those of the job itself, or of this machine, rather than of one reply. */
+const finalCodes = new Set<string>(['other_job', 'no_such_job', 'not_sent_certificate'])
+/** Client errors that may be temporary. */
+const passing = new Set([408, 425, 429])
+
+/**
+ * Whether the next look-up may work. A refused key, an unknown or another job will not change; a busy gateway, a lost connection,
+ * and a proxy's error page may. `x-should-retry: false` does not end the wait: the job has been paid for (fault F5).
+ */
+export function mayPass(error: unknown): error is ModelgateError {
+  if (!(error instanceof ModelgateError) || finalCodes.has(error.code)) return false
+  const { httpStatus = 0, shouldRetry } = error.facts
+  if (shouldRetry === true) return true
+  if (passing.has(httpStatus) || httpStatus >= 500) return true
+  // Neither a refusal nor a redirect to another address will change.
+  if (httpStatus >= 300) return false
+  return ['later', 'contract', 'notSent', 'unknown'].includes(error.exit)
+}
+
+/** The job may still be running. */
+function gaveUp(last: ModelgateError, count: number): ModelgateError {
+  const times = count === 1 ? '' : ` ${count} times in a row`
+  const message = `Looking up the job failed${times}. The last error: ${last.message}`
+  return last.amend({ exit: 'later', message, cause: last })
+}
+
+/**
+ * Milliseconds until the next look-up (fault F6): as the gateway asks, else longer each time, give or take a tenth, so that many
+ * do not poll at once.
+ * @param elapsedMs since the job was started, or since its first look-up
+ * @param askedMs only a positive number counts
+ */
+export function pollWaitAfter(
+  elapsedMs: number,
+  askedMs: number | undefined,
+  random: number,
+  firstS: number = pollSeconds.first,
+): number {
+  if (askedMs !== undefined && askedMs > 0) {
+    return Math.min(maxWaitS * 1000, Math.max(pollSeconds.min * 1000, askedMs))
+  }
+  const first = Math.max(pollSeconds.min, firstS)
+  // Of waits that grow by a factor each is the first one, and so much of all that were before.
+  const grown = first + (Math.max(0, elapsedMs) / 1000) * (pollSeconds.growth - 1)
+  const usualS = Math.min(Math.max(first, pollSeconds.max), grown)
+  return Math.max(pollSeconds.min, usualS * (0.9 + random / 5)) * 1000
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createJobLookUp, lookUpJob, type Job } from '../../../src/gateway/videos/look-up-job.ts'
+import { createJobLookUp, lookUpJob, type Job } from '../../../src/gateway/videos/job-requests.ts'
 import { json, readAll, reset, text, type ServerReply } from '../../support/server-replies.ts'
 import { served, settled, testGateway, verdictOf } from '../test-gateway.ts'
 import { operationName } from './job-facts.ts'

@@ -6,7 +6,7 @@ import {
   operationRequest,
   remixRequest,
   startJob,
-} from '../../../src/gateway/videos/start-job.ts'
+} from '../../../src/gateway/videos/job-requests.ts'
 import {
   end,
   head,

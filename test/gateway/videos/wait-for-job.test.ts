@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Interrupted } from '../../../src/errors.ts'
-import type { Job } from '../../../src/gateway/videos/look-up-job.ts'
+import type { Job } from '../../../src/gateway/videos/job-requests.ts'
 import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
 import { waitForJob, type FailedLookUp, type WaitOptions } from '../../../src/gateway/videos/wait-for-job.ts'
 import { canMakeCertificates, makeCertificate } from '../../support/certificate.ts'

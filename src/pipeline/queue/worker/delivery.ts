@@ -6,13 +6,8 @@ import type { OutputEvent } from '../../../events/documents.ts'
 import { writeError } from '../../../files/file-error.ts'
 import { waitBefore } from '../../../gateway/retry.ts'
 import type { JobReport } from '../../../gateway/videos/job-fields.ts'
-import {
-  appearanceWait,
-  lookUpFailures,
-  lookUpJob,
-  mayPass,
-  pollWaitAfter,
-} from '../../../gateway/videos/look-up-job.ts'
+import { appearanceWait, lookUpJob } from '../../../gateway/videos/job-requests.ts'
+import { lookUpFailures, mayPass, pollWaitAfter } from '../../../gateway/videos/wait-for-job.ts'
 import { executeTask, startJob } from '../../execute/execute-task.ts'
 import { recoverResult } from '../../execute/task-record.ts'
 import type { ExecuteCall, StartedJob, Task } from '../../execute/task.ts'
