@@ -15,27 +15,10 @@ export interface TerminalHost {
 
 /** What terminals set for each window, tab and pane. All count: one started from another inherits its variables. */
 const marks = [
-  'TERM_SESSION_ID',
-  'ITERM_SESSION_ID',
-  'WT_SESSION',
-  'KITTY_PID',
-  'KITTY_WINDOW_ID',
-  'WEZTERM_UNIX_SOCKET',
-  'WEZTERM_PANE',
-  'ALACRITTY_WINDOW_ID',
-  'KONSOLE_DBUS_SESSION',
-  'GNOME_TERMINAL_SCREEN',
-  'TILIX_ID',
-  'WINDOWID',
-  'ConEmuPID',
-  'SSH_CONNECTION',
-  'TMUX',
-  'TMUX_PANE',
-  'STY',
-  'WINDOW',
-  'ZELLIJ_SESSION_NAME',
-  'ZELLIJ_PANE_ID',
-] as const
+  'TERM_SESSION_ID ITERM_SESSION_ID WT_SESSION KITTY_PID KITTY_WINDOW_ID WEZTERM_UNIX_SOCKET WEZTERM_PANE',
+  'ALACRITTY_WINDOW_ID KONSOLE_DBUS_SESSION GNOME_TERMINAL_SCREEN TILIX_ID WINDOWID ConEmuPID SSH_CONNECTION',
+  'TMUX TMUX_PANE STY WINDOW ZELLIJ_SESSION_NAME ZELLIJ_PANE_ID',
+].flatMap((names) => names.split(' '))
 
 /**
  * The same for all commands of one window, also in pipes. The name of a device alone would not do: the next window gets that of

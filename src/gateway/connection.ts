@@ -23,22 +23,13 @@ export interface Proxies {
   readonly except: string
 }
 
-interface Connection {
-  readonly dispatcher: Dispatcher
-  destroy(): void
-}
-
 /**
  * A fresh connection each time rules out that a request is written to a socket which the server has just closed. This machine
  * is reached directly, whatever proxies are set: a key that may go there in clear text must not leave it.
  * Only undici's client module is loaded: importing all of undici takes longer than a whole request.
  * @throws ExchangeError when the address of the proxy is not valid
  */
-export async function openConnection(
-  origin: string,
-  options: ConnectionOptions,
-  memory: ReadMemory,
-): Promise<Connection> {
+export async function openConnection(origin: string, options: ConnectionOptions, memory: ReadMemory) {
   const controller = new AbortController()
   const connect = {
     // Our own timers decide (see exchange.ts): undici's are coarse and do not distinguish phases.
@@ -56,14 +47,10 @@ export async function openConnection(
     allowH2: false,
     connect: { ...connect, onread: memory, lookup: options.lookup },
   }
-  const dispatcher =
+  const dispatcher: Dispatcher =
     options.proxies === undefined || isLoopback(new URL(origin).hostname)
       ? new Client(origin, common)
-      : await proxyDispatcher(options.proxies, {
-          ...common,
-          requestTls: connect,
-          proxyTls: connect,
-        })
+      : await proxyDispatcher(options.proxies, { ...common, requestTls: connect, proxyTls: connect })
   return {
     dispatcher,
     destroy() {

@@ -2,15 +2,15 @@ import { asErrorCode, type ErrorCode } from '../errors.ts'
 import { isObject, listOf, objectOf, tryJson, type JsonObject } from '../json.ts'
 
 export interface ErrorBody {
-  readonly message: string | undefined
+  readonly message?: string | undefined
   /** The most specific code. */
-  readonly code: string | undefined
+  readonly code?: string | undefined
   /** Words and numbers from `code`, `status`, `type`, `reason` and `blockReason`. */
   readonly words: readonly string[]
-  readonly param: string | undefined
-  readonly requestId: string | undefined
+  readonly param?: string | undefined
+  readonly requestId?: string | undefined
   /** Seconds to wait, from `RetryInfo` or from the message. */
-  readonly retryAfterS: number | undefined
+  readonly retryAfterS?: number | undefined
 }
 
 /** Longer messages are cut (fault C27). */
@@ -19,15 +19,16 @@ const shownCharacters = 4096
 /** Reads an error in any of the shapes that gateways were seen to send (wire notes, "Envelopes"), HTML and text too. */
 export function readErrorBody(text: string): ErrorBody {
   const trimmed = text.trim()
-  if (trimmed.startsWith('<')) return plain(htmlPage(trimmed))
+  if (trimmed.startsWith('<')) return { message: htmlPage(trimmed), words: [] }
   const value = tryJson(trimmed)
   if (value !== undefined) return readErrorValue(value)
-  return plain(trimmed === '' ? undefined : firstLine(trimmed))
+  return { message: trimmed === '' ? undefined : firstLine(trimmed), words: [] }
 }
 
 export function readErrorValue(value: unknown): ErrorBody {
   const outer = Array.isArray(value) ? (value as unknown[])[0] : value
-  if (!isObject(outer)) return plain(typeof outer === 'string' ? firstLine(outer) : undefined)
+  if (!isObject(outer))
+    return { message: typeof outer === 'string' ? firstLine(outer) : undefined, words: [] }
   const inner = isObject(outer['error']) ? outer['error'] : outer
   const details = Array.isArray(inner['details']) ? inner['details'].filter(isObject) : []
   const metadata = objectOf(inner['metadata'])
@@ -52,7 +53,9 @@ export function readErrorValue(value: unknown): ErrorBody {
     ...(listOf(metadata['reasons']).length > 0 || metadata['flagged_input'] !== undefined
       ? ['content_blocked']
       : []),
-    blockReason(objectOf(outer['promptFeedback'])) ?? blockReason(inner) ?? blockReason(outer),
+    text(objectOf(outer['promptFeedback'])['blockReason']) ??
+      text(inner['blockReason']) ??
+      text(outer['blockReason']),
   ]
   const known = words.filter((entry): entry is string => entry !== undefined && entry !== 'error')
   return {
@@ -67,21 +70,6 @@ export function readErrorValue(value: unknown): ErrorBody {
       /\(request id: ([\w-]{4,80})\)/i.exec(message ?? '')?.[1],
     // Relays drop the details, but not "Please retry in 48.9s" (recorded).
     retryAfterS: retryInfo(details) ?? secondsIn(message, /retry in (\d{1,9}(?:\.\d+)?)s\b/i),
-  }
-}
-
-function blockReason(value: JsonObject): string | undefined {
-  return text(value['blockReason'])
-}
-
-function plain(message: string | undefined): ErrorBody {
-  return {
-    message,
-    code: undefined,
-    words: [],
-    param: undefined,
-    requestId: undefined,
-    retryAfterS: undefined,
   }
 }
 

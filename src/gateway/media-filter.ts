@@ -4,13 +4,6 @@ export interface MediaSink {
   end(): Promise<void>
 }
 
-interface FilterHandlers {
-  /** Gets everything but media, with the mark in place of each. */
-  text(bytes: Buffer): Promise<void>
-  /** A string begins that may be media. @returns where its content goes; undefined leaves it in the text */
-  open(): MediaSink | undefined
-}
-
 const QUOTE = 34
 const BACKSLASH = 92
 const LINE_FEED = 10
@@ -31,8 +24,14 @@ const unfinishedBytes = 1024
 /**
  * Takes media out of a reply before it is read as text, JSON or an event stream alike: the content of a string is only
  * searched for its end, so that it may be of any size.
+ * @param text gets everything but media, with the mark in place of each
+ * @param open a string begins that may be media: gives where its content goes; undefined leaves it in the text
  */
-export function createMediaFilter(mark: Buffer, { text, open }: FilterHandlers) {
+export function createMediaFilter(
+  mark: Buffer,
+  text: (bytes: Buffer) => Promise<void>,
+  open: () => MediaSink | undefined,
+) {
   /** Bytes that can be judged only with the next ones. */
   let held = Buffer.alloc(0)
   let sink: MediaSink | undefined

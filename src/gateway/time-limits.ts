@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../context.ts'
 import { DeadlinePassed } from './exchange-error.ts'
+import type { Gateway } from './gateway.ts'
 
 /** A timer that fires so much too late was not waiting: the process was suspended, or busy. */
 const lateMs = 1_000
@@ -61,17 +62,13 @@ export function startTotalLimit({
   clock,
   signal,
   limits: { total = Infinity, deadline = Infinity },
-}: {
-  readonly clock: Clock
+}: Pick<Gateway, 'clock' | 'signal'> & { readonly limits: Partial<Gateway['limits']> }): {
   readonly signal: AbortSignal
-  readonly limits: { readonly total?: number | undefined; readonly deadline?: number | undefined }
-}): { readonly signal: AbortSignal; readonly end?: () => void } {
+  readonly end?: () => void
+} {
   const left = deadline - clock.monotonic()
   if (total === Infinity && left === Infinity) return { signal }
   const controller = new AbortController()
-  const onAbort = () => controller.abort(signal.reason)
-  if (signal.aborted) onAbort()
-  signal.addEventListener('abort', onAbort, { once: true })
   const message =
     left < total
       ? 'The time limit for the whole command was reached (--timeout).'
@@ -79,11 +76,5 @@ export function startTotalLimit({
   const timer = clock.timer(Math.max(0, Math.min(total, left)), () => {
     controller.abort(new DeadlinePassed(message))
   })
-  return {
-    signal: controller.signal,
-    end() {
-      timer.cancel()
-      signal.removeEventListener('abort', onAbort)
-    },
-  }
+  return { signal: AbortSignal.any([signal, controller.signal]), end: () => timer.cancel() }
 }

@@ -1,6 +1,7 @@
 import { UsageError } from '../errors.ts'
 import type { Reply } from './exchange.ts'
-import { randomHex, type Clock } from '../context.ts'
+import { randomHex } from '../context.ts'
+import type { Gateway } from './gateway.ts'
 
 /**
  * `.` and `..` would change which endpoint is called (`encodeURIComponent` lets them through): refused, also between slashes,
@@ -49,11 +50,6 @@ export function endpointUrl(roots: Roots, path: string, query: Readonly<Record<s
   return url
 }
 
-interface IdempotencyFacts {
-  readonly idempotencyKey?: string
-  readonly clock: Clock
-}
-
 /** By a request, within its origin (fault C3); by a download (fault S6). */
 export const maxRedirects = { gateway: 3, download: 5 } as const
 
@@ -67,7 +63,10 @@ export function sameOriginTarget({ status, headers }: Reply, from: URL): URL | u
 }
 
 /** The caller's `Idempotency-Key`, else a version 7 UUID, from the time and 74 random bits. */
-export function idempotencyKeyOf({ idempotencyKey, clock }: IdempotencyFacts): string {
+export function idempotencyKeyOf({
+  idempotencyKey,
+  clock,
+}: Pick<Gateway, 'idempotencyKey' | 'clock'>): string {
   if (idempotencyKey !== undefined) return idempotencyKey
   const time = Math.floor(clock.now()).toString(16).padStart(12, '0').slice(-12)
   const variant = '89ab'[Math.floor(clock.random() * 4)]

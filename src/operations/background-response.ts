@@ -8,12 +8,13 @@ import { leadTo } from '../files/next-command.ts'
 import {
   cancelResponse,
   createBackground,
+  followResponse,
   polledResponse,
-  type ResponseReport,
   responseStream,
+  type ResponseReport,
+  type StreamPlace,
 } from '../gateway/responses/background.ts'
 import { createResponseDecoder } from '../gateway/responses/decoder.ts'
-import { followResponse, type StreamPlace } from '../gateway/responses/follow-response.ts'
 import { waitForEnd } from '../gateway/videos/wait-for-job.ts'
 import { objectOf, stringOf } from '../json.ts'
 import type { AnswerSchema } from './answer-schema.ts'

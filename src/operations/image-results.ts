@@ -9,8 +9,12 @@ import { outputVersion } from '../events/version.ts'
 import type { Mismatch } from '../events/text.ts'
 import type { NextCommand } from '../files/next-command.ts'
 import { mediaTypeOfName } from '../files/media-type.ts'
-import type { ReceivedImage, ImageReceiver, ImageWriter } from '../gateway/images/image-reply.ts'
-import { discardingWriter } from '../gateway/images/receive-images.ts'
+import {
+  discardingWriter,
+  type ImageReceiver,
+  type ImageWriter,
+  type ReceivedImage,
+} from '../gateway/images/image-reply.ts'
 import { readResponseUsage } from '../gateway/responses/transcript.ts'
 import { countOf, objectOf, stringOf } from '../json.ts'
 import type { ImageRequest, ImagePlan } from './image-request.ts'

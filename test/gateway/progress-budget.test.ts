@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { download } from '../../src/gateway/download/download.ts'
-import { receiveImages } from '../../src/gateway/images/receive-images.ts'
+import { receiveImages } from '../../src/gateway/images/image-reply.ts'
 import type { Gateway } from '../../src/gateway/gateway.ts'
 import { readBody } from '../../src/gateway/reply-body.ts'
 import { createResponseDecoder } from '../../src/gateway/responses/decoder.ts'

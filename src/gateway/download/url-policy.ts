@@ -146,49 +146,30 @@ export function refused(reason: string): ContractError {
 
 type AddressClass = 'public' | 'loopback' | 'private' | 'link-local' | 'shared' | 'reserved'
 
-/** Networks that are not the public Internet (IANA special-purpose registries). */
-const networks: readonly (readonly [AddressClass, readonly string[]])[] = [
-  ['loopback', ['127.0.0.0/8', '::1/128']],
-  ['private', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']],
-  ['link-local', ['169.254.0.0/16', 'fe80::/10']],
+/** Networks that are not the public Internet (IANA special-purpose registries); the first that has an address counts. */
+const networks: Readonly<Record<Exclude<AddressClass, 'public'>, string>> = {
+  loopback: '127.0.0.0/8 ::1/128',
+  private: '10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7',
+  'link-local': '169.254.0.0/16 fe80::/10',
   // Carrier-grade NAT.
-  ['shared', ['100.64.0.0/10']],
-  [
-    'reserved',
-    [
-      '0.0.0.0/8',
-      '192.0.0.0/24',
-      '192.0.2.0/24',
-      '192.88.99.0/24',
-      '198.18.0.0/15',
-      '198.51.100.0/24',
-      '203.0.113.0/24',
-      '224.0.0.0/4',
-      '240.0.0.0/4',
-      '::/96',
-      '64:ff9b:1::/48',
-      '100::/64',
-      '2001::/23',
-      '2001:db8::/32',
-      '3fff::/20',
-      '5f00::/16',
-      'fec0::/10',
-      'ff00::/8',
-    ],
-  ],
-]
+  shared: '100.64.0.0/10',
+  reserved: [
+    '0.0.0.0/8 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4',
+    '240.0.0.0/4 ::/96 64:ff9b:1::/48 100::/64 2001::/23 2001:db8::/32 3fff::/20 5f00::/16 fec0::/10 ff00::/8',
+  ].join(' '),
+}
 
-function listOf([name, subnets]: (typeof networks)[number]) {
+/** Most calls look at no address. */
+let lists: readonly (readonly [AddressClass, BlockList])[] | undefined
+
+function blockList(subnets: string): BlockList {
   const list = new BlockList()
-  for (const subnet of subnets) {
+  for (const subnet of subnets.split(' ')) {
     const [address, bits] = subnet.split('/') as [string, string]
     list.addSubnet(address, Number(bits), isIPv4(address) ? 'ipv4' : 'ipv6')
   }
-  return { name, list }
+  return list
 }
-
-/** Most calls look at none. */
-let lists: readonly ReturnType<typeof listOf>[] | undefined
 
 /** An IPv6 address that embeds an IPv4 one (mapped, NAT64, 6to4) has the class of that. @param address without brackets */
 export function addressClass(address: string): AddressClass {
@@ -198,8 +179,8 @@ export function addressClass(address: string): AddressClass {
   const embedded = version === 6 ? embeddedIPv4(plain) : undefined
   if (embedded !== undefined) return addressClass(embedded)
   const family = version === 4 ? 'ipv4' : 'ipv6'
-  lists ??= networks.map(listOf)
-  return lists.find(({ list }) => list.check(plain, family))?.name ?? 'public'
+  lists ??= Object.entries(networks).map(([name, subnets]) => [name as AddressClass, blockList(subnets)])
+  return lists.find(([, list]) => list.check(plain, family))?.[0] ?? 'public'
 }
 
 /** `::ffff:a.b.c.d`, `64:ff9b::a.b.c.d` and `2002:aabb:ccdd::`. */

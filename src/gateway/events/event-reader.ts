@@ -94,7 +94,8 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     const text = held.toString() + rest
     held = createGrowingText()
     hasContent = false
-    if (text.length > maxEventLines && countLines(text) > maxEventLines) throw tooManyLines()
+    const hasMore = text.length > maxEventLines && !text.matchAll(anyLineEnd).drop(maxEventLines).next().done
+    if (hasMore) throw tooManyLines()
     return text
   }
 
@@ -201,18 +202,11 @@ function isLineEnd(text: string): boolean {
   return text.startsWith('\n') || text.startsWith('\r')
 }
 
+const anyLineEnd = /\r\n?|\n/g
+
 function endOfLine(text: string): number {
   const found = /\r\n?|\n/.exec(text)
   return found === null ? 0 : found.index + found[0].length
-}
-
-function countLines(text: string): number {
-  let lines = 0
-  for (let at = 0; at < text.length; at++) {
-    const character = text.charCodeAt(at)
-    if (character === 10 || (character === 13 && text.charCodeAt(at + 1) !== 10)) lines++
-  }
-  return lines
 }
 
 /** Whether an event of this type reports a failure (wire notes, section 2, and quirk 17). */

@@ -19,14 +19,8 @@ export interface TextReader {
   /** Those that were taken together count once. */
   readonly messages: number
   readonly isEventStream: boolean
-  /** The beginning of a message. */
-  unfinished(): UnfinishedMessage
-}
-
-export interface UnfinishedMessage {
-  readonly text: string
-  /** Of its event. */
-  readonly name: string | undefined
+  /** The beginning of a message, and the name of its event. */
+  unfinished(): { readonly text: string; readonly name: string | undefined }
 }
 
 export function createJsonReader(handlers: MessageHandlers, limit: number): TextReader {

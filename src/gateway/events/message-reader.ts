@@ -1,10 +1,5 @@
 import { createEventReader } from './event-reader.ts'
-import {
-  createJsonReader,
-  type MessageHandlers,
-  type TextReader,
-  type UnfinishedMessage,
-} from './json-reader.ts'
+import { createJsonReader, type MessageHandlers, type TextReader } from './json-reader.ts'
 import { htmlHeadLength, htmlReply } from '../reply-errors.ts'
 import { isAscii } from 'node:buffer'
 
@@ -68,11 +63,9 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
     get isEventStream() {
       return reader?.isEventStream ?? false
     },
-    unfinished: (): UnfinishedMessage => reader?.unfinished() ?? nothing,
+    unfinished: () => reader?.unfinished() ?? { text: '', name: undefined },
   }
 }
-
-const nothing: UnfinishedMessage = { text: '', name: undefined }
 
 /** What is not UTF-8 becomes U+FFFD. ASCII, most streams, is not given to TextDecoder: a tenth less time for a long answer. */
 function createTextDecoder() {

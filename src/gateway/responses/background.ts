@@ -2,14 +2,16 @@ import { isFinal } from '../../contract/video-state.ts'
 import { type ResponseState, responseStateOf } from '../../contract/response-object.ts'
 import { responsePath } from '../../contract/responses.ts'
 import { ContractError, ModelgateError } from '../../errors.ts'
-import { isObject, numberOf, objectOf, stringOf, type JsonObject } from '../../json.ts'
+import { countOf, isObject, numberOf, objectOf, stringOf, type JsonObject } from '../../json.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { replyError } from '../gateway-errors.ts'
 import { requestJson, type JsonReply, type Recovered, type Recovery } from '../request-json.ts'
+import { maxWaitS, pauseBeforeRetry, waitBefore } from '../retry.ts'
 import { lookUpRequest } from '../send-request.ts'
+import { requestText, truncatedError, type TextDecoder, type TextReceiver } from '../stream-text.ts'
 import { pathSegment, type Roots } from '../url.ts'
 import { asLookUp, beginningObject, isMissing, noSuchJob, warnOfLostJob } from '../videos/job-requests.ts'
-import type { PolledJob } from '../videos/wait-for-job.ts'
+import { mayPass, waitForEnd, type PolledJob, type WaitOptions } from '../videos/wait-for-job.ts'
 
 export interface ResponseReport {
   readonly id: string
@@ -127,4 +129,192 @@ function readBeginning(beginning: string): Recovered | undefined {
   const { id } = isObject(found?.value['response']) ? found.value['response'] : objectOf(found?.value)
   if (found === undefined || typeof id !== 'string') return undefined
   return { text: found.text, value: { id, object: 'response', status: 'queued' }, isCut: true }
+}
+
+/** In a row, without a new event. */
+const maxResumptions = 5
+
+export interface StreamPlace {
+  /** Undefined until the gateway has named it. */
+  id: string | undefined
+  /** The number of the last event; -1 before the first. */
+  after: number
+}
+
+export interface ResponseReceiver extends TextReceiver {
+  /** Called once, before anything else of the response. */
+  onId(id: string): Promise<void> | void
+  onReport(report: ResponseReport): void
+}
+
+/** Where the gateway does not stream. */
+export type FollowOptions = Pick<
+  WaitOptions<ResponseReport>,
+  'firstWaitS' | 'deadlineMs' | 'onReport' | 'onFailedLookUp'
+> & {
+  /** The stream begins in the middle, so that the whole answer is no substitute for it. */
+  readonly isRest: boolean
+}
+
+/**
+ * Streams a background response until it ends. A stream that breaks is resumed after the last event, which costs nothing; from a
+ * gateway that cannot do that, what is missing is fetched when the response has ended. No event is passed on twice.
+ * @param first the request that creates the response, or one for its stream
+ * @param place kept up to date
+ * @throws ModelgateError `running` (11) when the stream cannot continue; else what `streamText` throws
+ */
+export async function followResponse(
+  gateway: Gateway,
+  first: GatewayRequest,
+  place: StreamPlace,
+  decoder: TextDecoder,
+  receiver: ResponseReceiver,
+  options: FollowOptions,
+): Promise<void> {
+  const { deadlineMs } = options
+  const limits = { ...gateway.limits, total: undefined, deadline: deadlineMs }
+  const own: Gateway = { ...gateway, limits }
+  /** The loop repeats it, not the request. */
+  const once: Gateway = { ...own, policy: { ...gateway.policy, maxRetries: 0 } }
+  const events = new NumberedEvents(place, receiver)
+  let request = first
+  for (let failures = 0; ;) {
+    let failure: unknown
+    try {
+      await requestText(request.kind === 'read' ? once : own, request, decoder, events.begin())
+    } catch (error) {
+      if (place.id === undefined) throw warnOfLostJob(error, request.idempotencyKey, 'response')
+      if (!canGoOn(error, decoder)) throw error
+      failure = error
+    }
+    if (decoder.state === 'settled' || place.id === undefined) return decoder.finish(false)
+    const { id } = place
+    if (!events.hasMoved || !events.areNumbered) {
+      const isRefused = failure instanceof ModelgateError && failure.exit === 'rejected'
+      const isStreamed = events.areNumbered && !isRefused && !events.isDocument
+      const found = await lookUp(id, isStreamed).catch((error: unknown) => {
+        if (!isStreamed || !canGoOn(error, decoder)) throw error
+        failure ??= error
+      })
+      const isOnlyLate = options.isRest && isStreamed && failure !== undefined
+      if (found !== undefined && isFinal(found.state) && !isOnlyLate) return await takeWhole(found)
+    }
+    const reason = failure ?? truncatedError(decoder.result())
+    failures = events.hasMoved ? 1 : failures + 1
+    if (failures > maxResumptions || isDeadline(reason)) throw brokenOff(id, reason, failures)
+    await pauseBeforeRetry(own, own.signal, {
+      error: reason,
+      attempt: failures,
+      attempts_left: maxResumptions + 1 - failures,
+      waitS: waitBefore(failures - 1, askedWait(reason), own.clock.random()),
+    })
+    request = responseStream(own, id, place.after)
+  }
+
+  /** Once, or where there is no stream to resume, as often as it takes. */
+  async function lookUp(id: string, isStreamed: boolean): Promise<ResponseReport> {
+    const found = isStreamed
+      ? await lookUpResponse(once, id)
+      : await waitForEnd(gateway, polledResponse(id), options)
+    receiver.onReport(found)
+    return found
+  }
+
+  async function takeWhole({ value, text, state }: ResponseReport): Promise<void> {
+    const hasAnswer = state === 'completed' || state === 'incomplete'
+    if (options.isRest && hasAnswer) throw notStreamed(place)
+    receiver.raw?.(text)
+    decoder.message(value)
+    await receiver.flush()
+    decoder.finish(false)
+  }
+}
+
+/** Passes on each event once, and learns the id of the response and the place in its stream. */
+class NumberedEvents {
+  hasMoved = false
+  isDocument = false
+  /** Whether the numbers of all events rise, so that a stream can be taken up again. */
+  areNumbered = true
+  readonly #place: StreamPlace
+  readonly #receiver: ResponseReceiver
+  /** The number of the last event of earlier replies. */
+  #after = -1
+  #named: Promise<void> | void = undefined
+
+  constructor(place: StreamPlace, receiver: ResponseReceiver) {
+    this.#place = place
+    this.#receiver = receiver
+  }
+
+  begin(): TextReceiver {
+    this.hasMoved = false
+    this.isDocument = false
+    this.#after = this.#place.after
+    return {
+      ...this.#receiver,
+      accepts: (value) => !isObject(value) || this.#accepts(value),
+      flush: async () => {
+        await this.#named
+        await this.#receiver.flush()
+      },
+    }
+  }
+
+  #accepts(value: JsonObject): boolean {
+    const place = this.#place
+    const isWhole = value['object'] === 'response'
+    const id = stringOf(objectOf(isWhole ? value : value['response'])['id'])
+    if (place.id === undefined && id !== undefined) {
+      place.id = id
+      this.#named = this.#receiver.onId(id)
+    }
+    if (isWhole) {
+      this.isDocument = true
+      const status = stringOf(value['status'])
+      // One of a running response is no end.
+      return status === undefined || isFinal(responseStateOf(status) ?? 'in_progress')
+    }
+    const number = countOf(value['sequence_number']) ?? -1
+    if (number >= 0 && number <= this.#after) return false
+    this.hasMoved = true
+    if (number <= place.after) this.areNumbered = false
+    place.after = this.areNumbered ? number : -1
+    return true
+  }
+}
+
+/** Whether the response may still be fetched after this error of a reply; one too large would come again. */
+function canGoOn(error: unknown, { state }: TextDecoder): boolean {
+  if (!(error instanceof ModelgateError) || state !== 'open' || error.code === 'reply_too_large') return false
+  return error.exit === 'rejected' || error.exit === 'contract' || mayPass(error)
+}
+
+/** In seconds, as far as that is obeyed: the response continues meanwhile. */
+function askedWait(error: unknown): number | undefined {
+  const asked = error instanceof ModelgateError ? error.facts.retryAfterS : undefined
+  return asked === undefined ? undefined : Math.min(asked, maxWaitS)
+}
+
+function isDeadline(error: unknown): boolean {
+  return error instanceof ModelgateError && error.code === 'deadline'
+}
+
+function brokenOff(id: string, reason: unknown, times: number): ModelgateError {
+  const often = times === 1 ? '' : ` ${times} times in a row`
+  const last = reason instanceof Error ? reason.message : String(reason)
+  const message = isDeadline(reason)
+    ? `The response ${id} may still be running; the time limit was reached (--timeout).`
+    : `The stream of the response ${id} broke off${often}, and the response may still be running. ${last}`
+  const phase = isDeadline(reason) ? 'wait' : 'stream'
+  const facts = { phase, billed: 'yes', remoteId: id, cause: reason } as const
+  return new ModelgateError('running', 'still_running', message, facts)
+}
+
+function notStreamed({ id, after }: StreamPlace): ContractError {
+  const message = `The gateway streams no events of the response ${id} after event ${after}.`
+  return new ContractError('reply_not_understood', message, {
+    billed: 'yes',
+    hint: 'Leave out --starting-after to get the whole answer.',
+  })
 }

@@ -17,34 +17,17 @@ export interface VideoSource {
 /** Of one video, the best first. */
 export type VideoSources = readonly VideoSource[]
 
+const namesIn = (...lines: string[]) => lines.join(' ').split(' ').flatMap(bothCases)
+
 /** Fields that hold the URL of a video (quirk 22; wire notes, section 7). */
-const urlNames = ['video_url', 'url', 'uri', 'result_url', 'download_url', 'output_url', 'gcs_uri'].flatMap(
-  bothCases,
+const urlNames = namesIn('video_url url uri result_url download_url output_url gcs_uri')
+/** Those that hold a video as base64. */
+const bytesNames = namesIn('encoded_video video_bytes bytes_base64_encoded b64_json')
+/** Those that hold objects, or lists of them, with such fields. */
+const holderNames = namesIn(
+  'video_url urls video_urls result_urls unsigned_urls assets response generate_video_response generated_samples',
+  'generated_videos video videos data output outputs result results task_result content metadata',
 )
-const bytesNames = ['encoded_video', 'video_bytes', 'bytes_base64_encoded', 'b64_json'].flatMap(bothCases)
-/** Fields that hold objects, or lists of them, with such fields. */
-const holderNames = [
-  'video_url',
-  'urls',
-  'video_urls',
-  'result_urls',
-  'unsigned_urls',
-  'assets',
-  'response',
-  'generate_video_response',
-  'generated_samples',
-  'generated_videos',
-  'video',
-  'videos',
-  'data',
-  'output',
-  'outputs',
-  'result',
-  'results',
-  'task_result',
-  'content',
-  'metadata',
-].flatMap(bothCases)
 /** A last resort: fields that are meant for something else (quirk 22; new-api keeps the URL in `fail_reason`). */
 const misusedNames = ['remixed_from_video_id', 'fail_reason'] as const
 

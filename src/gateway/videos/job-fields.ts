@@ -35,23 +35,15 @@ export interface JobReport {
 
 /** Where gateways put the facts of a job, the usual place first; relays write each name in camel case, too. */
 const places = {
-  id: ['id', 'task_id', 'video_id', 'job_id'],
-  word: ['status', 'state', 'task_status', 'metadata.state', 'metadata.status'],
-  progress: ['progress', 'progress_percent', 'metadata.progress', 'metadata.progress_percent'],
-  createdAt: ['created_at', 'created', 'submit_time', 'metadata.create_time'],
-  completedAt: ['completed_at', 'finish_time'],
-  expiresAt: ['expires_at'],
-  model: ['model'],
+  id: 'id task_id video_id job_id',
+  word: 'status state task_status metadata.state metadata.status',
+  progress: 'progress progress_percent metadata.progress metadata.progress_percent',
+  createdAt: 'created_at created submit_time metadata.create_time',
+  completedAt: 'completed_at finish_time',
+  expiresAt: 'expires_at',
+  model: 'model',
   // Quirk 23.
-  reason: [
-    'error',
-    'fail_reason',
-    'failure_reason',
-    'error_message',
-    'task_status_msg',
-    'last_error',
-    'message',
-  ],
+  reason: 'error fail_reason failure_reason error_message task_status_msg last_error message',
 } as const
 
 function valuesOf<Value>(
@@ -59,7 +51,7 @@ function valuesOf<Value>(
   field: keyof typeof places,
   read: (value: unknown) => Value | undefined,
 ): Value[] {
-  const values = places[field].flatMap((place) => {
+  const values = places[field].split(' ').flatMap((place) => {
     const [name, holder] = place.split('.').toReversed() as [string, string?]
     const object = holder === undefined ? job : objectOf(job[holder])
     return bothCases(name).map((one) => read(object[one]))
@@ -163,24 +155,10 @@ export interface JobFailure {
 
 /** google.rpc.Status, by number (google/rpc/code.proto). */
 const rpcCodes = [
-  'OK',
-  'CANCELLED',
-  'UNKNOWN',
-  'INVALID_ARGUMENT',
-  'DEADLINE_EXCEEDED',
-  'NOT_FOUND',
-  'ALREADY_EXISTS',
-  'PERMISSION_DENIED',
-  'RESOURCE_EXHAUSTED',
-  'FAILED_PRECONDITION',
-  'ABORTED',
-  'OUT_OF_RANGE',
-  'UNIMPLEMENTED',
-  'INTERNAL',
-  'UNAVAILABLE',
-  'DATA_LOSS',
+  'OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED',
+  'RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS',
   'UNAUTHENTICATED',
-] as const
+].flatMap((names) => names.split(' '))
 
 /** Whether the object reports an error: one that is empty, or has only empty fields, says nothing. */
 export function hasError(job: JsonObject): boolean {
@@ -233,12 +211,12 @@ export function filteredSentence({ count, reasons }: Filtered, kept: number): st
   return `${which} withheld by the gateway's filters${why === '' ? '. The gateway does not say why.' : `: ${why}`}`
 }
 
-function reasonOf(found: unknown): { readonly code?: string; readonly message?: string } | undefined {
+function reasonOf(
+  found: unknown,
+): { readonly code?: string | undefined; readonly message?: string | undefined } | undefined {
   const value = firstOf(found)
   if (typeof value === 'string' && value.trim() !== '') return { message: value.trim().slice(0, 4096) }
   if (!isObject(value)) return undefined
   const { code, message } = readErrorValue(value)
-  const number = code === undefined ? Number.NaN : Number(code)
-  const word = rpcCodes[number] ?? code
-  return { ...(word === undefined ? {} : { code: word }), ...(message === undefined ? {} : { message }) }
+  return { code: rpcCodes[Number(code)] ?? code, message }
 }

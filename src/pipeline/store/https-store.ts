@@ -1,5 +1,5 @@
 import { ContractError, ModelgateError } from '../../errors.ts'
-import { redirectTarget } from '../../gateway/download/request-url.ts'
+import { redirectTarget } from '../../gateway/download/download.ts'
 import { createUrlPolicy, refused } from '../../gateway/download/url-policy.ts'
 import type { ExchangeRequest, Reply } from '../../gateway/exchange.ts'
 import { maxRedirects, redirectStatuses } from '../../gateway/url.ts'

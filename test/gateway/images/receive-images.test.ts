@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { FileError, ContractError } from '../../../src/errors.ts'
-import type { ImageReceiver } from '../../../src/gateway/images/image-reply.ts'
-import { receiveImages } from '../../../src/gateway/images/receive-images.ts'
+import { receiveImages, type ImageReceiver } from '../../../src/gateway/images/image-reply.ts'
 import type { Gateway } from '../../../src/gateway/gateway.ts'
 import {
   closeDelimited,

@@ -3,8 +3,11 @@ import { expect, test } from 'vitest'
 import type { TextEvent } from '../../../src/events/text.ts'
 import { ModelgateError } from '../../../src/errors.ts'
 import { createResponseDecoder } from '../../../src/gateway/responses/decoder.ts'
-import { followResponse, type StreamPlace } from '../../../src/gateway/responses/follow-response.ts'
-import { responseStream } from '../../../src/gateway/responses/background.ts'
+import {
+  followResponse,
+  responseStream,
+  type StreamPlace,
+} from '../../../src/gateway/responses/background.ts'
 import { jsonRequest } from '../../../src/gateway/send-request.ts'
 import { localServer } from '../../support/local-server.ts'
 import { json, sse } from '../../support/server-replies.ts'
