@@ -96,14 +96,13 @@ export interface Family {
   readonly sources?: SourceLimits
 }
 
-/** A model in messages, with its family beside it: `dall-e-2 (image-model-b)`. */
-export function subjectOf({
-  id,
-  family,
-}: {
+interface CheckedModel {
   readonly id: string
   readonly family: Family | undefined
-}): string {
+}
+
+/** A model in messages, with its family beside it: `dall-e-2 (image-model-b)`. */
+export function subjectOf({ id, family }: CheckedModel): string {
   return family === undefined || family.id === id ? id : `${id} (${family.id})`
 }
 
@@ -172,7 +171,7 @@ export interface Violation {
 export function checkBody(
   endpoint: Pick<Endpoint, 'fields' | 'rules' | 'familyRules' | 'name'>,
   body: Readonly<Record<string, unknown>>,
-  model?: { readonly id: string; readonly family: Family | undefined },
+  model?: CheckedModel,
 ): Violation[] {
   const violations: Violation[] = []
   const narrower = endpoint.name === undefined ? undefined : model?.family?.endpoints[endpoint.name]
@@ -198,24 +197,21 @@ export function checkBody(
     }
   }
   const rules = [...endpoint.rules, ...(narrower === undefined ? [] : (endpoint.familyRules ?? []))]
-  return [
-    ...violations,
-    ...brokenRules(
-      rules.filter((rule) => !isAdvice(rule)),
-      body,
-    ),
-  ]
+  return [...violations, ...brokenRules(rules, body)]
 }
 
 export function ignoredAdvice(endpoint: Endpoint, body: Readonly<Record<string, unknown>>): Violation[] {
-  return brokenRules(endpoint.rules.filter(isAdvice), body)
+  return brokenRules(endpoint.rules, body, true)
 }
 
-const isAdvice = (rule: Rule) => rule.kind === 'exclusive' && rule.advice === true
-
-function brokenRules(rules: readonly Rule[], body: Readonly<Record<string, unknown>>): Violation[] {
+function brokenRules(
+  rules: readonly Rule[],
+  body: Readonly<Record<string, unknown>>,
+  isAdvice = false,
+): Violation[] {
   const given = (name: string) => isGiven(body, name)
   return rules.flatMap((rule): Violation[] => {
+    if ((rule.kind === 'exclusive' && rule.advice === true) !== isAdvice) return []
     if (rule.kind === 'exclusive') {
       const [path, other] = rule.fields
       return given(path) && given(other) ? [{ path, kind: 'exclusive', problem: rule.about, other }] : []
@@ -239,10 +235,10 @@ function fieldProblems(field: Field, value: unknown, path: string, forModel = ''
   if (inner.length > 0) return inner
   const types = typeof field.type === 'string' ? [field.type] : field.type
   // Of several allowed types the message is about the one that the value has.
-  const type = types.length === 1 ? types[0] : types.find((one) => one === typeOf(value))
+  const type = types.length === 1 ? types[0] : types.find((one) => jsonTypes[one].has(value))
   const problem =
     type === undefined
-      ? wanted(types.map((one) => nouns[one]).join(' or '), value)
+      ? wanted(types.map((one) => jsonTypes[one].noun).join(' or '), value)
       : problemOf(type, field, value, forModel)
   return problem === undefined ? [] : [{ path, kind: 'value', problem }]
 }
@@ -257,17 +253,13 @@ function innerProblems({ items, fields }: Field, value: unknown, path: string): 
   )
 }
 
-function typeOf(value: unknown): string {
-  return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
-}
-
-const nouns: Readonly<Record<JsonType, string>> = {
-  string: 'text',
-  integer: 'a whole number',
-  number: 'a number',
-  boolean: 'true or false',
-  object: 'an object',
-  array: 'an array',
+const jsonTypes: Readonly<Record<JsonType, { readonly noun: string; has(value: unknown): boolean }>> = {
+  string: { noun: 'text', has: (value) => typeof value === 'string' },
+  integer: { noun: 'a whole number', has: Number.isSafeInteger },
+  number: { noun: 'a number', has: (value) => typeof value === 'number' },
+  boolean: { noun: 'true or false', has: (value) => typeof value === 'boolean' },
+  object: { noun: 'an object', has: isObject },
+  array: { noun: 'an array', has: Array.isArray },
 }
 
 function wanted(noun: string, value: unknown): string {
@@ -282,39 +274,21 @@ function describeValue(value: unknown): string {
 
 /** A value that breaks two rules (0.5 for a whole number from 1) is reported once. */
 function problemOf(type: JsonType, field: Field, value: unknown, forModel: string): string | undefined {
-  switch (type) {
-    case 'string':
-      return textProblem(field, value, forModel)
-    case 'integer':
-    case 'number': {
-      const isOfType = type === 'number' ? typeof value === 'number' : Number.isSafeInteger(value)
-      if (!isOfType) return wanted(nouns[type], value)
-      const { min = -Infinity, max = Infinity } = field
-      const isInRange = (value as number) >= min && (value as number) <= max
-      return isInRange ? undefined : wanted(rangeText(field) + forModel, value)
-    }
-    case 'boolean':
-      return typeof value === 'boolean' ? undefined : wanted(nouns.boolean, value)
-    case 'array':
-      if (!Array.isArray(value)) return wanted(nouns.array, value)
-      return lengthProblem(value, field, ['entry', 'entries'], forModel)
-    case 'object':
-      return isObject(value) ? undefined : wanted(nouns.object, value)
-  }
-}
-
-function textProblem(field: Field, value: unknown, forModel: string): string | undefined {
-  const { values, size } = field
-  if (size !== undefined) {
+  const { min = -Infinity, max = Infinity, values, size } = field
+  if (type === 'string' && size !== undefined) {
     const problem = sizeProblem(size, values ?? [], value)
     return problem && `${problem}${forModel}, not ${describeValue(value)}`
   }
-  if (values !== undefined) {
+  if (type === 'string' && values !== undefined) {
     const isOne = values.some((one) => one === value)
     return isOne ? undefined : wanted(`one of ${values.join(', ')}${forModel}`, value)
   }
-  if (typeof value !== 'string') return wanted(nouns.string, value)
-  return lengthProblem(value, field, ['character', 'characters'], forModel)
+  const { noun, has } = jsonTypes[type]
+  if (!has(value)) return wanted(noun, value)
+  if (typeof value === 'number') {
+    return value >= min && value <= max ? undefined : wanted(rangeText(field) + forModel, value)
+  }
+  return typeof value === 'string' || Array.isArray(value) ? lengthProblem(value, field, forModel) : undefined
 }
 
 function rangeText({ min, max }: Field): string {
@@ -327,12 +301,12 @@ function rangeText({ min, max }: Field): string {
 function lengthProblem(
   value: string | readonly unknown[],
   { minLength = 0, maxLength = Infinity }: Field,
-  [one, many]: readonly [string, string],
   forModel: string,
 ): string | undefined {
   // Counting the code points of a 100 MB prompt would be slow.
   if (value.length >= minLength && value.length <= maxLength) return undefined
   const length = lengthOf(value)
+  const [one, many] = typeof value === 'string' ? ['character', 'characters'] : ['entry', 'entries']
   const noun = (bound: number) => `${bound} ${bound === 1 ? one : many}`
   if (length < minLength) return `must have at least ${noun(minLength)}, not ${length}`
   return length > maxLength ? `must have at most ${noun(maxLength)}${forModel}, not ${length}` : undefined
