@@ -290,32 +290,20 @@ export function createContentDecoder({
 
 const unspecified = 'FINISH_REASON_UNSPECIFIED'
 
-/** finishReason values in use (wire notes, section 1, Enums) in the program's own vocabulary. */
-const reasons: Readonly<Record<string, FinishReason>> = {
-  STOP: 'stop',
-  MAX_TOKENS: 'length',
-  SAFETY: 'content_filter',
-  RECITATION: 'content_filter',
-  BLOCKLIST: 'content_filter',
-  PROHIBITED_CONTENT: 'content_filter',
-  SPII: 'content_filter',
-  IMAGE_SAFETY: 'content_filter',
-  IMAGE_PROHIBITED_CONTENT: 'content_filter',
-  IMAGE_RECITATION: 'content_filter',
-  MODEL_ARMOR: 'content_filter',
-  LANGUAGE: 'other',
-  OTHER: 'other',
-  MALFORMED_FUNCTION_CALL: 'error',
-  UNEXPECTED_TOOL_CALL: 'error',
-  TOO_MANY_TOOL_CALLS: 'error',
-  MISSING_THOUGHT_SIGNATURE: 'error',
-  MALFORMED_RESPONSE: 'error',
-  IMAGE_OTHER: 'other',
-  NO_IMAGE: 'other',
-}
+/** finishReason values in use (wire notes, section 1, Enums) by the program's own words. */
+const reasons = {
+  stop: 'STOP',
+  length: 'MAX_TOKENS',
+  content_filter:
+    'SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION MODEL_ARMOR',
+  error:
+    'MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS MISSING_THOUGHT_SIGNATURE MALFORMED_RESPONSE',
+  other: 'LANGUAGE OTHER IMAGE_OTHER NO_IMAGE',
+} satisfies Partial<Record<FinishReason, string>>
 
 /** An unknown reason is `unknown`, which is not a failure by itself. */
 function finishReasonOf(raw: string, calledTools: boolean): FinishReason {
-  const reason = Object.hasOwn(reasons, raw) ? reasons[raw]! : 'unknown'
+  const known = Object.keys(reasons) as (keyof typeof reasons)[]
+  const reason = known.find((name) => reasons[name].split(' ').includes(raw)) ?? 'unknown'
   return reason === 'stop' && calledTools ? 'tool_calls' : reason
 }

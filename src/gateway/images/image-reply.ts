@@ -197,7 +197,7 @@ export class ImageReply {
   /** Of the images of the current message, by position. */
   #outcomes = new Map<number, 'whole' | ModelgateError>()
   #placingCharacters = 0
-  #current: CurrentImage | undefined
+  #current: { flush(): Promise<void>; writer(): ImageWriter | undefined } | undefined
 
   constructor(receiver: ImageReceiver) {
     this.#receiver = receiver
@@ -222,12 +222,12 @@ export class ImageReply {
   /** The reply broke off inside an image. @returns the error, with where that is kept */
   async keepDamaged(error: unknown): Promise<unknown> {
     await this.#current?.flush()
-    const writer = this.#current?.writer
+    const writer = this.#current?.writer()
     return writer === undefined ? error : await keepDamaged(writer, error)
   }
 
   async discard(): Promise<void> {
-    await this.#current?.writer?.discard()
+    await this.#current?.writer()?.discard()
   }
 
   /** Reads what messages there are after a step, also after one that fails. */
@@ -302,17 +302,23 @@ export class ImageReply {
   #begin(position: number, kind: MessageKind, message: JsonObject): MediaSink {
     // Of `b64_json` and `url`, and of a field that is named twice, the first that holds an image counts.
     if (this.#outcomes.get(position) === 'whole') return ignored
+    let writer: ImageWriter | undefined
+    let isBroken = false
     const decoder = createMediaDecoder(async (bytes) => {
-      current.writer ??= await this.#receiver.open(this.#startOf(position, kind, message))
-      await current.writer.write(bytes)
+      writer ??= await this.#receiver.open(this.#startOf(position, kind, message))
+      await writer.write(bytes)
     })
-    const current: CurrentImage = { flush: decoder.flush, writer: undefined }
-    this.#current = current
-    let broken: ModelgateError | undefined
-    const next = async (step: () => Promise<void>) => {
-      broken ??= await attempt(() => current.writer, step)
-      if (broken !== undefined) this.#outcomes.set(position, broken)
+    const next = async (step: () => Promise<unknown>) => {
+      if (isBroken) return
+      await step().catch(async (error: unknown) => {
+        // It is broken, or cannot be written.
+        if (!(error instanceof ModelgateError) || !['contract', 'io'].includes(error.exit)) throw error
+        isBroken = true
+        const kept = writer === undefined ? error : await keepDamaged(writer, error)
+        this.#outcomes.set(position, kept as ModelgateError)
+      })
     }
+    this.#current = { flush: decoder.flush, writer: () => writer }
     return {
       push: (text) => {
         this.imageBytes += text.length
@@ -321,8 +327,8 @@ export class ImageReply {
       end: async () => {
         await next(async () => {
           await decoder.end()
-          await current.writer?.commit()
-          if (current.writer !== undefined) this.#outcomes.set(position, 'whole')
+          await writer?.commit()
+          if (writer !== undefined) this.#outcomes.set(position, 'whole')
         })
         this.#current = undefined
       },
@@ -369,28 +375,7 @@ export class ImageReply {
   }
 }
 
-interface CurrentImage {
-  flush(): Promise<void>
-  writer: ImageWriter | undefined
-}
-
 const ignored: MediaSink = { push: async () => {}, end: async () => {} }
-
-/** Resolves with the error of an image that is broken or cannot be written, once what has come of it is kept. */
-async function attempt(
-  writer: () => ImageWriter | undefined,
-  step: () => Promise<void>,
-): Promise<ModelgateError | undefined> {
-  try {
-    await step()
-    return undefined
-  } catch (error) {
-    const concernsOne = error instanceof ModelgateError && (error.exit === 'contract' || error.exit === 'io')
-    if (!concernsOne) throw error
-    const opened = writer()
-    return opened === undefined ? error : ((await keepDamaged(opened, error)) as ModelgateError)
-  }
-}
 
 function noImage(): ContractError {
   return new ContractError('reply_not_understood', 'The reply contains an image without base64 or a URL.', {

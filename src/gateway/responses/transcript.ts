@@ -5,17 +5,19 @@ import { tooLarge } from '../reply-errors.ts'
 import { objectsOf, stringOf, type JsonObject, countOf, isObject, objectOf, tryJson } from '../../json.ts'
 import { outputItemKinds } from '../../contract/response-object.ts'
 
-/** Of one output item: how many characters of each kind have been emitted. */
-interface ItemState {
-  name: string
-  text: number
-  refusal: number
-  reasoning: number
-  /** Of a tool call, as it has come so far. */
-  arguments: GrowingText
-  begun: JsonObject | undefined
-  done: JsonObject | undefined
-}
+const untouched = () => ({
+  name: '',
+  /** How many characters of each kind have been emitted. */
+  text: 0,
+  refusal: 0,
+  reasoning: 0,
+  /** Of a tool call, as they have come so far. */
+  arguments: createGrowingText(),
+  /** The item as announced, until it is complete. */
+  begun: undefined as JsonObject | undefined,
+})
+
+type ItemState = ReturnType<typeof untouched> & { done: JsonObject | undefined }
 
 /** Each thing is emitted once, however often the gateway sends it. */
 export class Transcript {
@@ -159,15 +161,6 @@ export class Transcript {
     }
   }
 }
-
-const untouched = () => ({
-  name: '',
-  text: 0,
-  refusal: 0,
-  reasoning: 0,
-  arguments: createGrowingText(),
-  begun: undefined,
-})
 
 function isSameItem(one: JsonObject, other: JsonObject): boolean {
   return ['type', 'id', 'call_id'].every((name) => one[name] === other[name])
