@@ -7,7 +7,7 @@ import { outputVersion } from '../events/version.ts'
 import type { AwaitedVideo, SavedVideo, VideoDocument, VideosDocument } from '../events/video.ts'
 import { leadTo, type NextCommand } from '../files/next-command.ts'
 import { rootOf } from '../gateway/url.ts'
-import type { JobReport } from '../gateway/videos/job-fields.ts'
+import type { JobReport } from '../gateway/videos/read-job.ts'
 import { isUnknownJob, lookUpJob, lookUpOnce, startJob } from '../gateway/videos/job-requests.ts'
 import { waitForJob } from '../gateway/videos/wait-for-job.ts'
 import {

@@ -6,8 +6,13 @@ import type { SavedVideo, VideoDocument, VideoFailure } from '../events/video.ts
 import type { JobProgress, JobRecord } from '../files/calls/job-record.ts'
 import type { StoredJob } from '../files/calls/job-store.ts'
 import { refusalHint } from '../gateway/gateway-errors.ts'
-import { type JobReport, filteredOf, filteredSentence, jobObject } from '../gateway/videos/job-fields.ts'
-import { modelInName } from '../gateway/videos/read-job.ts'
+import {
+  type JobReport,
+  filteredOf,
+  filteredSentence,
+  jobObject,
+  modelInName,
+} from '../gateway/videos/read-job.ts'
 import { type JsonObject, isObject, objectOf, stringOf } from '../json.ts'
 import { type NamedJob, keepRecord } from './jobs.ts'
 import { countMismatch, mismatchError, videoDifferences } from './mismatch.ts'

@@ -1,37 +1,15 @@
 import { lastSegment } from '../../contract/video-state.ts'
 import { isoTime } from '../../events/format-job.ts'
-import { isObject, stringOf, type JsonObject } from '../../json.ts'
-import { bothCases, jobObject, videoIdIn, type JobReport } from './job-fields.ts'
 import { ModelgateError, ContractError } from '../../errors.ts'
 import { Download, isGone, type DownloadOptions, type DownloadSink } from '../download/download.ts'
 import type { Gateway } from '../gateway.ts'
 import { endpointUrl, isOwnOrigin, type Roots } from '../url.ts'
 import { readErrorBody } from '../error-body.ts'
+import { jobObject, videoIdIn, type JobReport } from './read-job.ts'
+import { distinct, urlSource, videosIn, type VideoSource, type VideoSources } from './video-sources.ts'
 
-export interface VideoSource {
-  /** `content`: a path below the base URL. `url`: absolute, or relative to it. `bytes`: base64, in the reply itself. */
-  readonly kind: 'content' | 'url' | 'bytes'
-  readonly from: string
-}
-
-/** Of one video, the best first. */
-export type VideoSources = readonly VideoSource[]
-
-const namesIn = (...lines: string[]) => lines.join(' ').split(' ').flatMap(bothCases)
-
-/** Fields that hold the URL of a video (quirk 22; wire notes, section 7). */
-const urlNames = namesIn('video_url url uri result_url download_url output_url gcs_uri')
-/** Those that hold a video as base64. */
-const bytesNames = namesIn('encoded_video video_bytes bytes_base64_encoded b64_json')
-/** Those that hold objects, or lists of them, with such fields. */
-const holderNames = namesIn(
-  'video_url urls video_urls result_urls unsigned_urls assets response generate_video_response generated_samples',
-  'generated_videos video videos data output outputs result results task_result content metadata',
-)
 /** A last resort: fields that are meant for something else (quirk 22; new-api keeps the URL in `fail_reason`). */
 const misusedNames = ['remixed_from_video_id', 'fail_reason'] as const
-
-const maxDepth = 6
 
 /**
  * One entry for each video. An operation's reply lists them. For a video the URL in the reply comes first, since gateways that
@@ -46,56 +24,6 @@ export function videoSources(report: JobReport): readonly VideoSources[] {
   const content: VideoSource = { kind: 'content', from: `/v1/videos/${encodeURIComponent(id)}/content` }
   const misused = misusedNames.flatMap((name) => urlSource(job[name]))
   return [distinct([...(videos[0] ?? []), content, ...misused])]
-}
-
-export function countVideos(job: JsonObject): number {
-  return videosIn(job).length
-}
-
-function videosIn(value: unknown, depth = 0): VideoSources[] {
-  if (depth > maxDepth) return []
-  if (typeof value === 'string') return videoFrom(urlSource(value))
-  if (Array.isArray(value)) return value.flatMap((item) => videosIn(item, depth + 1))
-  if (!isObject(value)) return []
-  const own = [
-    ...bytesNames.flatMap((name) => bytesSource(value[name])),
-    ...(looksEncoded(value['video']) ? bytesSource(value['video']) : []),
-    ...urlNames.flatMap((name) => urlSource(value[name], anyAddress)),
-  ]
-  const inner = holderNames.map((name) => videosIn(value[name], depth + 1))
-  const several = inner.find((videos) => videos.length > 1)
-  return several ?? videoFrom([...own, ...inner.flat(2)])
-}
-
-function videoFrom(sources: VideoSources): VideoSources[] {
-  return sources.length === 0 ? [] : [distinct(sources)]
-}
-
-const fullAddress = /^(https?:\/\/|data:|gs:\/\/)/i
-/** Relays send URLs without an origin, too (quirk 14). */
-const anyAddress = /^(https?:\/\/|data:|gs:\/\/|\/)/i
-
-function urlSource(value: unknown, address = fullAddress): VideoSource[] {
-  const text = stringOf(value)?.trim()
-  return text !== undefined && address.test(text) ? [{ kind: 'url', from: text }] : []
-}
-
-function bytesSource(value: unknown): VideoSource[] {
-  const text = stringOf(value)?.trim() ?? ''
-  if (fullAddress.test(text)) return urlSource(text)
-  return text === '' ? [] : [{ kind: 'bytes', from: text }]
-}
-
-/** Whether a field of any meaning holds a video as base64: no name or id is that long without other characters. */
-function looksEncoded(value: unknown): value is string {
-  return typeof value === 'string' && value.length >= 256 && /^[\w+/=\s-]+$/.test(value.slice(0, 256))
-}
-
-/** Without duplicates; embedded data first, what cannot be fetched last. */
-function distinct(sources: VideoSources): VideoSources {
-  const rank = ({ kind, from }: VideoSource) => (kind === 'bytes' ? 0 : from.startsWith('gs:') ? 2 : 1)
-  const found = new Map(sources.map((source) => [source.from, source]))
-  return [...found.values()].sort((one, other) => rank(one) - rank(other))
 }
 
 export type FetchVideoOptions = Pick<DownloadOptions, 'allowPrivate' | 'network' | 'onProgress' | 'maxBytes'>

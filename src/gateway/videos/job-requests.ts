@@ -10,8 +10,7 @@ import { requestJson, type Recovered } from '../request-json.ts'
 import { absenceWaitsS, Failure, withRetries } from '../retry.ts'
 import { jsonRequest, lookUpRequest } from '../send-request.ts'
 import { modelSegment, pathSegment, type Roots } from '../url.ts'
-import { idsIn, jobObject, type JobReport } from './job-fields.ts'
-import { operationPath, readJob, type AskedJob } from './read-job.ts'
+import { idsIn, jobObject, type JobReport, operationPath, readJob, type AskedJob } from './read-job.ts'
 
 export interface JobRequest {
   readonly body: unknown

@@ -6,7 +6,7 @@ import { pollSeconds } from '../../limits.ts'
 import type { Gateway } from '../gateway.ts'
 import { maxWaitS } from '../retry.ts'
 import { appearanceWait, createJobLookUp, isUnknownJob, type Job } from './job-requests.ts'
-import type { JobReport } from './job-fields.ts'
+import type { JobReport } from './read-job.ts'
 
 export interface FailedLookUp {
   /** In a row, from 1. */

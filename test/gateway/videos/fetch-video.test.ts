@@ -5,9 +5,9 @@ import {
   createVideoFetcher,
   createVideoDownload,
   type FetchVideoOptions,
-  type VideoSource,
 } from '../../../src/gateway/videos/fetch-video.ts'
-import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
+import type { VideoSource } from '../../../src/gateway/videos/video-sources.ts'
+import type { JobReport } from '../../../src/gateway/videos/read-job.ts'
 import { closedPort, localServer, type LocalServer } from '../../support/local-server.ts'
 import {
   end,

@@ -1,6 +1,5 @@
 import { ModelgateError } from '../../../src/errors.ts'
-import { readJob, type AskedJob } from '../../../src/gateway/videos/read-job.ts'
-import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
+import { readJob, type AskedJob, type JobReport } from '../../../src/gateway/videos/read-job.ts'
 
 export const now = Date.UTC(2026, 0, 1)
 export const videoId = 'video_691608967fe8819399e710799dae2ae708872b008b63ff61'

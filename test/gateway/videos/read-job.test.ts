@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
+import type { JobReport } from '../../../src/gateway/videos/read-job.ts'
 import { hostileValue, prototypes } from '../hostile-values.ts'
 import { now, operationName, problemOf, read, readOperation, readVideo, videoId } from './job-facts.ts'
 import { runs } from '../../support/sample.ts'

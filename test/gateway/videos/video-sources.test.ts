@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { videoSources, type VideoSource } from '../../../src/gateway/videos/fetch-video.ts'
+import { videoSources } from '../../../src/gateway/videos/fetch-video.ts'
+import type { VideoSource } from '../../../src/gateway/videos/video-sources.ts'
 import { hostileValue, prototypes } from '../hostile-values.ts'
 import { operationName, readOperation, readVideo, videoId } from './job-facts.ts'
 import { runs } from '../../support/sample.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Interrupted } from '../../../src/errors.ts'
 import type { Job } from '../../../src/gateway/videos/job-requests.ts'
-import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
+import type { JobReport } from '../../../src/gateway/videos/read-job.ts'
 import { waitForJob, type FailedLookUp, type WaitOptions } from '../../../src/gateway/videos/wait-for-job.ts'
 import { canMakeCertificates, makeCertificate } from '../../support/certificate.ts'
 import { fakeClock, type FakeClock } from '../../support/fake-clock.ts'

@@ -5,7 +5,7 @@ import { asModelgateError, billedOf, ModelgateError, type ExitName } from '../..
 import type { OutputEvent } from '../../../events/documents.ts'
 import { writeError } from '../../../files/file-error.ts'
 import { waitBefore } from '../../../gateway/retry.ts'
-import type { JobReport } from '../../../gateway/videos/job-fields.ts'
+import type { JobReport } from '../../../gateway/videos/read-job.ts'
 import { appearanceWait, lookUpJob } from '../../../gateway/videos/job-requests.ts'
 import { lookUpFailures, mayPass, pollWaitAfter } from '../../../gateway/videos/wait-for-job.ts'
 import { executeTask, startJob } from '../../execute/execute-task.ts'
