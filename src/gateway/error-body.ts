@@ -1,5 +1,5 @@
 import { asErrorCode, type ErrorCode } from '../errors.ts'
-import { isObject, listOf, objectOf, tryJson, type JsonObject } from '../json.ts'
+import { isObject, listOf, objectOf, objectsOf, tryJson, type JsonObject } from '../json.ts'
 
 export interface ErrorBody {
   readonly message?: string | undefined
@@ -30,20 +30,15 @@ export function readErrorValue(value: unknown): ErrorBody {
   if (!isObject(outer))
     return { message: typeof outer === 'string' ? firstLine(outer) : undefined, words: [] }
   const inner = isObject(outer['error']) ? outer['error'] : outer
-  const details = Array.isArray(inner['details']) ? inner['details'].filter(isObject) : []
+  const details = objectsOf(inner['details'])
   const metadata = objectOf(inner['metadata'])
-  const raw = metadata['raw']
+  const messages = [inner['message'], outer['error'], outer['message'], outer['msg'], outer['detail']]
   const message =
-    text(inner['message']) ??
-    text(outer['error']) ??
-    text(outer['message']) ??
-    text(outer['msg']) ??
-    text(outer['detail']) ??
+    messages.map(text).find((found) => found !== undefined) ??
     listText(outer['detail']) ??
     listText(outer['errors'])
-  const reasons = details.map((detail) => text(detail['reason']))
   const words = [
-    ...reasons,
+    ...details.map((detail) => text(detail['reason'])),
     word(inner['code']),
     word(inner['status']),
     word(inner['type']),
@@ -59,7 +54,8 @@ export function readErrorValue(value: unknown): ErrorBody {
   ]
   const known = words.filter((entry): entry is string => entry !== undefined && entry !== 'error')
   return {
-    message: [message, text(raw)].filter(Boolean).join(': ').slice(0, shownCharacters) || undefined,
+    message:
+      [message, text(metadata['raw'])].filter(Boolean).join(': ').slice(0, shownCharacters) || undefined,
     code: known.find((entry) => !/^\d+$/.test(entry)) ?? known[0],
     words: known,
     param: text(inner['param']),

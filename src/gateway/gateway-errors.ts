@@ -102,6 +102,7 @@ export function statusError(
   const { message, code, hint } = outcomes[exit]
   const shouldRetry: string | undefined = headers['x-should-retry']
   const retryAfterS = waitHint(headers, body.retryAfterS, now)
+  const when = retryAfterS === undefined ? 'later' : `in ${Math.ceil(retryAfterS)} s`
   const given = exit === 'failed' ? body.words.find((word) => refusedContentWords.test(word)) : body.code
   const named = errorCode(given) ?? code ?? (`http_${status}` as const)
   return new ModelgateError(exit, named, `${message} (HTTP ${status}${detail(body)}`, {
@@ -111,7 +112,7 @@ export function statusError(
     requestId: requestIdOf(headers) ?? body.requestId,
     retryAfterS,
     shouldRetry: shouldRetry === 'true' ? true : shouldRetry === 'false' ? false : undefined,
-    hint: exit === 'later' ? runAgain(retryAfterS) : (hint ?? correction(status, body)),
+    hint: exit === 'later' ? `Run it again ${when}.` : (hint ?? correction(status, body)),
   })
 }
 
@@ -126,22 +127,11 @@ export function replyError(value: unknown): GenerationError {
   })
 }
 
-/**
- * The hint for an error that says that the content was refused, not the request: a prompt, a picture, or what was made of
- * them. Undefined for any other.
- * @param words codes, in any case
- */
-export function refusalHint({
-  message = '',
-  words,
-}: Pick<ErrorBody, 'message' | 'words'>): string | undefined {
+/** Where an error says that the content was refused, not the request: a prompt, a picture, or what was made of them. */
+export function refusalHint({ message = '', words }: ErrorBody): string | undefined {
   const isRefused =
     words.some((word) => refusedContentWords.test(word)) || refusedContentMessage.test(message)
   return isRefused ? changeContent : undefined
-}
-
-function runAgain(retryAfterS: number | undefined): string {
-  return `Run it again ${retryAfterS === undefined ? 'later' : `in ${Math.ceil(retryAfterS)} s`}.`
 }
 
 function detail({ message, param }: ErrorBody): string {
@@ -166,15 +156,11 @@ function unexpectedStatus(status: number, headers: ReplyHeaders): ContractError 
     return new ContractError('reply_not_understood', `The gateway answered with HTTP ${status}.`, {
       httpStatus: status,
     })
-  const target = originOf(headers['location'])
+  const location: string | undefined = headers['location']
+  const target = location === undefined ? 'nowhere' : (URL.parse(location)?.origin ?? 'the same host')
   const message = `The gateway answered with a redirect (HTTP ${status}) to ${target}; it is not followed, so that neither key nor prompt goes elsewhere.`
   const hint = 'Set the address it points to as the base URL (--base-url), if you trust it.'
   return new ContractError('reply_not_understood', message, { httpStatus: status, billed: 'no', hint })
-}
-
-function originOf(location: string | undefined): string {
-  if (location === undefined) return 'nowhere'
-  return URL.canParse(location) ? new URL(location).origin : 'the same host'
 }
 
 /** What a broken exchange leads to, by how far it had got. */

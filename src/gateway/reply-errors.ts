@@ -6,8 +6,6 @@ export function plainFailure(text: string): GenerationError {
   return new GenerationError('generation_failed', `The gateway aborted the reply: ${text.slice(0, 400)}`)
 }
 
-export const htmlHeadLength = 4096
-
 export function htmlReply(text: string): ContractError {
   return new ContractError('reply_not_understood', `The gateway answered with ${htmlPage(text)}.`, {
     hint: 'Check the base URL (--base-url): a proxy or a web site answers there.',
@@ -37,19 +35,13 @@ export const checkUsage = 'Check your usage before you run it again'
 
 /** The body ended normally, but too early: inside a message, or before the end of the generation. */
 export function truncated(message = 'The reply was cut off in the middle.'): ModelgateError {
-  const hint = `${checkUsage}.`
-  return new ModelgateError('unknown', 'connection_lost', message, {
-    phase: 'stream',
-    billed: 'maybe',
-    hint,
-  })
+  const facts = { phase: 'stream', billed: 'maybe', hint: `${checkUsage}.` } as const
+  return new ModelgateError('unknown', 'connection_lost', message, facts)
 }
 
 /** Next to nothing has come for this long. */
 export function stalledError(seconds: number): ModelgateError {
-  return new ModelgateError('unknown', 'timeout', `The reply made no progress for ${seconds} s.`, {
-    phase: 'stream',
-    billed: 'maybe',
-    hint: 'Allow more time with --progress-timeout.',
-  })
+  const hint = 'Allow more time with --progress-timeout.'
+  const facts = { phase: 'stream', billed: 'maybe', hint } as const
+  return new ModelgateError('unknown', 'timeout', `The reply made no progress for ${seconds} s.`, facts)
 }

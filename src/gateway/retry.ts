@@ -25,16 +25,8 @@ export const refusedStatus: ReadonlySet<number> = new Set([408, 425, 429, 503, 5
 /** Failed, perhaps after the work was done (fault C21); from 520 on they are Cloudflare's, which lost the gateway. */
 export const failedStatus: ReadonlySet<number> = new Set([500, 502, 504, 520, 521, 523, 524])
 
-const finalFaults: ReadonlySet<ExchangeFault> = new Set([
-  'certificate',
-  'client_certificate',
-  'tls',
-  'proxy',
-  'protocol',
-  'limit',
-  'source',
-  'deadline',
-])
+/** The next attempt ends with any other fault again. */
+const passingFaults: ReadonlySet<ExchangeFault> = new Set(['dns', 'connect', 'timeout', 'reset'])
 
 /** Whether a request that ended with this error may be sent again (see docs/faults.md, phases of a request). */
 export function mayRepeat(error: ModelgateError, kind: RequestKind, policy: RetryPolicy): boolean {
@@ -42,7 +34,7 @@ export function mayRepeat(error: ModelgateError, kind: RequestKind, policy: Retr
   const mayCreateAgain = policy.mode === 'always' || policy.idempotencyHonoured
   const { shouldRetry, httpStatus: status = 0, cause } = error.facts
   if (cause instanceof ExchangeError) {
-    if (finalFaults.has(cause.fault)) return false
+    if (!passingFaults.has(cause.fault)) return false
     // Until the whole request has been sent, no server can have accepted it.
     return cause.stage === 'connect' || cause.stage === 'send' || kind === 'read' || mayCreateAgain
   }
@@ -127,23 +119,25 @@ function tooLong(error: ModelgateError, seconds: number): ModelgateError {
   return error.amend({ exit: 'later', message, hint: 'Run it again then.' })
 }
 
-interface RetryCounts {
+export interface RetryNotice {
   /** That failed, from 1. */
   readonly attempt: number
   readonly attempts_left: number
-}
-
-export interface RetryNotice extends RetryCounts {
   readonly wait_s: number
   readonly http_status: number | null
   readonly reason: string
+}
+
+interface RetryFacts extends Pick<RetryNotice, 'attempt' | 'attempts_left'> {
+  readonly error: unknown
+  readonly waitS: number
 }
 
 /** Reports a retry and waits. @throws the error when the time limit passes meanwhile; else the signal's reason */
 export async function pauseBeforeRetry(
   { clock, onRetry }: Pick<Retrying, 'clock' | 'onRetry'>,
   signal: AbortSignal,
-  { error, waitS, ...counts }: { readonly error: unknown; readonly waitS: number } & RetryCounts,
+  { error, waitS, ...counts }: RetryFacts,
 ): Promise<void> {
   onRetry({
     ...counts,
@@ -162,12 +156,8 @@ export function waitHint(
   bodySeconds: number | undefined,
   now: number,
 ): number | undefined {
-  return milliseconds(headers['retry-after-ms']) ?? retryAfter(headers, now) ?? bodySeconds
-}
-
-function milliseconds(text: string | undefined): number | undefined {
-  const value = plainNumber(text)
-  return value === undefined ? undefined : value / 1000
+  const ms = plainNumber(headers['retry-after-ms'])
+  return ms === undefined ? (retryAfter(headers, now) ?? bodySeconds) : ms / 1000
 }
 
 /** `Retry-After` in seconds or as an HTTP date; a date counts from the reply's own `Date`, whatever the clock here says. */

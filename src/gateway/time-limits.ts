@@ -1,6 +1,5 @@
 import type { Clock, Timer } from '../context.ts'
 import { DeadlinePassed } from './exchange-error.ts'
-import type { Gateway } from './gateway.ts'
 
 /** A timer that fires so much too late was not waiting: the process was suspended, or busy. */
 const lateMs = 1_000
@@ -62,10 +61,11 @@ export function startTotalLimit({
   clock,
   signal,
   limits: { total = Infinity, deadline = Infinity },
-}: Pick<Gateway, 'clock' | 'signal'> & { readonly limits: Partial<Gateway['limits']> }): {
+}: {
+  readonly clock: Clock
   readonly signal: AbortSignal
-  readonly end?: () => void
-} {
+  readonly limits: { readonly total?: number | undefined; readonly deadline?: number | undefined }
+}): { readonly signal: AbortSignal; readonly end?: () => void } {
   const left = deadline - clock.monotonic()
   if (total === Infinity && left === Infinity) return { signal }
   const controller = new AbortController()

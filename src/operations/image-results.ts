@@ -10,7 +10,7 @@ import type { Mismatch } from '../events/text.ts'
 import type { NextCommand } from '../files/next-command.ts'
 import { mediaTypeOfName } from '../files/media-type.ts'
 import {
-  discardingWriter,
+  discarding,
   type ImageReceiver,
   type ImageWriter,
   type ReceivedImage,
@@ -306,7 +306,7 @@ export function createImageWriters(
     const isKept = savePartials === true && ++partialCount <= kept * maxPartialImages
     const chunks: Uint8Array[] = []
     return {
-      ...discardingWriter,
+      ...discarding,
       async write(bytes) {
         if (isKept || viewer !== undefined) chunks.push(Buffer.from(bytes))
       },
@@ -336,10 +336,10 @@ export function createImageWriters(
     replied: (id) => void (results.requestId = id),
     usage: (usage) => void (results.usage = usage),
     async open({ index: position, partial }) {
-      if (relay !== undefined) return discardingWriter
+      if (relay !== undefined) return discarding
       const index = results.numberAt(position)
       if (partial !== null) return openPreview(index, partial)
-      return isLeftOut(position) ? discardingWriter : openImage(index)
+      return isLeftOut(position) ? discarding : openImage(index)
     },
     async flush() {
       // With -o - and --raw what writes the bytes already waits for standard output.

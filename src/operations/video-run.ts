@@ -6,13 +6,7 @@ import type { SavedVideo, VideoDocument, VideoFailure } from '../events/video.ts
 import type { JobProgress, JobRecord } from '../files/calls/job-record.ts'
 import type { StoredJob } from '../files/calls/job-store.ts'
 import { refusalHint } from '../gateway/gateway-errors.ts'
-import {
-  type JobReport,
-  filteredOf,
-  filteredSentence,
-  jobObject,
-  modelInName,
-} from '../gateway/videos/read-job.ts'
+import { filteredOf, jobObject, modelInName, type JobReport } from '../gateway/videos/read-job.ts'
 import { type JsonObject, isObject, objectOf, stringOf } from '../json.ts'
 import { type NamedJob, keepRecord } from './jobs.ts'
 import { countMismatch, mismatchError, videoDifferences } from './mismatch.ts'
@@ -171,7 +165,7 @@ export class VideoRun {
     for (let index = known + 1; index <= requested; index++) {
       this.failed(index, new GenerationError('nothing_generated', fewer))
     }
-    if (filtered.count > 0) return someMissing(filteredSentence(filtered, count), id)
+    if (filtered.count > 0) return someMissing(filtered.sentence(count), id)
     if (known < requested) return someMissing(fewer, id)
     const pathOf = (index: number) => this.#files.get(index)?.path
     const mismatch = mismatchError('video', acceptMismatch ? [] : this.#mismatches, pathOf)

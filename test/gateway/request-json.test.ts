@@ -7,9 +7,8 @@ import { served, settled, textRequest } from './test-gateway.ts'
 /** What comes of a reply with this body. */
 async function ask(body: string, ending: Ending = 'whole', recovers = false) {
   const { gateway } = await served([sse([body], { headers: { 'x-request-id': 'r-1' }, ending })])
-  const read = (beginning: string) => ({ value: beginning.length, text: beginning, isCut: true })
-  const recovery = recovers ? { recover: read } : { maxLength: 40 }
-  const options = { convert: (reply: unknown) => reply, ...recovery }
+  const recover = (text: string) => ({ value: text.length, text, isCut: true })
+  const options = { convert: (reply: unknown) => reply, ...(recovers ? { recover } : { maxLength: 40 }) }
   return settled(requestJson(gateway, textRequest(gateway, { kind: 'create' }), options))
 }
 

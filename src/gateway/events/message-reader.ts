@@ -1,6 +1,6 @@
 import { createEventReader } from './event-reader.ts'
 import { createJsonReader, type MessageHandlers, type TextReader } from './json-reader.ts'
-import { htmlHeadLength, htmlReply } from '../reply-errors.ts'
+import { htmlReply } from '../reply-errors.ts'
 import { isAscii } from 'node:buffer'
 
 /** Bytes read at a time. Larger texts would outlive the collections of the young generation, and stay by the thousands. */
@@ -25,7 +25,7 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
     const first = head[0]
     if (first === undefined) return
     if (first === '<') {
-      if (!final && head.length < htmlHeadLength && !/<\/title/i.test(head)) return
+      if (!final && head.length < 4096 && !/<\/title/i.test(head)) return
       throw htmlReply(head)
     }
     const isJson = first === '{' || first === '['

@@ -126,7 +126,7 @@ export async function receiveImages(
   return results.length === 1 ? results[0] : results
 }
 
-export const discardingWriter: ImageWriter = {
+export const discarding: ImageWriter = {
   write: async () => {},
   commit: async () => {},
   commitDamaged: async () => undefined,

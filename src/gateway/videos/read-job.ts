@@ -146,13 +146,13 @@ function judge(job: JsonObject, asked: AskedJob, httpStatus: number): Verdict {
   const filtered = filteredIn(response)
   const kept = countVideos(response)
   if (!kept && filtered.count > 0) {
-    return failed({ code: 'content_refused', message: filteredSentence(filtered, 0) })
+    return failed({ code: 'content_refused', message: filtered.sentence(0) })
   }
   if (!kept && isObject(response['generateVideoResponse'])) {
     const message = 'Nothing was generated; the gateway gives no reason.'
     return failed({ code: 'nothing_generated', message })
   }
-  return { ...base, state, note: filtered.count > 0 ? filteredSentence(filtered, kept) : undefined }
+  return { ...base, state, note: filtered.count > 0 ? filtered.sentence(kept) : undefined }
 }
 
 function stateOf(job: JsonObject, asked: AskedJob, httpStatus: number, word: string | undefined): VideoState {
@@ -386,30 +386,24 @@ export function failureIn(job: JsonObject, word: string | null): JobFailure {
   return { code, message: message ?? (said === null ? 'no reason given' : `no reason given (${said})`) }
 }
 
-/** Videos that were generated and withheld (wire notes, section 7). */
-interface Filtered {
-  readonly count: number
-  readonly reasons: readonly string[]
-}
-
-/** Of a whole reply. */
-export function filteredOf(reply: JsonObject): Filtered {
+/** Videos that were generated and withheld, of a whole reply (wire notes, section 7). */
+export function filteredOf(reply: JsonObject) {
   return filteredIn(objectOf(jobObject(reply)['response']))
 }
 
-export function filteredIn(response: JsonObject): Filtered {
+function filteredIn(response: JsonObject) {
   const holder = objectOf(response['generateVideoResponse'] ?? response)
-  const count = holder['raiMediaFilteredCount']
+  const given = holder['raiMediaFilteredCount']
   const reasons = listOf(holder['raiMediaFilteredReasons']).filter((reason) => typeof reason === 'string')
-  return { count: Math.max(0, numberOf(count) ?? (Number(stringOf(count)) || 0), reasons.length), reasons }
-}
-
-/** A reason that several share is given once. */
-export function filteredSentence({ count, reasons }: Filtered, kept: number): string {
-  const which =
-    kept === 0 ? 'Every video was' : `${count} of ${count + kept} videos ${count === 1 ? 'was' : 'were'}`
-  const why = [...new Set(reasons)].join(' ')
-  return `${which} withheld by the gateway's filters${why === '' ? '. The gateway does not say why.' : `: ${why}`}`
+  const count = Math.max(0, numberOf(given) ?? (Number(stringOf(given)) || 0), reasons.length)
+  /** A reason that several share is given once. */
+  const sentence = (kept: number) => {
+    const some = `${count} of ${count + kept} videos ${count === 1 ? 'was' : 'were'}`
+    const why = [...new Set(reasons)].join(' ')
+    const end = why === '' ? '. The gateway does not say why.' : `: ${why}`
+    return `${kept === 0 ? 'Every video was' : some} withheld by the gateway's filters${end}`
+  }
+  return { count, reasons, sentence }
 }
 
 function reasonOf(
