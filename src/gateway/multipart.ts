@@ -29,20 +29,18 @@ export function multipartBody(parts: readonly (FieldPart | FilePart)[]): {
 } {
   const boundary = `modelgate-${randomBytes(18).toString('hex')}`
   const end = Buffer.from(`--${boundary}--\r\n`)
-  const heads = parts.map((part) => Buffer.from(`--${boundary}\r\n${headOf(part)}\r\n\r\n`))
-  const length = parts.reduce(
-    (sum, part, at) => sum + heads[at]!.length + sizeOf(part) + lineEnd.length,
-    end.length,
+  const heads = parts.map((part) => Buffer.from(`--${boundary}\r\n${headOf(part)}`))
+  const sizes = parts.map(
+    (part, at) => heads[at]!.length + ('value' in part ? 0 : part.size) + lineEnd.length,
   )
   return {
     contentType: `multipart/form-data; boundary=${boundary}`,
     body: {
-      length,
+      length: sizes.reduce((sum, size) => sum + size, end.length),
       async *chunks() {
         for (const [at, part] of parts.entries()) {
           yield heads[at]!
-          if ('value' in part) yield Buffer.from(part.value)
-          else yield* contentOf(part)
+          if (!('value' in part)) yield* contentOf(part)
           yield lineEnd
         }
         yield end
@@ -64,15 +62,12 @@ async function* contentOf({ fileName, size, open }: FilePart): AsyncGenerator<Ui
   if (sent < size) throw sourceChanged(what)
 }
 
-function sizeOf(part: FieldPart | FilePart): number {
-  return 'value' in part ? Buffer.byteLength(part.value) : part.size
-}
-
+/** All of a field; of a file what is before its content. */
 function headOf(part: FieldPart | FilePart): string {
   const disposition = `Content-Disposition: form-data; name="${escapeName(part.name)}"`
-  if ('value' in part) return disposition
+  if ('value' in part) return `${disposition}\r\n\r\n${part.value}`
   const mediaType = plainMediaType.test(part.mediaType) ? part.mediaType : 'application/octet-stream'
-  return `${disposition}; filename="${escapeName(part.fileName)}"\r\nContent-Type: ${mediaType}`
+  return `${disposition}; filename="${escapeName(part.fileName)}"\r\nContent-Type: ${mediaType}\r\n\r\n`
 }
 
 const plainMediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/

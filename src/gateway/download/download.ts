@@ -25,15 +25,10 @@ export interface DownloadOptions {
   readonly network?: Network | undefined
   /** Whether the content has expired: then it is not waited for. */
   readonly isExpired?: (() => boolean) | undefined
-  readonly onProgress?: ((progress: Progress) => void) | undefined
+  /** In bytes. */
+  readonly onProgress?: ((progress: { received: number; total: number | null }) => void) | undefined
   /** For content that is JSON or HTML, for media that never begin so. @param text its beginning */
   readonly textError?: ((text: string) => ContractError) | undefined
-}
-
-/** In bytes. */
-export interface Progress {
-  readonly received: number
-  readonly total: number | null
 }
 
 /**
@@ -49,56 +44,66 @@ export function download(
   sink: DownloadSink,
   options: DownloadOptions = {},
 ): Promise<boolean> {
-  return new Download(gateway, sink, options).from(url)
+  return createDownload(gateway, sink, options).from(url)
 }
 
 const sliceLength = 1_048_576
 
 /** The content may be at several URLs: after one that failed, it begins again. */
-export class Download {
-  readonly #gateway: Gateway
-  readonly #sink: DownloadSink
-  readonly #options: DownloadOptions
-  readonly #maxBytes: number
-  #isFramed = true
-  #received = 0
-  #total: number | null = null
+export function createDownload(gateway: Gateway, sink: DownloadSink, options: DownloadOptions) {
+  const { maxBytes = maxResultBytes, textError } = options
+  let isFramed = true
+  let received = 0
+  let total: number | null = null
 
-  constructor(gateway: Gateway, sink: DownloadSink, options: DownloadOptions) {
-    this.#gateway = gateway
-    this.#sink = sink
-    this.#options = options
-    this.#maxBytes = options.maxBytes ?? maxResultBytes
+  const begin = async (framed: boolean, length: number | null) => {
+    if (received > 0) await sink.restart()
+    isFramed = framed
+    total = length
+    received = 0
   }
 
-  async from(url: string): Promise<boolean> {
-    if (/^\s*data:/i.test(url)) return this.fromText(url)
-    const limit = startTotalLimit(this.#gateway)
+  const add = async (chunk: Uint8Array) => {
+    received += chunk.length
+    if (received > maxBytes) throw tooLarge(maxBytes)
+    await sink.write(chunk)
+    options.onProgress?.({ received, total })
+  }
+
+  /** @returns why it is not whole, by its container. @throws ContractError when it is empty */
+  const end = (): ModelgateError | undefined => {
+    if (received === 0) {
+      if (isFramed) throw empty()
+      return downloadCut('no data arrived')
+    }
+    const { state, damage } = judge(sink, isFramed, received)
+    if (damage === undefined) return undefined
+    const isCut = state === 'short' && !isFramed
+    return isCut ? downloadCut(damage) : damagedMedia(sink.noun ?? 'image', damage, undefined)
+  }
+
+  /** @throws ExchangeError when it breaks off; ContractError when it is too large, empty or a text; Failure */
+  const take = async ({ headers, body, close }: Reply) => {
     try {
-      await this.#fetch({ ...this.#gateway, signal: limit.signal }, parseResultUrl(url, this.#gateway))
+      const length = lengthOf(headers)
+      if ((length ?? 0) > maxBytes) throw tooLarge(maxBytes)
+      await begin(isDelimited(headers), length)
+      for await (const chunk of body) {
+        if (textError !== undefined && received === 0 && beginsText(chunk)) {
+          throw textError(await readText(chunk, body))
+        }
+        await add(chunk)
+      }
+      const damage = end()
+      if (damage !== undefined) throw new Failure(damage, true)
     } finally {
-      limit.end?.()
+      close()
     }
-    return this.#isFramed
   }
 
-  /** Base64 or a data URL. @throws ContractError `damaged_media` */
-  async fromText(text: string): Promise<boolean> {
-    await this.#begin(true, null)
-    const decoder = createMediaDecoder((bytes) => this.#add(bytes))
-    for (let at = 0; at < text.length; at += sliceLength) {
-      await decoder.push(Buffer.from(text.slice(at, at + sliceLength)))
-    }
-    await decoder.end()
-    const damage = this.#end()
-    if (damage !== undefined) throw damage
-    return true
-  }
-
-  async #fetch(gateway: Gateway, url: URL | undefined): Promise<void> {
-    if (url === undefined) throw refused('it is not a valid URL.')
-    const { allowPrivate = false, network, isExpired } = this.#options
-    const { proxies, clock } = gateway
+  const fetchUrl = async (limited: Gateway, url: URL) => {
+    const { allowPrivate = false, network, isExpired } = options
+    const { proxies, clock, policy: retries, signal } = limited
     const policy = createUrlPolicy({ gateway, allowPrivate, network, proxied: proxies && clock })
     const tools = { policy, trace: createTrace(gateway), mayAppear: isExpired?.() !== true }
     // Not the usual error: it begins again.
@@ -108,62 +113,45 @@ export class Download {
         'timeout',
         `The content from ${url.host} made no progress for ${seconds} s.`,
       )
-    await withRetries(gateway, gateway.signal, async () => {
+    await withRetries(limited, signal, async () => {
       try {
-        const reply = await requestUrl(gateway, url, tools)
-        await this.#take({ ...reply, body: readBody(gateway, reply, { stalled }) })
+        const reply = await requestUrl(limited, url, tools)
+        await take({ ...reply, body: readBody(limited, reply, { stalled }) })
       } catch (error) {
         if (!(error instanceof ExchangeError)) throw error
         if (policy.refusal !== undefined) throw policy.refusal
-        throw judgeFailure(brokenError(error, 'read'), 'read', gateway.policy)
+        throw judgeFailure(brokenError(error, 'read'), 'read', retries)
       }
     })
   }
 
-  /** @throws ExchangeError when it breaks off; ContractError when it is too large, empty or a text; Failure */
-  async #take({ headers, body, close }: Reply): Promise<void> {
-    const { textError } = this.#options
-    try {
-      const total = lengthOf(headers)
-      if ((total ?? 0) > this.#maxBytes) throw tooLarge(this.#maxBytes)
-      await this.#begin(isDelimited(headers), total)
-      for await (const chunk of body) {
-        if (textError !== undefined && this.#received === 0 && beginsText(chunk)) {
-          throw textError(await readText(chunk, body))
-        }
-        await this.#add(chunk)
+  /** Base64 or a data URL. @throws ContractError `damaged_media` */
+  const fromText = async (text: string): Promise<boolean> => {
+    await begin(true, null)
+    const decoder = createMediaDecoder(add)
+    for (let at = 0; at < text.length; at += sliceLength) {
+      await decoder.push(Buffer.from(text.slice(at, at + sliceLength)))
+    }
+    await decoder.end()
+    const damage = end()
+    if (damage !== undefined) throw damage
+    return true
+  }
+
+  return {
+    fromText,
+    async from(address: string): Promise<boolean> {
+      if (/^\s*data:/i.test(address)) return fromText(address)
+      const limit = startTotalLimit(gateway)
+      try {
+        const url = parseResultUrl(address, gateway)
+        if (url === undefined) throw refused('it is not a valid URL.')
+        await fetchUrl({ ...gateway, signal: limit.signal }, url)
+      } finally {
+        limit.end?.()
       }
-      const damage = this.#end()
-      if (damage !== undefined) throw new Failure(damage, true)
-    } finally {
-      close()
-    }
-  }
-
-  async #begin(isFramed: boolean, total: number | null): Promise<void> {
-    if (this.#received > 0) await this.#sink.restart()
-    this.#isFramed = isFramed
-    this.#total = total
-    this.#received = 0
-  }
-
-  async #add(chunk: Uint8Array): Promise<void> {
-    this.#received += chunk.length
-    if (this.#received > this.#maxBytes) throw tooLarge(this.#maxBytes)
-    await this.#sink.write(chunk)
-    this.#options.onProgress?.({ received: this.#received, total: this.#total })
-  }
-
-  /** @returns why it is not whole, by its container. @throws ContractError when it is empty */
-  #end(): ModelgateError | undefined {
-    if (this.#received === 0) {
-      if (this.#isFramed) throw empty()
-      return downloadCut('no data arrived')
-    }
-    const { state, damage } = judge(this.#sink, this.#isFramed, this.#received)
-    if (damage === undefined) return undefined
-    const isCut = state === 'short' && !this.#isFramed
-    return isCut ? downloadCut(damage) : damagedMedia(this.#sink.noun ?? 'image', damage, undefined)
+      return isFramed
+    },
   }
 }
 

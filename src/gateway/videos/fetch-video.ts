@@ -1,7 +1,7 @@
 import { lastSegment } from '../../contract/video-state.ts'
 import { isoTime } from '../../events/format-job.ts'
 import { ModelgateError, ContractError } from '../../errors.ts'
-import { Download, isGone, type DownloadOptions, type DownloadSink } from '../download/download.ts'
+import { createDownload, isGone, type DownloadOptions, type DownloadSink } from '../download/download.ts'
 import type { Gateway } from '../gateway.ts'
 import { endpointUrl, isOwnOrigin, type Roots } from '../url.ts'
 import { readErrorBody } from '../error-body.ts'
@@ -82,7 +82,7 @@ export function createVideoDownload(
   options: FetchVideoOptions & Pick<DownloadOptions, 'isExpired'>,
 ): (sources: VideoSources) => Promise<boolean> {
   const limits = { maxBytes: maxVideoBytes, ...options, textError: notAVideo }
-  const download = new Download(gateway, writer, limits)
+  const download = createDownload(gateway, writer, limits)
   return async (sources) => {
     let failure: unknown
     for (const source of sources) {
@@ -101,7 +101,7 @@ export function createVideoDownload(
 async function fetchSource(
   gateway: Gateway,
   { kind, from }: VideoSource,
-  download: Download,
+  download: ReturnType<typeof createDownload>,
 ): Promise<boolean> {
   if (kind === 'bytes') return download.fromText(from)
   if (kind === 'content') return download.from(endpointUrl(gateway, from).href)

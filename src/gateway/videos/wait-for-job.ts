@@ -83,17 +83,17 @@ function describe(
 ): ModelgateError {
   const { exit, facts } = error
   const isSignal = error instanceof Interrupted
+  const isOnlyLost = exit === 'notSent' && !isUnverified
   const mayNotExist = isUnverified && (exit === 'usage' || isUnknownJob(error))
   const looksInVain = exit === 'later' || exit === 'notSent'
-  const described = error.amend({
+  return error.amend({
+    exit: isOnlyLost ? 'later' : undefined,
     remoteId: id,
     billed: mayNotExist ? undefined : looksInVain && !isOwn ? 'no' : 'yes',
     phase: isSignal ? 'wait' : undefined,
-    ...(isSignal || exit === 'running' || exit === 'later' ? goOn : {}),
+    ...(isSignal || isOnlyLost || exit === 'running' || exit === 'later' ? goOn : {}),
+    ...(isOnlyLost && { hint: [facts.hint, goOn?.hint].filter((line) => line !== undefined).join(' ') }),
   })
-  if (exit !== 'notSent' || isUnverified) return described
-  const hint = [facts.hint, goOn?.hint].filter((line) => line !== undefined).join(' ')
-  return described.amend({ exit: 'later', ...goOn, hint })
 }
 
 async function pollUntilEnd<Report extends PolledReport>(
