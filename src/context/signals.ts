@@ -21,7 +21,6 @@ export interface SignalProcess {
 }
 
 interface SignalClock {
-  /** Milliseconds. */
   monotonic(): number
   timer(ms: number, callback: () => void): unknown
 }

@@ -31,7 +31,6 @@ export interface Sink {
   write(chunk: string | Uint8Array): void
   /** Then `drain` should be awaited. */
   readonly needsDrain: boolean
-  /** All output has been flushed. */
   readonly isIdle: boolean
   /** @throws OutputClosed if the reader has closed it, FileError for an error of the system (`ENOSPC`, …) */
   drain(): Promise<void>
@@ -70,7 +69,6 @@ function kindOf(descriptor: number): InputKind {
     if (stat.isCharacterDevice()) return isatty(descriptor) ? 'terminal' : 'empty'
     return 'pipe'
   } catch {
-    // A closed descriptor is empty.
     return 'empty'
   }
 }

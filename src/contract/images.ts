@@ -63,7 +63,6 @@ const familyRules: readonly Rule[] = [
   },
 ]
 
-/** Endpoint 4 of the specification: generate images. */
 export const imageCreateEndpoint: Endpoint = {
   name: 'image create',
   method: 'POST',
@@ -90,7 +89,7 @@ export const imageCreateEndpoint: Endpoint = {
   familyRules,
 }
 
-/** Endpoint 6 of the specification: edit images. `image` and `mask` are files and are checked as such. */
+/** `image` and `mask` are files and are checked as such. */
 export const imageEditEndpoint: Endpoint = {
   name: 'image edit',
   method: 'POST',

@@ -4,7 +4,6 @@ import type { Family, FamilyEndpoint } from './field.ts'
 
 export interface Model {
   readonly id: string
-  /** Undefined: only the rules for every model hold. */
   readonly family: Family | undefined
   /** As YYYY-MM-DD; undefined where no day is known. */
   readonly retires: string | undefined
@@ -84,7 +83,6 @@ export function modelCalled(id: string, configured: ModelFamilies = {}): Model {
   return { family: undefined, retires: undefined, source: undefined, ...found, id }
 }
 
-/** The built-in families that an endpoint takes. */
 export function familiesOf(endpoint: FamilyEndpoint): string[] {
   return families.filter(({ endpoints }) => endpoints[endpoint] !== undefined).map(({ id }) => id)
 }

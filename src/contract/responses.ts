@@ -95,7 +95,6 @@ export const responseFields: Fields = {
   ),
 }
 
-/** Endpoint 2 of the specification: create a response. */
 export const responsesEndpoint: Endpoint = {
   method: 'POST',
   path: '/v1/responses',

@@ -4,7 +4,6 @@ import { responseStates, type ResponseState } from './response-object.ts'
 export const videoStates = ['pending', 'in_progress', 'completed', 'failed'] as const
 export type VideoState = (typeof videoStates)[number]
 
-/** Of every kind of remote job. */
 export const jobStates: readonly (VideoState | ResponseState)[] = [
   ...new Set([...videoStates, ...responseStates]),
 ]

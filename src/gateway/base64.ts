@@ -107,7 +107,6 @@ function imageTooLarge(): ContractError {
 
 const scheme = 'data:'
 const endsInBase64 = /;\s*base64\s*$/i
-/** The scheme and media type of a data URL are shorter than this. */
 const maxHeadLength = 1024
 
 /** Where the base64 begins in a text that may be a data URL (quirk 15); undefined until enough of it has come. */

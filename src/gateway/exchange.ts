@@ -24,7 +24,6 @@ export interface ExchangeRequest {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body?: RequestBody
-  /** Receives the body of a reply of 200 to 299 as it comes, before anything else does. */
   readonly onReplyBytes?: ((bytes: Uint8Array) => void) | undefined
 }
 
@@ -234,7 +233,6 @@ function plainHeaders(headers: Readonly<Record<string, string | string[] | undef
   return plain
 }
 
-/** The request id in the headers, under any of the usual names. */
 export function requestIdOf(headers: ReplyHeaders): string | undefined {
   const id =
     headers['x-request-id'] ?? headers['request-id'] ?? headers['x-oneapi-request-id'] ?? headers['cf-ray']

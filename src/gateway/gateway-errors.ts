@@ -6,10 +6,9 @@ import {
   type ErrorCode,
   type ExitName,
 } from '../errors.ts'
-import { errorCode, readErrorBody, readErrorValue, type ErrorBody } from './error-body.ts'
+import { errorCode, readErrorBody, readErrorValue, type ErrorBody, checkUsage } from './reply-errors.ts'
 import type { ExchangeError, ExchangeFault } from './exchange-error.ts'
 import { requestIdOf, type ReplyHeaders } from './exchange.ts'
-import { checkUsage } from './reply-errors.ts'
 import { refusedStatus, waitHint, type RequestKind } from './retry.ts'
 
 /** Error codes for a prompt, a picture or an answer that was refused for its content. */
@@ -37,7 +36,6 @@ type ReplyExit = Extract<ExitName, 'failed' | 'rejected' | 'key' | 'later' | 'un
 /** What an error reply means; of what is left out, anything fits. */
 interface Rule {
   readonly exit: ReplyExit
-  /** Only of requests that create something, or only of those that read. */
   readonly of?: 'creating' | 'reading'
   readonly status?: readonly number[] | ((status: number) => boolean)
   readonly words?: RegExp
@@ -163,7 +161,6 @@ function unexpectedStatus(status: number, headers: ReplyHeaders): ContractError 
   return new ContractError('reply_not_understood', message, { httpStatus: status, billed: 'no', hint })
 }
 
-/** What a broken exchange leads to, by how far it had got. */
 const faults: Readonly<
   Partial<
     Record<ExchangeFault, { readonly notSent?: ErrorCode; readonly lost?: ErrorCode; readonly hint?: string }>

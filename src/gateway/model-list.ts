@@ -48,7 +48,6 @@ export async function fetchModels(gateway: Gateway, onPage?: (text: string) => v
   }
 }
 
-/** No such path, or no such method on it. */
 export function isMissing(error: unknown): error is ModelgateError {
   return error instanceof ModelgateError && [404, 405, 501].includes(error.facts.httpStatus ?? 0)
 }

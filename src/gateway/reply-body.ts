@@ -88,7 +88,6 @@ export async function* readBody(
 const errorBodyBytes = 1_048_576
 const errorBodyMs = 5_000
 
-/** Possibly truncated. */
 export async function readErrorText(reply: Reply, clock: Clock): Promise<string> {
   const decoder = new TextDecoder()
   const timer = clock.timer(errorBodyMs, () => reply.close())

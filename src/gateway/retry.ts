@@ -50,7 +50,6 @@ export function waitBefore(attempt: number, asked: number | undefined, random: n
   return Math.min(8, 0.5 * 2 ** attempt) * (1 - random / 2)
 }
 
-/** A failed attempt, returned or thrown. */
 export class Failure extends Error {
   readonly error: ModelgateError
   readonly repeatable: boolean

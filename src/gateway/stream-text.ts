@@ -10,7 +10,6 @@ import type { FastPath } from './events/skimmer.ts'
 import type { FinishReason, TextEvent, TextResult } from '../events/text.ts'
 import type { JsonObject } from '../json.ts'
 
-/** Turns the messages of one API style into events and a result. */
 export interface TextDecoder {
   /** @throws ModelgateError when it says that the generation failed */
   message(value: unknown): void
@@ -20,7 +19,6 @@ export interface TextDecoder {
   readonly state: 'open' | 'settled'
   /** Whether no more of the answer can follow once it is settled. */
   readonly endIsCertain: boolean
-  /** The result so far; complete after the end of the stream. */
   result(): TextResult
   /** Undefined unless `keepReply`. */
   reply(): TextReply | undefined
@@ -29,7 +27,6 @@ export interface TextDecoder {
 }
 
 export interface TextReply {
-  /** The text of the first candidate. */
   readonly text: string
   /** Of content generation, each of its parts as it was sent. */
   readonly content?: JsonObject
@@ -60,7 +57,6 @@ export interface TextReceiver {
   flush(): Promise<void>
   /** Whether a message is passed on; with it every message is parsed, which is slower. */
   accepts?(value: unknown): boolean
-  /** The headers have come. */
   replied?(requestId: string | null): void
 }
 
@@ -195,7 +191,6 @@ export function stillRunning({ response_id: id }: TextResult, status: string): M
   })
 }
 
-/** Nothing in the reply matches the contract. */
 export function notUnderstood(): ContractError {
   const message = 'The reply contains neither text nor the end of a generation.'
   return new ContractError('reply_not_understood', message, { hint: 'See it with --raw.' })

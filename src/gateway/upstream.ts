@@ -40,11 +40,7 @@ export function createUpstream(options: UpstreamOptions) {
   return {
     baseUrl,
     key,
-    /**
-     * Sends a request to the gateway, with the configured key, or else the caller's own.
-     * @param path of the endpoint, with its query
-     * @throws ExchangeError; the signal's reason
-     */
+    /** @param path of the endpoint, with its query. @throws ExchangeError; the signal's reason */
     send(request: PassedRequest, path: string): Promise<Reply> {
       // Set part by part, so that no path leads to another host.
       const url = new URL(baseUrl)
@@ -60,10 +56,7 @@ export function createUpstream(options: UpstreamOptions) {
         ...options.headers,
       })
     },
-    /**
-     * Fetches a result from the URL that the gateway gave for it, without the key unless the URL is the gateway's own.
-     * @throws ContractError for a URL that is refused; ExchangeError; the signal's reason
-     */
+    /** Without the key unless the URL is the gateway's own. @throws ContractError for a refused URL; as `send` */
     async fetch(request: PassedRequest, address: string): Promise<Reply> {
       const url = new URL(address)
       const policy = createUrlPolicy({ gateway: { baseUrl }, allowPrivate: false, proxied: proxies && clock })

@@ -32,7 +32,6 @@ export interface Roots {
   readonly betaUrl?: URL | undefined
 }
 
-/** The root of a path, which begins with its version. */
 export function rootOf({ baseUrl, betaUrl = baseUrl }: Roots, path: string): URL {
   return /^\s*\/?v1beta\//.test(path) ? betaUrl : baseUrl
 }
@@ -42,7 +41,6 @@ export function isOwnOrigin({ baseUrl, betaUrl = baseUrl }: Roots, { origin }: U
   return origin === baseUrl.origin || origin === betaUrl.origin
 }
 
-/** The path is appended to that of its root. */
 export function endpointUrl(roots: Roots, path: string, query: Readonly<Record<string, string>> = {}): URL {
   const url = new URL(rootOf(roots, path))
   url.pathname = url.pathname.replace(/\/+$/, '') + path

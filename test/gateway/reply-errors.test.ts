@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { errorCode, readErrorBody, type ErrorBody } from '../../src/gateway/error-body.ts'
+import { errorCode, readErrorBody, type ErrorBody } from '../../src/gateway/reply-errors.ts'
 import { replyError } from '../../src/gateway/gateway-errors.ts'
 import { prototypes } from './hostile-values.ts'
 

@@ -42,7 +42,7 @@ export const groups: readonly Group[] = [
         ['gateway/gateway-errors'],
         ['gateway/status-error', 'gateway/content-refusal', 'gateway/reply-errors', 'gateway/wait-hint'],
       ),
-      unit(['gateway/error-body', 'gateway/reply-errors'], ['gateway/reply-errors', 'gateway/status-error']),
+      unit(['gateway/reply-errors'], ['gateway/reply-errors', 'gateway/status-error']),
     ],
   },
   {

@@ -19,7 +19,6 @@ export interface TextReader {
   /** Those that were taken together count once. */
   readonly messages: number
   readonly isEventStream: boolean
-  /** The beginning of a message, and the name of its event. */
   unfinished(): { readonly text: string; readonly name: string | undefined }
 }
 

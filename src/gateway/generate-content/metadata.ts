@@ -1,7 +1,6 @@
 import type { Citation } from '../../events/text.ts'
 import { listOf, objectOf, objectsOf, stringOf, type JsonObject, countOf } from '../../json.ts'
 
-/** The sources that a candidate names, as citations or as grounding. */
 export function citationsOf(candidate: JsonObject): Citation[] {
   const metadata = objectOf(candidate['citationMetadata'])
   // Vertex spells it `citations`.

@@ -18,13 +18,12 @@ import { createMediaDecoder } from '../base64.ts'
 import { isErrorEvent } from '../events/event-reader.ts'
 import { closeJson, positionOf } from '../events/json-reader.ts'
 import { createMessageReader } from '../events/message-reader.ts'
-import { readErrorValue } from '../error-body.ts'
+import { readErrorValue, truncated } from '../reply-errors.ts'
 import { ExchangeError } from '../exchange-error.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { brokenError, replyError } from '../gateway-errors.ts'
 import { createMediaFilter, type MediaSink } from '../media-filter.ts'
 import { readBody } from '../reply-body.ts'
-import { truncated } from '../reply-errors.ts'
 import { sendRequest } from '../send-request.ts'
 
 export type ImageWriter = MediaWriter<void>
@@ -60,7 +59,6 @@ export interface FailedImage {
   readonly error: ModelgateError
 }
 
-/** A whole image, or the URL of one. */
 export interface ReceivedImage {
   readonly index: number
   readonly revised_prompt: string | null
@@ -138,7 +136,6 @@ function breaksNothing(error: unknown): boolean {
   return error instanceof ExchangeError || error instanceof ContractError || error instanceof GenerationError
 }
 
-/** For a reply that ended in order without an image. */
 function missing(
   { images, results, reader: { done, isEventStream, messages } }: ImageReply,
   contentType = '',

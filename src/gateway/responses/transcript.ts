@@ -166,7 +166,6 @@ function isSameItem(one: JsonObject, other: JsonObject): boolean {
   return ['type', 'id', 'call_id'].every((name) => one[name] === other[name])
 }
 
-/** Of a URL, a file or a container file. */
 function readCitation(annotation: unknown): Citation | undefined {
   if (!isObject(annotation)) return undefined
   const url = stringOf(annotation['url']) ?? null

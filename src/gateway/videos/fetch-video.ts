@@ -4,7 +4,7 @@ import { ModelgateError, ContractError } from '../../errors.ts'
 import { createDownload, isGone, type DownloadOptions, type DownloadSink } from '../download/download.ts'
 import type { Gateway } from '../gateway.ts'
 import { endpointUrl, isOwnOrigin, type Roots } from '../url.ts'
-import { readErrorBody } from '../error-body.ts'
+import { readErrorBody } from '../reply-errors.ts'
 import { jobObject, videoIdIn, type JobReport } from './read-job.ts'
 import { distinct, urlSource, videosIn, type VideoSource, type VideoSources } from './video-sources.ts'
 

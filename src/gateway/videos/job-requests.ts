@@ -70,7 +70,6 @@ async function requestJob(gateway: Gateway, request: GatewayRequest, asked: Aske
   })
 }
 
-/** The job that a whole or cut reply names. */
 export function jobInBeginning(
   beginning: string,
   asked: JobKind,
@@ -114,7 +113,6 @@ function withWholeIds(value: unknown, text: string): unknown {
 const lookUpSeconds = 60
 
 export interface Job {
-  /** The id of a video, or the name of an operation. */
   readonly id: string
   readonly kind: JobKind
 }
@@ -146,7 +144,6 @@ export function createJobLookUp({ id, kind }: Job): (gateway: Gateway) => Promis
   }
 }
 
-/** @throws UsageError for a name that is not a path */
 export function jobLookUp(gateway: Roots, { id, kind }: Job): GatewayRequest {
   return lookUpRequest(gateway, kind === 'video' ? videoPath(id) : operationPath(id))
 }

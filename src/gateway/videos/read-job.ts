@@ -2,7 +2,7 @@ import { lastSegment, videoStateOf, type VideoState } from '../../contract/video
 import { ContractError, UsageError } from '../../errors.ts'
 import type { JobKind } from '../../events/video.ts'
 import { isObject, listOf, numberOf, objectOf, stringOf, type JsonObject } from '../../json.ts'
-import { readErrorValue } from '../error-body.ts'
+import { readErrorValue } from '../reply-errors.ts'
 import type { GatewayReply } from '../gateway.ts'
 import { replyError } from '../gateway-errors.ts'
 import { maxWaitS, waitHint } from '../retry.ts'
@@ -25,7 +25,6 @@ export interface JobReport {
   readonly completedAt: number | null
   readonly expiresAt: number | null
   readonly failure: JobFailure | undefined
-  /** For the user, a sentence. */
   readonly note: string | undefined
   /** Only the beginning of the object is known. */
   readonly isCut?: boolean
@@ -37,7 +36,6 @@ export interface JobReport {
   readonly nextLookUpMs: number | undefined
 }
 
-/** A known job by its id, or a new one. */
 export interface AskedJob {
   readonly kind: JobKind
   readonly id?: string | undefined
