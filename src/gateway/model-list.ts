@@ -1,5 +1,5 @@
 import { ContractError, ModelgateError } from '../errors.ts'
-import { countOf, isObject, objectOf } from '../json.ts'
+import { countOf, isObject, objectOf, stringOf } from '../json.ts'
 import type { Gateway, GatewayRequest } from './gateway.ts'
 import { replyError } from './gateway-errors.ts'
 import { requestJson } from './request-json.ts'
@@ -86,13 +86,13 @@ function modelsOf(value: unknown): ListedModel[] {
 
 function modelOf(entry: Readonly<Record<string, unknown>>): ListedModel | undefined {
   // Google's names begin with the collection.
-  const id = textOf(entry['id']) ?? textOf(entry['name'])?.replace(/^models\//, '')
-  if (id === undefined) return undefined
+  const id = stringOf(entry['id']) || stringOf(entry['name'])?.replace(/^models\//, '')
+  if (!id) return undefined
   const methods = entry['supportedGenerationMethods']
   return {
     id,
-    name: textOf(entry['displayName']) ?? textOf(entry['display_name']) ?? null,
-    owner: textOf(entry['owned_by']) ?? null,
+    name: stringOf(entry['displayName']) || stringOf(entry['display_name']) || null,
+    owner: stringOf(entry['owned_by']) || null,
     // Gateways that do not know send 0.
     createdAt: countOf(entry['created']) || null,
     inputTokens: countOf(entry['inputTokenLimit']),
@@ -101,14 +101,10 @@ function modelOf(entry: Readonly<Record<string, unknown>>): ListedModel | undefi
   }
 }
 
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
-}
-
 /** Google's token, or OpenAI's last id. */
 function nextPage(page: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> | undefined {
-  const token = textOf(page['nextPageToken'])
-  if (token !== undefined) return { pageToken: token }
-  const last = textOf(page['last_id'])
-  return page['has_more'] === true && last !== undefined ? { after: last } : undefined
+  const token = stringOf(page['nextPageToken'])
+  if (token) return { pageToken: token }
+  const last = stringOf(page['last_id'])
+  return page['has_more'] === true && last ? { after: last } : undefined
 }

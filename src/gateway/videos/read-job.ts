@@ -264,7 +264,7 @@ function valuesOf<Value>(
   return values.filter((value) => value !== undefined)
 }
 
-export function factsIn(job: JsonObject) {
+function factsIn(job: JsonObject) {
   const timeIn = (field: 'createdAt' | 'completedAt' | 'expiresAt') => valuesOf(job, field, timeOf)[0] ?? null
   return {
     progress: valuesOf(job, 'progress', percentOf)[0] ?? null,
@@ -307,7 +307,7 @@ export function videoIdIn(job: JsonObject): string | undefined {
   return valuesOf(job, 'id', idOf)[0]
 }
 
-export function idOf(value: unknown): string | undefined {
+function idOf(value: unknown): string | undefined {
   return Number.isSafeInteger(value) ? String(value) : wordOf(value)
 }
 
@@ -316,12 +316,12 @@ function wordOf(value: unknown): string | undefined {
   return word === undefined || word.trim() === '' ? undefined : word
 }
 
-export function wordIn(job: JsonObject): string | undefined {
+function wordIn(job: JsonObject): string | undefined {
   return valuesOf(job, 'word', wordOf)[0]
 }
 
 /** Whether an operation is done; relays write booleans as words and numbers. */
-export function isDone({ done }: JsonObject): boolean {
+function isDone({ done }: JsonObject): boolean {
   return done === true || done === 1 || /^\s*(true|1)\s*$/i.test(stringOf(done) ?? '')
 }
 
@@ -360,7 +360,7 @@ const rpcCodes = [
 ].flatMap((names) => names.split(' '))
 
 /** Whether the object reports an error: one that is empty, or has only empty fields, says nothing. */
-export function hasError(job: JsonObject): boolean {
+function hasError(job: JsonObject): boolean {
   const error = firstOf(job['error'])
   if (isObject(error)) return Object.values(error).some(saysSomething)
   return (typeof error === 'string' && error.trim() !== '') || error === true
@@ -375,7 +375,7 @@ function saysSomething(value: unknown): boolean {
 }
 
 /** Where the gateway gives no reason, the message says so (fault F3). @param word its own word for the state */
-export function failureIn(job: JsonObject, word: string | null): JobFailure {
+function failureIn(job: JsonObject, word: string | null): JobFailure {
   const given = valuesOf(job, 'reason', reasonOf)
   const message = given.find((reason) => reason.message !== undefined)?.message
   const code = given.find((reason) => reason.code !== undefined)?.code ?? null
