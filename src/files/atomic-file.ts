@@ -10,37 +10,32 @@ import { findTarget, makeFolder, placeFile, type FileTarget, type TargetOptions 
 import type { SavedFile } from '../events/text.ts'
 
 export interface WrittenFile {
-  /**
-   * The path as given, not resolved; another name in the same folder if a spare one was needed. For rescued content,
-   * the absolute path in the rescue folder.
-   */
+  /** As given, or another name in the same folder; for rescued content absolute, in the rescue folder. */
   readonly path: string
   readonly bytes: number
-  /** Of the content, in hexadecimal. */
   readonly sha256: string
-  /** Why the content was saved in the rescue folder; its message and facts contain the path. */
+  /** Why it is in the rescue folder; names the path. */
   readonly rescued?: ModelgateError
 }
 
 /** A file that appears under its name complete or not at all. */
 export interface AtomicFile {
-  /** Whether the target is a pipe or a device, whose reader gets the bytes immediately: nothing can be undone. */
+  /** A pipe or a device, whose reader gets the bytes immediately: nothing can be undone. */
   readonly isDirect: boolean
-  /** @throws FileError when the system refuses (`no_space`, …); nothing is left behind then */
+  /** @throws FileError; nothing is left behind then */
   write(chunk: Uint8Array | string): Promise<void>
   /**
-   * Gives the file its final name. The last call; `discard` after it does nothing.
-   * @param isDamaged for incomplete content: it is called `NAME.damaged.EXT`, or the next free name like that
+   * Gives the file its final name. The last call. @param isDamaged for incomplete content: it becomes
+   * `NAME.damaged.EXT`
    * @throws FileError; leaves nothing behind
    */
   commit(isDamaged?: boolean): Promise<WrittenFile>
-  /** Removes the temporary file. Never throws; may be called repeatedly and at any time. */
+  /** Never throws; at any time. */
   discard(): Promise<void>
 }
 
 /** Where to save a result that was paid for but cannot be written to its target. */
 export interface Rescue {
-  /** Undefined if the machine has no state folder. */
   readonly rescueFolder: string | undefined
 }
 
@@ -50,13 +45,12 @@ export interface WriteOptions extends TargetOptions, Partial<Rescue> {
 }
 
 /**
- * Opens `path` (relative to the context's working directory) for writing under a temporary name in the same folder.
- * Everything that can be known before anything is sent is checked here: an existing target, a missing folder,
- * a folder that cannot be written. Pipes and devices (`/dev/null`, `>(gzip)`) are written directly.
- * @param options with a `rescueFolder`, what the system refuses later goes there, with all that has been written;
- *   not from a pipe or a device, which takes back nothing
- * @throws FileError `not_found` for a folder that cannot be made; `file_exists`, `not_a_file`, `permission_denied`, `no_space`,
- *   `bad_file_name`, …
+ * Opens `path` for writing under a temporary name in the same folder. All that can be known before anything is sent
+ * is checked here: an existing target, a missing folder, one that cannot be written. Pipes and devices (`/dev/null`,
+ * `>(gzip)`) are written directly.
+ * @param options with a `rescueFolder`, what the system refuses later goes there, with all that has been written; not
+ * from a pipe or a device, which takes back nothing
+ * @throws FileError
  */
 export async function openAtomicFile(
   context: FileContext,
@@ -78,10 +72,7 @@ export async function openAtomicFile(
   }
 }
 
-/**
- * Creates the temporary file `.<name>.<16 hex digits>.mgpart` beside its target.
- * @param rescue opens the file that takes over when this one fails; without it the written part is discarded
- */
+/** @param rescue opens the file that takes over when this one fails; without it the written part is discarded */
 async function openTemporary(
   context: FileContext,
   target: FileTarget,
@@ -104,7 +95,6 @@ async function openTemporary(
     await handle.close().catch(() => {})
     await unlink(temporary).catch(() => {})
   }
-  /** Continues in the rescue folder, with all that has been written. */
   async function takeOver(error: unknown): Promise<AtomicFile> {
     const reason = error instanceof ModelgateError ? error : writeError(error, path)
     try {
@@ -169,7 +159,7 @@ async function create(temporary: string, wanted: number | undefined) {
   }
 }
 
-/** The first bytes of an open file, even if it has been unlinked. The buffer is reused for each piece. */
+/** Works on a file that has been unlinked, too. The buffer is reused for each piece. */
 async function* readBack(handle: FileHandle, bytes: number): AsyncGenerator<Uint8Array> {
   const buffer = Buffer.allocUnsafe(Math.min(bytes, 1_048_576))
   for (let at = 0; at < bytes;) {
@@ -193,7 +183,6 @@ function chmod(handle: FileHandle, mode: number): Promise<void> {
   return handle.chmod(mode).catch(ignore('EPERM', ...unsupported))
 }
 
-/** Writes to an open file at its current position, in the order of the calls; counts and hashes what it writes. */
 function digestWriter(handle: FileHandle) {
   const hash = createHash('sha256')
   let bytes = 0
@@ -207,17 +196,15 @@ function digestWriter(handle: FileHandle) {
       await writing
       bytes += data.length
     },
-    /** The last call. */
     digest: () => ({ bytes, sha256: hash.digest('hex') }),
   }
 }
 
-/** A write may be partial. */
 async function writeWhole(handle: FileHandle, data: Uint8Array): Promise<void> {
   for (let at = 0; at < data.length;) at += (await handle.write(data, at, data.length - at)).bytesWritten
 }
 
-/** Waits until everything written is on the disk. Not all file systems and file types support it. @throws the error of the system */
+/** Not all file systems and file types support it. @throws the error of the system */
 export function syncHandle(handle: FileHandle): Promise<void> {
   return handle.sync().catch(ignore('EINVAL', ...unsupported))
 }
@@ -225,8 +212,8 @@ export function syncHandle(handle: FileHandle): Promise<void> {
 const leftoverAgeMs = 24 * 60 * 60 * 1000
 
 /**
- * Removes temporary files that a killed process left in a folder more than 24 hours ago. Best effort: never throws.
- * @param now milliseconds since 1970
+ * Removes what killed processes left in a folder more than 24 hours ago. Never throws. @param now milliseconds since
+ * 1970
  */
 export async function removeLeftovers(folder: string, now: number): Promise<void> {
   const names = await readdir(folder).catch(() => [])
@@ -245,7 +232,6 @@ async function openDirectly(path: string, location: string): Promise<AtomicFile>
   }
   const handle = await openForReader(location).catch(fail)
   const writer = digestWriter(handle)
-  // Closing twice does nothing the second time.
   const discard = () => handle.close().catch(() => {})
   return {
     isDirect: true,
@@ -272,15 +258,15 @@ async function openForReader(location: string): Promise<FileHandle> {
   }
 }
 
-/** Maximum length of the kept part of a name, so that time and number still fit into 255 bytes. */
+/** With time and number a name still fits into 255 bytes. */
 const maxNameBytes = 200
 
 /**
  * Opens a file in the rescue folder for a result that was paid for and cannot be written to `path`. Only the user may
  * read it; its name is the time and the name that the result was to have.
  * @param folder undefined when the machine has no place for one
- * @param reason why it cannot be written where it belongs
- * @throws FileError with the code of `reason`, which says that the rescue failed as well; so do the file's own methods
+ * @throws FileError with the code of `reason`, which says that the rescue failed as well; so do the file's own
+ * methods
  */
 export async function openRescueFile(
   context: FileContext,
@@ -328,15 +314,12 @@ export async function openRescueFile(
 
 /** A file for the text of an answer, which it gets when all of it has come. */
 export interface TextFile {
-  /** As given. */
   readonly path: string
-  /** Writes the text as UTF-8. The last call. @throws FileError; leaves nothing behind */
+  /** The last call. @throws FileError; leaves nothing behind */
   commit(text: string): Promise<SavedFile & Pick<WrittenFile, 'rescued'>>
-  /** Never throws. */
   discard(): Promise<void>
 }
 
-/** @throws as `openAtomicFile` does */
 export async function openTextFile(
   context: FileContext,
   path: string,

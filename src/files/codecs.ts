@@ -3,7 +3,6 @@ import { openContainer } from './containers.ts'
 import { readImageInfo } from './image-info.ts'
 import { readWasm } from './program-files.ts'
 
-/** A picture as rows of RGBA pixels from the top left, not premultiplied. */
 export interface Pixels {
   readonly data: Uint8ClampedArray<ArrayBuffer>
   readonly width: number
@@ -11,10 +10,8 @@ export interface Pixels {
 }
 
 /**
- * Decodes a PNG, JPEG or WebP. The caller checks the size first (`readImageInfo`): a picture takes four bytes per
- * pixel. Runs on the calling thread, about 20 ns per pixel.
- * @param mediaType of the bytes, sniffed rather than declared
- * @throws ContractError when the bytes are broken or of another type
+ * The caller checks the size first (`readImageInfo`): four bytes per pixel, about 20 ns each, on the calling thread.
+ * @param mediaType of the bytes, sniffed rather than declared @throws ContractError
  */
 export async function decodeImage(bytes: Uint8Array, mediaType: string): Promise<Pixels> {
   const decode = decoders.get(mediaType)
@@ -42,9 +39,8 @@ const decoders: ReadonlyMap<string, (bytes: Uint8Array) => Promise<Pixels | null
 const maxPixels = 25_000_000
 
 /**
- * Whether a PNG or WebP has a transparent pixel.
- * @param maxAlpha the alpha up to which a pixel counts as transparent: 0 for fully transparent ones only
- * @returns undefined where that cannot be told: for a damaged picture, another type, or an enormous one
+ * @param maxAlpha the alpha up to which a pixel counts as transparent
+ * @returns undefined for a damaged picture, another type, or an enormous one
  */
 export async function hasTransparentPixel(bytes: Uint8Array, maxAlpha = 254): Promise<boolean | undefined> {
   const { mediaType, width = 0, height = 0, hasAlpha } = readImageInfo(bytes) ?? {}
@@ -59,10 +55,7 @@ export async function hasTransparentPixel(bytes: Uint8Array, maxAlpha = 254): Pr
   }
 }
 
-/**
- * Scales a picture down; each pixel is the average of the source pixels it covers. Colours are weighted by alpha, so
- * that transparent pixels do not contribute. Never scales up.
- */
+/** Each pixel is the average of those that it covers, weighted by alpha. Never scales up. */
 export function scalePicture(picture: Pixels, maxWidth: number, maxHeight: number): Pixels {
   const width = Math.min(picture.width, Math.max(1, Math.round(maxWidth)))
   const height = Math.min(picture.height, Math.max(1, Math.round(maxHeight)))
@@ -109,7 +102,6 @@ function average(
   target[at + 3] = alpha / ((bottom - top) * (right - left))
 }
 
-/** Encodes as PNG, lossless and with transparency. */
 export async function encodePng(pixels: Pixels): Promise<Uint8Array> {
   const { encode, initSync } = await import('@jsquash/png/codec/pkg/squoosh_png.js')
   initSync(await wasmModule(pngFile))
@@ -117,7 +109,7 @@ export async function encodePng(pixels: Pixels): Promise<Uint8Array> {
   return encode(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), width, height, 8)
 }
 
-/** @param quality 0 to 100. Transparency is lost: what lies behind is shown as it is. */
+/** @param quality 0 to 100. Transparency is lost. */
 export async function encodeJpeg(pixels: Pixels, quality: number): Promise<Uint8Array> {
   const [{ default: factory }, { defaultOptions }] = await Promise.all([
     import('@jsquash/jpeg/codec/enc/mozjpeg_enc.js'),
@@ -192,7 +184,6 @@ interface Encoder {
   encode(data: Uint8ClampedArray, width: number, height: number, options: object): Uint8Array | null
 }
 
-/** The exports of the glue code in both packages. */
 type Factory<Codec> = (settings: {
   readonly noInitialRun: true
   /** Discards what the codec would log about a broken file. */
@@ -201,9 +192,7 @@ type Factory<Codec> = (settings: {
   instantiateWasm(imports: WebAssembly.Imports, done: (instance: WebAssembly.Instance) => void): unknown
 }) => Promise<Codec>
 
-/**
- * A new instance for every picture, which frees its memory and discards its state. The module is compiled only once.
- */
+/** A new instance for every picture frees its memory and discards its state. */
 async function instantiate<Codec>(factory: Factory<Codec>, path: string): Promise<Codec> {
   const module = await wasmModule(path)
   return factory({
@@ -227,10 +216,6 @@ async function encodeWith(factory: Factory<Encoder>, path: string, pixels: Pixel
 
 const compiled = new Map<string, Promise<WebAssembly.Module>>()
 
-/**
- * The compiled WebAssembly module of a package. Compiled once.
- * @param path as one imports it: `@jsquash/png/codec/pkg/squoosh_png_bg.wasm`
- */
 function wasmModule(path: string): Promise<WebAssembly.Module> {
   let module = compiled.get(path)
   if (module === undefined) {

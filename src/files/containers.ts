@@ -1,14 +1,12 @@
 import { crc32 } from 'node:zlib'
 
-/** Whether a container is complete. */
 export interface Integrity {
   /**
-   * `whole`: the container's end was found. `unknown`: the container does not say where it ends. `unchecked`: the
-   * format is unknown, or there is no parser for it. `short`: the container announces more data. `damaged`: more data
-   * would not help.
+   * `unknown`: the container does not say where it ends. `unchecked`: no parser for the format. `short`: the
+   * container announces more data. `damaged`: more data would not help.
    */
   readonly state: 'whole' | 'unknown' | 'unchecked' | 'short' | 'damaged'
-  /** The problem, as the end of a sentence; undefined if there is none. */
+  /** As the end of a sentence. */
   readonly damage?: string
 }
 
@@ -19,7 +17,7 @@ const whole: Integrity = { state: 'whole' }
 const damaged = (damage: string): Integrity => ({ state: 'damaged', damage })
 const noHeader: Integrity = { state: 'damaged', damage: 'its header cannot be read' }
 
-/** What a container says of its picture or video; null where it does not, or has not yet. */
+/** Null where the container does not say, or has not yet. */
 export interface Shape {
   /** In pixels, as stored: a camera's turn (EXIF orientation) is not applied. */
   readonly width: number | null
@@ -31,7 +29,7 @@ export interface Shape {
 
 const noShape: Shape = { width: null, height: null, seconds: null, hasAlpha: undefined }
 
-/** A container that is read once, in pieces of any size, in little memory. */
+/** Read once, in pieces of any size, in little memory. */
 export interface Container {
   add(bytes: Uint8Array): void
   /** Of what has arrived so far; more may be added afterwards. */
@@ -39,10 +37,8 @@ export interface Container {
   readonly shape: Shape
 }
 
-/** @param length of its content, in bytes */
 type OnChunk = (type: string, length: number) => void
 
-/** Walks over an image to its end; what follows it is ignored. */
 type Walk = (image: ImageContainer) => Parser<Integrity>
 
 const imageFormats: Readonly<Record<string, readonly [name: string, walk: Walk]>> = {
@@ -52,10 +48,7 @@ const imageFormats: Readonly<Record<string, readonly [name: string, walk: Walk]>
   'image/gif': ['GIF', gifBlocks],
 }
 
-/**
- * Reads a container from its first byte. Of a type without a parser nothing is known.
- * @param onChunk gets the chunks of a PNG
- */
+/** Of a type without a parser nothing is known. @param onChunk gets the chunks of a PNG */
 export function openContainer(mediaType: string, onChunk?: OnChunk): Container {
   if (/^(?:image\/(?:avif|hei[cf])|video\/(?:mp4|quicktime))$/.test(mediaType)) return new IsoContainer()
   return Object.hasOwn(imageFormats, mediaType)
@@ -64,7 +57,6 @@ export function openContainer(mediaType: string, onChunk?: OnChunk): Container {
 }
 
 class ImageContainer implements Container {
-  /** Set by the walk, as soon as it has seen it. */
   found: Shape | null = null
   readonly onChunk: OnChunk | undefined
   readonly #name: string
@@ -98,8 +90,8 @@ function sized(width: number, height: number, hasAlpha: boolean): Shape | null {
 }
 
 /**
- * Chunks of length, name, content and checksum, the last of them IEND. IHDR is the first; a chunk tRNS before the pixels gives
- * colour types without alpha transparency too.
+ * Chunks of length, name, content and checksum. A chunk tRNS before the pixels gives colour types without alpha
+ * transparency too.
  */
 function* pngChunks(image: ImageContainer): Parser<Integrity> {
   yield* skipBytes(8)
@@ -121,7 +113,7 @@ function* pngChunks(image: ImageContainer): Parser<Integrity> {
   return whole
 }
 
-/** The bit depths that each colour type may have (PNG specification, table 11.1). */
+/** By colour type (PNG specification, table 11.1). */
 const pngDepths: Readonly<Record<number, readonly number[]>> = {
   0: [1, 2, 4, 8, 16],
   2: [8, 16],
@@ -153,7 +145,7 @@ function* jpegSegments(image: ImageContainer): Parser<Integrity> {
     if (standsAlone) continue
     const length = Math.max(0, (yield* readBytes(2)).readUInt16BE() - 2)
     const head = yield* readBytes(Math.min(length, 5))
-    // The first frame header, SOF0 to SOF15: C4, C8 and CC are in the same range of markers, but are tables and an extension.
+    // SOF0 to SOF15: C4, C8 and CC are in the same range, but are tables and an extension.
     if (/^c[^48c]$/.test(marker.toString(16)) && head.length === 5) {
       // A height of 0 means that only the first scan defines it.
       image.found ??= sized(head.readUInt16BE(3), head.readUInt16BE(1), false) ?? noShape
@@ -226,7 +218,6 @@ function gifPaletteBytes(flags: number): number {
   return flags & 0x80 ? 3 << ((flags & 7) + 1) : 0
 }
 
-/** Parsers of boxes: false if impossible sizes stop the walk. */
 type Boxes = Parser<boolean>
 
 /** More boxes than any real video has: hours in one-second fragments have about 20,000. */
@@ -240,23 +231,20 @@ const headerTypes = new Set(['mvhd', 'mehd', 'tkhd'])
 const padding = '\0\0\0\0'
 
 /**
- * An MP4, QuickTime, AVIF or HEIF file (ISO/IEC 14496-12), of which only the index is read: the properties of the video,
- * and where its data is. Such a file may be cut between two boxes unnoticed, so it is complete only if it contains the
- * last data that the index refers to.
+ * An MP4, QuickTime, AVIF or HEIF file (ISO/IEC 14496-12), of which only the index is read. Such a file may be cut
+ * between two boxes unnoticed, so it is complete only if it contains the last data that the index refers to.
  */
 class IsoContainer implements Container {
   #boxesLeft = maxBoxes
   #timescale = 0
   #duration: number | null = null
   #size: Pick<Shape, 'width' | 'height'> = noShape
-  /** Which of the boxes that matter are on the top level, and which of them was last. */
+  /** Boxes that matter on the top level; which of them was last. */
   readonly #found = new Set<string>()
   #lastType = ''
   /** A box of unknown size, which extends to the end. */
   #isUnbounded = false
-  /** The movie header announces fragments. */
   #hasFragments = false
-  /** The largest data offset in the index. */
   #lastChunk = 0
   readonly #parser = new PushParser(this.#boxes(Infinity, true))
 
@@ -280,7 +268,6 @@ class IsoContainer implements Container {
     return { ...noShape, ...this.#size, seconds: seconds && Math.round(seconds * 1000) / 1000 }
   }
 
-  /** The integrity of a file that may end here. */
   #integrityAtEnd(): Integrity {
     const found = this.#found
     if (!['moov', 'moof', 'meta'].some((type) => found.has(type))) return short('it has no index')
@@ -335,14 +322,13 @@ class IsoContainer implements Container {
     if (type === 'stco' || type === 'co64') read = yield* this.#chunkOffsets(type === 'stco' ? 4 : 8, length)
     else if (headerTypes.has(type)) {
       read = Math.min(length, headerBytes)
-      // Fields that are missing are 0.
       this.#readHeader(type, Buffer.concat([yield* readBytes(read)], headerBytes))
     }
     yield* skipBytes(length - read, length === Infinity)
     return true
   }
 
-  /** Reads where the data of a track is. @returns how many bytes it has read */
+  /** @returns how many bytes it has read */
   *#chunkOffsets(width: 4 | 8, length: number): Parser<number> {
     if (length < 8) return 0
     const count = (yield* readBytes(8)).readUInt32BE(4)
@@ -382,54 +368,46 @@ function isoTime(content: Buffer, at: number): number | null {
   return time === 2n ** (isLong ? 64n : 32n) - 1n ? null : Number(time)
 }
 
-/** What a parser needs next: `take` bytes to look at, or to get past `skip` bytes. */
 interface Want {
   readonly take?: number
   readonly skip?: number
-  /** Stops skipping after the first byte ff, unless 00 follows it in the same piece. */
+  /** Stops after the first byte ff, unless 00 follows it in the same piece. */
   readonly pastMark?: boolean
-  /** The CRC-32 to continue with the bytes that are skipped. */
   readonly crc?: number
-  /** Whether the data may end here: before the first byte to take, or within those to skip. */
   readonly mayEnd?: boolean
 }
 
-/**
- * A parser written as a generator that requests bytes, while its input is pushed in pieces. It always gets as many as
- * it requests.
- */
+/** Requests bytes, and always gets as many, while its input is pushed in pieces. */
 type Parser<Result> = Generator<Want, Result, Buffer>
 
 const maxTake = 256
 
-/** Reads the next bytes, at most 256. @param mayEnd whether the data may end before the first of them */
+/** @param take at most 256 @param mayEnd whether the data may end before the first of them */
 function* readBytes(take: number, mayEnd = false): Parser<Buffer> {
   return yield { take, mayEnd }
 }
 
-/** Skips the next bytes; Infinity skips to the end. @param mayEnd whether the data may end within them */
+/** @param skip Infinity for all @param mayEnd whether the data may end within them */
 function* skipBytes(skip: number, mayEnd = false): Parser<void> {
   if (skip > 0) yield { skip, mayEnd }
 }
 
-/** Skips the bytes up to the first ff, and that one; most of those that 00 follows, which escapes it in JPEG, are skipped too. */
+/** Most of the ff that 00 follows, which escapes them in JPEG, are skipped too. */
 function* skipPastMark(): Parser<void> {
   yield { skip: Infinity, pastMark: true }
 }
 
-/** Skips the next bytes. @returns their CRC-32, which continues that of what came before */
+/** @returns the CRC-32, continued from that of what came before */
 function* skipWithChecksum(skip: number, before: number): Parser<number> {
   return skip === 0 ? before : (yield { skip, crc: before }).readUInt32BE()
 }
 
-/** Feeds a parser pieces of any size; nothing of them is kept but the bytes that it looks at. Bytes after its end are ignored. */
+/** Nothing is kept but the bytes that the parser looks at. Bytes after its end are ignored. */
 class PushParser<Result> {
-  /** How many bytes have arrived. */
   received = 0
   readonly #parser: Parser<Result>
   readonly #taken = Buffer.alloc(maxTake)
   #turn: IteratorResult<Want, Result>
-  /** How many of the bytes of the current request have arrived. */
   #count = 0
   #crc = 0
 
@@ -457,7 +435,6 @@ class PushParser<Result> {
     }
   }
 
-  /** The result; undefined while more bytes are needed. */
   get result(): Result | undefined {
     return this.#turn.done === true ? this.#turn.value : undefined
   }

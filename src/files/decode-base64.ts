@@ -1,6 +1,6 @@
 /**
- * The bytes of base64, or of a data URL that holds it (quirk 15): both alphabets, white space and missing padding
- * are accepted, and nothing else (fault E34). Undefined for any other text, and for one without bytes.
+ * Base64, or a data URL that holds it: both alphabets, white space and missing padding are accepted, and nothing
+ * else. Undefined for any other text, and for one without bytes.
  */
 export function decodeBase64(text: string): Buffer | undefined {
   const head = /^\s*data:[^,]{0,1024};\s*base64\s*,/i.exec(text)?.[0].length ?? 0

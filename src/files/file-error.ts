@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { FileError, UsageError, type ErrorCode } from '../errors.ts'
 
 interface Reason {
-  /** Left out where reading or writing decides. */
+  /** Without it reading or writing decides. */
   readonly code?: ErrorCode
   /** Ends the sentence that names the file. */
   readonly clause: string
@@ -47,26 +47,22 @@ const reasons: Readonly<Record<string, Reason>> = {
   ENFILE: tooMany,
 }
 
-/** An error for a file that cannot be written; the cause is the error of the system. */
 export function writeError(cause: unknown, path: string): FileError {
   const { code, clause, hint } = reasonOf(cause, 'write_failed')
   return new FileError(code, `${shownPath(path)} cannot be written: ${clause}.`, withHint(hint, cause))
 }
 
-/** An error for a file that cannot be read, missing or not. */
 export function readError(cause: unknown, path: string): FileError {
   const { code, clause, hint } = reasonOf(cause, 'read_failed')
   const message = `${shownPath(path)} cannot be read: ${clause}.`
   return new FileError(code, message, { ...withHint(hint, cause), phase: 'input' })
 }
 
-/** Not a valid path on any system. */
 export function fileNameProblem(path: string): UsageError | undefined {
   if (path !== '' && !path.includes('\0')) return undefined
   return new UsageError(`${JSON.stringify(path)} is not a file name.`, { code: 'bad_file_name' })
 }
 
-/** The target exists and may not be replaced. */
 export function fileExists(path: string, cause?: unknown): FileError {
   return new FileError('file_exists', `${shownPath(path)} already exists.`, {
     hint: 'Choose another name, or add --force to replace it.',
@@ -74,7 +70,6 @@ export function fileExists(path: string, cause?: unknown): FileError {
   })
 }
 
-/** The folder of the target is missing: found before anything is sent. */
 export function folderMissing(path: string, cause?: unknown): FileError {
   const folder = dirname(path)
   return new FileError(
@@ -87,7 +82,6 @@ export function folderMissing(path: string, cause?: unknown): FileError {
   )
 }
 
-/** The code of an error of the system (`ENOENT`), if it is one. */
 export function systemCode(error: unknown): string | undefined {
   return error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
 }
@@ -112,11 +106,9 @@ export function shellWord(text: string): string {
   return /^(?!~)[\w./~+@%:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** Closes a file that was only read: what the system says of that changes nothing about what has been read. */
+/** What the system says of closing a file that was only read changes nothing about what has been read. */
 export function closeAfterReading(descriptor: number): void {
   try {
     closeSync(descriptor)
-  } catch {
-    // It is closed all the same.
-  }
+  } catch {}
 }

@@ -7,9 +7,8 @@ const maxBytes = 120
 const deviceName = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\.|$)/i
 
 /**
- * Makes any text (a response id, a model's name) usable as one file name on every system: letters, digits,
- * dots, dashes and underscores only, no leading dot or dash, no device name, at most 121 bytes of UTF-8.
- * Never empty, never a path. Different texts may give the same name: a caller must not overwrite.
+ * Makes any text usable as one file name on every system. Never empty, never a path. Different texts may give the
+ * same name: a caller must not overwrite.
  */
 export function safeFileName(text: string): string {
   const cleaned = text
@@ -27,7 +26,6 @@ export function isDeviceName(name: string): boolean {
   return deviceName.test(name)
 }
 
-/** Cuts text to a number of UTF-8 bytes, between characters. */
 export function cutBytes(text: string, bytes: number): string {
   let length = 0
   let end = 0
@@ -39,7 +37,6 @@ export function cutBytes(text: string, bytes: number): string {
   return text.slice(0, end)
 }
 
-/** The longest name that file systems take, in bytes. */
 const maxNameBytes = 255
 
 /** `hero.png` becomes `hero-2.png`; a name that would get too long is cut before the number. */
@@ -47,7 +44,7 @@ export function numberedName(name: string, number: number): string {
   return withEnding(name, `-${number}`)
 }
 
-/** `hero.png` becomes `hero.damaged.png`, for content that is incomplete or damaged. */
+/** `hero.png` becomes `hero.damaged.png`. */
 export function damagedName(name: string): string {
   return withEnding(name, '.damaged')
 }
@@ -59,16 +56,15 @@ function withEnding(name: string, addition: string): string {
   return cutBytes(stem, maxNameBytes - Buffer.byteLength(ending)) + ending
 }
 
-/** As `numberedName`, for a path, whose folder stays as it is written. */
+/** The folder stays as it is written. */
 export function numberedPath(path: string, number: number): string {
   const name = basename(path)
   return path.slice(0, path.lastIndexOf(name)) + numberedName(name, number)
 }
 
 /**
- * The name of a preview: `out/hero.png` becomes `out/hero-partial-1.png`. Never cut: its end may be what distinguishes
- * the images.
- * @param partial its index, from 0
+ * `out/hero.png` becomes `out/hero-partial-1.png`. Never cut: its end may be what distinguishes the images. @param
+ * partial from 0
  */
 export function partialPath(path: string, partial: number): string {
   const extension = extname(path)

@@ -2,26 +2,22 @@ import { openContainer, type Shape } from './containers.ts'
 import type { MediaKind } from './media-file.ts'
 import { sniffMediaType } from './media-type.ts'
 
-/** The format and properties of an image according to its header. */
 export interface ImageInfo {
   readonly format: ImageFormat
   readonly mediaType: `image/${ImageFormat}`
-  /** In pixels, as stored: a camera's turn (EXIF orientation) is not applied. */
   readonly width: number
   readonly height: number
-  /** Whether pixels can be transparent, not whether any is. */
   readonly hasAlpha: boolean
 }
 
 type ImageFormat = 'png' | 'jpeg' | 'webp' | 'gif'
 
-/** How many bytes are enough to find the header, unless there is unusually long metadata before it. */
+/** Enough for the header, unless there is unusually long metadata before it. */
 export const imageInfoHeadBytes = 1024 * 1024
 
 /**
- * Reads format, dimensions and transparency from the header of an image; decodes nothing and ignores file names.
- * @param head the first bytes, `imageInfoHeadBytes` of them or the whole file
- * @returns undefined for any other format, or if the header is damaged or incomplete
+ * Decodes nothing. @param head the first bytes, `imageInfoHeadBytes` of them or the whole file @returns undefined for
+ * any other format, or if the header is damaged or incomplete
  */
 export function readImageInfo(head: Uint8Array): ImageInfo | undefined {
   const mediaType = sniffMediaType(head) ?? ''
@@ -30,7 +26,6 @@ export function readImageInfo(head: Uint8Array): ImageInfo | undefined {
   return imageInfoOf(mediaType, container.shape)
 }
 
-/** What the parts of an image that have been read say; undefined while its header is not among them. */
 export function imageInfoOf(mediaType: string, { width, height, hasAlpha }: Shape): ImageInfo | undefined {
   if (width === null || height === null || hasAlpha === undefined) return undefined
   const format = formatOf(mediaType) as ImageFormat
@@ -40,7 +35,6 @@ export function imageInfoOf(mediaType: string, { width, height, hasAlpha }: Shap
 export interface ImageFacts {
   /** `png`, `jpeg`, `webp`, `gif`, the media type's own word for another, or `bin` for an unknown one. */
   readonly format: string
-  /** In pixels; null where the header cannot be read. */
   readonly width: number | null
   readonly height: number | null
 }

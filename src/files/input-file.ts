@@ -8,26 +8,21 @@ import { defaultSeconds, maxRequestBytes } from '../limits.ts'
 import { FileError, ModelgateError, UsageError } from '../errors.ts'
 import { fileNameProblem, readError, shownPath } from './file-error.ts'
 
-/** A file that will be sent, inspected before anything is sent. */
 interface InputFile {
-  /** As it was given. */
   readonly path: string
-  /** Its size. */
   readonly bytes: number
-  /** Its first bytes (4 KiB unless more are requested), which show its type. */
+  /** They show its type. */
   readonly head: Uint8Array
-  /** The content of a pipe, which can be read only once. */
+  /** Of a pipe, which can be read only once. */
   readonly content?: Buffer
 }
 
 interface ReadLimits {
-  /** In bytes; by default the limit of a request, which is also the most that is read from a pipe. */
+  /** By default the limit of a request, which is also the most that is read from a pipe. */
   readonly maxBytes?: number
-  /** How many of the first bytes are read. */
   readonly headBytes?: number
-  /** Whether a pipe is accepted, such as `<(command)`; true when left out. */
+  /** Such as `<(command)`; accepted unless false. */
   readonly pipes?: boolean
-  /** An additional check of the file's mode. */
   readonly refuse?: (found: Stats) => ModelgateError | undefined
 }
 
@@ -41,10 +36,8 @@ const readBytes = promisify(read)
 const closeFile = promisify(close)
 
 /**
- * Describes a file without reading it whole, or reads a pipe. A problem is returned, not thrown, so that several files'
- * problems can be reported at once: missing, a folder, a device, unreadable (exit 10); empty, too large, a pipe that
- * stays silent (exit 2).
- * @throws the reason of the context's signal
+ * Describes a file without reading it whole, or reads a pipe. A problem is returned, not thrown, so that several
+ * files' problems can be reported at once. @throws the reason of the context's signal
  */
 export function describeInputFile(
   context: InputContext,
@@ -62,7 +55,7 @@ export function describeInputFile(
   })
 }
 
-/** Reads a whole file or pipe; returns problems like `describeInputFile`. */
+/** Returns problems like `describeInputFile`. */
 export function readInputFile(
   context: InputContext,
   path: string,
@@ -79,7 +72,6 @@ interface OpenFile {
   readonly size: number
 }
 
-/** @param use gets an open file, or all of a pipe */
 async function withInputFile<Value>(
   context: InputContext,
   path: string,
@@ -150,7 +142,7 @@ async function readPipe(
   return await consumeInput(context, source, { maxBytes, tooLarge: over, steps: [silence] })
 }
 
-/** A folder, a device, or a pipe where none is read. @param pipes whether a pipe would do */
+/** @param pipes whether a pipe would do */
 export function notRegular(path: string, pipes = false): FileError {
   const message = `${shownPath(path)} is not a regular file${pipes ? ' or a pipe' : ''}.`
   return new FileError('not_a_file', message, { phase: 'input' })
@@ -165,15 +157,13 @@ function tooLarge(path: string, size: string, maxBytes: number): UsageError {
   return new UsageError(message, { code: 'file_too_large' })
 }
 
-/** A source of bytes that may be slow: standard input, a pipe. */
+/** Standard input, or a pipe. */
 interface ByteSource {
-  /** The bytes, to the end. */
   read(): AsyncIterable<Uint8Array>
   /** Stops reading, so that an open pipe does not keep the program alive. */
   release(): void
 }
 
-/** An action to take when a source has been silent for some time. */
 export interface SilenceStep {
   readonly afterMs: number
   /** An exception ends the reading. */
@@ -182,16 +172,13 @@ export interface SilenceStep {
 
 interface ConsumeOptions {
   readonly maxBytes: number
-  /** The error to throw above `maxBytes`. */
+  /** Thrown above `maxBytes`. */
   readonly tooLarge: () => Error
-  /** Cancelled by the first byte or the end; after that there is no time limit. */
+  /** Cancelled by the first byte; after that there is no time limit. */
   readonly steps?: readonly SilenceStep[]
 }
 
-/**
- * Reads a source to its end and releases it.
- * @throws what it throws itself, `tooLarge`, what a step throws, and the reason of the context's signal
- */
+/** Releases the source at its end. @throws `tooLarge`, what the source or a step throws, and the signal's reason */
 export async function consumeInput(
   context: Pick<Context, 'clock' | 'signal'>,
   source: ByteSource,
@@ -239,17 +226,14 @@ export async function consumeInput(
 type DecodedText =
   | { readonly text: string; readonly problem?: never; readonly offset?: never }
   | {
-      /** A clause for a message: "is not UTF-8 text (byte 0xff at offset 3)". */
+      /** `is not UTF-8 text (byte 0xff at offset 3)` */
       readonly problem: string
-      /** Of the first byte that is not valid, from 0; undefined for UTF-16, which is only validated as a whole. */
+      /** Undefined for UTF-16, which is only validated as a whole. */
       readonly offset: number | undefined
       readonly text?: never
     }
 
-/**
- * Decodes UTF-8, or UTF-16 that says so by its byte order mark (as Windows shells write it); the mark is dropped.
- * Linear in time for any input.
- */
+/** UTF-8, or UTF-16 that says so by its byte order mark (as Windows shells write it). Linear in time. */
 export function decodeText(bytes: Uint8Array): DecodedText {
   const isBigEndian = bytes[0] === 0xfe && bytes[1] === 0xff
   if (isBigEndian || (bytes[0] === 0xff && bytes[1] === 0xfe)) {
@@ -265,7 +249,7 @@ export function decodeText(bytes: Uint8Array): DecodedText {
   return { problem: `is not UTF-8 text (byte 0x${byte} at offset ${offset})`, offset }
 }
 
-/** Offset of the first invalid or truncated UTF-8 sequence: there the decoder writes U+FFFD. */
+/** There the decoder writes U+FFFD. */
 function firstInvalidByte(bytes: Uint8Array): number {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
   let offset = 0

@@ -8,7 +8,6 @@ import { readError } from './file-error.ts'
 import { describeInputFile } from './input-file.ts'
 import { refineZip, sniffMediaType } from './media-type.ts'
 
-/** What a file is, by its bytes alone. */
 export interface FileFacts extends Shape {
   readonly path: string
   readonly bytes: number
@@ -21,8 +20,8 @@ export interface FileFacts extends Shape {
 }
 
 /**
- * Inspects a file of any size while it is read once: a few MiB of it are kept. A pipe is read, too.
- * @throws ModelgateError as `describeInputFile` returns them, and the reason of the context's signal
+ * Of any size, read once; a pipe, too. @throws ModelgateError as `describeInputFile` returns them, and the signal's
+ * reason
  */
 export async function inspectAnyFile(
   context: Pick<Context, 'cwd' | 'clock' | 'signal'>,
@@ -40,7 +39,7 @@ export async function inspectAnyFile(
   }
 }
 
-/** The same of bytes that come from elsewhere. @param path as it is reported */
+/** @param path as it is reported */
 export async function inspectBytes(
   path: string,
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -74,18 +73,16 @@ interface Identified {
   /** Undefined for bytes of no known format. */
   readonly mediaType: string | undefined
   readonly container: Container
-  /** The first bytes. */
   readonly start: Buffer
 }
 
-/** Identifies and follows a file while its bytes arrive, in pieces of any size. */
+/** While its bytes arrive, in pieces of any size. */
 export class FileInspector {
-  /** Once enough bytes have shown what it is. */
   known: Identified | undefined
   readonly #needed: number
   #start = Buffer.alloc(0)
 
-  /** @param needed how many bytes are waited for before it is said what it is */
+  /** @param needed bytes to wait for before it is said what it is */
   constructor(needed: number) {
     this.#needed = needed
   }
@@ -97,7 +94,6 @@ export class FileInspector {
     if (this.#start.length >= this.#needed) this.known = this.end()
   }
 
-  /** What it is, if these are all of its bytes. */
   end(): Identified {
     if (this.known !== undefined) return this.known
     const start = this.#start
@@ -114,12 +110,10 @@ export class FileInspector {
  */
 const mark = Buffer.concat([Buffer.from('jumdc2pa'), Buffer.from('00110010800000aa00389b71', 'hex')])
 
-/** Looks for content credentials in a file while it is read; nothing of them is verified. */
 class CredentialFinder {
   isFound = false
   #end = Buffer.alloc(0)
 
-  /** The next bytes, in pieces of any size. */
   add(bytes: Uint8Array): void {
     if (this.isFound) return
     const seam = Buffer.concat([this.#end, bytes.subarray(0, mark.length - 1)])

@@ -9,9 +9,8 @@ const pollMs = 25
 const maxRefusals = 12
 
 /**
- * Waits until no other process has the lock, and takes it: a file that is there while it is held.
- * @param waitMs how long it may take
- * @returns what ends the lock; undefined when another process holds it for too long
+ * @param waitMs how long it may take @returns what ends the lock; undefined when another process holds it for too
+ * long
  * @throws the error of the system; the signal's reason
  */
 export async function takeLock(

@@ -6,7 +6,6 @@ import { shownPath } from './file-error.ts'
 import { FileInspector, type FileFacts } from './inspect-file.ts'
 import { openAtomicFile, type AtomicFile, type Rescue, type WrittenFile } from './atomic-file.ts'
 
-/** The kind of media, images or videos: how they are recognized and described. */
 export interface MediaKind<Facts> {
   readonly noun: 'image' | 'video'
   factsOf(mediaType: string, shape: Shape): Facts
@@ -19,9 +18,8 @@ const minUnknownBytes = 64
 const signatureBytes = 512
 
 /**
- * What has arrived of media so far. The type is `application/octet-stream` for a format that is not known, which may be a
- * valid one all the same.
- * @throws ContractError `damaged_media` for nothing, and for what is known to be something else
+ * `application/octet-stream` is a format that is not known, which may be valid all the same. @throws ContractError
+ * `damaged_media` for nothing, and for what is known to be something else
  */
 export function describeMedia<Facts>({ noun, factsOf }: MediaKind<Facts>, inspector: FileInspector) {
   const { mediaType = unknownType, container, start } = inspector.end()
@@ -43,60 +41,50 @@ function notMedia(noun: 'image' | 'video', start: Buffer): ContractError {
   )
 }
 
-/** The facts reported about saved media. */
 export type SavedMedia<Facts> = Facts &
   WrittenFile & {
     readonly mime_type: string
-    /** Whether the file is known to be complete. */
     readonly verified: boolean
   }
 
-/** Writes media. Call `write` for each piece, then end with `commit`, `commitDamaged` or `discard`. */
 export interface MediaWriter<Saved> {
   /**
-   * The bytes may be overwritten once the promise is settled, and not before that is it called again.
-   * @throws ContractError `damaged_media` as soon as the first bytes show it
-   * @throws FileError, UsageError as `openAtomicFile` does
+   * The bytes may be overwritten once the promise is settled. @throws ContractError `damaged_media` as soon as the
+   * first bytes show it; FileError, UsageError
    */
   write(bytes: Uint8Array): Promise<void>
   /**
-   * Checks what has arrived, and gives it its name.
-   * @param isFramed whether the transport showed where the content ends; true unless given
-   * @throws ContractError `damaged_media`; where it can be, it is kept as `NAME.damaged.EXT`
-   * @throws FileError
+   * @param isFramed whether the transport showed where the content ends
+   * @throws ContractError `damaged_media`; where it can be, it is kept as `NAME.damaged.EXT`; FileError
    */
   commit(isFramed?: boolean): Promise<Saved>
   /**
-   * Keeps what has arrived as `NAME.damaged.EXT`: it is incomplete, and all there is. Never throws.
-   * @returns its path; undefined where there is nothing to keep, or it went to a pipe, or cannot be kept
+   * Keeps what has arrived as `NAME.damaged.EXT`. Never throws. @returns its path; undefined where there is nothing
+   * to keep, or it went to a pipe, or cannot be kept
    */
   commitDamaged(): Promise<string | undefined>
-  /** Removes what was written. Never throws, may be called at any time and more than once. */
+  /** Never throws; at any time. */
   discard(): Promise<void>
 }
 
-/** Media being written to their target. */
 export interface MediaFile<Facts> extends MediaWriter<SavedMedia<Facts>> {
   readonly noun: MediaKind<Facts>['noun']
-  /** Whether all of it has arrived, as far as the container shows. @throws ContractError for what is no such media */
+  /** @throws ContractError for what is no such media */
   integrity(): Integrity
-  /** Forgets what was written, to be written again from its beginning. */
   restart(): Promise<void>
 }
 
 export interface MediaFileOptions extends Partial<Rescue> {
-  /** The path for an extension (without dot), which is known only when the first bytes have arrived. */
+  /** Gets the extension, known only when the first bytes have arrived. */
   readonly pathFor: (extension: string) => string
-  /** Replace an existing file. Without it a file whose name is taken gets the next free one: `NAME-2`, `NAME-3`, … */
+  /** Without it a file whose name is taken gets the next free one. */
   readonly force: boolean
-  /** Called when the file was saved under another name, because the planned one had been taken in the meantime. */
+  /** The planned name had been taken in the meantime. */
   readonly renamed?: (planned: string, saved: string) => void
 }
 
 /**
- * Prepares a file for media of any size. It is created (under a temporary name in the target's folder) when the first
- * bytes show that they are such media, so that an error page never becomes a file. The planned name is only for what
- * has been checked.
+ * The file is created when the first bytes show that they are such media, so that an error page never becomes one.
  */
 export function openMediaFile<Facts>(
   context: FileContext,
@@ -114,10 +102,7 @@ export function openMediaFile<Facts>(
   )
 }
 
-/**
- * Writes media to what is opened once the first bytes have been identified.
- * @param open gets the extension, without dot
- */
+/** @param open called once the first bytes have been identified */
 export function writeMedia<Facts>(
   kind: MediaKind<Facts>,
   open: (extension: string) => Promise<AtomicFile>,
@@ -181,7 +166,7 @@ export function writeMedia<Facts>(
   }
 }
 
-/** Media that are there already, described as when they were saved; undefined for another kind of file, and a damaged one. */
+/** Undefined for another kind of file, and a damaged one. */
 export function savedAs<Facts>(
   kind: MediaKind<Facts>,
   { path, bytes, sha256, mediaType = unknownType, integrity, ...shape }: FileFacts,
@@ -192,7 +177,7 @@ export function savedAs<Facts>(
   return { ...kind.factsOf(mediaType, shape), path, bytes, sha256, mime_type: mediaType, verified }
 }
 
-/** The content has arrived, and is damaged. @param kept the path of what was saved of it */
+/** @param kept the path of what was saved of it */
 export function damagedMedia(
   noun: 'image' | 'video',
   damage: string,
@@ -204,15 +189,14 @@ export function damagedMedia(
   })
 }
 
-/** A warning about what is kept although it cannot be verified. @param subject its path, or what else names its place */
+/** @param subject its path, or what else names its place */
 export function unverifiedNote(noun: 'image' | 'video', subject: string): string {
   return `Could not verify that the ${noun} is complete: ${subject} may be truncated.`
 }
 
 /**
- * Ends a writer whose content has not arrived complete: what has arrived is kept apart, since it is all there is of what
- * has been paid for. What the machine itself could not take is dropped.
- * @returns the error, with where that is
+ * Keeps what has arrived apart: it is all there is of what has been paid for. What the machine itself could not take
+ * is dropped. @returns the error, with where that is
  */
 export async function keepDamaged(
   writer: Pick<MediaWriter<unknown>, 'commitDamaged' | 'discard'>,

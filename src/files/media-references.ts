@@ -2,20 +2,19 @@ import { createHash } from 'node:crypto'
 import { isObject, type JsonObject } from '../json.ts'
 
 /**
- * Stands in a kept request or reply where media was: in JSON that is kept, nothing is copied. Only in places where the
- * wire has text, so that it cannot be taken for an object of the gateway.
+ * In place of media in a kept request or reply. Only where the wire has text, so that it cannot be taken for an
+ * object of the gateway.
  */
 export interface MediaReference {
-  /** Of the bytes, in hexadecimal. */
   readonly sha256: string
   readonly bytes: number
   /** What stands before the base64: `data:image/png;base64,`. */
   readonly prefix?: string
-  /** The file that has them, absolute; none for what came from standard input. */
+  /** Absolute; none for what came from standard input. */
   readonly path?: string
 }
 
-/** The names of the fields that hold media as base64, or as a data URL, in either style and in every endpoint. */
+/** In either style and in every endpoint. */
 const mediaFields: ReadonlySet<string> = new Set([
   'data',
   'image_url',
@@ -30,11 +29,7 @@ const mediaFields: ReadonlySet<string> = new Set([
 /** What is shorter, and of no known file, is kept as it is. */
 const minLength = 256
 
-/**
- * A copy of a request or a reply with references in place of its media.
- * @param paths the files that have them, by the SHA-256 of their bytes
- * @param onMedia gets the bytes of each reference
- */
+/** @param paths the files that have the media, by the SHA-256 of their bytes @param onMedia gets the bytes of each */
 export function referToMedia<Value>(
   value: Value,
   paths: ReadonlyMap<string, string>,
@@ -60,7 +55,6 @@ export function referToMedia<Value>(
   })
 }
 
-/** The references in what was kept, in their order. */
 export function referencesIn(value: unknown): MediaReference[] {
   const found: MediaReference[] = []
   replaced(value, (entry) => {
@@ -70,7 +64,7 @@ export function referencesIn(value: unknown): MediaReference[] {
   return found
 }
 
-/** Names the files of references that have none, by the SHA-256 of their content. */
+/** For references that have none. @param paths by SHA-256 */
 export function nameFiles<Value>(value: Value, paths: ReadonlyMap<string, string>): Value {
   return replaced(value, (entry) => {
     const path = isReference(entry) && entry.path === undefined ? paths.get(entry.sha256) : undefined
@@ -78,7 +72,7 @@ export function nameFiles<Value>(value: Value, paths: ReadonlyMap<string, string
   })
 }
 
-/** @param contentOf the bytes of a reference, which have been checked */
+/** @param contentOf gives bytes that have been checked */
 export function restoreMedia<Value>(value: Value, contentOf: (reference: MediaReference) => Buffer): Value {
   return replaced(value, (entry) =>
     isReference(entry) ? `${entry.prefix ?? ''}${contentOf(entry).toString('base64')}` : undefined,

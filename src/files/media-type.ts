@@ -45,8 +45,8 @@ const brands: Readonly<Record<string, string>> = {
 }
 
 /**
- * The media type that the first bytes of a file (4 KiB are plenty) show, or `text/plain` for UTF-8 text,
- * or undefined. Names and declared types are not used: gateways refuse parts whose type is not that of the bytes.
+ * The media type that the first bytes of a file (4 KiB are plenty) show. Names and declared types are not used:
+ * gateways refuse parts whose type is not that of the bytes.
  */
 export function sniffMediaType(head: Uint8Array): string | undefined {
   const start = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, 4096)).toString('latin1')
@@ -114,7 +114,6 @@ function transportStream(start: string): string | undefined {
   return isRegular ? 'video/mp2t' : undefined
 }
 
-/** Control characters that no text file contains. */
 const controlCharacter = /[\0-\x07\x0e-\x1a\x1c-\x1f]/
 
 /** Text is valid UTF-8 without these control characters. The last character may be cut. */
@@ -136,7 +135,6 @@ export function looksLikeText(head: Buffer): boolean {
   return !controlCharacter.test(text) && (/^\s*<[a-z!?]/i.test(text) || ascii >= start.length * 0.75)
 }
 
-/** Describes what was sent instead of an image or a video (fault F17). */
 export function describeContent(start: Buffer): string {
   const text = start.toString('utf8', 0, 64).trimStart().toLowerCase()
   if (text.startsWith('<')) return 'an HTML or XML document'
@@ -144,7 +142,7 @@ export function describeContent(start: Buffer): string {
   return sniffMediaType(start) ?? (looksLikeText(start) ? 'text/plain' : 'data of an unknown type')
 }
 
-/** Extensions by media type. Where several extensions mean one type, the first is the one to write. */
+/** The first is the one to write. */
 const extensions: Readonly<Record<string, readonly string[]>> = {
   'image/png': ['png'],
   'image/jpeg': ['jpg', 'jpeg', 'jpe'],
@@ -189,13 +187,13 @@ const mediaTypes = new Map(
   Object.entries(extensions).flatMap(([mediaType, names]) => names.map((name) => [name, mediaType] as const)),
 )
 
-/** The extension to save a media type under, without the dot; parameters are ignored; `bin` when it is unknown. */
+/** Without the dot. */
 export function extensionOf(mediaType: string): string {
   const plain = mediaType.split(';', 1)[0]!.trim().toLowerCase()
   return Object.hasOwn(extensions, plain) ? extensions[plain]![0]! : 'bin'
 }
 
-/** The media type that the extension of a name suggests: a guess, for content that cannot be inspected (a URL). */
+/** A guess, for content that cannot be inspected (a URL). */
 export function mediaTypeOfName(name: string): string | undefined {
   return mediaTypes.get(/\.([^./\\]+)$/.exec(name)?.[1]?.toLowerCase() ?? '')
 }

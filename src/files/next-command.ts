@@ -1,7 +1,7 @@
 import type { ErrorFacts } from '../errors.ts'
 import { shellWord } from './file-error.ts'
 
-/** A command to run next: as the words of a call, and in a text as a line to paste into a shell. */
+/** As the words of a call, and in a text as a line to paste into a shell. */
 export interface NextCommand {
   readonly words: readonly string[]
   toString(): string
@@ -12,7 +12,7 @@ export function nextCommand(words: readonly string[]): NextCommand {
   return { words, toString: () => words.map(shellWord).join(' ') }
 }
 
-/** A hint that names a command, and the command as data: both from the same words, so that they cannot differ. */
+/** Hint and data from the same words, so that they cannot differ. */
 export function leadTo(
   before: string,
   command: NextCommand,
@@ -20,15 +20,13 @@ export function leadTo(
 ): Required<Pick<ErrorFacts, 'hint' | 'next'>> {
   return { hint: `${before}${command.toString()}${after}`, next: command.words }
 }
-/** Stands for the value of a user's header in what is shown of a request: a place to fill in. */
+/** A place to fill in, for the value of a user's header. */
 export const hiddenValue = '<value>'
 
-/** What may be shown of a header: where its value comes from, or a place to fill in. */
 export function shownSource(source: string): string {
   return /^(?:@|env:)/.test(source) ? source : hiddenValue
 }
 
-/** The words of a command line with the values of `--header` left out. */
 export function withoutHeaderValues(words: readonly string[]): string[] {
   const end = words.indexOf('--')
   const shown = (line: string) =>

@@ -10,19 +10,15 @@ import { sidecarPath } from './sidecar.ts'
 import { openAtomicFile } from './atomic-file.ts'
 import { findTarget } from './write-target.ts'
 
-/** The kind of files that a command creates. */
 type OutputKind = 'image' | 'video'
 
-/** The values of the tokens. */
 export interface TemplateValues {
   readonly index: number
-  /** Without the dot. */
   readonly extension: string
   readonly model: string
   readonly prompt: string
-  /** Used in place of an empty prompt; `image` by default. */
+  /** In place of an empty prompt. */
   readonly kind?: OutputKind
-  /** Milliseconds since 1970; `{date}` is its day in UTC, as 2026-08-20. */
   readonly now: number
   readonly id: string | undefined
 }
@@ -30,7 +26,6 @@ export interface TemplateValues {
 /** Maximum bytes of a value, so that no value makes a name too long for a file system. */
 const maxBytes = { model: 60, id: 80, slug: 48 }
 
-/** The words in braces that a file name may hold. */
 const tokenValues = {
   index: ({ index }: TemplateValues) => String(index),
   ext: ({ extension }: TemplateValues) => safeFileName(extension),
@@ -44,15 +39,13 @@ export const templateTokens = Object.keys(tokenValues) as readonly TemplateToken
 
 type OutputTemplate = ReturnType<typeof parseTemplate>
 
-/** `{{` and `}}` are literal braces. */
 const braces = /\{\{|\}\}|\{([^{}]*)\}/g
 
-/** Reads a file name with placeholders such as `out/{slug}-{index}.{ext}`. */
+/** Reads a file name with placeholders such as `out/{slug}-{index}.{ext}`; `{{` and `}}` are literal braces. */
 export function parseTemplate(text: string) {
   const words = [...text.matchAll(braces)].flatMap(([, word]) => (word === undefined ? [] : [word]))
   return {
     tokens: new Set(words.filter(isToken)),
-    /** Unknown placeholders, as written. */
     unknown: words.filter((word) => !isToken(word)).map((word) => `{${word}}`),
     /** Fills in the values, whatever they contain, without creating a folder, a hidden file or a reserved name. */
     expand(values: TemplateValues): string {
@@ -68,7 +61,6 @@ export function parseTemplate(text: string) {
   }
 }
 
-/** Escapes text so that it is literal in a template. */
 export function literalTemplate(text: string): string {
   return text.replace(/[{}]/g, '$&$&')
 }
@@ -77,7 +69,6 @@ function isToken(word: string): word is TemplateToken {
   return Object.hasOwn(tokenValues, word)
 }
 
-/** The first words of a prompt, in lower case, joined by dashes; the kind of file if there are none. */
 export function slugOf(prompt: string, kind: OutputKind = 'image'): string {
   const words = prompt
     .slice(0, 1000)
@@ -87,7 +78,6 @@ export function slugOf(prompt: string, kind: OutputKind = 'image'): string {
     .replaceAll(/[^\p{L}\p{N}\p{M}]+/gu, '-')
     .replace(/^[-\p{M}]+/u, '')
   const cut = cutBytes(words, maxBytes.slug)
-  // Cuts between words if enough of them remain.
   const wholeWords = cut.length < words.length && words[cut.length] !== '-' ? cut.replace(/-[^-]*$/, '') : cut
   const slug = (wholeWords.length > cut.length / 3 ? wholeWords : cut).replace(/-+$/, '')
   return slug === '' ? kind : slug
@@ -111,24 +101,21 @@ export interface OutputRequest {
   readonly now: number
 }
 
-/** Maximum number of names planned ahead; further files get theirs later. */
+/** Further files get their names later. */
 export const maxPlannedNames = 100
 
-/** The files of one command's images or videos. */
 export interface OutputPlan {
-  /** The image goes to standard output (`-o -`). */
   readonly toStandardOutput: boolean
   /**
-   * Whether the name was generated: from the prompt and a digest of model and prompt, so it is the same in every run.
-   * If it is taken, the next free one is used.
+   * Generated from the prompt and a digest of model and prompt, so the same in every run. If it is taken, the next
+   * free one is used.
    */
   readonly isAutomatic: boolean
-  /** Never returns the same path for two images of a command, even if more arrive than were requested. */
+  /** Never the same path for two images, even if more arrive than were requested. */
   pathFor(image: PlannedImage): string
   /**
-   * Finds every problem with names and folders that would prevent saving, before anything is sent: an invalid name
-   * (exit 2), an existing file or a folder that cannot be made or written (exit 10). Folders are made when there is
-   * something to save.
+   * Every problem that would prevent saving, before anything is sent: an invalid name (exit 2), an existing file or a
+   * folder that cannot be made or written (exit 10).
    */
   check(expected?: ExpectedFiles): Promise<readonly ModelgateError[]>
 }
@@ -136,24 +123,21 @@ export interface OutputPlan {
 interface PlannedImage {
   /** From 1. */
   readonly index: number
-  /** Without the dot. */
   readonly extension: string
-  /** The id of the reply; it becomes `{id}` and is made safe. */
+  /** Of the reply. */
   readonly id?: string | undefined
-  /** The index of a partial image, from 0; the first one is saved as `NAME-partial-1.EXT`. */
+  /** Of a preview, from 0. */
   readonly partial?: number | undefined
 }
 
 interface ExpectedFiles {
-  /** The expected extension of the images; by default `png`, for videos `mp4`. */
+  /** By default `png`, for videos `mp4`. */
   readonly extension?: string
-  /** Whether records are written beside the images. */
   readonly sidecar?: boolean
-  /** Previews are kept beside the images. */
   readonly partials?: boolean
 }
 
-/** Decides the names of a command's images or videos. Changes nothing on disk; only checks whether `-o` is a folder. */
+/** Changes nothing on disk; only checks whether `-o` is a folder. */
 export function planOutputs(context: FileContext, request: OutputRequest): OutputPlan {
   const { output, kind = 'image', count } = request
   const folder = output === undefined ? literalTemplate(request.folder ?? '.') : folderOf(context, output)
@@ -191,7 +175,6 @@ export function planOutputs(context: FileContext, request: OutputRequest): Outpu
   }
 }
 
-/** A template: the user's text may contain placeholders, the rest is literal. */
 function automaticName({ model, prompt, kind }: OutputRequest): string {
   const digest = createHash('sha256').update(`${model}\0${prompt}`).digest('hex').slice(0, 8)
   return `${slugOf(prompt, kind)}-${digest}.{ext}`
@@ -215,11 +198,7 @@ function folderOf(context: FileContext, output: string): string | undefined {
   }
 }
 
-/**
- * The problems of a name that can be found without file access, one problem each.
- * @param text the name as given, with placeholders
- * @param isNamed whether the user named a file rather than a folder
- */
+/** One problem each, found without file access. @param isNamed whether the user named a file rather than a folder */
 function nameProblems(
   { platform }: FileContext,
   { kind = 'image', count }: OutputRequest,
@@ -262,7 +241,6 @@ function nameProblems(
   return problems
 }
 
-/** The first part of a path that Windows would reject or reinterpret. */
 function windowsProblem(text: string): string | undefined {
   const parts = text.replace(/^[a-z]:/i, '').split(/[/\\]/)
   const isRefused = (part: string) =>
@@ -310,7 +288,6 @@ async function placeProblems(
   return problems
 }
 
-/** The folders above a path that are not there. */
 function missingFolders(path: string): string[] {
   const folder = dirname(path)
   return folder === path || existsSync(folder) ? [] : [folder, ...missingFolders(folder)]

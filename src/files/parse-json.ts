@@ -5,8 +5,8 @@ export type ParsedJson =
   | { readonly problem: string; readonly value?: never }
 
 /**
- * Parses JSON; the problem is a clause that can follow a name: `is not valid JSON: line 2, column 5: expected ":" …`.
- * Keys such as `__proto__` become plain own keys, so never copy the value with `Object.assign`.
+ * The problem is a clause that can follow a name: `is not valid JSON: line 2, column 5: expected ":" …`. Keys such as
+ * `__proto__` become plain own keys, so never copy the value with `Object.assign`.
  */
 export function parseJson(text: string): ParsedJson {
   let value: unknown
@@ -22,23 +22,18 @@ export function parseJson(text: string): ParsedJson {
     : { value }
 }
 
-/** The position of the first syntax error. */
 interface JsonError {
-  /** In UTF-16 units, from 0; the length of the text when it ends too early. */
+  /** In UTF-16 units; the length of the text when it ends too early. */
   readonly offset: number
-  /** Line and column count from 1, columns in characters. */
+  /** Both from 1; the column in characters. */
   readonly line: number
   readonly column: number
-  /** A clause that does not quote the text: `expected "," or "}" after property value`. */
+  /** Does not quote the text: `expected "," or "}" after property value`. */
   readonly reason: string
-  /** A few characters around the position, on one line. */
   readonly excerpt: string
 }
 
-/**
- * Describes the error that `JSON.parse` threw.
- * @param error its message has the reason and usually the position
- */
+/** @param error what `JSON.parse` threw: its message has the reason and usually the position */
 export function describeJsonError(text: string, { message }: SyntaxError): JsonError {
   // The only errors whose place is not in the message, which begins with the text itself for a word such as `undefined`.
   const isToken = /^(?:Unexpected token |")/.test(message)
@@ -73,7 +68,6 @@ function findUnexpectedToken(text: string): number {
   return right
 }
 
-/** Whether all that is wrong with a text is that it ends. */
 function isBeginning(text: string): boolean {
   try {
     JSON.parse(text)

@@ -7,26 +7,20 @@ import { fileURLToPath } from 'node:url'
 import type { Worker, WorkerOptions } from 'node:worker_threads'
 
 /**
- * What belongs to the program besides the code of its main thread, in each of the three forms that it comes in: inside
- * the single executable, beside the bundle of the package, and, when the source is run, where the source has it.
+ * What belongs to the program besides the code of its main thread: inside the single executable, beside the bundle of
+ * the package, and where the source has it.
  */
 
 const isSource = import.meta.url.endsWith('.ts')
 
-/**
- * The WebAssembly module of a package.
- * @param path as one imports it: `@jsquash/png/codec/pkg/squoosh_png_bg.wasm`
- */
+/** @param path as one imports it: `@jsquash/png/codec/pkg/squoosh_png_bg.wasm` */
 export async function readWasm(path: string): Promise<Uint8Array> {
   if (isSea()) return new Uint8Array(getRawAsset(basename(path)))
   const beside = new URL(basename(path), import.meta.url)
   return readFile(existsSync(beside) ? beside : createRequire(import.meta.url).resolve(path))
 }
 
-/**
- * Starts a thread of the program, with none of the options that Node was started with.
- * @param path below src/, without its ending; the builds have it under its last part
- */
+/** @param path below src/, without its ending; the builds have it under its last part */
 export async function startThread(
   path: string,
   options: Omit<WorkerOptions, 'execArgv' | 'eval'>,
@@ -39,7 +33,7 @@ export async function startThread(
   return new Worker(file, { ...options, execArgv: [] })
 }
 
-/** A completion script. @param name in completions/ */
+/** @param name in completions/ */
 export async function readCompletionScript(name: string): Promise<string> {
   if (isSea()) return getAsset(name, 'utf8')
   return readFile(new URL(`${isSource ? '../../' : '../'}completions/${name}`, import.meta.url), 'utf8')

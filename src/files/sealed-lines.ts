@@ -33,7 +33,6 @@ export function isWhole(line: Buffer): boolean {
   return line.toString('latin1', start.length) === `,"check":"${checksum(start)}"}`
 }
 
-/** The members of a line that is whole; undefined for any other, and none where it holds something else than an object. */
 export function openLine(line: Buffer): JsonObject | undefined {
   if (!isWhole(line)) return undefined
   const { value } = parseJson(line.toString())
@@ -44,15 +43,14 @@ function checksum(bytes: Buffer): string {
   return crc32(bytes).toString(16).padStart(8, '0')
 }
 
-/** The file of a month, `2026-11.jsonl`. */
 const monthName = /^\d{4}-(?:0[1-9]|1[0-2])\.jsonl$/
 
-/** The name of the file of a month. @param now milliseconds since 1970; the month is that of UTC */
+/** @param now milliseconds since 1970; the month is that of UTC */
 export function monthFile(now: number): string {
   return `${new Date(now).toISOString().slice(0, 7)}.jsonl`
 }
 
-/** The names of the files of a folder, the oldest first; none where there is no folder. @throws FileError */
+/** The oldest first; none where there is no folder. @throws FileError */
 export function monthFiles(folder: string): string[] {
   try {
     return readdirSync(folder)
@@ -69,10 +67,9 @@ const newline = 10
 const cancel = 0x18
 
 /**
- * Appends a line. Any number of processes may do so at once, and be killed at any time: each line is one write, which the
- * system keeps whole.
- * @param line with its newline
- * @param isSynced whether it is on the disk when this returns
+ * Any number of processes may append at once, and be killed at any time: each line is one write, which the system
+ * keeps whole.
+ * @param line with its newline @param isSynced whether it is on the disk when this returns
  * @throws the error of the system, `ENOENT` where there is no folder
  */
 export function appendLine(path: string, line: string, isSynced: boolean): void {
@@ -90,25 +87,20 @@ export function appendLine(path: string, line: string, isSynced: boolean): void 
   }
 }
 
-/** A line of a file, without its newline. */
 export interface Line {
   readonly path: string
-  /** Where it begins in its file, in bytes. */
   readonly start: number
   /** Valid until the next line is asked for. */
   readonly bytes: Buffer
 }
 
-/** Whether a line holds a record: what was cut, or is blank, holds none. */
 const isFilled = (line: Buffer) => line.length > 0 && line[0] !== 0x20 && line.at(-1) !== cancel
 
 const blockBytes = 262_144
 
 /**
- * The lines of a file from a place on, in order; nothing where there is no file. The last one is left out as long as it has no end.
- * @param start where a line begins, in bytes
- * @param having only lines in which this stands, which is much faster where they are few
- * @throws FileError
+ * The lines of a file from a place on; none where there is no file. A last one without an end is left out.
+ * @param having only lines in which this stands, which is much faster where they are few @throws FileError
  */
 export function* linesFrom(path: string, start = 0, having?: Buffer): Generator<Line, void, undefined> {
   const descriptor = openForReading(path)
@@ -143,7 +135,7 @@ export function* linesFrom(path: string, start = 0, having?: Buffer): Generator<
   }
 }
 
-/** The lines of a file, the last one first; nothing where there is no file. @throws FileError */
+/** The last one first; none where there is no file. @throws FileError */
 export function* linesFromEnd(path: string): Generator<Line, void, undefined> {
   const descriptor = openForReading(path)
   if (descriptor === undefined) return
@@ -176,7 +168,6 @@ function joined(pieces: Buffer[]): Buffer {
   return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces.toReversed())
 }
 
-/** Undefined when it has just been removed. */
 function openForReading(path: string): number | undefined {
   try {
     return openSync(path, 'r')

@@ -8,44 +8,35 @@ import { readInputFile } from './input-file.ts'
 import type { SavedMedia } from './media-file.ts'
 import { parseJson } from './parse-json.ts'
 
-/** Incremented when a field is added; fields are never removed. */
 const sidecarVersion = 2
 
 export interface ImageRecord {
   readonly command: string
-  /** Null when the gateway chose. */
   readonly model: string | null
   readonly prompt: string
   readonly revised_prompt: string | null
-  /** The fields of the request except prompt, model and files. */
   readonly parameters: Readonly<Record<string, unknown>>
   readonly request_id: string | null
-  /** As the gateway sent it. */
   readonly usage: unknown
   readonly inputs: readonly InputDigest[]
   readonly output: SavedMedia<ImageFacts>
 }
 
 export interface InputDigest {
-  /** The field of the request: `image` or `mask`. */
   readonly field: string
-  /** As it was given; standard input is `-`. */
   readonly path: string
   readonly bytes: number
-  /** Of the content, in hexadecimal. */
   readonly sha256: string
 }
 
-/** The record of `hero.png` is `hero.png.json`, so it never collides with that of `hero.webp`. */
+/** So that it never collides with that of `hero.webp`. */
 export function sidecarPath(imagePath: string): string {
   return `${imagePath}.json`
 }
 
 /**
- * Writes the record of an image beside it. Without `force` an existing record is kept and the new one gets the next
- * free name, since the image has already been saved. Only the user may read it: it contains the prompt.
- * @param options.clean removes secrets from the JSON
- * @throws as `openAtomicFile` does
+ * Without `force` an existing record is kept and the new one gets the next free name, since the image has been saved.
+ * Only the user may read it: it contains the prompt. @param options.clean removes secrets from the JSON
  */
 export async function writeSidecar(
   context: FileContext,
@@ -66,7 +57,7 @@ export async function writeSidecar(
   return { ...(await file.commit()), mime_type: 'application/json' }
 }
 
-/** A sidecar as it is found beside a file; null for what it does not say. */
+/** Null for what the file does not say. */
 export interface StoredSidecar {
   readonly path: string
   readonly time: string | null
@@ -79,10 +70,9 @@ export interface StoredSidecar {
   readonly sha256: string
 }
 
-/** Real ones have a few kilobytes. */
 const maxSidecarBytes = 4 * 1024 * 1024
 
-/** The sidecar beside a file; undefined where there is none, or another file has its name. */
+/** Undefined where there is none, or another file has its name. */
 export async function readSidecar(
   context: Pick<FileContext, 'cwd' | 'clock' | 'signal'>,
   filePath: string,

@@ -14,8 +14,7 @@ export type StreamContext = FileContext & {
 }
 
 /**
- * Writes media to standard output as they arrive (`-o -`), but nothing until the first bytes have been identified.
- * Damage found at the end cannot be undone. The path of the result is `-`.
+ * `-o -`: nothing is written until the first bytes have been identified. Damage found at the end cannot be undone.
  * @param rescue where the whole content goes if standard output fails (a full disk)
  */
 export function streamMedia<Facts>(
@@ -36,9 +35,7 @@ class OutputStream implements AtomicFile {
   #hash = createHash('sha256')
   #bytes = 0
   #written: Uint8Array[] = []
-  /** What has left already, and comes again from its beginning. */
   #repeated: { left: number; readonly sha256: string } | undefined
-  /** Why standard output takes no more. */
   #failure: FileError | undefined
 
   constructor(context: StreamContext, noun: string, rescue: Rescue | undefined) {
@@ -75,7 +72,7 @@ class OutputStream implements AtomicFile {
     if (stdout.needsDrain) await this.#drain()
   }
 
-  /** The bytes that have not left yet. @throws ModelgateError for others than those that have */
+  /** @throws ModelgateError for others than those that have left */
   #withoutRepeated(bytes: Uint8Array): Uint8Array {
     const repeated = this.#repeated
     if (repeated === undefined) return bytes
@@ -112,7 +109,6 @@ class OutputStream implements AtomicFile {
     return { ...written, path, rescued: rescued!.amend({ message }) }
   }
 
-  /** What has left stays: the content may begin again. */
   async discard(): Promise<void> {}
 }
 

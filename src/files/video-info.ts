@@ -7,7 +7,7 @@ import { inspectBytes } from './inspect-file.ts'
 import { savedAs, type MediaKind } from './media-file.ts'
 import { extensionOf } from './media-type.ts'
 
-/** The formats of videos, which are their extensions; `bin` is any that is not known. */
+/** `bin` is any that is not known. */
 export const videoFormats = ['mp4', 'mov', 'webm', 'mkv', 'avi', 'mpg', 'ts', 'ogv', 'bin'] as const
 
 export interface VideoFacts extends Omit<Shape, 'hasAlpha'> {
@@ -23,10 +23,7 @@ export const videoKind: MediaKind<VideoFacts> = {
   },
 }
 
-/**
- * Describes an existing video as it was described when saved; undefined if it is missing, damaged or not a video.
- * `verified` depends only on its container.
- */
+/** As it was described when saved; undefined if it is missing, damaged or not a video. */
 export async function describeVideoFile(
   { cwd }: Pick<Context, 'cwd'>,
   path: string,

@@ -14,9 +14,8 @@ import { mayBeHeld } from '../platform.ts'
 import { numberedName } from './file-name.ts'
 
 /**
- * Creates a folder, which only the user may read unless told, and its parents. Node's recursive mkdir never returns if the system
- * says "no such file" although the parent exists, as in `/proc` and automounted folders.
- * @throws the error of the system
+ * Creates a folder and its parents. Node's recursive mkdir never returns if the system says "no such file" although
+ * the parent exists, as in `/proc` and automounted folders. @throws the error of the system
  */
 export async function makeFolder(path: string, mode = 0o700): Promise<void> {
   try {
@@ -39,7 +38,7 @@ async function makeOne(path: string, mode: number): Promise<void> {
   }
 }
 
-/** Syncs a folder, so that a new name survives a power failure. Best effort: Windows, for one, cannot open folders. */
+/** So that a new name survives a power failure. Best effort: Windows, for one, cannot open folders. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => undefined)
   await handle?.sync().catch(() => {})
@@ -48,18 +47,14 @@ export async function syncFolder(folder: string): Promise<void> {
 
 export interface TargetOptions {
   readonly force: boolean
-  /**
-   * Use the next free of the names `NAME-2`, `NAME-3`, … if the file exists, even if another process created it in the
-   * meantime: the result has been paid for.
-   */
+  /** Use the next free of `NAME-2`, `NAME-3`, … if the file exists, or another process creates it meanwhile. */
   readonly numbered?: boolean
-  /** The permissions of the file; those of the one that is replaced, or what the umask allows, unless given. */
+  /** Those of the file that is replaced, or what the umask allows, unless given. */
   readonly mode?: number
 }
 
 export interface FileTarget {
   readonly kind: 'file'
-  /** As it was given, for messages. */
   readonly path: string
   /** The resolved folder, so that a symbolic link created later cannot redirect the write. */
   readonly folder: string
@@ -76,7 +71,6 @@ interface StreamTarget {
   readonly location: string
 }
 
-/** Inspects `path` and decides whether and how it may be written. Its folder is made where there is none. */
 export async function findTarget(
   context: FileContext,
   path: string,
@@ -107,7 +101,6 @@ export async function findTarget(
   }
 }
 
-/** Follows links; undefined if there is no file. */
 async function look(location: string, path: string) {
   try {
     return await stat(location)
@@ -127,7 +120,6 @@ async function isLink(location: string): Promise<boolean> {
   )
 }
 
-/** The folder without links; made where there is none, for all that the umask allows. */
 async function realFolder(folder: string, path: string): Promise<string> {
   try {
     return await realpath(folder).catch(async (error: unknown) => {
@@ -147,8 +139,8 @@ function isFolder(path: string): FileError {
 }
 
 /**
- * Gives a finished temporary file its final name: by `rename` if an existing file may be replaced, otherwise by
- * `link`, which fails if another process has created the file in the meantime; then the next number is tried, if allowed.
+ * By `rename` if an existing file may be replaced, otherwise by `link`, which fails if another process has created
+ * the file in the meantime; then the next number is tried, if allowed.
  * @returns the path that it got
  * @throws FileError `file_exists`, …; then the temporary file still exists
  */
@@ -171,10 +163,7 @@ export async function placeFile(
   }
 }
 
-/**
- * Gives a finished temporary file a name that no file has.
- * @throws the error of the system, `EEXIST` when there is one
- */
+/** @throws the error of the system, `EEXIST` when a file has the name */
 export async function linkOrReserve(context: FileContext, temporary: string, final: string): Promise<void> {
   try {
     await link(temporary, final)
@@ -186,7 +175,7 @@ export async function linkOrReserve(context: FileContext, temporary: string, fin
   await unlink(temporary).catch(() => {})
 }
 
-/** Error codes of file systems without hard links; the last is what Windows says of FAT and exFAT, by way of libuv. */
+/** Of file systems without hard links; the last is what Windows says of FAT and exFAT, by way of libuv. */
 const linksMissing = new Set([
   'EPERM',
   'EACCES',
@@ -216,9 +205,8 @@ async function reserveAndReplace(context: FileContext, temporary: string, final:
 const renameTries = 6
 
 /**
- * Gives a file or a folder another name, in place of the file that has it. Where another program may have one of them open
- * for a moment, it is tried again, for 0.3 seconds.
- * @throws the error of the system
+ * Where another program may have a file open for a moment, it is tried again, for 0.3 seconds. @throws the error of
+ * the system
  */
 export async function renameFile(host: FileHost | undefined, from: string, to: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {

@@ -20,42 +20,35 @@ import { createJobProgress, type ProgressEvent } from './job-progress.ts'
 import { ModelgateError } from '../errors.ts'
 
 export interface OutputOptions {
-  /** The mode that a flag selects; by default the result itself, for a terminal or plain. */
   readonly mode?: 'json' | 'jsonl' | 'raw' | undefined
   /**
-   * The kind of result: text, files (whose paths are the result), a report about a job, or a job that continues
-   * without this program (whose id is the result).
+   * `files`: their paths are the result. `job`: a report about it. `job-id`: a job that continues without this
+   * program.
    */
   readonly result?: 'text' | 'files' | 'job' | 'job-id'
-  /** For people, in place of a report about a job. Columns: the width of the terminal, if it is one. */
+  /** For people, in place of a report about a job. @param columns the width of the terminal, if it is one */
   describe?(document: OutputDocument, styles: Styles, columns: Columns): string
-  /** The command that resumes waiting for a job. */
   readonly resume?: ((id: string) => { toString(): string }) | undefined
-  /** The command that answers what a reply asks for; undefined for a reply that asks for nothing. */
+  /** Undefined for a reply that asks for nothing. */
   readonly answer?: ((document: OutputDocument) => string | undefined) | undefined
-  /** The jobs that are waited for, if they are several. */
   readonly jobs?: readonly string[]
-  /** Only errors on standard error. */
   readonly quiet: boolean
-  /** Print the token counts on standard error at the end, even when quiet. */
+  /** Print the token counts at the end, even when quiet. */
   readonly usage: boolean
-  /** The file for the model's text instead of (text modes) or besides (other modes) standard output. */
+  /** For the model's text, instead of (text modes) or besides (other modes) standard output. */
   readonly file?: TextFile | undefined
-  /** Shows the text as Markdown; undefined where it is printed as it is. */
   readonly markdown?: typeof openRenderer | undefined
-  /** Passes on only the code of the text; undefined where it is the whole text. */
+  /** Passes on only the code. */
   readonly extract?: ((other: Output) => Output) | undefined
-  /** Redacts everything except the result's own text; by default with the environment's key. */
+  /** By default with the environment's key. */
   readonly gate?: Gate | undefined
-  /** Where that goes which standard output does not take; undefined for what costs nothing to get again. */
+  /** For what standard output does not take; undefined for what costs nothing to get again. */
   readonly rescue?: RescuePlace | undefined
-  /** The output of a CI step that takes the place of standard output. */
   readonly step?: StepOutput | undefined
-  /** What a command shows in a way of its own, in place of the usual lines and of its `result`. */
+  /** In place of the usual lines and of `result`. */
   readonly own?: OwnRenderer | undefined
 }
 
-/** The lines on standard error, in every mode, and the result for a terminal or plain. */
 export type OwnRenderer = (parts: OwnParts) => { readonly notices: Notices; readonly result: Result }
 
 export interface OwnParts {
@@ -65,11 +58,10 @@ export interface OwnParts {
   /** Omit what the document on standard output contains. */
   readonly warningsOnly: boolean
   readonly annotate: Annotate | undefined
-  /** The usual lines, with annotations of the command's choice. */
   usual(annotate: Annotate | undefined): Notices
-  /** Cleans lines of the result; on a terminal they are also sanitised. */
+  /** Cleans lines of the result. */
   readonly show: (text: string) => string
-  /** Cleans lines with colours, whose words are safe for a terminal already. */
+  /** The same with colours, whose words are safe for a terminal already. */
   readonly showStyled: (text: string) => string
 }
 
@@ -100,7 +92,6 @@ export function createOutput(context: Context, options: OutputOptions): Output {
   }
 }
 
-/** @param sink in place of standard output */
 function outputOn(context: Context, sink: Sink, options: OutputOptions): Output {
   const { mode: chosen, gate = createGate(context), quiet, file, extract, result } = options
   const mode: OutputMode = chosen ?? (sink.isTerminal ? 'terminal' : 'plain')
@@ -156,13 +147,13 @@ function createRenderer(
   })
 }
 
-/** The width of the terminal at present; 0 when that is unknown, or it is not one that wraps. */
+/** 0 when it is unknown, or it is not one that wraps. */
 function columnsOf({ stdout, env }: Context): number {
   const { stream, columns } = stdout
   return env.TERM === 'dumb' || (stream !== undefined && !stream.columns) ? 0 : columns
 }
 
-/** Loads what shows Markdown, where it is wanted: by default on a terminal that has more than lines. */
+/** By default on a terminal that has more than lines. */
 export async function loadMarkdown(
   { stdout, env }: Context,
   render: 'auto' | 'always' | 'never',
@@ -171,10 +162,7 @@ export async function loadMarkdown(
   return isWanted ? (await import('./markdown/renderer.ts')).openRenderer : undefined
 }
 
-/**
- * Reports a failure that occurred before there was an `Output`, in the same format.
- * @param options.command the command that was called, for the first line of `--jsonl`
- */
+/** A failure before there was an `Output`. @param options.command for the first line of `--jsonl` */
 export async function reportError(
   context: Context,
   error: ModelgateError,

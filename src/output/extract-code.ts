@@ -7,14 +7,12 @@ import { isSameLanguage, languageOf } from './markdown/code-language.ts'
 import { isRunning, isTextDocument, type Output } from './output.ts'
 
 const showLast = nextCommand(['modelgate', 'log', 'show'])
-/** As much of an answer without code as its error quotes. */
+/** Of an answer without code, in its error. */
 const maxQuote = 300
 
 /**
- * Passes on only the first fenced code of an answer (`--extract`), for a script that may run it: by whole lines, exactly
- * as they are in the text, without the indentation of blocks around them. Where the answer has no such code, nothing and
- * a failure. Of several candidates it is the first one's.
- * @param language that of the code; undefined for any
+ * Passes on only the first fenced code of an answer (`--extract`), for a script that may run it: by whole lines,
+ * exactly as they are in the text. Of several candidates it is the first one's. @param language undefined for any
  */
 export function extractCode(other: Output, language?: string): Output {
   /** `open`: its end has not come. */

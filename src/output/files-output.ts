@@ -11,7 +11,7 @@ import { imageLabel } from '../events/format-image.ts'
 import { sanitise } from './gate.ts'
 import { roundedDuration } from '../quantities.ts'
 
-/** Commands that make files: the path of each file, or the URL of each result, one per line. */
+/** The path of each file, or the URL of each result, one per line. */
 export function createPathsOutput(parts: RendererParts): Output {
   const { screen, show } = parts
   const line = (text: string) => screen.text(`${show(text)}\n`)
@@ -27,8 +27,8 @@ export function createPathsOutput(parts: RendererParts): Output {
 }
 
 /**
- * Commands that do not wait for a job: its state when the command ends, or only its id, for a script that will look it up.
- * @param describe for people, in place of a report about a job
+ * The state of a job when the command ends, or only its id, for a script that will look it up. @param describe for
+ * people, in place of a report about a job
  */
 export function createJobOutput(
   { context, screen, notices, gate, show }: RendererParts,
@@ -81,7 +81,6 @@ const nameWidth = 'completed'.length
 
 type Row = readonly [name: string, value: string | null | undefined, tone?: Tone]
 
-/** A response object: a name and a value for each line, for people and for scripts. */
 function responseRows({ id, model, state, response }: TextDocument, now: number): Row[] {
   const { status, created_at, completed_at, error, incomplete_details } = objectOf(response)
   const time = (at: unknown) => (typeof at === 'number' ? timeText(Math.floor(at), now) : null)
@@ -95,7 +94,6 @@ function responseRows({ id, model, state, response }: TextDocument, now: number)
   ]
 }
 
-/** The same of a video or an operation. */
 function videoRows(document: VideoDocument, now: number): Row[] {
   const { id, model, state, status, progress, seconds, size, files, failures } = document
   const { created_at, completed_at, expires_at, remixed_from_video_id: source } = document

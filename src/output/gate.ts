@@ -8,9 +8,9 @@ import { defuse, defuseJson } from './step-log.ts'
 type Redactor = (text: string) => string
 
 /**
- * A function that removes the given secrets from a text, in every form in which they may be written:
- * as they are, inside a JSON string, percent-encoded, in hexadecimal, and in base64 (both alphabets, at any offset);
- * whole, or the first 16 characters or more. A secret of fewer than 8 characters stays.
+ * Removes secrets in every form in which they may be written: as they are, inside a JSON string, percent-encoded, in
+ * hexadecimal, and in base64 (both alphabets, at any offset); whole, or the first 16 characters or more. A secret of
+ * fewer than 8 characters stays.
  * @param isJson for JSON (one document, or one per line), which stays valid
  */
 export function createRedactor(secrets: readonly string[], isJson = false): Redactor {
@@ -21,7 +21,6 @@ export function createRedactor(secrets: readonly string[], isJson = false): Reda
   }
 }
 
-/** The same for text or JSON that comes in pieces. */
 export function createStreamRedactor(secrets: readonly string[], isJson = false): TextStream {
   return new TextStream(matcherOf(secrets, isJson), isJson)
 }
@@ -34,7 +33,7 @@ function matcherOf(secrets: readonly string[], isJson: boolean) {
 
 export type CleanStream = Pick<TextStream, 'push' | 'end'>
 
-/** The secrets that gates were told to hide, by the environment of their process: what one has learnt, all hide. */
+/** By the environment of the process: what one gate has learnt, all hide. */
 const learnt = new WeakMap<Context['env'], Set<string>>()
 
 export type Gate = ReturnType<typeof createGate>
@@ -49,7 +48,6 @@ export function createGate(context: Context, secrets: readonly string[] = []) {
   const shared = learnt.get(env) ?? new Set()
   learnt.set(env, shared)
   const hidden = () => [...new Set([...own, ...shared])]
-  /** Created on first use, and again after a secret is added. */
   const lazily = (create: (secrets: readonly string[]) => Redactor): Redactor => {
     let made: { readonly count: number; readonly redactor: Redactor } | undefined
     return (text) => {
@@ -66,9 +64,7 @@ export function createGate(context: Context, secrets: readonly string[] = []) {
   return {
     /** Adds a secret, for all gates of the process. Existing streams do not look for it. */
     hide: (secret: string): void => void (secret !== '' && shared.add(secret)),
-    /** Redacts an id, a path or a URL. */
     text: redact,
-    /** Redacts lines about something for standard output. */
     report(text: string): string {
       const clean = redact(text)
       return isCi ? clean.split('\n').map(defuse).join('\n') : clean
@@ -78,18 +74,14 @@ export function createGate(context: Context, secrets: readonly string[] = []) {
       const line = cut(sanitise(redact(text).replace(/[\r\n]+/g, ' ')), limit)
       return isCi ? defuse(line) : line
     },
-    /** Cleans streamed text for standard error. */
     stream(): CleanStream {
       const redactor = createStreamRedactor(hidden())
       return { push: (piece) => sanitise(redactor.push(piece)), end: () => sanitise(redactor.end()) }
     },
-    /** Cleans a JSON document for standard error. */
     json: (text: string): string => defused(sanitiseJson(redactJson(text))),
-    /** Redacts JSON for standard output or a file: one document, or one on each line. */
     document: (json: string): string => defused(redactJson(json)),
-    /** Redacts a stream of JSON documents whose strings may be pieces of one text. */
     documents: (): PieceStream => new PieceStream(matcherOf(hidden(), true), redactJson),
-    /** Redacts the bytes of a reply for standard output; on a terminal they are also sanitised. */
+    /** The bytes of a reply for standard output; on a terminal they are also sanitised. */
     reply: () => createReplyStream(createStreamRedactor(hidden(), true), Boolean(context.stdout.isTerminal)),
   }
 }

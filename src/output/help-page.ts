@@ -1,24 +1,21 @@
 import { wantsColour, type Context } from '../context.ts'
 import { widest, wrap } from './line-breaks.ts'
 
-/** A term and its meaning: one line of help, or several on a narrow terminal. */
 export type HelpRow = readonly [term: string, about: string]
 
-/** Below this width, the meaning is printed under its term. */
 const minAboutWidth = 30
 const indent = '  '
 
-/** What a `--help` says, before it is fitted to a width. */
 export interface HelpPage {
   readonly usage: string
   readonly about: string
   readonly examples: readonly Example[]
-  /** Arguments, commands and options, by their headings. */
+  /** By their headings. */
   readonly blocks: readonly (readonly [heading: string, rows: readonly HelpRow[]])[]
   readonly more: readonly string[]
 }
 
-/** A help as text with colours. Fits any width down to its longest word. */
+/** With colours. Fits any width down to its longest word. */
 export function formatPage({ usage, about, examples, blocks, more }: HelpPage, columns: number): string {
   const width = Math.min(columns, widest)
   const termWidth = Math.max(0, ...blocks.flatMap(([, rows]) => rows.map(([term]) => term.length)))
@@ -41,12 +38,11 @@ const bold = (text: string) => paint(text, 1, 22)
 const dim = (text: string) => paint(text, 2, 22)
 const cyan = (text: string) => paint(text, 36, 39)
 
-/** The colours of a help are taken out where there are none. */
 export function writeHelp({ stdout, env }: Pick<Context, 'stdout' | 'env'>, text: string): void {
   stdout.write(hasHelpColours({ stdout, env }) ? text : withoutColours(text))
 }
 
-/** Whether standard output is a terminal that shows colours: scripts read it, whatever is set. */
+/** Scripts read what is no terminal, whatever is set. */
 export function hasHelpColours({ stdout, env }: Pick<Context, 'stdout' | 'env'>): boolean {
   return stdout.isTerminal && wantsColour({ env }, stdout)
 }
@@ -83,16 +79,14 @@ export function formatRows(
     .join('\n')
 }
 
-/** What is typed as it stands; what follows it is a placeholder. */
 function paintTerm(term: string): string {
   const [, fixed = '', rest = ''] = /^([^]*?)( [<[][^]*)?$/.exec(term) ?? []
   return cyan(fixed) + rest
 }
 
-/** A command line to paste, with an explanation if it is not obvious. */
 export type Example = readonly [line: string, about?: string]
 
-/** Examples that can be pasted at any width: long lines continue after a backslash. */
+/** They can be pasted at any width: long lines continue after a backslash. */
 export function formatExamples(examples: readonly Example[], columns: number): string {
   const lines = examples.map(([line, about]) => [`  $ ${line}`, about] as const)
   const aboutAt = Math.max(...lines.map(([line, about]) => (about === undefined ? 0 : line.length))) + 2

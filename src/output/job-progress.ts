@@ -13,43 +13,35 @@ export type ProgressEvent = JobProgress | DownloadProgress
 interface JobProgressParts {
   readonly screen: Screen
   readonly clock: Clock
-  /** Formats one line without control characters and secrets. */
   readonly clean: (text: string) => string
-  /** Whether to write lines to a log; not if standard output has the same events. */
+  /** Not if standard output has the same events. */
   readonly log: boolean
-  /** The jobs of a board with a line for each; undefined for a single job. */
+  /** Undefined for a single job, which needs no board. */
   readonly jobs: readonly string[] | undefined
 }
 
-/** Milliseconds after which a log gets a line even if nothing has changed. */
 const logInterval = 60_000
 
-/** Milliseconds between two animation steps of a bar without percentage. */
 const stepTime = 200
 
-/** What is known of a job and its download; neither before its first look-up. Times are those of a monotonic clock. */
+/** Neither is known before the first look-up. Times are those of a monotonic clock. */
 interface Progress {
   job?: {
     readonly event: JobProgress
-    /** 0 to 100, a whole number that never decreases; null while it is unknown. */
+    /** 0 to 100, never decreases. */
     readonly percent: number | null
     readonly seenAt: number
   }
-  /** With how much of it had come when it was first reported. */
   download?:
     | {
         readonly event: DownloadProgress
         readonly begun: { readonly at: number; readonly received: number }
       }
     | undefined
-  /** When a log got its last line about it. */
   loggedAt: number
 }
 
-/**
- * Shows the progress of jobs and their downloads: on a line for each that is redrawn, or in a log with a line for each
- * change.
- */
+/** On a line for each that is redrawn, or in a log with a line for each change. */
 export function createJobProgress({ screen, clock, clean, log, jobs }: JobProgressParts) {
   const name = (id: string) => asciiOf(clean(id))
   const ids = jobs?.map(name)
@@ -63,7 +55,7 @@ export function createJobProgress({ screen, clock, clean, log, jobs }: JobProgre
     const step = Math.floor(now / stepTime)
     if (labels === undefined) return drawLine(partsOf(latest!, now), step, width, styles)
     const rows = [...views].map(([id, { job, download, loggedAt }]) => {
-      // A video that has arrived is not being downloaded any more.
+      // What has arrived is not being downloaded.
       const isWhole = download?.event.received === download?.event.total
       const view = { ...(job && { job }), download: isWhole ? undefined : download, loggedAt }
       return { label: labels.get(id) ?? id, parts: partsOf(view, now) }
@@ -105,10 +97,9 @@ function addJob(view: Progress, event: JobProgress, now: number): boolean {
   return before?.event.state !== event.state
 }
 
-/** Milliseconds before a rate is told. */
 const measuredTime = 250
 
-/** A download that begins again is measured anew. @returns whether it is another one */
+/** One that begins again is measured anew. @returns whether it is another one */
 function addDownload(view: Progress, event: DownloadProgress, now: number): boolean {
   const before = view.download?.event.index === event.index ? view.download : undefined
   const isNew = before === undefined || event.received < before.event.received
@@ -176,29 +167,25 @@ function logText({ job, download }: Progress, label: string | undefined, now: nu
   return `job${label === undefined ? '' : ` ${label}`}: ${facts}`
 }
 
-/** The parts of a progress line. All are ASCII, so that their length is their width. */
+/** All parts are ASCII, so that their length is their width. */
 export interface LineParts {
   /** 0 to 100; null if unknown: then the bar only moves back and forth. */
   readonly percent: number | null
   readonly label: string
-  /** Beside the bar, in place of the percentage and the label. */
+  /** In place of the percentage and the label. */
   readonly count?: string
-  /** Most important first; the last are dropped first if there is too little space. */
+  /** The last are dropped first. */
   readonly details: readonly string[]
-  /** The tone of the label of a job that has ended, which needs no bar. */
+  /** For a job that has ended, which needs no bar. */
   readonly tone?: Tone
 }
 
 const gap = '  '
 const minBar = 6
 const maxBar = 30
-/** Length of the moving part of a bar without a percentage. */
 const movingLength = 3
 
-/**
- * A line of at most `width` characters with as many parts as fit.
- * @param step counts up, to animate the bar
- */
+/** As many parts as fit. @param step counts up, to animate the bar */
 export function drawLine(parts: LineParts, step: number, width: number, styles: Styles): string {
   const { percent, count, details, tone } = parts
   const label = count ?? parts.label
@@ -225,14 +212,12 @@ export function drawLine(parts: LineParts, step: number, width: number, styles: 
   ].join(gap)
 }
 
-/** A line of a board. */
 interface BoardRow {
-  /** Tells the job from the others. */
   readonly label: string
   readonly parts: LineParts
 }
 
-/** A line for each job, as many as fit: those that have ended are the first to give way. */
+/** As many lines as fit: jobs that have ended are the first to give way. */
 function drawBoard(
   rows: readonly BoardRow[],
   step: number,
@@ -253,7 +238,6 @@ function drawBoard(
 
 function bar(percent: number | null, length: number, step: number, styles: Styles): string {
   const full = percent === null ? movingLength : Math.floor((percent * length) / 100)
-  // Back and forth, so that it is always visible.
   const turn = length - movingLength
   const start = percent === null ? turn - Math.abs(turn - (step % (2 * turn))) : 0
   const rest = length - start - full
@@ -261,7 +245,7 @@ function bar(percent: number | null, length: number, step: number, styles: Style
   return `${empty(start)}${styles.accent('█'.repeat(full))}${empty(rest)}`
 }
 
-/** Shortens the middle of an id: the names of operations differ only at the end. */
+/** In the middle: the names of operations differ only at the end. */
 function shortened(id: string, length: number): string {
   if (id.length <= length) return id
   const end = Math.ceil((length - 1) / 2)

@@ -7,7 +7,7 @@ import { gap, oneLine, tabbedText, tableText, type Column, type TableView } from
 
 const maxPrompt = 200
 
-/** Formats jobs as rows, each with a newline; empty if there are none. Safe for a terminal. */
+/** Empty if there are none. Safe for a terminal. */
 export function jobTable(jobs: readonly JobSummary[], { now, columns, styles }: TableView): string {
   if (columns === undefined) return tabbedText(jobs, (job) => fieldsOf(job, now))
   const known = jobs.flatMap(({ id }) => id ?? [])
@@ -37,7 +37,6 @@ export function jobTable(jobs: readonly JobSummary[], { now, columns, styles }: 
   return tableText(jobs, all, { columns, styles, below })
 }
 
-/** The complete id, full times, one line of the prompt, and the gateway's own state if it differs. */
 function fieldsOf(job: JobSummary, now: number): (string | null)[] {
   const { id, state, status, progress, created_at, expires_at, model, prompt } = job
   return [
@@ -53,7 +52,6 @@ function fieldsOf(job: JobSummary, now: number): (string | null)[] {
   ]
 }
 
-/** How far a job is, or when it ended. */
 function doneText({ state, progress, completed_at }: JobSummary, now: number): string {
   if (!isFinal(state)) return progress === null ? '' : `${progress}%`
   return completed_at === null ? '' : `${roundedDuration(Math.max(0, now - completed_at))} ago`

@@ -32,7 +32,7 @@ export function createJsonOutput(parts: RendererParts): Output {
   }
 }
 
-/** The fields of documents that hold results; the id of a job is worth keeping, however little is known of the job. */
+/** The id of a job is worth keeping, however little is known of the job. */
 const resultFields: ReadonlySet<string> = new Set([
   'text',
   'reasoning',
@@ -50,7 +50,6 @@ const resultFields: ReadonlySet<string> = new Set([
   'created',
 ])
 
-/** Whether anything worth keeping has arrived. */
 function hasContent(document: OutputDocument): boolean {
   return Object.entries(document).some(([name, value]) => {
     const size = typeof value === 'number' ? value : (value as { readonly length: number } | null)?.length
@@ -128,18 +127,16 @@ const deltaEvents: ReadonlySet<OutputEvent['type']> = new Set([
   'tool-delta',
 ])
 
-/** Formats a document: indented and safe on a terminal, on one line elsewhere. No newline at the end. */
+/** Indented and safe on a terminal, on one line elsewhere. No newline at the end. */
 function documentText(document: unknown, sink: Sink): string {
   return sink.isTerminal ? sanitiseJson(JSON.stringify(document, undefined, 2)) : JSON.stringify(document)
 }
 
-/** Formats a document as one line of `--jsonl`, with its newline. */
 function documentLine(document: unknown, sink: Sink): string {
   const json = JSON.stringify(document)
   return `${sink.isTerminal ? sanitiseJson(json) : json}\n`
 }
 
-/** The error as `--json` and `--jsonl` print it. */
 export function errorDocument(error: ModelgateError): ErrorDocument {
   const { facts } = error
   return {
@@ -174,7 +171,7 @@ function isTooDeep(part: unknown): boolean {
   return isDeeperThan(part, maxJsonDepth)
 }
 
-/** The document without parts that cannot be printed: the report of an error must not fail itself. */
+/** The report of an error must not fail itself. */
 function withoutDeepParts(document: OutputDocument): object {
   const entries = Object.entries(document).map(([name, value]) => {
     if (!isTooDeep(value)) return [name, value]

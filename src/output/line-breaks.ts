@@ -1,14 +1,13 @@
 /** Longer lines are hard to read, however wide the terminal is. */
 export const widest = 100
 
-/** The beginning and the end of a row in its text. */
 type Row = [start: number, end: number]
 
 /**
- * Where a text is broken into rows: at spaces. A longer word has a row of its own; nothing is broken in the indentation.
- * @param room cells of a row
- * @param hanging cells at the start of the rows after the first
- * @param cuts whether a longer word is cut, after a hyphen or a slash where it has one
+ * Where a text is broken into rows, at spaces. A longer word has a row of its own; nothing is broken in the
+ * indentation.
+ * @param hanging cells at the start of the rows after the first @param cuts whether a longer word is cut, after a
+ * hyphen or a slash where it has one
  */
 export function rowsOf(text: string, room: number, hanging = 0, cuts = false): Row[] {
   const rows: Row[] = [[0, 0]]
@@ -46,14 +45,12 @@ export function rowsOf(text: string, room: number, hanging = 0, cuts = false): R
   return rows
 }
 
-/** Breaks a line at spaces. @param hanging what the lines after the first start with */
 export function breakLine(line: string, room: number, hanging = ''): string[] {
   return rowsOf(line, room, cellsOf(hanging)).map(([start, end], index) => {
     return (index === 0 ? '' : hanging) + line.slice(start, end)
   })
 }
 
-/** The same for a message or a help, which have a width to be read at. */
 export function wrap(line: string, columns: number, hanging = ''): string {
   return breakLine(line, Math.min(columns, widest), hanging).join('\n')
 }
@@ -64,7 +61,7 @@ const wide =
 const uncertain = /\t|\u200d|\ufe0e|\ufe0f|\p{Regional_Indicator}|\p{Emoji_Modifier}/u
 const without = /[\p{Mn}\p{Me}\p{Cf}\u1160-\u11ff]/u
 
-/** How many cells of a terminal a character takes; undefined where terminals disagree. */
+/** In cells of a terminal; undefined where terminals disagree. */
 export function widthOf(character: string): number | undefined {
   const code = character.codePointAt(0)!
   if (code >= 0x20 && code < 0x7f) return 1

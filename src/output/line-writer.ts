@@ -2,51 +2,44 @@ import { cellsOf, mostOf, widthOf } from './line-breaks.ts'
 import { sanitise } from './gate.ts'
 
 export interface Look {
-  /** Parameters of the sequence that selects it (`1;35`); empty for plain text. */
+  /** Parameters of the sequence that selects it: `1;35`. */
   readonly sgr: string
-  /** Where it leads to, on a terminal with links. */
   readonly url?: string | undefined
 }
 
 export const plainLook: Look = { sgr: '' }
 
-/** A piece of text, and how it looks. */
 export interface Run {
   readonly text: string
   readonly look: Look
 }
 
 export interface Indent {
-  /** Before its first line. */
   readonly first: string
-  /** Before all others; as wide. */
+  /** As wide. */
   readonly rest: string
   readonly look: Look
 }
 
-/** Below this width words would hardly fit. */
 const minColumns = 20
 /** As much of a word as is held back. */
 const maxWord = 200
 
 /**
- * Writes lines while they come, each wrapped at words and after the indents of its blocks. On a terminal a line is
- * filled with spaces up to the edge in place of the one between two words, so that the terminal itself begins the next
- * row: the line stays one line for whoever copies it or resizes the window. Behind a bar, in a pipe, and where the width
- * of a character is not certain, it is ended instead.
+ * Writes lines while they come, wrapped at words and after the indents of their blocks. On a terminal a line is
+ * filled with spaces up to the edge in place of the one between two words, so that the terminal itself begins the
+ * next row: the line stays one line for whoever copies it or resizes the window. Behind a bar, in a pipe, and where
+ * the width of a character is not certain, it is ended instead.
  */
 export class LineWriter {
-  /** 0 where the width is not known, and nothing is wrapped. */
+  /** 0 where nothing is wrapped. */
   columns: number
-  /** The blocks around what is written. */
   readonly indents: Indent[] = []
   readonly #isTerminal: boolean
   readonly #write: (text: string) => void
-  /** Indents whose first line has been written. */
   readonly #begun = new WeakSet<Indent>()
-  /** Cells written of the current line, over all its rows; undefined at its start. */
+  /** Cells of the current line, over all its rows; undefined at its start. */
   #offset: number | undefined
-  /** Cells of the indents of the current row. */
   #indented = 0
   #isCertain = true
   #spaces = 0
@@ -55,19 +48,17 @@ export class LineWriter {
   #wordWidth = 0
   #wordLength = 0
 
-  /** @param isTerminal whether what is written is wrapped at the columns */
   constructor(columns: number, isTerminal: boolean, write: (text: string) => void) {
     this.columns = columns
     this.#isTerminal = isTerminal
     this.#write = write
   }
 
-  /** Cells that are left for text after the indents. */
   get room(): number {
     return Math.max(1, this.columns - this.indents.reduce((sum, { rest }) => sum + cellsOf(rest), 0))
   }
 
-  /** Text; a line ends at `\n`, and begins with the first word. */
+  /** A line begins with the first word. */
   text(text: string, look: Look = plainLook): void {
     for (const character of sanitise(text)) {
       if (character === '\n') this.#newline()
@@ -88,7 +79,7 @@ export class LineWriter {
     }
   }
 
-  /** The same without wrapping, whatever it is: the terminal wraps it where it must. */
+  /** Without wrapping: the terminal wraps it where it must. */
   verbatim(text: string, look: Look = plainLook): void {
     this.flush()
     for (const [index, line] of sanitise(text).split('\n').entries()) {
@@ -101,7 +92,7 @@ export class LineWriter {
     }
   }
 
-  /** A whole line with looks of its own, no wider than there is room. */
+  /** @param line whole, with looks of its own, no wider than there is room */
   dressedLine(line: string): void {
     this.flush()
     this.#spaces = 0
@@ -110,13 +101,12 @@ export class LineWriter {
     this.#newline()
   }
 
-  /** Ends the current line, if there is one, or if a first indent waits to be shown. */
+  /** If there is one, or if a first indent waits to be shown. */
   endLine(): void {
     this.flush()
     if (this.#offset !== undefined || this.indents.some((indent) => !this.#begun.has(indent))) this.#newline()
   }
 
-  /** An empty line within the outer blocks. */
   emptyLine(depth: number): void {
     this.endLine()
     const before = this.indents.slice(0, depth).map(({ rest }) => rest)
@@ -124,7 +114,7 @@ export class LineWriter {
     this.#write(`${text === '' ? '' : dressed(text, this.indents[0]!.look)}\n`)
   }
 
-  /** Writes the word that has been held back, at its place. */
+  /** Writes the word that has been held back. */
   flush(): void {
     const [first] = this.#word
     if (first === undefined) return
@@ -165,7 +155,6 @@ export class LineWriter {
     this.#wordLength += character.length
   }
 
-  /** Goes on in the next row of a line. */
   #wrap(left: number, fills = this.#isSoft()): void {
     this.#write(fills ? ' '.repeat(left) : '\n')
     const line = fills ? this.#offset! + left : 0
@@ -212,7 +201,7 @@ function sameLook(one: Look, other: Look): boolean {
   return one.sgr === other.sgr && one.url === other.url
 }
 
-/** With the sequences that select a look and end it: whatever is written in between keeps its own. */
+/** Whatever is written in between keeps its own looks. */
 export function dressed(text: string, { sgr, url }: Look): string {
   const styled = sgr === '' ? text : `\u001b[${sgr}m${text}\u001b[0m`
   return url === undefined ? styled : `\u001b]8;;${url}\u001b\\${styled}\u001b]8;;\u001b\\`

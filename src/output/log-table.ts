@@ -19,10 +19,9 @@ import { breakLine } from './line-breaks.ts'
 import { sanitise } from './gate.ts'
 import { tokenCounts } from './notices.ts'
 
-/** The prompt in a row for scripts. */
 const maxSubject = 200
 
-/** Formats calls as rows, each with a newline; empty if there are none. Safe for a terminal. */
+/** Empty if there are none. Safe for a terminal. */
 export function logTable(calls: readonly CallSummary[], { now, columns, styles }: TableView): string {
   if (columns === undefined) return tabbedText(calls, fieldsOf)
   const all: readonly Column<CallSummary>[] = [
@@ -40,7 +39,6 @@ export function logTable(calls: readonly CallSummary[], { now, columns, styles }
   return tableText(calls, all, { columns, styles })
 }
 
-/** Everything, for scripts: the whole id and time, codes, the paths of the files. */
 function fieldsOf(call: CallSummary): (string | number | null)[] {
   const { id, time, command, model, exit_code, error, files, prompt } = call
   const paths = files.map(({ path }) => path).join(' ')
@@ -48,7 +46,6 @@ function fieldsOf(call: CallSummary): (string | number | null)[] {
   return [id, time, command, model, exit_code, code, paths, (prompt ?? '').slice(0, maxSubject)]
 }
 
-/** How calls end, by their exit codes. */
 const outcomes: Readonly<Record<number, string>> = {
   1: 'bug',
   2: 'usage',
@@ -69,7 +66,6 @@ const outcomes: Readonly<Record<number, string>> = {
   143: 'ended',
 }
 
-/** How a call ended, in a word or two. */
 function outcomeOf({ exit_code: code, error, finish_reason: reason, created, files }: CallSummary): string {
   if (code === null) return 'no end'
   if (code !== 0) return outcomes[code] ?? `exit ${code}`
@@ -86,7 +82,6 @@ function toneOf({ exit_code: code }: CallSummary): Tone {
   return code !== null && [11, 12, 14].includes(code) ? 'warning' : 'error'
 }
 
-/** What a call was about: its prompt, else its files or jobs. */
 function subjectOf({ prompt, files, jobs }: CallSummary): string {
   const words = prompt ?? (files.map(({ path }) => nameOf(path)).join(' ') || jobs.join(' '))
   return words.slice(0, 4 * maxSubject)
@@ -97,7 +92,7 @@ function nameOf(path: string): string {
   return path.split(/[/\\]/).at(-1)!
 }
 
-/** All of one call: its facts, then prompt, request and answer. Safe for a terminal. */
+/** Safe for a terminal. */
 export function callReport(call: WholeCall, columns: Columns): string {
   const { id, command, cwd, profile, model, error, usage, created } = call
   const typed = call.arguments && `modelgate ${call.arguments.map(shellWord).join(' ')}`
@@ -151,7 +146,6 @@ function outcomeText(call: WholeCall): string {
   return `${outcomeOf(call)} (${details.join(', ')})`
 }
 
-/** That it started, and those that it looked up. */
 function jobsText({ created, jobs }: WholeCall): string | null {
   const started = stringOf(objectOf(created)['job'])
   const all = [...(started === undefined ? [] : [started]), ...jobs]

@@ -15,7 +15,7 @@ const columnsOfModels: readonly Column<ModelEntry>[] = [
   { heading: 'LIMITS', cell: briefLimits, dropOrder: 1, least: 20 },
 ]
 
-/** Formats models as rows, each with a newline; empty if there are none. Safe for a terminal. */
+/** Empty if there are none. Safe for a terminal. */
 export function modelTable(models: readonly ModelEntry[], columns: Columns): string {
   if (columns !== undefined) return tableText(models, columnsOfModels, { columns })
   return tabbedText(models, (model) => {
@@ -33,7 +33,6 @@ function briefLimits({ family, endpoints }: ModelEntry): string {
   return limits.map((limit) => `${limit.field}: ${limitText(limit)}`).join('; ')
 }
 
-/** What a field takes, in words. */
 function limitText({ taken, values, size, min, max, max_length }: FieldLimit): string {
   if (!taken) return 'not taken'
   if (size !== null) return sizeText(size, values ?? [])
@@ -43,7 +42,6 @@ function limitText({ taken, values, size, min, max, max_length }: FieldLimit): s
   return max === null ? `from ${min}` : `${min ?? 'up'} to ${max}`
 }
 
-/** Everything that is known of one model: a name and a value on each line, separated by a tab for scripts. */
 export function modelReport(model: ModelEntry, columns: Columns): string {
   const { id, kind, source, nearest, endpoints } = model
   const rows: (readonly [name: string, value: string | null])[] = [

@@ -14,27 +14,22 @@ import { imageLabel, previewLabel } from '../events/format-image.ts'
 import type { ImageUsage } from '../events/image.ts'
 import { isDeeperThan, maxJsonDepth } from '../json.ts'
 
-/** The lines of every renderer on standard error. */
+/** Lines on standard error. */
 export interface Notices {
   event(event: OutputEvent): void
-  /** At the end of a successful command. */
   end(document: OutputDocument): void
-  /** Prints the failure for a person, and the known token counts. Nothing if the reader has closed the output. */
   error(error: ModelgateError, partial?: OutputDocument): void
 }
 
 interface NoticeOptions {
   readonly quiet: boolean
-  /** Print the token counts at the end. */
   readonly usage: boolean
-  /** The command that resumes waiting for a job. */
   readonly resume: ((id: string) => { toString(): string }) | undefined
-  /** The command that answers what a reply asks for. */
+  /** Undefined for a reply that asks for nothing. */
   readonly answer: ((document: OutputDocument) => string | undefined) | undefined
   /** Omit what the document on standard output contains. */
   readonly warningsOnly: boolean
   readonly showProgress: (event: ProgressEvent) => void
-  /** Shows errors and warnings on the page of a CI job, too. */
   readonly annotate: Annotate | undefined
 }
 
@@ -53,7 +48,6 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
     if (options.quiet) return
     const noun = kind === 'response' ? 'response' : 'job'
     const command = options.resume?.(id)
-    // Told once: in the command, or alone where there is none.
     const text =
       command === undefined ? `${noun} ${id} started` : `${noun} started; resume with: ${command.toString()}`
     screen.line(text, 'plain', errorLimit)
@@ -117,12 +111,11 @@ const warnings: ReadonlySet<OutputEvent['type']> = new Set([
   'job-fail',
 ])
 
-/** Whether the summary of an item begins with its kind, or with the specification's name for it. */
 function saysKind({ kind, summary }: { readonly kind: string; readonly summary: string }): boolean {
   return summary.startsWith(Object.hasOwn(outputItemKinds, kind) ? outputItemKinds[kind]! : kind)
 }
 
-/** The line for an event on standard error; undefined for events that are shown elsewhere. */
+/** Undefined for events that are shown elsewhere. */
 export function noticeOf(event: OutputEvent): string | undefined {
   switch (event.type) {
     case 'warning-add':
@@ -169,7 +162,7 @@ export function noticeOf(event: OutputEvent): string | undefined {
   }
 }
 
-/** The line of `--usage`: tokens, and what they cost. A video is not counted in tokens. */
+/** A video is not counted in tokens. */
 function spentText(document: OutputDocument): string {
   const cost = 'cost' in document ? document.cost : null
   if ('operation' in document)
@@ -184,7 +177,7 @@ function costText({ amount, currency, reason }: CostEstimate): string {
   return reason ?? `about ${shownAmount(amountOf(amount))} ${currency}`
 }
 
-/** Token counts in one line: `12 in (4 cached), 30 out, 42 total`. @param usage of a document or of the log */
+/** `12 in (4 cached), 30 out, 42 total`. @param usage of a document or of the log */
 export function tokenCounts(usage: Readonly<Record<string, unknown>>): string {
   return [
     ...count(
@@ -221,7 +214,7 @@ function citationText({ title, url, license }: Citation): string {
   return parts.length === 0 ? 'no title or URL' : parts.join(' ')
 }
 
-/** Formats ratings as the gateway sends them: usually a category and a probability. */
+/** Usually a category and a probability. */
 function ratingText(rating: unknown): string {
   const { category, probability } = (rating ?? {}) as { category?: unknown; probability?: unknown }
   return typeof category === 'string' ? `${category} ${String(probability ?? '')}`.trim() : shortJson(rating)
@@ -249,7 +242,6 @@ function lookUpText(event: Extract<VideoEvent, { type: 'poll-fail' }>): string {
   return `look-up failed${times}, next in ${oneDecimal(wait_s)} s: ${event.reason}${statusText(event)}`
 }
 
-/** The status of a reply, unless the reason already contains it. */
 function statusText({ http_status, reason }: { http_status: number | null; reason: string }): string {
   const code = `HTTP ${http_status}`
   return http_status === null || reason.includes(code) ? '' : ` (${code})`
@@ -259,7 +251,6 @@ function oneDecimal(value: number): number {
   return Math.round(value * 10) / 10
 }
 
-/** Formats an error for a person: one line for each problem, then hints and ids. */
 function errorLines(
   error: ModelgateError,
   partial: OutputDocument | undefined,
@@ -276,7 +267,7 @@ function errorLines(
   }
 }
 
-/** Whether a message or a hint names a job already, in full or by the beginning of its id, as in a command. */
+/** In full or by the beginning of the id, as in a command. */
 function names({ message, facts: { hint = '' } }: ModelgateError, id: string): boolean {
   const short = lastSegment(id).slice(0, shortestName)
   return message.includes(id) || (short.length === shortestName ? hint.includes(short) : hint.includes(id))
@@ -285,7 +276,7 @@ function names({ message, facts: { hint = '' } }: ModelgateError, id: string): b
 /** No command has a shorter beginning of an id. */
 const shortestName = 12
 
-/** Whether the gateway says of one of several items that it was not charged: then only its words are shown. */
+/** Then only the gateway's words are shown. */
 function deniesCharge(document: OutputDocument | undefined): boolean {
   return document !== undefined && 'failures' in document && document.failures.some(saysNotCharged)
 }
@@ -296,7 +287,6 @@ function billedNote(error: ModelgateError): string[] {
   return billed === 'maybe' ? ['  The request may have been billed.'] : []
 }
 
-/** The token counts of a document; null if none were reported, and for jobs, which have none. */
 function usageOf(document: OutputDocument | undefined): Usage | ImageUsage | null {
   return document !== undefined && 'usage' in document ? document.usage : null
 }

@@ -8,27 +8,22 @@ import type { Screen } from './screen.ts'
 
 export type OutputMode = 'terminal' | 'plain' | 'json' | 'jsonl' | 'raw'
 
-/**
- * Renders a command's events. The renderer is chosen when the command starts; no other code checks for JSON or a
- * terminal.
- */
+/** The renderer is chosen when the command starts; no other code checks for JSON or a terminal. */
 export interface Output {
   event(event: OutputEvent): void
-  /** The gateway's own JSON as received: one document, or one event of a stream. Only `--raw` prints it. */
+  /** As received: one document, or one event of a stream. Only `--raw` prints it. */
   raw(text: string): void
   /** Waits for a slow reader. Called once per chunk from the network. */
   flush(): Promise<void>
-  /** The command succeeded. */
   end(document: OutputDocument): Promise<void>
-  /** The command failed; `partial` is what had arrived by then. */
+  /** @param partial what had arrived by then */
   error(error: ModelgateError, partial?: OutputDocument): Promise<void>
 }
 
-/** The result of a command on standard output, beside its notices on standard error. */
+/** On standard output, beside the notices on standard error. */
 export interface Result {
   /** Writes what comes before the notice of an event. */
   before?(event: OutputEvent): void
-  /** Writes what comes after it. */
   event?(event: OutputEvent): void
   raw?(text: string): void
   flush?(): Promise<void>
@@ -37,13 +32,12 @@ export interface Result {
   error?(error: ModelgateError, partial?: OutputDocument): Promise<void>
 }
 
-/** What renderers are made of. */
 export interface RendererParts {
   readonly screen: Screen
   readonly notices: Notices
   readonly gate: Gate
   readonly context: Context
-  /** Formats text of the result: redacted where it is not the model's own, and sanitised for a terminal. */
+  /** Redacted where it is not the model's own, and sanitised for a terminal. */
   readonly show: (text: string) => string
 }
 
@@ -75,7 +69,6 @@ export function createResultOutput(
   }
 }
 
-/** Whether a document is an answer, or the state of one. */
 export function isTextDocument(document: OutputDocument): document is TextDocument {
   return 'finish_reason' in document
 }

@@ -26,7 +26,6 @@ export function createRawOutput(parts: RendererParts): Output {
   })
 }
 
-/** `--raw` for a reply that is passed on unchanged except for secrets. */
 export function createReplyWriter(context: Context, gate: Gate, rescue: RescuePlace) {
   const sink = new RescueSink(context, rescue)
   const stream = gate.reply()
@@ -46,7 +45,6 @@ export function createReplyWriter(context: Context, gate: Gate, rescue: RescuePl
       endsLine = chunk.at(-1) === LINE_FEED
       await put(stream.push(chunk))
     },
-    /** @throws FileError that names the file with what standard output did not accept */
     async commit(): Promise<void> {
       if (isClosed) return
       await put(stream.end())

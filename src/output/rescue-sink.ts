@@ -3,14 +3,12 @@ import { FileError, type ModelgateError } from '../errors.ts'
 import type { AtomicFile } from '../files/atomic-file.ts'
 
 export interface RescuePlace {
-  /** The rescue folder; undefined when there is none. */
   readonly folder: string | undefined
-  /** The name of the file there. */
   readonly name: string
 }
 
 /**
- * Standard output for what has been paid for: what it does not take (a full disk) is saved in the rescue folder. Keeps
+ * For what has been paid for: what standard output does not take (a full disk) is saved in the rescue folder. Keeps
  * only what may not have been written yet.
  */
 export class RescueSink implements Sink {
@@ -69,11 +67,7 @@ export class RescueSink implements Sink {
     for (const chunk of this.#held.splice(0)) await this.#file.write(chunk)
   }
 
-  /**
-   * Ends the rescue.
-   * @returns what names the file, when anything was rescued
-   * @throws FileError when it cannot be completed
-   */
+  /** @returns what names the file, when anything was rescued @throws FileError when it cannot be completed */
   async end(): Promise<ModelgateError | undefined> {
     if (this.#file === undefined) return undefined
     await this.drain()

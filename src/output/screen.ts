@@ -6,15 +6,11 @@ const defaultLimit = 500
 
 export type Screen = ReturnType<typeof createScreen>
 
-/**
- * Both output streams, which may share a terminal: text on standard output and lines on standard error must not be
- * mixed on one line.
- */
+/** They may share a terminal: text on standard output and lines on standard error must not be mixed on one line. */
 export function createScreen(context: Context, gate: Gate, quiet: boolean) {
   const { stdout, stderr } = context
   const styles = stylesFor(context, stderr)
   const progress = quiet ? undefined : createProgress(context, styles)
-  // Whether a line of text or reasoning is unfinished.
   let isTextOpen = false
   let isReasoningOpen = false
   let reasoning: CleanStream | undefined
@@ -40,7 +36,6 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean) {
     stderr.write(styles.dim(clean))
     isReasoningOpen = !clean.endsWith('\n')
   }
-  /** Text that was held back is written before anything else. */
   const endReasoning = () => {
     const rest = reasoning?.end() ?? ''
     if (rest !== '') putReasoning(rest)
@@ -59,9 +54,8 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean) {
   }
 
   return {
-    /** Whether a line can be redrawn in place while nothing else is written. */
+    /** A line can be redrawn in place while nothing else is written. */
     isLive: progress !== undefined,
-    /** The result, on standard output, exactly as given. */
     text(text: string): void {
       if (text === '') return
       endReasoning()
@@ -72,7 +66,6 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean) {
       putLines(deferredLines.splice(0))
       if (lineEnd + 1 < text.length) putText(text.slice(lineEnd + 1))
     },
-    /** The model's reasoning, streamed to standard error. */
     reasoning(text: string): void {
       if (text === '') return
       const clean = (reasoning ??= gate.stream()).push(text)
@@ -88,29 +81,26 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean) {
     },
     /** One line on standard error that is clean already, for the runner of a CI job. */
     command: (line: string): void => putLines([line]),
-    /** A JSON document on standard error. */
     json(text: string): void {
       endReasoning()
       waiting = undefined
       putLines([gate.json(text)])
     },
-    /** Shows a progress indicator until something else is written: a text after a short delay, a live line at once. */
+    /** Until something else is written: a text after a short delay, a live line at once. */
     wait(text: string | LiveLine): void {
       waiting = typeof text === 'string' ? gate.line(text, defaultLimit) : text
       progress?.start(waiting)
     },
-    /** Ends the progress indicator, for a question on the same terminal. */
     rest(): void {
       waiting = undefined
       progress?.stop()
     },
-    /** Waits for a slow reader of standard output. @throws what `Sink.drain` throws */
+    /** @throws what `Sink.drain` throws */
     async settle(): Promise<void> {
       if (stdout.needsDrain) await stdout.drain()
     },
-    /** The same, until everything has been written. */
     close,
-    /** The same after a failure; further output errors are ignored. */
+    /** Output errors after a failure are ignored. */
     closeAfterError: (): Promise<void> => close().catch(() => {}),
   }
 }
@@ -122,14 +112,12 @@ function wrapWords(line: string, columns: number): string {
   return wrap.push(line) + wrap.end()
 }
 
-/** The current content of one or more lines, each at most `width` characters wide, and at most `height` of them. */
+/** One or more lines, each at most `width` characters wide, and at most `height` of them. */
 export type LiveLine = (width: number, styles: Styles, height: number) => string
 
-/** Milliseconds after which a live line is drawn again. */
 const redrawInterval = 200
 const minRedrawInterval = 100
 
-/** Rows of a terminal that does not say how many it has. */
 const usualRows = 24
 
 /** Each line is drawn over the old one before the rest of that is erased, so that nothing flickers. */
@@ -157,9 +145,8 @@ function createProgress(context: Context, styles: Styles) {
   let drawn = ''
   let drawnAt = 0
   let spinner: { stop(): unknown } | undefined
-  // Counts starts and stops, so that a spinner does not start after it was stopped while loading.
+  // So that a spinner does not start after it was stopped while loading.
   let turn = 0
-  /** What is waited for, and since when: also across lines that interrupt the spinner. */
   let wait: { readonly text: string; readonly since: number } | undefined
 
   const draw = () => {
@@ -205,10 +192,6 @@ function createProgress(context: Context, styles: Styles) {
   }
   context.signal.addEventListener('abort', stop, { once: true })
   return {
-    /**
-     * Shows a spinner with the text and how long that has been waited for, if nothing stops it within 300 ms, or a live
-     * line at once.
-     */
     start(text: string | LiveLine): void {
       if (context.signal.aborted) return
       if (typeof text !== 'string') {
@@ -242,7 +225,7 @@ export function stateTone(state: string): Tone {
 
 let colours: Styles | undefined
 
-/** Loads the colours, if a stream has any: before its first line. */
+/** If a stream has any: before its first line. */
 export async function loadColours(context: Pick<Context, 'stdout' | 'stderr' | 'env'>): Promise<void> {
   if (![context.stdout, context.stderr].some((sink) => wantsColour(context, sink))) return
   const { Chalk } = await import('chalk')

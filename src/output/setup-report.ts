@@ -12,13 +12,11 @@ const signs = {
   skipped: ['-', 'dim'],
 } as const
 
-/** As wide as the longest name. */
 const nameWidth = 'configuration'.length
 
-/** Narrower, the finding stands below the name. */
 const minMessage = 30
 
-/** A check in a line or a few; for scripts its verdict, name, message and remedy, separated by tabs. */
+/** For scripts verdict, name, message and remedy, separated by tabs. */
 export function checkLine(
   { name, verdict, message, remedy }: Check,
   styles: Styles,
@@ -39,7 +37,6 @@ export function checkLine(
     .join('')
 }
 
-/** What all checks come to, in one sentence. */
 export function summaryLine(checks: readonly Check[]): string {
   const count = (verdict: Check['verdict'], noun: string) => {
     const number = checks.filter((check) => check.verdict === verdict).length
@@ -49,10 +46,7 @@ export function summaryLine(checks: readonly Check[]): string {
   return problems.length === 0 ? 'No problems found.' : `${problems.join(', ')}.`
 }
 
-/**
- * The key of each profile, a few lines for people; for scripts one line each: profile, `current` or nothing, last four
- * characters, source, base URL, problem.
- */
+/** For scripts one line each: profile, `current` or nothing, last four characters, source, base URL, problem. */
 export function keyReport(
   entries: readonly ProfileKey[],
   styles: Styles,
@@ -102,7 +96,7 @@ function marks({ profile, source, last_four, problem, warning, check, current }:
   ]
 }
 
-/** A value in one line: lists with commas, mappings as JSON; empty if there is none. */
+/** Lists with commas, mappings as JSON. */
 function settingText({ value, hidden }: Pick<SettingEntry, 'value' | 'hidden'>): string {
   if (hidden) return '(hidden)'
   if (value === null) return ''
@@ -111,9 +105,8 @@ function settingText({ value, hidden }: Pick<SettingEntry, 'value' | 'hidden'>):
 }
 
 /**
- * Settings as rows, each with a newline: name, value and source; defaults are dimmed. On a narrow terminal the source
- * stands below.
- * @param shorten writes a source more briefly for people
+ * Defaults are dimmed; on a narrow terminal the source stands below. @param shorten writes a source more briefly for
+ * people
  */
 export function settingList(
   settings: readonly SettingEntry[],

@@ -16,13 +16,9 @@ export function defuseJson(json: string): string {
 /** Shows an error or a warning on the page of a workflow run as well. */
 export type Annotate = (level: 'error' | 'warning', title: string, lines: readonly string[]) => void
 
-/** GitHub shows no more of an annotation. */
 const limit = 4_000
 
-/**
- * Undefined outside GitHub Actions, and where standard error is a terminal all the same.
- * @param put writes a line to standard error, as it is
- */
+/** Undefined outside GitHub Actions, and where standard error is a terminal all the same. */
 export function createAnnotate(
   { env, stderr }: Pick<Context, 'env' | 'stderr'>,
   gate: { line(text: string, limit: number): string },

@@ -11,11 +11,9 @@ import { pathsOf } from '../platform.ts'
 
 export type StepOutput = ReturnType<typeof openStepOutput>
 
-/** Of the options of an output. */
 interface StepParts {
   readonly mode?: OutputMode | undefined
   readonly result?: 'text' | 'files' | 'job' | 'job-id'
-  /** The file that takes the model's text. */
   readonly file?: TextFile | undefined
 }
 
@@ -23,10 +21,9 @@ interface StepParts {
 const maxValueBytes = 1024 * 1024
 
 /**
- * An output of a step of GitHub Actions (`$GITHUB_OUTPUT`) that takes the place of standard output. Checks, before anything is
- * sent, that it can be written. Its value is what standard output would have had;
- * paths are absolute, since other steps may work in another folder. A text that broke off, or that cannot be written,
- * goes to standard output after all: it has been paid for.
+ * `$GITHUB_OUTPUT` in place of standard output; that it can be written is checked before anything is sent. Paths are
+ * absolute, since other steps may work in another folder. A text that broke off, or that cannot be written, goes to
+ * standard output after all: it has been paid for.
  * @throws UsageError without the variable, and for a name that is none; FileError
  */
 export function openStepOutput(context: Context, name: string) {
@@ -45,7 +42,6 @@ export function openStepOutput(context: Context, name: string) {
   const absolute = (given: string) => absolutePath(context, given)
   appendTo(absolute(path), '')
   const { sink, text } = collectingSink()
-  /** Writes the output of the step when the command has ended. */
   const outputTo = (other: Output, { mode, result = 'text', file }: StepParts): Output => {
     const listsFiles = result === 'files' && mode !== 'json'
     const files: string[] = []
@@ -104,7 +100,6 @@ export function absolutePath({ cwd, platform }: Pick<Context, 'cwd' | 'platform'
   return pathsOf(platform).resolve(cwd, path)
 }
 
-/** @throws FileError */
 export function appendTo(file: string, text: string): void {
   try {
     appendFileSync(file, text)

@@ -2,14 +2,13 @@ import { cellsOf, breakLine } from './line-breaks.ts'
 import { sanitise } from './gate.ts'
 import type { Styles, Tone } from './screen.ts'
 
-/** The width of a terminal; undefined for scripts, which get all fields, separated by tabs. */
+/** Undefined for scripts, which get all fields, separated by tabs. */
 export type Columns = number | undefined
 
 export interface TableView {
   /** Unix seconds. */
   readonly now: number
   readonly columns: Columns
-  /** Colours for states and outcomes; only on a terminal. */
   readonly styles?: Styles | undefined
 }
 
@@ -19,7 +18,6 @@ export function padded(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - cellsOf(text)))
 }
 
-/** Cut to a width, with a sign that it was. */
 export function shortened(text: string, width: number): string {
   if (cellsOf(text) <= width) return text
   let kept = ''
@@ -35,9 +33,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => string
   /** Where there is no room, columns are left out in this order; those without it stay. */
   readonly dropOrder?: number
-  /** A longer cell is cut. */
   readonly widest?: number
-  /** For the column that takes what the others leave: the least width that is useful. */
+  /** The least width that is useful, for the column that takes what the others leave. */
   readonly least?: number
   readonly align?: 'right'
   readonly tone?: (row: Row) => Tone
@@ -45,13 +42,13 @@ export interface Column<Row> {
 
 interface TableOptions<Row> extends Pick<TableView, 'styles'> {
   readonly columns: number
-  /** Lines below a row, of the table's width at most. */
+  /** Of the table's width at most. */
   readonly below?: (row: Row, indent: string) => readonly string[]
 }
 
 /**
- * A heading and a line for each row, each with a newline; empty if there are no rows. Columns without anything in them
- * are left out. No line is wider than the terminal, nor acts on it.
+ * Empty if there are no rows. Columns without anything in them are left out. No line is wider than the terminal, nor
+ * acts on it.
  */
 export function tableText<Row>(
   rows: readonly Row[],
@@ -100,7 +97,6 @@ export function tableText<Row>(
   return [line(({ heading }) => heading), ...lines].map((text) => `${text}\n`).join('')
 }
 
-/** The same for scripts: all fields of each row, separated by tabs. */
 export function tabbedText<Row>(
   rows: readonly Row[],
   fieldsOf: (row: Row) => readonly (string | number | null)[],
@@ -121,8 +117,8 @@ export function oneLine(text: string): string {
 }
 
 /**
- * A name and a value on each line, in lines of words on a terminal, separated by a tab for scripts; without those whose
- * value is null. Safe for a terminal.
+ * In lines of words on a terminal, separated by a tab for scripts; without those whose value is null. Safe for a
+ * terminal.
  */
 export function reportText(
   rows: readonly (readonly [name: string, value: string | null])[],
@@ -134,13 +130,12 @@ export function reportText(
   return known.map(([name, value]) => wrapped(name, value, Math.min(width, columns - 20), columns)).join('')
 }
 
-/** A command line on a line of its own, which is never broken, so that it can be pasted; empty for null. */
+/** Never broken, so that it can be pasted. */
 export function commandText(name: string, line: string | null, columns: Columns): string {
   if (line === null) return ''
   return columns === undefined ? `${name}\t${oneLine(line)}\n` : `${name}\n${sanitise(line)}\n`
 }
 
-/** A name, and its value in lines of words beside it. */
 function wrapped(name: string, value: string, width: number, columns: number): string {
   const [first = '', ...rest] = breakLine(value, columns - width - gap.length)
   const lead = cellsOf(name) > width ? `${name}\n${' '.repeat(width)}` : padded(name, width)

@@ -8,17 +8,14 @@ import type { WordWrap } from './word-wrap.ts'
 import { createGrowingText, type GrowingText } from '../growing-text.ts'
 
 interface TextOutputOptions {
-  /** Shows the text as Markdown, in place of `show` and `wrap`. */
+  /** In place of `show` and `wrap`. */
   readonly markdown?: MarkdownRenderer | undefined
-  /** For a terminal: keeps words whole. */
+  /** On a terminal. */
   readonly wrap?: WordWrap | undefined
   readonly showReasoning: boolean
 }
 
-/**
- * The model's text on standard output, plain or for a terminal, in one piece for all events of a network chunk: the first
- * candidate as it comes, the others after it.
- */
+/** In one piece for all events of a network chunk: the first candidate as it comes, the others after it. */
 export function createTextOutput(
   parts: RendererParts,
   { markdown, wrap, showReasoning }: TextOutputOptions,
@@ -103,7 +100,6 @@ const betweenTexts: ReadonlySet<OutputEvent['type']> = new Set([
  */
 export function writeTextFile(other: Output, file: TextFile, isPrinter: boolean): Output {
   const texts = new CandidateTexts()
-  /** What is written to the file, or printed instead, once it has been taken. */
   let text: string | undefined
   let isCommitted = false
 
@@ -116,7 +112,6 @@ export function writeTextFile(other: Output, file: TextFile, isPrinter: boolean)
     other.event({ type: 'file-save', file: saved })
     return saved
   }
-  /** Handles the file when the command fails. */
   const settle = async (error: ModelgateError): Promise<SavedFile | undefined> => {
     let reason: ModelgateError | undefined
     if (isAboutWhole(error)) {
@@ -163,7 +158,6 @@ export function writeTextFile(other: Output, file: TextFile, isPrinter: boolean)
   }
 }
 
-/** Whether the answer came whole, and something else is wrong with it. */
 function isAboutWhole({ exit, code }: ModelgateError): boolean {
   return exit === 'schema' || code === 'conversation_not_saved'
 }

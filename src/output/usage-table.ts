@@ -7,7 +7,7 @@ const headings = { model: 'MODEL', command: 'COMMAND', day: 'DAY' } as const
 
 type Line = UsageSums & { readonly key?: string | null }
 
-/** Fields for scripts are whole numbers; for a person they have groups of three digits. */
+/** Whole numbers for scripts; for a person with groups of three digits. */
 interface Sum {
   readonly column: Column<Line>
   readonly field: (sums: UsageSums) => string | number
@@ -38,8 +38,8 @@ const sums: readonly Sum[] = [
 const minName = 10
 
 /**
- * The rows of a report, each with a newline. For scripts all fields, separated by tabs, without heading and total.
- * @param width of the terminal; undefined for scripts
+ * For scripts all fields, separated by tabs, without heading and total. @param width of the terminal; undefined for
+ * scripts
  */
 export function usageTable({ by, rows, total }: UsageDocument, width: number | undefined): string {
   if (width === undefined) {
@@ -69,7 +69,7 @@ function costField({ costs }: UsageSums): string {
   return costs.map(({ amount, currency }) => `${amount} ${currency}`).join(' + ')
 }
 
-/** What the numbers leave out, and where they come from: each a line. */
+/** And where the numbers come from. */
 export function usageNotes(
   { total, rows, sandbox_calls: sandbox, since }: UsageDocument,
   isPriced: boolean,
@@ -93,7 +93,6 @@ function emptyNote(since: string, sandbox: number): string {
   return `The log has only calls of the sandbox${since} (${grouped(sandbox)}), which cost nothing.`
 }
 
-/** Models without a price in one clause. */
 function reasonsText(reasons: readonly string[]): string {
   const noPrice = 'no price for '
   const models = reasons

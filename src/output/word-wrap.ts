@@ -4,16 +4,15 @@ import { LineWriter } from './line-writer.ts'
 export type WordWrap = ReturnType<typeof createWordWrap>
 
 /**
- * Wraps streamed text at words where a terminal would wrap it in the middle of one. Nothing is inserted where the text has no
- * space. Left to the terminal are words longer than a row, code (fenced or indented), tables and answers in JSON.
- * @param columns the width at present; 0 when it is unknown, and nothing is wrapped
+ * Keeps words of streamed text whole. Nothing is inserted where the text has no space. Left to the terminal are words
+ * longer than a row, code (fenced or indented), tables and answers in JSON.
+ * @param columns 0 when the width is unknown, and nothing is wrapped
  */
 export function createWordWrap(columns: () => number) {
   let out = ''
   let writer = create()
-  /** The spaces that the line begins with; undefined after them. */
+  /** Undefined after the spaces that the line begins with. */
   let indent: string | undefined = ''
-  /** Whether spaces mean something in the line. */
   let isVerbatim = false
   let line = ''
   /** The marks that opened a block of code. */
@@ -55,7 +54,7 @@ export function createWordWrap(columns: () => number) {
     indent = line = ''
   }
   return {
-    /** Takes text, and gives what can be written: all of it but the word that has just begun. */
+    /** @returns what can be written: all but the word that has just begun */
     push(text: string): string {
       if (columns() === 0) return text
       writer.columns = columns()
@@ -68,7 +67,7 @@ export function createWordWrap(columns: () => number) {
       }
       return take()
     },
-    /** Gives what is held back. What follows starts on a line of its own. */
+    /** @returns what was held back. What follows starts on a line of its own. */
     end(): string {
       endLine()
       writer.flush()

@@ -7,7 +7,7 @@ import { billedText, type RunLine } from './run/run-lines.ts'
 
 const lineLimit = 1_000
 
-/** Shows a worker: a line for each request that has ended. It has no result of its own. */
+/** A line for each request that has ended. A worker has no result of its own. */
 export const workerRenderer: OwnRenderer = ({ screen, quiet, warningsOnly, annotate, usual }) => {
   const others = usual(annotate)
   const isTold = !quiet && !warningsOnly

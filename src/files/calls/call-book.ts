@@ -9,19 +9,19 @@ import { makeFolder } from '../write-target.ts'
 import type { JobProgress, JobRecord } from './job-record.ts'
 import { withoutText, type CallEnd, type CallStart, type CallWords } from './call-record.ts'
 
-/** What a line says of what is created: an amount is a decimal number, null while the cost is not known. */
+/** An amount is a decimal number, null while the cost is not known. */
 export interface Count {
-  /** How many texts, images or videos; negative for what was not created after all. */
   readonly count: number
   readonly amount?: string | null
-  /** The amount that an earlier line has said, which no longer counts. */
+  /** What an earlier line has said, and no longer counts. */
   readonly was?: string | null
   readonly currency?: string | null
 }
 
 /**
- * A line. `begin`, on disk before the request is sent, counts what it creates, so that a killed process leaves too many,
- * never too few; `end` has all facts, so that it can be read alone; `count` is no call, or corrects what one has counted.
+ * `begin`, on disk before the request is sent, counts what it creates, so that a killed process leaves too many,
+ * never too few; `end` has all facts, so that it can be read alone; `count` is no call, or corrects what one has
+ * counted.
  */
 export type BookLine = { readonly id: string; readonly at: string } & (
   | ({ readonly type: 'begin' } & Count & CallStart)
@@ -29,7 +29,7 @@ export type BookLine = { readonly id: string; readonly at: string } & (
   | ({ readonly type: 'end'; readonly others?: readonly string[] } & CallEnd)
 )
 
-/** A line about a job: all that is known when it is recorded, then what is learned of it, or that it is forgotten. */
+/** All that is known of a job when it is recorded, then what is learned of it, or that it is forgotten. */
 export interface JobLine {
   readonly job?: JobRecord
   readonly change?: Partial<JobProgress>
@@ -44,33 +44,30 @@ const typeAt = timeAt + '2026-11-27T08:00:00.000Z","type":"'.length
 /** What every line begins with, without parsing it. */
 export const lineHead = {
   id: (line: Buffer) => line.toString('latin1', idAt, idAt + 16),
-  /** ISO 8601, UTC. */
   time: (line: Buffer) => line.toString('latin1', timeAt, timeAt + 24),
   type: (line: Buffer) => line.toString('latin1', typeAt, typeAt + 5).replace(/\W.*/, ''),
 }
 
-/** What stands in lines about jobs alone: within a text its quotes would be escaped. */
+/** Only in lines about jobs: within a text its quotes would be escaped. */
 export const jobMark = Buffer.from('","type":"job",')
 
-/** The folder of the records of all calls of this machine. */
 export function callsFolder(stateFolder: string): string {
   return join(stateFolder, 'calls')
 }
 
-/** Prompt, request and answer of a call. */
 export function wordsFile(folder: string, id: string): string {
   return join(folder, 'words', `${id}.json`)
 }
 
-/** The form of the folder; its file `version` has it. */
+/** In its file `version`. */
 const bookVersion = 1
 
 /** Where version 0.1.0 kept its records. */
 const oldFolders = ['log', 'ledger', 'jobs', 'responses', 'images']
 
 /**
- * Makes the records of earlier versions records of this one, which happens once.
- * @throws FileError `other_version` when a newer program has written what is there
+ * Takes the records of earlier versions over, once. @throws FileError `other_version` when a newer program has
+ * written what is there
  */
 export async function openBook(stateFolder: string): Promise<string> {
   const folder = callsFolder(stateFolder)
@@ -102,8 +99,8 @@ function versionIn(path: string): number | undefined {
 }
 
 /**
- * The record of every call of this machine: `calls/2026-11.jsonl` in the state folder. Nothing is ever changed or locked:
- * whoever wants to create something appends a line first, and what stands before that line decides whether it may.
+ * Lines in `calls/2026-11.jsonl` of the state folder. Nothing is ever changed or locked: whoever wants to create
+ * something appends a line first, and what stands before that line decides whether it may.
  */
 export class CallBook {
   readonly #stateFolder: string | undefined
@@ -125,7 +122,7 @@ export class CallBook {
     this.#clean = clean
   }
 
-  /** Makes the folder. @returns its path @throws FileError */
+  /** @returns the folder, which is made @throws FileError */
   async open(): Promise<string> {
     if (this.#folder !== undefined) return this.#folder
     if (this.#stateFolder === undefined) {
@@ -147,9 +144,8 @@ export class CallBook {
   }
 
   /**
-   * Records that something is about to be created, on the disk. The book has to be open.
-   * @returns the id of the call
-   * @throws FileError
+   * Something is about to be created. The line is on the disk when this returns. The book has to be open. @returns
+   * the id of the call @throws FileError
    */
   begin(start: Count & Partial<CallStart>): string {
     const id = newId()
@@ -157,20 +153,16 @@ export class CallBook {
     return id
   }
 
-  /** Corrects what a call has counted. Best effort: never throws; then it stays counted as it was. */
+  /** Corrects what a call has counted. Never throws: it stays counted as it was, too much and never too little. */
   correct(id: string, count: Count): void {
     try {
       this.#append({ id, type: 'count', ...count })
-    } catch {
-      // Too much is counted then, never too little.
-    }
+    } catch {}
   }
 
   /**
-   * Records how a call ended.
-   * @param ids those of its requests; none for a call that created nothing
-   * @param words left out where they are not to be kept
-   * @throws FileError
+   * @param ids those of the call's requests; none for a call that created nothing
+   * @param words left out where they are not to be kept @throws FileError
    */
   async end([id = newId(), ...others]: readonly string[], end: CallEnd, words?: CallWords): Promise<void> {
     await this.open()
@@ -182,7 +174,7 @@ export class CallBook {
     this.#append({ id, type: 'end', ...also, ...end })
   }
 
-  /** Keeps what was said in a call, or in the request for a job. @param id of its record @throws FileError */
+  /** @param id of the record of a call or a job @throws FileError */
   async keepWords(id: string, words: CallWords): Promise<void> {
     const folder = await this.open()
     const path = wordsFile(folder, id)
@@ -197,7 +189,7 @@ export class CallBook {
     }
   }
 
-  /** Records what is known of a job. The book has to be open. @throws FileError */
+  /** The book has to be open. @throws FileError */
   addJob({ id, ...line }: { readonly id: string } & JobLine, isSynced = false): void {
     this.#append({ id, type: 'job', ...line }, isSynced)
   }
@@ -214,7 +206,6 @@ export class CallBook {
   }
 }
 
-/** 16 hexadecimal digits. */
 export function newId(): string {
   return randomBytes(8).toString('hex')
 }

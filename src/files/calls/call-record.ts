@@ -2,16 +2,13 @@ import { shellWord } from '../file-error.ts'
 import { objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
 
 export interface RecordedFile {
-  /** Absolute. */
   readonly path: string
   readonly bytes: number
-  /** In hexadecimal. */
   readonly sha256: string
   /** `png`, `mp4`, `txt`, …, from its bytes. */
   readonly format: string
   readonly width?: number
   readonly height?: number
-  /** How long a video plays. */
   readonly seconds?: number
 }
 
@@ -19,22 +16,20 @@ export interface RecordedInput {
   /** Absolute; a URL; `-` for standard input; empty where it came inside the JSON of a flag. */
   readonly path: string
   readonly bytes: number
-  /** Of an image edit, which sends files beside its body: `image` or `mask`. */
+  /** Of an image edit. */
   readonly field?: 'image' | 'mask'
 }
 
-/** What a call created, as far as prices need it; absent for calls that only look up or wait. */
+/** As far as prices need it; absent for calls that only look up or wait. */
 export interface RecordedCreation {
   readonly images?: { readonly count: number; readonly size?: string; readonly quality?: string }
-  /** Of all videos: as they play if they were saved, else as they were asked for; absent if neither is known. */
+  /** Of all videos: as they play if they were saved, else as they were asked for. */
   readonly video_seconds?: number
   /** As it was asked for: `720p`, `1280x720`. */
   readonly video_size?: string
-  /** Id of the video, operation or response. */
   readonly job?: string
 }
 
-/** What is known of a call before its request is sent. */
 export interface CallStart {
   /** `generate`, `image create`, `wait`, … */
   readonly command: string
@@ -42,7 +37,6 @@ export interface CallStart {
   /** Which terminal it came from (`Context.terminalId`); absent without one. */
   readonly terminal?: string
   readonly sandbox?: true
-  /** Of the base URL. */
   readonly origin?: string
   /** Absent for the default one. */
   readonly profile?: string
@@ -66,9 +60,8 @@ export interface CallEnd extends CallStart {
   /** As in the document of the command. */
   readonly usage?: Readonly<Record<string, number | null>>
   readonly created?: RecordedCreation
-  /** Id of the response, which a later one may continue from. */
   readonly response?: string
-  /** The jobs that it waited for, looked up or cancelled: ids of videos, operations or background responses. */
+  /** Waited for, looked up or cancelled: ids of videos, operations or background responses. */
   readonly jobs?: readonly string[]
   readonly files: readonly RecordedFile[]
   /** Absolute paths of results that could not be written where they belong. */
@@ -76,7 +69,6 @@ export interface CallEnd extends CallStart {
   readonly inputs?: readonly RecordedInput[]
 }
 
-/** The facts of a call, as its records have them. */
 export interface CallFacts extends Omit<CallEnd, 'exit_code'> {
   /** 16 hexadecimal digits, unique. */
   readonly id: string
@@ -91,7 +83,7 @@ export interface CallWords {
   /** Whether standard input was read. */
   readonly read_stdin?: true
   readonly prompt?: string
-  /** The body; media in it are replaced by references (`mediaReference`). */
+  /** Media in it are replaced by references. */
   readonly request?: JsonObject
   /**
    * What a conversation goes on from. Content generation: `content` of the first candidate, as the gateway would have
@@ -113,7 +105,6 @@ export function withText(reply: JsonObject): JsonObject {
   return reply['text'] === undefined ? { text: textIn(reply), ...reply } : reply
 }
 
-/** The text of the parts (content generation) or of the messages (responses) that a reply consists of. */
 function textIn({ content, output }: JsonObject): string {
   const parts = objectsOf(objectOf(content)['parts']).filter((part) => part['thought'] !== true)
   const blocks = objectsOf(output)

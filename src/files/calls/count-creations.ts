@@ -4,23 +4,22 @@ import { shownPath } from '../file-error.ts'
 import { isWhole, linesFrom, monthFile, monthFiles } from '../sealed-lines.ts'
 import { lineHead, type BookLine, type Count } from './call-book.ts'
 
-/** Reads what the calls of this machine have created; each line once, since a run asks before each of its thousands of creations. */
+/** Each line once, since a run asks before each of its thousands of creations. */
 export class CreationReader {
   readonly #folder: string
   readonly #since: number
   /** How far each file has been read. */
   #read = new Map<string, number>()
 
-  /** @param since milliseconds since 1970 */
   constructor(folder: string, since: number) {
     this.#folder = folder
     this.#since = since
   }
 
   /**
-   * Hands on what was counted since the last time, in lines that stand before that of a call.
-   * @param own the id of the call, which has just begun
-   * @param add takes undefined for a line that is damaged: it could be a creation
+   * What was counted since the last time, in lines that stand before that of a call.
+   * @param own the id of the call, which has just begun @param add takes undefined for a damaged line: it could be a
+   * creation
    * @throws FileError also when the line of the call is not there
    */
   readUntil(own: string, add: (count: Count | undefined, place: string) => void): void {
@@ -34,7 +33,6 @@ export class CreationReader {
     throw new FileError('file_changed', message, { billed: 'no', hint: 'Run it again.' })
   }
 
-  /** @returns whether it was read until a call's own line */
   #readFile(name: string, own: string, add: (count: Count | undefined, place: string) => void): boolean {
     const path = join(this.#folder, name)
     const from = new Date(this.#since).toISOString()

@@ -3,7 +3,7 @@ import { isFinal } from '../../contract/video-state.ts'
 import type { JobKind, JobSummary, SavedVideo } from '../../events/video.ts'
 import { objectOf } from '../../json.ts'
 
-/** What a record is about: a video or an operation, a background response, images at addresses. */
+/** `image` is for images at addresses. */
 export type RecordKind = JobSummary['kind']
 export const videoKinds = ['video', 'operation'] as const satisfies readonly JobKind[]
 export const recordKinds = [
@@ -14,15 +14,12 @@ export const recordKinds = [
 ] as const satisfies readonly RecordKind[]
 type JobState = JobSummary['state']
 
-/** What is known about a job before the request is sent. */
 export interface NewJob<Kind extends RecordKind = RecordKind> {
   readonly kind: Kind
-  /** `video generate`, `video remix`, `respond`. */
   readonly command: string
   readonly model: string
   /** Without credentials and query. */
   readonly base_url: string
-  /** The profile whose settings led there. */
   readonly profile?: string
   /** Whose key it was, as `digestOfKey` writes it. */
   readonly key_digest?: string
@@ -30,76 +27,62 @@ export interface NewJob<Kind extends RecordKind = RecordKind> {
   /** The body of the request, without media and words. */
   readonly request: unknown
   readonly idempotency_key: string
-  /** The output options of the command that started the job. */
   readonly output: {
-    /** What `-o` said. */
     readonly output: string | null
-    /** The folder for files that `-o` does not name (`output_dir`). */
     readonly folder: string | null
     readonly force: boolean
-    /** The folder that relative paths are relative to. */
     readonly cwd: string
   }
-  /** Whether the answer of a background response is checked against the schema in the request. */
+  /** Of a background response with a schema in its request. */
   readonly checks_schema?: boolean
   readonly terminal?: string
 }
 
-/** What is learned about a job after the request has been sent. */
 export interface JobProgress {
-  /** The id of a video or a response, or the name of an operation; null until the gateway's reply has arrived. */
+  /** The name of an operation; null until the gateway's reply has arrived. */
   readonly id: string | null
-  /** Unix seconds, of this machine's clock. */
   readonly checked_at: number | null
   /** Unix seconds, of the gateway's clock if it says when, else when its end was first seen. */
   readonly completed_at?: number | null
   readonly state: JobState
-  /** The gateway's own name for the state. */
   readonly status: string | null
-  /** 0 to 100, for display. */
   readonly progress: number | null
-  /** Unix seconds. */
   readonly expires_at: number | null
-  /** Absolute paths of the results that have been saved. */
+  /** Absolute paths of saved results. */
   readonly files: readonly string[]
   readonly request_id: string | null
   readonly error: { readonly code: string; readonly message: string } | null
-  /** Set once every video of the job has been saved, so that it can be reported after the gateway has deleted the job. */
+  /** Once every video has been saved, so that it can be reported after the gateway has deleted the job. */
   readonly result?: {
     /** The gateway's own object, without media and prompt. */
     readonly reply: unknown
-    /** In the order of their numbers, with absolute paths. */
     readonly videos: readonly SavedVideo[]
   }
   readonly made?: MadeImages
 }
 
-/** The results of a request that are at addresses, as they go on record. */
 export interface MadeImages {
-  /** The gateway: the origin of its base URL. */
+  /** Origin of the gateway's base URL. */
   readonly origin: string
-  /** When the addresses expire: Unix time in seconds. */
+  /** Of the addresses; Unix seconds. */
   readonly expires_at: number
   readonly images: readonly RemoteImage[]
   readonly model: string | null
   readonly request_id: string | null
-  /** As the gateway sent it. */
   readonly usage: unknown
 }
 
 export interface RemoteImage {
-  /** Number of the image, from 1. */
   readonly index: number
   readonly url: string
 }
 
-/** What is known of a job; its prompt is kept apart. Fields are added in later versions, and never removed. */
+/** The prompt is kept apart. Fields are added in later versions, and never removed. */
 export interface JobRecord<Kind extends RecordKind = RecordKind> extends NewJob<Kind>, JobProgress {
   /** Unix seconds, of this machine's clock. */
   readonly created_at: number
 }
 
-/** Creates the record of a job before its request is sent. @param now Unix seconds */
 export function newRecord(job: NewJob, now: number): JobRecord {
   return {
     ...job,
@@ -118,7 +101,7 @@ export function newRecord(job: NewJob, now: number): JobRecord {
   }
 }
 
-/** What a later command needs of the body of a request: neither media nor what the user said. */
+/** Neither media nor what the user said. */
 export function requestFacts({ kind, request }: Pick<NewJob, 'kind' | 'request'>): unknown {
   const { prompt: _, instances, parameters, ...body } = objectOf(request)
   if (kind === 'response') return { text: body['text'] }
@@ -131,17 +114,16 @@ export function requestFacts({ kind, request }: Pick<NewJob, 'kind' | 'request'>
   })
 }
 
-/** A key as records name it: a random salt, and the SHA-256 of both. It shows whether a key is the same, and no more. */
+/** A random salt, and the SHA-256 of both: it shows whether a key is the same, and no more. */
 export function digestOfKey(key: string, salt = randomBytes(8).toString('hex')): string {
   return `${salt}:${createHash('sha256').update(`${salt}:${key}`).digest('hex')}`
 }
 
-/** Whether the job was started with this key; false also for a record that does not say. */
+/** False also for a record that does not say. */
 export function isStartedWith({ key_digest }: Pick<NewJob, 'key_digest'>, key: string): boolean {
   return key_digest !== undefined && digestOfKey(key, key_digest.split(':')[0]) === key_digest
 }
 
-/** Converts a report about a job to fields of its record. */
 export function recordedChange(change: Partial<JobProgress>): Partial<JobProgress> {
   const { result } = change
   if (result === undefined) return change
@@ -149,10 +131,7 @@ export function recordedChange(change: Partial<JobProgress>): Partial<JobProgres
   return { ...change, result: { ...result, reply: withoutMedia(reply) } }
 }
 
-/**
- * A record with what is learned of its job. An id, a saved file, and that the job has ended are never lost, in whatever order
- * it is learned.
- */
+/** An id, a saved file, and that the job has ended are never lost, in whatever order it is learned. */
 export function withChange<Kind extends RecordKind>(
   before: JobRecord<Kind>,
   change: Partial<JobRecord<Kind>>,
@@ -176,7 +155,6 @@ export function withChange<Kind extends RecordKind>(
   }
 }
 
-/** The fields for output. */
 export function summaryOf(record: JobRecord, prompt: string): JobSummary {
   const { id, kind, state, status, progress, model, base_url, is_sandbox } = record
   const { idempotency_key, created_at, checked_at, completed_at = null, expires_at, files } = record

@@ -21,13 +21,11 @@ import {
 import { openReplyLog, replyFile, type ReplyLog } from './reply-log.ts'
 
 interface JobStoreOptions {
-  /** Removes secrets from what is written. */
   readonly clean?: (text: string) => string
-  /** Finds the id of a job in the reply to its creation, which may be incomplete. */
+  /** The id of a job in the reply to its creation, which may be incomplete. */
   readonly readReply?: (text: string, kind: RecordKind) => Pick<JobRecord, 'id' | 'kind'> | undefined
 }
 
-/** A job as it stands on record. */
 interface Entry {
   record: JobRecord
   /** From a reply that a killed process did not get to record. */
@@ -35,12 +33,12 @@ interface Entry {
   isForgotten: boolean
 }
 
-/** Jobs that were started longer ago than the month before the current one are found in the log alone. */
+/** Earlier jobs are found in the log alone. */
 const monthsRead = 2
 
 /**
- * The jobs started on this machine, which are lines among those of the calls: one when a job is recorded, one for whatever is
- * learned of it. Any number of processes may read and write at once and be killed at any time: nothing written is lost.
+ * Lines among those of the calls: one when a job is recorded, one for whatever is learned of it. Any number of
+ * processes may read and write at once and be killed at any time: nothing written is lost.
  */
 export class JobStore {
   readonly #stateFolder: string | undefined
@@ -49,10 +47,10 @@ export class JobStore {
   readonly #book: CallBook
   readonly #entries = new Map<string, Entry>()
   readonly #warnings: string[] = []
-  /** How far each file has been read. */
+  /** How far files have been read. */
   readonly #read = new Map<string, number>()
 
-  /** @param stateFolder undefined where the machine has none: then nothing is recorded, and `create` fails with that reason */
+  /** @param stateFolder undefined where the machine has none: then `create` fails with that reason */
   constructor(stateFolder: string | undefined, clock: Pick<Clock, 'now'>, options: JobStoreOptions = {}) {
     this.#stateFolder = stateFolder
     this.#clock = clock
@@ -61,10 +59,8 @@ export class JobStore {
   }
 
   /**
-   * Records a job before its request is sent, so that its idempotency key survives a kill.
-   * @param prompt undefined where it is not to be kept
-   * @param known what is known of it already
-   * @throws FileError
+   * Before its request is sent, so that its idempotency key survives a kill.
+   * @param prompt undefined where it is not to be kept @param known what is known of it already @throws FileError
    */
   async create(job: NewJob, prompt?: string, known: Partial<JobProgress> = {}): Promise<StoredJob> {
     const folder = await this.#book.open()
@@ -78,8 +74,7 @@ export class JobStore {
   }
 
   /**
-   * @returns jobs, the newest first, and a sentence for each record that cannot be read
-   * @throws FileError `other_version`
+   * @returns the newest first, and a sentence for each record that cannot be read @throws FileError `other_version`
    */
   async list<Kind extends RecordKind = RecordKind>(
     kinds: readonly Kind[] = recordKinds as readonly RecordKind[] as readonly Kind[],
@@ -104,9 +99,9 @@ export class JobStore {
   }
 
   /**
-   * The job with this idempotency key, id, operation name, or last part of an operation's name; else the only one whose
-   * id or last part begins so (with at least 4 characters). Of several with the same id the newest.
-   * @throws UsageError `unknown_id` when several begin so
+   * The job with this idempotency key, id, operation name, or last part of one; else the only one whose id or last
+   * part begins so (with at least 4 characters). Of several with the same id the newest. @throws UsageError
+   * `unknown_id`
    */
   async find(text: string): Promise<StoredJob | undefined> {
     return findJob((await this.list()).jobs, text)
@@ -122,7 +117,7 @@ export class JobStore {
     return jobs.find(ofTerminal) ?? jobs.find(({ record }) => record.output.cwd === cwd)
   }
 
-  /** Forgets jobs, until more is learned of them. Never throws: those that cannot be forgotten stay. */
+  /** Until more is learned of them. Never throws: those that cannot be forgotten stay. */
   async forget(jobs: readonly StoredJob[]): Promise<void> {
     try {
       const folder = await this.#book.open()
@@ -132,9 +127,7 @@ export class JobStore {
         if (entry !== undefined) entry.isForgotten = true
         for (const path of [wordsFile(folder, key), replyFile(folder, key)]) remove(path)
       }
-    } catch {
-      // They are listed again.
-    }
+    } catch {}
   }
 
   #readLines(folder: string): void {
@@ -208,18 +201,12 @@ function seconds(clock: Pick<Clock, 'now'>): number {
   return Math.floor(clock.now() / 1000)
 }
 
-/** Minimum length of an id prefix: a shorter one is more likely a typo. */
+/** A shorter beginning is more likely a typo. */
 const minPrefixLength = 4
 
-/** How many ids are listed when several match. */
 const maxCandidates = 10
 
-/**
- * The job that a user means by an id, an operation's name, the last part of one, or the beginning of either; or by its
- * idempotency key, which is all that is known of some.
- * @param jobs newest first; of several with the same id the first is chosen
- * @throws UsageError `unknown_id`
- */
+/** @param jobs newest first */
 function findJob(jobs: readonly StoredJob[], text: string): StoredJob | undefined {
   const key = text.replace(/^key:/, '')
   const keyed = jobs.find(({ record }) => record.idempotency_key === key)
@@ -243,24 +230,17 @@ function ambiguous(text: string, ids: readonly string[]): UsageError {
   })
 }
 
-/** A recorded job. */
 export interface StoredJob<Kind extends RecordKind = RecordKind> {
-  /** Of its record, which is there before the gateway gives it an id. */
+  /** Of its record, before the gateway gives it an id. */
   readonly key: string
-  /** The record as last read or written by this process. */
+  /** As last read or written by this process. */
   readonly record: JobRecord<Kind>
-  /** Empty where it was not kept. */
   prompt(): string
   /**
-   * Records new facts: a saved file, an id and an end are never lost. Every state sets `checked_at` to the present time
-   * unless it is given. May be called concurrently.
-   * @throws FileError
+   * A saved file, an id and an end are never lost. Every state sets `checked_at` to the present time unless it is
+   * given. May be called concurrently. @throws FileError
    */
   update(change: Partial<JobProgress>): Promise<void>
-  /**
-   * Opens a file for the gateway's reply as it arrives. The job's id is found in it until the id is recorded; then the
-   * file is removed.
-   * @throws FileError
-   */
+  /** For the gateway's reply as it arrives: the job's id is found there until it is recorded. @throws FileError */
   openReplyLog(): Promise<ReplyLog>
 }

@@ -26,24 +26,21 @@ import {
 import { lineHead, openBook, wordsFile, type BookLine } from './call-book.ts'
 import { withText, type CallFacts, type CallWords } from './call-record.ts'
 
-/** A call, with what was said in it as far as that was kept. */
+/** With what was said in it as far as that was kept. */
 export interface FoundCall {
   readonly facts: CallFacts
-  /** Read when it is asked for; empty where nothing was kept. @throws FileError */
+  /** Read when asked for; empty where nothing was kept. @throws FileError */
   words(): CallWords
 }
 
-/** What usage and prices need of a call. */
 export type CountedCall = Pick<
   CallFacts,
   'time' | 'command' | 'model' | 'sandbox' | 'exit_code' | 'error' | 'usage' | 'created' | 'jobs' | 'files'
 >
 
-/** How far the calls have been read. */
 export interface ReadPlace {
-  /** The bytes of each file. */
   readonly read: Record<string, number>
-  /** Where the calls began that had not ended, by their ids. */
+  /** Where calls began that had not ended, by their ids. */
   readonly begun: Map<string, { readonly name: string; readonly start: number }>
 }
 
@@ -54,7 +51,6 @@ interface KeptSums {
   readonly sums: JsonObject
 }
 
-/** The sums of all calls up to a place, as `usage` has last added them up. */
 const sumsName = 'sums.json'
 
 /** @param stateFolder undefined where the machine has none: then there are no calls @throws FileError */
@@ -62,21 +58,18 @@ export async function openCalls(stateFolder: string | undefined): Promise<CallRe
   return new CallReader(stateFolder === undefined ? undefined : await openBook(stateFolder))
 }
 
-/** The calls of this machine. */
 export class CallReader {
   readonly #folder: string | undefined
-  /** Lines so far that are damaged. */
   damaged = 0
 
-  /** @param folder undefined where there is no state folder: then there are no calls */
   constructor(folder: string | undefined) {
     this.#folder = folder
   }
 
   /**
-   * The calls, the one that ended last first. Reads no further than is asked for.
-   * @param texts if any, only calls in whose facts one of them stands as a value; no other line is parsed
-   * @throws FileError
+   * The one that ended last first; reads no further than is asked for.
+   * @param texts if any, only calls in whose facts one of them stands as a value; no other line is parsed @throws
+   * FileError
    */
   calls(texts?: readonly string[]): Generator<FoundCall, void, undefined> {
     if (texts === undefined) return this.#select(() => true)
@@ -84,7 +77,6 @@ export class CallReader {
     return this.#select((line) => wanted.some((text) => line.includes(text)))
   }
 
-  /** The calls whose ids begin so. @throws FileError */
   withId(beginning: string): Generator<FoundCall, void, undefined> {
     return this.#select(() => true, this.#linesWith(Buffer.from(`{"id":"${beginning}`)))
   }
@@ -107,10 +99,8 @@ export class CallReader {
   }
 
   /**
-   * What usage and prices need of the calls that began at a time or later and have ended.
-   * @param since milliseconds since 1970
-   * @param place where to begin; it is moved to where the reading has ended
-   * @throws FileError
+   * Calls that have ended. @param since milliseconds since 1970
+   * @param place where to begin; it is moved to where the reading has ended @throws FileError
    */
   *endedSince(since: number, place: ReadPlace): Generator<CountedCall, void, undefined> {
     const { read, begun } = place
@@ -135,7 +125,7 @@ export class CallReader {
     }
   }
 
-  /** The calls that have begun and not ended, up to a place. @throws FileError */
+  /** Calls that have begun and not ended, up to a place. @throws FileError */
   *begunSince(since: number, { begun }: ReadPlace): Generator<CountedCall, void, undefined> {
     const from = new Date(since).toISOString()
     for (const { name, start } of begun.values()) {
@@ -145,7 +135,7 @@ export class CallReader {
     }
   }
 
-  /** What `keepSums` has kept, as long as the lines that it adds up are there. */
+  /** As long as the lines that are added up are there. */
   keptSums(): { readonly place: ReadPlace; readonly sums: JsonObject } | undefined {
     if (this.#folder === undefined) return undefined
     try {
@@ -160,7 +150,7 @@ export class CallReader {
     }
   }
 
-  /** Keeps the sums of the calls up to a place, so that they need not be read again. Best effort: never throws. */
+  /** So that the calls need not be read again. Never throws. */
   keepSums({ read, begun }: ReadPlace, sums: JsonObject): void {
     const path = join(this.#folder ?? '', sumsName)
     try {
@@ -191,12 +181,10 @@ export class CallReader {
   }
 
   /**
-   * Forgets what was said in the calls that ended before a time, and all but what they have counted. In a line blanks take the
+   * Forgets what was said in calls that ended before a time, and all but what they have counted. Blanks take the
    * place of what is forgotten, because others may append at the same time.
-   * @param before milliseconds since 1970; Infinity for every call
-   * @param kept the keys of jobs whose prompts are not forgotten; no record of a job is
-   * @returns how many calls were forgotten
-   * @throws FileError
+   * @param before Infinity for every call @param kept the keys of jobs whose prompts are not forgotten
+   * @returns how many calls were forgotten @throws FileError
    */
   forget(before: number, kept: ReadonlySet<string>): number {
     let count = 0
@@ -228,12 +216,11 @@ export class CallReader {
     return count
   }
 
-  /** Every line, the newest first. */
   *#lines(): Generator<Line, void, undefined> {
     for (const name of this.#months().toReversed()) yield* linesFromEnd(join(this.#folder!, name))
   }
 
-  /** The lines in which something stands, which are few; the newest first. */
+  /** Few lines; the newest first. */
   *#linesWith(mark: Buffer): Generator<Line, void, undefined> {
     for (const name of this.#months().toReversed()) {
       const found = linesFrom(join(this.#folder!, name), 0, mark)
@@ -273,7 +260,6 @@ export class CallReader {
 
 const givenBack = Buffer.from(',"count":-')
 
-/** What to say of a call that has no end. */
 const unfinished = {
   code: 'unfinished',
   message: 'It is under way, or was killed.',

@@ -2,20 +2,18 @@ import { closeSync, fdatasyncSync, ftruncateSync, mkdirSync, openSync, writeSync
 import { dirname, join } from 'node:path'
 import { writeError } from '../file-error.ts'
 
-/** What has arrived of the reply to a new job. @param key of the job's record */
 export function replyFile(folder: string, key: string): string {
   return join(folder, 'replies', key)
 }
 
-/** As much of the reply to a new job is kept as holds its id after an echoed prompt of the greatest length. */
+/** Enough for its id after an echoed prompt of the greatest length. */
 export const jobReplyBeginningBytes = 160 * 1024
 
 export type ReplyLog = ReturnType<typeof openReplyLog>
 
 /**
- * The beginning of a reply, on disk as it arrives: a process killed before reading it has not lost the job's id. Creates the file, which only the user may read.
- * @param clean takes secrets out of what is written
- * @throws FileError
+ * On disk as it arrives: a process killed before reading it has not lost the job's id. Only the user may read the
+ * file. @throws FileError
  */
 export function openReplyLog(path: string, clean: (text: string) => string) {
   let descriptor: number
@@ -28,7 +26,6 @@ export function openReplyLog(path: string, clean: (text: string) => string) {
   let beginning = Buffer.alloc(0)
   let nextSync = 1
   let isOpen = true
-  /** Never throws. */
   const close = (): void => {
     if (!isOpen) return
     isOpen = false

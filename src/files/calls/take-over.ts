@@ -19,10 +19,9 @@ import { recordedChange, requestFacts, withChange, type JobRecord } from './job-
 import { replyFile } from './reply-log.ts'
 
 /**
- * Makes the log, the counts and the jobs of version 0.1.0 (`log/2026-11.jsonl`, `ledger/2026-11.jsonl`, `jobs/TIME-KEY/1-….json`)
- * records of this one. Files take the place of the old folders, so that a program of that version says that it cannot write there.
- * @param folder where the records belong
- * @throws FileError
+ * Makes the log, the counts and the jobs of version 0.1.0 (`log/2026-11.jsonl`, `ledger/2026-11.jsonl`,
+ * `jobs/TIME-KEY/1-….json`) records of this one. Files take the place of the old folders, so that a program of that
+ * version says that it cannot write there. @throws FileError
  */
 export async function takeOver(stateFolder: string, folder: string): Promise<void> {
   const fresh = `${folder}.${randomBytes(8).toString('hex')}`
@@ -72,7 +71,6 @@ export async function takeOver(stateFolder: string, folder: string): Promise<voi
   }
 }
 
-/** The names of the files of months in a folder; none where it has been taken over already. */
 function oldMonths(folder: string): string[] {
   return namesIn(folder).filter((name) => /^\d{4}-\d\d\.jsonl$/.test(name))
 }
@@ -178,7 +176,6 @@ function jobOf(path: string, folder: string): { readonly at: number; readonly li
   return [{ at, line: sealedLine(JSON.stringify(line)) }]
 }
 
-/** The names in a folder; none where there is none. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder)

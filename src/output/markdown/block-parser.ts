@@ -1,9 +1,8 @@
-/** A block that holds others. */
 export type Container =
   | { readonly kind: 'quote' }
   | {
       readonly kind: 'item'
-      /** `3.` or `3)`, counted from the first item of its list; undefined in a list without numbers. */
+      /** `3.` or `3)`, counted from the first item of its list. */
       readonly number: string | undefined
       readonly task: 'open' | 'done' | undefined
     }
@@ -11,23 +10,22 @@ export type Container =
 export interface Fence {
   /** ```` ``` ```` or longer, or `~~~`. */
   readonly marks: string
-  /** What the first line says of the code: its language is the first word. */
+  /** Its first word is the language. */
   readonly info: string
 }
 
 export type Alignment = 'left' | 'right' | 'center'
 
-/** What a text consists of. The beginning of a block is shown before its end is known. */
+/** The beginning of a block is shown before its end is known. */
 export type BlockEvent =
   | { readonly type: 'open'; readonly container: Container }
   | { readonly type: 'close' | 'blank' | 'rule' | 'text-end' | 'table-end' }
-  /** Inline text follows: of a heading with that level, or of a paragraph. */
+  /** Undefined for a paragraph. */
   | { readonly type: 'text-begin'; readonly level: number | undefined }
   /** Its lines end with `\n`; without the white space at their beginning. */
   | { readonly type: 'text'; readonly text: string }
   /** `fence` is undefined for code that is only indented, and keeps its indentation. */
   | { readonly type: 'code-begin'; readonly fence: Fence | undefined }
-  /** Code as it stands in the text, with its line endings. */
   | { readonly type: 'code'; readonly text: string }
   | { readonly type: 'code-end'; readonly isClosed: boolean }
   | {
@@ -41,7 +39,7 @@ type Leaf =
   | { readonly type: 'paragraph' | 'heading' | 'indented' | 'table' }
   | { readonly type: 'fence'; readonly marks: string; readonly indent: number }
 
-/** A container that is open; lines of an item are indented by that many columns. */
+/** Lines of an item are indented by that many columns. */
 interface Open {
   readonly container: Container
   readonly indent: number
@@ -50,12 +48,11 @@ interface Open {
 /** What a line does; undefined as long as that is not known, and `line` if only its end will show. */
 type Decision = (() => void) | 'line' | undefined
 
-/** As much of a line as is held back to know what it is, and of a row of a table. */
+/** Of a line, to know what it is; of a row of a table. */
 const maxStart = 1000
 const maxRow = 8000
 /** Of the marks at the end of a heading. */
 const maxEnd = 200
-/** Deeper containers are text. */
 const maxDepth = 24
 
 /**
@@ -65,12 +62,12 @@ const maxDepth = 24
 export class BlockParser {
   readonly #emit: (event: BlockEvent) => void
   readonly #containers: Open[] = []
-  /** The list at each depth, if its next item follows. */
+  /** At each depth, if the next item follows. */
   readonly #lists: ({ readonly sign: string; next: number } | undefined)[] = []
   #leaf: Leaf | undefined
   /** A line that is the head of a table if the next one says so, else text. */
   #head: string | undefined
-  /** Whether it is known what the line is: then more of it is shown as it comes. */
+  /** Then more of the line is shown as it comes. */
   #isDecided = false
   /** What is not decided of the line, or at the end of a heading. */
   #held = ''
@@ -81,14 +78,12 @@ export class BlockParser {
     this.#emit = emit
   }
 
-  /** Takes the text, in pieces of any length. */
   push(piece: string): void {
     const text = this.#unpaired + piece
     this.#unpaired = unpairedEnd(text)
     this.#take(text.slice(0, text.length - this.#unpaired.length))
   }
 
-  /** The text has ended: so do all blocks. */
   end(): void {
     this.#take(this.#unpaired)
     this.#unpaired = ''
@@ -124,7 +119,6 @@ export class BlockParser {
     decision()
   }
 
-  /** Emits more of a line. */
   #emitMore(text: string): void {
     const { type } = this.#leaf!
     if (type === 'fence' || type === 'indented') return this.#emit({ type: 'code', text })
@@ -156,7 +150,6 @@ export class BlockParser {
     } else this.#emit({ type: 'text', text: '\n' })
   }
 
-  /** Begins the content of a line, after its marker. */
   #content(text: string): void {
     this.#isDecided = true
     if (text !== '') this.#emitMore(text)
@@ -315,7 +308,6 @@ export class BlockParser {
     this.#content(text)
   }
 
-  /** The line that might have been the head of a table is text. */
   #releaseHead(): void {
     const head = this.#head
     if (head === undefined) return

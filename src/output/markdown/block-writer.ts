@@ -18,7 +18,7 @@ import { Table, type Cell } from './table.ts'
 import { isDisguise, linkAddress } from './hyperlinks.ts'
 
 export interface Abilities {
-  /** Colours, and with them bold, italic and the like. Without them, marks are shown as they were written. */
+  /** Bold, italic and the like, too. Without them, marks are shown as they were written. */
   readonly colors: boolean
   /** Links (OSC 8). Without them, their addresses are shown in parentheses. */
   readonly hyperlinks: boolean
@@ -31,8 +31,8 @@ const maxLine = 2000
 const usualColumns = 80
 
 /**
- * Writes blocks as they come; of code with colours by lines, and of a table the first rows together.
- * @param highlighter for code whose fence names that language, asked for with its first line; undefined where it is shown as it is
+ * Of code with colours whole lines, and of a table the first rows together. @param highlighter for code whose fence
+ * names that language, asked for with its first line
  */
 export function createBlockWriter(
   writer: LineWriter,
@@ -42,16 +42,15 @@ export function createBlockWriter(
   const { colors } = abilities
   const faint = colors ? faintLook : plainLook
   const containers: Container[] = []
-  /** Containers around an empty line that is still to be shown. */
+  /** Around an empty line that is still to be shown. */
   let emptyDepth: number | undefined
   let hasBegun = false
   let inline: InlineStream | undefined
   let table: Table | undefined
   let fence: string | undefined
-  /** Of the code that has just begun. */
   let language: string | undefined
   let highlight: CodeHighlighter | undefined
-  /** The line of code with colours, so far. */
+  /** With colours, so far. */
   let line = ''
   const room = () => (writer.columns === 0 ? usualColumns : writer.room)
 
@@ -173,16 +172,12 @@ const linkCode = '4'
 
 const faintLook: Look = { sgr: '2' }
 
-/** Of headings, by their level. */
 const headingCodes = ['1;4;35', '1;35', '1', '1;3', '3', '3']
 
 /** Longer addresses than this, such as whole images, are cut where they are shown. */
 const maxShown = 500
 
-/**
- * The looks of pieces, which differ only where they are seen.
- * @param base what the block itself looks like
- */
+/** @param base what the block itself looks like */
 function createInlineLooks({ colors, hyperlinks }: Abilities, base = ''): (piece: Piece) => Run[] {
   const lookOf = (style: number, link: Link | undefined): Look => {
     const url = link !== undefined && hyperlinks ? linkAddress(link.url) : undefined

@@ -3,12 +3,12 @@ import { loadParser, type Parser } from './code-language.ts'
 import { plainLook, type Look, type Run } from '../line-writer.ts'
 
 /**
- * Colours the lines of one block of code, one after the other: comments and strings may go over several. The pieces of
- * a line together are the line.
+ * Colours lines of one block of code in their order: comments and strings may go over several. The pieces together
+ * are the line.
  */
 export type CodeHighlighter = (line: string) => Run[]
 
-/** Loads a language; undefined for one that is not known, whose code is shown as it is. */
+/** Undefined for a language that is not known. */
 export async function loadLanguage(name: string): Promise<(() => CodeHighlighter) | undefined> {
   const parser = await loadParser(name)
   return parser === undefined ? undefined : () => createHighlighter(parser)
@@ -43,7 +43,7 @@ function createHighlighter(parser: Parser): CodeHighlighter {
     known.set(token, found[0] ?? plainLook)
     return known.get(token)!
   }
-  /** Whether the parser has failed; it is for editors, where a wrong colour is repaired by typing on. */
+  /** The parser has failed; it is for editors, where a wrong colour is repaired by typing on. */
   let isBroken = false
 
   const runsOf = (text: string): Run[] => {

@@ -75,22 +75,18 @@ const byName = new Map(
   ),
 )
 
-/** Undefined for a name of no language that is known. */
 function languageNamed(name: string) {
   return byName.get(name.toLowerCase())
 }
 
-/** Whether a name is one of a language that is known. */
 export function isKnownLanguage(name: string): boolean {
   return languageNamed(name) !== undefined
 }
 
-/** Undefined for a language that is not known, or has no parser. */
 export async function loadParser(name: string): Promise<Parser | undefined> {
   return await languageNamed(name)?.[1]?.()
 }
 
-/** Whether two names are of the same language. */
 export function isSameLanguage(one: string, other: string): boolean {
   const [first, second] = [one, other].map((name) => languageNamed(name) ?? name.toLowerCase())
   return first === second

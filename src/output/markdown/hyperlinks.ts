@@ -1,8 +1,8 @@
 import { inCi, type Context } from '../../context.ts'
 
 /**
- * Whether the terminal is known to follow links (OSC 8): others might print their addresses into the text. `FORCE_HYPERLINK`
- * decides (0 is no). In tmux and screen the outer terminal is not known, and old versions drop the address.
+ * Whether the terminal is known to follow links (OSC 8): others might print their addresses into the text.
+ * `FORCE_HYPERLINK` decides (0 is no). In tmux and screen the outer terminal is not known.
  */
 export function hasHyperlinks({ env, stdout }: Pick<Context, 'env' | 'stdout'>): boolean {
   if (env.FORCE_HYPERLINK) return env.FORCE_HYPERLINK !== '0'

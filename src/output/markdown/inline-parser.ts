@@ -7,40 +7,35 @@ export const strikethrough = 4
 export const code = 8
 export const html = 16
 
-/** A piece of inline text. */
 export interface Piece {
   readonly text: string
   style: number
-  /** Shared by all pieces of one link. */
+  /** Shared by all its pieces. */
   link: Link | undefined
   /** Marks of a style are shown where the style cannot be; those of links and images stand around their text. */
   mark: 'style' | 'opening' | 'closing' | undefined
-  /** Where it begins in the source. */
   readonly start: number
 }
 
 export interface Link {
   readonly kind: 'link' | 'image' | 'autolink'
   readonly url: string
-  /** What is shown of it. */
   readonly text: string
-  /** Whether there is a picture in it, which leads elsewhere. */
+  /** With a picture in it, which leads elsewhere. */
   readonly hasImage: boolean
 }
 
-/** A mark that waits for the one that answers it: a run of `*`, `_` or `~`, or `[` or `![`. */
+/** A run of `*`, `_` or `~`, or `[` or `![`, that waits for the one that answers it. */
 interface Opener {
   readonly mark: string
   /** Its place among the pieces; each mark of a run is one. */
   readonly place: number
-  /** Marks without a partner. */
   count: number
 }
 
 interface InlineOptions {
-  /** The character before the text; empty at the beginning of a block. */
+  /** Empty at the beginning of a block. */
   readonly before?: string
-  /** Whether no more text follows. */
   readonly isWhole?: boolean
   /** Marks before this place that wait for others are text: too much has been held back for them. */
   readonly textUntil?: number
@@ -68,7 +63,6 @@ export function parseInline(
 
   const add = (text: string, style = 0, mark?: Piece['mark'], link?: Link, start = at) =>
     void pieces.push({ text, style, link, mark, start })
-  /** Adds a piece of that many characters of the source. */
   const take = (length: number, text = source.slice(at, at + length), style = 0) => {
     add(text, style)
     at += length
@@ -145,7 +139,7 @@ export function parseInline(
     }
     if (count > 0 && isText(next) && !(isNoWord && isWord(previous))) open.push({ mark, place, count })
   }
-  /** Finds the opener for a run of marks. @returns how many of its marks that uses */
+  /** @returns how many of its marks have a partner */
   const pair = (mark: string, count: number, place: number): number => {
     const same = open.findLastIndex((opener) => opener.mark === mark && opener.count === count)
     const index = same === -1 ? open.findLastIndex((opener) => opener.mark === mark) : same
@@ -248,10 +242,7 @@ export function parseInline(
   return { pieces: pieces.filter(({ start }) => start < length), length }
 }
 
-/**
- * The address of a link: `(address "title")`.
- * @param place where the parenthesis is
- */
+/** `(address "title")` @param place where the parenthesis is */
 function targetAt(
   source: string,
   place: number,
@@ -276,7 +267,7 @@ function resolved(all: string, ...groups: string[]): string {
   return entityText([all, ...groups]) ?? all
 }
 
-/** What an entity stands for; undefined for a name that there is not. */
+/** Undefined for a name that there is not. */
 function entityText([, hexadecimal, decimal, name]: readonly (string | undefined)[]): string | undefined {
   if (name !== undefined) return Object.hasOwn(characterEntities, name) ? characterEntities[name] : undefined
   const character = hexadecimal === undefined ? Number(decimal) : Number.parseInt(hexadecimal, 16)
@@ -307,16 +298,13 @@ const limits: Readonly<Record<string, number>> = {
   '&': 40,
 }
 const usualLimit = 120
-/** For the address of a link, of which a person sees little. */
 const addressLimit = 2000
 
-/** The inline text of one block, which comes in pieces of any length. */
 export class InlineStream {
   readonly #emit: (pieces: readonly Piece[]) => void
   #held = ''
   #before = ''
 
-  /** @param emit gets pieces in their order, each once */
   constructor(emit: (pieces: readonly Piece[]) => void) {
     this.#emit = emit
   }
@@ -338,7 +326,7 @@ export class InlineStream {
     }
   }
 
-  /** The block has ended: what is held back is told. */
+  /** The block has ended. */
   end(): void {
     if (this.#held !== '') this.#parse({ isWhole: true })
     this.#before = ''

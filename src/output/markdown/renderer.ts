@@ -7,9 +7,9 @@ import { languageOf } from './code-language.ts'
 import { hasHyperlinks } from './hyperlinks.ts'
 
 export interface MarkdownOptions extends Abilities {
-  /** The width to wrap at; 0 when it is unknown, and nothing is wrapped. */
+  /** 0 when nothing is wrapped. */
   readonly columns: () => number
-  /** Whether what is written goes to a terminal, which wraps it at the columns. */
+  /** A terminal wraps at the columns. */
   readonly isTerminal: boolean
   readonly write: (text: string) => void
 }
@@ -24,7 +24,7 @@ export class MarkdownRenderer {
   readonly #options: MarkdownOptions
   readonly #writer: LineWriter
   readonly #languages = new Map<string, (() => CodeHighlighter) | undefined>()
-  /** A language whose colours are being loaded: what follows in the text waits for it. */
+  /** Colours are being loaded: what follows in the text waits for them. */
   #loading: Promise<void> | undefined
   #waiting = ''
   #out = ''
@@ -41,7 +41,7 @@ export class MarkdownRenderer {
     this.#begin()
   }
 
-  /** Takes the model's text, in pieces of any length. Control characters in it are shown, not obeyed. */
+  /** In pieces of any length. Control characters are shown, not obeyed. */
   push(text: string): void {
     if (this.#opening === undefined) this.#take(text)
     else {
@@ -52,7 +52,7 @@ export class MarkdownRenderer {
     this.#writeOut()
   }
 
-  /** Writes all that is held back, without colours that are still being loaded, and ends the line. What follows is another text. */
+  /** Writes all that is held back, without colours that are still being loaded. What follows is another text. */
   end(): void {
     this.#takeOpening()
     this.#writer.verbatim(this.#unpaired)
@@ -64,7 +64,7 @@ export class MarkdownRenderer {
     this.#writeOut()
   }
 
-  /** Writes what waits for the colours of a language; nothing waits in most calls. */
+  /** Waits for colours that are being loaded. */
   async settle(): Promise<void> {
     while (this.#loading !== undefined) await this.#loading
     this.#writeOut()
@@ -98,7 +98,7 @@ export class MarkdownRenderer {
     this.#take(opening)
   }
 
-  /** Parses what waits, line by line, until a language has to be loaded. @param isAll whether colours are waited for no more */
+  /** @param isAll whether colours are waited for no more */
   #parse(isAll = false): void {
     while (this.#waiting !== '' && (isAll || this.#loading === undefined)) {
       const end = this.#waiting.indexOf('\n') + 1 || this.#waiting.length
@@ -108,7 +108,6 @@ export class MarkdownRenderer {
     }
   }
 
-  /** The code of a language that is not known, or that cannot be loaded, is shown as it is. */
   #load(language: string): void {
     if (language === '' || this.#languages.has(language)) return
     const loading = import('./code-highlight.ts')
@@ -130,13 +129,11 @@ export class MarkdownRenderer {
   }
 }
 
-/** Where there is no terminal, and `COLUMNS` says nothing else. */
 const usualColumns = 80
 
 /**
- * A renderer for standard output, which follows the width of its terminal. In a pipe (`--render always`) it is as wide
- * as `COLUMNS` says, and has colours, unless they are switched off: who asks for it shows it with `less -R`.
- * @param columns the width of the terminal at present; 0 when it is unknown
+ * Follows the width of the terminal. In a pipe (`--render always`) it is as wide as `COLUMNS` says, and has colours,
+ * unless they are switched off: who asks for it shows it with `less -R`. @param columns 0 when it is unknown
  */
 export function openRenderer(
   context: Context,

@@ -2,7 +2,6 @@ import { cellsOf, rowsOf } from '../line-breaks.ts'
 import { dressed, plainLook, type Look, type Run } from '../line-writer.ts'
 import type { Alignment } from './block-parser.ts'
 
-/** Without control characters; a line feed begins another line. */
 export type Cell = readonly Run[]
 
 const gap = ' │ '
@@ -10,25 +9,21 @@ const gap = ' │ '
 const measuredRows = 3
 /** Narrower than this, words are cut so often that a list is easier to read. */
 const minWidth = 8
-/** Cells that a column of text is wider than its first rows need. */
 const maxSlack = 6
 const minText = 4
 
 export interface TableOptions {
   readonly head: readonly Cell[]
   readonly alignments: readonly Alignment[]
-  /** Cells that a row may take. */
   readonly room: () => number
-  /** Of the lines. */
   readonly look: Look
   readonly write: (line: string) => void
 }
 
-/** Draws a table: its columns side by side, or, where there is no room for them, each row as a list. */
+/** Columns side by side, or, where there is no room for them, each row as a list. */
 export class Table {
   readonly #options: TableOptions
   readonly #first: (readonly Cell[])[] = []
-  /** The lines of a row, as soon as the widths are known. */
   #linesOf: ((cells: readonly Cell[]) => string[]) | undefined
 
   constructor(options: TableOptions) {
@@ -68,7 +63,7 @@ export class Table {
   }
 }
 
-/** The widths of columns that together have so much room; undefined where that is too little for words. */
+/** Undefined where there is too little room for words. */
 function fit(
   wished: readonly number[],
   alignments: readonly Alignment[],
@@ -124,7 +119,6 @@ function rowLines(
   )
 }
 
-/** One line for each cell, after the head of its column. */
 function recordsOf(head: readonly Cell[], room: number, look: Look): (cells: readonly Cell[]) => string[] {
   let isFirst = true
   return (cells) => {
@@ -150,7 +144,6 @@ function wrapCell(cell: Cell, width: number): Cell[] {
   })
 }
 
-/** A part of a cell, with its looks. */
 function slice(cell: Cell, start: number, end: number): Run[] {
   let at = 0
   return cell.flatMap(({ text, look }) => {

@@ -2,9 +2,8 @@ import { inCi, type Context } from '../../context.ts'
 import type { PreviewMode } from './detect-protocol.ts'
 
 /**
- * Shows pictures on standard error, if that is a terminal and not a CI runner's log; undefined otherwise. `auto` also
- * needs cursor control, which `TERM=dumb` lacks.
- * @param notice takes the reason why a picture is not shown
+ * On standard error, if that is a terminal and not a CI runner's log. `auto` also needs cursor control, which
+ * `TERM=dumb` lacks. @param notice takes the reason why a picture is not shown
  */
 export function createPreview(
   context: Context,

@@ -6,11 +6,7 @@ import { detectProtocol, hasTrueColour, type PreviewMode } from './detect-protoc
 /** Decoding takes four bytes per pixel, on this thread. */
 const maxPixels = 40_000_000
 
-/**
- * The text that shows an image on the terminal.
- * @param skip receives the reason why it is not shown; then the result is undefined
- * @throws whatever a decoder throws for broken bytes
- */
+/** @param skip gets the reason why it is not shown @throws whatever a decoder throws for broken bytes */
 export async function drawPicture(
   context: Context,
   mode: Exclude<PreviewMode, 'off'>,
@@ -33,7 +29,6 @@ export async function drawPicture(
   return await halfBlocks(await decodeImage(bytes, mediaType), size, hasTrueColour(context))
 }
 
-/** A size in characters of the terminal. */
 interface CellSize {
   readonly columns: number
   readonly rows: number
@@ -42,23 +37,21 @@ interface CellSize {
 /** On most terminals characters are about twice as high as wide. */
 const cellAspect = 2
 
-/** Minimum height of a recognisable picture. */
 const minRows = 12
 
-/** The space for a picture: all columns and a third of the rows, or 12 rows if the terminal has that many. */
+/** All columns and a third of the rows, or 12 rows if the terminal has that many. */
 function previewRoom({ stderr }: Pick<Context, 'stderr'>): CellSize {
   const rows = stderr.stream?.rows || 24
   const room = Math.max(Math.floor(rows / 3), Math.min(minRows, rows - 4), 1)
   return { columns: Math.max(1, stderr.columns), rows: room }
 }
 
-/** The space that a picture takes. */
 interface FittedSize extends CellSize {
   /** The limiting dimension; a terminal that knows its cell size needs only that. */
   readonly limit: keyof CellSize
 }
 
-/** The largest size within the available space that keeps the aspect ratio. At least one character, however thin. */
+/** Keeps the aspect ratio. At least one character, however thin. */
 function fitPicture(width: number, height: number, room: CellSize): FittedSize {
   const columnsPerRow = (width / height) * cellAspect
   const columns = Math.min(room.columns, room.rows * columnsPerRow)
@@ -69,12 +62,11 @@ function fitPicture(width: number, height: number, room: CellSize): FittedSize {
   }
 }
 
-/** Maximum length of base64 in one command. */
 const pieceLength = 4096
 
 /**
- * The commands of kitty's graphics protocol that send a PNG and show it at the cursor, which moves below it. Replies
- * are suppressed (`q=2`): they would be read as input by the next program.
+ * Kitty's graphics protocol: sends a PNG and shows it at the cursor, which moves below it. Replies are suppressed
+ * (`q=2`): they would be read as input by the next program.
  */
 function kittyPicture(png: Uint8Array, { limit, columns, rows }: FittedSize): string {
   const data = Buffer.from(png.buffer, png.byteOffset, png.byteLength).toString('base64')
@@ -87,23 +79,18 @@ function kittyPicture(png: Uint8Array, { limit, columns, rows }: FittedSize): st
   return `${text}\n`
 }
 
-/** iTerm2's sequence that shows a file at the cursor, which moves below it; keeps the aspect ratio. */
+/** iTerm2's sequence; the cursor moves below the picture. */
 function itermPicture(file: Uint8Array, { columns, rows }: CellSize): string {
   const data = Buffer.from(file.buffer, file.byteOffset, file.byteLength)
   const keys = `inline=1;size=${file.length};width=${columns};height=${rows};preserveAspectRatio=1`
   return `\x1b]1337;File=${keys}:${data.toString('base64')}\x07\n`
 }
 
-/** One above the other. */
 const pixelsPerCell = 2
 /** Of the checkerboard that transparency shows, as in image editors, and the edge of its squares in pixels. */
 const [light, dark, square] = [0x99, 0x66, 2]
 
-/**
- * Draws a picture, scaled down to the pixels that fit, with the character ▀: its foreground is the upper pixel, its background
- * the lower one. Ends with a line feed.
- * @param size in characters; a picture with fewer pixels takes less space
- */
+/** Draws with the character ▀: its foreground is the upper pixel, its background the lower one. */
 async function halfBlocks(picture: Pixels, size: FittedSize, isTrueColour: boolean): Promise<string> {
   const { Chalk } = await import('chalk')
   const chalk = new Chalk({ level: isTrueColour ? 3 : 2 })

@@ -15,7 +15,7 @@ interface Lane {
   done: number
   concurrency: number
   pausedUntil: number
-  /** Of the instances that were generated in it, in seconds. */
+  /** Seconds, of the instances that were generated. */
   took: number
   taken: number
 }
@@ -27,19 +27,17 @@ interface Running {
   readonly percent: number | null
 }
 
-/** Milliseconds between two animation steps of a bar. */
 const stepTime = 200
 
 /**
- * Adds up the events of a run, and draws a board of them: a line for each lane that has something to do, and one for the
- * whole. Times are milliseconds of a monotonic clock.
+ * A line for each lane that has something to do, and one for the whole. Times are milliseconds of a monotonic clock.
  */
 export class RunBoard {
   readonly #lanes = new Map<LaneName, Lane>()
   readonly #running = new Map<string, Running>()
   #failed = 0
   #rejected = 0
-  /** How much was created, those of earlier processes of the run included, and how much may be. */
+  /** Those of earlier processes of the run included. */
   #created: { readonly made: number; readonly limit: number | null } = { made: 0, limit: null }
   #cost: { readonly amount: number; readonly currency: string } | undefined
   #estimate: number | undefined

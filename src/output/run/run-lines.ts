@@ -74,7 +74,7 @@ const madeByRun: ReadonlySet<string> = new Set(['new', 'stale', 'pending', 'rest
 
 const maxIds = 5
 
-/** How it stands when a run has ended: the counts, what it created, and what is left with the command for each. */
+/** The counts, what was created, and what is left with the command for each. */
 export function summaryLines({
   mode,
   instances,

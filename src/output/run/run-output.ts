@@ -24,10 +24,9 @@ import { instanceLine, rateLine, summaryLines, words, type RunLine } from './run
 /** How many annotations GitHub shows of a step; the last is for the error of the command. */
 const maxAnnotations = 9
 
-/** Long enough for the commands of a summary. */
 const lineLimit = 4_000
 
-/** Shows a run: a board on a terminal, else a line for each result; the paths of files, or a plan, as the result. */
+/** A board on a terminal, else a line for each result; the paths of files, or a plan, as the result. */
 export function runRenderer(context: Context): OwnRenderer {
   return (parts) => {
     const { quiet, warningsOnly, screen } = parts
@@ -105,7 +104,6 @@ function boundAnnotations(annotate: Annotate | undefined): BoundedAnnotate | und
   return Object.assign(bounded, { reopen: () => void (left = 1) })
 }
 
-/** The paths of files as they come; the plan, or the folder of a shard's part, when it is complete. */
 function createRunResult(
   context: Context,
   { screen, show, showStyled }: OwnParts,
@@ -159,7 +157,6 @@ function isRunEvent(event: OutputEvent): event is RunEvent {
   return event.type in runEventTypes
 }
 
-/** Larger files are not looked at while a run is under way. */
 const maxBytes = 20_000_000
 
 type ResultPictures = NonNullable<ReturnType<typeof createResultPictures>>
@@ -189,12 +186,10 @@ function createResultPictures(context: Context, screen: Screen) {
         .catch(() => {})
         .finally(() => (drawing = undefined))
     },
-    /** Ends when the last picture has been written. Never throws. */
     settle: async () => await drawing,
   }
 }
 
-/** An instance name longer than this is cut on a terminal. */
 const maxName = 40
 
 const columnsOfPlan: readonly Column<RunInstance>[] = [
@@ -209,10 +204,7 @@ const columnsOfPlan: readonly Column<RunInstance>[] = [
   { heading: 'OUTPUT', cell: ({ output }) => output, tone: toneOf },
 ]
 
-/**
- * What is not fresh, and why: a line for each instance, and on a terminal its reasons below it. For scripts: state,
- * instance, creates, output and reasons, separated by tabs. Safe for a terminal; empty if everything is fresh.
- */
+/** What is not fresh, and why; empty if everything is. Safe for a terminal. */
 function planTable(instances: readonly RunInstance[], columns: Columns, styles: Styles): string {
   const rows = instances.filter(({ state }) => state !== 'fresh')
   if (columns === undefined) {
