@@ -24,11 +24,7 @@ export interface AtomicFile {
   readonly isDirect: boolean
   /** @throws FileError; nothing is left behind then */
   write(chunk: Uint8Array | string): Promise<void>
-  /**
-   * Gives the file its final name. The last call. @param isDamaged for incomplete content: it becomes
-   * `NAME.damaged.EXT`
-   * @throws FileError; leaves nothing behind
-   */
+  /** The last call. @param isDamaged for incomplete content: the name becomes `NAME.damaged.EXT` @throws FileError */
   commit(isDamaged?: boolean): Promise<WrittenFile>
   /** Never throws; at any time. */
   discard(): Promise<void>
@@ -45,9 +41,8 @@ export interface WriteOptions extends TargetOptions, Partial<Rescue> {
 }
 
 /**
- * Opens `path` for writing under a temporary name in the same folder. All that can be known before anything is sent
- * is checked here: an existing target, a missing folder, one that cannot be written. Pipes and devices (`/dev/null`,
- * `>(gzip)`) are written directly.
+ * Writes under a temporary name in the same folder, but directly to pipes and devices. Whatever can be known before
+ * anything is sent is checked here.
  * @param options with a `rescueFolder`, what the system refuses later goes there, with all that has been written; not
  * from a pipe or a device, which takes back nothing
  * @throws FileError
@@ -211,10 +206,7 @@ export function syncHandle(handle: FileHandle): Promise<void> {
 
 const leftoverAgeMs = 24 * 60 * 60 * 1000
 
-/**
- * Removes what killed processes left in a folder more than 24 hours ago. Never throws. @param now milliseconds since
- * 1970
- */
+/** Of processes killed more than 24 hours ago. Never throws. @param now milliseconds since 1970 */
 export async function removeLeftovers(folder: string, now: number): Promise<void> {
   const names = await readdir(folder).catch(() => [])
   for (const name of names) {
@@ -262,9 +254,7 @@ async function openForReader(location: string): Promise<FileHandle> {
 const maxNameBytes = 200
 
 /**
- * Opens a file in the rescue folder for a result that was paid for and cannot be written to `path`. Only the user may
- * read it; its name is the time and the name that the result was to have.
- * @param folder undefined when the machine has no place for one
+ * Only the user may read it; its name is the time and the name that the result was to have.
  * @throws FileError with the code of `reason`, which says that the rescue failed as well; so do the file's own
  * methods
  */
@@ -312,7 +302,6 @@ export async function openRescueFile(
   }
 }
 
-/** A file for the text of an answer, which it gets when all of it has come. */
 export interface TextFile {
   readonly path: string
   /** The last call. @throws FileError; leaves nothing behind */

@@ -9,10 +9,7 @@ export interface Pixels {
   readonly height: number
 }
 
-/**
- * The caller checks the size first (`readImageInfo`): four bytes per pixel, about 20 ns each, on the calling thread.
- * @param mediaType of the bytes, sniffed rather than declared @throws ContractError
- */
+/** The caller checks the size first: four bytes per pixel, on the calling thread. @throws ContractError */
 export async function decodeImage(bytes: Uint8Array, mediaType: string): Promise<Pixels> {
   const decode = decoders.get(mediaType)
   if (decode === undefined) {
@@ -39,8 +36,8 @@ const decoders: ReadonlyMap<string, (bytes: Uint8Array) => Promise<Pixels | null
 const maxPixels = 25_000_000
 
 /**
- * @param maxAlpha the alpha up to which a pixel counts as transparent
- * @returns undefined for a damaged picture, another type, or an enormous one
+ * Undefined for a damaged picture, another type, or an enormous one. @param maxAlpha up to which a pixel is
+ * transparent
  */
 export async function hasTransparentPixel(bytes: Uint8Array, maxAlpha = 254): Promise<boolean | undefined> {
   const { mediaType, width = 0, height = 0, hasAlpha } = readImageInfo(bytes) ?? {}
@@ -69,7 +66,6 @@ export function scalePicture(picture: Pixels, maxWidth: number, maxHeight: numbe
   return { data, width, height }
 }
 
-/** The first source pixel that one pixel covers, and the one after the last. */
 type Span = readonly [start: number, end: number]
 
 function span(at: number, count: number, total: number): Span {
@@ -150,7 +146,6 @@ async function decodePng(bytes: Uint8Array): Promise<Pixels> {
 /** The chunks that the pixels depend on. The decoder refuses a file for large or faulty metadata, such as `caBX`. */
 const pixelChunks = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT', 'IEND'])
 
-/** The PNG without its other chunks; unchanged from where it is broken. */
 function withoutMetadata(png: Uint8Array): Uint8Array {
   const kept = [png.subarray(0, 8)]
   let at = 8

@@ -1,10 +1,7 @@
 import { crc32 } from 'node:zlib'
 
 export interface Integrity {
-  /**
-   * `unknown`: the container does not say where it ends. `unchecked`: no parser for the format. `short`: the
-   * container announces more data. `damaged`: more data would not help.
-   */
+  /** `unknown`: it does not say where it ends; `unchecked`: no parser for it; `short`: more data is announced. */
   readonly state: 'whole' | 'unknown' | 'unchecked' | 'short' | 'damaged'
   /** As the end of a sentence. */
   readonly damage?: string
@@ -29,7 +26,6 @@ export interface Shape {
 
 const noShape: Shape = { width: null, height: null, seconds: null, hasAlpha: undefined }
 
-/** Read once, in pieces of any size, in little memory. */
 export interface Container {
   add(bytes: Uint8Array): void
   /** Of what has arrived so far; more may be added afterwards. */
@@ -89,10 +85,7 @@ function sized(width: number, height: number, hasAlpha: boolean): Shape | null {
   return width === 0 || height === 0 ? null : { width, height, hasAlpha, seconds: null }
 }
 
-/**
- * Chunks of length, name, content and checksum. A chunk tRNS before the pixels gives colour types without alpha
- * transparency too.
- */
+/** A chunk tRNS before the pixels gives colour types without alpha transparency too. */
 function* pngChunks(image: ImageContainer): Parser<Integrity> {
   yield* skipBytes(8)
   let isBeforePixels = true
@@ -183,8 +176,8 @@ function webpShape(type: string, head: Buffer): Shape | null {
 }
 
 /**
- * A logical screen with its palette, then images and extensions with data in sub-blocks, and 3b as the last byte. The control
- * block (f9) of the first picture says whether a colour is transparent.
+ * Images and extensions with data in sub-blocks. The control block (f9) of the first picture says whether a colour is
+ * transparent.
  */
 function* gifBlocks(image: ImageContainer): Parser<Integrity> {
   yield* skipBytes(6)
@@ -231,8 +224,8 @@ const headerTypes = new Set(['mvhd', 'mehd', 'tkhd'])
 const padding = '\0\0\0\0'
 
 /**
- * An MP4, QuickTime, AVIF or HEIF file (ISO/IEC 14496-12), of which only the index is read. Such a file may be cut
- * between two boxes unnoticed, so it is complete only if it contains the last data that the index refers to.
+ * ISO/IEC 14496-12: MP4, QuickTime, AVIF, HEIF. Only the index is read. Such a file may be cut between two boxes
+ * unnoticed, so it is complete only if it contains the last data that the index refers to.
  */
 class IsoContainer implements Container {
   #boxesLeft = maxBoxes
@@ -361,7 +354,6 @@ class IsoContainer implements Container {
   }
 }
 
-/** All bits set mean that the duration is not known. */
 function isoTime(content: Buffer, at: number): number | null {
   const isLong = content[0] === 1
   const time = isLong ? content.readBigUInt64BE(at) : BigInt(content.readUInt32BE(at))
@@ -439,10 +431,7 @@ class PushParser<Result> {
     return this.#turn.done === true ? this.#turn.value : undefined
   }
 
-  /**
-   * Where the data has ended. `gap`: before optional bytes; `open`: in bytes that may end anywhere; `inside`: in
-   * required bytes; `done`: after the end of the parser.
-   */
+  /** `gap`: before optional bytes; `open`: in bytes that may end anywhere; `inside`: in required bytes. */
   get position(): 'gap' | 'open' | 'inside' | 'done' {
     if (this.#turn.done === true) return 'done'
     const { take, mayEnd = false } = this.#turn.value

@@ -6,10 +6,7 @@ const maxBytes = 120
 // Windows opens a device for these, with any extension, in any folder.
 const deviceName = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\.|$)/i
 
-/**
- * Makes any text usable as one file name on every system. Never empty, never a path. Different texts may give the
- * same name: a caller must not overwrite.
- */
+/** Never empty, never a path. Different texts may give the same name: a caller must not overwrite. */
 export function safeFileName(text: string): string {
   const cleaned = text
     .slice(0, 4 * maxBytes)
@@ -44,7 +41,6 @@ export function numberedName(name: string, number: number): string {
   return withEnding(name, `-${number}`)
 }
 
-/** `hero.png` becomes `hero.damaged.png`. */
 export function damagedName(name: string): string {
   return withEnding(name, '.damaged')
 }
@@ -56,16 +52,12 @@ function withEnding(name: string, addition: string): string {
   return cutBytes(stem, maxNameBytes - Buffer.byteLength(ending)) + ending
 }
 
-/** The folder stays as it is written. */
 export function numberedPath(path: string, number: number): string {
   const name = basename(path)
   return path.slice(0, path.lastIndexOf(name)) + numberedName(name, number)
 }
 
-/**
- * `out/hero.png` becomes `out/hero-partial-1.png`. Never cut: its end may be what distinguishes the images. @param
- * partial from 0
- */
+/** `out/hero-partial-1.png`. Never cut: its end may distinguish the images. @param partial from 0 */
 export function partialPath(path: string, partial: number): string {
   const extension = extname(path)
   return `${path.slice(0, path.length - extension.length)}-partial-${partial + 1}${extension}`

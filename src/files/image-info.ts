@@ -15,10 +15,7 @@ type ImageFormat = 'png' | 'jpeg' | 'webp' | 'gif'
 /** Enough for the header, unless there is unusually long metadata before it. */
 export const imageInfoHeadBytes = 1024 * 1024
 
-/**
- * Decodes nothing. @param head the first bytes, `imageInfoHeadBytes` of them or the whole file @returns undefined for
- * any other format, or if the header is damaged or incomplete
- */
+/** Undefined for any other format, or if the header is damaged or incomplete. @param head the first bytes */
 export function readImageInfo(head: Uint8Array): ImageInfo | undefined {
   const mediaType = sniffMediaType(head) ?? ''
   const container = openContainer(mediaType)

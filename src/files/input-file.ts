@@ -11,7 +11,6 @@ import { fileNameProblem, readError, shownPath } from './file-error.ts'
 interface InputFile {
   readonly path: string
   readonly bytes: number
-  /** They show its type. */
   readonly head: Uint8Array
   /** Of a pipe, which can be read only once. */
   readonly content?: Buffer
@@ -36,8 +35,8 @@ const readBytes = promisify(read)
 const closeFile = promisify(close)
 
 /**
- * Describes a file without reading it whole, or reads a pipe. A problem is returned, not thrown, so that several
- * files' problems can be reported at once. @throws the reason of the context's signal
+ * Does not read a file whole, but a pipe. A problem is returned, so that several can be reported at once. @throws the
+ * signal's reason
  */
 export function describeInputFile(
   context: InputContext,
@@ -142,7 +141,6 @@ async function readPipe(
   return await consumeInput(context, source, { maxBytes, tooLarge: over, steps: [silence] })
 }
 
-/** @param pipes whether a pipe would do */
 export function notRegular(path: string, pipes = false): FileError {
   const message = `${shownPath(path)} is not a regular file${pipes ? ' or a pipe' : ''}.`
   return new FileError('not_a_file', message, { phase: 'input' })
@@ -166,13 +164,11 @@ interface ByteSource {
 
 export interface SilenceStep {
   readonly afterMs: number
-  /** An exception ends the reading. */
   act(): void
 }
 
 interface ConsumeOptions {
   readonly maxBytes: number
-  /** Thrown above `maxBytes`. */
   readonly tooLarge: () => Error
   /** Cancelled by the first byte; after that there is no time limit. */
   readonly steps?: readonly SilenceStep[]

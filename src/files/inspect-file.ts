@@ -19,10 +19,7 @@ export interface FileFacts extends Shape {
   readonly credentials: boolean
 }
 
-/**
- * Of any size, read once; a pipe, too. @throws ModelgateError as `describeInputFile` returns them, and the signal's
- * reason
- */
+/** Of any size, read once; a pipe, too. @throws ModelgateError as `describeInputFile` returns them */
 export async function inspectAnyFile(
   context: Pick<Context, 'cwd' | 'clock' | 'signal'>,
   path: string,
@@ -70,7 +67,6 @@ export async function inspectBytes(
 const signatureBytes = 4096
 
 interface Identified {
-  /** Undefined for bytes of no known format. */
   readonly mediaType: string | undefined
   readonly container: Container
   readonly start: Buffer

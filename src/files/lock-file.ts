@@ -9,9 +9,8 @@ const pollMs = 25
 const maxRefusals = 12
 
 /**
- * @param waitMs how long it may take @returns what ends the lock; undefined when another process holds it for too
- * long
- * @throws the error of the system; the signal's reason
+ * Undefined when another process holds it for too long. @returns what ends the lock @throws the error of the system;
+ * the signal's reason
  */
 export async function takeLock(
   path: string,

@@ -18,8 +18,8 @@ const minUnknownBytes = 64
 const signatureBytes = 512
 
 /**
- * `application/octet-stream` is a format that is not known, which may be valid all the same. @throws ContractError
- * `damaged_media` for nothing, and for what is known to be something else
+ * Of an unknown type it may be valid all the same. @throws ContractError `damaged_media` for nothing, and for
+ * something else
  */
 export function describeMedia<Facts>({ noun, factsOf }: MediaKind<Facts>, inspector: FileInspector) {
   const { mediaType = unknownType, container, start } = inspector.end()
@@ -49,19 +49,16 @@ export type SavedMedia<Facts> = Facts &
 
 export interface MediaWriter<Saved> {
   /**
-   * The bytes may be overwritten once the promise is settled. @throws ContractError `damaged_media` as soon as the
-   * first bytes show it; FileError, UsageError
+   * The bytes may be overwritten afterwards. @throws ContractError `damaged_media` as soon as the first bytes show
+   * it; FileError
    */
   write(bytes: Uint8Array): Promise<void>
   /**
    * @param isFramed whether the transport showed where the content ends
-   * @throws ContractError `damaged_media`; where it can be, it is kept as `NAME.damaged.EXT`; FileError
+   * @throws ContractError `damaged_media`: it is kept as `NAME.damaged.EXT` where it can be; FileError
    */
   commit(isFramed?: boolean): Promise<Saved>
-  /**
-   * Keeps what has arrived as `NAME.damaged.EXT`. Never throws. @returns its path; undefined where there is nothing
-   * to keep, or it went to a pipe, or cannot be kept
-   */
+  /** As `NAME.damaged.EXT`. Never throws. @returns its path; undefined where nothing was kept */
   commitDamaged(): Promise<string | undefined>
   /** Never throws; at any time. */
   discard(): Promise<void>
@@ -79,13 +76,10 @@ export interface MediaFileOptions extends Partial<Rescue> {
   readonly pathFor: (extension: string) => string
   /** Without it a file whose name is taken gets the next free one. */
   readonly force: boolean
-  /** The planned name had been taken in the meantime. */
   readonly renamed?: (planned: string, saved: string) => void
 }
 
-/**
- * The file is created when the first bytes show that they are such media, so that an error page never becomes one.
- */
+/** Created when the first bytes show that they are such media, so that an error page never becomes a file. */
 export function openMediaFile<Facts>(
   context: FileContext,
   kind: MediaKind<Facts>,
@@ -166,7 +160,6 @@ export function writeMedia<Facts>(
   }
 }
 
-/** Undefined for another kind of file, and a damaged one. */
 export function savedAs<Facts>(
   kind: MediaKind<Facts>,
   { path, bytes, sha256, mediaType = unknownType, integrity, ...shape }: FileFacts,
@@ -177,7 +170,6 @@ export function savedAs<Facts>(
   return { ...kind.factsOf(mediaType, shape), path, bytes, sha256, mime_type: mediaType, verified }
 }
 
-/** @param kept the path of what was saved of it */
 export function damagedMedia(
   noun: 'image' | 'video',
   damage: string,
@@ -195,8 +187,8 @@ export function unverifiedNote(noun: 'image' | 'video', subject: string): string
 }
 
 /**
- * Keeps what has arrived apart: it is all there is of what has been paid for. What the machine itself could not take
- * is dropped. @returns the error, with where that is
+ * Keeps what has arrived apart: it has been paid for. What the machine itself could not take is dropped. @returns the
+ * error
  */
 export async function keepDamaged(
   writer: Pick<MediaWriter<unknown>, 'commitDamaged' | 'discard'>,

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { isObject, type JsonObject } from '../json.ts'
 
 /**
- * In place of media in a kept request or reply. Only where the wire has text, so that it cannot be taken for an
- * object of the gateway.
+ * In place of media that are kept; only where the wire has text, so that it cannot be taken for an object of the
+ * gateway.
  */
 export interface MediaReference {
   readonly sha256: string
@@ -14,7 +14,6 @@ export interface MediaReference {
   readonly path?: string
 }
 
-/** In either style and in every endpoint. */
 const mediaFields: ReadonlySet<string> = new Set([
   'data',
   'image_url',

@@ -1,7 +1,4 @@
-/**
- * The bytes that formats begin with, as latin-1 text, one character a byte; `.` matches any. The first match wins, so longer
- * ones are first.
- */
+/** First bytes as latin-1 text; `.` matches any. The first match wins, so longer ones are first. */
 const signatures: readonly (readonly [mediaType: string, pattern: string])[] = [
   ['image/png', '\x89PNG\r\n\x1a\n'],
   ['image/jpeg', '\xff\xd8\xff'],
@@ -45,8 +42,8 @@ const brands: Readonly<Record<string, string>> = {
 }
 
 /**
- * The media type that the first bytes of a file (4 KiB are plenty) show. Names and declared types are not used:
- * gateways refuse parts whose type is not that of the bytes.
+ * Names and declared types are not used: gateways refuse parts whose type is not that of the bytes. @param head 4 KiB
+ * are plenty
  */
 export function sniffMediaType(head: Uint8Array): string | undefined {
   const start = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, 4096)).toString('latin1')

@@ -17,7 +17,6 @@ export interface TemplateValues {
   readonly extension: string
   readonly model: string
   readonly prompt: string
-  /** In place of an empty prompt. */
   readonly kind?: OutputKind
   readonly now: number
   readonly id: string | undefined
@@ -97,7 +96,6 @@ export interface OutputRequest {
   readonly force: boolean
   readonly model: string
   readonly prompt: string
-  /** Milliseconds since 1970. */
   readonly now: number
 }
 
@@ -106,25 +104,17 @@ export const maxPlannedNames = 100
 
 export interface OutputPlan {
   readonly toStandardOutput: boolean
-  /**
-   * Generated from the prompt and a digest of model and prompt, so the same in every run. If it is taken, the next
-   * free one is used.
-   */
+  /** Of the prompt and a digest, the same in every run; if it is taken, the next free one is used. */
   readonly isAutomatic: boolean
   /** Never the same path for two images, even if more arrive than were requested. */
   pathFor(image: PlannedImage): string
-  /**
-   * Every problem that would prevent saving, before anything is sent: an invalid name (exit 2), an existing file or a
-   * folder that cannot be made or written (exit 10).
-   */
+  /** Every problem that would prevent saving, before anything is sent. */
   check(expected?: ExpectedFiles): Promise<readonly ModelgateError[]>
 }
 
 interface PlannedImage {
-  /** From 1. */
   readonly index: number
   readonly extension: string
-  /** Of the reply. */
   readonly id?: string | undefined
   /** Of a preview, from 0. */
   readonly partial?: number | undefined

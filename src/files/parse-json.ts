@@ -5,8 +5,8 @@ export type ParsedJson =
   | { readonly problem: string; readonly value?: never }
 
 /**
- * The problem is a clause that can follow a name: `is not valid JSON: line 2, column 5: expected ":" …`. Keys such as
- * `__proto__` become plain own keys, so never copy the value with `Object.assign`.
+ * The problem is a clause: `is not valid JSON: line 2, column 5: expected ":" …`. Keys such as `__proto__` become
+ * plain own keys, so never copy the value with `Object.assign`.
  */
 export function parseJson(text: string): ParsedJson {
   let value: unknown
@@ -25,7 +25,6 @@ export function parseJson(text: string): ParsedJson {
 interface JsonError {
   /** In UTF-16 units; the length of the text when it ends too early. */
   readonly offset: number
-  /** Both from 1; the column in characters. */
   readonly line: number
   readonly column: number
   /** Does not quote the text: `expected "," or "}" after property value`. */
@@ -55,9 +54,7 @@ export function describeJsonError(text: string, { message }: SyntaxError): JsonE
   }
 }
 
-/**
- * Where a value should begin and does not, or is a misspelt word: after the longest beginning that could still become JSON.
- */
+/** After the longest beginning that could still become JSON. */
 function findUnexpectedToken(text: string): number {
   let [right, wrong] = [0, text.length]
   while (wrong - right > 1) {

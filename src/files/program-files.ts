@@ -6,10 +6,7 @@ import { getAsset, getRawAsset, isSea } from 'node:sea'
 import { fileURLToPath } from 'node:url'
 import type { Worker, WorkerOptions } from 'node:worker_threads'
 
-/**
- * What belongs to the program besides the code of its main thread: inside the single executable, beside the bundle of
- * the package, and where the source has it.
- */
+/** Inside the single executable, beside the bundle of the package, and where the source has it. */
 
 const isSource = import.meta.url.endsWith('.ts')
 

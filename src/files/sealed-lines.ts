@@ -21,13 +21,12 @@ import { closeAfterReading, readError, systemCode } from './file-error.ts'
 /** `,"check":"0123abcd"}` */
 const endLength = 20
 
-/** @param json an object with at least one member @returns the line, with its newline */
+/** @param json an object with at least one member @returns with its newline */
 export function sealedLine(json: string): string {
   const start = json.slice(0, -1)
   return `${start},"check":"${checksum(Buffer.from(start))}"}\n`
 }
 
-/** Whether a line, without its newline, is as it was written. */
 export function isWhole(line: Buffer): boolean {
   const start = line.subarray(0, Math.max(0, line.length - endLength))
   return line.toString('latin1', start.length) === `,"check":"${checksum(start)}"}`
@@ -68,9 +67,7 @@ const cancel = 0x18
 
 /**
  * Any number of processes may append at once, and be killed at any time: each line is one write, which the system
- * keeps whole.
- * @param line with its newline @param isSynced whether it is on the disk when this returns
- * @throws the error of the system, `ENOENT` where there is no folder
+ * keeps whole. @param line with its newline @throws the error of the system, `ENOENT` where there is no folder
  */
 export function appendLine(path: string, line: string, isSynced: boolean): void {
   const descriptor = openSync(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o600)
@@ -99,8 +96,8 @@ const isFilled = (line: Buffer) => line.length > 0 && line[0] !== 0x20 && line.a
 const blockBytes = 262_144
 
 /**
- * The lines of a file from a place on; none where there is no file. A last one without an end is left out.
- * @param having only lines in which this stands, which is much faster where they are few @throws FileError
+ * None where there is no file; a last one without an end is left out. @param having only lines in which this stands,
+ * which is much faster where they are few @throws FileError
  */
 export function* linesFrom(path: string, start = 0, having?: Buffer): Generator<Line, void, undefined> {
   const descriptor = openForReading(path)

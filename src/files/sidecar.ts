@@ -34,10 +34,7 @@ export function sidecarPath(imagePath: string): string {
   return `${imagePath}.json`
 }
 
-/**
- * Without `force` an existing record is kept and the new one gets the next free name, since the image has been saved.
- * Only the user may read it: it contains the prompt. @param options.clean removes secrets from the JSON
- */
+/** Without `force` the record gets the next free name. Only the user may read it: it contains the prompt. */
 export async function writeSidecar(
   context: FileContext,
   record: ImageRecord,

@@ -14,8 +14,8 @@ export type StreamContext = FileContext & {
 }
 
 /**
- * `-o -`: nothing is written until the first bytes have been identified. Damage found at the end cannot be undone.
- * @param rescue where the whole content goes if standard output fails (a full disk)
+ * `-o -`: damage found at the end cannot be undone. @param rescue where the whole content goes if standard output
+ * fails
  */
 export function streamMedia<Facts>(
   context: StreamContext,

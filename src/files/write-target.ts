@@ -14,8 +14,7 @@ import { mayBeHeld } from '../platform.ts'
 import { numberedName } from './file-name.ts'
 
 /**
- * Creates a folder and its parents. Node's recursive mkdir never returns if the system says "no such file" although
- * the parent exists, as in `/proc` and automounted folders. @throws the error of the system
+ * Node's recursive mkdir never returns if the system says "no such file" although the parent exists, as in `/proc`.
  */
 export async function makeFolder(path: string, mode = 0o700): Promise<void> {
   try {
@@ -139,10 +138,8 @@ function isFolder(path: string): FileError {
 }
 
 /**
- * By `rename` if an existing file may be replaced, otherwise by `link`, which fails if another process has created
- * the file in the meantime; then the next number is tried, if allowed.
- * @returns the path that it got
- * @throws FileError `file_exists`, …; then the temporary file still exists
+ * `link` fails if another process has created the file in the meantime; then the next number is tried, if allowed.
+ * @returns the path that it got @throws FileError; then the temporary file still exists
  */
 export async function placeFile(
   context: FileContext,
@@ -187,10 +184,7 @@ const linksMissing = new Set([
   'EISDIR',
 ])
 
-/**
- * Without hard links, reserves the name with an empty file first, so that no file of another process is overwritten. A
- * kill between the two steps leaves that empty file.
- */
+/** Reserves the name with an empty file first, so that no file of another process is overwritten. */
 async function reserveAndReplace(context: FileContext, temporary: string, final: string): Promise<void> {
   const reservation = await open(final, 'wx')
   await reservation.close()
@@ -204,10 +198,7 @@ async function reserveAndReplace(context: FileContext, temporary: string, final:
 
 const renameTries = 6
 
-/**
- * Where another program may have a file open for a moment, it is tried again, for 0.3 seconds. @throws the error of
- * the system
- */
+/** Tried again for 0.3 seconds where another program may have a file open. @throws the error of the system */
 export async function renameFile(host: FileHost | undefined, from: string, to: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -21,10 +21,7 @@ import { ModelgateError } from '../errors.ts'
 
 export interface OutputOptions {
   readonly mode?: 'json' | 'jsonl' | 'raw' | undefined
-  /**
-   * `files`: their paths are the result. `job`: a report about it. `job-id`: a job that continues without this
-   * program.
-   */
+  /** `files`: their paths; `job`: a report about it; `job-id`: of a job that continues without this program. */
   readonly result?: 'text' | 'files' | 'job' | 'job-id'
   /** For people, in place of a report about a job. @param columns the width of the terminal, if it is one */
   describe?(document: OutputDocument, styles: Styles, columns: Columns): string

@@ -11,8 +11,8 @@ const showLast = nextCommand(['modelgate', 'log', 'show'])
 const maxQuote = 300
 
 /**
- * Passes on only the first fenced code of an answer (`--extract`), for a script that may run it: by whole lines,
- * exactly as they are in the text. Of several candidates it is the first one's. @param language undefined for any
+ * Passes on only the first fenced code (`--extract`) of the first candidate, for a script that may run it: by whole
+ * lines, exactly as they are in the text. @param language undefined for any
  */
 export function extractCode(other: Output, language?: string): Output {
   /** `open`: its end has not come. */

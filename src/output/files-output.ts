@@ -26,10 +26,7 @@ export function createPathsOutput(parts: RendererParts): Output {
   })
 }
 
-/**
- * The state of a job when the command ends, or only its id, for a script that will look it up. @param describe for
- * people, in place of a report about a job
- */
+/** Of a job that is not waited for: its state, or only its id for a script that will look it up. */
 export function createJobOutput(
   { context, screen, notices, gate, show }: RendererParts,
   result: 'job' | 'job-id',

@@ -39,8 +39,8 @@ const learnt = new WeakMap<Context['env'], Set<string>>()
 export type Gate = ReturnType<typeof createGate>
 
 /**
- * All output except a result's own text or media passes through the gate, which removes secrets and control characters.
- * @param secrets for this gate alone; the key in the environment is always included
+ * All output except a result's own text or media passes through the gate. @param secrets besides the key in the
+ * environment
  */
 export function createGate(context: Context, secrets: readonly string[] = []) {
   const { env } = context
@@ -120,8 +120,7 @@ export function sanitise(text: string): string {
 }
 
 /**
- * Makes JSON safe for a terminal: writes these characters as escapes, which does not change the document. Only for
- * JSON without raw control characters, such as that of `JSON.stringify`.
+ * Writes these characters as escapes, which does not change the document. For JSON without raw control characters.
  */
 export function sanitiseJson(json: string): string {
   return unsafe.test(json) ? json.replace(everyUnsafe, escapeUnits) : json

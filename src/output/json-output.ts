@@ -5,10 +5,7 @@ import { isDeeperThan, maxJsonDepth } from '../json.ts'
 import { sanitiseJson } from './gate.ts'
 import { createResultOutput, isTextDocument, type Output, type RendererParts } from './output.ts'
 
-/**
- * `--json`: one document when the command ends; a failure is one document on standard error, with everything that had
- * arrived.
- */
+/** One document when the command ends; a failure is one on standard error, with everything that had arrived. */
 export function createJsonOutput(parts: RendererParts): Output {
   const { screen, gate, context } = parts
   const { stdout, stderr } = context
@@ -58,8 +55,8 @@ function hasContent(document: OutputDocument): boolean {
 }
 
 /**
- * `--jsonl`: every event is a line; the first is `start`, and exactly one, `end` or `error`, is the last.
- * Pieces of text are written together, by `flush`; all else at once.
+ * Every event is a line; the first is `start`, and exactly one, `end` or `error`, is the last. Pieces of text are
+ * written together, by `flush`; all else at once.
  */
 export function createJsonLinesOutput(parts: RendererParts): Output {
   const { screen, gate, context } = parts

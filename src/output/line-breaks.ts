@@ -4,8 +4,7 @@ export const widest = 100
 type Row = [start: number, end: number]
 
 /**
- * Where a text is broken into rows, at spaces. A longer word has a row of its own; nothing is broken in the
- * indentation.
+ * At spaces, but not in the indentation; a longer word has a row of its own.
  * @param hanging cells at the start of the rows after the first @param cuts whether a longer word is cut, after a
  * hyphen or a slash where it has one
  */

@@ -8,8 +8,8 @@ export interface RescuePlace {
 }
 
 /**
- * For what has been paid for: what standard output does not take (a full disk) is saved in the rescue folder. Keeps
- * only what may not have been written yet.
+ * What standard output does not take (a full disk) is saved in the rescue folder: it has been paid for. Keeps only
+ * what may not have been written yet.
  */
 export class RescueSink implements Sink {
   readonly #context: Context

@@ -130,9 +130,9 @@ function drawing(text: string): string {
 const spinnerDelay = 300
 
 /**
- * Shows activity on standard error while nothing else is written. Undefined unless standard error is a terminal with cursor control. The cursor is left at the start of a live line:
- * there the `^C` of a terminal is drawn over as well, and a line that a narrower window has wrapped is below the cursor,
- * where it can be erased.
+ * Undefined unless standard error is a terminal with cursor control. The cursor is left at the start of a live line:
+ * there the `^C` of a terminal is drawn over as well, and a line that a narrower window has wrapped is below the
+ * cursor, where it can be erased.
  */
 function createProgress(context: Context, styles: Styles) {
   const { stderr, clock, env } = context
@@ -234,10 +234,7 @@ export async function loadColours(context: Pick<Context, 'stdout' | 'stderr' | '
   colours = { plain: unstyled, dim, accent: cyan, success: green, warning: yellow, error: red }
 }
 
-/**
- * The colours of a stream, once they have been loaded. Standard output has some on a terminal only, whatever is set: scripts
- * read it.
- */
+/** Once they have been loaded. Standard output has some on a terminal only: scripts read it. */
 export function stylesFor(context: Pick<Context, 'stdout' | 'env'>, sink: Sink): Styles {
   const hasColours = wantsColour(context, sink) && (sink !== context.stdout || sink.isTerminal)
   return (hasColours && colours) || noStyles

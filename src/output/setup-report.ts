@@ -104,10 +104,7 @@ function settingText({ value, hidden }: Pick<SettingEntry, 'value' | 'hidden'>):
   return typeof value === 'object' ? JSON.stringify(value) : String(value as string | number | boolean)
 }
 
-/**
- * Defaults are dimmed; on a narrow terminal the source stands below. @param shorten writes a source more briefly for
- * people
- */
+/** Defaults are dimmed; on a narrow terminal the source stands below. */
 export function settingList(
   settings: readonly SettingEntry[],
   columns: Columns,

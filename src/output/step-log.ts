@@ -1,8 +1,8 @@
 import type { Context } from '../context.ts'
 
 /**
- * Takes the meaning out of a line that a CI runner would obey: `::set-env …` (GitHub Actions, at the start of a line),
- * `##[group]`, `##vso[…]`, `##teamcity[…]` (GitHub, Azure Pipelines and TeamCity, anywhere in it).
+ * Takes the meaning out of a line that a CI runner would obey: `::set-env …` (GitHub, at its start), `##[group]`,
+ * `##vso[…]`, `##teamcity[…]` (GitHub, Azure Pipelines and TeamCity, anywhere).
  */
 export function defuse(line: string): string {
   return line.replaceAll(/##(?=\w*\[)/g, '## ').replace(/^\s*::/, (start) => `${start.slice(0, -1)} :`)

@@ -21,10 +21,8 @@ interface StepParts {
 const maxValueBytes = 1024 * 1024
 
 /**
- * `$GITHUB_OUTPUT` in place of standard output; that it can be written is checked before anything is sent. Paths are
- * absolute, since other steps may work in another folder. A text that broke off, or that cannot be written, goes to
- * standard output after all: it has been paid for.
- * @throws UsageError without the variable, and for a name that is none; FileError
+ * Paths are absolute, since other steps may work in another folder. A text that broke off, or that cannot be written,
+ * goes to standard output after all: it has been paid for. @throws UsageError, FileError
  */
 export function openStepOutput(context: Context, name: string) {
   const path = context.env['GITHUB_OUTPUT']

@@ -46,10 +46,7 @@ interface TableOptions<Row> extends Pick<TableView, 'styles'> {
   readonly below?: (row: Row, indent: string) => readonly string[]
 }
 
-/**
- * Empty if there are no rows. Columns without anything in them are left out. No line is wider than the terminal, nor
- * acts on it.
- */
+/** Columns without anything in them are left out. No line is wider than the terminal, nor acts on it. */
 export function tableText<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
@@ -116,10 +113,7 @@ export function oneLine(text: string): string {
   return sanitise(text.replaceAll(/\s+/g, ' ').trim())
 }
 
-/**
- * In lines of words on a terminal, separated by a tab for scripts; without those whose value is null. Safe for a
- * terminal.
- */
+/** In lines of words on a terminal; without rows whose value is null. Safe for a terminal. */
 export function reportText(
   rows: readonly (readonly [name: string, value: string | null])[],
   columns: Columns,

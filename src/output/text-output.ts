@@ -93,9 +93,8 @@ const betweenTexts: ReadonlySet<OutputEvent['type']> = new Set([
 ])
 
 /**
- * Collects the model's text for a file (`-o FILE`), which gets it when all of it has come. Text that has arrived is never
- * lost: where a file cannot take it, it is printed instead. A complete answer that does not match its schema is written all
- * the same.
+ * The file gets the text when all of it has come, even if it does not match its schema. Text is never lost: where a
+ * file cannot take it, it is printed.
  * @param isPrinter whether the other output would print the text, of which it is told only where it has to
  */
 export function writeTextFile(other: Output, file: TextFile, isPrinter: boolean): Output {

@@ -37,10 +37,7 @@ const sums: readonly Sum[] = [
 
 const minName = 10
 
-/**
- * For scripts all fields, separated by tabs, without heading and total. @param width of the terminal; undefined for
- * scripts
- */
+/** For scripts all fields, separated by tabs, without heading and total. */
 export function usageTable({ by, rows, total }: UsageDocument, width: number | undefined): string {
   if (width === undefined) {
     return tabbedText(rows, (row) => [nameOf(row), ...sums.map(({ field }) => field(row)), row.unknown_costs])

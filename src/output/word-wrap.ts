@@ -4,9 +4,8 @@ import { LineWriter } from './line-writer.ts'
 export type WordWrap = ReturnType<typeof createWordWrap>
 
 /**
- * Keeps words of streamed text whole. Nothing is inserted where the text has no space. Left to the terminal are words
- * longer than a row, code (fenced or indented), tables and answers in JSON.
- * @param columns 0 when the width is unknown, and nothing is wrapped
+ * Keeps words of streamed text whole. Left to the terminal are words longer than a row, code (fenced or indented),
+ * tables and answers in JSON. @param columns 0 when the width is unknown, and nothing is wrapped
  */
 export function createWordWrap(columns: () => number) {
   let out = ''

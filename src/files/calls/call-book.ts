@@ -41,7 +41,6 @@ const idAt = '{"id":"'.length
 const timeAt = idAt + 16 + '","at":"'.length
 const typeAt = timeAt + '2026-11-27T08:00:00.000Z","type":"'.length
 
-/** What every line begins with, without parsing it. */
 export const lineHead = {
   id: (line: Buffer) => line.toString('latin1', idAt, idAt + 16),
   time: (line: Buffer) => line.toString('latin1', timeAt, timeAt + 24),
@@ -62,13 +61,9 @@ export function wordsFile(folder: string, id: string): string {
 /** In its file `version`. */
 const bookVersion = 1
 
-/** Where version 0.1.0 kept its records. */
 const oldFolders = ['log', 'ledger', 'jobs', 'responses', 'images']
 
-/**
- * Takes the records of earlier versions over, once. @throws FileError `other_version` when a newer program has
- * written what is there
- */
+/** Takes over earlier versions' records, once. @throws FileError `other_version` for those of a newer program */
 export async function openBook(stateFolder: string): Promise<string> {
   const folder = callsFolder(stateFolder)
   const path = join(folder, 'version')
@@ -99,8 +94,8 @@ function versionIn(path: string): number | undefined {
 }
 
 /**
- * Lines in `calls/2026-11.jsonl` of the state folder. Nothing is ever changed or locked: whoever wants to create
- * something appends a line first, and what stands before that line decides whether it may.
+ * Nothing is ever changed or locked: whoever wants to create something appends a line first, and what stands before
+ * that line decides whether it may.
  */
 export class CallBook {
   readonly #stateFolder: string | undefined
@@ -108,10 +103,7 @@ export class CallBook {
   readonly #clean: (json: string) => string
   #folder: string | undefined
 
-  /**
-   * @param stateFolder undefined where the machine has none: then nothing can be recorded
-   * @param clean takes secrets out of the JSON: somebody may have given a key in place of a model
-   */
+  /** @param clean takes secrets out of the JSON: somebody may have given a key in place of a model */
   constructor(
     stateFolder: string | undefined,
     clock: Pick<Clock, 'now'>,
@@ -143,10 +135,7 @@ export class CallBook {
     return (this.#folder = folder)
   }
 
-  /**
-   * Something is about to be created. The line is on the disk when this returns. The book has to be open. @returns
-   * the id of the call @throws FileError
-   */
+  /** Before something is created; synced. The book has to be open. @returns the id of the call @throws FileError */
   begin(start: Count & Partial<CallStart>): string {
     const id = newId()
     this.#append({ id, type: start.command === undefined ? 'count' : 'begin', ...start }, true)
@@ -160,10 +149,7 @@ export class CallBook {
     } catch {}
   }
 
-  /**
-   * @param ids those of the call's requests; none for a call that created nothing
-   * @param words left out where they are not to be kept @throws FileError
-   */
+  /** @param ids of the call's requests; none for a call that created nothing @throws FileError */
   async end([id = newId(), ...others]: readonly string[], end: CallEnd, words?: CallWords): Promise<void> {
     await this.open()
     if (words !== undefined) {

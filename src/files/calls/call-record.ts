@@ -16,7 +16,6 @@ export interface RecordedInput {
   /** Absolute; a URL; `-` for standard input; empty where it came inside the JSON of a flag. */
   readonly path: string
   readonly bytes: number
-  /** Of an image edit. */
   readonly field?: 'image' | 'mask'
 }
 
@@ -31,14 +30,12 @@ export interface RecordedCreation {
 }
 
 export interface CallStart {
-  /** `generate`, `image create`, `wait`, … */
   readonly command: string
   readonly cwd: string
   /** Which terminal it came from (`Context.terminalId`); absent without one. */
   readonly terminal?: string
   readonly sandbox?: true
   readonly origin?: string
-  /** Absent for the default one. */
   readonly profile?: string
   /** As asked for, else as the reply names it. */
   readonly model?: string
@@ -57,7 +54,6 @@ export interface CallEnd extends CallStart {
   }
   readonly request_id?: string
   readonly finish_reason?: string
-  /** As in the document of the command. */
   readonly usage?: Readonly<Record<string, number | null>>
   readonly created?: RecordedCreation
   readonly response?: string
@@ -86,9 +82,9 @@ export interface CallWords {
   /** Media in it are replaced by references. */
   readonly request?: JsonObject
   /**
-   * What a conversation goes on from. Content generation: `content` of the first candidate, as the gateway would have
-   * sent it without streaming. Responses: `id`, `output`, `model`. Both: `text`, and `is_partial` where the answer broke
-   * off or was too long to be kept.
+   * What a conversation continues from. Content generation: `content` of the first candidate, as without streaming.
+   * Responses: `id`, `output`, `model`. Both: `text`, and `is_partial` where the answer broke off or was too long to
+   * be kept.
    */
   readonly reply?: JsonObject
 }
@@ -115,9 +111,8 @@ function textIn({ content, output }: JsonObject): string {
 }
 
 /**
- * The line to paste that makes a call again. What it read on standard input has to be given again: until then the shell
- * finds no file of the name `INPUT`, and nothing is sent. Undefined for a chat, and where no words were kept.
- * @param here the working directory
+ * What it read on standard input has to be given again: until then the shell finds no file of the name `INPUT`, and
+ * nothing is sent. Undefined for a chat, and where no words were kept.
  */
 export function lineOf(
   { command, cwd }: Pick<CallFacts, 'command' | 'cwd'>,

@@ -17,9 +17,8 @@ export class CreationReader {
   }
 
   /**
-   * What was counted since the last time, in lines that stand before that of a call.
-   * @param own the id of the call, which has just begun @param add takes undefined for a damaged line: it could be a
-   * creation
+   * What was counted since the last time, before the line of a call that has just begun.
+   * @param add takes undefined for a damaged line: it could be a creation
    * @throws FileError also when the line of the call is not there
    */
   readUntil(own: string, add: (count: Count | undefined, place: string) => void): void {

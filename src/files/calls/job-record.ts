@@ -33,7 +33,6 @@ export interface NewJob<Kind extends RecordKind = RecordKind> {
     readonly force: boolean
     readonly cwd: string
   }
-  /** Of a background response with a schema in its request. */
   readonly checks_schema?: boolean
   readonly terminal?: string
 }
@@ -48,7 +47,6 @@ export interface JobProgress {
   readonly status: string | null
   readonly progress: number | null
   readonly expires_at: number | null
-  /** Absolute paths of saved results. */
   readonly files: readonly string[]
   readonly request_id: string | null
   readonly error: { readonly code: string; readonly message: string } | null
@@ -62,7 +60,6 @@ export interface JobProgress {
 }
 
 export interface MadeImages {
-  /** Origin of the gateway's base URL. */
   readonly origin: string
   /** Of the addresses; Unix seconds. */
   readonly expires_at: number

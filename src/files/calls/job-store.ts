@@ -36,10 +36,7 @@ interface Entry {
 /** Earlier jobs are found in the log alone. */
 const monthsRead = 2
 
-/**
- * Lines among those of the calls: one when a job is recorded, one for whatever is learned of it. Any number of
- * processes may read and write at once and be killed at any time: nothing written is lost.
- */
+/** Lines among those of the calls. Any number of processes may read and write at once and be killed at any time. */
 export class JobStore {
   readonly #stateFolder: string | undefined
   readonly #clock: Pick<Clock, 'now'>
@@ -47,7 +44,6 @@ export class JobStore {
   readonly #book: CallBook
   readonly #entries = new Map<string, Entry>()
   readonly #warnings: string[] = []
-  /** How far files have been read. */
   readonly #read = new Map<string, number>()
 
   /** @param stateFolder undefined where the machine has none: then `create` fails with that reason */
@@ -59,8 +55,8 @@ export class JobStore {
   }
 
   /**
-   * Before its request is sent, so that its idempotency key survives a kill.
-   * @param prompt undefined where it is not to be kept @param known what is known of it already @throws FileError
+   * Before its request is sent, so that its idempotency key survives a kill. @param known what is known of it already
+   * @throws FileError
    */
   async create(job: NewJob, prompt?: string, known: Partial<JobProgress> = {}): Promise<StoredJob> {
     const folder = await this.#book.open()
@@ -73,9 +69,7 @@ export class JobStore {
     return this.#stored(folder, key, entry)
   }
 
-  /**
-   * @returns the newest first, and a sentence for each record that cannot be read @throws FileError `other_version`
-   */
+  /** @returns the newest first @throws FileError `other_version` */
   async list<Kind extends RecordKind = RecordKind>(
     kinds: readonly Kind[] = recordKinds as readonly RecordKind[] as readonly Kind[],
   ): Promise<{ readonly jobs: readonly StoredJob<Kind>[]; readonly warnings: readonly string[] }> {
@@ -99,8 +93,7 @@ export class JobStore {
   }
 
   /**
-   * The job with this idempotency key, id, operation name, or last part of one; else the only one whose id or last
-   * part begins so (with at least 4 characters). Of several with the same id the newest. @throws UsageError
+   * By idempotency key, id, operation name, or its last part; else the only one that begins so. @throws UsageError
    * `unknown_id`
    */
   async find(text: string): Promise<StoredJob | undefined> {
@@ -206,7 +199,6 @@ const minPrefixLength = 4
 
 const maxCandidates = 10
 
-/** @param jobs newest first */
 function findJob(jobs: readonly StoredJob[], text: string): StoredJob | undefined {
   const key = text.replace(/^key:/, '')
   const keyed = jobs.find(({ record }) => record.idempotency_key === key)
@@ -237,8 +229,8 @@ export interface StoredJob<Kind extends RecordKind = RecordKind> {
   readonly record: JobRecord<Kind>
   prompt(): string
   /**
-   * A saved file, an id and an end are never lost. Every state sets `checked_at` to the present time unless it is
-   * given. May be called concurrently. @throws FileError
+   * Every state sets `checked_at` to the present time unless it is given. May be called concurrently. @throws
+   * FileError
    */
   update(change: Partial<JobProgress>): Promise<void>
   /** For the gateway's reply as it arrives: the job's id is found there until it is recorded. @throws FileError */

@@ -26,7 +26,6 @@ import {
 import { lineHead, openBook, wordsFile, type BookLine } from './call-book.ts'
 import { withText, type CallFacts, type CallWords } from './call-record.ts'
 
-/** With what was said in it as far as that was kept. */
 export interface FoundCall {
   readonly facts: CallFacts
   /** Read when asked for; empty where nothing was kept. @throws FileError */
@@ -53,7 +52,7 @@ interface KeptSums {
 
 const sumsName = 'sums.json'
 
-/** @param stateFolder undefined where the machine has none: then there are no calls @throws FileError */
+/** Without a state folder there are no calls. @throws FileError */
 export async function openCalls(stateFolder: string | undefined): Promise<CallReader> {
   return new CallReader(stateFolder === undefined ? undefined : await openBook(stateFolder))
 }
@@ -67,8 +66,7 @@ export class CallReader {
   }
 
   /**
-   * The one that ended last first; reads no further than is asked for.
-   * @param texts if any, only calls in whose facts one of them stands as a value; no other line is parsed @throws
+   * The one that ended last first. @param texts only calls in whose facts one of them stands as a value @throws
    * FileError
    */
   calls(texts?: readonly string[]): Generator<FoundCall, void, undefined> {
@@ -99,8 +97,7 @@ export class CallReader {
   }
 
   /**
-   * Calls that have ended. @param since milliseconds since 1970
-   * @param place where to begin; it is moved to where the reading has ended @throws FileError
+   * Calls that have ended. @param place where to begin; it is moved to where the reading has ended @throws FileError
    */
   *endedSince(since: number, place: ReadPlace): Generator<CountedCall, void, undefined> {
     const { read, begun } = place
@@ -157,9 +154,7 @@ export class CallReader {
       const kept = { read, begun: [...begun], damaged: this.damaged, sums } satisfies KeptSums
       writeFileSync(`${path}.part`, sealedLine(JSON.stringify(kept)), { mode: 0o600 })
       renameSync(`${path}.part`, path)
-    } catch {
-      // It is slower without.
-    }
+    } catch {}
   }
 
   /** What a job was estimated to cost when it was asked for, and the call that did so. @throws FileError */
@@ -183,8 +178,8 @@ export class CallReader {
   /**
    * Forgets what was said in calls that ended before a time, and all but what they have counted. Blanks take the
    * place of what is forgotten, because others may append at the same time.
-   * @param before Infinity for every call @param kept the keys of jobs whose prompts are not forgotten
-   * @returns how many calls were forgotten @throws FileError
+   * @param kept the keys of jobs whose prompts are not forgotten @returns how many calls were forgotten @throws
+   * FileError
    */
   forget(before: number, kept: ReadonlySet<string>): number {
     let count = 0

@@ -11,10 +11,7 @@ export const jobReplyBeginningBytes = 160 * 1024
 
 export type ReplyLog = ReturnType<typeof openReplyLog>
 
-/**
- * On disk as it arrives: a process killed before reading it has not lost the job's id. Only the user may read the
- * file. @throws FileError
- */
+/** On disk as it arrives: a process killed before reading it has not lost the job's id. @throws FileError */
 export function openReplyLog(path: string, clean: (text: string) => string) {
   let descriptor: number
   try {

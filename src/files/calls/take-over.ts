@@ -19,9 +19,9 @@ import { recordedChange, requestFacts, withChange, type JobRecord } from './job-
 import { replyFile } from './reply-log.ts'
 
 /**
- * Makes the log, the counts and the jobs of version 0.1.0 (`log/2026-11.jsonl`, `ledger/2026-11.jsonl`,
- * `jobs/TIME-KEY/1-….json`) records of this one. Files take the place of the old folders, so that a program of that
- * version says that it cannot write there. @throws FileError
+ * Makes the records of version 0.1.0 (`log/2026-11.jsonl`, `ledger/2026-11.jsonl`, `jobs/TIME-KEY/1-….json`) records
+ * of this one. Files take the place of the old folders, so that a program of that version says that it cannot write
+ * there. @throws FileError
  */
 export async function takeOver(stateFolder: string, folder: string): Promise<void> {
   const fresh = `${folder}.${randomBytes(8).toString('hex')}`

@@ -56,8 +56,8 @@ const maxEnd = 200
 const maxDepth = 24
 
 /**
- * Finds the blocks of Markdown as models write it while the text comes: of a line only as much is held back as it takes
- * to know what it is. Which events come depends on the characters alone, not on how they were cut.
+ * Finds blocks while the text comes: of a line only as much is held back as it takes to know what it is. Which events
+ * come depends on the characters alone, not on how they were cut.
  */
 export class BlockParser {
   readonly #emit: (event: BlockEvent) => void

@@ -30,10 +30,7 @@ const maxLine = 2000
 /** For tables and rules, where the width is unknown. */
 const usualColumns = 80
 
-/**
- * Of code with colours whole lines, and of a table the first rows together. @param highlighter for code whose fence
- * names that language, asked for with its first line
- */
+/** @param highlighter for code whose fence names that language, asked for with its first line */
 export function createBlockWriter(
   writer: LineWriter,
   abilities: Abilities,

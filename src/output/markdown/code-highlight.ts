@@ -2,10 +2,7 @@ import { StringStream } from '@codemirror/streamparser'
 import { loadParser, type Parser } from './code-language.ts'
 import { plainLook, type Look, type Run } from '../line-writer.ts'
 
-/**
- * Colours lines of one block of code in their order: comments and strings may go over several. The pieces together
- * are the line.
- */
+/** Colours the lines of one block of code in their order. The pieces together are the line. */
 export type CodeHighlighter = (line: string) => Run[]
 
 /** Undefined for a language that is not known. */

@@ -1,8 +1,8 @@
 import { inCi, type Context } from '../../context.ts'
 
 /**
- * Whether the terminal is known to follow links (OSC 8): others might print their addresses into the text.
- * `FORCE_HYPERLINK` decides (0 is no). In tmux and screen the outer terminal is not known.
+ * OSC 8: terminals that are not known might print addresses into the text. `FORCE_HYPERLINK` decides (0 is no). In
+ * tmux and screen the outer terminal is not known.
  */
 export function hasHyperlinks({ env, stdout }: Pick<Context, 'env' | 'stdout'>): boolean {
   if (env.FORCE_HYPERLINK) return env.FORCE_HYPERLINK !== '0'
@@ -24,8 +24,7 @@ export function hasHyperlinks({ env, stdout }: Pick<Context, 'env' | 'stdout'>):
 const maxLength = 2000
 
 /**
- * The address as it may stand in a sequence for the terminal: only printable ASCII, and only of schemes that open
- * pages or mail. Undefined for any other, which is shown as text.
+ * In a sequence for the terminal: printable ASCII, of schemes that open pages or mail. Any other is shown as text.
  */
 export function linkAddress(url: string): string | undefined {
   if (!/^(?:https?|ftp|mailto):/i.test(url) || url.length > maxLength) return undefined

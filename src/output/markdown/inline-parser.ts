@@ -48,9 +48,8 @@ const entity = /&(?:#[xX]([0-9a-fA-F]{1,6})|#(\d{1,7})|([A-Za-z][A-Za-z0-9]{1,31
 const escape = /[!-/:-@[-`{-~]/
 
 /**
- * The styles and links of a text that may go on: all that comes before the first mark whose meaning depends on what
- * follows.
- * @returns the pieces that are decided, and as much of the source as they are made from
+ * All that comes before the first mark whose meaning depends on what follows. @returns what is decided, and the
+ * length of its source
  */
 export function parseInline(
   source: string,
@@ -284,10 +283,7 @@ function isWord(character: string): boolean {
   return /[\w\u00c0-\u052f]/.test(character)
 }
 
-/**
- * Characters held back for a mark that may begin something. Behind them it is text: a mark that no other answers is
- * text, too, and then what follows it would have waited for nothing.
- */
+/** Characters held back for a mark that may begin something. Then it is text, as one that no other answers is. */
 const limits: Readonly<Record<string, number>> = {
   '*': 80,
   '**': 160,

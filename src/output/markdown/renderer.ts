@@ -132,8 +132,8 @@ export class MarkdownRenderer {
 const usualColumns = 80
 
 /**
- * Follows the width of the terminal. In a pipe (`--render always`) it is as wide as `COLUMNS` says, and has colours,
- * unless they are switched off: who asks for it shows it with `less -R`. @param columns 0 when it is unknown
+ * In a pipe (`--render always`) as wide as `COLUMNS` says, and with colours, unless they are switched off: who asks
+ * for it shows it with `less -R`. @param columns 0 when it is unknown
  */
 export function openRenderer(
   context: Context,

@@ -2,8 +2,8 @@ import { inCi, type Context } from '../../context.ts'
 import type { PreviewMode } from './detect-protocol.ts'
 
 /**
- * On standard error, if that is a terminal and not a CI runner's log. `auto` also needs cursor control, which
- * `TERM=dumb` lacks. @param notice takes the reason why a picture is not shown
+ * On a terminal at standard error, not in a CI runner's log. `auto` also needs cursor control, which `TERM=dumb`
+ * lacks.
  */
 export function createPreview(
   context: Context,
@@ -18,10 +18,7 @@ export function createPreview(
     isReported = true
   }
   return {
-    /**
-     * Never throws. A picture that cannot be shown is skipped; the first one is reported.
-     * @param caption one line below the picture
-     */
+    /** Never throws: a picture that cannot be shown is skipped, and the first one is reported. */
     async show({ bytes, caption }: { readonly bytes: Uint8Array; readonly caption?: string }): Promise<void> {
       try {
         const { drawPicture } = await import('./protocols.ts')

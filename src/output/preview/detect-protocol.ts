@@ -7,9 +7,9 @@ export type Protocol = 'kitty' | 'iterm' | 'blocks'
 export type PreviewMode = 'auto' | Protocol | 'off'
 
 /**
- * The best protocol of the terminal that the environment describes; any other terminal gets half blocks, which all can
- * show. Inside tmux and GNU screen that is the terminal in which they were started, so only characters are sure to be
- * shown. Omitted on purpose: VS Code and Windows Terminal (they do not report whether images are enabled).
+ * All terminals can show half blocks. Inside tmux and GNU screen the environment is that of the terminal in which
+ * they were started, so only characters are sure to be shown. Omitted on purpose: VS Code and Windows Terminal (they
+ * do not report whether images are enabled).
  */
 export function detectProtocol(env: Context['env']): Protocol {
   if (env.TMUX || env.STY) return 'blocks'

@@ -64,10 +64,7 @@ function fitPicture(width: number, height: number, room: CellSize): FittedSize {
 
 const pieceLength = 4096
 
-/**
- * Kitty's graphics protocol: sends a PNG and shows it at the cursor, which moves below it. Replies are suppressed
- * (`q=2`): they would be read as input by the next program.
- */
+/** Kitty's graphics protocol. Replies are suppressed (`q=2`): the next program would read them as input. */
 function kittyPicture(png: Uint8Array, { limit, columns, rows }: FittedSize): string {
   const data = Buffer.from(png.buffer, png.byteOffset, png.byteLength).toString('base64')
   let text = ''

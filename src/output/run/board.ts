@@ -29,9 +29,7 @@ interface Running {
 
 const stepTime = 200
 
-/**
- * A line for each lane that has something to do, and one for the whole. Times are milliseconds of a monotonic clock.
- */
+/** A line for each lane, and one for the whole. Times are of a monotonic clock. */
 export class RunBoard {
   readonly #lanes = new Map<LaneName, Lane>()
   readonly #running = new Map<string, Running>()
@@ -98,10 +96,7 @@ export class RunBoard {
     }
   }
 
-  /**
-   * The line for the whole is the last to go on a low terminal, and on a narrow one each line keeps what matters most.
-   * @param height at most this many lines are drawn
-   */
+  /** The line for the whole is the last to go on a low terminal. */
   draw(now: number, width: number, height: number, styles: Styles): string {
     const busy = [...this.#lanes.values()].filter(({ total }) => total > 0)
     const nameWidth = Math.max(0, ...busy.map(({ name }) => name.length))

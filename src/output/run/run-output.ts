@@ -161,10 +161,7 @@ const maxBytes = 20_000_000
 
 type ResultPictures = NonNullable<ReturnType<typeof createResultPictures>>
 
-/**
- * The newest results as pictures above the board; undefined where the terminal shows none. Half blocks, which every
- * terminal can show, would push the lines of a run off the screen.
- */
+/** Above the board. Half blocks, which every terminal can show, would push the lines of a run off the screen. */
 function createResultPictures(context: Context, screen: Screen) {
   const { env, cwd } = context
   if (!screen.isLive || inCi(env) || detectProtocol(env) === 'blocks') return undefined

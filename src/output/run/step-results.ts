@@ -9,9 +9,8 @@ const maxSummaryBytes = 1024 * 1024
 const maxListBytes = 256 * 1024
 
 /**
- * Writes the summary of the job and the outputs of the step in GitHub Actions, elsewhere nothing.
- * @param redact takes secrets out of a JSON document @param summary called only where it is wanted
- * @returns the names of outputs that were left out because they are too long @throws FileError
+ * The summary of the job and the outputs of the step. @returns the names of outputs that were left out because they
+ * are too long @throws FileError
  */
 export async function writeStepResults(
   context: Pick<Context, 'env' | 'cwd' | 'platform'>,
