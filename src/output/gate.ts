@@ -3,7 +3,6 @@ import { formsOf } from '../redact/forms.ts'
 import { createMatcher } from '../redact/matcher.ts'
 import { PieceStream, TextStream } from '../redact/streams.ts'
 import { inCi, type Context } from '../context.ts'
-import { defuse, defuseJson } from './step-log.ts'
 
 type Redactor = (text: string) => string
 
@@ -137,4 +136,17 @@ function escapeUnits(character: string): string {
   return Array.from({ length: character.length }, (_, index) => {
     return `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`
   }).join('')
+}
+
+/**
+ * Takes the meaning out of a line that a CI runner would obey: `::set-env …` (GitHub, at its start), `##[group]`,
+ * `##vso[…]`, `##teamcity[…]` (GitHub, Azure Pipelines and TeamCity, anywhere).
+ */
+export function defuse(line: string): string {
+  return line.replaceAll(/##(?=\w*\[)/g, '## ').replace(/^\s*::/, (start) => `${start.slice(0, -1)} :`)
+}
+
+/** The same in JSON, which stays the same document: no line of it begins with a colon. */
+export function defuseJson(json: string): string {
+  return json.replaceAll(/##(?=\w*\[)/g, '#\\u0023')
 }

@@ -1,3 +1,4 @@
+import type { Context } from '../context.ts'
 import { lastSegment } from '../contract/video-state.ts'
 import { outputItemKinds } from '../contract/response-object.ts'
 
@@ -6,10 +7,10 @@ import { createGrowingText } from '../growing-text.ts'
 import { billedOf, OutputClosed, saysNotCharged, type ModelgateError } from '../errors.ts'
 import type { Citation, CostEstimate, Usage } from '../events/text.ts'
 import type { OutputEvent, OutputDocument } from '../events/documents.ts'
-import type { VideoEvent, SavedVideo } from '../events/video.ts'
+import type { VideoEvent } from '../events/video.ts'
 import type { Screen } from './screen.ts'
 import type { ProgressEvent } from './job-progress.ts'
-import type { Annotate } from './step-log.ts'
+import type { Gate } from './gate.ts'
 import { imageLabel, previewLabel } from '../events/format-image.ts'
 import type { ImageUsage } from '../events/image.ts'
 import { isDeeperThan, maxJsonDepth } from '../json.ts'
@@ -44,33 +45,27 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
     }
     refusal = createGrowingText(errorLimit)
   }
-  const reportJob = ({ id, kind }: Extract<VideoEvent, { type: 'job-create' }>) => {
-    if (options.quiet) return
+  const jobText = ({ id, kind }: Extract<VideoEvent, { type: 'job-create' }>) => {
     const noun = kind === 'response' ? 'response' : 'job'
     const command = options.resume?.(id)
-    const text =
-      command === undefined ? `${noun} ${id} started` : `${noun} started; resume with: ${command.toString()}`
-    screen.line(text, 'plain', errorLimit)
+    return command === undefined
+      ? `${noun} ${id} started`
+      : `${noun} started; resume with: ${command.toString()}`
   }
   return {
     event(event) {
       if (event.type === 'start') {
-        screen.wait(event.command === 'inspect' ? 'reading' : `waiting for ${event.model ?? 'the gateway'}`)
-        return
+        const text = event.command === 'inspect' ? 'reading' : `waiting for ${event.model ?? 'the gateway'}`
+        return screen.wait(text)
       }
-      if (event.type === 'refusal-delta') {
-        refusal.add(event.text)
-        return
-      }
-      if (event.type === 'job-create') return reportJob(event)
+      if (event.type === 'refusal-delta') return refusal.add(event.text)
       if (options.quiet) return
-      if (event.type === 'job-progress' || event.type === 'download-progress') {
-        options.showProgress(event)
-        return
-      }
+      if (event.type === 'job-create') return screen.line(jobText(event), 'plain', errorLimit)
+      if (event.type === 'job-progress' || event.type === 'download-progress')
+        return options.showProgress(event)
       const text = noticeOf(event)
       if (text === undefined) return
-      if (!warnings.has(event.type)) {
+      if (!(event.type in warnings)) {
         if (!options.warningsOnly) screen.line(text, 'plain')
         return
       }
@@ -88,7 +83,8 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
     error(error, partial) {
       printRefusal()
       if (!(error instanceof OutputClosed)) {
-        const { problems, notes } = errorLines(error, partial)
+        const problems = error.message.split('\n').filter((line) => line.trim() !== '')
+        const notes = notesOf(error, partial)
         for (const problem of problems) screen.line(`modelgate: ${problem}`, 'error', errorLimit)
         for (const note of notes) screen.line(note, 'plain', errorLimit)
         const title = `modelgate: ${error.code} (exit ${error.exitCode})`
@@ -101,65 +97,50 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
   }
 }
 
-/** What is told even where a document on standard output contains all else. */
-const warnings: ReadonlySet<OutputEvent['type']> = new Set([
-  'warning-add',
-  'retry-wait',
-  'image-fail',
-  'poll-fail',
-  'video-fail',
-  'job-fail',
-])
-
 function saysKind({ kind, summary }: { readonly kind: string; readonly summary: string }): boolean {
   return summary.startsWith(Object.hasOwn(outputItemKinds, kind) ? outputItemKinds[kind]! : kind)
 }
 
+type Texts = {
+  readonly [Type in OutputEvent['type']]?: (
+    event: Extract<OutputEvent, { readonly type: Type }>,
+  ) => string | undefined
+}
+
+/** What is told even where a document on standard output contains all else. */
+const warnings: Texts = {
+  'warning-add': ({ message }) => `warning: ${message}`,
+  'retry-wait': retryText,
+  'image-fail': ({ failure }) => `image ${failure.index} failed: ${failure.message}`,
+  // The first and every fifth of consecutive failed look-ups.
+  'poll-fail': (event) => (event.attempt === 1 || event.attempt % 5 === 0 ? lookUpText(event) : undefined),
+  'video-fail': ({ failure }) => `video ${failure.index} failed: ${failure.message}`,
+  'job-fail': ({ id, message }) => (message.includes(id) ? message : `job ${id}: ${message}`),
+}
+
+const notices: Texts = {
+  'tool-call': ({ call }) => `tool call: ${call.name}(${shortJson(call.arguments)})`,
+  'code-run': ({ language, code }) => `code (${language}): ${code}`,
+  'code-result': ({ outcome, output }) => `code result (${outcome}): ${output}`,
+  'citation-add': ({ citation }) => `citation: ${citationText(citation)}`,
+  'item-add': (event) => (saysKind(event) ? event.summary : `${event.kind}: ${event.summary}`),
+  'safety-report': ({ ratings }) => `safety: ${ratings.map(ratingText).join(', ')}`,
+  'prompt-block': ({ reason, message }) =>
+    `prompt blocked (${reason})${message === null ? '' : `: ${message}`}`,
+  'file-save': ({ file }) => `saved ${file.path} (${file.bytes} bytes)`,
+  'image-save': savedText,
+  'image-partial': (event) =>
+    `${imageLabel(event)}: ${previewLabel(event)}${event.file === null ? '' : ` in ${event.file.path}`}`,
+  'image-link': ({ link }) =>
+    `image ${link.index}: link expires at ${new Date(link.expires_at * 1000).toISOString()}`,
+  'video-save': savedVideoText,
+  'image-data': (event) => (event.partial ? undefined : `image (${event.mime_type})`),
+}
+
 /** Undefined for events that are shown elsewhere. */
 export function noticeOf(event: OutputEvent): string | undefined {
-  switch (event.type) {
-    case 'warning-add':
-      return `warning: ${event.message}`
-    case 'retry-wait':
-      return retryText(event)
-    case 'tool-call':
-      return `tool call: ${event.call.name}(${shortJson(event.call.arguments)})`
-    case 'code-run':
-      return `code (${event.language}): ${event.code}`
-    case 'code-result':
-      return `code result (${event.outcome}): ${event.output}`
-    case 'citation-add':
-      return `citation: ${citationText(event.citation)}`
-    case 'item-add':
-      return saysKind(event) ? event.summary : `${event.kind}: ${event.summary}`
-    case 'safety-report':
-      return `safety: ${event.ratings.map(ratingText).join(', ')}`
-    case 'prompt-block':
-      return `prompt blocked (${event.reason})${event.message === null ? '' : `: ${event.message}`}`
-    case 'file-save':
-      return `saved ${event.file.path} (${event.file.bytes} bytes)`
-    case 'image-save':
-      return savedText(event)
-    case 'image-partial':
-      return `${imageLabel(event)}: ${previewLabel(event)}${event.file === null ? '' : ` in ${event.file.path}`}`
-    case 'image-link':
-      return `image ${event.link.index}: link expires at ${new Date(event.link.expires_at * 1000).toISOString()}`
-    case 'image-fail':
-      return `image ${event.failure.index} failed: ${event.failure.message}`
-    case 'poll-fail':
-      // The first and every fifth of consecutive failed look-ups.
-      return event.attempt === 1 || event.attempt % 5 === 0 ? lookUpText(event) : undefined
-    case 'video-save':
-      return savedVideoText(event.index, event.file)
-    case 'video-fail':
-      return `video ${event.failure.index} failed: ${event.failure.message}`
-    case 'job-fail':
-      return event.message.includes(event.id) ? event.message : `job ${event.id}: ${event.message}`
-    case 'image-data':
-      return event.partial ? undefined : `image (${event.mime_type})`
-    default:
-      return undefined
-  }
+  const textOf = warnings[event.type] ?? notices[event.type]
+  return (textOf as ((event: OutputEvent) => string | undefined) | undefined)?.(event)
 }
 
 /** A video is not counted in tokens. */
@@ -231,7 +212,8 @@ function savedText(event: Extract<OutputEvent, { type: 'image-save' }>): string 
   return `${imageLabel(event)}${existing ? ' exists' : ''}: ${size}${format}, ${bytes} bytes`
 }
 
-function savedVideoText(index: number, { width, height, format, seconds, bytes }: SavedVideo): string {
+function savedVideoText({ index, file }: Extract<VideoEvent, { type: 'video-save' }>): string {
+  const { width, height, format, seconds, bytes } = file
   const size = width === null || height === null ? '' : `${width}x${height} `
   return `video ${index}: ${size}${format}, ${seconds === null ? '' : `${oneDecimal(seconds)} s, `}${bytes} bytes`
 }
@@ -251,20 +233,16 @@ function oneDecimal(value: number): number {
   return Math.round(value * 10) / 10
 }
 
-function errorLines(
-  error: ModelgateError,
-  partial: OutputDocument | undefined,
-): { problems: string[]; notes: string[] } {
+/** Hints, ids, and whether it costs. */
+function notesOf(error: ModelgateError, partial: OutputDocument | undefined): string[] {
   const { hint, requestId, remoteId } = error.facts
-  return {
-    problems: error.message.split('\n').filter((line) => line.trim() !== ''),
-    notes: [
-      ...(hint === undefined ? [] : hint.split('\n').map((line) => `  hint: ${line}`)),
-      ...(requestId === undefined ? [] : [`  request id: ${requestId}`]),
-      ...(remoteId === undefined || names(error, remoteId) ? [] : [`  remote id: ${remoteId}`]),
-      ...(deniesCharge(partial) ? [] : billedNote(error)),
-    ],
-  }
+  const billed = deniesCharge(partial) ? 'no' : billedOf(error)
+  return [
+    ...(hint === undefined ? [] : hint.split('\n').map((line) => `  hint: ${line}`)),
+    ...(requestId === undefined ? [] : [`  request id: ${requestId}`]),
+    ...(remoteId === undefined || names(error, remoteId) ? [] : [`  remote id: ${remoteId}`]),
+    ...(billed === 'no' ? [] : [`  The request ${billed === 'yes' ? 'was' : 'may have been'} billed.`]),
+  ]
 }
 
 /** In full or by the beginning of the id, as in a command. */
@@ -281,12 +259,31 @@ function deniesCharge(document: OutputDocument | undefined): boolean {
   return document !== undefined && 'failures' in document && document.failures.some(saysNotCharged)
 }
 
-function billedNote(error: ModelgateError): string[] {
-  const billed = billedOf(error)
-  if (billed === 'yes') return ['  The request was billed.']
-  return billed === 'maybe' ? ['  The request may have been billed.'] : []
-}
-
 function usageOf(document: OutputDocument | undefined): Usage | ImageUsage | null {
   return document !== undefined && 'usage' in document ? document.usage : null
+}
+
+/** Shows an error or a warning on the page of a workflow run as well. */
+export type Annotate = (level: 'error' | 'warning', title: string, lines: readonly string[]) => void
+
+/** Undefined outside GitHub Actions, and where standard error is a terminal all the same. */
+export function createAnnotate(
+  { env, stderr }: Pick<Context, 'env' | 'stderr'>,
+  gate: Pick<Gate, 'line'>,
+  put: (line: string) => void,
+): Annotate | undefined {
+  if (env['GITHUB_ACTIONS'] !== 'true' || stderr.isTerminal) return undefined
+  return (level, title, lines) => {
+    const data = lines.map((line) => escapeData(gate.line(line, errorLimit))).join('%0A')
+    put(`::${level} title=${escapeProperty(gate.line(title, errorLimit))}::${data}`)
+  }
+}
+
+/** As the runner undoes it in what follows `::command::`. */
+function escapeData(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+}
+
+function escapeProperty(text: string): string {
+  return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C')
 }

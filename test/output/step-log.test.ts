@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FileError, GenerationError } from '../../src/errors.ts'
 import { createOutput } from '../../src/output/create-output.ts'
-import { defuse, defuseJson } from '../../src/output/step-log.ts'
+import { defuse, defuseJson } from '../../src/output/gate.ts'
 import { sampleDocument, sampleEvents } from '../support/output-samples.ts'
 import { runMain } from '../support/run-main.ts'
 import { runningSandbox } from '../support/running-sandbox.ts'
