@@ -51,7 +51,7 @@ test('each input that the sources read is declared, and the other way round', ()
 
 test('each output that the sources or the program write is declared, and the other way round', () => {
   const own = [...source.matchAll(/\bsetOutput\('(\w+)'/g)].map(([, name]) => name!)
-  const program = readFileSync(folder('src/output/run/step-results.ts'), 'utf8')
+  const program = readFileSync(folder('src/output/step-output.ts'), 'utf8')
   const numbers = /function numbersOf[^]*?return \{([^]*?)\n {2}\}/.exec(program)![1]!
   const named = [...numbers.matchAll(/^ {4}(\w+)/gm)].map(([, name]) => name!)
   expect([...own, ...named, 'files', 'failures'].toSorted()).toEqual(
