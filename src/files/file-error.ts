@@ -58,6 +58,25 @@ export function readError(cause: unknown, path: string): FileError {
   return new FileError(code, message, { ...withHint(hint, cause), phase: 'input' })
 }
 
+/** @throws FileError */
+export function writing<Value>(path: string, step: () => Value): Value {
+  try {
+    return step()
+  } catch (error) {
+    throw writeError(error, path)
+  }
+}
+
+/** Undefined where nothing has the name. @throws FileError */
+export function readingIfThere<Value>(path: string, step: () => Value): Value | undefined {
+  try {
+    return step()
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined
+    throw readError(error, path)
+  }
+}
+
 export function fileNameProblem(path: string): UsageError | undefined {
   if (path !== '' && !path.includes('\0')) return undefined
   return new UsageError(`${JSON.stringify(path)} is not a file name.`, { code: 'bad_file_name' })

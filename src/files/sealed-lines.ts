@@ -11,7 +11,7 @@ import {
 import { crc32 } from 'node:zlib'
 import { isObject, type JsonObject } from '../json.ts'
 import { parseJson } from './parse-json.ts'
-import { closeAfterReading, readError, systemCode } from './file-error.ts'
+import { closeAfterReading, readError, readingIfThere } from './file-error.ts'
 
 /**
  * Records that only grow: a file of lines, each a JSON object whose last member is a checksum of what stands before it:
@@ -51,14 +51,8 @@ export function monthFile(now: number): string {
 
 /** The oldest first; none where there is no folder. @throws FileError */
 export function monthFiles(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-      .filter((name) => monthName.test(name))
-      .toSorted()
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return []
-    throw readError(error, folder)
-  }
+  const names = readingIfThere(folder, () => readdirSync(folder)) ?? []
+  return names.filter((name) => monthName.test(name)).toSorted()
 }
 
 const newline = 10
@@ -100,7 +94,7 @@ const blockBytes = 262_144
  * which is much faster where they are few @throws FileError
  */
 export function* linesFrom(path: string, start = 0, having?: Buffer): Generator<Line, void, undefined> {
-  const descriptor = openForReading(path)
+  const descriptor = readingIfThere(path, () => openSync(path, 'r'))
   if (descriptor === undefined) return
   try {
     const { size } = reading(path, () => fstatSync(descriptor))
@@ -134,7 +128,7 @@ export function* linesFrom(path: string, start = 0, having?: Buffer): Generator<
 
 /** The last one first; none where there is no file. @throws FileError */
 export function* linesFromEnd(path: string): Generator<Line, void, undefined> {
-  const descriptor = openForReading(path)
+  const descriptor = readingIfThere(path, () => openSync(path, 'r'))
   if (descriptor === undefined) return
   try {
     /** The pieces of a line whose beginning has not been read yet, the last one first. */
@@ -163,15 +157,6 @@ export function* linesFromEnd(path: string): Generator<Line, void, undefined> {
 
 function joined(pieces: Buffer[]): Buffer {
   return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces.toReversed())
-}
-
-function openForReading(path: string): number | undefined {
-  try {
-    return openSync(path, 'r')
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return undefined
-    throw readError(error, path)
-  }
 }
 
 function reading<Value>(path: string, step: () => Value): Value {

@@ -6,7 +6,7 @@ import { billedByFacts, ModelgateError } from '../errors.ts'
 import type { OutputDocument } from '../events/documents.ts'
 import type { CallBook, Count } from '../files/calls/call-book.ts'
 import type { CallStart } from '../files/calls/call-record.ts'
-import type { CreationReader } from '../files/calls/count-creations.ts'
+import type { CreationReader } from '../files/calls/read-calls.ts'
 import type { Created, SpendingLimits } from './spending-limits.ts'
 
 interface SpendingParts {
@@ -103,7 +103,7 @@ export class Spending {
       }
     }
     const { cannotCount, Created } = await import('./spending-limits.ts')
-    const { CreationReader } = await import('../files/calls/count-creations.ts')
+    const { CreationReader } = await import('../files/calls/read-calls.ts')
     let id: string | undefined
     try {
       const folder = await book.open()

@@ -115,7 +115,7 @@ export const groups: readonly Group[] = [
     units: [
       unit(['operations/spending'], ['operations/spending']),
       unit(['operations/spending-limits'], ['program/spending']),
-      unit(['files/calls/call-book', 'files/calls/count-creations'], ['files/calls/call-book']),
+      unit(['files/calls/call-book', 'files/calls/read-calls'], ['files/calls/call-book']),
       unit(['cost/amount', 'cost/estimate', 'cost/prices'], ['cost/amount', 'cost/estimate']),
     ],
   },

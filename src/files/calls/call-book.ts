@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../context.ts'
 import { FileError } from '../../errors.ts'
-import { readError, shownPath, systemCode, writeError } from '../file-error.ts'
+import { readingIfThere, shownPath, writeError, writing } from '../file-error.ts'
 import { appendLine, monthFile, sealedLine } from '../sealed-lines.ts'
 import { makeFolder } from '../write-target.ts'
 import type { JobProgress, JobRecord } from './job-record.ts'
@@ -67,30 +67,16 @@ const oldFolders = ['log', 'ledger', 'jobs', 'responses', 'images']
 export async function openBook(stateFolder: string): Promise<string> {
   const folder = callsFolder(stateFolder)
   const path = join(folder, 'version')
-  const found = versionIn(path)
-  if (found === undefined) {
+  const version = Number.parseInt(readingIfThere(path, () => readFileSync(path, 'latin1')) ?? '')
+  if (!version) {
     const old = oldFolders.some((name) => existsSync(join(stateFolder, name)))
     if (old) await (await import('./take-over.ts')).takeOver(stateFolder, folder)
-  } else if (found > bookVersion) {
-    throw new FileError(
-      'other_version',
-      `${shownPath(folder)} was written by a newer version of modelgate.`,
-      {
-        billed: 'no',
-        hint: 'Update this one, or set MODELGATE_STATE_DIR to another folder.',
-      },
-    )
+  } else if (version > bookVersion) {
+    const message = `${shownPath(folder)} was written by a newer version of modelgate.`
+    const hint = 'Update this one, or set MODELGATE_STATE_DIR to another folder.'
+    throw new FileError('other_version', message, { billed: 'no', hint })
   }
   return folder
-}
-
-function versionIn(path: string): number | undefined {
-  try {
-    return Number.parseInt(readFileSync(path, 'latin1')) || undefined
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return undefined
-    throw readError(error, path)
-  }
 }
 
 /**
@@ -184,11 +170,7 @@ export class CallBook {
     const now = this.#clock.now()
     const path = join(this.#folder!, monthFile(now))
     const json = JSON.stringify({ id, at: new Date(now).toISOString(), type, ...fields })
-    try {
-      appendLine(path, sealedLine(this.#clean(json)), isSynced)
-    } catch (error) {
-      throw writeError(error, path)
-    }
+    writing(path, () => appendLine(path, sealedLine(this.#clean(json)), isSynced))
   }
 }
 

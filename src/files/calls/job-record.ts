@@ -155,23 +155,8 @@ export function withChange<Kind extends RecordKind>(
 export function summaryOf(record: JobRecord, prompt: string): JobSummary {
   const { id, kind, state, status, progress, model, base_url, is_sandbox } = record
   const { idempotency_key, created_at, checked_at, completed_at = null, expires_at, files } = record
-  return {
-    id,
-    kind,
-    state,
-    status,
-    progress,
-    model,
-    prompt,
-    base_url,
-    is_sandbox,
-    idempotency_key,
-    created_at,
-    checked_at,
-    completed_at,
-    expires_at,
-    files,
-  }
+  const job = { id, kind, state, status, progress, model, prompt, base_url, is_sandbox, idempotency_key }
+  return { ...job, created_at, checked_at, completed_at, expires_at, files }
 }
 
 function rank({ state }: JobRecord): number {

@@ -10,7 +10,8 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { readError, systemCode, writeError } from '../file-error.ts'
+import { FileError } from '../../errors.ts'
+import { readingIfThere, shownPath, writing } from '../file-error.ts'
 import { isObject, type JsonObject } from '../../json.ts'
 import { parseJson } from '../parse-json.ts'
 import {
@@ -23,7 +24,7 @@ import {
   sealedLine,
   type Line,
 } from '../sealed-lines.ts'
-import { lineHead, openBook, wordsFile, type BookLine } from './call-book.ts'
+import { lineHead, openBook, wordsFile, type BookLine, type Count } from './call-book.ts'
 import { withText, type CallFacts, type CallWords } from './call-record.ts'
 
 export interface FoundCall {
@@ -205,8 +206,10 @@ export class CallReader {
     }
     // What a killed process has left.
     if (before === Infinity) {
-      for (const name of wordsIn(folder))
-        if (!kept.has(name.split('.')[0]!)) remove(join(folder, 'words', name))
+      const words = join(folder, 'words')
+      for (const name of readingIfThere(words, () => readdirSync(words)) ?? []) {
+        if (!kept.has(name.split('.')[0]!)) remove(join(words, name))
+      }
     }
     return count
   }
@@ -236,13 +239,8 @@ export class CallReader {
 
   #words(id: string): CallWords {
     const path = wordsFile(this.#folder!, id)
-    let text: string
-    try {
-      text = readFileSync(path, 'utf8')
-    } catch (error) {
-      if (systemCode(error) === 'ENOENT') return {}
-      throw readError(error, path)
-    }
+    const text = readingIfThere(path, () => readFileSync(path, 'utf8'))
+    if (text === undefined) return {}
     const { value: words } = parseJson(text)
     if (!isObject(words)) {
       this.damaged++
@@ -278,32 +276,63 @@ function countOnly(
 }
 
 function overwrite(path: string, start: number, text: string): void {
-  try {
+  writing(path, () => {
     const descriptor = openSync(path, 'r+')
     try {
       writeSync(descriptor, text, start, 'latin1')
     } finally {
       closeSync(descriptor)
     }
-  } catch (error) {
-    throw writeError(error, path)
-  }
+  })
 }
 
 function remove(path: string): void {
-  try {
-    rmSync(path, { force: true })
-  } catch (error) {
-    throw writeError(error, path)
-  }
+  writing(path, () => rmSync(path, { force: true }))
 }
 
-function wordsIn(folder: string): string[] {
-  const path = join(folder, 'words')
-  try {
-    return readdirSync(path)
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return []
-    throw readError(error, path)
+/** Each line once, since a run asks before each of its thousands of creations. */
+export class CreationReader {
+  readonly #folder: string
+  readonly #since: number
+  /** How far each file has been read. */
+  #read = new Map<string, number>()
+
+  constructor(folder: string, since: number) {
+    this.#folder = folder
+    this.#since = since
+  }
+
+  /**
+   * What was counted since the last time, before the line of a call that has just begun.
+   * @param add takes undefined for a damaged line: it could be a creation
+   * @throws FileError also when the line of the call is not there
+   */
+  readUntil(own: string, add: (count: Count | undefined, place: string) => void): void {
+    // A later month's file has lines of those whose clock is ahead: whether they were first, nobody can say.
+    const first = monthFile(this.#since)
+    const isFound = monthFiles(this.#folder)
+      .filter((name) => name >= first)
+      .map((name) => this.#readFile(name, own, add))
+    if (isFound.includes(true)) return
+    const message = `The records in ${shownPath(this.#folder)} were changed by something else.`
+    throw new FileError('file_changed', message, { billed: 'no', hint: 'Run it again.' })
+  }
+
+  #readFile(name: string, own: string, add: (count: Count | undefined, place: string) => void): boolean {
+    const path = join(this.#folder, name)
+    const from = new Date(this.#since).toISOString()
+    for (const { start, bytes } of linesFrom(path, this.#read.get(name))) {
+      const isSound = isWhole(bytes)
+      // It stays to be read, since it stands before what this process creates next.
+      if (isSound && lineHead.id(bytes) === own) return true
+      this.#read.set(name, start + bytes.length + 1)
+      const type = lineHead.type(bytes)
+      if (!isSound) add(undefined, `the line at byte ${start} of ${shownPath(path)}`)
+      else if (type === 'begin' || type === 'count') {
+        const line = JSON.parse(bytes.toString()) as BookLine & Count
+        if (line.at >= from) add(line, path)
+      }
+    }
+    return false
   }
 }

@@ -1,6 +1,6 @@
 import { closeSync, fdatasyncSync, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { writeError } from '../file-error.ts'
+import { writing } from '../file-error.ts'
 
 export function replyFile(folder: string, key: string): string {
   return join(folder, 'replies', key)
@@ -13,13 +13,10 @@ export type ReplyLog = ReturnType<typeof openReplyLog>
 
 /** On disk as it arrives: a process killed before reading it has not lost the job's id. @throws FileError */
 export function openReplyLog(path: string, clean: (text: string) => string) {
-  let descriptor: number
-  try {
+  const descriptor = writing(path, () => {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    descriptor = openSync(path, 'w', 0o600)
-  } catch (error) {
-    throw writeError(error, path)
-  }
+    return openSync(path, 'w', 0o600)
+  })
   let beginning = Buffer.alloc(0)
   let nextSync = 1
   let isOpen = true
