@@ -4,14 +4,14 @@ import { isObject, objectOf, stringOf } from '../json.ts'
 import { byteText, counted, roundedDuration } from '../quantities.ts'
 import type { Tone } from './screen.ts'
 import {
-  tabbedText,
-  tableText,
-  type Column,
-  type TableView,
-  type Columns,
   commandText,
   oneLine,
   reportText,
+  tabbedText,
+  tableText,
+  type Column,
+  type Columns,
+  type TableView,
 } from './table-cells.ts'
 import { shellWord } from '../files/file-error.ts'
 import { localSecond } from '../local-time.ts'
@@ -138,18 +138,13 @@ type Row = readonly [name: string, value: string | null]
 
 function outcomeText(call: WholeCall): string {
   const { exit_code: code, error, finish_reason: reason } = call
-  const details = [
-    ...(code === null ? [] : [`exit ${code}`]),
-    ...(error === null ? [] : [error.code]),
-    ...(reason === null ? [] : [reason]),
-  ]
+  const details = [code === null ? null : `exit ${code}`, error?.code, reason].filter((fact) => fact != null)
   return `${outcomeOf(call)} (${details.join(', ')})`
 }
 
 function jobsText({ created, jobs }: WholeCall): string | null {
-  const started = stringOf(objectOf(created)['job'])
-  const all = [...(started === undefined ? [] : [started]), ...jobs]
-  return all.length === 0 ? null : all.join(' ')
+  const started = stringOf(objectOf(created)['job']) ?? []
+  return [started, ...jobs].flat().join(' ') || null
 }
 
 function timeText({ time, duration_ms: took }: WholeCall): string {
@@ -161,11 +156,11 @@ function createdText(created: WholeCall['created']): string | null {
   const { images, video_seconds: seconds, video_size: videoSize } = objectOf(created)
   const { count, size, quality } = objectOf(images)
   const facts = [
-    typeof count === 'number' ? counted(count, 'image') : null,
-    typeof seconds === 'number' ? `${seconds} s of video` : null,
+    typeof count === 'number' ? counted(count, 'image') : undefined,
+    typeof seconds === 'number' ? `${seconds} s of video` : undefined,
     ...[size, quality, videoSize].map(stringOf),
-  ].filter((fact) => fact != null)
-  return facts.length === 0 ? null : facts.join(', ')
+  ]
+  return facts.filter((fact) => fact !== undefined).join(', ') || null
 }
 
 const states: Readonly<Record<CallFile['state'], string>> = {

@@ -1,6 +1,6 @@
 import type { Check, ProfileKey } from '../events/checks.ts'
 import type { Styles } from './screen.ts'
-import { oneLine, padded, tabbedText, type Columns, gap, shortened } from './table-cells.ts'
+import { gap, linesText, oneLine, padded, shortened, tabbedText, type Columns } from './table-cells.ts'
 import { wrap, cellsOf } from './line-breaks.ts'
 import { shellWord } from '../files/file-error.ts'
 import type { SettingEntry } from '../events/setting.ts'
@@ -22,9 +22,7 @@ export function checkLine(
   styles: Styles,
   columns: Columns,
 ): string {
-  if (columns === undefined) {
-    return tabbedText([verdict], () => [verdict, name, message, remedy])
-  }
+  if (columns === undefined) return tabbedText([verdict], () => [verdict, name, message, remedy])
   const [sign, tone] = signs[verdict]
   const beside = 2 + nameWidth + 2
   const isNarrow = columns - beside < minMessage
@@ -32,9 +30,8 @@ export function checkLine(
   const body = wrap(`${indent}${oneLine(message)}`, columns, indent).slice(indent.length)
   const label = isNarrow ? `${name}\n${indent}` : `${padded(name, nameWidth)}  `
   const text = `${styles[tone](sign)} ${verdict === 'skipped' ? styles.dim(label + body) : label + body}`
-  return [text, ...(remedy === null ? [] : [wrap(`${indent}→ ${oneLine(remedy)}`, columns, `${indent}  `)])]
-    .map((line) => `${line}\n`)
-    .join('')
+  if (remedy === null) return linesText([text])
+  return linesText([text, wrap(`${indent}→ ${oneLine(remedy)}`, columns, `${indent}  `)])
 }
 
 export function summaryLine(checks: readonly Check[]): string {
@@ -59,25 +56,19 @@ export function keyReport(
       return [profile, current ? 'current' : '', last_four, source, base_url, state]
     })
   }
-  return entries.map((entry) => block(entry, styles, columns, shorten)).join('\n')
+  const blocks = entries.map((entry) => {
+    const { profile, current, base_url: url } = entry
+    const head = `${profile}${current ? ' (in use)' : ''}${url === null ? '' : `  ${url}`}`
+    const lines = marks(entry).map(([sign, tone, text]) => {
+      const shown = oneLine(shorten(text))
+      return `  ${styles[tone](sign)} ${wrap(`    ${shown}`, columns, '    ').slice(4)}`
+    })
+    return linesText([wrap(oneLine(head), columns, '  '), ...lines])
+  })
+  return blocks.join('\n')
 }
 
 type Mark = readonly [sign: string, tone: keyof Styles, text: string]
-
-function block(
-  entry: ProfileKey,
-  styles: Styles,
-  columns: number,
-  shorten: (text: string) => string,
-): string {
-  const { profile, current, base_url: url } = entry
-  const head = `${profile}${current ? ' (in use)' : ''}${url === null ? '' : `  ${url}`}`
-  const lines = marks(entry).map(([sign, tone, text]) => {
-    const shown = oneLine(shorten(text))
-    return `  ${styles[tone](sign)} ${wrap(`    ${shown}`, columns, '    ').slice(4)}`
-  })
-  return [wrap(oneLine(head), columns, '  '), ...lines].map((line) => `${line}\n`).join('')
-}
 
 function marks({ profile, source, last_four, problem, warning, check, current }: ProfileKey): Mark[] {
   const login = `modelgate auth login${current && profile === 'default' ? '' : ` --profile ${shellWord(profile)}`}`
@@ -112,9 +103,7 @@ export function settingList(
   shorten: (text: string) => string,
 ): string {
   const rows = settings.map((setting) => ({ ...setting, text: oneLine(settingText(setting)) }))
-  if (columns === undefined) {
-    return tabbedText(rows, (row) => [row.name, row.text, sourceText(row)])
-  }
+  if (columns === undefined) return tabbedText(rows, (row) => [row.name, row.text, sourceText(row)])
   const nameWidth = Math.max(0, ...rows.map(({ name }) => name.length))
   const valueWidth = Math.max(0, ...rows.map(({ text }) => Math.min(cellsOf(text), 40)))
   const sourceAt = nameWidth + valueWidth + 2 * gap.length
@@ -131,7 +120,7 @@ export function settingList(
     }
     return [tone(start), styles.dim(shortened(`${gap}${source}`, columns))]
   })
-  return lines.map((line) => `${line.trimEnd()}\n`).join('')
+  return linesText(lines.map((line) => line.trimEnd()))
 }
 
 function sourceText({ source, line, file }: SettingEntry): string {

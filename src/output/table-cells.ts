@@ -70,42 +70,39 @@ export function tableText<Row>(
     const { width, least = width } = column
     return { ...column, width: Math.min(width, least + left) }
   })
-  const line = (
-    textOf: (column: (typeof placed)[number]) => string,
-    tones?: readonly (Tone | undefined)[],
-  ) => {
-    const cells = placed.map((column) => {
-      const text = shortened(textOf(column), column.width)
-      return column.align === 'right' ? text.padStart(column.width) : padded(text, column.width)
+  const line = (texts: readonly string[], row?: Row) => {
+    const cells = placed.map(({ width, align }, at) => {
+      const text = shortened(texts[at]!, width)
+      return align === 'right' ? text.padStart(width) : padded(text, width)
     })
     const plain = cells.join(gap).trimEnd()
-    if (tones === undefined || styles === undefined || cellsOf(plain) > room) return shortened(plain, room)
-    const toned = cells.map((text, at) => (tones[at] === undefined ? text : styles[tones[at]](text)))
+    if (row === undefined || styles === undefined || cellsOf(plain) > room) return shortened(plain, room)
+    const toned = cells.map((text, at) => {
+      const { tone } = placed[at]!
+      return tone === undefined ? text : styles[tone(row)](text)
+    })
     return toned.join(gap).trimEnd()
   }
+  const head = line(placed.map(({ heading }) => heading))
   const indent = ' '.repeat((placed[0]?.width ?? 0) + gap.length)
-  const lines = rows.flatMap((row, at) => [
-    line(
-      ({ cells }) => cells[at]!,
-      placed.map(({ tone }) => tone?.(row)),
-    ),
-    ...below(row, indent),
-  ])
-  return [line(({ heading }) => heading), ...lines].map((text) => `${text}\n`).join('')
+  const lines = rows.flatMap((row, at) => {
+    const cells = placed.map((column) => column.cells[at]!)
+    return [line(cells, row), ...below(row, indent)]
+  })
+  return linesText([head, ...lines])
 }
 
+/** For scripts. */
 export function tabbedText<Row>(
   rows: readonly Row[],
   fieldsOf: (row: Row) => readonly (string | number | null)[],
 ): string {
-  return rows
-    .map(
-      (row) =>
-        `${fieldsOf(row)
-          .map((field) => oneLine(String(field ?? '')))
-          .join('\t')}\n`,
-    )
-    .join('')
+  const line = (row: Row) => fieldsOf(row).map((field) => oneLine(String(field ?? '')))
+  return linesText(rows.map((row) => line(row).join('\t')))
+}
+
+export function linesText(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join('')
 }
 
 /** In one line, and safe for a terminal. */
@@ -119,21 +116,23 @@ export function reportText(
   columns: Columns,
 ): string {
   const known = rows.flatMap(([name, value]) => (value === null ? [] : [[name, oneLine(value)] as const]))
-  if (columns === undefined) return known.map(([name, value]) => `${name}\t${value}\n`).join('')
-  const width = Math.max(...known.map(([name]) => name.length))
-  return known.map(([name, value]) => wrapped(name, value, Math.min(width, columns - 20), columns)).join('')
+  if (columns === undefined) return linesText(known.map((row) => row.join('\t')))
+  const width = Math.min(Math.max(...known.map(([name]) => name.length)), columns - 20)
+  const indent = ' '.repeat(width + gap.length)
+  const lines = known.map(([name, value]) => {
+    const lead = cellsOf(name) > width ? `${name}\n${indent}` : padded(name, indent.length)
+    return (
+      lead +
+      breakLine(indent + value, columns, indent)
+        .join('\n')
+        .slice(indent.length)
+    )
+  })
+  return linesText(lines)
 }
 
 /** Never broken, so that it can be pasted. */
 export function commandText(name: string, line: string | null, columns: Columns): string {
   if (line === null) return ''
   return columns === undefined ? `${name}\t${oneLine(line)}\n` : `${name}\n${sanitise(line)}\n`
-}
-
-function wrapped(name: string, value: string, width: number, columns: number): string {
-  const [first = '', ...rest] = breakLine(value, columns - width - gap.length)
-  const lead = cellsOf(name) > width ? `${name}\n${' '.repeat(width)}` : padded(name, width)
-  return [`${lead}${gap}${first}`, ...rest.map((line) => `${' '.repeat(width)}${gap}${line}`)]
-    .map((line) => `${line}\n`)
-    .join('')
 }
