@@ -3,6 +3,7 @@ import type { WorkerDocument, WorkerEvent } from '../events/run-document.ts'
 import { byteText, clockTime } from '../quantities.ts'
 import type { OwnRenderer } from './create-output.ts'
 import type { Notices } from './notices.ts'
+import type { Tone } from './screen.ts'
 import { billedText, type RunLine } from './run/run-lines.ts'
 
 const lineLimit = 1_000
@@ -44,29 +45,18 @@ function startLine({ worker, queue, store, lanes, rate }: Event<'worker-start'>)
 
 type Event<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>
 
-function taskLine({
-  instance,
-  outcome,
-  bytes,
-  took_s: took,
-  again_s: again,
-  error,
-}: Event<'task-end'>): RunLine {
+function taskLine({ instance, outcome, error, ...task }: Event<'task-end'>): RunLine {
   const why = error === null ? '' : `: ${error.message}${billedText(error.billed)}`
-  switch (outcome) {
-    case 'done': {
-      const time = took === null ? '' : `, in ${clockTime(took)}`
-      return { text: `${instance}: done, ${byteText(bytes)}${time}`, tone: 'plain' }
-    }
-    case 'again':
-      return { text: `${instance}: again in ${clockTime(again ?? 0)}${why}`, tone: 'dim' }
-    case 'returned':
-      return { text: `${instance}: given back${why}`, tone: 'dim' }
-    case 'failed':
-      return { text: `${instance}: failed${why}`, tone: 'error' }
-    case 'unknown':
-      return { text: `${instance}: outcome unknown${why}`, tone: 'error' }
+  const time = task.took_s === null ? '' : `, in ${clockTime(task.took_s)}`
+  const lines: Readonly<Record<typeof outcome, readonly [what: string, tone: Tone]>> = {
+    done: [`done, ${byteText(task.bytes)}${time}`, 'plain'],
+    again: [`again in ${clockTime(task.again_s ?? 0)}${why}`, 'dim'],
+    returned: [`given back${why}`, 'dim'],
+    failed: [`failed${why}`, 'error'],
+    unknown: [`outcome unknown${why}`, 'error'],
   }
+  const [what, tone] = lines[outcome]
+  return { text: `${instance}: ${what}`, tone }
 }
 
 function summaryLine({ done, failed, unknown, took_s: took }: WorkerDocument): RunLine {

@@ -24,7 +24,7 @@ interface Running {
   readonly id: string
   readonly lane: LaneName
   readonly since: number
-  readonly percent: number | null
+  percent: number | null
 }
 
 const stepTime = 200
@@ -58,24 +58,20 @@ export class RunBoard {
         return
       }
       case 'instance-progress': {
-        const known = this.#running.get(keyOf(event))
+        const running = this.#running.get(keyOf(event))
         // One that waits for its next attempt is not under way.
         if (event.state === 'waiting') this.#running.delete(keyOf(event))
-        else if (known !== undefined) this.#running.set(keyOf(event), { ...known, percent: event.percent })
+        else if (running !== undefined) running.percent = event.percent
+        return
+      }
+      case 'lane-change': {
+        const { concurrency, pause_s: pause } = event
+        const pausedUntil = pause === null ? 0 : now + pause * 1000
+        Object.assign(this.#lanes.get(event.lane) ?? {}, { concurrency, pausedUntil })
         return
       }
       case 'instance-end':
-        return this.#end(event)
-      case 'lane-change': {
-        const lane = this.#lanes.get(event.lane)
-        if (lane === undefined) return
-        lane.concurrency = event.concurrency
-        lane.pausedUntil = event.pause_s === null ? 0 : now + event.pause_s * 1000
-        return
-      }
-      // What holds requests back is reported above the board.
-      case 'circuit-change':
-        return
+        this.#end(event)
     }
   }
 

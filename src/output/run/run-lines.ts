@@ -10,40 +10,31 @@ export interface RunLine {
   readonly tone: Tone
 }
 
-export function instanceLine(instance: RunInstance): RunLine | undefined {
-  const { instance: id, action, files, took_s: took, error } = instance
-  const sentences = instance.reasons.join(' ')
-  const reasons = sentences && `: ${sentences}`
+export function instanceLine({ instance, action, ...made }: RunInstance): RunLine | undefined {
+  const { reasons, files, took_s: took, error } = made
+  const sentences = reasons.join(' ')
+  // Why others are skipped is said of all of them at the end.
+  if (action === null || (action === 'skipped' && sentences === '')) return undefined
   const paths = files.map(({ path }) => path).join(', ')
-  switch (action) {
-    case null:
-      return undefined
-    case 'generated': {
-      const facts = files.length === 1 ? `, ${fileFacts(files[0]!)}` : ''
-      const time = took === null ? '' : `, in ${clockTime(took)}`
-      return { text: `${id}: generated ${paths}${facts}${time}`, tone: 'plain' }
-    }
-    case 'restored':
-    case 'moved':
-    case 'accepted':
-      return { text: `${id}: ${action} ${paths}`, tone: 'plain' }
-    case 'kept':
-      return { text: `${id}: left alone${reasons}`, tone: 'warning' }
-    case 'awaiting':
-      return { text: `${id}: waiting for a pick${sentences && `. ${sentences}`}`, tone: 'warning' }
-    case 'skipped':
-      // Why is said of all of them at the end.
-      return reasons === '' ? undefined : { text: `${id}: not made${reasons}`, tone: 'dim' }
-    case 'rejected':
-      return { text: `${id}: rejected${reasons}`, tone: 'error' }
-    case 'failed':
-    case 'unfetched':
-    case 'unknown': {
-      const why = error === null ? reasons : `: ${error.message}${billedText(error.billed)}`
-      const what = { failed: 'failed', unfetched: 'not fetched', unknown: 'outcome unknown' }[action]
-      return { text: `${id}: ${what}${why}`, tone: action === 'unfetched' ? 'warning' : 'error' }
-    }
+  const facts = files.length === 1 ? `, ${fileFacts(files[0]!)}` : ''
+  const time = took === null ? '' : `, in ${clockTime(took)}`
+  const why = sentences && `: ${sentences}`
+  const failure = error === null ? why : `: ${error.message}${billedText(error.billed)}`
+  const lines: Readonly<Record<typeof action, readonly [what: string, tone: Tone]>> = {
+    generated: [`generated ${paths}${facts}${time}`, 'plain'],
+    restored: [`restored ${paths}`, 'plain'],
+    moved: [`moved ${paths}`, 'plain'],
+    accepted: [`accepted ${paths}`, 'plain'],
+    kept: [`left alone${why}`, 'warning'],
+    awaiting: [`waiting for a pick${sentences && `. ${sentences}`}`, 'warning'],
+    skipped: [`not made${why}`, 'dim'],
+    rejected: [`rejected${why}`, 'error'],
+    failed: [`failed${failure}`, 'error'],
+    unfetched: [`not fetched${failure}`, 'warning'],
+    unknown: [`outcome unknown${failure}`, 'error'],
   }
+  const [what, tone] = lines[action]
+  return { text: `${instance}: ${what}`, tone }
 }
 
 export function billedText(billed: 'no' | 'maybe' | 'yes'): string {
@@ -75,16 +66,8 @@ const madeByRun: ReadonlySet<string> = new Set(['new', 'stale', 'pending', 'rest
 const maxIds = 5
 
 /** The counts, what was created, and what is left with the command for each. */
-export function summaryLines({
-  mode,
-  instances,
-  states,
-  creates,
-  cost,
-  estimate,
-  orphans,
-  left,
-}: RunDocument): RunLine[] {
+export function summaryLines(document: RunDocument): RunLine[] {
+  const { mode, instances, states, orphans, left } = document
   const counts = runStates.flatMap((state) =>
     states[state] === 0 ? [] : [`${states[state]} ${words(state)}`],
   )
@@ -93,7 +76,7 @@ export function summaryLines({
   const parts = isRun && failed > 0 ? [...counts, `${failed} failed`] : counts
   return [
     { text: `${counted(instances.length, 'instance')}: ${parts.join(', ') || 'none'}`, tone: 'plain' },
-    ...moneyLines({ mode, creates, cost, estimate }),
+    ...moneyLines(document),
     ...left
       // The plan itself says what a run does.
       .filter(({ state }) => mode !== 'plan' || !madeByRun.has(state))
@@ -102,12 +85,7 @@ export function summaryLines({
   ]
 }
 
-function moneyLines({
-  mode,
-  creates,
-  cost,
-  estimate,
-}: Pick<RunDocument, 'mode' | 'creates' | 'cost' | 'estimate'>): RunLine[] {
+function moneyLines({ mode, creates, cost, estimate }: RunDocument): RunLine[] {
   const { planned, made, limit } = creates
   const of = limit === null ? '' : ` of ${limit}`
   if (mode === 'plan' && planned > 0) {
@@ -131,13 +109,9 @@ function remainderLines(group: Remainder, following: Remainder | undefined): Run
   const { state, instances } = group
   const advice = adviceOn(group)
   const isTold = advice.join('\n') !== (following && adviceOn(following).join('\n'))
-  return [
-    {
-      text: `${instances.length} ${words(state)}: ${firstFew(instances, maxIds)}`,
-      tone: worst.has(state) ? 'error' : 'warning',
-    },
-    ...(isTold ? advice : []).map((text) => ({ text, tone: 'plain' }) as const),
-  ]
+  const text = `${instances.length} ${words(state)}: ${firstFew(instances, maxIds)}`
+  const line: RunLine = { text, tone: worst.has(state) ? 'error' : 'warning' }
+  return isTold ? [line, ...advice.map((text) => ({ text, tone: 'plain' }) as const)] : [line]
 }
 
 /** What it means, and the commands: each on a line of its own, so that it can be pasted. */
