@@ -24,48 +24,54 @@ const logInterval = 60_000
 
 const stepTime = 200
 
-/** Neither is known before the first look-up. Times are those of a monotonic clock. */
+/** Times are those of a monotonic clock. */
 interface Progress {
-  job?: {
-    readonly event: JobProgress
-    /** 0 to 100, never decreases. */
-    readonly percent: number | null
-    readonly seenAt: number
-  }
-  download?:
-    | {
-        readonly event: DownloadProgress
-        readonly begun: { readonly at: number; readonly received: number }
-      }
-    | undefined
+  /** The percentage is a whole number, and never decreases. */
+  job: { readonly event: JobProgress; readonly percent: number | null; readonly seenAt: number } | undefined
+  /** With how much of it had come when it was first reported. */
+  download: { readonly event: DownloadProgress; readonly at: number; readonly received: number } | undefined
   loggedAt: number
 }
+
+const newView = (): Progress => ({ job: undefined, download: undefined, loggedAt: -Infinity })
 
 /** On a line for each that is redrawn, or in a log with a line for each change. */
 export function createJobProgress({ screen, clock, clean, log, jobs }: JobProgressParts) {
   const name = (id: string) => asciiOf(clean(id))
   const ids = jobs?.map(name)
-  const views = new Map<string, Progress>(ids?.map((id) => [id, { loggedAt: -Infinity }]))
+  const views = new Map<string, Progress>(ids?.map((id) => [id, newView()]))
   const labels = ids && new Map(shortIds(ids).map((label, at) => [ids[at]!, label]))
   let latest: Progress | undefined
   let hasReportedUnknown = false
 
   const live: LiveLine = (width, styles, height) => {
     const now = clock.monotonic()
-    const step = Math.floor(now / stepTime)
-    if (labels === undefined) return drawLine(partsOf(latest!, now), step, width, styles)
-    const rows = [...views].map(([id, { job, download, loggedAt }]) => {
+    const draw = (parts: LineParts, room: number) => {
+      return drawLine(parts, Math.floor(now / stepTime), room, styles)
+    }
+    if (labels === undefined) return draw(partsOf(latest!, now), width)
+    const rows = [...views].map(([id, { job, download }]) => {
       // What has arrived is not being downloaded.
       const isWhole = download?.event.received === download?.event.total
-      const view = { ...(job && { job }), download: isWhole ? undefined : download, loggedAt }
-      return { label: labels.get(id) ?? id, parts: partsOf(view, now) }
+      const parts = partsOf({ job, download: isWhole ? undefined : download }, now)
+      return { label: labels.get(id) ?? id, parts }
     })
-    return drawBoard(rows, step, { width, height, styles })
+    const running = rows.filter(({ parts }) => parts.tone === undefined)
+    // Jobs that have ended are the first to give way.
+    const fitting = rows.length <= height ? rows : running.slice(0, height - 1)
+    const labelWidth = Math.min(Math.floor(width / 2), Math.max(...rows.map(({ label }) => label.length)))
+    const lines = fitting.map(({ label, parts }) => {
+      const name = shortened(label, labelWidth).padEnd(labelWidth)
+      return `${styles.dim(name)}${gap}${draw(parts, width - labelWidth - gap.length)}`
+    })
+    const hidden = rows.length - fitting.length
+    const more = `${hidden} more, ${rows.length - running.length} ended`.slice(0, width)
+    return [...lines, ...(hidden === 0 ? [] : [more])].join('\n')
   }
   return (event: ProgressEvent): void => {
     const now = clock.monotonic()
     const id = name(event.id)
-    const view = views.get(id) ?? { loggedAt: -Infinity }
+    const view = views.get(id) ?? newView()
     views.set(id, view)
     latest = view
     const label = labels && (labels.get(id) ?? id)
@@ -85,13 +91,12 @@ export function createJobProgress({ screen, clock, clean, log, jobs }: JobProgre
   }
 }
 
-/** The percentage of a job never goes back. @returns whether its state is another */
+/** @returns whether the state is another */
 function addJob(view: Progress, event: JobProgress, now: number): boolean {
   const before = view.job
-  const percents = [before?.percent, event.state === 'completed' ? 100 : event.progress].filter(
-    (value) => typeof value === 'number' && Number.isFinite(value),
-  ) as number[]
-  const percent = percents.length === 0 ? null : Math.min(100, Math.max(0, Math.floor(Math.max(...percents))))
+  const percents = [before?.percent, event.state === 'completed' ? 100 : event.progress]
+  const known = percents.filter((value) => value != null && Number.isFinite(value)) as number[]
+  const percent = known.length === 0 ? null : Math.min(100, Math.max(0, Math.floor(Math.max(...known))))
   view.job = { event, percent, seenAt: now }
   view.download = undefined
   return before?.event.state !== event.state
@@ -103,7 +108,7 @@ const measuredTime = 250
 function addDownload(view: Progress, event: DownloadProgress, now: number): boolean {
   const before = view.download?.event.index === event.index ? view.download : undefined
   const isNew = before === undefined || event.received < before.event.received
-  view.download = { event, begun: isNew ? { at: now, received: event.received } : before.begun }
+  view.download = isNew ? { event, at: now, received: event.received } : { ...before, event }
   return before === undefined
 }
 
@@ -112,7 +117,7 @@ export function asciiOf(text: string): string {
   return text.replaceAll(/[^\u0020-\u007e]/g, '?')
 }
 
-function partsOf({ job, download }: Progress, now: number): LineParts {
+function partsOf({ job, download }: Pick<Progress, 'job' | 'download'>, now: number): LineParts {
   if (download !== undefined) return downloadParts(download, now)
   return job === undefined ? { percent: null, label: 'looking up', details: [] } : jobParts(job, now)
 }
@@ -129,9 +134,9 @@ function jobParts({ event, percent, seenAt }: NonNullable<Progress['job']>, now:
   }
 }
 
-function downloadParts({ event, begun }: NonNullable<Progress['download']>, now: number): LineParts {
+function downloadParts({ event, at, ...begun }: NonNullable<Progress['download']>, now: number): LineParts {
   const { index, received, total } = event
-  const took = now - begun.at
+  const took = now - at
   const rate = took < measuredTime ? 0 : ((received - begun.received) * 1000) / took
   return {
     percent: percentOf(event),
@@ -210,30 +215,6 @@ export function drawLine(parts: LineParts, step: number, width: number, styles: 
     ...(hasLabel ? [label] : []),
     ...visible,
   ].join(gap)
-}
-
-interface BoardRow {
-  readonly label: string
-  readonly parts: LineParts
-}
-
-/** As many lines as fit: jobs that have ended are the first to give way. */
-function drawBoard(
-  rows: readonly BoardRow[],
-  step: number,
-  { width, height, styles }: { readonly width: number; readonly height: number; readonly styles: Styles },
-): string {
-  const running = rows.filter(({ parts }) => parts.tone === undefined)
-  const fitting = rows.length <= height ? rows : running.slice(0, height - 1)
-  const labelWidth = Math.min(Math.floor(width / 2), Math.max(...rows.map(({ label }) => label.length)))
-  const lines = fitting.map(({ label, parts }) => {
-    const name = shortened(label, labelWidth).padEnd(labelWidth)
-    return `${styles.dim(name)}${gap}${drawLine(parts, step, width - labelWidth - gap.length, styles)}`
-  })
-  const hidden = rows.length - fitting.length
-  const ended = rows.length - running.length
-  const more = hidden === 0 ? [] : [`${hidden} more, ${ended} ended`.slice(0, width)]
-  return [...lines, ...more].join('\n')
 }
 
 function bar(percent: number | null, length: number, step: number, styles: Styles): string {

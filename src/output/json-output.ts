@@ -20,8 +20,7 @@ export function createJsonOutput(parts: RendererParts): Output {
     async flush() {},
     async error(error, partial) {
       if (!(error instanceof OutputClosed)) {
-        const rest =
-          partial !== undefined && hasContent(partial) ? { partial: withoutDeepParts(partial) } : {}
+        const rest = partial && hasContent(partial) ? { partial: withoutDeepParts(partial) } : {}
         screen.json(documentText({ ...errorDocument(error), ...rest }, stderr))
       }
       await screen.closeAfterError()
@@ -30,27 +29,13 @@ export function createJsonOutput(parts: RendererParts): Output {
 }
 
 /** The id of a job is worth keeping, however little is known of the job. */
-const resultFields: ReadonlySet<string> = new Set([
-  'text',
-  'reasoning',
-  'refusal',
-  'candidates',
-  'tool_calls',
-  'files',
-  'links',
-  'id',
-  'jobs',
-  'videos',
-  'instances',
-  // Of a worker.
-  'done',
-  'created',
-])
+const resultField =
+  /^(?:text|reasoning|refusal|candidates|tool_calls|files|links|id|jobs|videos|instances|done|created)$/
 
 function hasContent(document: OutputDocument): boolean {
   return Object.entries(document).some(([name, value]) => {
     const size = typeof value === 'number' ? value : (value as { readonly length: number } | null)?.length
-    return resultFields.has(name) && (size ?? 0) > 0
+    return resultField.test(name) && (size ?? 0) > 0
   })
 }
 
@@ -77,12 +62,12 @@ export function createJsonLinesOutput(parts: RendererParts): Output {
     write()
   }
   const add = (event: OutputEvent) => {
-    if (deltaEvents.has(event.type)) {
-      pending += deltas.push(documentLine(event, stdout)).join('')
-      return
-    }
-    checkDepth(event)
-    put(documentLine(event, stdout))
+    const isDelta = event.type.endsWith('-delta')
+    if (!isDelta) checkDepth(event)
+    const line = documentLine(event, stdout)
+    // A secret may be split across several pieces of text.
+    if (isDelta) pending += deltas.push(line).join('')
+    else put(line)
   }
   const last = (line: string) => {
     if (isClosed) return write()
@@ -115,14 +100,6 @@ export function createJsonLinesOutput(parts: RendererParts): Output {
     },
   }
 }
-
-/** Events with pieces of text: a secret may be split across several. */
-const deltaEvents: ReadonlySet<OutputEvent['type']> = new Set([
-  'text-delta',
-  'reasoning-delta',
-  'refusal-delta',
-  'tool-delta',
-])
 
 /** Indented and safe on a terminal, on one line elsewhere. No newline at the end. */
 function documentText(document: unknown, sink: Sink): string {
@@ -157,11 +134,9 @@ export function errorDocument(error: ModelgateError): ErrorDocument {
 /** @throws ContractError if the gateway's part of it is nested too deeply to be printed */
 function checkDepth(part: OutputDocument | OutputEvent): void {
   if (!Object.values(part).some(isTooDeep)) return
-  throw new ContractError(
-    'reply_not_understood',
-    `The reply is nested more than ${maxJsonDepth} levels deep.`,
-    { hint: 'Use --raw to see the reply as it was received.' },
-  )
+  const message = `The reply is nested more than ${maxJsonDepth} levels deep.`
+  const hint = 'Use --raw to see the reply as it was received.'
+  throw new ContractError('reply_not_understood', message, { hint })
 }
 
 function isTooDeep(part: unknown): boolean {

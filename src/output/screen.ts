@@ -45,10 +45,13 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean) {
     if (lines.length > 0) stderr.write(lines.map((line) => `${line}\n`).join(''))
     if (waiting !== undefined) progress?.start(waiting)
   }
-  const close = async () => {
-    endReasoning()
+  const rest = () => {
     waiting = undefined
     progress?.stop()
+  }
+  const close = async () => {
+    endReasoning()
+    rest()
     if (isReasoningOpen || deferredLines.length > 0) putLines(deferredLines.splice(0))
     await stdout.drain()
   }
@@ -60,11 +63,12 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean) {
       if (text === '') return
       endReasoning()
       waiting = undefined
-      const lineEnd = deferredLines.length === 0 ? -1 : text.indexOf('\n')
-      if (lineEnd === -1) return putText(text)
-      putText(text.slice(0, lineEnd + 1))
-      putLines(deferredLines.splice(0))
-      if (lineEnd + 1 < text.length) putText(text.slice(lineEnd + 1))
+      const lineEnd = deferredLines.length === 0 ? 0 : text.indexOf('\n') + 1
+      if (lineEnd > 0) {
+        putText(text.slice(0, lineEnd))
+        putLines(deferredLines.splice(0))
+      }
+      if (lineEnd < text.length) putText(text.slice(lineEnd))
     },
     reasoning(text: string): void {
       if (text === '') return
@@ -91,10 +95,7 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean) {
       waiting = typeof text === 'string' ? gate.line(text, defaultLimit) : text
       progress?.start(waiting)
     },
-    rest(): void {
-      waiting = undefined
-      progress?.stop()
-    },
+    rest,
     /** @throws what `Sink.drain` throws */
     async settle(): Promise<void> {
       if (stdout.needsDrain) await stdout.drain()
@@ -160,25 +161,21 @@ function createProgress(context: Context, styles: Styles) {
     drawn = text
     drawnAt = clock.monotonic()
   }
-  const waited = () => {
-    const seconds = wait === undefined ? 0 : Math.floor((clock.monotonic() - wait.since) / 1000)
-    return seconds === 0 ? '' : `(${seconds} s)`
-  }
-  const spin = async (text: string, ownTurn: number) => {
+  const spin = async (
+    { text, since }: { readonly text: string; readonly since: number },
+    ownTurn: number,
+  ) => {
     const { default: ora } = await import('ora')
     if (turn !== ownTurn) return
-    spinner = ora({
-      text,
-      // Called for each frame.
-      suffixText: waited,
-      stream,
-      color: env.NO_COLOR ? false : 'cyan',
-      isEnabled: true,
-      // Leave standard input alone, which may be a pipe, and the cursor visible, which would stay hidden after a
-      // kill.
-      discardStdin: false,
-      hideCursor: false,
-    }).start()
+    // Called for each frame.
+    const suffixText = () => {
+      const seconds = Math.floor((clock.monotonic() - since) / 1000)
+      return seconds === 0 ? '' : `(${seconds} s)`
+    }
+    const color = env.NO_COLOR ? false : 'cyan'
+    // Standard input may be a pipe, and a hidden cursor would stay so after a kill.
+    const options = { discardStdin: false, hideCursor: false, isEnabled: true } as const
+    spinner = ora({ text, suffixText, stream, color, ...options }).start()
   }
   const stop = () => {
     turn++
@@ -202,9 +199,10 @@ function createProgress(context: Context, styles: Styles) {
         return
       }
       stop()
-      if (wait?.text !== text) wait = { text, since: clock.monotonic() }
+      const current = wait?.text === text ? wait : { text, since: clock.monotonic() }
+      wait = current
       const ownTurn = turn
-      timer = clock.timer(spinnerDelay, () => void spin(text, ownTurn))
+      timer = clock.timer(spinnerDelay, () => void spin(current, ownTurn))
     },
     stop,
   }
