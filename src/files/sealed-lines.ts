@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  constants,
-  fdatasyncSync,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  writeSync,
-} from 'node:fs'
+import fs from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { isObject, type JsonObject } from '../json.ts'
 import { parseJson } from './parse-json.ts'
@@ -51,7 +42,7 @@ export function monthFile(now: number): string {
 
 /** The oldest first; none where there is no folder. @throws FileError */
 export function monthFiles(folder: string): string[] {
-  const names = readingIfThere(folder, () => readdirSync(folder)) ?? []
+  const names = readingIfThere(folder, () => fs.readdirSync(folder)) ?? []
   return names.filter((name) => monthName.test(name)).toSorted()
 }
 
@@ -64,17 +55,21 @@ const cancel = 0x18
  * keeps whole. @param line with its newline @throws the error of the system, `ENOENT` where there is no folder
  */
 export function appendLine(path: string, line: string, isSynced: boolean): void {
-  const descriptor = openSync(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o600)
+  const descriptor = fs.openSync(
+    path,
+    fs.constants.O_RDWR | fs.constants.O_APPEND | fs.constants.O_CREAT,
+    0o600,
+  )
   try {
-    const { size } = fstatSync(descriptor)
+    const { size } = fs.fstatSync(descriptor)
     const last = Buffer.alloc(1)
-    const isCut = size > 0 && readSync(descriptor, last, 0, 1, size - 1) === 1 && last[0] !== newline
+    const isCut = size > 0 && fs.readSync(descriptor, last, 0, 1, size - 1) === 1 && last[0] !== newline
     const bytes = Buffer.from(isCut ? `${String.fromCodePoint(cancel)}\n${line}` : line)
-    const written = writeSync(descriptor, bytes)
+    const written = fs.writeSync(descriptor, bytes)
     if (written < bytes.length) throw Object.assign(new Error('The line was cut.'), { code: 'ENOSPC' })
-    if (isSynced) fdatasyncSync(descriptor)
+    if (isSynced) fs.fdatasyncSync(descriptor)
   } finally {
-    closeSync(descriptor)
+    fs.closeSync(descriptor)
   }
 }
 
@@ -94,14 +89,14 @@ const blockBytes = 262_144
  * which is much faster where they are few @throws FileError
  */
 export function* linesFrom(path: string, start = 0, having?: Buffer): Generator<Line, void, undefined> {
-  const descriptor = readingIfThere(path, () => openSync(path, 'r'))
+  const descriptor = readingIfThere(path, () => fs.openSync(path, 'r'))
   if (descriptor === undefined) return
   try {
-    const { size } = reading(path, () => fstatSync(descriptor))
+    const { size } = reading(path, () => fs.fstatSync(descriptor))
     let block = Buffer.allocUnsafe(Math.min(Math.max(size - start, 1), blockBytes))
     for (let position = start, kept = 0; position < size;) {
       const room = block.length - kept
-      const filled = kept + reading(path, () => readSync(descriptor, block, kept, room, position))
+      const filled = kept + reading(path, () => fs.readSync(descriptor, block, kept, room, position))
       if (filled === kept) return
       const end = block.lastIndexOf(newline, filled - 1) + 1
       let from = 0
@@ -128,15 +123,15 @@ export function* linesFrom(path: string, start = 0, having?: Buffer): Generator<
 
 /** The last one first; none where there is no file. @throws FileError */
 export function* linesFromEnd(path: string): Generator<Line, void, undefined> {
-  const descriptor = readingIfThere(path, () => openSync(path, 'r'))
+  const descriptor = readingIfThere(path, () => fs.openSync(path, 'r'))
   if (descriptor === undefined) return
   try {
     /** The pieces of a line whose beginning has not been read yet, the last one first. */
     let pieces: Buffer[] = []
-    for (let end = reading(path, () => fstatSync(descriptor)).size; end > 0;) {
+    for (let end = reading(path, () => fs.fstatSync(descriptor)).size; end > 0;) {
       const start = Math.max(0, end - blockBytes)
       const block = Buffer.allocUnsafe(end - start)
-      reading(path, () => readSync(descriptor, block, 0, block.length, start))
+      reading(path, () => fs.readSync(descriptor, block, 0, block.length, start))
       for (let to = block.length; ;) {
         const at = to === 0 ? -1 : block.lastIndexOf(newline, to - 1)
         pieces.push(block.subarray(at + 1, to))

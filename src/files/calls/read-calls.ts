@@ -1,14 +1,4 @@
-import {
-  closeSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
+import fs from 'node:fs'
 import { join } from 'node:path'
 import { FileError } from '../../errors.ts'
 import { readingIfThere, shownPath, writing } from '../file-error.ts'
@@ -137,9 +127,10 @@ export class CallReader {
   keptSums(): { readonly place: ReadPlace; readonly sums: JsonObject } | undefined {
     if (this.#folder === undefined) return undefined
     try {
-      const line = openLine(readFileSync(join(this.#folder, sumsName)).subarray(0, -1))
+      const line = openLine(fs.readFileSync(join(this.#folder, sumsName)).subarray(0, -1))
       const { read, begun, damaged, sums } = line as unknown as KeptSums
-      const isShort = ([name, length]: [string, number]) => statSync(join(this.#folder!, name)).size < length
+      const isShort = ([name, length]: [string, number]) =>
+        fs.statSync(join(this.#folder!, name)).size < length
       if (Object.entries(read).some(isShort)) return undefined
       this.damaged = damaged
       return { place: { read, begun: new Map(begun) }, sums }
@@ -153,8 +144,8 @@ export class CallReader {
     const path = join(this.#folder ?? '', sumsName)
     try {
       const kept = { read, begun: [...begun], damaged: this.damaged, sums } satisfies KeptSums
-      writeFileSync(`${path}.part`, sealedLine(JSON.stringify(kept)), { mode: 0o600 })
-      renameSync(`${path}.part`, path)
+      fs.writeFileSync(`${path}.part`, sealedLine(JSON.stringify(kept)), { mode: 0o600 })
+      fs.renameSync(`${path}.part`, path)
     } catch {}
   }
 
@@ -207,7 +198,7 @@ export class CallReader {
     // What a killed process has left.
     if (before === Infinity) {
       const words = join(folder, 'words')
-      for (const name of readingIfThere(words, () => readdirSync(words)) ?? []) {
+      for (const name of readingIfThere(words, () => fs.readdirSync(words)) ?? []) {
         if (!kept.has(name.split('.')[0]!)) remove(join(words, name))
       }
     }
@@ -239,7 +230,7 @@ export class CallReader {
 
   #words(id: string): CallWords {
     const path = wordsFile(this.#folder!, id)
-    const text = readingIfThere(path, () => readFileSync(path, 'utf8'))
+    const text = readingIfThere(path, () => fs.readFileSync(path, 'utf8'))
     if (text === undefined) return {}
     const { value: words } = parseJson(text)
     if (!isObject(words)) {
@@ -277,17 +268,17 @@ function countOnly(
 
 function overwrite(path: string, start: number, text: string): void {
   writing(path, () => {
-    const descriptor = openSync(path, 'r+')
+    const descriptor = fs.openSync(path, 'r+')
     try {
-      writeSync(descriptor, text, start, 'latin1')
+      fs.writeSync(descriptor, text, start, 'latin1')
     } finally {
-      closeSync(descriptor)
+      fs.closeSync(descriptor)
     }
   })
 }
 
 function remove(path: string): void {
-  writing(path, () => rmSync(path, { force: true }))
+  writing(path, () => fs.rmSync(path, { force: true }))
 }
 
 /** Each line once, since a run asks before each of its thousands of creations. */

@@ -1,15 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import {
-  appendFileSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import fs from 'node:fs'
 import { basename, join } from 'node:path'
 import { isObject, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
 import { systemCode, writeError } from '../file-error.ts'
@@ -26,16 +16,16 @@ import { replyFile } from './reply-log.ts'
 export async function takeOver(stateFolder: string, folder: string): Promise<void> {
   const fresh = `${folder}.${randomBytes(8).toString('hex')}`
   try {
-    mkdirSync(join(fresh, 'words'), { recursive: true, mode: 0o700 })
+    fs.mkdirSync(join(fresh, 'words'), { recursive: true, mode: 0o700 })
     const log = join(stateFolder, 'log')
     const ledger = join(stateFolder, 'ledger')
     const jobs = jobFolders.map((name) => join(stateFolder, name))
     for (const name of new Set([...oldMonths(ledger), ...oldMonths(log)])) {
       const counts = oldLines(join(ledger, name)).map(countsOf())
       const calls = oldLines(join(log, name)).flatMap((line) => callOf(line, fresh))
-      writeFileSync(join(fresh, name), [...counts, ...calls].join(''), { mode: 0o600 })
+      fs.writeFileSync(join(fresh, name), [...counts, ...calls].join(''), { mode: 0o600 })
     }
-    const isOfMachine = existsSync(log) || existsSync(ledger)
+    const isOfMachine = fs.existsSync(log) || fs.existsSync(ledger)
     const lines = jobs
       .flatMap((old) => namesIn(old).map((name) => join(old, name)))
       // Their names begin with the time.
@@ -44,9 +34,9 @@ export async function takeOver(stateFolder: string, folder: string): Promise<voi
     // The newest file, since no other is searched for jobs.
     const newest = monthFiles(fresh).at(-1) ?? monthFile(Math.max(0, ...lines.map(({ at }) => at)))
     if (lines.length > 0)
-      appendFileSync(join(fresh, newest), lines.map(({ line }) => line).join(''), { mode: 0o600 })
+      fs.appendFileSync(join(fresh, newest), lines.map(({ line }) => line).join(''), { mode: 0o600 })
     try {
-      renameSync(fresh, folder)
+      fs.renameSync(fresh, folder)
     } catch (error) {
       // Another process may have been faster, or have been killed after this.
       if (systemCode(error) !== 'ENOTEMPTY' && systemCode(error) !== 'EEXIST') throw error
@@ -54,20 +44,20 @@ export async function takeOver(stateFolder: string, folder: string): Promise<voi
     // What killed processes have left has the words of the calls, too.
     for (const name of namesIn(stateFolder)) {
       if (/^calls\.[0-9a-f]{16}$/.test(name))
-        rmSync(join(stateFolder, name), { recursive: true, force: true })
+        fs.rmSync(join(stateFolder, name), { recursive: true, force: true })
     }
     for (const old of [log, ledger, ...jobs]) {
-      if (!existsSync(old) && (jobs.includes(old) || !isOfMachine)) continue
-      rmSync(old, { recursive: true, force: true })
-      writeFileSync(old, 'A newer version of modelgate keeps its records in "calls".\n', { mode: 0o600 })
+      if (!fs.existsSync(old) && (jobs.includes(old) || !isOfMachine)) continue
+      fs.rmSync(old, { recursive: true, force: true })
+      fs.writeFileSync(old, 'A newer version of modelgate keeps its records in "calls".\n', { mode: 0o600 })
     }
     // Last, so that whoever comes after a killed process closes the old folders.
-    writeFileSync(join(folder, 'version'), '1\n', { mode: 0o600 })
+    fs.writeFileSync(join(folder, 'version'), '1\n', { mode: 0o600 })
   } catch (error) {
     // Another process was faster.
-    if (!existsSync(join(folder, 'version'))) throw writeError(error, folder)
+    if (!fs.existsSync(join(folder, 'version'))) throw writeError(error, folder)
   } finally {
-    rmSync(fresh, { recursive: true, force: true })
+    fs.rmSync(fresh, { recursive: true, force: true })
   }
 }
 
@@ -83,7 +73,7 @@ function oldLines(path: string): string[] {
 
 function textIn(path: string): string {
   try {
-    return readFileSync(path, 'utf8')
+    return fs.readFileSync(path, 'utf8')
   } catch (error) {
     // Not there, or a file in place of its folder.
     if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return ''
@@ -131,7 +121,7 @@ function callOf(line: string, folder: string): string[] {
   if (!Number.isFinite(time) || typeof facts['command'] !== 'string') return []
   if (typed !== undefined) {
     const words = { arguments: typed, read_stdin, prompt, request, reply }
-    writeFileSync(join(folder, 'words', `${id}.json`), JSON.stringify(words), { mode: 0o600 })
+    fs.writeFileSync(join(folder, 'words', `${id}.json`), JSON.stringify(words), { mode: 0o600 })
   }
   const end = {
     id,
@@ -164,12 +154,12 @@ function jobOf(path: string, folder: string): { readonly at: number; readonly li
   const at = record.created_at * 1000
   if (!Number.isFinite(at)) return []
   if (typeof prompt === 'string') {
-    writeFileSync(join(folder, 'words', `${key}.json`), JSON.stringify({ prompt }), { mode: 0o600 })
+    fs.writeFileSync(join(folder, 'words', `${key}.json`), JSON.stringify({ prompt }), { mode: 0o600 })
   }
   const reply = names.find((name) => name.startsWith('reply-'))
   if (reply !== undefined) {
-    mkdirSync(join(folder, 'replies'), { recursive: true, mode: 0o700 })
-    copyFileSync(join(path, reply), replyFile(folder, key))
+    fs.mkdirSync(join(folder, 'replies'), { recursive: true, mode: 0o700 })
+    fs.copyFileSync(join(path, reply), replyFile(folder, key))
   }
   const job = { ...record, ...recordedChange(record), request: requestFacts(record) }
   const line = { id: key, at: new Date(at).toISOString(), type: 'job', job }
@@ -178,7 +168,7 @@ function jobOf(path: string, folder: string): { readonly at: number; readonly li
 
 function namesIn(folder: string): string[] {
   try {
-    return readdirSync(folder)
+    return fs.readdirSync(folder)
   } catch {
     return []
   }
