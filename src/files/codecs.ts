@@ -57,46 +57,27 @@ export function scalePicture(picture: Pixels, maxWidth: number, maxHeight: numbe
   const width = Math.min(picture.width, Math.max(1, Math.round(maxWidth)))
   const height = Math.min(picture.height, Math.max(1, Math.round(maxHeight)))
   const data = new Uint8ClampedArray(width * height * 4)
-  for (let y = 0; y < height; y++) {
-    const rows = span(y, height, picture.height)
-    for (let x = 0; x < width; x++) {
-      average(picture, span(x, width, picture.width), rows, data, (y * width + x) * 4)
+  for (let at = 0; at < width * height; at++) {
+    const [x, y] = [at % width, Math.floor(at / width)]
+    const [left, right] = [x, x + 1].map((edge) => Math.floor((edge * picture.width) / width)) as Edges
+    const [top, bottom] = [y, y + 1].map((edge) => Math.floor((edge * picture.height) / height)) as Edges
+    let [red, green, blue, alpha] = [0, 0, 0, 0]
+    for (let row = top; row < bottom; row++) {
+      for (let from = row * picture.width + left; from < row * picture.width + right; from++) {
+        const weight = picture.data[from * 4 + 3]!
+        red += picture.data[from * 4]! * weight
+        green += picture.data[from * 4 + 1]! * weight
+        blue += picture.data[from * 4 + 2]! * weight
+        alpha += weight
+      }
     }
+    const area = (bottom - top) * (right - left)
+    if (alpha > 0) data.set([red / alpha, green / alpha, blue / alpha, alpha / area], at * 4)
   }
   return { data, width, height }
 }
 
-type Span = readonly [start: number, end: number]
-
-function span(at: number, count: number, total: number): Span {
-  return [Math.floor((at * total) / count), Math.floor(((at + 1) * total) / count)]
-}
-
-function average(
-  picture: Pixels,
-  [left, right]: Span,
-  [top, bottom]: Span,
-  target: Uint8ClampedArray,
-  at: number,
-) {
-  let [red, green, blue, alpha] = [0, 0, 0, 0]
-  for (let y = top; y < bottom; y++) {
-    const first = (y * picture.width + left) * 4
-    const last = (y * picture.width + right) * 4
-    for (let from = first; from < last; from += 4) {
-      const weight = picture.data[from + 3]!
-      red += picture.data[from]! * weight
-      green += picture.data[from + 1]! * weight
-      blue += picture.data[from + 2]! * weight
-      alpha += weight
-    }
-  }
-  if (alpha === 0) return
-  target[at] = red / alpha
-  target[at + 1] = green / alpha
-  target[at + 2] = blue / alpha
-  target[at + 3] = alpha / ((bottom - top) * (right - left))
-}
+type Edges = [start: number, end: number]
 
 export async function encodePng(pixels: Pixels): Promise<Uint8Array> {
   const { encode, initSync } = await import('@jsquash/png/codec/pkg/squoosh_png.js')
@@ -187,7 +168,7 @@ type Factory<Codec> = (settings: {
   instantiateWasm(imports: WebAssembly.Imports, done: (instance: WebAssembly.Instance) => void): unknown
 }) => Promise<Codec>
 
-/** A new instance for every picture frees its memory and discards its state. */
+/** A new instance for every picture: it frees its memory and discards its state. */
 async function instantiate<Codec>(factory: Factory<Codec>, path: string): Promise<Codec> {
   const module = await wasmModule(path)
   return factory({
@@ -212,10 +193,7 @@ async function encodeWith(factory: Factory<Encoder>, path: string, pixels: Pixel
 const compiled = new Map<string, Promise<WebAssembly.Module>>()
 
 function wasmModule(path: string): Promise<WebAssembly.Module> {
-  let module = compiled.get(path)
-  if (module === undefined) {
-    module = readWasm(path).then((bytes) => WebAssembly.compile(bytes))
-    compiled.set(path, module)
-  }
+  const module = compiled.get(path) ?? readWasm(path).then((bytes) => WebAssembly.compile(bytes))
+  compiled.set(path, module)
   return module
 }

@@ -111,11 +111,8 @@ class CredentialFinder {
   #end = Buffer.alloc(0)
 
   add(bytes: Uint8Array): void {
-    if (this.isFound) return
-    const seam = Buffer.concat([this.#end, bytes.subarray(0, mark.length - 1)])
-    const { buffer, byteOffset, length } = bytes
-    this.isFound = seam.includes(mark) || Buffer.from(buffer, byteOffset, length).includes(mark)
-    const last = length < mark.length ? seam : bytes
-    this.#end = Buffer.from(last.subarray(Math.max(0, last.length - mark.length + 1)))
+    const all = Buffer.concat([this.#end, bytes])
+    this.isFound ||= all.includes(mark)
+    this.#end = Buffer.from(all.subarray(Math.max(0, all.length - mark.length + 1)))
   }
 }

@@ -1,5 +1,5 @@
 import { ContractError, asSentence, ModelgateError } from '../errors.ts'
-import type { Integrity, Shape } from './containers.ts'
+import type { Shape } from './containers.ts'
 import { describeContent, looksLikeText, extensionOf } from './media-type.ts'
 import type { FileContext } from '../context.ts'
 import { shownPath } from './file-error.ts'
@@ -28,47 +28,24 @@ export function describeMedia<Facts>({ noun, factsOf }: MediaKind<Facts>, inspec
     mediaType === unknownType
       ? start.length >= minUnknownBytes && !looksLikeText(start)
       : mediaType.startsWith(`${noun}/`)
-  if (!mayBeMedia) throw notMedia(noun, start)
+  if (!mayBeMedia) {
+    const message = `The gateway sent ${describeContent(start)} instead of ${noun === 'image' ? 'an image' : 'a video'}.`
+    const hint = { hint: 'Add --raw to see the reply as it was received.' }
+    throw new ContractError('damaged_media', message, noun === 'image' ? hint : {})
+  }
   return { mediaType, facts: factsOf(mediaType, container.shape), integrity: container.integrity() }
 }
 
-function notMedia(noun: 'image' | 'video', start: Buffer): ContractError {
-  const content = describeContent(start)
-  return new ContractError(
-    'damaged_media',
-    `The gateway sent ${content} instead of ${noun === 'image' ? 'an image' : 'a video'}.`,
-    noun === 'image' ? { hint: 'Add --raw to see the reply as it was received.' } : {},
-  )
-}
-
 export type SavedMedia<Facts> = Facts &
-  WrittenFile & {
-    readonly mime_type: string
-    readonly verified: boolean
-  }
+  WrittenFile & { readonly mime_type: string; readonly verified: boolean }
 
-export interface MediaWriter<Saved> {
-  /**
-   * The bytes may be overwritten afterwards. @throws ContractError `damaged_media` as soon as the first bytes show
-   * it; FileError
-   */
-  write(bytes: Uint8Array): Promise<void>
-  /**
-   * @param isFramed whether the transport showed where the content ends
-   * @throws ContractError `damaged_media`: it is kept as `NAME.damaged.EXT` where it can be; FileError
-   */
+export type MediaFile<Facts> = ReturnType<typeof writeMedia<Facts>>
+
+export interface MediaWriter<Saved> extends Omit<
+  MediaFile<unknown>,
+  'commit' | 'noun' | 'integrity' | 'restart'
+> {
   commit(isFramed?: boolean): Promise<Saved>
-  /** As `NAME.damaged.EXT`. Never throws. @returns its path; undefined where nothing was kept */
-  commitDamaged(): Promise<string | undefined>
-  /** Never throws; at any time. */
-  discard(): Promise<void>
-}
-
-export interface MediaFile<Facts> extends MediaWriter<SavedMedia<Facts>> {
-  readonly noun: MediaKind<Facts>['noun']
-  /** @throws ContractError for what is no such media */
-  integrity(): Integrity
-  restart(): Promise<void>
 }
 
 export interface MediaFileOptions extends Partial<Rescue> {
@@ -83,17 +60,14 @@ export interface MediaFileOptions extends Partial<Rescue> {
 export function openMediaFile<Facts>(
   context: FileContext,
   kind: MediaKind<Facts>,
-  { pathFor, renamed, ...options }: MediaFileOptions,
+  { pathFor, renamed, ...rest }: MediaFileOptions,
 ): MediaFile<Facts> {
-  return writeMedia(
-    kind,
-    (extension) =>
-      openAtomicFile(context, pathFor(extension), { ...options, numbered: true, hasArrived: true }),
-    ({ path, rescued }, extension) => {
-      const planned = pathFor(extension)
-      if (rescued === undefined && path !== planned) renamed?.(planned, path)
-    },
-  )
+  const options = { ...rest, numbered: true, hasArrived: true }
+  const open = (extension: string) => openAtomicFile(context, pathFor(extension), options)
+  return writeMedia(kind, open, ({ path, rescued }, extension) => {
+    const planned = pathFor(extension)
+    if (rescued === undefined && path !== planned) renamed?.(planned, path)
+  })
 }
 
 /** @param open called once the first bytes have been identified */
@@ -101,7 +75,7 @@ export function writeMedia<Facts>(
   kind: MediaKind<Facts>,
   open: (extension: string) => Promise<AtomicFile>,
   saved: (file: WrittenFile, extension: string) => void = () => {},
-): MediaFile<Facts> {
+) {
   let inspector = new FileInspector(signatureBytes)
   let waiting: Uint8Array[] = []
   let file: AtomicFile | undefined
@@ -112,12 +86,14 @@ export function writeMedia<Facts>(
     return file
   }
   const inspect = () => describeMedia(kind, inspector)
-  async function discard() {
+  /** Never throws; at any time. */
+  async function discard(): Promise<void> {
     waiting = []
     await file?.discard()
     file = undefined
   }
-  async function commitDamaged() {
+  /** As `NAME.damaged.EXT`. Never throws. @returns its path; undefined where nothing was kept */
+  async function commitDamaged(): Promise<string | undefined> {
     if (file === undefined && waiting.length === 0) return undefined
     try {
       const written = await opened(inspect().mediaType)
@@ -131,18 +107,24 @@ export function writeMedia<Facts>(
   }
   return {
     noun: kind.noun,
-    async write(bytes) {
+    /** The bytes may be overwritten afterwards. @throws ContractError as soon as the first bytes show it; FileError */
+    async write(bytes: Uint8Array): Promise<void> {
       inspector.add(bytes)
       if (file !== undefined) return await file.write(bytes)
       waiting.push(Buffer.from(bytes))
       if (inspector.known !== undefined) await opened(inspect().mediaType)
     },
+    /** @throws ContractError for what is no such media */
     integrity: () => inspect().integrity,
-    async restart() {
+    async restart(): Promise<void> {
       await discard()
       inspector = new FileInspector(signatureBytes)
     },
-    async commit(isFramed = true) {
+    /**
+     * @param isFramed whether the transport showed where the content ends
+     * @throws ContractError `damaged_media`: it is kept as `NAME.damaged.EXT` where it can be; FileError
+     */
+    async commit(isFramed = true): Promise<SavedMedia<Facts>> {
       const { mediaType, facts, integrity } = inspect()
       const { state, damage } = integrity
       const isUnknown = isFramed && mediaType === unknownType

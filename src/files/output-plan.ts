@@ -102,15 +102,7 @@ export interface OutputRequest {
 /** Further files get their names later. */
 export const maxPlannedNames = 100
 
-export interface OutputPlan {
-  readonly toStandardOutput: boolean
-  /** Of the prompt and a digest, the same in every run; if it is taken, the next free one is used. */
-  readonly isAutomatic: boolean
-  /** Never the same path for two images, even if more arrive than were requested. */
-  pathFor(image: PlannedImage): string
-  /** Every problem that would prevent saving, before anything is sent. */
-  check(expected?: ExpectedFiles): Promise<readonly ModelgateError[]>
-}
+export type OutputPlan = ReturnType<typeof planOutputs>
 
 interface PlannedImage {
   readonly index: number
@@ -128,13 +120,14 @@ interface ExpectedFiles {
 }
 
 /** Changes nothing on disk; only checks whether `-o` is a folder. */
-export function planOutputs(context: FileContext, request: OutputRequest): OutputPlan {
+export function planOutputs(context: FileContext, request: OutputRequest) {
   const { output, kind = 'image', count } = request
   const folder = output === undefined ? literalTemplate(request.folder ?? '.') : folderOf(context, output)
   const text = folder === undefined ? output! : join(folder, automaticName(request))
   const template = parseTemplate(text)
   const toStandardOutput = output === '-'
 
+  /** Never the same path for two images, even if more arrive than were requested. */
   function pathFor({ index, extension, id, partial }: PlannedImage): string {
     if (toStandardOutput) return '-'
     const path = template.expand({ ...request, index, extension, id })
@@ -144,9 +137,12 @@ export function planOutputs(context: FileContext, request: OutputRequest): Outpu
   }
   return {
     toStandardOutput,
+    /** Of the prompt and a digest, the same in every run; if it is taken, the next free one is used. */
     isAutomatic: folder !== undefined,
     pathFor,
-    async check({ extension = kind === 'video' ? 'mp4' : 'png', sidecar = false, partials = false } = {}) {
+    /** Every problem that would prevent saving, before anything is sent. */
+    async check(expected: ExpectedFiles = {}): Promise<readonly ModelgateError[]> {
+      const { extension = kind === 'video' ? 'mp4' : 'png', sidecar = false, partials = false } = expected
       const problems = nameProblems(context, request, text, template, folder === undefined)
       if (problems.length > 0 || toStandardOutput) return problems
       const mayBeTaken = folder !== undefined || template.tokens.has('id')
@@ -203,32 +199,32 @@ function nameProblems(
     const hint = `Ask for one ${kind}, or name a folder: -o DIR/`
     return [new UsageError(message, { hint })]
   }
-  const problems: UsageError[] = []
-  const check = (isWrong: boolean, code: ErrorCode, message: string, hint?: string) => {
-    if (isWrong) problems.push(new UsageError(message, hint === undefined ? { code } : { code, hint }))
-  }
-  check(text === '' || /[\0-\x1f\x7f]/.test(text), 'bad_file_name', `${name} is not a file name.`)
   const known = templateTokens.map((token) => `{${token}}`).join(' ')
-  check(
-    unknown.length > 0,
-    'usage',
-    `${name} has an unknown placeholder: ${unknown.join(', ')}.`,
-    `Use ${known}, or {{ and }} for literal braces.`,
-  )
-  check(
-    isNamed && count > 1 && tokens.size > 0 && !tokens.has('index'),
-    'usage',
-    `${name} gives all ${count} ${kind}s the same name.`,
-    'Add {index} to the name, for example: -o "hero-{index}.{ext}"',
-  )
-  check(
-    text.slice(0, text.length - basename(text).length).includes('{id}'),
-    'usage',
-    `${name}: {id} is known only after the ${kind}s are made, so it cannot be part of a folder name.`,
-  )
   const refused = platform === 'win32' ? windowsProblem(text) : undefined
-  check(refused !== undefined, 'bad_file_name', `${name}: Windows has no files named ${refused}.`)
-  return problems
+  const checks: readonly (readonly [isWrong: boolean, code: ErrorCode, message: string, hint?: string])[] = [
+    [text === '' || /[\0-\x1f\x7f]/.test(text), 'bad_file_name', `${name} is not a file name.`],
+    [
+      unknown.length > 0,
+      'usage',
+      `${name} has an unknown placeholder: ${unknown.join(', ')}.`,
+      `Use ${known}, or {{ and }} for literal braces.`,
+    ],
+    [
+      isNamed && count > 1 && tokens.size > 0 && !tokens.has('index'),
+      'usage',
+      `${name} gives all ${count} ${kind}s the same name.`,
+      'Add {index} to the name, for example: -o "hero-{index}.{ext}"',
+    ],
+    [
+      text.slice(0, text.length - basename(text).length).includes('{id}'),
+      'usage',
+      `${name}: {id} is known only after the ${kind}s are made, so it cannot be part of a folder name.`,
+    ],
+    [refused !== undefined, 'bad_file_name', `${name}: Windows has no files named ${refused}.`],
+  ]
+  return checks.flatMap(([isWrong, code, message, hint]) =>
+    isWrong ? [new UsageError(message, hint === undefined ? { code } : { code, hint })] : [],
+  )
 }
 
 function windowsProblem(text: string): string | undefined {
