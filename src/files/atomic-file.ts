@@ -118,7 +118,9 @@ async function openTemporary(
       try {
         await chmod(handle, mode)
         await syncHandle(handle)
-        const placed = await placeFile(context, temporary, isDamaged ? damagedTarget(target) : target)
+        const damaged = damagedName(name)
+        const place = { name: damaged, path: join(dirname(path), damaged), force: false, numbered: true }
+        const placed = await placeFile(context, temporary, isDamaged ? { ...target, ...place } : target)
         isOpen = false
         // Last, because until then the content can be read back. It has been synced, so closing cannot lose anything.
         await handle.close().catch(() => {})
@@ -132,11 +134,6 @@ async function openTemporary(
       await remove()
     },
   }
-}
-
-function damagedTarget(target: FileTarget): FileTarget {
-  const name = damagedName(target.name)
-  return { ...target, name, path: join(dirname(target.path), name), force: false, numbered: true }
 }
 
 /** Only the user may read the file until it is complete; the umask is derived from the mode that the file got. */
@@ -222,7 +219,11 @@ async function openDirectly(path: string, location: string): Promise<AtomicFile>
   const fail = (error: unknown): never => {
     throw writeError(error, path)
   }
-  const handle = await openForReader(location).catch(fail)
+  // Without a reader this fails at once, where a blocking open would hold a thread for ever.
+  const probe = await open(location, constants.O_WRONLY | (constants.O_NONBLOCK ?? 0)).catch(fail)
+  const handle = await open(location, constants.O_WRONLY)
+    .finally(() => probe.close())
+    .catch(fail)
   const writer = digestWriter(handle)
   const discard = () => handle.close().catch(() => {})
   return {
@@ -237,16 +238,6 @@ async function openDirectly(path: string, location: string): Promise<AtomicFile>
       return { path, ...writer.digest() }
     },
     discard,
-  }
-}
-
-async function openForReader(location: string): Promise<FileHandle> {
-  // Without a reader this fails at once, where a blocking open would hold a thread for ever.
-  const probe = await open(location, constants.O_WRONLY | (constants.O_NONBLOCK ?? 0))
-  try {
-    return await open(location, constants.O_WRONLY)
-  } finally {
-    await probe.close()
   }
 }
 
@@ -281,15 +272,8 @@ export async function openRescueFile(
     await makeFolder(folder)
     const time = new Date(context.clock.now()).toISOString().replaceAll(/[-:]|\.\d+Z$/g, '')
     const name = `${time}-${cutBytes(basename(path), maxNameBytes)}`
-    return await openTemporary(context, {
-      kind: 'file',
-      path: join(folder, name),
-      folder: await realpath(folder),
-      name,
-      mode: 0o600,
-      force: false,
-      numbered: true,
-    })
+    const place = { path: join(folder, name), folder: await realpath(folder), name }
+    return await openTemporary(context, { ...place, kind: 'file', mode: 0o600, force: false, numbered: true })
   })
   return {
     ...file,

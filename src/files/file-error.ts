@@ -1,11 +1,9 @@
 import { closeSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { FileError, UsageError, type ErrorCode } from '../errors.ts'
 
 interface Reason {
   /** Without it reading or writing decides. */
   readonly code?: ErrorCode
-  /** Ends the sentence that names the file. */
   readonly clause: string
   readonly hint?: string
 }
@@ -80,25 +78,6 @@ export function readingIfThere<Value>(path: string, step: () => Value): Value | 
 export function fileNameProblem(path: string): UsageError | undefined {
   if (path !== '' && !path.includes('\0')) return undefined
   return new UsageError(`${JSON.stringify(path)} is not a file name.`, { code: 'bad_file_name' })
-}
-
-export function fileExists(path: string, cause?: unknown): FileError {
-  return new FileError('file_exists', `${shownPath(path)} already exists.`, {
-    hint: 'Choose another name, or add --force to replace it.',
-    cause,
-  })
-}
-
-export function folderMissing(path: string, cause?: unknown): FileError {
-  const folder = dirname(path)
-  return new FileError(
-    'not_found',
-    `${shownPath(path)} cannot be written: the folder ${shownPath(folder)} does not exist.`,
-    {
-      hint: `Create the folder first: mkdir -p ${shellWord(folder)}`,
-      cause,
-    },
-  )
 }
 
 export function systemCode(error: unknown): string | undefined {

@@ -1,13 +1,6 @@
 import { mkdir, open, stat, lstat, realpath, link, rename, unlink } from 'node:fs/promises'
 import { dirname, basename, join, resolve } from 'node:path'
-import {
-  systemCode,
-  fileExists,
-  fileNameProblem,
-  folderMissing,
-  shownPath,
-  writeError,
-} from './file-error.ts'
+import { fileNameProblem, shellWord, shownPath, systemCode, writeError } from './file-error.ts'
 import { type FileContext, type FileHost, sleep } from '../context.ts'
 import { FileError } from '../errors.ts'
 import { mayBeHeld } from '../platform.ts'
@@ -15,26 +8,21 @@ import { numberedName } from './file-name.ts'
 
 /**
  * Node's recursive mkdir never returns if the system says "no such file" although the parent exists, as in `/proc`.
+ * @throws the error of the system
  */
 export async function makeFolder(path: string, mode = 0o700): Promise<void> {
-  try {
-    await makeOne(path, mode)
-  } catch (error) {
+  const make = () =>
+    mkdir(path, { mode }).catch(async (error: unknown) => {
+      // Some read-only file systems report that before they report that the folder exists.
+      const found = await stat(path).catch(() => undefined)
+      if (!found?.isDirectory()) throw error
+    })
+  await make().catch(async (error: unknown) => {
     const above = dirname(path)
     if (systemCode(error) !== 'ENOENT' || above === path) throw error
     await makeFolder(above, mode)
-    await makeOne(path, mode)
-  }
-}
-
-async function makeOne(path: string, mode: number): Promise<void> {
-  try {
-    await mkdir(path, { mode })
-  } catch (error) {
-    // Some read-only file systems report that before they report that the folder exists.
-    const found = await stat(path).catch(() => undefined)
-    if (!found?.isDirectory()) throw error
-  }
+    await make()
+  })
 }
 
 /** So that a new name survives a power failure. Best effort: Windows, for one, cannot open folders. */
@@ -79,14 +67,16 @@ export async function findTarget(
   if (badName !== undefined) throw badName
   const location = resolve(context.cwd, path)
   const existing = await look(location, path)
-  if (existing?.isDirectory() || /[/\\]$/.test(path)) throw isFolder(path)
+  if (existing?.isDirectory() || /[/\\]$/.test(path)) {
+    const hint = `Name a file in it: ${join(path, 'NAME')}`
+    throw new FileError('not_a_file', `${shownPath(path)} cannot be written: it is a folder.`, { hint })
+  }
   // A named pipe loses what is written when its reader goes, and cannot be asked before.
   const isOpenPipe = existing?.isFIFO() && /^\/(dev\/(fd\/|std)|proc\/)/.test(location)
   if (isOpenPipe || existing?.isCharacterDevice()) return { kind: 'stream', path, location }
   if (existing !== undefined && !existing.isFile()) {
-    throw new FileError('not_a_file', `${shownPath(path)} cannot be written: it is not a regular file.`, {
-      hint: 'Name another file.',
-    })
+    const message = `${shownPath(path)} cannot be written: it is not a regular file.`
+    throw new FileError('not_a_file', message, { hint: 'Name another file.' })
   }
   if (!force && !numbered && (existing !== undefined || (await isLink(location)))) throw fileExists(path)
   return {
@@ -113,10 +103,7 @@ async function look(location: string, path: string) {
 
 /** A dangling link exists, too. */
 async function isLink(location: string): Promise<boolean> {
-  return await lstat(location).then(
-    (found) => found.isSymbolicLink(),
-    () => false,
-  )
+  return (await lstat(location).catch(() => undefined))?.isSymbolicLink() ?? false
 }
 
 async function realFolder(folder: string, path: string): Promise<string> {
@@ -131,10 +118,23 @@ async function realFolder(folder: string, path: string): Promise<string> {
   }
 }
 
-function isFolder(path: string): FileError {
-  return new FileError('not_a_file', `${shownPath(path)} cannot be written: it is a folder.`, {
-    hint: `Name a file in it: ${join(path, 'NAME')}`,
+function fileExists(path: string, cause?: unknown): FileError {
+  return new FileError('file_exists', `${shownPath(path)} already exists.`, {
+    hint: 'Choose another name, or add --force to replace it.',
+    cause,
   })
+}
+
+function folderMissing(path: string, cause?: unknown): FileError {
+  const folder = dirname(path)
+  return new FileError(
+    'not_found',
+    `${shownPath(path)} cannot be written: the folder ${shownPath(folder)} does not exist.`,
+    {
+      hint: `Create the folder first: mkdir -p ${shellWord(folder)}`,
+      cause,
+    },
+  )
 }
 
 /**
@@ -165,36 +165,20 @@ export async function linkOrReserve(context: FileContext, temporary: string, fin
   try {
     await link(temporary, final)
   } catch (error) {
-    if (!linksMissing.has(systemCode(error) ?? '')) throw error
-    return await reserveAndReplace(context, temporary, final)
+    if (!linksMissing.test(systemCode(error) ?? '')) throw error
+    // Reserves the name with an empty file first, so that no file of another process is overwritten.
+    await (await open(final, 'wx')).close()
+    return await renameFile(context, temporary, final).catch(async (reason: unknown) => {
+      await unlink(final).catch(() => {})
+      throw reason
+    })
   }
   // The result is saved; failing to remove the temporary name is not an error.
   await unlink(temporary).catch(() => {})
 }
 
 /** Of file systems without hard links; the last is what Windows says of FAT and exFAT, by way of libuv. */
-const linksMissing = new Set([
-  'EPERM',
-  'EACCES',
-  'ENOTSUP',
-  'EOPNOTSUPP',
-  'ENOSYS',
-  'EMLINK',
-  'EXDEV',
-  'EISDIR',
-])
-
-/** Reserves the name with an empty file first, so that no file of another process is overwritten. */
-async function reserveAndReplace(context: FileContext, temporary: string, final: string): Promise<void> {
-  const reservation = await open(final, 'wx')
-  await reservation.close()
-  try {
-    await renameFile(context, temporary, final)
-  } catch (error) {
-    await unlink(final).catch(() => {})
-    throw error
-  }
-}
+const linksMissing = /^(?:EPERM|EACCES|ENOTSUP|EOPNOTSUPP|ENOSYS|EMLINK|EXDEV|EISDIR)$/
 
 const renameTries = 6
 
