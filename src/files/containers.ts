@@ -3,7 +3,6 @@ import { crc32 } from 'node:zlib'
 export interface Integrity {
   /** `unknown`: it does not say where it ends; `unchecked`: no parser for it; `short`: more data is announced. */
   readonly state: 'whole' | 'unknown' | 'unchecked' | 'short' | 'damaged'
-  /** As the end of a sentence. */
   readonly damage?: string
 }
 
@@ -193,7 +192,6 @@ function* gifBlocks(image: ImageContainer): Parser<Integrity> {
     if (kind === 0x2c) {
       isBeforePictures = false
       yield* skipBytes(gifPaletteBytes((yield* readBytes(9))[8]!))
-      // The LZW minimum code size.
       yield* skipBytes(1)
     } else if (kind === 0x21) extension = (yield* readBytes(1))[0]!
     else return damaged('its parts are out of order')
@@ -267,7 +265,6 @@ class IsoContainer implements Container {
     if (this.#lastChunk > this.#parser.received) return short(endsEarly)
     if (found.has('moof')) {
       if (this.#lastType === 'moof') return short(endsEarly)
-      // More fragments may be missing.
       return found.has('mfra') ? whole : unknownEnd
     }
     if (found.has('mdat')) return whole
@@ -288,7 +285,6 @@ class IsoContainer implements Container {
         size = Number((yield* readBytes(8)).readBigUInt64BE())
         used = 16
       }
-      // A size of 0 means the rest of the file.
       if (size === 0) size = left
       if (size < used) return false
       size = Math.min(size, left)
@@ -338,7 +334,6 @@ class IsoContainer implements Container {
   }
 
   #readHeader(type: string, content: Buffer): void {
-    // Version 1 has times of 64 bits.
     const isLong = content[0] === 1
     if (type === 'mvhd') {
       this.#timescale = content.readUInt32BE(isLong ? 20 : 12)

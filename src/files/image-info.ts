@@ -30,7 +30,6 @@ export function imageInfoOf(mediaType: string, { width, height, hasAlpha }: Shap
 }
 
 export interface ImageFacts {
-  /** `png`, `jpeg`, `webp`, `gif`, the media type's own word for another, or `bin` for an unknown one. */
   readonly format: string
   readonly width: number | null
   readonly height: number | null

@@ -54,7 +54,6 @@ export function describeInputFile(
   })
 }
 
-/** Returns problems like `describeInputFile`. */
 export function readInputFile(
   context: InputContext,
   path: string,
@@ -222,7 +221,6 @@ export async function consumeInput(
 type DecodedText =
   | { readonly text: string; readonly problem?: never; readonly offset?: never }
   | {
-      /** `is not UTF-8 text (byte 0xff at offset 3)` */
       readonly problem: string
       /** Undefined for UTF-16, which is only validated as a whole. */
       readonly offset: number | undefined

@@ -36,7 +36,6 @@ export async function inspectAnyFile(
   }
 }
 
-/** @param path as it is reported */
 export async function inspectBytes(
   path: string,
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -72,7 +71,6 @@ interface Identified {
   readonly start: Buffer
 }
 
-/** While its bytes arrive, in pieces of any size. */
 export class FileInspector {
   known: Identified | undefined
   readonly #needed: number

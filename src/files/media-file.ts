@@ -12,7 +12,6 @@ export interface MediaKind<Facts> {
 }
 
 const unknownType = 'application/octet-stream'
-/** Nothing of an unknown format is shorter. */
 const minUnknownBytes = 64
 /** Enough for every signature of media, three packets of a transport stream among them. */
 const signatureBytes = 512
@@ -49,7 +48,6 @@ export interface MediaWriter<Saved> extends Omit<
 }
 
 export interface MediaFileOptions extends Partial<Rescue> {
-  /** Gets the extension, known only when the first bytes have arrived. */
   readonly pathFor: (extension: string) => string
   /** Without it a file whose name is taken gets the next free one. */
   readonly force: boolean

@@ -14,16 +14,7 @@ export interface MediaReference {
   readonly path?: string
 }
 
-const mediaFields: ReadonlySet<string> = new Set([
-  'data',
-  'image_url',
-  'file_data',
-  'url',
-  'result',
-  'b64_json',
-  'bytesBase64Encoded',
-  'encodedVideo',
-])
+const mediaField = /^(?:data|image_url|file_data|url|result|b64_json|bytesBase64Encoded|encodedVideo)$/
 
 /** What is shorter, and of no known file, is kept as it is. */
 const minLength = 256
@@ -87,7 +78,7 @@ function replaced<Value>(value: Value, change: (field: unknown) => unknown): Val
   if (Array.isArray(value)) return value.map((entry: unknown) => replaced(entry, change)) as Value
   if (!isObject(value)) return value
   const entries = Object.entries(value as JsonObject).map(([name, field]) => {
-    const changed = mediaFields.has(name) ? change(field) : undefined
+    const changed = mediaField.test(name) ? change(field) : undefined
     return [name, changed === undefined ? replaced(field, change) : changed] as const
   })
   return Object.fromEntries(entries) as Value

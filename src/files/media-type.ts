@@ -139,7 +139,6 @@ export function describeContent(start: Buffer): string {
   return sniffMediaType(start) ?? (looksLikeText(start) ? 'text/plain' : 'data of an unknown type')
 }
 
-/** The first is the one to write. */
 const extensions: Readonly<Record<string, readonly string[]>> = {
   'image/png': ['png'],
   'image/jpeg': ['jpg', 'jpeg', 'jpe'],
@@ -184,7 +183,6 @@ const mediaTypes = new Map(
   Object.entries(extensions).flatMap(([mediaType, names]) => names.map((name) => [name, mediaType] as const)),
 )
 
-/** Without the dot. */
 export function extensionOf(mediaType: string): string {
   const plain = mediaType.split(';', 1)[0]!.trim().toLowerCase()
   return Object.hasOwn(extensions, plain) ? extensions[plain]![0]! : 'bin'

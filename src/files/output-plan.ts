@@ -89,7 +89,6 @@ function shortName(text: string, bytes: number): string {
 export interface OutputRequest {
   /** What `-o` says: a name, a folder (`DIR/` or one that exists), a template, or `-`. */
   readonly output?: string | undefined
-  /** The folder for files that `-o` does not name (`output_dir`). */
   readonly folder?: string | undefined
   readonly kind?: OutputKind
   readonly count: number
@@ -119,7 +118,6 @@ interface ExpectedFiles {
   readonly partials?: boolean
 }
 
-/** Changes nothing on disk; only checks whether `-o` is a folder. */
 export function planOutputs(context: FileContext, request: OutputRequest) {
   const { output, kind = 'image', count } = request
   const folder = output === undefined ? literalTemplate(request.folder ?? '.') : folderOf(context, output)
@@ -237,7 +235,6 @@ function windowsProblem(text: string): string | undefined {
 
 interface PlannedFile {
   readonly path: string
-  /** An existing file is not a problem: another name will be found. */
   readonly mayBeTaken: boolean
 }
 

@@ -22,18 +22,8 @@ export function parseJson(text: string): ParsedJson {
     : { value }
 }
 
-interface JsonError {
-  /** In UTF-16 units; the length of the text when it ends too early. */
-  readonly offset: number
-  readonly line: number
-  readonly column: number
-  /** Does not quote the text: `expected "," or "}" after property value`. */
-  readonly reason: string
-  readonly excerpt: string
-}
-
-/** @param error what `JSON.parse` threw: its message has the reason and usually the position */
-export function describeJsonError(text: string, { message }: SyntaxError): JsonError {
+/** The place of the error that `JSON.parse` threw, and its reason, which does not quote the text. */
+export function describeJsonError(text: string, { message }: SyntaxError) {
   // The only errors whose place is not in the message, which begins with the text itself for a word such as `undefined`.
   const isToken = /^(?:Unexpected token |")/.test(message)
   const match = /^(.+?)(?: in JSON)? at position (\d+)/.exec(isToken ? '' : message)
@@ -42,9 +32,9 @@ export function describeJsonError(text: string, { message }: SyntaxError): JsonE
   const reason = match?.[1] ?? 'expected a value'
   const lineStart = text.lastIndexOf('\n', offset - 1) + 1
   return {
+    /** In UTF-16 units; the length of the text when it ends too early. */
     offset,
     line: text.slice(0, offset).split('\n').length,
-    // A surrogate pair is one character.
     column: text.slice(lineStart, offset).replaceAll(/[\udc00-\udfff]/g, '').length + 1,
     reason: reason.replace(/^./, (letter) => letter.toLowerCase()).replaceAll("'", '"'),
     excerpt: /^.*/

@@ -54,7 +54,6 @@ export async function writeSidecar(
   return { ...(await file.commit()), mime_type: 'application/json' }
 }
 
-/** Null for what the file does not say. */
 export interface StoredSidecar {
   readonly path: string
   readonly time: string | null
@@ -63,7 +62,6 @@ export interface StoredSidecar {
   readonly prompt: string | null
   readonly revisedPrompt: string | null
   readonly requestId: string | null
-  /** Of the file that it describes. */
   readonly sha256: string
 }
 

@@ -112,7 +112,6 @@ class OutputStream implements AtomicFile {
   async discard(): Promise<void> {}
 }
 
-/** A pipe takes nothing back. */
 function contentChanged(): ModelgateError {
   const message = 'The content at the URL changed during the download.'
   const facts = { phase: 'result', billed: 'no', hint: 'Run it again.' } as const

@@ -7,7 +7,6 @@ import { inspectBytes } from './inspect-file.ts'
 import { savedAs, type MediaKind } from './media-file.ts'
 import { extensionOf } from './media-type.ts'
 
-/** `bin` is any that is not known. */
 export const videoFormats = ['mp4', 'mov', 'webm', 'mkv', 'avi', 'mpg', 'ts', 'ogv', 'bin'] as const
 
 export interface VideoFacts extends Omit<Shape, 'hasAlpha'> {

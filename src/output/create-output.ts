@@ -23,10 +23,8 @@ export interface OutputOptions {
   readonly mode?: 'json' | 'jsonl' | 'raw' | undefined
   /** `files`: their paths; `job`: a report about it; `job-id`: of a job that continues without this program. */
   readonly result?: 'text' | 'files' | 'job' | 'job-id'
-  /** For people, in place of a report about a job. @param columns the width of the terminal, if it is one */
   describe?(document: OutputDocument, styles: Styles, columns: Columns): string
   readonly resume?: ((id: string) => { toString(): string }) | undefined
-  /** Undefined for a reply that asks for nothing. */
   readonly answer?: ((document: OutputDocument) => string | undefined) | undefined
   readonly jobs?: readonly string[]
   readonly quiet: boolean
@@ -35,7 +33,6 @@ export interface OutputOptions {
   /** For the model's text, instead of (text modes) or besides (other modes) standard output. */
   readonly file?: TextFile | undefined
   readonly markdown?: typeof openRenderer | undefined
-  /** Passes on only the code. */
   readonly extract?: ((other: Output) => Output) | undefined
   /** By default with the environment's key. */
   readonly gate?: Gate | undefined
@@ -50,13 +47,11 @@ export type OwnRenderer = (parts: OwnParts) => { readonly notices: Notices; read
 
 export interface OwnParts {
   readonly screen: Screen
-  /** Only errors on standard error. */
   readonly quiet: boolean
   /** Omit what the document on standard output contains. */
   readonly warningsOnly: boolean
   readonly annotate: Annotate | undefined
   usual(annotate: Annotate | undefined): Notices
-  /** Cleans lines of the result. */
   readonly show: (text: string) => string
   /** The same with colours, whose words are safe for a terminal already. */
   readonly showStyled: (text: string) => string
@@ -150,7 +145,6 @@ function columnsOf({ stdout, env }: Context): number {
   return env.TERM === 'dumb' || (stream !== undefined && !stream.columns) ? 0 : columns
 }
 
-/** By default on a terminal that has more than lines. */
 export async function loadMarkdown(
   { stdout, env }: Context,
   render: 'auto' | 'always' | 'never',

@@ -7,7 +7,6 @@ import { isSameLanguage, languageOf } from './markdown/code-language.ts'
 import { isRunning, isTextDocument, type Output } from './output.ts'
 
 const showLast = nextCommand(['modelgate', 'log', 'show'])
-/** Of an answer without code, in its error. */
 const maxQuote = 300
 
 /**

@@ -100,7 +100,6 @@ function createReplyStream(stream: TextStream, isTerminal: boolean) {
   }
 }
 
-/** Counts code units, but never splits a surrogate pair. */
 function cut(text: string, limit: number): string {
   if (text.length <= limit) return text
   return `${text.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, '')}…`

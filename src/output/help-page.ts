@@ -10,7 +10,6 @@ export interface HelpPage {
   readonly usage: string
   readonly about: string
   readonly examples: readonly Example[]
-  /** By their headings. */
   readonly blocks: readonly (readonly [heading: string, rows: readonly HelpRow[]])[]
   readonly more: readonly string[]
 }
@@ -114,7 +113,6 @@ function continued(line: string, columns: number): string {
   const lines = ['  ']
   for (const [index, part] of parts.entries()) {
     const joined = `${lines.at(-1)}${index === 0 ? '' : ' '}${part}`
-    // Room for the backslash, except at the very end.
     const room = index === parts.length - 1 ? columns : columns - 2
     if (joined.length <= room || index < 2) lines[lines.length - 1] = joined
     else lines.push(`      ${part}`)

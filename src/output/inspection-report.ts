@@ -3,7 +3,6 @@ import type { Inspection } from '../events/inspection.ts'
 import { localSecond } from '../local-time.ts'
 import { commandText, reportText, type Columns } from './table-cells.ts'
 
-/** What was found out about a file, a name and a value on each line; a blank line ends it for people. */
 export function inspectionReport(file: Inspection, columns: Columns): string {
   const { path, bytes, sha256, made_with: origin, credentials } = file
   const facts = reportText(

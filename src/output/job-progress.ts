@@ -177,9 +177,7 @@ export interface LineParts {
   /** 0 to 100; null if unknown: then the bar only moves back and forth. */
   readonly percent: number | null
   readonly label: string
-  /** In place of the percentage and the label. */
   readonly count?: string
-  /** The last are dropped first. */
   readonly details: readonly string[]
   /** For a job that has ended, which needs no bar. */
   readonly tone?: Tone

@@ -69,7 +69,6 @@ export function widthOf(character: string): number | undefined {
   return wide.test(character) ? 2 : 1
 }
 
-/** The most that a text in one line takes, in cells. */
 export function cellsOf(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length
   let cells = 0

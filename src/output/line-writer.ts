@@ -16,13 +16,11 @@ export interface Run {
 
 export interface Indent {
   readonly first: string
-  /** As wide. */
   readonly rest: string
   readonly look: Look
 }
 
 const minColumns = 20
-/** As much of a word as is held back. */
 const maxWord = 200
 
 /**
@@ -32,7 +30,6 @@ const maxWord = 200
  * the width of a character is not certain, it is ended instead.
  */
 export class LineWriter {
-  /** 0 where nothing is wrapped. */
   columns: number
   readonly indents: Indent[] = []
   readonly #isTerminal: boolean
@@ -58,7 +55,6 @@ export class LineWriter {
     return Math.max(1, this.columns - this.indents.reduce((sum, { rest }) => sum + cellsOf(rest), 0))
   }
 
-  /** A line begins with the first word. */
   text(text: string, look: Look = plainLook): void {
     for (const character of sanitise(text)) {
       if (character === '\n') this.#newline()
@@ -101,7 +97,6 @@ export class LineWriter {
     this.#newline()
   }
 
-  /** If there is one, or if a first indent waits to be shown. */
   endLine(): void {
     this.flush()
     if (this.#offset !== undefined || this.indents.some((indent) => !this.#begun.has(indent))) this.#newline()
@@ -114,7 +109,6 @@ export class LineWriter {
     this.#write(`${text === '' ? '' : dressed(text, this.indents[0]!.look)}\n`)
   }
 
-  /** Writes the word that has been held back. */
   flush(): void {
     const [first] = this.#word
     if (first === undefined) return

@@ -92,7 +92,6 @@ function nameOf(path: string): string {
   return path.split(/[/\\]/).at(-1)!
 }
 
-/** Safe for a terminal. */
 export function callReport(call: WholeCall, columns: Columns): string {
   const { id, command, cwd, profile, model, error, usage, created } = call
   const typed = call.arguments && `modelgate ${call.arguments.map(shellWord).join(' ')}`

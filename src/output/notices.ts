@@ -15,7 +15,6 @@ import { imageLabel, previewLabel } from '../events/format-image.ts'
 import type { ImageUsage } from '../events/image.ts'
 import { isDeeperThan, maxJsonDepth } from '../json.ts'
 
-/** Lines on standard error. */
 export interface Notices {
   event(event: OutputEvent): void
   end(document: OutputDocument): void
@@ -26,7 +25,6 @@ interface NoticeOptions {
   readonly quiet: boolean
   readonly usage: boolean
   readonly resume: ((id: string) => { toString(): string }) | undefined
-  /** Undefined for a reply that asks for nothing. */
   readonly answer: ((document: OutputDocument) => string | undefined) | undefined
   /** Omit what the document on standard output contains. */
   readonly warningsOnly: boolean
@@ -195,7 +193,6 @@ function citationText({ title, url, license }: Citation): string {
   return parts.length === 0 ? 'no title or URL' : parts.join(' ')
 }
 
-/** Usually a category and a probability. */
 function ratingText(rating: unknown): string {
   const { category, probability } = (rating ?? {}) as { category?: unknown; probability?: unknown }
   return typeof category === 'string' ? `${category} ${String(probability ?? '')}`.trim() : shortJson(rating)
@@ -254,7 +251,6 @@ function names({ message, facts: { hint = '' } }: ModelgateError, id: string): b
 /** No command has a shorter beginning of an id. */
 const shortestName = 12
 
-/** Then only the gateway's words are shown. */
 function deniesCharge(document: OutputDocument | undefined): boolean {
   return document !== undefined && 'failures' in document && document.failures.some(saysNotCharged)
 }

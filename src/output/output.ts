@@ -16,11 +16,9 @@ export interface Output {
   /** Waits for a slow reader. Called once per chunk from the network. */
   flush(): Promise<void>
   end(document: OutputDocument): Promise<void>
-  /** @param partial what had arrived by then */
   error(error: ModelgateError, partial?: OutputDocument): Promise<void>
 }
 
-/** On standard output, beside the notices on standard error. */
 export interface Result {
   /** Writes what comes before the notice of an event. */
   before?(event: OutputEvent): void

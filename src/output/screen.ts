@@ -113,7 +113,6 @@ function wrapWords(line: string, columns: number): string {
   return wrap.push(line) + wrap.end()
 }
 
-/** One or more lines, each at most `width` characters wide, and at most `height` of them. */
 export type LiveLine = (width: number, styles: Styles, height: number) => string
 
 const redrawInterval = 200

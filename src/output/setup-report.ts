@@ -87,7 +87,6 @@ function marks({ profile, source, last_four, problem, warning, check, current }:
   ]
 }
 
-/** Lists with commas, mappings as JSON. */
 function settingText({ value, hidden }: Pick<SettingEntry, 'value' | 'hidden'>): string {
   if (hidden) return '(hidden)'
   if (value === null) return ''
@@ -95,7 +94,6 @@ function settingText({ value, hidden }: Pick<SettingEntry, 'value' | 'hidden'>):
   return typeof value === 'object' ? JSON.stringify(value) : String(value as string | number | boolean)
 }
 
-/** Defaults are dimmed; on a narrow terminal the source stands below. */
 export function settingList(
   settings: readonly SettingEntry[],
   columns: Columns,

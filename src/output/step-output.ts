@@ -93,7 +93,6 @@ export function openStepOutput(context: Context, name: string) {
   return { sink, outputTo }
 }
 
-/** As the system of the runner writes it. */
 export function absolutePath({ cwd, platform }: Pick<Context, 'cwd' | 'platform'>, path: string): string {
   return pathsOf(platform).resolve(cwd, path)
 }
@@ -123,7 +122,6 @@ function collectingSink(): { readonly sink: Sink; text(): string } {
   return { sink, text: () => Buffer.concat(chunks).toString('utf8') }
 }
 
-/** GitHub refuses a larger summary of a step. */
 const maxSummaryBytes = 1024 * 1024
 
 /** A list that is longer is left out: GitHub passes at most 1 MiB of outputs on to other jobs. */

@@ -42,7 +42,6 @@ export interface Column<Row> {
 
 interface TableOptions<Row> extends Pick<TableView, 'styles'> {
   readonly columns: number
-  /** Of the table's width at most. */
   readonly below?: (row: Row, indent: string) => readonly string[]
 }
 
@@ -92,7 +91,6 @@ export function tableText<Row>(
   return linesText([head, ...lines])
 }
 
-/** For scripts. */
 export function tabbedText<Row>(
   rows: readonly Row[],
   fieldsOf: (row: Row) => readonly (string | number | null)[],

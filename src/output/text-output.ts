@@ -1,5 +1,5 @@
 import { OutputClosed, ModelgateError } from '../errors.ts'
-import type { OutputDocument, OutputEvent } from '../events/documents.ts'
+import type { OutputDocument } from '../events/documents.ts'
 import type { SavedFile } from '../events/text.ts'
 import type { TextFile } from '../files/atomic-file.ts'
 import type { MarkdownRenderer } from './markdown/renderer.ts'
@@ -9,13 +9,11 @@ import { createGrowingText, type GrowingText } from '../growing-text.ts'
 
 interface TextOutputOptions {
   /** In place of `show` and `wrap`. */
-  readonly markdown?: MarkdownRenderer | undefined
-  /** On a terminal. */
-  readonly wrap?: WordWrap | undefined
+  readonly markdown: MarkdownRenderer | undefined
+  readonly wrap: WordWrap | undefined
   readonly showReasoning: boolean
 }
 
-/** In one piece for all events of a network chunk: the first candidate as it comes, the others after it. */
 export function createTextOutput(
   parts: RendererParts,
   { markdown, wrap, showReasoning }: TextOutputOptions,
@@ -25,7 +23,6 @@ export function createTextOutput(
   const reasoning = new CandidateTexts()
   let last = ''
 
-  /** Nothing of the text is held back any more, and what follows begins a line. */
   const endText = () => {
     markdown?.end()
     if (wrap !== undefined) screen.text(wrap.end())
@@ -59,7 +56,7 @@ export function createTextOutput(
         return
       }
       writeReasoning()
-      if (betweenTexts.has(event.type)) markdown?.end()
+      if (betweenTexts.test(event.type)) markdown?.end()
     },
     async flush() {
       writeText()
@@ -84,13 +81,7 @@ export function createTextOutput(
 }
 
 /** Events of what stands between two texts of an answer; others may come in the middle of a sentence. */
-const betweenTexts: ReadonlySet<OutputEvent['type']> = new Set([
-  'tool-call',
-  'code-run',
-  'code-result',
-  'item-add',
-  'file-save',
-])
+const betweenTexts = /^(?:tool-call|code-run|code-result|item-add|file-save)$/
 
 /**
  * The file gets the text when all of it has come, even if it does not match its schema. Text is never lost: where a
@@ -113,7 +104,8 @@ export function writeTextFile(other: Output, file: TextFile, isPrinter: boolean)
   }
   const settle = async (error: ModelgateError): Promise<SavedFile | undefined> => {
     let reason: ModelgateError | undefined
-    if (isAboutWhole(error)) {
+    // The answer came whole, and something else is wrong with it.
+    if (error.exit === 'schema' || error.code === 'conversation_not_saved') {
       try {
         return await commit()
       } catch (thrown) {
@@ -123,10 +115,7 @@ export function writeTextFile(other: Output, file: TextFile, isPrinter: boolean)
     }
     await file.discard()
     if (error.exit === 'running') return undefined
-    if (isCommitted) {
-      warn(reason!.message)
-      return undefined
-    }
+    if (isCommitted) return void warn(reason!.message)
     text ??= texts.rest('broken-off').join('')
     const isPrinted = isPrinter && text !== '' && !(error instanceof OutputClosed)
     if (reason !== undefined) warn(`${reason.message}${isPrinted ? ' The text is on standard output' : ''}`)
@@ -147,7 +136,8 @@ export function writeTextFile(other: Output, file: TextFile, isPrinter: boolean)
       const isLater = isRunning(document)
       if (!isLater && !isImagesOnly(document)) return other.end(withFile(document, await commit()))
       await file.discard()
-      if (!isLater) warn(noText(file.path))
+      const own = 'its images are in files of their own'
+      if (!isLater) warn(`The answer has no text, so ${file.path} is not written; ${own}.`)
       await other.end(document)
     },
     async error(error, partial) {
@@ -157,17 +147,9 @@ export function writeTextFile(other: Output, file: TextFile, isPrinter: boolean)
   }
 }
 
-function isAboutWhole({ exit, code }: ModelgateError): boolean {
-  return exit === 'schema' || code === 'conversation_not_saved'
-}
-
 function isImagesOnly(document: OutputDocument): boolean {
   if (!isTextDocument(document) || document.files.length === 0) return false
   return document.candidates.every(({ text }) => text === '')
-}
-
-function noText(path: string): string {
-  return `The answer has no text, so ${path} is not written; its images are in files of their own.`
 }
 
 function withFile(document: OutputDocument, saved: SavedFile): OutputDocument {

@@ -7,7 +7,6 @@ const headings = { model: 'MODEL', command: 'COMMAND', day: 'DAY' } as const
 
 type Line = UsageSums & { readonly key?: string | null }
 
-/** Whole numbers for scripts; for a person with groups of three digits. */
 interface Sum {
   readonly column: Column<Line>
   readonly field: (sums: UsageSums) => string | number
@@ -55,7 +54,6 @@ function nameOf({ key }: { readonly key?: string | null }): string {
   return key ?? "the gateway's choice"
 }
 
-/** What is not known is never nothing. */
 function costCell({ costs, unknown_costs: unknown }: UsageSums): string {
   const known = costs.map(({ amount, currency }) => `${shownAmount(amountOf(amount))} ${currency}`)
   if (known.length === 0) return unknown === 0 ? '' : 'unknown'
@@ -66,7 +64,6 @@ function costField({ costs }: UsageSums): string {
   return costs.map(({ amount, currency }) => `${amount} ${currency}`).join(' + ')
 }
 
-/** And where the numbers come from. */
 export function usageNotes(
   { total, rows, sandbox_calls: sandbox, since }: UsageDocument,
   isPriced: boolean,

@@ -14,7 +14,6 @@ export function createWordWrap(columns: () => number) {
   let indent: string | undefined = ''
   let isVerbatim = false
   let line = ''
-  /** The marks that opened a block of code. */
   let fence: string | undefined
   /** The first two characters of the whole text that are no white space. */
   let opening = ''
@@ -85,7 +84,6 @@ function certainLength(text: string): number {
   return length
 }
 
-/** The fence that is open after a line of Markdown. */
 function fenceAfter(open: string | undefined, line: string): string | undefined {
   const [, marks, rest = ''] = /^ *(`{3,}|~{3,})(.*)$/.exec(line) ?? []
   if (marks === undefined) return open

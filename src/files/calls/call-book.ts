@@ -13,7 +13,6 @@ import { withoutText, type CallEnd, type CallStart, type CallWords } from './cal
 export interface Count {
   readonly count: number
   readonly amount?: string | null
-  /** What an earlier line has said, and no longer counts. */
   readonly was?: string | null
   readonly currency?: string | null
 }
@@ -58,7 +57,6 @@ export function wordsFile(folder: string, id: string): string {
   return join(folder, 'words', `${id}.json`)
 }
 
-/** In its file `version`. */
 const bookVersion = 1
 
 const oldFolders = ['log', 'ledger', 'jobs', 'responses', 'images']

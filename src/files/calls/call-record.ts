@@ -24,7 +24,6 @@ export interface RecordedCreation {
   readonly images?: { readonly count: number; readonly size?: string; readonly quality?: string }
   /** Of all videos: as they play if they were saved, else as they were asked for. */
   readonly video_seconds?: number
-  /** As it was asked for: `720p`, `1280x720`. */
   readonly video_size?: string
   readonly job?: string
 }
@@ -60,13 +59,11 @@ export interface CallEnd extends CallStart {
   /** Waited for, looked up or cancelled: ids of videos, operations or background responses. */
   readonly jobs?: readonly string[]
   readonly files: readonly RecordedFile[]
-  /** Absolute paths of results that could not be written where they belong. */
   readonly rescued?: readonly string[]
   readonly inputs?: readonly RecordedInput[]
 }
 
 export interface CallFacts extends Omit<CallEnd, 'exit_code'> {
-  /** 16 hexadecimal digits, unique. */
   readonly id: string
   /** Null for one that was killed, or is under way. */
   readonly exit_code: number | null

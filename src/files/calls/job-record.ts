@@ -3,7 +3,6 @@ import { isFinal } from '../../contract/video-state.ts'
 import type { JobKind, JobSummary, SavedVideo } from '../../events/video.ts'
 import { objectOf } from '../../json.ts'
 
-/** `image` is for images at addresses. */
 export type RecordKind = JobSummary['kind']
 export const videoKinds = ['video', 'operation'] as const satisfies readonly JobKind[]
 export const recordKinds = [
@@ -21,7 +20,6 @@ export interface NewJob<Kind extends RecordKind = RecordKind> {
   /** Without credentials and query. */
   readonly base_url: string
   readonly profile?: string
-  /** Whose key it was, as `digestOfKey` writes it. */
   readonly key_digest?: string
   readonly is_sandbox: boolean
   /** The body of the request, without media and words. */
@@ -38,7 +36,6 @@ export interface NewJob<Kind extends RecordKind = RecordKind> {
 }
 
 export interface JobProgress {
-  /** The name of an operation; null until the gateway's reply has arrived. */
   readonly id: string | null
   readonly checked_at: number | null
   /** Unix seconds, of the gateway's clock if it says when, else when its end was first seen. */
@@ -76,7 +73,6 @@ export interface RemoteImage {
 
 /** The prompt is kept apart. Fields are added in later versions, and never removed. */
 export interface JobRecord<Kind extends RecordKind = RecordKind> extends NewJob<Kind>, JobProgress {
-  /** Unix seconds, of this machine's clock. */
   readonly created_at: number
 }
 
@@ -116,7 +112,6 @@ export function digestOfKey(key: string, salt = randomBytes(8).toString('hex')):
   return `${salt}:${createHash('sha256').update(`${salt}:${key}`).digest('hex')}`
 }
 
-/** False also for a record that does not say. */
 export function isStartedWith({ key_digest }: Pick<NewJob, 'key_digest'>, key: string): boolean {
   return key_digest !== undefined && digestOfKey(key, key_digest.split(':')[0]) === key_digest
 }
@@ -170,7 +165,6 @@ function recordedBaseUrl(baseUrl: string): string {
   return url === null ? '' : `${url.protocol}//${url.host}${url.pathname}`
 }
 
-/** Longer text without spaces is treated as encoded media. */
 const maxWordLength = 4096
 
 /** A copy with media replaced by null: they would fill the disk, and do not help to find a job again. */

@@ -194,7 +194,6 @@ function seconds(clock: Pick<Clock, 'now'>): number {
   return Math.floor(clock.now() / 1000)
 }
 
-/** A shorter beginning is more likely a typo. */
 const minPrefixLength = 4
 
 const maxCandidates = 10
@@ -225,7 +224,6 @@ function ambiguous(text: string, ids: readonly string[]): UsageError {
 export interface StoredJob<Kind extends RecordKind = RecordKind> {
   /** Of its record, before the gateway gives it an id. */
   readonly key: string
-  /** As last read or written by this process. */
   readonly record: JobRecord<Kind>
   prompt(): string
   /**

@@ -123,7 +123,6 @@ export class CallReader {
     }
   }
 
-  /** As long as the lines that are added up are there. */
   keptSums(): { readonly place: ReadPlace; readonly sums: JsonObject } | undefined {
     if (this.#folder === undefined) return undefined
     try {
@@ -195,7 +194,6 @@ export class CallReader {
         remove(wordsFile(folder, line.id))
       }
     }
-    // What a killed process has left.
     if (before === Infinity) {
       const words = join(folder, 'words')
       for (const name of readingIfThere(words, () => fs.readdirSync(words)) ?? []) {
@@ -209,7 +207,6 @@ export class CallReader {
     for (const name of this.#months().toReversed()) yield* linesFromEnd(join(this.#folder!, name))
   }
 
-  /** Few lines; the newest first. */
   *#linesWith(mark: Buffer): Generator<Line, void, undefined> {
     for (const name of this.#months().toReversed()) {
       const found = linesFrom(join(this.#folder!, name), 0, mark)

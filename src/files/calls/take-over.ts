@@ -66,9 +66,8 @@ function oldMonths(folder: string): string[] {
 }
 
 function oldLines(path: string): string[] {
-  return textIn(path)
-    .split('\n')
-    .filter((line) => line.trim() !== '')
+  const lines = textIn(path).split('\n')
+  return lines.filter((line) => line.trim() !== '')
 }
 
 function textIn(path: string): string {
@@ -98,11 +97,8 @@ function countsOf(): (line: string) => string {
       return write({ count: -Number(count ?? 0), was: amount ?? null, currency })
     if (typeof fields['count'] === 'number') {
       known.set(id, fields)
-      return write({
-        count: fields['count'],
-        amount: fields['amount'] ?? null,
-        currency: fields['currency'] ?? null,
-      })
+      const { count, amount = null, currency = null } = fields
+      return write({ count, amount, currency })
     }
     if (typeof fields['amount'] !== 'string') return ''
     known.set(id, { ...known.get(id), amount: fields['amount'], currency: fields['currency'] })

@@ -10,7 +10,6 @@ export type Container =
 export interface Fence {
   /** ```` ``` ```` or longer, or `~~~`. */
   readonly marks: string
-  /** Its first word is the language. */
   readonly info: string
 }
 
@@ -20,7 +19,6 @@ export type Alignment = 'left' | 'right' | 'center'
 export type BlockEvent =
   | { readonly type: 'open'; readonly container: Container }
   | { readonly type: 'close' | 'blank' | 'rule' | 'text-end' | 'table-end' }
-  /** Undefined for a paragraph. */
   | { readonly type: 'text-begin'; readonly level: number | undefined }
   /** Its lines end with `\n`; without the white space at their beginning. */
   | { readonly type: 'text'; readonly text: string }
@@ -48,10 +46,8 @@ interface Open {
 /** What a line does; undefined as long as that is not known, and `line` if only its end will show. */
 type Decision = (() => void) | 'line' | undefined
 
-/** Of a line, to know what it is; of a row of a table. */
 const maxStart = 1000
 const maxRow = 8000
-/** Of the marks at the end of a heading. */
 const maxEnd = 200
 const maxDepth = 24
 
@@ -67,7 +63,6 @@ export class BlockParser {
   #leaf: Leaf | undefined
   /** A line that is the head of a table if the next one says so, else text. */
   #head: string | undefined
-  /** Then more of the line is shown as it comes. */
   #isDecided = false
   /** What is not decided of the line, or at the end of a heading. */
   #held = ''
@@ -289,7 +284,6 @@ export class BlockParser {
     }
   }
 
-  /** A line that is too long to be held back is text. */
   #text(line: string): () => void {
     if (this.#leaf?.type === 'fence') return () => this.#content(line)
     if (this.#leaf?.type === 'paragraph') return () => this.#continueText(line.trimStart())

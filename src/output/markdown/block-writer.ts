@@ -25,9 +25,7 @@ export interface Abilities {
 }
 
 const bullets = ['•', '◦', '▪']
-/** As much of a line of code with colours as is held back. */
 const maxLine = 2000
-/** For tables and rules, where the width is unknown. */
 const usualColumns = 80
 
 /** @param highlighter for code whose fence names that language, asked for with its first line */
@@ -47,7 +45,6 @@ export function createBlockWriter(
   let fence: string | undefined
   let language: string | undefined
   let highlight: CodeHighlighter | undefined
-  /** With colours, so far. */
   let line = ''
   const room = () => (writer.columns === 0 ? usualColumns : writer.room)
 

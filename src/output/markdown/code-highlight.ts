@@ -5,7 +5,6 @@ import { plainLook, type Look, type Run } from '../line-writer.ts'
 /** Colours the lines of one block of code in their order. The pieces together are the line. */
 export type CodeHighlighter = (line: string) => Run[]
 
-/** Undefined for a language that is not known. */
 export async function loadLanguage(name: string): Promise<(() => CodeHighlighter) | undefined> {
   const parser = await loadParser(name)
   return parser === undefined ? undefined : () => createHighlighter(parser)

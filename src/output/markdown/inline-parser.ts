@@ -1,6 +1,5 @@
 import { characterEntities } from 'character-entities'
 
-/** How a piece of text is meant; they add up. */
 export const strong = 1
 export const emphasis = 2
 export const strikethrough = 4
@@ -10,7 +9,6 @@ export const html = 16
 export interface Piece {
   readonly text: string
   style: number
-  /** Shared by all its pieces. */
   link: Link | undefined
   /** Marks of a style are shown where the style cannot be; those of links and images stand around their text. */
   mark: 'style' | 'opening' | 'closing' | undefined
@@ -138,7 +136,6 @@ export function parseInline(
     }
     if (count > 0 && isText(next) && !(isNoWord && isWord(previous))) open.push({ mark, place, count })
   }
-  /** @returns how many of its marks have a partner */
   const pair = (mark: string, count: number, place: number): number => {
     const same = open.findLastIndex((opener) => opener.mark === mark && opener.count === count)
     const index = same === -1 ? open.findLastIndex((opener) => opener.mark === mark) : same
@@ -266,7 +263,6 @@ function resolved(all: string, ...groups: string[]): string {
   return entityText([all, ...groups]) ?? all
 }
 
-/** Undefined for a name that there is not. */
 function entityText([, hexadecimal, decimal, name]: readonly (string | undefined)[]): string | undefined {
   if (name !== undefined) return Object.hasOwn(characterEntities, name) ? characterEntities[name] : undefined
   const character = hexadecimal === undefined ? Number(decimal) : Number.parseInt(hexadecimal, 16)
@@ -322,7 +318,6 @@ export class InlineStream {
     }
   }
 
-  /** The block has ended. */
   end(): void {
     if (this.#held !== '') this.#parse({ isWhole: true })
     this.#before = ''

@@ -7,9 +7,7 @@ import { languageOf } from './code-language.ts'
 import { hasHyperlinks } from './hyperlinks.ts'
 
 export interface MarkdownOptions extends Abilities {
-  /** 0 when nothing is wrapped. */
   readonly columns: () => number
-  /** A terminal wraps at the columns. */
   readonly isTerminal: boolean
   readonly write: (text: string) => void
 }
@@ -64,7 +62,6 @@ export class MarkdownRenderer {
     this.#writeOut()
   }
 
-  /** Waits for colours that are being loaded. */
   async settle(): Promise<void> {
     while (this.#loading !== undefined) await this.#loading
     this.#writeOut()
@@ -98,7 +95,6 @@ export class MarkdownRenderer {
     this.#take(opening)
   }
 
-  /** @param isAll whether colours are waited for no more */
   #parse(isAll = false): void {
     while (this.#waiting !== '' && (isAll || this.#loading === undefined)) {
       const end = this.#waiting.indexOf('\n') + 1 || this.#waiting.length

@@ -1,9 +1,7 @@
 import type { Context } from '../../context.ts'
 
-/** Protocols for pictures on a terminal. */
 export type Protocol = 'kitty' | 'iterm' | 'blocks'
 
-/** `auto` selects the best protocol of the terminal. */
 export type PreviewMode = 'auto' | Protocol | 'off'
 
 /**

@@ -3,7 +3,6 @@ import { decodeImage, encodePng, scalePicture, type Pixels } from '../../files/c
 import { readImageInfo } from '../../files/image-info.ts'
 import { detectProtocol, hasTrueColour, type PreviewMode } from './detect-protocol.ts'
 
-/** Decoding takes four bytes per pixel, on this thread. */
 const maxPixels = 40_000_000
 
 /** @param skip gets the reason why it is not shown @throws whatever a decoder throws for broken bytes */
@@ -39,7 +38,6 @@ const cellAspect = 2
 
 const minRows = 12
 
-/** All columns and a third of the rows, or 12 rows if the terminal has that many. */
 function previewRoom({ stderr }: Pick<Context, 'stderr'>): CellSize {
   const rows = stderr.stream?.rows || 24
   const room = Math.max(Math.floor(rows / 3), Math.min(minRows, rows - 4), 1)

@@ -15,7 +15,6 @@ interface Lane {
   done: number
   concurrency: number
   pausedUntil: number
-  /** Seconds, of the instances that were generated. */
   took: number
   taken: number
 }
@@ -79,7 +78,8 @@ export class RunBoard {
     for (const [key, { id }] of this.#running) if (id === instance) this.#running.delete(key)
     const lane = this.#lanes.get(name)
     // What is restored is not among what a lane has to make.
-    if (lane !== undefined && !freeActions.has(action)) lane.done = Math.min(lane.total, lane.done + 1)
+    const isFree = action === null || ['restored', 'moved', 'accepted', 'kept'].includes(action)
+    if (lane !== undefined && !isFree) lane.done = Math.min(lane.total, lane.done + 1)
     if (lane !== undefined && took !== null && error === null) {
       lane.took += took
       lane.taken++
@@ -162,14 +162,6 @@ function keyOf({ instance, variant }: { readonly instance: string; readonly vari
 function countText({ done, total }: Lane): string {
   return `${done}/${total}`
 }
-
-const freeActions: ReadonlySet<InstanceEnd['action']> = new Set([
-  'restored',
-  'moved',
-  'accepted',
-  'kept',
-  null,
-])
 
 /** Lanes work side by side: the slowest decides. Undefined while one of them has nothing to judge by. */
 function secondsLeft(lanes: readonly Lane[]): number | undefined {

@@ -65,7 +65,6 @@ const madeByRun: ReadonlySet<string> = new Set(['new', 'stale', 'pending', 'rest
 
 const maxIds = 5
 
-/** The counts, what was created, and what is left with the command for each. */
 export function summaryLines(document: RunDocument): RunLine[] {
   const { mode, instances, states, orphans, left } = document
   const counts = runStates.flatMap((state) =>

@@ -20,12 +20,11 @@ import { gap, oneLine, tabbedText, tableText, type Column, type Columns } from '
 import { RunBoard } from './board.ts'
 import { instanceLine, rateLine, summaryLines, words, type RunLine } from './run-lines.ts'
 
-/** How many annotations GitHub shows of a step; the last is for the error of the command. */
+/** How many annotations GitHub shows of a step. */
 const maxAnnotations = 9
 
 const lineLimit = 4_000
 
-/** A board on a terminal, else a line for each result; the paths of files, or a plan, as the result. */
 export function runRenderer(context: Context): OwnRenderer {
   return (parts) => {
     const { quiet, warningsOnly, screen } = parts
@@ -40,7 +39,10 @@ export function runRenderer(context: Context): OwnRenderer {
 function createRunNotices(context: Context, parts: OwnParts, pictures: ResultPictures | undefined): Notices {
   const { screen, quiet, warningsOnly } = parts
   const { clock, stdout } = context
-  const bounded = boundAnnotations(parts.annotate)
+  // GitHub drops all but the first ones: the error that ends the command must be among them.
+  let annotationsLeft = maxAnnotations - 1
+  const bounded: Annotate | undefined =
+    parts.annotate && ((...annotation) => void (annotationsLeft-- > 0 && parts.annotate!(...annotation)))
   const usual = parts.usual(bounded)
   const board = new RunBoard()
   let isMaking = false
@@ -85,22 +87,10 @@ function createRunNotices(context: Context, parts: OwnParts, pictures: ResultPic
       screen.rest()
       const isTold = !quiet && !warningsOnly && !(error instanceof OutputClosed)
       if (isTold && partial !== undefined && isRun(partial)) summaryLines(partial).forEach(line)
-      bounded?.reopen()
+      annotationsLeft = 1
       usual.error(error, partial)
     },
   }
-}
-
-type BoundedAnnotate = Annotate & { /** Leaves room for one more. */ reopen(): void }
-
-/** GitHub drops all but the first ones: the error that ends the command must be among them. */
-function boundAnnotations(annotate: Annotate | undefined): BoundedAnnotate | undefined {
-  if (annotate === undefined) return undefined
-  let left = maxAnnotations - 1
-  const bounded: Annotate = (...annotation) => {
-    if (left-- > 0) annotate(...annotation)
-  }
-  return Object.assign(bounded, { reopen: () => void (left = 1) })
 }
 
 function createRunResult(
@@ -109,20 +99,16 @@ function createRunResult(
   pictures: ResultPictures | undefined,
 ): Result {
   const { stdout } = context
-  const table = (document: RunDocument) => {
-    const columns = stdout.isTerminal ? stdout.columns : undefined
-    screen.text(showStyled(planTable(document.instances, columns, stylesFor(context, stdout))))
-  }
   let isPart = false
-  const whole = (document: OutputDocument | undefined) => {
-    if (document === undefined || !isRun(document)) return
-    if (isLook(document)) table(document)
-    // Its outputs are in there.
-    else if (document.part !== null) screen.text(`${show(document.part)}\n`)
-  }
   const end = async (document: OutputDocument | undefined) => {
     await pictures?.settle()
-    whole(document)
+    if (document === undefined || !isRun(document)) return
+    const { mode, instances, part } = document
+    if (mode === 'plan' || mode === 'check') {
+      const columns = stdout.isTerminal ? stdout.columns : undefined
+      screen.text(showStyled(planTable(instances, columns, stylesFor(context, stdout))))
+      // Its outputs are in there.
+    } else if (part !== null) screen.text(`${show(part)}\n`)
   }
   return {
     before(event) {
@@ -133,10 +119,6 @@ function createRunResult(
     end,
     error: (_, partial) => end(partial),
   }
-}
-
-function isLook({ mode }: RunDocument): boolean {
-  return mode === 'plan' || mode === 'check'
 }
 
 function isRun(document: OutputDocument): document is RunDocument {
@@ -218,7 +200,6 @@ function planTable(instances: readonly RunInstance[], columns: Columns, styles: 
   return tableText(rows, columnsOfPlan, { columns, styles, below })
 }
 
-/** What a change costs, what is blocked, and what is free. */
 function toneOf({ state }: RunInstance): Tone {
   if (state === 'restorable') return 'plain'
   return state === 'new' || state === 'stale' || state === 'unfetched' || state === 'pending'
