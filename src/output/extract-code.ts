@@ -1,5 +1,5 @@
 import { GenerationError } from '../errors.ts'
-import type { OutputDocument, OutputEvent } from '../events/documents.ts'
+import type { OutputDocument } from '../events/documents.ts'
 import { leadTo, nextCommand } from '../files/next-command.ts'
 import { createGrowingText } from '../growing-text.ts'
 import { BlockParser } from './markdown/block-parser.ts'
@@ -46,21 +46,24 @@ export function extractCode(other: Output, language?: string): Output {
     return { ...document, extracted: extracted.toString() }
   }
   return {
-    event(event: OutputEvent) {
+    ...other,
+    event(event) {
       if (event.type !== 'text-delta') return other.event(event)
       if (event.index > 0) return
       if (state === 'none') answer.add(event.text)
       // What follows the code is of no interest.
       if (state !== 'closed') parser.push(event.text)
     },
-    raw: (text) => other.raw(text),
-    flush: () => other.flush(),
     async end(document) {
       if (isRunning(document)) return other.end(document)
       if (state !== 'closed') parser.end()
       if (state === 'none') throw noCode(answer.toString(), language)
       const isCut = isTextDocument(document) && document.finish_reason === 'length'
-      if (state === 'open' && isCut) throw cutCode()
+      if (state === 'open' && isCut) {
+        const message = 'The answer was truncated by the token limit inside the code.'
+        const hint = 'Allow more tokens, or ask for less code.'
+        throw new GenerationError('nothing_generated', message, { billed: 'yes', hint })
+      }
       // A line of the code that has no line feed.
       pass(line)
       await other.end(withCode(document))
@@ -79,12 +82,4 @@ function noCode(answer: string, language: string | undefined): GenerationError {
     billed: 'yes',
     ...leadTo('Ask for code in a fenced block. The whole answer, if the log keeps it: ', showLast),
   })
-}
-
-function cutCode(): GenerationError {
-  return new GenerationError(
-    'nothing_generated',
-    'The answer was truncated by the token limit inside the code.',
-    { billed: 'yes', hint: 'Allow more tokens, or ask for less code.' },
-  )
 }

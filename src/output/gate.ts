@@ -63,7 +63,9 @@ export function createGate(context: Context, secrets: readonly string[] = []) {
   return {
     /** Adds a secret, for all gates of the process. Existing streams do not look for it. */
     hide: (secret: string): void => void (secret !== '' && shared.add(secret)),
+    /** An id, a path or a URL. */
     text: redact,
+    /** Lines about something for standard output. */
     report(text: string): string {
       const clean = redact(text)
       return isCi ? clean.split('\n').map(defuse).join('\n') : clean
@@ -77,7 +79,9 @@ export function createGate(context: Context, secrets: readonly string[] = []) {
       const redactor = createStreamRedactor(hidden())
       return { push: (piece) => sanitise(redactor.push(piece)), end: () => sanitise(redactor.end()) }
     },
+    /** For standard error. */
     json: (text: string): string => defused(sanitiseJson(redactJson(text))),
+    /** For standard output or a file: one document, or one on each line. */
     document: (json: string): string => defused(redactJson(json)),
     documents: (): PieceStream => new PieceStream(matcherOf(hidden(), true), redactJson),
     /** The bytes of a reply for standard output; on a terminal they are also sanitised. */

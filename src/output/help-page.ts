@@ -18,17 +18,16 @@ export interface HelpPage {
 export function formatPage({ usage, about, examples, blocks, more }: HelpPage, columns: number): string {
   const width = Math.min(columns, widest)
   const termWidth = Math.max(0, ...blocks.flatMap(([, rows]) => rows.map(([term]) => term.length)))
-  return [
-    usageLine(usage, width),
+  const parts = [
+    wrap(`Usage: ${usage}`, width, indent).replace('Usage:', bold),
     wrap(about, width),
     ...(examples.length === 0 ? [] : [formatExamples(examples, width).trimEnd()]),
-    ...blocks.map(
-      ([heading, rows]) => `${headingLine(heading, width)}\n${formatRows(rows, width, termWidth)}`,
-    ),
+    ...blocks.map(([heading, rows]) => {
+      return `${headingLine(heading, width)}\n${formatRows(rows, width, termWidth)}`
+    }),
     ...more.map((sentence) => wrap(sentence, width, indent)),
   ]
-    .join('\n\n')
-    .concat('\n')
+  return `${parts.join('\n\n')}\n`
 }
 
 const paint = (text: string, open: number, close: number) =>
@@ -53,10 +52,6 @@ export function headingLine(heading: string, columns: number): string {
   return wrap(heading, columns, indent).split('\n').map(bold).join('\n')
 }
 
-function usageLine(usage: string, columns: number): string {
-  return wrap(`Usage: ${usage}`, columns, indent).replace('Usage:', bold)
-}
-
 /** Two columns; or, where the second would be too narrow, the meaning below its term. */
 export function formatRows(
   rows: readonly HelpRow[],
@@ -66,16 +61,13 @@ export function formatRows(
   const width = Math.min(columns, widest)
   const aboutAt = indent.length + termWidth + indent.length
   const isNarrow = width - aboutAt < minAboutWidth
-  return rows
-    .map(([term, about]) => {
-      if (!isNarrow) {
-        const line = `${indent}${term.padEnd(termWidth)}${indent}${about}`
-        return wrap(line, width, ' '.repeat(aboutAt)).replace(term, paintTerm)
-      }
-      const below = indent.repeat(3)
-      return `${wrap(indent + term, width, below).replace(term, paintTerm)}\n${wrap(below + about, width, below)}`
-    })
-    .join('\n')
+  const below = ' '.repeat(isNarrow ? 3 * indent.length : aboutAt)
+  const lines = rows.map(([term, about]) => {
+    const head = isNarrow ? indent + term : `${indent}${term.padEnd(termWidth)}${indent}${about}`
+    const first = wrap(head, width, below).replace(term, paintTerm)
+    return isNarrow ? `${first}\n${wrap(below + about, width, below)}` : first
+  })
+  return lines.join('\n')
 }
 
 function paintTerm(term: string): string {

@@ -5,12 +5,7 @@ import { objectOf } from '../../json.ts'
 
 export type RecordKind = JobSummary['kind']
 export const videoKinds = ['video', 'operation'] as const satisfies readonly JobKind[]
-export const recordKinds = [
-  'video',
-  'operation',
-  'response',
-  'image',
-] as const satisfies readonly RecordKind[]
+export const recordKinds = ['video', 'operation', 'response', 'image'] as const
 type JobState = JobSummary['state']
 
 export interface NewJob<Kind extends RecordKind = RecordKind> {

@@ -97,7 +97,18 @@ export class JobStore {
    * `unknown_id`
    */
   async find(text: string): Promise<StoredJob | undefined> {
-    return findJob((await this.list()).jobs, text)
+    const { jobs } = await this.list()
+    const key = text.replace(/^key:/, '')
+    const keyed = jobs.find(({ record }) => record.idempotency_key === key)
+    if (keyed !== undefined) return keyed
+    const known = jobs.flatMap((job) => (job.record.id === null ? [] : [{ job, id: job.record.id }]))
+    const exact =
+      known.find(({ id }) => id === text) ?? known.find(({ id }) => text !== '' && lastSegment(id) === text)
+    if (exact !== undefined || text.length < minPrefixLength) return exact?.job
+    const fitting = known.filter(({ id }) => id.startsWith(text) || lastSegment(id).startsWith(text))
+    const ids = [...new Set(fitting.map(({ id }) => id))]
+    if (ids.length > 1) throw ambiguous(text, ids)
+    return fitting[0]?.job
   }
 
   /** The newest job of this terminal, or, where there is none, of this folder. Its id may be unknown. */
@@ -197,20 +208,6 @@ function seconds(clock: Pick<Clock, 'now'>): number {
 const minPrefixLength = 4
 
 const maxCandidates = 10
-
-function findJob(jobs: readonly StoredJob[], text: string): StoredJob | undefined {
-  const key = text.replace(/^key:/, '')
-  const keyed = jobs.find(({ record }) => record.idempotency_key === key)
-  if (keyed !== undefined) return keyed
-  const known = jobs.flatMap((job) => (job.record.id === null ? [] : [{ job, id: job.record.id }]))
-  const exact =
-    known.find(({ id }) => id === text) ?? known.find(({ id }) => text !== '' && lastSegment(id) === text)
-  if (exact !== undefined || text.length < minPrefixLength) return exact?.job
-  const fitting = known.filter(({ id }) => id.startsWith(text) || lastSegment(id).startsWith(text))
-  const ids = [...new Set(fitting.map(({ id }) => id))]
-  if (ids.length > 1) throw ambiguous(text, ids)
-  return fitting[0]?.job
-}
 
 function ambiguous(text: string, ids: readonly string[]): UsageError {
   const more = ids.length > maxCandidates ? [`  and ${ids.length - maxCandidates} more`] : []
