@@ -35,10 +35,7 @@ const decoders: ReadonlyMap<string, (bytes: Uint8Array) => Promise<Pixels | null
 /** Larger pictures are not looked at: no model makes or takes one, and a small file can pretend to be one. */
 const maxPixels = 25_000_000
 
-/**
- * Undefined for a damaged picture, another type, or an enormous one. @param maxAlpha up to which a pixel is
- * transparent
- */
+/** Undefined for a damaged picture, another type, or an enormous one. */
 export async function hasTransparentPixel(bytes: Uint8Array, maxAlpha = 254): Promise<boolean | undefined> {
   const { mediaType, width = 0, height = 0, hasAlpha } = readImageInfo(bytes) ?? {}
   if (mediaType === undefined || hasAlpha === undefined || width * height > maxPixels) return undefined

@@ -174,10 +174,7 @@ function webpShape(type: string, head: Buffer): Shape | null {
   return sized((bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1, (bits & 0x1000_0000) !== 0)
 }
 
-/**
- * Images and extensions with data in sub-blocks. The control block (f9) of the first picture says whether a colour is
- * transparent.
- */
+/** The control block (f9) of the first picture says whether a colour is transparent. */
 function* gifBlocks(image: ImageContainer): Parser<Integrity> {
   yield* skipBytes(6)
   const screen = yield* readBytes(7)

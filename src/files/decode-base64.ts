@@ -1,7 +1,4 @@
-/**
- * Base64, or a data URL that holds it: both alphabets, white space and missing padding are accepted, and nothing
- * else. Undefined for any other text, and for one without bytes.
- */
+/** Both alphabets, data URLs, white space and missing padding; undefined for any other text, and without bytes. */
 export function decodeBase64(text: string): Buffer | undefined {
   const head = /^\s*data:[^,]{0,1024};\s*base64\s*,/i.exec(text)?.[0].length ?? 0
   const body = head === 0 ? text : text.slice(head)

@@ -34,10 +34,7 @@ const statOf = promisify(fstat)
 const readBytes = promisify(read)
 const closeFile = promisify(close)
 
-/**
- * Does not read a file whole, but a pipe. A problem is returned, so that several can be reported at once. @throws the
- * signal's reason
- */
+/** A problem is returned, so that several can be reported at once. @throws the signal's reason */
 export function describeInputFile(
   context: InputContext,
   path: string,

@@ -8,10 +8,7 @@ const staleMs = 10_000
 const pollMs = 25
 const maxRefusals = 12
 
-/**
- * Undefined when another process holds it for too long. @returns what ends the lock @throws the error of the system;
- * the signal's reason
- */
+/** Undefined when another process holds it for too long. @throws the error of the system; the signal's reason */
 export async function takeLock(
   path: string,
   { platform, clock, signal, waitMs }: FileHost & { readonly signal?: AbortSignal; readonly waitMs: number },

@@ -16,10 +16,7 @@ const minUnknownBytes = 64
 /** Enough for every signature of media, three packets of a transport stream among them. */
 const signatureBytes = 512
 
-/**
- * Of an unknown type it may be valid all the same. @throws ContractError `damaged_media` for nothing, and for
- * something else
- */
+/** Of an unknown type it may be valid all the same. @throws ContractError `damaged_media` */
 export function describeMedia<Facts>({ noun, factsOf }: MediaKind<Facts>, inspector: FileInspector) {
   const { mediaType = unknownType, container, start } = inspector.end()
   if (start.length === 0) throw new ContractError('damaged_media', `The gateway sent an empty ${noun}.`)
@@ -166,10 +163,7 @@ export function unverifiedNote(noun: 'image' | 'video', subject: string): string
   return `Could not verify that the ${noun} is complete: ${subject} may be truncated.`
 }
 
-/**
- * Keeps what has arrived apart: it has been paid for. What the machine itself could not take is dropped. @returns the
- * error
- */
+/** Keeps what has arrived apart, but for a failure of the machine itself. @returns the error, with its path */
 export async function keepDamaged(
   writer: Pick<MediaWriter<unknown>, 'commitDamaged' | 'discard'>,
   error: unknown,

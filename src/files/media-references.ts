@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isObject, type JsonObject } from '../json.ts'
 
-/**
- * In place of media that are kept; only where the wire has text, so that it cannot be taken for an object of the
- * gateway.
- */
+/** Only where the wire has text, so that it cannot be taken for an object of the gateway. */
 export interface MediaReference {
   readonly sha256: string
   readonly bytes: number

@@ -41,10 +41,7 @@ const brands: Readonly<Record<string, string>> = {
   'qt  ': 'video/quicktime',
 }
 
-/**
- * Names and declared types are not used: gateways refuse parts whose type is not that of the bytes. @param head 4 KiB
- * are plenty
- */
+/** By bytes alone: gateways refuse parts whose type is not theirs. @param head 4 KiB are plenty */
 export function sniffMediaType(head: Uint8Array): string | undefined {
   const start = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, 4096)).toString('latin1')
   const [mediaType] = signatures.find(([, pattern]) => fits(start, 0, pattern)) ?? []

@@ -85,8 +85,7 @@ const isFilled = (line: Buffer) => line.length > 0 && line[0] !== 0x20 && line.a
 const blockBytes = 262_144
 
 /**
- * None where there is no file; a last one without an end is left out. @param having only lines in which this stands,
- * which is much faster where they are few @throws FileError
+ * Without a last line that has no end. @param having only lines in which this stands, which is fast @throws FileError
  */
 export function* linesFrom(path: string, start = 0, having?: Buffer): Generator<Line, void, undefined> {
   const descriptor = readingIfThere(path, () => fs.openSync(path, 'r'))

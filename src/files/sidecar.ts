@@ -54,24 +54,12 @@ export async function writeSidecar(
   return { ...(await file.commit()), mime_type: 'application/json' }
 }
 
-export interface StoredSidecar {
-  readonly path: string
-  readonly time: string | null
-  readonly command: string | null
-  readonly model: string | null
-  readonly prompt: string | null
-  readonly revisedPrompt: string | null
-  readonly requestId: string | null
-  readonly sha256: string
-}
+export type StoredSidecar = NonNullable<Awaited<ReturnType<typeof readSidecar>>>
 
 const maxSidecarBytes = 4 * 1024 * 1024
 
 /** Undefined where there is none, or another file has its name. */
-export async function readSidecar(
-  context: Pick<FileContext, 'cwd' | 'clock' | 'signal'>,
-  filePath: string,
-): Promise<StoredSidecar | undefined> {
+export async function readSidecar(context: Pick<FileContext, 'cwd' | 'clock' | 'signal'>, filePath: string) {
   const path = sidecarPath(filePath)
   const bytes = await readInputFile(context, path, { maxBytes: maxSidecarBytes, pipes: false })
   const { value } = Buffer.isBuffer(bytes) ? parseJson(bytes.toString('utf8')) : {}

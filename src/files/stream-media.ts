@@ -13,10 +13,7 @@ export type StreamContext = FileContext & {
   readonly stdout: Pick<Sink, 'write' | 'needsDrain' | 'drain'>
 }
 
-/**
- * `-o -`: damage found at the end cannot be undone. @param rescue where the whole content goes if standard output
- * fails
- */
+/** Damage found at the end cannot be undone. @param rescue for the whole content if standard output fails */
 export function streamMedia<Facts>(
   context: StreamContext,
   kind: MediaKind<Facts>,

@@ -6,10 +6,7 @@ import { FileError } from '../errors.ts'
 import { mayBeHeld } from '../platform.ts'
 import { numberedName } from './file-name.ts'
 
-/**
- * Node's recursive mkdir never returns if the system says "no such file" although the parent exists, as in `/proc`.
- * @throws the error of the system
- */
+/** Node's recursive mkdir never returns where the system denies an existing parent, as in `/proc`. */
 export async function makeFolder(path: string, mode = 0o700): Promise<void> {
   const make = () =>
     mkdir(path, { mode }).catch(async (error: unknown) => {

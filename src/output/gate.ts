@@ -37,10 +37,7 @@ const learnt = new WeakMap<Context['env'], Set<string>>()
 
 export type Gate = ReturnType<typeof createGate>
 
-/**
- * All output except a result's own text or media passes through the gate. @param secrets besides the key in the
- * environment
- */
+/** For all output except a result's own text or media. @param secrets besides the key in the environment */
 export function createGate(context: Context, secrets: readonly string[] = []) {
   const { env } = context
   const own = [env['MODELGATE_API_KEY'] ?? '', ...secrets].filter((secret) => secret !== '')

@@ -127,10 +127,7 @@ const maxSummaryBytes = 1024 * 1024
 /** A list that is longer is left out: GitHub passes at most 1 MiB of outputs on to other jobs. */
 const maxListBytes = 256 * 1024
 
-/**
- * The summary of the job and the outputs of the step. @returns the names of outputs that were left out because they
- * are too long @throws FileError
- */
+/** @returns the names of outputs that were left out because they are too long @throws FileError */
 export async function writeStepResults(
   context: Pick<Context, 'env' | 'cwd' | 'platform'>,
   document: RunDocument,

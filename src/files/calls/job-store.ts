@@ -54,10 +54,7 @@ export class JobStore {
     this.#book = new CallBook(stateFolder, clock, options.clean)
   }
 
-  /**
-   * Before its request is sent, so that its idempotency key survives a kill. @param known what is known of it already
-   * @throws FileError
-   */
+  /** Before its request is sent, so that its idempotency key survives a kill. @throws FileError */
   async create(job: NewJob, prompt?: string, known: Partial<JobProgress> = {}): Promise<StoredJob> {
     const folder = await this.#book.open()
     const key = newId()
@@ -92,10 +89,7 @@ export class JobStore {
     return { jobs, warnings: this.#warnings }
   }
 
-  /**
-   * By idempotency key, id, operation name, or its last part; else the only one that begins so. @throws UsageError
-   * `unknown_id`
-   */
+  /** By idempotency key, id, operation name, or a unique beginning. @throws UsageError `unknown_id` */
   async find(text: string): Promise<StoredJob | undefined> {
     const { jobs } = await this.list()
     const key = text.replace(/^key:/, '')
@@ -223,10 +217,7 @@ export interface StoredJob<Kind extends RecordKind = RecordKind> {
   readonly key: string
   readonly record: JobRecord<Kind>
   prompt(): string
-  /**
-   * Every state sets `checked_at` to the present time unless it is given. May be called concurrently. @throws
-   * FileError
-   */
+  /** Every state sets `checked_at`. May be called concurrently. @throws FileError */
   update(change: Partial<JobProgress>): Promise<void>
   /** For the gateway's reply as it arrives: the job's id is found there until it is recorded. @throws FileError */
   openReplyLog(): Promise<ReplyLog>

@@ -56,10 +56,7 @@ export class CallReader {
     this.#folder = folder
   }
 
-  /**
-   * The one that ended last first. @param texts only calls in whose facts one of them stands as a value @throws
-   * FileError
-   */
+  /** The one that ended last first. @param texts one of them is a value of each call @throws FileError */
   calls(texts?: readonly string[]): Generator<FoundCall, void, undefined> {
     if (texts === undefined) return this.#select(() => true)
     const wanted = texts.map((text) => JSON.stringify(text))

@@ -45,10 +45,7 @@ const tag = /<\/?[A-Za-z][^<>\n]*>|<!--[^]*?-->/y
 const entity = /&(?:#[xX]([0-9a-fA-F]{1,6})|#(\d{1,7})|([A-Za-z][A-Za-z0-9]{1,31}));/y
 const escape = /[!-/:-@[-`{-~]/
 
-/**
- * All that comes before the first mark whose meaning depends on what follows. @returns what is decided, and the
- * length of its source
- */
+/** What comes before the first mark whose meaning depends on what follows, and the length of its source. */
 export function parseInline(
   source: string,
   { before = '', isWhole = true, textUntil = 0 }: InlineOptions = {},

@@ -1,10 +1,7 @@
 import { inCi, type Context } from '../../context.ts'
 import type { PreviewMode } from './detect-protocol.ts'
 
-/**
- * On a terminal at standard error, not in a CI runner's log. `auto` also needs cursor control, which `TERM=dumb`
- * lacks.
- */
+/** Not in a CI runner's log. `auto` also needs cursor control, which `TERM=dumb` lacks. */
 export function createPreview(
   context: Context,
   mode: PreviewMode,

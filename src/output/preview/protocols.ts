@@ -44,20 +44,18 @@ function previewRoom({ stderr }: Pick<Context, 'stderr'>): CellSize {
   return { columns: Math.max(1, stderr.columns), rows: room }
 }
 
-interface FittedSize extends CellSize {
-  /** The limiting dimension; a terminal that knows its cell size needs only that. */
-  readonly limit: keyof CellSize
-}
+type FittedSize = ReturnType<typeof fitPicture>
 
 /** Keeps the aspect ratio. At least one character, however thin. */
-function fitPicture(width: number, height: number, room: CellSize): FittedSize {
+function fitPicture(width: number, height: number, room: CellSize) {
   const columnsPerRow = (width / height) * cellAspect
   const columns = Math.min(room.columns, room.rows * columnsPerRow)
   return {
     columns: Math.max(1, Math.round(columns)),
     rows: Math.max(1, Math.min(room.rows, Math.round(columns / columnsPerRow))),
+    /** The limiting dimension; a terminal that knows its cell size needs only that. */
     limit: columns === room.columns ? 'columns' : 'rows',
-  }
+  } as const
 }
 
 const pieceLength = 4096
