@@ -57,11 +57,7 @@ export function sniffMediaType(head: Uint8Array): string | undefined {
 }
 
 function fits(start: string, offset: number, pattern: string): boolean {
-  if (start.length < offset + pattern.length) return false
-  for (let at = 0; at < pattern.length; at++) {
-    if (pattern[at] !== '.' && pattern[at] !== start[offset + at]) return false
-  }
-  return true
+  return [...pattern].every((byte, at) => byte === '.' || byte === start[offset + at])
 }
 
 /** The major brand is at byte 8; the compatible ones, which distinguish AVIF from HEIF, start at byte 16. */

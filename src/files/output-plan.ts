@@ -233,15 +233,10 @@ function windowsProblem(text: string): string | undefined {
   return found === undefined ? undefined : JSON.stringify(found)
 }
 
-interface PlannedFile {
-  readonly path: string
-  readonly mayBeTaken: boolean
-}
-
 /** Problems with the targets: every existing file, and one other problem per folder. */
 async function placeProblems(
   context: FileContext,
-  files: readonly PlannedFile[],
+  files: readonly { readonly path: string; readonly mayBeTaken: boolean }[],
   force: boolean,
 ): Promise<ModelgateError[]> {
   const problems: ModelgateError[] = []

@@ -30,6 +30,7 @@ const maxWord = 200
  * the width of a character is not certain, it is ended instead.
  */
 export class LineWriter {
+  /** 0 where nothing is wrapped. */
   columns: number
   readonly indents: Indent[] = []
   readonly #isTerminal: boolean

@@ -42,7 +42,7 @@ export function createReplyWriter(context: Context, gate: Gate, rescue: RescuePl
   }
   return {
     async write(chunk: Uint8Array): Promise<void> {
-      endsLine = chunk.at(-1) === LINE_FEED
+      endsLine = chunk.at(-1) === '\n'.charCodeAt(0)
       await put(stream.push(chunk))
     },
     async commit(): Promise<void> {
@@ -54,5 +54,3 @@ export function createReplyWriter(context: Context, gate: Gate, rescue: RescuePl
     },
   }
 }
-
-const LINE_FEED = 0x0a

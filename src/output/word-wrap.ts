@@ -76,12 +76,9 @@ export function createWordWrap(columns: () => number) {
 }
 
 function certainLength(text: string): number {
-  let length = 0
-  for (const character of text) {
-    if (widthOf(character) === undefined) break
-    length += character.length
-  }
-  return length
+  const characters = [...text]
+  const end = characters.findIndex((character) => widthOf(character) === undefined)
+  return end === -1 ? text.length : characters.slice(0, end).join('').length
 }
 
 function fenceAfter(open: string | undefined, line: string): string | undefined {

@@ -66,7 +66,7 @@ export interface RemoteImage {
   readonly url: string
 }
 
-/** The prompt is kept apart. Fields are added in later versions, and never removed. */
+/** Times are Unix seconds; the prompt is kept apart. Fields are added in later versions, and never removed. */
 export interface JobRecord<Kind extends RecordKind = RecordKind> extends NewJob<Kind>, JobProgress {
   readonly created_at: number
 }

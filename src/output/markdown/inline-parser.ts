@@ -95,12 +95,8 @@ export function parseInline(
   const takeAngle = () => {
     const [all, url] = match(address) ?? []
     if (url !== undefined) {
-      const link: Link = {
-        kind: 'autolink',
-        url: /^\w+:/.test(url) ? url : `mailto:${url}`,
-        text: url,
-        hasImage: false,
-      }
+      const whole = /^\w+:/.test(url) ? url : `mailto:${url}`
+      const link: Link = { kind: 'autolink', url: whole, text: url, hasImage: false }
       add('', 0, 'opening', link)
       add(url, 0, undefined, link)
       add('', 0, 'closing', link)
@@ -165,19 +161,11 @@ export function parseInline(
     const inside = pieces.slice(place + 1)
     const isImage = mark === '!['
     const text = inside.map((piece) => (piece.mark === undefined ? piece.text : '')).join('')
-    const link: Link = {
-      kind: isImage ? 'image' : 'link',
-      url: target.url,
-      text,
-      hasImage: inside.some((piece) => piece.link !== undefined),
-    }
+    const hasImage = inside.some((piece) => piece.link !== undefined)
+    const link: Link = { kind: isImage ? 'image' : 'link', url: target.url, text, hasImage }
     for (const piece of inside) if (isImage || piece.link === undefined) piece.link = link
-    pieces[place] = {
-      ...pieces[place]!,
-      text: isImage ? '[image' + (text === '' ? '' : ': ') : '',
-      mark: 'opening',
-      link,
-    }
+    const opening = isImage ? '[image' + (text === '' ? '' : ': ') : ''
+    pieces[place] = { ...pieces[place]!, text: opening, mark: 'opening', link }
     add(isImage ? ']' : '', 0, 'closing', link)
     at = target.end
   }
