@@ -8,7 +8,7 @@ import {
 } from './commands/shared/options/common-options.ts'
 import { helpLayout } from './commands/shared/help/command-help.ts'
 import { hasHelpColours, writeHelp } from './output/help-page.ts'
-import { commandEntries, type CommandEntry } from './command-entries.ts'
+import { commandEntries, type CommandEntries } from './command-entries.ts'
 
 /**
  * Parses the words of one call and runs the command they name.
@@ -76,8 +76,8 @@ export function createProgram(context: Context): Command {
 }
 
 /** Adds commands to the program or a group. The module of a command is loaded when it is called. */
-function addCommands(parent: Command, context: Context, entries: readonly CommandEntry[]): void {
-  for (const { name, about, examples: own, commands } of entries) {
+function addCommands(parent: Command, context: Context, entries: CommandEntries): void {
+  for (const [name, { about, examples: own, commands }] of Object.entries(entries)) {
     const command = parent.command(name).description(about)
     if (commands !== undefined) addCommands(command, context, commands)
     if (own !== undefined) addExamples(command, own)
@@ -92,20 +92,20 @@ function addCommands(parent: Command, context: Context, entries: readonly Comman
 export async function loadCommand(
   command: Command,
   context: Context,
-  entries: readonly CommandEntry[] = commandEntries,
+  entries = commandEntries,
 ): Promise<void> {
   await loadOwn(command, context, entries)
-  const below = entries.find(({ name }) => name === command.name())?.commands ?? []
+  const below = entries[command.name()]?.commands
   for (const child of command.commands) await loadCommand(child, context, below)
 }
 
 const loaded = new WeakSet<Command>()
 
-async function loadOwn(command: Command, context: Context, entries: readonly CommandEntry[]): Promise<void> {
+async function loadOwn(command: Command, context: Context, entries: CommandEntries): Promise<void> {
   if (loaded.has(command)) return
   loaded.add(command)
   const loadOther = (other: Command) => loadCommand(other, context)
-  const register = await entries.find(({ name }) => name === command.name())?.load?.(loadOther)
+  const register = await entries[command.name()]?.load?.(loadOther)
   register?.(command, context)
   // The parser sets such defaults before a command is loaded.
   for (const option of command.options) {
@@ -162,12 +162,11 @@ function unmarkDashedText(command: Command): void {
 /** The command that words of a call name: `image create`; undefined where they name none. */
 export function commandNamed(words: readonly string[]): string | undefined {
   const names: string[] = []
-  let entries: readonly CommandEntry[] | undefined = commandEntries
+  let entries: CommandEntries | undefined = commandEntries
   for (const word of words) {
-    const entry: CommandEntry | undefined = entries?.find(({ name }) => name === word)
-    if (entry === undefined) continue
-    names.push(entry.name)
-    entries = entry.commands
+    if (entries === undefined || !Object.hasOwn(entries, word)) continue
+    names.push(word)
+    entries = entries[word]!.commands
   }
   return names.join(' ') || undefined
 }

@@ -17,8 +17,8 @@ import { configured, wholeCall } from '../support/text-call.ts'
 import { loadedProgram } from '../support/program-tree.ts'
 import { projectRoot } from '../support/generated-files.ts'
 
-const leaves = commandEntries.flatMap(({ name, commands = [] }) =>
-  commands.length === 0 ? [name] : commands.map((child) => `${name} ${child.name}`),
+const leaves = Object.entries(commandEntries).flatMap(([name, { commands }]) =>
+  commands === undefined ? [name] : Object.keys(commands).map((child) => `${name} ${child}`),
 )
 const calls = [
   '--help',
@@ -54,7 +54,7 @@ test('alone, modelgate prints one screen: what it is, what to do first, its comm
   const start = 'One program for a gateway to hosted generative models.'
   for (const text of [start, 'modelgate respond --sandbox "hello"', 'modelgate init'])
     expect(out).toContain(text)
-  for (const { name } of commandEntries) expect(out).toMatch(new RegExp(`^ {2}.*\\b${name}\\b`, 'm'))
+  for (const name of Object.keys(commandEntries)) expect(out).toMatch(new RegExp(`^ {2}.*\\b${name}\\b`, 'm'))
 })
 
 test.each([['generate'], ['image', 'create'], ['video', 'status']])(
@@ -102,7 +102,7 @@ test.each([{ NO_COLOR: '1' }, { TERM: 'dumb' }, { FORCE_COLOR: '0' }])(
 
 test('help COMMAND is the same as COMMAND --help', async () => {
   expect(await runMain(['help'])).toEqual(await runMain(['--help']))
-  for (const { name } of commandEntries) {
+  for (const name of Object.keys(commandEntries)) {
     // What the sandbox is takes more than its flags.
     if (name === 'sandbox') continue
     expect(await runMain(['help', name])).toEqual(await runMain([name, '--help']))

@@ -45,7 +45,7 @@ test.each([[['completion']], [['completion', 'tcsh']]])('%j is a usage error', a
 
 describe('after these words come', () => {
   test.each<[string, string[]]>([
-    ['modelgate ', commandEntries.map(({ name }) => name)],
+    ['modelgate ', Object.keys(commandEntries)],
     ['modelgate comp', ['completion']],
     ['modelgate completion ', ['bash', 'zsh', 'fish', 'powershell']],
     ['modelgate help exit', ['exit-codes']],
