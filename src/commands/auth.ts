@@ -38,23 +38,21 @@ export function registerAuthLogin(command: Command, context: Context): void {
   ])
   command.option('--no-check', 'do not check the key with the gateway')
   addShared(command, 'profile apiKeyFile caFile header allowHttp connectTimeout timeout messages', meanings)
-  command.action((options: LoginOptions) => logIn(context, options))
-}
-
-async function logIn(context: Context, options: LoginOptions): Promise<void> {
-  const settings = await ownSettings(context, options)
-  const { profile, quiet, baseUrl } = settings
-  const say = (line: string) => void (quiet.value || printNote(context, line))
-  const { key, verdict } = await newKey(context, options, settings)
-  if (verdict !== undefined) say(verdict)
-  const { path } = await storeKey(context, profile.value, key)
-  const ending = lastFour(key) === '' ? '' : ` (…${lastFour(key)})`
-  say(`The key${ending} of profile ${profile.value} is stored in ${homePath(context, path)}.`)
-  const winner = await settings.keyLocation()
-  if (winner !== undefined && winner.kind !== 'credentials') {
-    say(`warning: ${winner.source} takes precedence over it.`)
-  }
-  if (baseUrl.value === undefined) say('No base URL is set yet: modelgate config set base_url URL')
+  command.action(async (options: LoginOptions) => {
+    const settings = await ownSettings(context, options)
+    const { profile, quiet, baseUrl } = settings
+    const say = (line: string) => void (quiet.value || printNote(context, line))
+    const { key, verdict } = await newKey(context, options, settings)
+    if (verdict !== undefined) say(verdict)
+    const { path } = await storeKey(context, profile.value, key)
+    const ending = lastFour(key) === '' ? '' : ` (…${lastFour(key)})`
+    say(`The key${ending} of profile ${profile.value} is stored in ${homePath(context, path)}.`)
+    const winner = await settings.keyLocation()
+    if (winner !== undefined && winner.kind !== 'credentials') {
+      say(`warning: ${winner.source} takes precedence over it.`)
+    }
+    if (baseUrl.value === undefined) say('No base URL is set yet: modelgate config set base_url URL')
+  })
 }
 
 /**
@@ -158,39 +156,36 @@ export function registerAuthStatus(command: Command, context: Context): void {
     command,
     'json profile baseUrl apiKeyFile caFile header allowHttp connectTimeout timeout messages',
   )
-  command.action((options: StatusOptions) => showStatus(context, options))
-}
-
-/** @throws AlreadyReported where the profile in use has no key that can be used (exit 3, or that of the problem) */
-async function showStatus(context: Context, options: StatusOptions): Promise<void> {
-  const settings = await readSettings(context, options)
-  const current = settings.profile.value
-  const stored = safely(() => storedProfiles(context), [])
-  // The one in use first; then those of the user's own file, and those whose keys are stored.
-  const names = new Set([current])
-  if (options.profile === undefined) {
-    for (const name of [...Object.keys(await writtenProfiles(context)), ...stored]) names.add(name)
-  }
-  const statuses: Status[] = []
-  for (const name of names) {
-    const own = name === current ? settings : undefined
-    statuses.push(await statusOf(context, options, name, own, stored.includes(name)))
-  }
-  const profiles = statuses.map(({ entry }) => entry)
-  const document: KeysDocument = { version: outputVersion, command: 'auth status', profiles }
-  const gate = createGate(
-    context,
-    statuses.flatMap(({ key = [] }) => key),
-  )
-  await printDocument(
-    context,
-    options,
-    document,
-    (styles, columns) => keyReport(profiles, styles, columns, (path) => homePath(context, path)),
-    { gate },
-  )
-  const { failure } = statuses[0]!
-  if (failure !== undefined) throw new AlreadyReported(failure)
+  command.action(async (options: StatusOptions) => {
+    const settings = await readSettings(context, options)
+    const current = settings.profile.value
+    const stored = safely(() => storedProfiles(context), [])
+    // The one in use first; then those of the user's own file, and those whose keys are stored.
+    const names = new Set([current])
+    if (options.profile === undefined) {
+      for (const name of [...Object.keys(await writtenProfiles(context)), ...stored]) names.add(name)
+    }
+    const statuses: Status[] = []
+    for (const name of names) {
+      const own = name === current ? settings : undefined
+      statuses.push(await statusOf(context, options, name, own, stored.includes(name)))
+    }
+    const profiles = statuses.map(({ entry }) => entry)
+    const document: KeysDocument = { version: outputVersion, command: 'auth status', profiles }
+    const gate = createGate(
+      context,
+      statuses.flatMap(({ key = [] }) => key),
+    )
+    await printDocument(
+      context,
+      options,
+      document,
+      (styles, columns) => keyReport(profiles, styles, columns, (path) => homePath(context, path)),
+      { gate },
+    )
+    const { failure } = statuses[0]!
+    if (failure !== undefined) throw new AlreadyReported(failure)
+  })
 }
 
 interface Status {
@@ -269,27 +264,26 @@ export function registerAuthLogout(command: Command, context: Context): void {
   ])
   command.addOption(new Option('--all', 'of every profile'))
   addShared(command, 'profile messages', { profile: 'profile whose key is removed (default)' })
-  command.action((options: LogoutOptions) => logOut(context, options))
-}
-
-async function logOut(context: Context, options: LogoutOptions): Promise<void> {
-  if (options.all && options.profile !== undefined) {
-    throw new UsageError('--all means every profile: leave out --all or --profile.')
-  }
-  const settings = await ownSettings(context, options)
-  const say = (line: string) => void (settings.quiet.value || printNote(context, line))
-  const profiles = options.all ? storedProfiles(context) : [settings.profile.value]
-  for (const profile of profiles) {
-    const { path, changed } = await removeKey(context, profile)
-    const place = homePath(context, path)
-    if (changed) say(`The key of profile ${profile} is removed from ${place}.`)
-    else say(`No key of profile ${profile} is stored in ${place}.`)
-  }
-  if (profiles.length === 0) say('No key is stored.')
-  // What still supplies a key is not ours to remove; a file that cannot be used supplies none.
-  const rest = await settings.keyLocation().catch((error: unknown) => {
-    if (!(error instanceof ModelgateError)) throw error
-    return undefined
+  command.action(async (options: LogoutOptions) => {
+    if (options.all && options.profile !== undefined) {
+      throw new UsageError('--all means every profile: leave out --all or --profile.')
+    }
+    const settings = await ownSettings(context, options)
+    const say = (line: string) => void (settings.quiet.value || printNote(context, line))
+    const profiles = options.all ? storedProfiles(context) : [settings.profile.value]
+    for (const profile of profiles) {
+      const { path, changed } = await removeKey(context, profile)
+      const place = homePath(context, path)
+      if (changed) say(`The key of profile ${profile} is removed from ${place}.`)
+      else say(`No key of profile ${profile} is stored in ${place}.`)
+    }
+    if (profiles.length === 0) say('No key is stored.')
+    // What still supplies a key is not ours to remove; a file that cannot be used supplies none.
+    const rest = await settings.keyLocation().catch((error: unknown) => {
+      if (!(error instanceof ModelgateError)) throw error
+      return undefined
+    })
+    if (rest !== undefined && rest.kind !== 'credentials')
+      say(`warning: ${rest.source} still supplies a key.`)
   })
-  if (rest !== undefined && rest.kind !== 'credentials') say(`warning: ${rest.source} still supplies a key.`)
 }

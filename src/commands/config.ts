@@ -30,27 +30,23 @@ export function registerConfigList(command: Command, context: Context): void {
   ])
   command.addOption(new Option('-a, --all', 'include settings at their default'))
   addShared(command, 'json profile messages')
-  command.action((options: CommonOptions & { readonly all?: true }) => listSettings(context, options))
-}
-
-async function listSettings(
-  context: Context,
-  { json, profile, quiet, all }: CommonOptions & { readonly all?: true },
-): Promise<void> {
-  const settings = await resolveSettings(context, { profile })
-  const described = await describeSettings(context, settings)
-  const document: SettingsDocument = {
-    version: outputVersion,
-    command: 'config list',
-    profile: settings.profile.value,
-    settings: described.filter(({ level }) => all || json || level !== 'default'),
-  }
-  const shorten = (text: string) => homePath(context, text)
-  await printDocument(context, { json }, document, (styles, columns) =>
-    settingList(document.settings, columns, styles, shorten),
-  )
-  if (document.settings.length === 0 && !quiet)
-    printNote(context, 'Nothing is set. All settings: modelgate config list --all')
+  command.action(async (options: CommonOptions & { readonly all?: true }) => {
+    const { json, profile, quiet, all } = options
+    const settings = await resolveSettings(context, { profile })
+    const described = await describeSettings(context, settings)
+    const document: SettingsDocument = {
+      version: outputVersion,
+      command: 'config list',
+      profile: settings.profile.value,
+      settings: described.filter(({ level }) => all || json || level !== 'default'),
+    }
+    const shorten = (text: string) => homePath(context, text)
+    await printDocument(context, { json }, document, (styles, columns) =>
+      settingList(document.settings, columns, styles, shorten),
+    )
+    if (document.settings.length === 0 && !quiet)
+      printNote(context, 'Nothing is set. All settings: modelgate config list --all')
+  })
 }
 
 /** `modelgate config get`: the value of one setting, as a call would use it. */
@@ -62,28 +58,26 @@ export function registerConfigGet(command: Command, context: Context): void {
   ])
   command.addArgument(settingArgument(command))
   addShared(command, 'json profile messages')
-  command.action((name: string, options: CommonOptions) => getSetting(context, options, name))
-}
-
-async function getSetting(context: Context, { json, profile }: CommonOptions, typed: string): Promise<void> {
-  const path = parseSettingPath(typed)
-  const settings = await resolveSettings(context, { profile: path.profile ?? profile })
-  const { file } = settingTable[path.name]
-  const described = (await describeSettings(context, settings)).find(({ name }) => name === file)!
-  const whole = described.hidden ? settings[path.name].value : described.value
-  const value = path.inner.length > 0 ? await writtenValue(context, path) : whole
-  if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) {
-    throw new ConfigError(`${typed} is not set.`, { hint: `Set it: modelgate config set ${typed} VALUE` })
-  }
-  const document: SettingsDocument = {
-    version: outputVersion,
-    command: 'config get',
-    profile: settings.profile.value,
-    settings: [
-      { ...described, name: keysOf({ ...path, profile: undefined }).join('.'), value, hidden: false },
-    ],
-  }
-  await printDocument(context, { json }, document, () => `${lines(value)}\n`)
+  command.action(async (typed: string, { json, profile }: CommonOptions) => {
+    const path = parseSettingPath(typed)
+    const settings = await resolveSettings(context, { profile: path.profile ?? profile })
+    const { file } = settingTable[path.name]
+    const described = (await describeSettings(context, settings)).find(({ name }) => name === file)!
+    const whole = described.hidden ? settings[path.name].value : described.value
+    const value = path.inner.length > 0 ? await writtenValue(context, path) : whole
+    if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) {
+      throw new ConfigError(`${typed} is not set.`, { hint: `Set it: modelgate config set ${typed} VALUE` })
+    }
+    const document: SettingsDocument = {
+      version: outputVersion,
+      command: 'config get',
+      profile: settings.profile.value,
+      settings: [
+        { ...described, name: keysOf({ ...path, profile: undefined }).join('.'), value, hidden: false },
+      ],
+    }
+    await printDocument(context, { json }, document, () => `${lines(value)}\n`)
+  })
 }
 
 /** A part of a mapping as it is written in the user's own file. */
@@ -116,30 +110,24 @@ export function registerConfigSet(command: Command, context: Context): void {
     )
     .argument('[more...]', 'more names and values')
   addShared(command, 'profile messages')
-  command.action((name: string, value: string, more: readonly string[], options: CommonOptions) =>
-    setAll(context, options, [name, value, ...more]),
+  command.action(
+    async (name: string, first: string, more: readonly string[], { profile, quiet }: CommonOptions) => {
+      const words = [name, first, ...more]
+      if (words.length % 2 !== 0) {
+        throw new UsageError(`${words.at(-1)} has no value: give NAME and VALUE in pairs.`)
+      }
+      const paths: SettingPath[] = []
+      const changes: Change[] = []
+      for (let at = 0; at < words.length; at += 2) {
+        const path = await inProfile(context, parseSettingPath(words[at]!), profile)
+        paths.push(path)
+        changes.push({ path: keysOf(path), value: await checkedValue(context, path, words[at + 1]!) })
+      }
+      const { path: file } = await editUserFile(context, changes)
+      if (quiet) return
+      for (const path of paths) await report(context, path, `is set in ${homePath(context, file)}`)
+    },
   )
-}
-
-/** @param words names and values by turns */
-async function setAll(
-  context: Context,
-  { profile, quiet }: CommonOptions,
-  words: readonly string[],
-): Promise<void> {
-  if (words.length % 2 !== 0) {
-    throw new UsageError(`${words.at(-1)} has no value: give NAME and VALUE in pairs.`)
-  }
-  const paths: SettingPath[] = []
-  const changes: Change[] = []
-  for (let at = 0; at < words.length; at += 2) {
-    const path = await inProfile(context, parseSettingPath(words[at]!), profile)
-    paths.push(path)
-    changes.push({ path: keysOf(path), value: await checkedValue(context, path, words[at + 1]!) })
-  }
-  const { path: file } = await editUserFile(context, changes)
-  if (quiet) return
-  for (const path of paths) await report(context, path, `is set in ${homePath(context, file)}`)
 }
 
 /** `modelgate config unset`: removes one setting from the user's own file. */
@@ -240,39 +228,33 @@ export function registerConfigPath(command: Command, context: Context): void {
   const name = command.createArgument('[name]', 'print only the path of this place').choices(placeNames)
   command.addArgument(name)
   addShared(command, 'json messages')
-  command.action((chosen: string | undefined, options: CommonOptions) => showPlaces(context, options, chosen))
-}
-
-async function showPlaces(
-  context: Context,
-  { json }: CommonOptions,
-  chosen: string | undefined,
-): Promise<void> {
-  const all = await places(context)
-  if (chosen !== undefined) {
-    if (json) throw new UsageError('--json prints all places: leave the name out.')
-    const path = all.find(({ name }) => name === chosen)?.path ?? null
-    if (path !== null) return await printLine(context, path)
-    if (chosen === 'project') {
-      throw new ConfigError('There is no project file here.', {
-        hint: 'It is looked for from the working directory up to the repository root: .modelgaterc.yaml, for example.',
+  command.action(async (chosen: string | undefined, { json }: CommonOptions) => {
+    const all = await places(context)
+    if (chosen !== undefined) {
+      if (json) throw new UsageError('--json prints all places: leave the name out.')
+      const path = all.find(({ name }) => name === chosen)?.path ?? null
+      if (path !== null) return await printLine(context, path)
+      if (chosen === 'project') {
+        throw new ConfigError('There is no project file here.', {
+          hint: 'It is looked for from the working directory up to the repository root: .modelgaterc.yaml, for example.',
+        })
+      }
+      throw new ConfigError(`There is no place for ${chosen}.`, {
+        hint: 'No home directory is known: set HOME, MODELGATE_CONFIG_DIR or MODELGATE_STATE_DIR.',
       })
     }
-    throw new ConfigError(`There is no place for ${chosen}.`, {
-      hint: 'No home directory is known: set HOME, MODELGATE_CONFIG_DIR or MODELGATE_STATE_DIR.',
-    })
-  }
-  const document: PlacesDocument = { version: outputVersion, command: 'config path', places: all }
-  await printDocument(context, { json }, document, (styles, columns) =>
-    all
-      .map(({ name, path, exists }) => {
-        if (columns === undefined) return `${name}\t${path ?? ''}\t${exists ? 'exists' : 'missing'}\n`
-        const shown = path === null ? 'none' : homePath(context, path)
-        const line = `${padded(name, 11)}${gap}${shown}`
-        return exists ? `${line}\n` : `${styles.dim(`${line}${path === null ? '' : ' (not there)'}`)}\n`
-      })
-      .join(''),
-  )
+    const document: PlacesDocument = { version: outputVersion, command: 'config path', places: all }
+    await printDocument(context, { json }, document, (styles, columns) =>
+      all
+        .map(({ name, path, exists }) => {
+          if (columns === undefined) return `${name}\t${path ?? ''}\t${exists ? 'exists' : 'missing'}\n`
+          const shown = path === null ? 'none' : homePath(context, path)
+          const line = `${padded(name, 11)}${gap}${shown}`
+          return exists ? `${line}\n` : `${styles.dim(`${line}${path === null ? '' : ' (not there)'}`)}\n`
+        })
+        .join(''),
+    )
+  })
 }
 
 async function places(context: Context): Promise<PlacesDocument['places']> {

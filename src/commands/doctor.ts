@@ -57,41 +57,40 @@ export function registerDoctor(command: Command, context: Context): void {
     ['modelgate doctor --json > report.json', 'for a bug report: no key, no prompt'],
   ])
   addShared(command, taken, meanings)
-  command.action((options: CommonOptions) => examine(context, options))
-}
-
-async function examine(context: Context, options: CommonOptions): Promise<void> {
-  const { json, jsonl, sandbox } = options
-  const configured = await usableSettings(context, options)
-  // With problems in the configuration nothing is asked, whatever the address.
-  const running = sandbox && configured !== undefined ? await startOwnSandbox(context, configured) : undefined
-  const settings = running === undefined ? configured : settingsOfSandbox(configured!, new URL(running.url))
-  const gate = createGate(context)
-  const mode = jsonl ? 'jsonl' : json ? 'json' : undefined
-  const output = mode && createOutput(context, { mode, quiet: true, usage: false, gate })
-  output?.event({ type: 'start', version: outputVersion, command: 'doctor', model: null })
-  const checks: Check[] = []
-  try {
-    for await (const [name, finding] of findings(context, options, settings, gate)) {
-      // Nobody's name belongs into a report.
-      const shorten = (text: string) => homePath(context, text)
-      const { message, remedy } = finding
-      const check = { name, ...finding, message: shorten(message), remedy: remedy && shorten(remedy) }
-      checks.push(check)
-      output?.event({ type: 'check-end', check })
-      await output?.flush()
-      if (output === undefined) {
-        await printReport(context, gate, (styles, columns) => checkLine(check, styles, columns))
+  command.action(async (options: CommonOptions) => {
+    const { json, jsonl, sandbox } = options
+    const configured = await usableSettings(context, options)
+    // With problems in the configuration nothing is asked, whatever the address.
+    const running =
+      sandbox && configured !== undefined ? await startOwnSandbox(context, configured) : undefined
+    const settings = running === undefined ? configured : settingsOfSandbox(configured!, new URL(running.url))
+    const gate = createGate(context)
+    const mode = jsonl ? 'jsonl' : json ? 'json' : undefined
+    const output = mode && createOutput(context, { mode, quiet: true, usage: false, gate })
+    output?.event({ type: 'start', version: outputVersion, command: 'doctor', model: null })
+    const checks: Check[] = []
+    try {
+      for await (const [name, finding] of findings(context, options, settings, gate)) {
+        // Nobody's name belongs into a report.
+        const shorten = (text: string) => homePath(context, text)
+        const { message, remedy } = finding
+        const check = { name, ...finding, message: shorten(message), remedy: remedy && shorten(remedy) }
+        checks.push(check)
+        output?.event({ type: 'check-end', check })
+        await output?.flush()
+        if (output === undefined) {
+          await printReport(context, gate, (styles, columns) => checkLine(check, styles, columns))
+        }
       }
+    } finally {
+      await running?.close()
     }
-  } finally {
-    await running?.close()
-  }
-  const document = documentOf(checks, context)
-  await output?.end(document)
-  if (output === undefined && configured?.quiet.value !== true) printNote(context, summaryLine(checks))
-  const failure = checks.find(({ verdict }) => verdict === 'failed')
-  if (failure !== undefined) throw new AlreadyReported(errorOf(failure))
+    const document = documentOf(checks, context)
+    await output?.end(document)
+    if (output === undefined && configured?.quiet.value !== true) printNote(context, summaryLine(checks))
+    const failure = checks.find(({ verdict }) => verdict === 'failed')
+    if (failure !== undefined) throw new AlreadyReported(errorOf(failure))
+  })
 }
 
 /** The checks in their order; each may depend on what those before it have found. */

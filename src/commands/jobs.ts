@@ -46,40 +46,38 @@ export function registerJobs(command: Command, context: Context): void {
     new Option('--prune', 'forget finished jobs: failed, expired, saved or answered'),
   ])
   addShared(command, 'json jsonl dryRun gateway messages')
-  command.action((options: ListOptions) => listJobs(context, options))
-}
-
-async function listJobs(context: Context, options: ListOptions): Promise<void> {
-  const { state, limit, prune, dryRun } = options
-  const settings = await readSettings(context, options)
-  const gate = createGate(context)
-  const store = openJobs(context, stateFolder(context), gate)
-  const found = await store.list()
-  const warnings = [...found.warnings]
-  if (options.refresh && !dryRun)
-    warnings.push(...(await refresh(context, options, settings, gate, found.jobs)))
-  const now = context.clock.now() / 1000
-  const chosen = found.jobs
-    .filter(({ record }) => state === undefined || record.state === state)
-    .filter(({ record }) => !prune || isPrunable(record, now))
-    .slice(0, limit)
-  if (prune && !dryRun) await store.forget(chosen)
-  const jobs = chosen.map((job) => summaryOf(job.record, job.prompt()))
-  const quiet = settings.quiet.value
-  const document = { version: outputVersion, command: 'jobs', jobs, warnings } as const
-  await printDocument(
-    context,
-    options,
-    document,
-    (styles, columns) => jobTable(jobs, { now, columns, styles }),
-    { quiet, gate, events: jobs.map((job) => ({ type: 'job-list', job })) },
-  )
-  if (options.json || options.jsonl || quiet) return
-  // What the rows do not show: that jobs were forgotten, or that there are none.
-  const { stdout, stderr } = context
-  if (prune) stderr.write(`${counted(jobs.length, 'job')} ${dryRun ? 'would be ' : ''}forgotten.\n`)
-  else if (jobs.length === 0) stderr.write('No jobs are on record.\n')
-  else if (stdout.isTerminal) reportAge(context, jobs, now)
+  command.action(async (options: ListOptions) => {
+    const { state, limit, prune, dryRun } = options
+    const settings = await readSettings(context, options)
+    const gate = createGate(context)
+    const store = openJobs(context, stateFolder(context), gate)
+    const found = await store.list()
+    const warnings = [...found.warnings]
+    if (options.refresh && !dryRun)
+      warnings.push(...(await refresh(context, options, settings, gate, found.jobs)))
+    const now = context.clock.now() / 1000
+    const chosen = found.jobs
+      .filter(({ record }) => state === undefined || record.state === state)
+      .filter(({ record }) => !prune || isPrunable(record, now))
+      .slice(0, limit)
+    if (prune && !dryRun) await store.forget(chosen)
+    const jobs = chosen.map((job) => summaryOf(job.record, job.prompt()))
+    const quiet = settings.quiet.value
+    const document = { version: outputVersion, command: 'jobs', jobs, warnings } as const
+    await printDocument(
+      context,
+      options,
+      document,
+      (styles, columns) => jobTable(jobs, { now, columns, styles }),
+      { quiet, gate, events: jobs.map((job) => ({ type: 'job-list', job })) },
+    )
+    if (options.json || options.jsonl || quiet) return
+    // What the rows do not show: that jobs were forgotten, or that there are none.
+    const { stdout, stderr } = context
+    if (prune) stderr.write(`${counted(jobs.length, 'job')} ${dryRun ? 'would be ' : ''}forgotten.\n`)
+    else if (jobs.length === 0) stderr.write('No jobs are on record.\n')
+    else if (stdout.isTerminal) reportAge(context, jobs, now)
+  })
 }
 
 /** Opens a gateway only when there is a job to look up on it. @returns warnings */

@@ -110,20 +110,14 @@ export function registerLogShow(command: Command, context: Context): void {
   ])
   command.argument('[id]', 'id of the call, or the beginning of it; the last call without')
   addShared(command, 'json jsonl messages')
-  command.action((id: string | undefined, options: CommonOptions) => showCall(context, options, id))
-}
-
-async function showCall(
-  context: Context,
-  { json, jsonl, quiet }: CommonOptions,
-  id: string | undefined,
-): Promise<void> {
-  const log = await openCalls(stateFolder(context))
-  const call = await describeCall(findCall(log, id), context.cwd)
-  const warnings = damagedLines(log)
-  const document = { version: outputVersion, command: 'log show', call, warnings } as const
-  const describe = (_: unknown, columns: Columns) => callReport(call, columns)
-  await printDocument(context, { json, jsonl }, document, describe, { quiet: quiet === true })
+  command.action(async (id: string | undefined, { json, jsonl, quiet }: CommonOptions) => {
+    const log = await openCalls(stateFolder(context))
+    const call = await describeCall(findCall(log, id), context.cwd)
+    const warnings = damagedLines(log)
+    const document = { version: outputVersion, command: 'log show', call, warnings } as const
+    const describe = (_: unknown, columns: Columns) => callReport(call, columns)
+    await printDocument(context, { json, jsonl }, document, describe, { quiet: quiet === true })
+  })
 }
 
 interface ClearOptions extends CommonOptions {
@@ -135,31 +129,29 @@ export function registerLogClear(command: Command, context: Context): void {
   addExamples(command, [['modelgate log clear', 'asks first'], ['modelgate log clear --before 30d --force']])
   command.option('--before <when>', 'only calls that ended before: 30d, yesterday, 2026-11-01')
   addShared(command, 'json jsonl force messages', { force: 'do not ask' })
-  command.action((options: ClearOptions) => clear(context, options))
-}
-
-async function clear(context: Context, options: ClearOptions): Promise<void> {
-  const { before, json, jsonl, force, quiet, noInput } = options
-  const time = before === undefined ? Infinity : parseSince('--before', before, context.clock.now())
-  const log = await openCalls(stateFolder(context))
-  let count = 0
-  for (const { facts } of log.calls()) if (facts.exit_code !== null && endedAt(facts) < time) count++
-  const calls = counted(count, 'call')
-  if (count > 0 && !force) {
-    if (!canAsk(context, noInput)) {
-      const problem =
-        'modelgate log clear asks before it forgets anything, and there is no terminal to ask on.'
-      throw new UsageError(problem, { code: 'not_confirmed', hint: 'Add --force.' })
+  command.action(async (options: ClearOptions) => {
+    const { before, json, jsonl, force, quiet, noInput } = options
+    const time = before === undefined ? Infinity : parseSince('--before', before, context.clock.now())
+    const log = await openCalls(stateFolder(context))
+    let count = 0
+    for (const { facts } of log.calls()) if (facts.exit_code !== null && endedAt(facts) < time) count++
+    const calls = counted(count, 'call')
+    if (count > 0 && !force) {
+      if (!canAsk(context, noInput)) {
+        const problem =
+          'modelgate log clear asks before it forgets anything, and there is no terminal to ask on.'
+        throw new UsageError(problem, { code: 'not_confirmed', hint: 'Add --force.' })
+      }
+      const isConfirmed = await askYesNo(context, `Forget ${calls}?`, false)
+      if (!isConfirmed) return void context.stderr.write('Nothing was forgotten.\n')
     }
-    const isConfirmed = await askYesNo(context, `Forget ${calls}?`, false)
-    if (!isConfirmed) return void context.stderr.write('Nothing was forgotten.\n')
-  }
-  const { jobs } = await openJobs(context, stateFolder(context), createGate(context)).list()
-  const now = context.clock.now() / 1000
-  const kept = new Set(jobs.flatMap(({ key, record }) => (isPrunable(record, now) ? [] : [key])))
-  const removed = log.forget(time, kept)
-  const document = { version: outputVersion, command: 'log clear', removed, warnings: [] } as const
-  await printDocument(context, options, document, () => '')
-  const note = removed === 0 ? 'Nothing to forget.' : `${counted(removed, 'call')} forgotten.`
-  if (!json && !jsonl && !quiet) context.stderr.write(`${note}\n`)
+    const { jobs } = await openJobs(context, stateFolder(context), createGate(context)).list()
+    const now = context.clock.now() / 1000
+    const kept = new Set(jobs.flatMap(({ key, record }) => (isPrunable(record, now) ? [] : [key])))
+    const removed = log.forget(time, kept)
+    const document = { version: outputVersion, command: 'log clear', removed, warnings: [] } as const
+    await printDocument(context, options, document, () => '')
+    const note = removed === 0 ? 'Nothing to forget.' : `${counted(removed, 'call')} forgotten.`
+    if (!json && !jsonl && !quiet) context.stderr.write(`${note}\n`)
+  })
 }

@@ -28,19 +28,17 @@ export function registerModels(command: Command, context: Context): void {
     .argument('[id]', 'a model: show everything known about it')
     .addOption(new Option('--known', 'show the built-in table, without contacting a gateway'))
   addShared(command, 'json jsonl raw dryRun curl gateway messages')
-  command.action((id: string | undefined, options: ModelsOptions) => showModels(context, options, id))
+  command.action(async (id: string | undefined, options: ModelsOptions) => {
+    const isKnown = options.known === true || id !== undefined
+    checkOptions(options, id, isKnown)
+    const settings = await readSettings(context, options)
+    const isAsked = !isKnown && (options.sandbox === true || settings.baseUrl.value !== undefined)
+    await (isAsked ? showListed : showKnown)(context, options, settings, id)
+  })
 }
 
 const noList = 'The gateway does not list its models: these are those that are known here.'
 const noGateway = 'No gateway is set up: these are the models that are known here.'
-
-async function showModels(context: Context, options: ModelsOptions, id: string | undefined): Promise<void> {
-  const isKnown = options.known === true || id !== undefined
-  checkOptions(options, id, isKnown)
-  const settings = await readSettings(context, options)
-  const isAsked = !isKnown && (options.sandbox === true || settings.baseUrl.value !== undefined)
-  await (isAsked ? showListed : showKnown)(context, options, settings, id)
-}
 
 function checkOptions({ raw, dryRun, curl }: ModelsOptions, id: string | undefined, isKnown: boolean): void {
   if (id === '') throw new UsageError('The id of the model is empty.')

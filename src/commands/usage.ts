@@ -29,24 +29,22 @@ export function registerUsage(command: Command, context: Context): void {
   command.option('--since <when>', 'only calls since: 2026-11-22, today, 24h, 7d')
   const by = `a row for each ${usageGroupings.join(', ')}`
   command.addOption(wordOption('--by <what>', by, usageGroupings).default('model'))
-  command.action((options: UsageOptions) => usage(context, options))
-}
-
-async function usage(context: Context, options: UsageOptions): Promise<void> {
-  const { clock } = context
-  const { by } = options
-  const since = options.since === undefined ? undefined : parseSince('--since', options.since, clock.now())
-  const settings = await resolveSettings(context, options)
-  const prices = settings.prices.value
-  const calls = await openCalls(stateFolder(context))
-  const sums = sumsSince(calls, since)
-  const report = sums.report({ by, since, prices, dayOf: (time) => localDay(Date.parse(time)) })
-  const isQuiet = settings.quiet.value
-  const document = { ...report, warnings: damagedLines(calls) }
-  const table = (_: unknown, columns: Columns) => usageTable(document, columns)
-  await printDocument(context, options, document, table, { quiet: isQuiet })
-  if (options.json || isQuiet) return
-  for (const note of usageNotes(document, Object.keys(prices).length > 0)) printNote(context, note)
+  command.action(async (options: UsageOptions) => {
+    const { clock } = context
+    const { by } = options
+    const since = options.since === undefined ? undefined : parseSince('--since', options.since, clock.now())
+    const settings = await resolveSettings(context, options)
+    const prices = settings.prices.value
+    const calls = await openCalls(stateFolder(context))
+    const sums = sumsSince(calls, since)
+    const report = sums.report({ by, since, prices, dayOf: (time) => localDay(Date.parse(time)) })
+    const isQuiet = settings.quiet.value
+    const document = { ...report, warnings: damagedLines(calls) }
+    const table = (_: unknown, columns: Columns) => usageTable(document, columns)
+    await printDocument(context, options, document, table, { quiet: isQuiet })
+    if (options.json || isQuiet) return
+    for (const note of usageNotes(document, Object.keys(prices).length > 0)) printNote(context, note)
+  })
 }
 
 /** Up to this many calls are read again sooner than their sums would be. */
