@@ -5,19 +5,16 @@ import type { Context } from './context.ts'
 /** A command before its module is loaded. */
 interface CommandEntry {
   readonly about: string
-  /**
-   * Loads the module that adds arguments, options and action; undefined for a group of commands.
-   * @param loadOther for a command that describes others
-   */
+  /** @param loadOther for a command that describes others */
   load?(loadOther: LoadCommand): Promise<(command: Command, context: Context) => void>
   readonly examples?: readonly Example[]
   readonly commands?: CommandEntries
 }
 
-/** Commands by their names, in the order of `--help`. */
+/** By name, in the order of `--help`. */
 export type CommandEntries = Readonly<Record<string, CommandEntry>>
 
-/** All commands. The module of each is loaded when the command is called. */
+/** The module of each is loaded when the command is called. */
 export const commandEntries: CommandEntries = {
   respond: {
     about: 'Stream text: start with this one',

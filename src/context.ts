@@ -13,22 +13,15 @@ export interface Timer {
 
 /** Time and randomness, replaceable in tests. All durations are milliseconds. */
 export interface Clock {
-  /** Wall clock, milliseconds since 1970. */
   now(): number
-  /** Monotonic clock, milliseconds. */
   monotonic(): number
-  /**
-   * Calls back once, after `ms`; keeps the process alive until then, unless it is a `background` timer.
-   * @param label distinguishes sleeping from time limits
-   */
+  /** Calls back once; keeps the process alive until then, unless it is a `background` timer. */
   timer(ms: number, callback: () => void, label?: 'sleep' | 'background'): Timer
   /** A number in [0, 1). */
   random(): number
 }
 
-/** The processes of this machine. */
 export interface Processes {
-  /** The id of this one. */
   readonly own: number
   /** Whether there is a process with this id; it may have ended already, if its parent does not know yet. */
   isRunning(id: number): boolean
@@ -44,7 +37,6 @@ export interface Context {
   readonly cwd: string
   readonly home: string
   readonly platform: NodeJS.Platform
-  /** Of Node, as `26.10.0`. */
   readonly nodeVersion: string
   readonly clock: Clock
   readonly processes: Processes
@@ -56,13 +48,10 @@ export interface Context {
   readonly terminalId: string | undefined
 }
 
-/** What working with files takes of it. */
 export type FileContext = Pick<Context, 'cwd' | 'platform' | 'clock' | 'signal'>
 
-/** What trying a file again takes of it, where another program has it open for a moment. */
 export type FileHost = Pick<Context, 'platform' | 'clock'>
 
-/** Sleeps on the given clock; rejects with the signal's reason when aborted. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason as Error)
@@ -201,7 +190,6 @@ function environment(): Context['env'] {
   return env
 }
 
-/** Read only when needed: the directory may have been removed. */
 function workingDirectory(): string {
   try {
     return process.cwd()

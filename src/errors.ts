@@ -1,7 +1,4 @@
-/**
- * The exit codes and the error classes that lead to them. An error gets its exit code where it is created; `main` only
- * reads it.
- */
+/** An error gets its exit code where it is created; `main` only reads it. */
 
 export interface ExitCode {
   readonly code: number
@@ -84,10 +81,8 @@ export function isExitName(name: unknown): name is ExitName {
   return typeof name === 'string' && Object.hasOwn(exitCodes, name)
 }
 
-/** Whether the call may have cost money. */
 export type Billed = 'no' | 'maybe' | 'yes'
 
-/** How far the command had got. */
 export type Phase =
   | 'input'
   | 'config'
@@ -99,12 +94,10 @@ export type Phase =
   | 'result'
   | 'output'
 
-/** Details of an error beyond its message; every field is optional. */
 export interface ErrorFacts {
   readonly phase?: Phase
   readonly httpStatus?: number | undefined
   readonly requestId?: string | undefined
-  /** How many seconds the gateway asks to wait. */
   readonly retryAfterS?: number | undefined
   /** Whether the gateway wants the request to be sent again, where it says so (`x-should-retry`). */
   readonly shouldRetry?: boolean | undefined
@@ -113,7 +106,6 @@ export interface ErrorFacts {
   readonly hint?: string | undefined
   /** The words of the command that the hint names, if it names one to run next. */
   readonly next?: readonly string[] | undefined
-  /** Id of the remote response or job. */
   readonly remoteId?: string | undefined
   /** Absolute paths of results that could not be written to their targets and were saved in the rescue folder. */
   readonly rescued?: readonly string[]
@@ -135,10 +127,7 @@ function withoutUndefined(facts: Amendment): ErrorFacts {
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined))
 }
 
-/**
- * The codes of the program's own errors: each stands for one reaction that a script may have. The exit code says more
- * broadly what happened, and the message what exactly; codes that a gateway sends are passed on beside these.
- */
+/** Each stands for one reaction that a script may have; codes that a gateway sends are passed on beside these. */
 export const errorCodes = {
   // The call, its input and its configuration.
   usage: 'The call is wrong: a command, an option, or a value of one.',
@@ -233,10 +222,7 @@ export const errorCodes = {
 
 declare const fromElsewhere: unique symbol
 
-/**
- * What kind of error it is, for programs: a code of this program, one that the gateway sent, or the HTTP status of a reply
- * that has none.
- */
+/** A code of this program, one that the gateway sent, or the HTTP status of a reply that has none. */
 export type ErrorCode =
   | keyof typeof errorCodes
   | `http_${number}`
@@ -271,11 +257,7 @@ export class ModelgateError extends Error {
     return exitCodes[this.exit].code
   }
 
-  /**
-   * A copy of the error with another message or other facts, of the same class unless the exit changes; another hint takes
-   * `next` with it. `error.amend({
-   * billed: 'no', ...error.facts })` only adds missing facts.
-   */
+  /** A copy with another message or facts; another hint takes `next` with it. `{ billed: 'no', ...error.facts }` adds only missing facts. */
   amend(amendment: Amendment & { readonly exit?: undefined }): this
   amend(amendment: Amendment): ModelgateError
   amend({ exit = this.exit, code = this.code, message = this.message, ...changed }: Amendment) {
@@ -283,13 +265,11 @@ export class ModelgateError extends Error {
     const stale = changed.hint === undefined ? {} : { next: undefined }
     const facts = { ...this.facts, ...stale, ...withoutUndefined(changed) }
     const amended = new ModelgateError(exit, code, message, { ...facts, hint: facts.hint ?? undefined })
-    // Handlers check the class: an Interrupted has to stay one.
     const like = exit === this.exit ? (Object.getPrototypeOf(this) as object) : prototypeFor(exit)
     return Object.setPrototypeOf(amended, like) as ModelgateError
   }
 }
 
-/** The class of errors that end in the given way. */
 function prototypeFor(exit: ExitName): ModelgateError {
   if (exit === 'usage') return UsageError.prototype
   if (exit === 'io') return FileError.prototype
@@ -298,7 +278,6 @@ function prototypeFor(exit: ExitName): ModelgateError {
   return ModelgateError.prototype
 }
 
-/** The call is wrong: nothing was sent. Lists every problem at once. */
 export class UsageError extends ModelgateError {
   constructor(problems: string | readonly string[], facts: ErrorFacts & { readonly code?: ErrorCode } = {}) {
     const message = typeof problems === 'string' ? problems : problems.join('\n')
@@ -306,14 +285,12 @@ export class UsageError extends ModelgateError {
   }
 }
 
-/** The configuration is wrong: a flag, a variable, or a file of settings. */
 export class ConfigError extends UsageError {
   constructor(message: string, facts: ErrorFacts & { readonly code?: ErrorCode } = {}) {
     super(message, { phase: 'config', code: 'config_invalid', ...facts })
   }
 }
 
-/** A local file or stream cannot be read or written. */
 export class FileError extends ModelgateError {
   constructor(code: ErrorCode, message: string, facts: ErrorFacts = {}) {
     super('io', code, message, { phase: 'output', ...facts })
@@ -396,7 +373,6 @@ export class AlreadyReported extends Error {
   }
 }
 
-/** Converts anything thrown to a ModelgateError; anything unexpected is a bug (exit 1). */
 export function asModelgateError(error: unknown, debug: boolean): ModelgateError {
   if (error instanceof ModelgateError) return error
   // The stack is for bug reports, so only `--debug` shows it.

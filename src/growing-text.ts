@@ -10,9 +10,8 @@ export const sampleLength = 65_536
 export const maxReplyCharacters = 2 * 1024 * 1024
 
 /**
- * A text that grows by small pieces of larger ones. A piece is a slice that keeps its original string in memory, and concatenation
- * keeps the slices; so the pieces are copied from time to time, or a long answer would keep everything received from
- * the network.
+ * A text of small pieces. Each piece keeps the larger string it was cut from in memory, and so does what they are joined
+ * to: they are copied from time to time, or a long answer would keep everything received from the network.
  * @param keep about how many characters are kept; the rest is only counted
  */
 export function createGrowingText(keep = Infinity) {
@@ -35,7 +34,6 @@ export function createGrowingText(keep = Infinity) {
       recent += piece
       if (recent.length >= blockLength) closeBlock()
     },
-    /** How many characters have been added, kept or not. */
     get length() {
       return length
     },

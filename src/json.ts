@@ -9,17 +9,14 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The value as an object; an empty one when it is something else. */
 export function objectOf(value: unknown): JsonObject {
   return isObject(value) ? value : none
 }
 
-/** The value as an array; an empty one when it is something else. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as unknown[]) : emptyList
 }
 
-/** The objects in a value that should be an array of them. */
 export function objectsOf(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : []
 }
@@ -54,10 +51,7 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/**
- * Names that can reach an object's prototype (prototype pollution). No field of a gateway and no setting has such a
- * name.
- */
+/** Names that can reach an object's prototype. No field of a gateway and no setting has such a name. */
 export const dangerousNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 /** The quotation mark that ends the string at `start`; the end of the text where there is none. */

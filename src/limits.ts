@@ -1,13 +1,9 @@
 // The program's own limits and defaults. Limits of the gateway's contract are in contract/.
 
-/**
- * Maximum size of a request, in MiB. The specification sets no limit; encoded as base64 in JSON, this still fits in
- * one string of V8 (512 MiB).
- */
+/** The specification sets no limit; encoded as base64 in JSON, this still fits in one string of V8 (512 MiB). */
 export const maxRequestMebibytes = 256
 export const maxRequestBytes = maxRequestMebibytes * 1024 * 1024
 
-/** Default timeouts, in seconds. */
 export const defaultSeconds = {
   connect: 10,
   /** A stream starts soon; a whole answer may take minutes. */
@@ -20,7 +16,6 @@ export const defaultSeconds = {
   standardInput: 180,
 } as const
 
-/** Maximum length of a key, in bytes. */
 export const maxKeyBytes = 65_536
 
 /** In characters. A shorter key protects nothing, and is an ordinary word often: it is not sought in what is written. */
@@ -29,7 +24,6 @@ export const minHiddenLength = 8
 /** Maximum size of the headers of a request or a reply: leaves room for a key of any length. */
 export const maxHeaderBytes = 2 * maxKeyBytes
 
-/** How often a request is retried by default. */
 export const defaultMaxRetries = 2
 
 /** Time between two look-ups, in seconds; never less than `min`, whatever is requested. */

@@ -1,6 +1,5 @@
 /** Times as people read them: on the clock of this machine. All are milliseconds since 1970. */
 
-/** The beginning of the day. */
 export function midnight(time: number): number {
   return new Date(time).setHours(0, 0, 0, 0)
 }

@@ -5,10 +5,7 @@ import { formatPage, writeHelp, type HelpPage } from './output/help-page.ts'
 /** For the launcher, which loads only this module. @public */
 export { systemContext }
 
-/**
- * Runs one command and resolves with the exit code of the process. Every failure ends here:
- * commands throw, and each error knows its code.
- */
+/** Runs one command and resolves with the exit code of the process. Every failure ends here. */
 export async function main(argv: readonly string[], context: Context): Promise<number> {
   try {
     if (context.stdout.isClosed) {

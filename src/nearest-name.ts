@@ -1,6 +1,5 @@
 /**
- * The known name that a mistyped or shortened one most likely means, or undefined when none is close. Letter case, and
- * whether words are joined by dashes or underscores, make no difference.
+ * The known name that a mistyped or shortened one most likely means. Letter case, dashes and underscores make no difference.
  * @param maxDistance how many characters may be wrong
  */
 export function nearestName(

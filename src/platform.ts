@@ -6,23 +6,18 @@ import { posix, win32 } from 'node:path'
  */
 type Platform = NodeJS.Platform
 
-/** How paths are read and put together. */
 export function pathsOf(platform: Platform): typeof posix {
   return platform === 'win32' ? win32 : posix
 }
 
-/**
- * Whether permission bits say who may read or write a file. On Windows all of them are always set: it protects the
- * user's folder instead.
- */
+/** On Windows all permission bits are always set: it protects the user's folder instead. */
 export function hasPermissions(platform: Platform): boolean {
   return platform !== 'win32'
 }
 
 /**
- * Whether an operation may have failed only because another program has the file open at this moment. On Windows that
- * hinders renaming and removing; a virus scanner opens every new file.
- * @param code of the system's error
+ * On Windows a file that another program has open at this moment can be neither renamed nor removed; a virus scanner opens
+ * every new file.
  */
 export function mayBeHeld(platform: Platform, code: string | undefined): boolean {
   return platform === 'win32' && (code === 'EPERM' || code === 'EACCES' || code === 'EBUSY')
@@ -36,10 +31,7 @@ export function settingVariables(platform: Platform, variables: Readonly<Record<
     : `export ${entries.map((entry) => entry.join('=')).join(' ')}`
 }
 
-/**
- * A copy of the environment that takes names as the system does: Windows, in any case. That of the process itself does
- * so already, a plain copy does not.
- */
+/** A copy of the environment; on Windows names are found in any case, as in that of the process itself. */
 export function copyEnvironment(
   platform: Platform,
   env: Readonly<Record<string, string | undefined>>,

@@ -3,8 +3,8 @@ import { ConfigError, ModelgateError, UsageError } from './errors.ts'
 export type ProblemList = ReturnType<typeof createProblemList>
 
 /**
- * Collects the problems of a call (flags, files and configuration), so that all are reported at once. A problem is an
- * error whose message begins with its location: a flag, a file with line and key, or a path in the request body.
+ * Collects the problems of a call, to report all at once. The message of each begins with its location: a flag, a file with
+ * line and key, or a path in the request body.
  * @param limit how many problems are kept
  */
 export function createProblemList(limit = Infinity) {
@@ -12,7 +12,7 @@ export function createProblemList(limit = Infinity) {
   const add = (problem: ModelgateError) => void problems.push(...partsOf(problem))
   return {
     add,
-    /** Runs a check and collects the problem that it throws; rethrows any other error. */
+    /** Collects the problem that a check throws; rethrows any other error. */
     async check<Value>(run: () => Value | Promise<Value>): Promise<Value | undefined> {
       try {
         return await run()
@@ -25,13 +25,10 @@ export function createProblemList(limit = Infinity) {
     get any() {
       return problems.length > 0
     },
-    /** Whether a problem has one of these codes. */
     has: (...codes: readonly string[]): boolean => problems.some(({ code }) => codes.includes(code)),
-    /** Whether there are more problems than the limit. */
     get isFull() {
       return problems.length > limit
     },
-    /** @throws one error with all problems, if there are any */
     throwIfAny(): void {
       if (problems.length > limit) problems.splice(limit, Infinity, new ConfigError(moreProblems))
       throwProblems(problems)
@@ -41,10 +38,7 @@ export function createProblemList(limit = Infinity) {
 
 const moreProblems = '… and more.'
 
-/**
- * Waits for several inputs and throws all their problems together. An error that is not a problem of the input (a
- * signal, a bug) is thrown alone.
- */
+/** Throws the problems of all inputs together; an error that is none (a signal, a bug) alone. */
 export async function allInputs<Value>(inputs: readonly Promise<Value>[]): Promise<Value[]> {
   const settled = await Promise.allSettled(inputs)
   const errors = settled.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))
@@ -68,8 +62,8 @@ export function throwProblems(problems: readonly ModelgateError[]): void {
 }
 
 /**
- * A hint follows its problem; one that several problems share, or that belongs to a list, is the hint of the whole.
- * A mistake in the call (exit 2) outranks an unreadable file (exit 10): it has to be corrected in any case.
+ * A hint follows its problem, unless several share it. A mistake in the call (exit 2) outranks an unreadable file (exit 10):
+ * it has to be corrected in any case.
  */
 function listOf(problems: readonly ModelgateError[]): ModelgateError {
   const { exit, code } = problems.find((problem) => problem.exit === 'usage') ?? problems[0]!

@@ -10,10 +10,7 @@ import { helpLayout } from './commands/shared/help/command-help.ts'
 import { hasHelpColours, writeHelp } from './output/help-page.ts'
 import { commandEntries, type CommandEntries } from './command-entries.ts'
 
-/**
- * Parses the words of one call and runs the command they name.
- * @throws UsageError for what the parser refuses; whatever the command throws
- */
+/** @throws UsageError for what the parser refuses; whatever the command throws */
 export async function runProgram(argv: readonly string[], context: Context): Promise<void> {
   const program = createProgram(context)
   rememberCommandLine(context, argv)
@@ -28,7 +25,6 @@ export async function runProgram(argv: readonly string[], context: Context): Pro
         if (argv.includes(command.name())) await loadCommand(command, context)
       throw misplaced(program, argv) ?? parserError(error, program, argv)
     }
-    // The program or a group of commands was called without a command.
     const group = calledCommand(program, argv)
     if (group !== program) return group.outputHelp()
     const { overview } = await import('./commands/help/overview.ts')
@@ -36,7 +32,6 @@ export async function runProgram(argv: readonly string[], context: Context): Pro
   }
 }
 
-/** The command tree. */
 export function createProgram(context: Context): Command {
   const program = new Command('modelgate')
   program
@@ -75,7 +70,6 @@ export function createProgram(context: Context): Command {
   return program
 }
 
-/** Adds commands to the program or a group. The module of a command is loaded when it is called. */
 function addCommands(parent: Command, context: Context, entries: CommandEntries): void {
   for (const [name, { about, examples: own, commands }] of Object.entries(entries)) {
     const command = parent.command(name).description(about)
@@ -88,7 +82,7 @@ function addCommands(parent: Command, context: Context, entries: CommandEntries)
   )
 }
 
-/** Loads what a command of the tree consists of, and all commands below it. */
+/** Loads a command and all commands below it. */
 export async function loadCommand(
   command: Command,
   context: Context,
@@ -118,8 +112,8 @@ async function loadOwn(command: Command, context: Context, entries: CommandEntri
 const textMark = '\0'
 
 /**
- * The words of a command line for the parser. A dash and neither a letter nor another dash (`-5 + 3 = ?`, `- milk`)
- * begins no option, but the parser takes it for one. What follows `--` is no command: `run -- report` is a job.
+ * A dash and neither a letter nor another dash (`-5 + 3 = ?`, `- milk`) begins no option, but the parser takes it for one.
+ * What follows `--` is no command: `run -- report` is a job.
  */
 function markDashedText(words: readonly string[]): string[] {
   const end = words.indexOf('--')
@@ -138,13 +132,9 @@ export function separateContinue(words: readonly string[]): string[] {
   })
 }
 
-/** At least as much of an id as `log` shows. */
 const callId = /^[0-9a-f]{8,16}$/
 
-/**
- * Takes the marks off again, before a command sees its words: off the arguments, as they came and as they were
- * processed, and off the values of its own options and those of all commands above it.
- */
+/** Off the arguments, as they came and as they were processed, and off the values of all options. */
 function unmarkDashedText(command: Command): void {
   const unmark = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(unmark)

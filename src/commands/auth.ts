@@ -29,7 +29,6 @@ interface LoginOptions extends CommonOptions {
   readonly check: boolean
 }
 
-/** `modelgate auth login`: stores the key of a profile in the private credentials file. */
 export function registerAuthLogin(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate auth login', 'asks for the key, and does not show it'],
@@ -55,10 +54,7 @@ export function registerAuthLogin(command: Command, context: Context): void {
   })
 }
 
-/**
- * The key from a file, standard input or a question, which is repeated until the key is good; and what the gateway says
- * of it.
- */
+/** A question is repeated until the key is good. @returns also what the gateway says of it */
 async function newKey(
   context: Context,
   options: LoginOptions,
@@ -87,7 +83,6 @@ async function newKey(
   return { key: key.trim(), verdict }
 }
 
-/** The key from a file or standard input; undefined where neither was given. */
 async function givenKey(context: Context, { apiKeyFile: path, stdin }: LoginOptions) {
   if (path !== undefined && path !== '-') {
     const bytes = await readInputFile(context, path, { maxBytes: maxKeyBytes })
@@ -117,11 +112,7 @@ function silence(context: Context): readonly SilenceStep[] {
   ]
 }
 
-/**
- * Asks the gateway, where it is to be asked.
- * @returns what it says, as a sentence
- * @throws ModelgateError `key_refused` when it refuses the key
- */
+/** @returns what the gateway says of the key, as a sentence; undefined where it is not asked */
 async function tryKey(
   context: Context,
   options: LoginOptions,
@@ -144,7 +135,6 @@ interface StatusOptions extends CommonOptions {
   readonly check?: true
 }
 
-/** `modelgate auth status`: the key of each profile: which source wins, its last four characters, what is wrong. */
 export function registerAuthStatus(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate auth status', 'which key is used, and where it is from'],
@@ -160,7 +150,6 @@ export function registerAuthStatus(command: Command, context: Context): void {
     const settings = await readSettings(context, options)
     const current = settings.profile.value
     const stored = safely(() => storedProfiles(context), [])
-    // The one in use first; then those of the user's own file, and those whose keys are stored.
     const names = new Set([current])
     if (options.profile === undefined) {
       for (const name of [...Object.keys(await writtenProfiles(context)), ...stored]) names.add(name)
@@ -228,7 +217,6 @@ async function statusOf(
   }
 }
 
-/** What is no reason to refuse the key, and worth knowing. */
 function warningOf({ platform }: Context, location: KeyLocation | undefined, stored: boolean): string | null {
   if (location?.kind === 'file' && hasPermissions(platform)) {
     const isOpen = safely(
@@ -255,7 +243,6 @@ interface LogoutOptions extends CommonOptions {
   readonly all?: true
 }
 
-/** `modelgate auth logout`: removes what `auth login` has stored, and nothing else. */
 export function registerAuthLogout(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate auth logout'],

@@ -6,7 +6,6 @@ import type { ChatOptions } from './chat/run-chat.ts'
 import { addShared, wordOption, addExamples } from './shared/options/common-options.ts'
 import { continueOption, conversationFileOption, renderOption } from './shared/text/text-command.ts'
 
-/** `modelgate chat`: a conversation on a terminal. */
 export function registerChat(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate chat --sandbox', 'try it, nothing configured'],

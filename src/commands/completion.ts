@@ -18,7 +18,6 @@ PowerShell:
   > modelgate completion powershell |
       Out-String | Invoke-Expression`
 
-/** `modelgate completion <shell>`: prints the completion script of a shell, which asks `modelgate __complete`. */
 export function registerCompletion(command: Command, context: Context): void {
   const shell = command.createArgument('<shell>', 'the shell to complete in')
   addExamples(command, [

@@ -21,7 +21,6 @@ import { callsFolder } from '../files/calls/call-book.ts'
 import { gap, padded } from '../output/table-cells.ts'
 import { configSchema } from '../config/file-schema.ts'
 
-/** `modelgate config list`: the settings in use, each with its source. */
 export function registerConfigList(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate config list', 'what is set, and where'],
@@ -49,7 +48,6 @@ export function registerConfigList(command: Command, context: Context): void {
   })
 }
 
-/** `modelgate config get`: the value of one setting, as a call would use it. */
 export function registerConfigGet(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate config get text_model', 'the value alone; exit 2 if there is none'],
@@ -80,20 +78,17 @@ export function registerConfigGet(command: Command, context: Context): void {
   })
 }
 
-/** A part of a mapping as it is written in the user's own file. */
 async function writtenValue(context: Context, path: SettingPath): Promise<unknown> {
   let value = (await findUserFile(context))?.content
   for (const key of keysOf(path)) value = isObject(value) ? value[key] : undefined
   return value
 }
 
-/** A list one item a line, a mapping as JSON. */
 function lines(value: unknown): string {
   if (Array.isArray(value)) return value.join('\n')
   return typeof value === 'object' ? JSON.stringify(value, undefined, 2) : String(value as string)
 }
 
-/** `modelgate config set`: changes one setting in the user's own file. */
 export function registerConfigSet(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate config set base_url https://gateway.example'],
@@ -130,7 +125,6 @@ export function registerConfigSet(command: Command, context: Context): void {
   )
 }
 
-/** `modelgate config unset`: removes one setting from the user's own file. */
 export function registerConfigUnset(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate config unset timeout'],
@@ -198,7 +192,6 @@ async function valueOf(context: Context, { name, inner }: SettingPath, text: str
   return locate(text, (path) => pathToWrite(context, path))
 }
 
-/** Says what was done, and what hides it. */
 async function report(context: Context, path: SettingPath, what: string): Promise<void> {
   const { name, profile, inner } = path
   printNote(context, `${keysOf(path).join('.')} ${what}.`)
@@ -211,7 +204,6 @@ async function report(context: Context, path: SettingPath, what: string): Promis
     if (!isOwn) printNote(context, `warning: ${source} takes precedence over it.`)
     else if (what.startsWith('is removed')) printNote(context, `It is still set: ${source}.`)
   } catch (error) {
-    // The rest of the configuration has problems.
     if (!(error instanceof ModelgateError)) throw error
     printNote(context, `warning: ${error.message}`)
   }
@@ -219,7 +211,6 @@ async function report(context: Context, path: SettingPath, what: string): Promis
 
 const placeNames = ['user', 'project', 'credentials', 'state', 'log', 'rescued'] as const
 
-/** `modelgate config path`: where files are. */
 export function registerConfigPath(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate config path', 'all places'],
@@ -273,7 +264,6 @@ async function places(context: Context): Promise<PlacesDocument['places']> {
   })
 }
 
-/** `modelgate config schema`: describes configuration files for editors. */
 export function registerConfigSchema(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate config schema > modelgate.schema.json', 'for an editor'],
@@ -287,7 +277,6 @@ export function registerConfigSchema(command: Command, context: Context): void {
   })
 }
 
-/** The argument of commands that are about one setting; those at the top of a file are completed. */
 export function settingArgument(command: Command): Argument {
   const argument = command.createArgument('<name>', 'a setting, as in the file: base_url')
   return suggestWords(

@@ -49,7 +49,6 @@ const meanings = {
 /** Seconds for each request, so that the whole takes a minute at most. */
 const requestSeconds = 10
 
-/** `modelgate doctor`: looks at everything that a call depends on. Costs nothing, and never fails to end. */
 export function registerDoctor(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate doctor', 'what is wrong, and how to fix it'],
@@ -93,7 +92,6 @@ export function registerDoctor(command: Command, context: Context): void {
   })
 }
 
-/** The checks in their order; each may depend on what those before it have found. */
 async function* findings(
   context: Context,
   options: CommonOptions,
@@ -179,7 +177,6 @@ const failed = (exit: ExitName, message: string, remedy: string | null = null): 
   exit_code: exitCodes[exit].code,
 })
 
-/** A failure as an error of the program has it: its message, hint and exit code. @throws anything else */
 function failedBy(error: unknown): Finding {
   if (!(error instanceof ModelgateError)) throw error
   return failed(error.exit, error.message, error.facts.hint ?? null)
@@ -239,7 +236,6 @@ async function checkConfiguration(context: Context, options: CommonOptions): Pro
   }
 }
 
-/** Variables with our prefix that nothing reads, each with the one that it may mean. */
 function strayVariables(env: Context['env']): string[] {
   const known = environmentRows().flatMap(([names]) => names.split(', '))
   const ours = known.filter((name) => name.startsWith('MODELGATE_'))
@@ -256,7 +252,6 @@ const lowBytes = 200_000_000
 const fullBytes = 1_000_000
 const largeLogBytes = 500_000_000
 
-/** Whether jobs, log and rescued results can be kept, and what is there. */
 async function checkState(context: Context): Promise<Finding> {
   const folder = stateFolder(context)
   if (folder === undefined) {
@@ -321,7 +316,6 @@ async function nearestThatExists(path: string): Promise<string> {
   return isThere || above === path ? path : nearestThatExists(above)
 }
 
-/** Whether a base URL is set, and is written as one. */
 function checkBaseUrl({ baseUrl, baseUrls }: Settings): Finding {
   if (baseUrl.value === undefined) {
     return failed(
@@ -350,10 +344,9 @@ function checkProxy({ env }: Context, baseUrl: URL | undefined): Finding {
   return ok(proxies.except === '' ? text : `${text}, but not for NO_PROXY: ${proxies.except}`)
 }
 
-/** What the first request to the gateway has shown, for the checks after it. */
 interface FirstLook {
   readonly check: GatewayCheck
-  /** How far the gateway's clock is ahead, in milliseconds; undefined when it sends no date. */
+  /** In milliseconds; undefined when it sends no date. */
   readonly skewMs: number | undefined
 }
 
@@ -432,7 +425,7 @@ async function checkKey(
 
 const maxSkewMs = 60_000
 
-/** The clock of this machine against that of the gateway: certificates and signed addresses depend on it. */
+/** Certificates and signed addresses depend on it. */
 function checkClock(look: FirstLook | undefined): Finding {
   if (look === undefined) return skipped('the gateway was not asked')
   const { check, skewMs } = look

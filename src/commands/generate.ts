@@ -61,7 +61,7 @@ export const generateExamples: readonly Example[] = [
   ['modelgate generate -m MODEL -x "A script that renames photos" > rename.sh', 'the code alone'],
 ]
 
-/** `modelgate generate`: streamed text, content-generation style (specification, endpoint 1). */
+/** Specification, endpoint 1. */
 export function registerGenerate(command: Command, context: Context, send = sendText): void {
   const safety = 'safety setting, such as harassment=BLOCK_NONE (repeatable)'
   registerText<GenerateOptions>(command, context, {
@@ -120,7 +120,6 @@ export async function buildGenerateRequest(call: CommandCall<GenerateOptions>, s
 
 const isGiven = (value: unknown) => value !== undefined
 
-/** @param known the messages of the conversation that is gone on with */
 async function addToolOutputs(
   { call: { context, options }, body, problems }: Draft<GenerateOptions>,
   known: readonly unknown[] = [],
@@ -135,10 +134,7 @@ async function addToolOutputs(
   appendEntries(body, 'contents', [message])
 }
 
-/**
- * One `--safety category=threshold`. The category may be given without its prefix and in lower case.
- * @throws UsageError when it is not one name, `=` and one word
- */
+/** The category may be given without its prefix and in lower case. */
 function readSafety(text: string): SafetySetting {
   const [name = '', threshold = '', ...rest] = text.split('=')
   if (name.trim() === '' || threshold.trim() === '' || rest.length > 0) {

@@ -9,7 +9,6 @@ import { docsPlace } from '../files/program-files.ts'
 import { writeHelp } from '../output/help-page.ts'
 import { wrap } from '../output/line-breaks.ts'
 
-/** `modelgate help [command|topic]`, also for subcommands: `modelgate help video status`. */
 export function registerHelp(command: Command, context: Context, load: LoadCommand): void {
   const names = [...new Set(namesIn(command.parent!))]
   const topic = command.createArgument('[topic]', `a command, or ${Object.keys(topics).join(', ')}`)

@@ -59,14 +59,13 @@ import {
 } from './shared/options/common-options.ts'
 import { runOperation, showOperation } from './shared/call/run-operation.ts'
 
-/** Model and prompt have the common flag -m and the arguments. */
 const ownFlags = ({ fields }: Endpoint) =>
   flagsOf(fields).filter(({ name }) => name !== 'model' && name !== 'prompt')
 
 const createFlags = ownFlags(imageCreateEndpoint)
 const editFlags = ownFlags(imageEditEndpoint)
 
-/** `modelgate image create`: images from a prompt (specification, endpoint 4). */
+/** Specification, endpoint 4. */
 export function registerImageCreate(command: Command, context: Context, send = sendImages): void {
   addExamples(command, [
     ['modelgate image create -m MODEL "A lighthouse at dusk"'],
@@ -95,7 +94,7 @@ interface EditOptions extends ImageOptions {
   mask?: string
 }
 
-/** `modelgate image edit`: new images from pictures and a prompt (specification, endpoint 6). */
+/** Specification, endpoint 6. */
 export function registerImageEdit(command: Command, context: Context, send = sendImages): void {
   addExamples(command, [
     ['modelgate image edit -m MODEL --image room.png "Add a window"'],
@@ -120,14 +119,13 @@ export function registerImageEdit(command: Command, context: Context, send = sen
   addImageOptions(command)
 }
 
-/** Names the model that the specification has for an edit without one (endpoint 6, `model`). */
+/** The specification has a model for an edit without one (endpoint 6, `model`). */
 function whenLeftOut(body: Body): readonly string[] {
   const { model, because } = defaultEditModel(body)
   const reason = because === undefined ? 'the default of an edit' : `because of --${flagName(because)}`
   return [`No model was given: the gateway is expected to take ${model}, ${reason}. Give one with -m.`]
 }
 
-/** @param settings undefined when they could not be read */
 async function readSources(context: Context, options: EditOptions, settings: Settings | undefined) {
   const { image: locations = [], mask: maskLocation, curl } = options
   if (locations.length === 0) throw new UsageError('--image is missing: an edit starts from an image.')
@@ -151,7 +149,6 @@ async function readSources(context: Context, options: EditOptions, settings: Set
   return { images, mask }
 }
 
-/** The options of both image commands, beside the fields of their requests. */
 export interface ImageOptions extends CommonOptions {
   savePartials?: true
   sidecar?: true
@@ -192,11 +189,7 @@ async function startImageRequest(
   return draft
 }
 
-/**
- * Ends a request for images with its prompt and its model.
- * @param whenLeftOut warnings about a model that was left out
- * @throws UsageError, FileError with everything that is wrong, each problem naming the flag to change
- */
+/** @throws UsageError, FileError with everything that is wrong, each problem naming the flag to change */
 async function finishImageRequest(
   draft: Draft<ImageOptions>,
   command: ImageRequest['command'],
@@ -217,13 +210,11 @@ async function finishImageRequest(
   return { settings: settings!, request }
 }
 
-/** How images are saved, by the flags. */
 export function imagePlan(options: ImageOptions, settings: Settings | undefined): ImagePlan {
   const { download, raw } = options
   return { ...options, folder: settings?.outputDir.value, download: download && raw !== true }
 }
 
-/** @throws UsageError for flags that contradict each other, each problem a sentence that names both */
 export function checkCombination({ stdout }: Pick<Context, 'stdout'>, options: ImageOptions): void {
   const { output, download, raw, json, jsonl, force, sidecar, skipExisting, savePartials } = options
   const toStandardOutput = output === '-'
@@ -260,7 +251,6 @@ function named(flags: Readonly<Record<string, boolean | undefined>>): string[] {
   return Object.keys(flags).filter((name) => flags[name])
 }
 
-/** Makes images and renders the events in the requested format. */
 export async function sendImages(
   context: Context,
   options: ImageOptions,
@@ -317,11 +307,9 @@ function withReasons(outcome: Outcome<ImageDocument>): Outcome<ImageDocument> {
   return { ...outcome, failure: outcome.failure.amend({ message: reasons.join('\n') }) }
 }
 
-/** Pictures on the terminal, above their paths. */
 function createViewer(context: Context, options: ImageOptions): ImageViewer | undefined {
   const preview = createPreview(context, options.preview ?? 'auto')
-  // A preview has its line above it. On a terminal the printed path follows a single picture, so it needs no caption. The paths of several come after
-  // the last picture, so each gets its number.
+  // The path follows a single picture on a terminal, so it needs no caption. The paths of several come after the last, so each gets its number.
   const captionOf = (image: ShownImage) => {
     if (image.partial !== null) return undefined
     if (!context.stdout.isTerminal) return 'path' in image ? image.path : ''

@@ -41,7 +41,6 @@ const meanings = {
   timeout: 'limit for each request to the gateway (15)',
 }
 
-/** `modelgate init`: sets up gateway, key and models; run again, it changes them. */
 export function registerInit(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate init', 'asks for all that is needed'],
@@ -109,10 +108,6 @@ async function setUp(context: Context, options: InitOptions): Promise<void> {
 const greeting =
   'This sets up modelgate: gateway, key and models. Ctrl-C leaves; nothing is written until the models are chosen.'
 
-/**
- * Where nobody can be asked, what has no answer yet is an error.
- * @throws UsageError naming each flag
- */
 async function refuseMissing({ options, settings }: Session): Promise<void> {
   const hasKey =
     options.yes || options.apiKeyFile !== undefined || (await settings.keyLocation()) !== undefined
@@ -133,7 +128,7 @@ async function refuseMissing({ options, settings }: Session): Promise<void> {
   })
 }
 
-/** Where the key is from now on, without reading it again. */
+/** Without reading the key again. */
 async function keyFacts({ context, settings }: Session, key: KeyAnswer): Promise<InitDocument['key']> {
   switch (key.kind) {
     case 'store':
@@ -149,7 +144,6 @@ async function keyFacts({ context, settings }: Session, key: KeyAnswer): Promise
   }
 }
 
-/** The last screen: what has been written where, and what to do next. */
 function report(context: Context, document: InitDocument, isPlan: boolean): string {
   const { stdout } = context
   const columns = stdout.isTerminal ? stdout.columns : 80
@@ -167,7 +161,6 @@ function report(context: Context, document: InitDocument, isPlan: boolean): stri
   return `${blocks.join('\n\n')}\n`
 }
 
-/** Three commands that work with what is configured. */
 function nextCommands({ text, image, video }: InitDocument['models'], profile: string): HelpRow[] {
   const program = profile === 'default' ? 'modelgate' : `modelgate --profile ${shellWord(profile)}`
   const model = text === null ? ' -m MODEL' : ''
@@ -185,11 +178,11 @@ function nextCommands({ text, image, video }: InitDocument['models'], profile: s
   return rows.filter((row) => row !== undefined).slice(0, 3)
 }
 
-/** What the answers change; nothing that is so already. */
+/** Nothing that is so already. */
 interface Plan {
   /** Where the settings of the profile are: at the top, unless the file has a section for it. */
   readonly section: readonly string[]
-  /** The settings, by their names in the file; undefined for one that is taken out. */
+  /** By their names in the file; undefined for one that is taken out. */
   readonly values: Readonly<Record<string, unknown>>
   readonly files: readonly string[]
 }
@@ -220,11 +213,7 @@ async function planChanges(session: Session, { gateway, key, models }: Answers):
   return { section, values, files: [file, store].filter((path) => path !== undefined) }
 }
 
-/**
- * Writes what changes: all of the file of settings at once, then the key.
- * @returns the paths of the files that were changed
- * @throws ConfigError, FileError
- */
+/** All of the file of settings at once, then the key. @returns the paths of the files that were changed */
 async function writeAnswers(
   { context, settings: { profile } }: Session,
   { section, values }: Plan,
@@ -236,10 +225,7 @@ async function writeAnswers(
   return [settings, store].flatMap((file) => (file?.changed ? [file.path] : []))
 }
 
-/**
- * What a call in this folder and this environment would use instead of the answers: one sentence for each, with the
- * source that goes first.
- */
+/** What a call in this folder and this environment would use instead of the answers: a sentence for each. */
 async function overridden({ context, settings }: Session, answers: Answers): Promise<string[]> {
   const { gateway, key, models } = answers
   try {

@@ -12,7 +12,6 @@ import { addShared, type CommonOptions, addExamples } from './shared/options/com
 import { showOperation } from './shared/call/run-operation.ts'
 import { claimStandardInput } from './shared/input/standard-input.ts'
 
-/** `modelgate inspect`: what files are, whether they have content credentials, and which calls made them. */
 export function registerInspect(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate inspect boat.png', 'what it is, and what made it'],

@@ -32,7 +32,6 @@ interface ListOptions extends CommonOptions {
 
 const states: readonly string[] = [...jobStates, 'unknown']
 
-/** `modelgate jobs`: what this machine has started, and the images that are not fetched. */
 export function registerJobs(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate jobs'],
@@ -131,7 +130,6 @@ async function refresh(
 
 const freshSeconds = 10
 
-/** Tells how old the states of the jobs are that go on without this machine, and how to see newer ones. */
 function reportAge({ stderr }: Context, jobs: readonly JobSummary[], now: number): void {
   const running = jobs.filter(({ id, state }) => id !== null && !isFinal(state))
   const age = Math.max(...running.map(({ checked_at, created_at }) => now - (checked_at ?? created_at)))

@@ -31,7 +31,6 @@ interface LogOptions extends CommonOptions {
 
 const defaultLimit = 20
 
-/** `modelgate log`: what was called on this machine. */
 export function registerLog(command: Command, context: Context): void {
   const own = [
     numberOption('-n, --limit <number>', `show this many; 0 for all (${defaultLimit})`),
@@ -63,7 +62,6 @@ export function registerLog(command: Command, context: Context): void {
   command.allowExcessArguments()
 }
 
-/** What to say of lines that cannot be read. */
 export function damagedLines({ damaged }: CallReader): string[] {
   if (damaged === 0) return []
   const lines = damaged === 1 ? '1 line of the log is' : `${damaged} lines of the log are`
@@ -101,7 +99,6 @@ async function showLog(context: Context, options: LogOptions): Promise<void> {
   }
 }
 
-/** `modelgate log show`: all of one call. */
 export function registerLogShow(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate log show', 'the last call'],
@@ -124,7 +121,7 @@ interface ClearOptions extends CommonOptions {
   before?: string
 }
 
-/** `modelgate log clear`: forgets calls. The files that they made, and records of jobs, stay. */
+/** The files that the calls made, and records of jobs, stay. */
 export function registerLogClear(command: Command, context: Context): void {
   addExamples(command, [['modelgate log clear', 'asks first'], ['modelgate log clear --before 30d --force']])
   command.option('--before <when>', 'only calls that ended before: 30d, yesterday, 2026-11-01')

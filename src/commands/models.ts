@@ -16,7 +16,6 @@ interface ModelsOptions extends CommonOptions {
   known?: true
 }
 
-/** `modelgate models`: the models that the gateway lists, or that are known, with their limits. */
 export function registerModels(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate models', 'what the gateway lists'],
@@ -68,7 +67,6 @@ async function showKnown(
   })
 }
 
-/** Those of the gateway, or those that are known where it has no list. */
 async function showListed(context: Context, options: ModelsOptions, settings: Settings): Promise<void> {
   const configured = settings.families.value
   await runOperation(context, options, settings, {

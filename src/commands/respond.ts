@@ -46,7 +46,6 @@ interface RespondOptions extends TextOptions {
 const shape: RequestShape = {
   endpoint,
   modelKind: 'text',
-  // The model has the common flag -m.
   flags: flagsOf(endpoint.fields)
     .filter(({ name }) => name !== 'model')
     // The gateway's own default is another one; this command always says which it wants.
@@ -69,7 +68,7 @@ export const respondExamples: readonly Example[] = [
   ['modelgate respond -m MODEL --previous-response-id resp_1 "And then?"'],
 ]
 
-/** `modelgate respond`: text, response-object style, streamed by default (specification, endpoint 2). */
+/** Specification, endpoint 2. */
 export function registerRespond(command: Command, context: Context, send = sendText): void {
   registerText<RespondOptions>(command, context, {
     argument: '[input...]',
@@ -138,10 +137,6 @@ export async function buildRespondRequest(call: CommandCall<RespondOptions>, ses
 
 const isGiven = (value: unknown) => value !== undefined
 
-/**
- * The items that answer calls of tools and requests for approval.
- * @param input where those are
- */
 async function readToolAnswers(draft: Draft<RespondOptions>, input: unknown): Promise<readonly unknown[]> {
   const { context, options } = draft.call
   const { toolOutput = [], customToolOutput = [], approve = [], deny = [], validate } = options

@@ -40,13 +40,11 @@ export interface SandboxSettings {
   readonly faults: string | undefined
   /** No hint and no request log on standard error. */
   readonly isQuiet: boolean
-  /** Undefined for the sandbox's own answers. */
   readonly recording?: RecordingSettings | undefined
 }
 
 const maxLineLength = 2000
 
-/** Shared options, most of them for the gateway that is recorded. */
 const taken = 'apiKeyFile profile caFile header allowHttp connectTimeout strict quiet debug'
 const meanings = {
   apiKeyFile: 'with --record: file that holds the key',
@@ -67,7 +65,6 @@ A fault file lists rules (YAML or JSON):
       status: 429,
       headers: { retry-after: 1 } }`
 
-/** `modelgate sandbox`: the local gateway as a server, until a signal ends it. */
 export function registerSandbox(command: Command, context: Context, run = runSandbox): void {
   addExamples(command, [
     ['modelgate sandbox', 'on any free port, until Ctrl-C'],
@@ -114,10 +111,9 @@ function parseLatency(value: string): LatencyProfile {
 }
 
 /**
- * Serves until the context's signal is aborted. Standard output gets the base URL, standard error the requests.
- * @throws UsageError, FileError for settings that cannot be used; ModelgateError (exit 12) in the end for calls that
- *   could not be recorded, and with `--strict` for recordings that do not match the requests; else always the reason of
- *   the signal
+ * Serves until the context's signal is aborted.
+ * @throws ModelgateError (exit 12) in the end for calls that could not be recorded, and with `--strict` for recordings that
+ *   do not match the requests; else always the reason of the signal
  */
 export async function runSandbox(context: Context, settings: SandboxSettings): Promise<never> {
   const { stdout, stderr, signal, clock } = context
@@ -167,10 +163,7 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
 
 const maxBytes = 1024 * 1024
 
-/**
- * Reads fault rules from a YAML or JSON file (JSON is YAML too): a list, or an object with the list under `faults`.
- * @throws FileError when the file cannot be read, UsageError with every problem of what it holds
- */
+/** A list of rules, or an object with the list under `faults`. */
 export async function readFaults(context: Context, path: string): Promise<FaultRule[]> {
   const bytes = await readInputFile(context, path, { maxBytes })
   if (bytes instanceof ModelgateError) throw bytes
@@ -188,7 +181,6 @@ type RecordingSettings =
   | {
       readonly replay: string
       readonly pace: 'fast' | 'real'
-      /** Whether a recording that was not used, and a request without one, are failures. */
       readonly isStrict: boolean
     }
 
@@ -204,10 +196,7 @@ const recordFlags = {
 } as const
 const replayFlags = { pace: '--pace', strict: '--strict' } as const
 
-/**
- * What the flags say of recordings. Undefined without `--record` and `--replay`.
- * @throws UsageError with everything that is wrong with them
- */
+/** @returns undefined without `--record` and `--replay` */
 function recordingOf(flags: SandboxFlags): RecordingSettings | undefined {
   const { record, replay, upstream, pace = 'fast', latency, strict } = flags
   const withoutUse = (names: Readonly<Record<string, string>>, where: string) =>
@@ -231,7 +220,6 @@ function recordingOf(flags: SandboxFlags): RecordingSettings | undefined {
 }
 
 interface OpenRecordings {
-  /** The gateway that is recorded. */
   readonly upstream?: URL
   readonly options: NonNullable<SandboxOptions['recordings']>
   readonly about: string
@@ -240,10 +228,8 @@ interface OpenRecordings {
 }
 
 /**
- * Prepares recording or replaying.
  * @param gate cleans what is printed; the secrets are added to it
  * @param report takes a line about a call that could not be recorded or answered
- * @throws UsageError without an upstream gateway; what the configuration throws
  */
 async function openRecordings(
   context: Context,
@@ -297,7 +283,7 @@ async function openRecordings(
   }
 }
 
-/** @throws UsageError for a recorder that would record itself, which is known once the sandbox has started */
+/** A recorder would record itself: known once the sandbox has started. */
 function checkStart({ upstream }: OpenRecordings, sandbox: Sandbox): void {
   const { port } = new URL(sandbox.url)
   if (upstream !== undefined && isLoopback(upstream.hostname) && upstream.port === port) {
@@ -307,10 +293,7 @@ function checkStart({ upstream }: OpenRecordings, sandbox: Sandbox): void {
 
 const maxNames = 20
 
-/**
- * Sums up at the end.
- * @returns a line for standard error, and the failure that the process ends with, if any
- */
+/** @returns a line for standard error, and the failure that the process ends with, if any */
 function summary(
   settings: RecordingSettings,
   sandbox: Sandbox,

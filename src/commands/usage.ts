@@ -18,7 +18,6 @@ interface UsageOptions extends CommonOptions {
   by: UsageGrouping
 }
 
-/** `modelgate usage`: what the calls of the log add up to, and what they cost by the user's prices. */
 export function registerUsage(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate usage --since today'],

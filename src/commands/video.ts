@@ -69,7 +69,7 @@ interface GenerateOptions extends VideoOptions {
 const operationFlags = flagsOf(videoOperationEndpoint.fields)
 const inputs = commandInputs['video generate']
 
-/** `modelgate video generate`: a long-running operation (specification, endpoint 7). */
+/** Specification, endpoint 7. */
 export function registerVideoGenerate(command: Command, context: Context, start = startJob): void {
   addExamples(command, [
     ['modelgate video generate -m MODEL --wait -o clip.mp4 "A paper boat"'],
@@ -116,13 +116,12 @@ export function registerVideoGenerate(command: Command, context: Context, start 
   addStartOptions(command)
 }
 
-/** The files and URLs in the order that they have in the body. */
+/** In the order that they have in the body. */
 function mediaIn({ image, lastFrame, reference = [], video }: GenerateOptions): string[] {
   const references = reference.map((text) => splitReference(text).name)
   return [image, lastFrame, ...references, video].filter((name) => name !== undefined)
 }
 
-/** Those of which a request needs no prompt. */
 const mediaFlags = ['image', 'lastFrame', 'reference', 'video', 'instances'] as const
 
 /** A request with pictures needs no prompt, so one that was piped in would go unnoticed. */
@@ -132,10 +131,7 @@ function noteUnreadInput(context: Context): void {
   context.stderr.write('modelgate: No prompt was given; "-" as the prompt reads standard input.\n')
 }
 
-/**
- * @param settings undefined if the call is refused anyway: then no URL is fetched
- * @throws UsageError, FileError with every problem, each naming the flag
- */
+/** @param settings undefined if the call is refused anyway: then no URL is fetched */
 async function readMedia(
   context: Context,
   options: GenerateOptions,
@@ -185,14 +181,13 @@ function splitReference(text: string): { name: string; type: string } {
     : { name: text.slice(0, -type.length - 1), type }
 }
 
-/** Model and prompt have the common flag -m and the arguments. */
 const remixFlags = flagsOf(videoRemixEndpoint.fields).filter(
   ({ name }) => name !== 'model' && name !== 'prompt',
 )
 
 const { source } = commandInputs['video remix']
 
-/** `modelgate video remix`: a video from a completed one (specification, endpoint 3). */
+/** Specification, endpoint 3. */
 export function registerVideoRemix(command: Command, context: Context, start = startJob): void {
   addExamples(command, [
     ['modelgate video remix -m MODEL video_123 "Make it night"'],
@@ -244,7 +239,6 @@ export interface VideoOptions extends CommonOptions {
   pollInterval?: string
   allowPrivateUrls?: true
   acceptMismatch?: true
-  /** False after `--no-check`. */
   check?: boolean
   last?: true
   exitStatus?: true
@@ -271,10 +265,6 @@ function addStartOptions(command: Command): void {
   ])
 }
 
-/**
- * @param waits whether the video is waited for and saved
- * @throws UsageError that names both flags of each contradiction
- */
 export function refuseCombinations(
   { stdout }: Pick<Context, 'stdout'>,
   { output, json, jsonl, raw }: VideoOptions,
@@ -300,10 +290,8 @@ function isWaitedFor(context: Context, { wait, output }: VideoOptions): boolean 
   return wait ?? (output !== undefined || (canAsk(context, false) && context.stdout.isTerminal))
 }
 
-/** A request for a job, and where its videos go. */
 export type VideoStart = Awaited<ReturnType<typeof finishVideoRequest>>
 
-/** Starts a request for a job, and checks the flags that its commands have. */
 async function startVideoRequest(
   call: CommandCall<VideoOptions>,
   shape: RequestShape,
@@ -314,10 +302,7 @@ async function startVideoRequest(
   return draft
 }
 
-/**
- * Ends a request for a job with its model, checks it against every rule of its endpoint, and plans the files.
- * @throws UsageError (or FileError) with everything that is wrong, each problem naming the flag to change
- */
+/** @throws UsageError, FileError with everything that is wrong, each problem naming the flag to change */
 async function finishVideoRequest(
   draft: Draft<VideoOptions>,
   kind: VideoRequest['kind'],
@@ -337,7 +322,6 @@ async function finishVideoRequest(
 }
 
 /**
- * Starts a job and, if requested, waits for it.
  * @param source the video to remix, as it was named; undefined with `--last`, and for a job that needs none
  * @param media the files that are in the body
  */
@@ -393,8 +377,8 @@ export async function startJob(
 }
 
 /**
- * The options for a remix: its source knows its gateway. The record never selects the sandbox, for whoever asks for a
- * video should not get a stand-in unasked. What is wrong with the source or the settings is told later.
+ * A source knows its gateway, but never selects the sandbox: whoever asks for a video should not get a stand-in unasked. What
+ * is wrong with the source or the settings is reported later.
  */
 async function remixOptions(
   context: Context,

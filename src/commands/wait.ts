@@ -40,7 +40,6 @@ import { openGateway, readSettings, type OpenGateway } from './shared/gateway/op
 
 type WaitOptions = VideoOptions & ResponseOptions & { all?: true }
 
-/** `modelgate wait`: takes what is not here yet: videos, background responses, images at an address. */
 export function registerWait(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate wait --last'],
@@ -63,7 +62,7 @@ export function registerWait(command: Command, context: Context): void {
   addAnswerOptions(command)
 }
 
-/** `modelgate cancel`: stops a background response; the specification has no request that stops another job. */
+/** The specification has no request that stops another job. */
 export function registerCancel(command: Command, context: Context): void {
   addExamples(command, [['modelgate cancel resp_123'], ['modelgate cancel --last --json | jq -r .state']])
   addShared(command, optionsOfResponses)
@@ -77,7 +76,6 @@ export function registerCancel(command: Command, context: Context): void {
 
 type Found = FoundJob<WaitOptions>
 
-/** @throws AlreadyReported for a failure; UsageError, FileError before anything is asked for */
 async function waitFor(context: Context, given: WaitOptions, ids: readonly string[]): Promise<void> {
   const { all, ...options } = given
   if (Number(all === true) + Number(options.last === true) + Number(ids.length > 0) > 1) {
@@ -121,10 +119,7 @@ function isOf<Kind extends RecordKind>(
   return kinds.some((kind) => kind === job.named.kind)
 }
 
-/**
- * The jobs to wait for, each once; without an id the last.
- * @throws UsageError, FileError with everything that is wrong
- */
+/** Each once; without an id the last. */
 async function findJobs(
   context: Context,
   { all, ...options }: WaitOptions,
@@ -150,7 +145,6 @@ async function findJobs(
   return [...found.values()]
 }
 
-/** @throws UsageError for what concerns the text of a response, where there is none among them */
 function refuseForAnswers(
   { stream, startingAfter, schema, extract, render }: WaitOptions,
   jobs: readonly Found[],
@@ -161,7 +155,6 @@ function refuseForAnswers(
   throw new UsageError(given.map(([flag]) => `${flag} applies to a background response.`))
 }
 
-/** @throws UsageError for what makes sense for one result only */
 function refuseForSeveral({ cwd }: Context, { output, json }: WaitOptions, documents: number): void {
   if (json && documents > 1) {
     throw new UsageError('--json prints one document, and these are of several kinds: use --jsonl.', {
@@ -177,10 +170,7 @@ function refuseForSeveral({ cwd }: Context, { output, json }: WaitOptions, docum
   }
 }
 
-/**
- * Fetches images that are on record, into this command's `-o`, otherwise into that of the command that made them.
- * @throws AlreadyReported for a failure; UsageError, FileError before anything is asked for
- */
+/** Into this command's `-o`, otherwise into that of the command that made the images. */
 async function fetchRecordedImages(
   context: Context,
   { named, given, options, settings, gate, store }: FoundJob<VideoOptions, 'image'>,
@@ -235,7 +225,7 @@ async function fetchRecordedImages(
   })
 }
 
-/** `modelgate video status`: looks up a job (specification, endpoint 5; operations: wire notes, section 7). */
+/** Specification, endpoint 5; operations: wire notes, section 7. */
 export function registerVideoStatus(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate video status video_123'],
@@ -261,7 +251,7 @@ const optionsOfLookUps = 'dryRun curl output json force jsonl raw githubOutput s
 
 type FoundVideo = FoundJob<VideoOptions, JobKind>
 
-/** Looks up a job, or waits for it and saves its videos where the command that started it intended. */
+/** Saves the videos where the command that started the job intended. */
 async function lookUpJob(
   context: Context,
   found: FoundVideo,
@@ -301,13 +291,8 @@ async function lookUpJob(
   })
 }
 
-/** One of several jobs, and how to reach its gateway. */
 type PlannedJob = FoundVideo & AwaitedJob
 
-/**
- * Waits for several jobs at once, and saves their videos.
- * @throws AlreadyReported for a failure; UsageError, FileError before anything is sent
- */
 async function waitForSeveral(
   context: Context,
   given: VideoOptions,
@@ -379,9 +364,8 @@ const gatewayOf = ({ options: { sandbox }, settings: { baseUrl, profile } }: Pla
   JSON.stringify([sandbox === true, baseUrl.value?.href, profile.value])
 
 /**
- * The videos go to this command's `-o`, otherwise to that of the command that started the job.
- * @throws UsageError, FileError for a location that cannot be written to. An existing file is not a problem: the video
- *   gets the next free name
+ * The videos go to this command's `-o`, otherwise to that of the command that started the job. An existing file is no
+ * problem: the video gets the next free name.
  */
 async function planWait(
   context: Context,

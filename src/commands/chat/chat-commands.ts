@@ -24,18 +24,13 @@ export const chatCommands = {
 
 export type ChatCommand = keyof typeof chatCommands
 
-/** A message of the user: words for the model, or a command. */
 export type Message =
   | { readonly kind: 'text'; readonly text: string; readonly attach: readonly string[] }
   | { readonly kind: 'command'; readonly name: ChatCommand; readonly rest: string }
   | { readonly kind: 'unknown'; readonly name: string; readonly near: string | undefined }
   | { readonly kind: 'empty' }
 
-/**
- * Reads a message. `/name` is a command, `//` begins a text with a slash, and `@path` attaches a file; so does
- * `@"a path"`. A path like `/etc/hosts` is no command.
- * @param isFile whether there is such a file
- */
+/** `/name` is a command, `//` begins a text with a slash, and `@path` or `@"a path"` attaches a file. `/etc/hosts` is no command. */
 export async function readMessage(
   text: string,
   isFile: (path: string) => Promise<boolean>,
@@ -76,7 +71,6 @@ function looksLikeFile(path: string): boolean {
 
 export interface Chat {
   readonly context: Context
-  /** Of all messages from now on. */
   readonly options: ConversationOptions
   readonly settings: Settings
   readonly session: Session
@@ -99,10 +93,6 @@ export function currentModel({
   return options.model ?? session.conversation.model ?? settings.textModel.value
 }
 
-/**
- * Runs any command but `/exit`.
- * @throws ModelgateError for what is wrong with it; the chat goes on
- */
 export async function runChatCommand(
   chat: Chat,
   name: Exclude<ChatCommand, 'exit'>,
@@ -144,7 +134,6 @@ function help({ say, context: { stderr } }: Chat): void {
   say('Ctrl-C stops an answer and keeps what has arrived.')
 }
 
-/** A conversation in a file that can go on, or the last answer as it came. */
 async function save({ context, session, opened, say }: Chat, rest: string): Promise<void> {
   if (rest === '')
     throw new UsageError('/save needs a file: talk.yaml for the conversation, answer.md for the last answer.')

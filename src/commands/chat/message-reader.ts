@@ -27,10 +27,7 @@ const fence = '"""'
 
 const toLine = (text: string) => sanitise(text.replaceAll(/\r\n|\r|\n/g, lineEnd))
 
-/**
- * Opens the terminal for messages, each of them a line, a paste, or a block between `"""` and `"""`: in raw mode,
- * until it is closed.
- */
+/** Messages of a terminal in raw mode, each a line, a paste, or a block between `"""` and `"""`. */
 export function openMessageReader(options: ReaderOptions) {
   const { input, output, prompts, onInterrupt } = options
   const keys = Object.assign(new PassThrough(), {
@@ -119,7 +116,7 @@ export function openMessageReader(options: ReaderOptions) {
   if (options.marksPastes) output.write(bracketed.on)
 
   return {
-    /** The next message, also one that was typed meanwhile; undefined when the user leaves, or the terminal is gone. */
+    /** Also one that was typed meanwhile; undefined when the user leaves, or the terminal is gone. */
     async read(): Promise<string | undefined> {
       while (!hasLeft) {
         try {

@@ -33,11 +33,8 @@ interface Question {
 }
 
 /**
- * A conversation on a terminal, until the user leaves. One gateway, or sandbox, serves all of it; what goes wrong with
- * one message does not end it.
+ * One gateway, or sandbox, serves the whole conversation; what goes wrong with one message does not end it.
  * @param wanted the style; that of the conversation unless it is said
- * @param first the first message; empty for none
- * @throws ModelgateError for what goes wrong before the first message; the reason of the signal
  */
 export async function runChat(
   context: Context,
@@ -165,7 +162,7 @@ function title(talk: Talk, style: Style): string {
   return long.length < talk.context.stderr.columns ? long : `Chat with ${model}: /help, Ctrl-D`
 }
 
-/** What a user can see of a failure; anything but a known one ends the chat. */
+/** Anything but a known failure ends the chat. */
 async function report(context: Context, error: unknown): Promise<ModelgateError> {
   if (error instanceof AlreadyReported) {
     if (error.cause instanceof ModelgateError) return error.cause
@@ -176,11 +173,7 @@ async function report(context: Context, error: unknown): Promise<ModelgateError>
   return error
 }
 
-/**
- * Asks the gateway, and shows the answer while it comes.
- * @param stopped stops it; what has come is kept
- * @returns the failure, which has been reported
- */
+/** @returns the failure, which has been reported; what came before it, or before `stopped`, is kept */
 async function answer(
   { context, options, settings, session, opened, onOutput }: Talk,
   style: Style,
@@ -221,7 +214,6 @@ async function answer(
     const isAttachment = error instanceof ModelgateError && error.message.startsWith('-a: ')
     const known = isAttachment ? error.amend({ message: error.message.slice(4) }) : error
     const failure = await report(context, known)
-    // It has been told already.
     if (context.signal.aborted) throw error
     return failure
   }

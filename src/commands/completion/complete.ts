@@ -1,16 +1,16 @@
 import type { Candidate, Place } from './live-values.ts'
 import type { CommandNode, Flag, Value } from './tree.ts'
 
-/** What can stand at the cursor: words, or the names of files after what is typed already (`@`, `--output=`). */
+/** Words, or the names of files after what is typed already (`@`, `--output=`). */
 type Answer = { readonly words: readonly Candidate[] } | { readonly filesAfter: string }
 
 /** What a completion script has passed on. */
 interface Request {
-  /** The words before the cursor, without the program, and the beginning of the one at the cursor. */
+  /** Without the program; the last is the beginning of the one at the cursor. */
   readonly words: readonly string[]
   /** How many characters of the last word the shell keeps, whatever is answered. */
   readonly kept: number
-  /** Makes a line of a candidate; undefined for one that does not fit. */
+  /** Undefined for a candidate that does not fit. */
   readonly line: (candidate: Candidate) => string | undefined
 }
 
@@ -40,10 +40,9 @@ const shells: Readonly<Record<string, (sent: readonly string[]) => Request>> = {
 }
 
 /**
- * Answers a TAB, for the launcher: a line for each candidate, or one that begins with a tab, and then what stands before
- * the name of a file that the shell is to complete. Without network, nothing is written, and whatever fails yields nothing.
- * @param sent a shell and what its script passes on; from the scripts of 0.1.0 a kind of live values and the words that
- *   call a command
+ * Answers a TAB, for the launcher: a line for each candidate, or one that begins with a tab, and then what stands before the
+ * name of a file. No network, nothing is written, and whatever fails yields nothing.
+ * @param sent a shell and what its script passes on; from the scripts of 0.1.0 a kind of live values and words of a command
  * @public
  */
 export async function complete(
@@ -70,7 +69,6 @@ function print(words: readonly Candidate[], line: Request['line']): string {
 
 const tabbed = ({ value, about }: Candidate) => `${value}\t${about}`
 
-/** What can stand at the cursor: in the last of the words, after the others. */
 async function answerTo(words: readonly string[], tree: CommandNode, place: Place): Promise<Answer> {
   let command = tree
   let mayBeCommand = true
@@ -116,7 +114,7 @@ async function answerTo(words: readonly string[], tree: CommandNode, place: Plac
   return { words: [...commands.map((node) => ({ value: lastWord(node), about: node.about })), ...own.words] }
 }
 
-/** Only where they are asked for: they need far more code than the rest. */
+/** They need far more code than the rest. */
 async function liveWords(kind: string, command: readonly string[], start: string, place: Place) {
   return (await import('./live-values.ts')).liveValues(kind, command, start, place)
 }
@@ -146,9 +144,8 @@ function flagIn({ flags }: CommandNode, word: string): { flag: Flag | undefined;
 const bashParts = /(\s+)|'([^']*)('?)|"((?:\\.|[^"\\])*)("?)|\\?(.)/gsu
 
 /**
- * Reads a line of bash up to the cursor. bash replaces only what stands after the last of its word breaks, or behind
- * the quotation mark that is open; an `@` it replaces as well.
- * @param breaks the characters of COMP_WORDBREAKS
+ * bash replaces only what stands after the last of its word breaks (COMP_WORDBREAKS), or after the quotation mark that is
+ * open; an `@` it replaces as well.
  */
 function readBashLine(line: string, breaks: string): Request {
   const before: string[] = []

@@ -18,20 +18,18 @@ export type Place = Pick<Context, 'env' | 'home' | 'cwd' | 'platform'> & {
   readonly now: number
 }
 
-/** A word that completes the one at the cursor, and what a shell may show beside it. */
 export interface Candidate {
   readonly value: string
   readonly about: string
 }
 
-/** How many values are worth looking through at a prompt. */
+/** As many as are worth looking through at a prompt. */
 const maxValues = 50
 /** How many calls are read to learn which models are in use. */
 const maxCalls = 200
 /** A larger YAML file takes too long to read at a prompt. */
 const maxYamlBytes = 250_000
 
-/** What only this machine knows: its jobs, its configuration, its log, the manifest of the project. */
 const finders = {
   videos: (place: Place) => jobs(place, videoKinds),
   responses: (place: Place) => jobs(place, ['response']),
@@ -43,11 +41,7 @@ const finders = {
 }
 export type LiveKind = keyof typeof finders
 
-/**
- * Values of a kind, the most likely ones first; if there are any, those that begin with `start`. No network, nothing is
- * written, and whatever fails yields nothing.
- * @param command the words of the command that they are for
- */
+/** The most likely ones first; if there are any, those that begin with `start`. */
 export async function liveValues(
   kind: string,
   command: readonly string[],
@@ -147,7 +141,6 @@ function manifestAbove(folder: string): string | undefined {
   return above === folder ? undefined : manifestAbove(above)
 }
 
-/** The settings in the files of the user and the project, and in the user's profiles, unchecked. */
 async function configured(place: Place): Promise<JsonObject[]> {
   const { user, project } = presentFiles(place)
   const settingsIn = async (path = '') => {

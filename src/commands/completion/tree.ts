@@ -8,18 +8,15 @@ export interface CommandNode {
   readonly path: string
   readonly about: string
   readonly children: readonly CommandNode[]
-  /** All that it takes, the program's own included. */
   readonly flags: readonly Flag[]
   /** All its arguments taken together; left out when it has none. */
   readonly argument?: Value
 }
 
 export interface Flag {
-  /** With dashes: `-o`, `--output`. */
   readonly names: readonly string[]
   readonly about: string
   readonly repeatable: boolean
-  /** Left out for a switch. */
   readonly value?: Value
 }
 
@@ -53,10 +50,7 @@ const liveNames: Readonly<Record<string, LiveKind>> = {
   '--regenerate': 'assets',
 }
 
-/**
- * Reads what can be completed from the program, whose commands must be loaded. Options that the help hides are left out.
- * @param path words that call `command`
- */
+/** The commands must be loaded. Options that the help hides are left out. */
 export function readTree(command: Command, path = ''): CommandNode {
   return {
     path,
@@ -70,7 +64,6 @@ export function readTree(command: Command, path = ''): CommandNode {
   }
 }
 
-/** The program and every command below it, in the order of the help. */
 export function allNodes(root: CommandNode): CommandNode[] {
   return [root, ...root.children.flatMap(allNodes)]
 }

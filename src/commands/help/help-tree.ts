@@ -12,11 +12,7 @@ import { collect, isShared, examplesOf } from '../shared/options/common-options.
 import { contractFlagsOf, type ContractFlag } from '../shared/request/contract-flags.ts'
 import { environmentRows, terminalVariables, topics } from './topics.ts'
 
-/**
- * The commands as data, read from the parser's own tree: whatever a command declares is in it.
- * @param program with every command loaded
- * @param described the command to describe, with all below it; by default the program
- */
+/** Whatever a command declares is in it. @param program with every command loaded */
 export function helpDocument(program: Command, described: Command = program): HelpDocument {
   return {
     version: outputVersion,
@@ -68,7 +64,6 @@ function describeCommand(program: Command, command: Command): HelpCommand {
   }
 }
 
-/** Those that every command has are not worth a line for each. */
 const isListed = ({ long }: Option) => long !== '--help' && long !== '--version'
 
 function nameOf(command: Command): string {

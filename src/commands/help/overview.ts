@@ -9,7 +9,6 @@ const steps = [
   ['modelgate respond "hello"', 'words as they arrive'],
 ] as const
 
-/** `modelgate` alone: one screen with what it is, what to do first, and its commands by what they are for. */
 export function overview(program: Command, columns: number): string {
   const all = groupCommands(program.commands)
   const making = all.filter(({ heading }) => heading.startsWith('Make'))

@@ -5,7 +5,6 @@ import { defaultMaxRetries } from '../../limits.ts'
 import { wrap } from '../../output/line-breaks.ts'
 import { formatExamples, formatRows, headingLine, type Example } from '../../output/help-page.ts'
 
-/** A part of a topic: a heading, and under it a paragraph, rows of two columns, or examples. */
 interface Block {
   readonly heading: string
   readonly text?: string
@@ -15,7 +14,6 @@ interface Block {
 
 /** Help that belongs to no command. */
 export interface Topic {
-  /** One line, for the list of topics. */
   readonly about: string
   readonly blocks: readonly Block[]
   readonly examples: readonly Example[]
@@ -53,7 +51,6 @@ const otherVariables: readonly (readonly [names: string, about: string])[] = [
   ['HOME, USERPROFILE', 'the home directory'],
 ]
 
-/** By these a terminal says what it is. */
 export const terminalVariables =
   'COLORTERM, DOMTERM, GHOSTTY_RESOURCES_DIR, KITTY_WINDOW_ID, KONSOLE_VERSION, LC_TERMINAL, STY, TERM, TERM_PROGRAM, TERM_SESSION_ID, TMUX, TMUX_PANE, VTE_VERSION, WEZTERM_PANE, WINDOWID, WT_SESSION'.split(
     ', ',
@@ -288,7 +285,6 @@ const pipelines: Topic = {
   ],
 }
 
-/** Every topic, by the name that `modelgate help` takes. */
 export const topics: Readonly<Record<string, Topic>> = {
   'exit-codes': exitCodesTopic,
   environment,
@@ -298,7 +294,6 @@ export const topics: Readonly<Record<string, Topic>> = {
   pipelines,
 }
 
-/** A topic as `modelgate help TOPIC` prints it, with colours. */
 export function formatTopic({ blocks, examples }: Topic, columns: number): string {
   const parts = blocks.map(({ heading, text, rows, lines }) =>
     [

@@ -24,7 +24,7 @@ export interface InitOptions extends CommonOptions {
 export interface Session {
   readonly context: Context
   readonly options: InitOptions
-  /** As they are configured now, without the flags of the answers and without the project file. */
+  /** Without the flags of the answers and without the project file. */
   readonly settings: Settings
   readonly gate: Gate
   readonly asks: boolean
@@ -40,7 +40,6 @@ export interface Answers {
   readonly models: Models
 }
 
-/** Asks for all that has no flag, in this order. */
 export async function answerAll(session: Session): Promise<Answers> {
   const gateway = await answerBaseUrl(session)
   const { key, check } = await answerKey(session, gateway)
@@ -53,16 +52,13 @@ export async function answerAll(session: Session): Promise<Answers> {
 
 const maxErrorLength = 500
 
-/** A gateway as answered, and what became of the check without a key; undefined where none is wanted. */
+/** The check is without a key; undefined where none is wanted. */
 interface GatewayAnswer {
   readonly baseUrl: URL
   readonly check: GatewayCheck | undefined
 }
 
-/**
- * Takes the address from `--base-url`, or asks for it; it is tried at once, and can be corrected where it was typed.
- * @throws UsageError, ModelgateError for a given address that cannot be used
- */
+/** An address that is typed is tried at once, and can be corrected. */
 async function answerBaseUrl(session: Session): Promise<GatewayAnswer> {
   const { options, settings, asks, context, gate, say } = session
   const given = options.baseUrl
@@ -98,7 +94,6 @@ async function answerBaseUrl(session: Session): Promise<GatewayAnswer> {
   return answer!
 }
 
-/** A gateway that can be reached. @throws what is wrong with it */
 async function tryOut(session: Session, text: string, signal?: AbortSignal): Promise<GatewayAnswer> {
   const baseUrl = normalise(session, text)
   if (!session.checks) return { baseUrl, check: undefined }
@@ -123,7 +118,6 @@ function withScheme(text: string): string {
   return `${isLoopback(host) ? 'http' : 'https'}://${text}`
 }
 
-/** What a user is told of an error below a question. */
 function messageOf({ message, facts: { hint } }: ModelgateError): string {
   // The address is what the question is about.
   return hint === undefined || hint.includes('--base-url') ? message : `${message} ${hint}`
@@ -134,11 +128,7 @@ export type KeyAnswer =
   | { readonly kind: 'store'; readonly value: string }
   | { readonly kind: 'file'; readonly path: string }
 
-/**
- * Takes the key from `--api-key-file` or asks for it, until the gateway takes it or the user keeps it anyway.
- * @returns the answer, and the last check of the gateway: with the key, where there is one
- * @throws UsageError, ModelgateError for a key that cannot be used, where nobody can be asked
- */
+/** Until the gateway takes it or the user keeps it anyway. @returns also the last check, with the key where there is one */
 async function answerKey(
   session: Session,
   { baseUrl, check: open }: GatewayAnswer,
@@ -187,7 +177,7 @@ function describeVerdict(check: GatewayCheck, open: GatewayCheck | undefined): s
     : `The gateway accepts the key; ${describeCheck(check, true)}.`
 }
 
-/** The key as `--api-key-file` gives it, or as it is where nobody can be asked; undefined: to be asked for. */
+/** Undefined: to be asked for. */
 async function givenKey(
   { context, options, asks }: Session,
   present: string | undefined,
@@ -204,7 +194,7 @@ async function givenKey(
   return { kind: 'store', value: new TextDecoder().decode(bytes).trim() }
 }
 
-/** Reads a key as later calls would; undefined where it is to come later. */
+/** As later calls would read it; undefined where it is to come later. */
 async function readKey({ context, settings }: Session, key: KeyAnswer): Promise<string | undefined> {
   switch (key.kind) {
     case 'store':
@@ -245,18 +235,14 @@ async function askKey({ context }: Session, present: string | undefined): Promis
   return { kind, value: value.trim() }
 }
 
-/** The kinds that have a default model each. */
 export const modelKinds = ['text', 'image', 'video'] as const
 
 type ModelKind = (typeof modelKinds)[number]
 
-/** A default model for each kind; undefined for none. */
+/** Undefined for none. */
 type Models = Readonly<Record<ModelKind, string | undefined>>
 
-/**
- * The default model of a kind: as its flag says, else as the user does, else as it is.
- * @param listed the models of the gateway; empty where it lists none
- */
+/** As its flag says, else as the user does, else as it is. */
 async function answerModel(
   { context, options, asks, settings }: Session,
   kind: ModelKind,

@@ -7,10 +7,7 @@ import type { ImagePart } from '../../../operations/image-request.ts'
 import { type Gate, sanitise, sanitiseJson } from '../../../output/gate.ts'
 import type { CommonOptions } from '../options/common-options.ts'
 
-/**
- * Prints the exact request with its key hidden: as a JSON object, or with `--curl` as a command to paste.
- * @param shellKey the key as the command has it: what a shell expands to it
- */
+/** @param shellKey what a shell expands to the key */
 export async function printRequest(
   context: Context,
   options: CommonOptions,
@@ -42,10 +39,9 @@ export async function printRequest(
   await stdout.drain()
 }
 
-/** The content of a request: JSON, the parts of a form, or nothing. */
 export type PrintableContent = { readonly body?: unknown } | { readonly parts: readonly ImagePart[] }
 
-/** The argument of curl; a value that is written out is left to fill in. */
+/** A value that is written out is left to fill in. */
 function ownHeader(name: string, source: string): string {
   if (source.startsWith('@')) return `"${name}: $(cat ${quoted(source.slice(1))})"`
   const [, variable] = /^env:(\w+)$/.exec(source) ?? []
@@ -74,7 +70,7 @@ export async function keyForShell({ keyLocation }: Settings): Promise<string> {
   }
 }
 
-/** For a POSIX shell. The key is never in the text. */
+/** The key is never in the text. */
 function curlCommand(
   method: string,
   url: URL,
@@ -102,7 +98,7 @@ function formLine(part: ImagePart): string {
   return `-F ${quoted(`${part.name}=@${path};filename=${fileName};type=${part.media_type}`)}`
 }
 
-/** Quoted for curl's -F, where only backslashes and quotes need escaping. */
+/** In curl's -F only backslashes and quotes need escaping. */
 function curlQuoted(text: string): string {
   return `"${text.replaceAll(/["\\]/g, (character) => `\\${character}`)}"`
 }

@@ -13,15 +13,11 @@ interface DocumentView {
   /** Only errors on standard error. */
   readonly quiet?: boolean
   readonly gate?: Gate | undefined
-  /** What the document consists of, for `--jsonl`. */
+  /** For `--jsonl`. */
   readonly events?: readonly OutputEvent[]
 }
 
-/**
- * Shows what a command without a request found out: the document with `--json`, its parts with `--jsonl`, otherwise a
- * text of it.
- * @param describe gets the colours, and the width of the terminal if it is one
- */
+/** Shows what a command without a request found out: the document, its parts with `--jsonl`, or a text of it. */
 export async function printDocument(
   context: Context,
   { json, jsonl }: { readonly json?: true | undefined; readonly jsonl?: true | undefined },
@@ -47,10 +43,7 @@ export async function printDocument(
   await output.end(document)
 }
 
-/**
- * Prints a result for people, or a part of it.
- * @param describe gets the colours, and the width of the terminal if it is one
- */
+/** A result for people, or a part of it. */
 export async function printReport(
   context: Context,
   gate: Gate,
@@ -64,20 +57,19 @@ export async function printReport(
   await stdout.drain()
 }
 
-/** Prints a line that is the result. @throws what `Sink.drain` throws */
 export async function printLine({ stdout }: Context, line: string): Promise<void> {
   stdout.write(`${line}\n`)
   await stdout.drain()
 }
 
-/** Tells the user what was done, in a line on standard error that is broken between words on a terminal. */
+/** A line on standard error, which is broken between words on a terminal. */
 export function printNote(context: Context, line: string, gate = createGate(context)): void {
   const { stderr } = context
   const clean = gate.line(line, lineLimit)
   stderr.write(`${stderr.isTerminal ? wrap(clean, stderr.columns, /^ */.exec(clean)![0]) : clean}\n`)
 }
 
-/** A path, or a text with paths in it, as people write it: `~` for the home directory. */
+/** `~` for the home directory, in a path or a text with paths in it. */
 export function homePath({ home, platform }: Pick<Context, 'home' | 'platform'>, text: string): string {
   const separator = pathsOf(platform).sep
   return home.length < 2 ? text : text.replaceAll(home + separator, `~${separator}`)

@@ -26,32 +26,29 @@ import { lineLimit, openGateway, sandboxKey, type OpenGateway } from '../gateway
 
 interface CommandRun<Document extends OutputDocument> {
   readonly streamed?: boolean
-  /** The request as `--dry-run` shows it; left out by a command that refuses to be shown so. */
+  /** For `--dry-run`; left out by a command that refuses it. */
   describeRequest?(gateway: Gateway): {
     readonly request: GatewayRequest
-    /** Left out where there is none. */
     readonly content?: PrintableContent
   }
-  /** Options for the renderer. Evaluated only when there is something to render, so that a dry run creates no file. */
+  /** Evaluated only when there is something to render, so that a dry run creates no file. */
   output(): Partial<OutputOptions> | Promise<Partial<OutputOptions>>
   operation(call: Call, gate: Gate): Promise<Outcome<Document>>
-  /** The command's own gate, if it was created before the gateway is opened. */
   readonly gate?: Gate
   /** A gateway that is open already, and stays so. */
   readonly opened?: OpenGateway
-  /** Gets the renderer, for what a gateway that was already open reports. */
+  /** For what a gateway that was already open reports. */
   onOutput?(output: Output): void
-  /** The name of the file that keeps the text which standard output does not take. */
+  /** The file for text that standard output does not take. */
   readonly rescue?: string | undefined
-  /** What the log keeps of the request; without it the call is not in the log, as a mere look-up. */
+  /** Left out for a mere look-up, which is not in the log. */
   readonly logged?: LoggedRequest
   /** About the request; the operation reports them itself, a dry run shows them here. */
   readonly warnings?: readonly string[]
 }
 
 /**
- * Runs the operation of a command on a gateway: prints a dry run instead, renders the events, reports the outcome, adds
- * the call to the log.
+ * Prints a dry run instead, renders the events, reports the outcome, adds the call to the log.
  * @returns the document; undefined for a dry run
  * @throws AlreadyReported for a failure, which has been reported by then
  */
@@ -143,7 +140,7 @@ async function callStart(
   }
 }
 
-/** Where the requests of a command go; the endpoints are loaded only where that depends on them. */
+/** The endpoints are loaded only where it depends on them. */
 async function originOf(gateway: Gateway, command: string): Promise<string> {
   if (gateway.betaUrl === undefined) return gateway.baseUrl.origin
   const { creatingCommands } = await import('../../../contract/commands.ts')
@@ -173,14 +170,10 @@ async function addToLog(context: Context, call: EndedCall): Promise<void> {
 }
 
 type View = Omit<OutputOptions, 'mode' | 'usage' | 'step'> & {
-  /** Whether a request that may cost money has been sent. */
   readonly hasSent?: () => boolean
 }
 
-/**
- * Runs an operation that needs no gateway, or opens its own: renders its events, reports its outcome.
- * @throws AlreadyReported for a failure, which has been reported by then
- */
+/** For an operation that needs no gateway, or opens its own. @throws AlreadyReported for a failure */
 export async function showOperation<Document extends OutputDocument>(
   context: Context,
   options: CommonOptions,
@@ -191,10 +184,6 @@ export async function showOperation<Document extends OutputDocument>(
   return await reportOutcome(output, options, await operation(output), hasSent)
 }
 
-/**
- * The renderer of a command, as its flags ask for it.
- * @throws UsageError, FileError when `--github-output` cannot be obeyed
- */
 async function openOutput(context: Context, options: CommonOptions, view: View): Promise<Output> {
   const { githubOutput } = options
   if (githubOutput !== undefined && options.output === '-' && view.result === 'files') {
@@ -219,11 +208,7 @@ function withSameCall(context: Context, error: ModelgateError): ModelgateError {
   return isLost ? error : error.amend({ next: [context.program, ...words] })
 }
 
-/**
- * Ends the output of a command with the outcome of its operation.
- * @param hasSent whether a request that may cost money has been sent
- * @throws AlreadyReported for a failure
- */
+/** @throws AlreadyReported for a failure */
 async function reportOutcome<Document extends OutputDocument>(
   output: Output,
   { json, jsonl, debug }: CommonOptions,

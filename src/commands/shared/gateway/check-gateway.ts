@@ -15,9 +15,8 @@ import { counted } from '../../../quantities.ts'
 import { openGateway } from './open-gateway.ts'
 
 /**
- * What is configured for the profile that is set up, without the flags that are answers, and without a project file:
- * what is written is the user's own. A profile that does not exist yet has what every profile has.
- * @throws ConfigError listing everything that is wrong
+ * Without the flags that are answers, and without a project file: what is written is the user's own. A profile that does not
+ * exist yet has what every profile has.
  */
 export async function ownSettings(context: Context, options: CommonOptions): Promise<Settings> {
   const { caFile, header, allowHttp, connectTimeout, timeout, quiet } = options
@@ -39,7 +38,7 @@ export async function ownSettings(context: Context, options: CommonOptions): Pro
   return { ...own, apiKey: () => findKey(context, own), keyLocation: () => locateKey(context, own) }
 }
 
-/** What became of asking an address for its models, which costs nothing anywhere. */
+/** What became of asking for the models, which costs nothing anywhere. */
 export type GatewayCheck =
   | { readonly verdict: 'lists'; readonly models: readonly ModelEntry[] }
   /** 401 or 403: it wants a key, or refuses the one that it got. */
@@ -51,7 +50,7 @@ export type GatewayCheck =
   /** Something answers, but not as a gateway does, or not now. */
   | { readonly verdict: 'in doubt'; readonly error: ModelgateError }
 
-/** Seconds for the whole check, unless `--timeout` says otherwise: somebody waits for it. */
+/** Unless `--timeout` says otherwise: somebody waits for it. */
 const checkSeconds = 15
 
 export interface CheckParts {
@@ -63,9 +62,8 @@ export interface CheckParts {
 }
 
 /**
- * Asks a gateway for its models, once.
+ * Asks once.
  * @param key undefined: the request has no `Authorization`
- * @param signal ends the check before its time limit
  * @throws the signal's reason; ModelgateError for certificates or a proxy that cannot be used
  */
 export async function checkGateway(
@@ -103,7 +101,6 @@ function judge(error: ModelgateError): GatewayCheck {
   return { verdict: isSilent ? 'unreachable' : 'in doubt', error }
 }
 
-/** The settings with another gateway, one attempt and a time limit. */
 function settingsFor(settings: Settings, baseUrl: URL, key: string): Settings {
   const { timeout, maxRetries } = settings
   const apiKey = { value: key, source: 'init', lastFour: '' }
@@ -117,7 +114,6 @@ function settingsFor(settings: Settings, baseUrl: URL, key: string): Settings {
   }
 }
 
-/** A check in a few words, for the line after an address. */
 export function describeCheck(check: GatewayCheck, hasKey: boolean): string {
   switch (check.verdict) {
     case 'lists':
@@ -133,11 +129,7 @@ export function describeCheck(check: GatewayCheck, hasKey: boolean): string {
   }
 }
 
-/**
- * Asks the gateway of the settings for its models with a key, and where it lists them, without one: only a gateway that
- * refuses nobody's list cannot tell. Costs nothing.
- * @throws the signal's reason
- */
+/** Also asks without a key: a gateway that lists its models to everybody cannot check one. */
 export async function checkKeyAt(
   context: Context,
   options: CommonOptions,

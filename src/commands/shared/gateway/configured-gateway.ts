@@ -9,10 +9,7 @@ import type { Gate } from '../../../output/gate.ts'
 import { createProblemList, type ProblemList } from '../../../problems.ts'
 import { isDryRun, type CommonOptions } from '../options/common-options.ts'
 
-/**
- * The address and the key of the configured gateway.
- * @throws UsageError, ModelgateError (exit 3) with all that is missing
- */
+/** @throws UsageError, ModelgateError (exit 3) with all that is missing */
 export async function configuredDestination(
   options: CommonOptions,
   settings: Settings,
@@ -28,7 +25,7 @@ export async function configuredDestination(
 const hasAuthorization = ({ headers }: Pick<Settings, 'headers'>) =>
   Object.hasOwn(headers.value, 'authorization')
 
-/** The key; empty where a header of the user stands in its place. @throws UsageError where there are both */
+/** Empty where a header of the user stands in its place. */
 async function keyFor(options: CommonOptions, { headers, keyLocation, apiKey }: Settings): Promise<string> {
   if (!hasAuthorization({ headers })) return isDryRun(options) ? 'key' : (await apiKey()).value
   const location = await keyLocation()
@@ -42,17 +39,14 @@ async function keyFor(options: CommonOptions, { headers, keyLocation, apiKey }: 
   )
 }
 
-/** Whether there is neither a gateway nor a key: somebody's first call on a machine. */
+/** Neither a gateway nor a key: somebody's first call on a machine. */
 export async function isNotSetUp({ baseUrl, keyLocation }: Settings): Promise<boolean> {
   if (baseUrl.value !== undefined) return false
   // A file of keys that cannot be used is a problem of its own.
   return (await keyLocation().catch(() => 'somewhere')) === undefined
 }
 
-/**
- * The three ways on for someone who has set up nothing, in place of everything that is missing.
- * @param model the variable of the model, for a command that needs one
- */
+/** In place of everything that is missing. @param model the variable of the model, for a command that needs one */
 export function notSetUp(model?: string): UsageError {
   const variables = ['MODELGATE_BASE_URL', 'MODELGATE_API_KEY', ...(model === undefined ? [] : [model])]
   // Each line fits a terminal of 80 columns.
@@ -65,12 +59,11 @@ Or set ${variables.join(', ')}.`,
   })
 }
 
-/** Asks for all that is missing. */
 const initCommand = ['modelgate', 'init']
 
 const trySandbox = 'To try it without a gateway, key or model, add --sandbox.'
 
-/** Adds the missing key, for a call that lacks something else as well; nothing when there is a key. */
+/** For a call that lacks something else as well; nothing when there is a key. */
 export async function addMissingKey(
   options: CommonOptions,
   settings: Settings,
@@ -86,7 +79,6 @@ export async function addMissingKey(
   }
 }
 
-/** The address of the gateway. @throws UsageError without one */
 export function configuredBaseUrl({ baseUrl }: Settings): URL {
   if (baseUrl.value !== undefined) return baseUrl.value
   throw new UsageError('No gateway is configured: set MODELGATE_BASE_URL, or pass --base-url.', {
@@ -97,7 +89,7 @@ export function configuredBaseUrl({ baseUrl }: Settings): URL {
   })
 }
 
-/** Reads the proxy variables of an environment; undefined when none is set. Lower case wins, as in curl. */
+/** Lower case wins, as in curl. */
 export function proxiesFrom(env: Context['env']): Proxies | undefined {
   const read = (name: string) => env[name.toLowerCase()] || env[name] || undefined
   const http = withScheme(read('HTTP_PROXY') ?? read('ALL_PROXY'))
@@ -113,7 +105,7 @@ function withScheme(proxy: string | undefined): string | undefined {
 /** Larger than any real bundle of certificate authorities. */
 const maxCaBytes = 4_194_304
 
-/** The text of `--ca-file`. @throws UsageError, ModelgateError `config_invalid` */
+/** @throws UsageError, ModelgateError `config_invalid` */
 export async function readCertificates(context: Context, path: string): Promise<string> {
   const bytes = await readInputFile(context, path, { maxBytes: maxCaBytes })
   const facts = { phase: 'config', hint: 'Check --ca-file.' } as const
@@ -149,11 +141,7 @@ async function readExtraCertificates(context: Context): Promise<void> {
   setDefaultCACertificates([...rootCertificates, file.content.toString('utf8')])
 }
 
-/**
- * The headers of the user, with the values of files and variables, which the gate hides where they are long enough. A dry
- * run has them as they are written.
- * @throws ConfigError, ModelgateError for a value that cannot be had
- */
+/** With the values of files and variables, which the gate hides; in a dry run as they are written. */
 export async function ownHeaders(
   context: Context,
   options: Pick<CommonOptions, 'dryRun' | 'curl'>,

@@ -11,13 +11,11 @@ import { claimStandardInput, isStandardInputClaimed } from '../input/standard-in
 import { isDryRun, type CommonOptions } from '../options/common-options.ts'
 import { configuredDestination, networkOptions, ownHeaders, readCertificates } from './configured-gateway.ts'
 
-/** The gateway for a command's requests, and what must be closed afterwards. */
 export type OpenGateway = Awaited<ReturnType<typeof openGateway>>
 
 /** The sandbox accepts any key; this one is recognizable wherever it appears. */
 export const sandboxKey = 'sandbox-key'
 
-/** All settings of a call, from flags, environment, files and defaults. */
 export async function readSettings(context: Context, options: CommonOptions): Promise<Settings> {
   const settings = await resolveSettings(context, options)
   // A key on standard input must never become part of a prompt.
@@ -29,13 +27,7 @@ export async function readSettings(context: Context, options: CommonOptions): Pr
   return settings
 }
 
-/**
- * Connects to the gateway, or starts the sandbox (`--sandbox`).
- * @param streamed whether a streamed reply is expected
- * @param currentOutput where retries are reported, once there is one
- * @param gate the command's own, if it was created earlier; the key is added to it
- * @throws UsageError without a base URL; ModelgateError (exit 3) without a key
- */
+/** @param currentOutput where retries are reported, once there is one */
 export async function openGateway(
   context: Context,
   options: CommonOptions,
@@ -111,12 +103,10 @@ export async function openGateway(
   }
   return {
     gateway,
-    /** Redacts all output except results; it knows the key. */
     gate,
     book,
-    /** What the gateway's requests create, and what they cost. */
     spending,
-    /** The same for each of several tasks, within the same limits. */
+    /** For each of several tasks, within the same limits. */
     newSpending,
     /** Whether a request that may cost money has been sent. */
     hasSent: () => hasSent,
@@ -124,7 +114,7 @@ export async function openGateway(
   }
 }
 
-/** Characters of one line on standard error: `--debug` shows an error body up to 4 KiB. */
+/** `--debug` shows an error body up to 4 KiB. */
 export const lineLimit = 5_000
 
 /** A trace quotes the gateway, which may echo the key or send control characters. */
@@ -138,7 +128,7 @@ interface Destination {
   close?(): Promise<void>
 }
 
-/** Starts the sandbox of one command, whose jobs and responses outlive it. */
+/** Its jobs and responses outlive it. */
 export async function startOwnSandbox(context: Context, { families }: Settings) {
   const { startSandbox } = await import('../../../sandbox/start-sandbox.ts')
   return await startSandbox({
@@ -151,7 +141,7 @@ export async function startOwnSandbox(context: Context, { families }: Settings) 
   })
 }
 
-/** The sandbox. A dry run names one that may be started, as the documents have it. */
+/** A dry run names one that may be started, as the documents have it. */
 async function sandboxDestination(context: Context, options: CommonOptions, settings: Settings) {
   if (isDryRun(options)) {
     if (options.curl && !options.quiet) {

@@ -20,8 +20,7 @@ export const helpLayout: HelpConfiguration = {
 export const allFlag = '--all'
 
 /**
- * The help of a command: usage, what it does, examples, arguments, commands, then the options in their groups. Of the
- * program's options it has the most usual ones; `--all` brings the rest, after the command's own within each group.
+ * `--all` adds the less usual of the program's options, after the command's own within each group.
  */
 export function commandPage(command: Command, help: Help): HelpPage {
   // A command may have an option of that name.
@@ -66,7 +65,6 @@ const noOptions = { shown: [], hidden: false } as const
 /** With fewer of the shared options than that, all are shown, but for those that are harmless everywhere. */
 const few = 16
 
-/** The options that a help shows, and whether others are hidden. */
 function optionsOf(command: Command, help: Help, showsAll: boolean) {
   const [common, own] = split(help.visibleOptions(command), isShared)
   const first = shownFirst(command)
@@ -98,7 +96,7 @@ function commandBlocks(command: Command, help: Help): [heading: string, rows: He
   return groupCommands(commands).map((group) => [`${group.heading}:`, rows(group.commands)])
 }
 
-/** The options grouped by heading; those without one come first, including the program's. */
+/** Those without a heading come first, including the program's. */
 function groups(command: Command, shown: readonly Option[]): Map<string, Option[]> {
   const [last, all] = [shown.filter(isLast), shown.filter((option) => !isLast(option))]
   const own = command.options.flatMap((option) => (isShared(option) ? [] : headingOf(option)))
@@ -126,7 +124,7 @@ const table: readonly CommandGroup[] = [
   { heading: 'Reference', names: ['help', 'schema', 'completion'] },
 ]
 
-/** The commands of the program by what they are for; those that the table does not name come last. */
+/** Those that the table does not name come last. */
 export function groupCommands(
   commands: readonly Command[],
 ): readonly { readonly heading: string; readonly commands: readonly Command[] }[] {

@@ -23,7 +23,6 @@ const usualWords: Readonly<Record<string, string>> = {
   tokens: 'usage',
 }
 
-/** The same for words of a group. */
 const usualWordsOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   image: { generate: 'create', generations: 'create', variation: 'edit' },
   video: { create: 'generate', edit: 'remix', get: 'status' },
@@ -45,7 +44,6 @@ const usualOptions: Readonly<Record<string, readonly string[]>> = {
   '--format': ['--output-format'],
 }
 
-/** Commands and options of earlier versions, and what to do instead. */
 const goneWords: Readonly<Record<string, string>> = {
   'modelgate again': 'Run the line that modelgate log show ID prints after "again".',
   'modelgate config edit': 'Open the file that modelgate config path names, or use modelgate config set.',
@@ -58,10 +56,8 @@ const goneWords: Readonly<Record<string, string>> = {
 /** Options by which other programs take a key. */
 const keyOption = /^--?(?:api|secret|auth|access)?[-_]?(?:key|token)$/i
 
-/** A refusal of the parser in the program's own style, with what was most likely meant. */
 export function parserError(error: CommanderError, program: Command, argv: readonly string[]): UsageError {
   const command = calledCommand(program, argv)
-  // What to do in place of a word of earlier versions.
   const [, word = ''] = /unknown (?:command|option) '([^']*)'/.exec(error.message) ?? []
   const gone = goneWords[`${pathOf(command)} ${word}`]
   const message = messageOf(error, command, gone !== undefined)
@@ -71,7 +67,7 @@ export function parserError(error: CommanderError, program: Command, argv: reado
   })
 }
 
-/** Options before the name of a command that has them, which is loaded; undefined unless they are what is wrong. */
+/** Undefined unless the options before the name of a command (which is loaded) are what is wrong. */
 export function misplaced(program: Command, argv: readonly string[]): UsageError | undefined {
   const command = calledCommand(program, argv)
   const at = argv.findIndex((word) => program.commands.some((child) => child.name() === word))
@@ -95,10 +91,7 @@ function optionOf({ options }: Command, word: string) {
   return options.find(({ short, long }) => short === name || long === name)
 }
 
-/**
- * The call with the word that was most likely meant, where there is one such word. Only what the message suggests: both
- * say the same.
- */
+/** Only what the message suggests, where that is one word. */
 function correctedCall(
   message: string,
   program: Command,
@@ -130,7 +123,6 @@ function hintFor(error: CommanderError, command: Command): string {
   return isText ? asText : `See ${pathOf(command)} --help.`
 }
 
-/** The innermost command that the arguments name: the program, a command, or a subcommand. */
 export function calledCommand(program: Command, argv: readonly string[]): Command {
   let command = program
   for (const [at, word] of argv.entries()) {
@@ -173,7 +165,6 @@ function didYouMean(words: readonly string[]): string {
   return words.length === 0 ? '' : ` (Did you mean ${words.join(' or ')}?)`
 }
 
-/** The commands, as they are called, that a word unknown to a group (or the program) may have meant. */
 function meantCommands(group: Command, given: string): string[] {
   const word = given === 'ls' ? 'list' : given
   const own = group.commands.map((child) => child.name())

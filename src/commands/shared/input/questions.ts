@@ -2,38 +2,25 @@ import type * as Library from '@inquirer/prompts'
 import type { Context } from '../../../context.ts'
 import { Interrupted } from '../../../errors.ts'
 
-/**
- * Whether the user may be asked for a missing value: there is a terminal, and neither `--no-input` nor a CI runner
- * forbids it. Only the variable `CI` itself counts, not every `CI_…`.
- */
+/** Only the variable `CI` itself counts, not every `CI_…`. */
 export function canAsk(context: Context, noInput = false): boolean {
   return !noInput && !isCiSet(context.env) && context.stdin.kind === 'terminal' && context.stderr.isTerminal
 }
 
-/** Whether the variable `CI` says that nobody is there. */
 export function isCiSet({ CI = '' }: Context['env']): boolean {
   return !['', '0', 'false'].includes(CI.toLowerCase())
 }
 
-/**
- * Whether an answer is taken: undefined, or what is wrong with it, which is shown below the question for the user to
- * correct at once.
- * @param signal aborted when the question is over, however it ended
- */
+/** Undefined, or what is wrong with the answer. @param signal aborted when the question is over, however it ended */
 export type CheckAnswer<Value> = (value: Value, signal: AbortSignal) => Promise<string | undefined>
 
-/**
- * Asks for a line of text.
- * @returns the text; empty if the input has ended (Ctrl-D)
- * @throws Interrupted on Ctrl-C; the signal's reason
- */
+/** @returns empty if the input has ended (Ctrl-D) @throws Interrupted on Ctrl-C; the signal's reason */
 export async function askText(context: Context, message: string): Promise<string> {
   return await ask(context, ({ input }, streams) => input({ message, required: true }, streams), '')
 }
 
 /**
- * The same for a question among others, which has an answer already or can be left open.
- * @param present the answer if only Enter is pressed
+ * For a question that has an answer already or can be left open.
  * @throws Interrupted on Ctrl-C and at the end of the input; the signal's reason
  */
 export async function askLine(
@@ -46,7 +33,7 @@ export async function askLine(
   )
 }
 
-/** Asks for a text that is not shown, not even its length. @throws as `askLine` */
+/** Not even the length is shown. */
 export async function askSecret(
   context: Context,
   message: string,
@@ -57,7 +44,6 @@ export async function askSecret(
   )
 }
 
-/** @throws as `askLine` */
 export async function askYesNo(context: Context, message: string, present: boolean): Promise<boolean> {
   return await ask(context, ({ confirm }, streams) => confirm({ message, default: present }, streams))
 }
@@ -68,7 +54,6 @@ export interface Choice<Value> {
   readonly description?: string
 }
 
-/** Lets the user choose one of a few. @throws as `askLine` */
 export async function askChoice<Value>(
   context: Context,
   message: string,
@@ -77,11 +62,6 @@ export async function askChoice<Value>(
   return await ask(context, ({ select }, streams) => select({ message, choices, loop: false }, streams))
 }
 
-/**
- * Lets the user choose one of many by typing a part of it.
- * @param find the choices for what has been typed, which is empty at first
- * @throws as `askLine`
- */
 export async function askSearch(
   context: Context,
   message: string,
@@ -96,7 +76,7 @@ export async function askSearch(
   return found.some(({ value }) => value === answer) ? answer : (found[0]?.value ?? answer)
 }
 
-/** What a library takes as validation: it must not throw, and after the end of the question it must not end either. */
+/** A validation must not throw, and after the end of the question it must not end either. */
 function validation(check: CheckAnswer<string> | undefined, signal: AbortSignal) {
   return async (value: string): Promise<true | string> => {
     const problem = await check?.(value, signal).catch((error: unknown) =>
@@ -115,11 +95,7 @@ interface Streams {
   readonly signal: AbortSignal
 }
 
-/**
- * Asks one question.
- * @param atEnd the answer if the input has ended; left out where nobody is there any more then
- * @throws Interrupted on Ctrl-C; the signal's reason
- */
+/** @param atEnd the answer if the input has ended; left out where nobody is there any more then */
 async function ask<Value>(
   { stdin, stderr, signal }: Context,
   question: (library: Questions, streams: Streams, over: AbortSignal) => Promise<Value>,

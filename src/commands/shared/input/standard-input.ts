@@ -4,12 +4,12 @@ import { FileError, ModelgateError, UsageError } from '../../../errors.ts'
 import { consumeInput, type SilenceStep, decodeText } from '../../../files/input-file.ts'
 
 export interface PromptSource {
-  /** The words of the command line, joined; `-` alone means standard input. */
+  /** `-` alone means standard input. */
   readonly argument: string | undefined
-  /** Whether standard input is ignored: by `--no-stdin`, or by a setting, which `-` overrides. */
+  /** By `--no-stdin`, or by a setting, which `-` overrides. */
   readonly noStdin: 'flag' | 'setting' | false
   readonly joins: boolean
-  /** `--stdin-timeout`, in seconds: how long a pipe beside a prompt may stay silent. 0 waits for ever. */
+  /** In seconds; 0 waits for ever. */
   readonly stdinTimeout?: number | undefined
   notice(line: string): void
 }
@@ -17,11 +17,9 @@ export interface PromptSource {
 const noticeAfterMs = 1000
 
 /**
- * The prompt from the command line, from standard input, or from both: piped text first, a blank line, then the
- * prompt. Undefined if there is neither; empty if standard input was read and empty.
- * Call it after the flags have been read: if one of them has claimed standard input (`@-`), only the argument counts.
- * If there is a prompt, a file that another process is reading, such as the list of a `while read` loop, is not
- * touched.
+ * From both, piped text comes first. Undefined if there is neither; empty if standard input was read and empty.
+ * Call it after the flags have been read, one of which may have claimed standard input (`@-`). Beside a prompt, a file that
+ * another process is reading, such as the list of a `while read` loop, is not touched.
  * @throws UsageError `input_silent`, `wrong_type`, `usage`, `file_too_large`
  */
 export async function readPrompt(context: Context, source: PromptSource): Promise<string | undefined> {
@@ -55,7 +53,6 @@ const leftAlone =
   'Standard input was left unread: it is a file that has been read in part, for example by a `while read` loop. ' +
   '"-" as the prompt reads the rest; --no-stdin silences this note.'
 
-/** One line of a terminal. */
 function joinedNote(kind: InputKind, piped: string): string {
   const bytes = Buffer.byteLength(piped)
   const amount = bytes === 1 ? '1 byte' : `${bytes} bytes`
@@ -63,10 +60,7 @@ function joinedNote(kind: InputKind, piped: string): string {
   return `Joined ${amount} of ${source} (in a loop: --no-stdin).`
 }
 
-/**
- * Reads standard input to its end, without a time limit but for that of the steps.
- * @param reader as the user wrote it, for the message if it is read twice: `--tools @-`
- */
+/** @param reader as the user wrote it, for the message if it is read twice: `--tools @-` */
 export async function readStandardInputBytes(
   context: Context,
   reader: string,
@@ -76,7 +70,7 @@ export async function readStandardInputBytes(
   return context.stdin.kind === 'empty' ? Buffer.alloc(0) : await consume(context, steps)
 }
 
-/** As `readStandardInputBytes`, decoded (UTF-8, or UTF-16 with a byte order mark). */
+/** UTF-8, or UTF-16 with a byte order mark. */
 export async function readStandardInputText(
   context: Context,
   reader: string,
@@ -138,11 +132,7 @@ function joined(piped: string, argument: string): string {
   return `${piped}${gap}${argument}`
 }
 
-/**
- * Reserves standard input, which can be read only once, for one reader.
- * @param reader as the user wrote it: `-`, `--tools @-`, `-a -`
- * @throws UsageError `usage` that names both readers
- */
+/** Standard input can be read only once. @param reader as the user wrote it: `-`, `--tools @-`, `-a -` */
 export function claimStandardInput({ stdin }: Context, reader: string): void {
   const earlier = stdin.reader
   if (earlier !== undefined) {

@@ -96,15 +96,14 @@ async function planWait(
   }
 }
 
-/** @param wait undefined to cancel it */
 function requestOf(gateway: Gateway, id: string, wait: WaitPlan | undefined): GatewayRequest {
   if (wait === undefined) return responseCancellation(gateway, id)
   return wait.streamed ? responseStream(gateway, id, wait.after) : responseLookUp(gateway, id)
 }
 
 /**
- * The answer goes to this command's `-o`, in a folder under the id of the response; otherwise to that of the command
- * that started the response, where a file that has appeared meanwhile is left alone.
+ * To this command's `-o`, in a folder under the id of the response; otherwise to that of the command that started the response,
+ * where a file that has appeared meanwhile is left alone.
  */
 async function openAnswerFile(
   context: Context,

@@ -15,15 +15,13 @@ import { readSettings } from '../gateway/open-gateway.ts'
 export const lastOption = () =>
   new Option('--last', 'the job started last in this terminal, or else in this folder')
 
-/** Adds the options that are about a job. */
 export function addJobOptions(command: Command, options: readonly Option[]): void {
   for (const option of options) command.addOption(option.helpGroup('Job:'))
 }
 
 /**
- * The options for a job on record, which knows its gateway: nobody has to configure that again, with the key that
- * started the job. Another one may belong to another gateway, and is sent only where the user says.
- * @param settings those that the options lead to
+ * A job on record knows its gateway: nobody has to configure that again, with the key that started the job. Another key may
+ * belong to another gateway, and is sent only where the user says.
  * @throws UsageError `other_gateway`; ConfigError where the key cannot be read
  */
 export async function optionsForJob<Options extends CommonOptions>(
@@ -54,7 +52,6 @@ export async function optionsForJob<Options extends CommonOptions>(
   )
 }
 
-/** A job, with the options and settings of its gateway. */
 export interface FoundJob<Options, Kind extends RecordKind = RecordKind> {
   readonly named: NamedJob<Kind>
   /** As the user gave them; a hint repeats these. */
@@ -67,12 +64,7 @@ export interface FoundJob<Options, Kind extends RecordKind = RecordKind> {
   readonly names: JobNames
 }
 
-/**
- * The job that a command is about, and the options and settings of its gateway.
- * @param text an id, or the beginning of one; undefined with `--last`
- * @param kinds those that the command takes
- * @throws UsageError without a job, and as `namedJob` and `JobStore.find` do
- */
+/** @param text an id, or the beginning of one; undefined with `--last` */
 export async function findNamedJob<
   Options extends CommonOptions & { readonly last?: true },
   Kind extends RecordKind,

@@ -6,12 +6,11 @@ import { nextCommand, withoutHeaderValues, type NextCommand } from '../../../fil
 import type { JobStore } from '../../../files/calls/job-store.ts'
 import type { CommonOptions } from '../options/common-options.ts'
 
-/** What jobs on record are called in commands, by their ids. */
 export type JobNames = Map<string, string>
 
 /**
- * Finds out what a job on record is called: on a terminal an unambiguous beginning of its id, in a log the whole, which
- * may be all that is left of this machine.
+ * On a terminal a job is called by an unambiguous beginning of its id, in a log by the whole, which may be all that is left
+ * of this machine.
  */
 export async function learnName(
   { stderr }: Pick<Context, 'stderr'>,
@@ -25,7 +24,7 @@ export async function learnName(
   names.set(id, shortIds([id, ...others])[0]!)
 }
 
-/** How often a wait looks, and until when: the time of `--timeout` starts now. */
+/** The time of `--timeout` starts now. */
 export function waitLimits({ clock }: Pick<Context, 'clock'>, { timeout, pollInterval }: Settings) {
   const { value: seconds } = timeout
   return {
@@ -36,7 +35,7 @@ export function waitLimits({ clock }: Pick<Context, 'clock'>, { timeout, pollInt
 
 type ResumeOptions = CommonOptions & { readonly allowPrivateUrls?: true; readonly acceptMismatch?: true }
 
-/** The flags that lead to the same gateway. A job on record knows that it is in the sandbox. */
+/** A job on record knows that it is in the sandbox. */
 function gatewayFlags(
   { sandbox, profile, baseUrl, apiKeyFile, caFile, header = [], allowHttp }: ResumeOptions,
   isRecorded: boolean,
@@ -54,10 +53,8 @@ function gatewayFlags(
 }
 
 /**
- * The command that continues to wait for jobs, ready to paste, with the flags that it needs to do the same. A job on
- * record knows where its result goes, if this command started it.
- * @param names of those on record
- * @param isStart whether this command starts the job
+ * Ready to paste, with the flags that it needs to do the same. A job on record knows where its result goes, if this command
+ * started it.
  */
 export function resumeCommand(
   context: Pick<Context, 'program'>,
@@ -66,7 +63,6 @@ export function resumeCommand(
   isStart = false,
 ) {
   const { json, output, force, allowPrivateUrls, acceptMismatch } = options
-  // Where the result goes.
   const place = [...(output === undefined ? [] : ['-o', output]), ...(force ? ['--force'] : [])]
   // A text that has been printed is not printed again, unless it is only useful whole: in a file, or as one document.
   const isWhole = json === true || (output !== undefined && output !== '-')
@@ -88,10 +84,7 @@ export function resumeCommand(
   }
 }
 
-/**
- * The command that continues a response that asked for something.
- * @param answers flags and their values, with TEXT for what the user has to fill in
- */
+/** @param answers flags and their values, with TEXT for what the user has to fill in */
 export function answerCommand(
   { program }: Pick<Context, 'program'>,
   options: CommonOptions,

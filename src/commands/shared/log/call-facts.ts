@@ -19,22 +19,19 @@ import type { Gate } from '../../../output/gate.ts'
 import type { CommonOptions } from '../options/common-options.ts'
 
 export interface RequestMedia {
-  /** Left out by commands that only wait for a job. */
   readonly body?: Body
-  /** The files and URLs that flags name, whose content is in the body. */
+  /** Their content is in the body. */
   readonly media?: readonly string[]
-  /** The pictures that are sent beside the body. */
+  /** Sent beside the body. */
   readonly sources?: readonly ImageSource[]
 }
 
-/** What was sent of a request, for the log. */
 export interface SentMedia {
-  /** The body with references in place of media. */
+  /** With references in place of media. */
   readonly body: Body | undefined
   readonly inputs: readonly RecordedInput[]
 }
 
-/** Finds the media of a request, and the files that they came from. */
 export async function sentMedia(
   context: Context,
   { body: sent, media = [], sources = [] }: RequestMedia,
@@ -53,16 +50,13 @@ export async function sentMedia(
   }
 }
 
-/** A path of this machine is made absolute; standard input and URLs are left. */
+/** Absolute, but for standard input and URLs. */
 function placeOf(context: Context, name: string): string {
   if (name === '-' || /^(?:https?|gs|data):/i.test(name)) return name
   return resolve(context.cwd, /^file:\/\//i.test(name) ? fileURLToPath(name) : name)
 }
 
-/**
- * Which file each of the media came from: by its size; of several of one size, by their order. Whoever reads the file
- * again checks the digest.
- */
+/** By size; of several of one size, by order. Whoever reads the file again checks the digest. */
 async function pathsOf(
   context: Context,
   media: readonly string[],
@@ -88,12 +82,10 @@ async function pathsOf(
   return paths
 }
 
-/** What a conversation continues from, with references in place of media. */
 export function keptReply(reply: TextReply): JsonObject {
   return referToMedia({ ...reply }, new Map())
 }
 
-/** The files that the call wrote. */
 export function filesIn(
   cwd: string,
   document: OutputDocument | undefined,
@@ -157,12 +149,10 @@ export function creationIn(
   }
 }
 
-/** Where the results of a command go, as records have it. */
 export function resultLocation({ output, force }: CommonOptions, folder: string | undefined) {
   return { output: output ?? null, folder: folder ?? null, force: force === true }
 }
 
-/** How the jobs that a command starts go on record. */
 export function recordPlan(
   context: Context,
   options: CommonOptions,

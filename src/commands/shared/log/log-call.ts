@@ -17,7 +17,6 @@ import { commandLineOf, type CommonOptions } from '../options/common-options.ts'
 import type { RequestMedia, SentMedia } from './call-facts.ts'
 
 export interface LoggedRequest extends RequestMedia {
-  /** `image create`. */
   readonly command: string
   /** As asked for; null when the gateway chooses. */
   readonly model: string | null
@@ -33,23 +32,17 @@ export interface EndedCall {
   readonly request: LoggedRequest
   readonly book: CallBook
   readonly spending: Spending
-  /** When it began: milliseconds since 1970, and on the monotonic clock. */
+  /** Milliseconds since 1970, and on the monotonic clock. */
   readonly began: { readonly at: number; readonly monotonic: number }
   /** Undefined when nothing came. */
   readonly document: OutputDocument | undefined
-  /** What it ends with: what was thrown, if anything. */
   readonly thrown: unknown
   readonly reply: TextReply | undefined
-  /** The file of the model's text. */
   readonly textFile: SavedFile | undefined
 }
 
 const maxMessage = 2_000
 
-/**
- * Records how a call ended.
- * @throws FileError; whatever else goes wrong while the record is put together
- */
 export async function logCall(context: Context, call: EndedCall): Promise<void> {
   // Without a home there is no place for a log.
   if (stateFolder(context) === undefined) return
@@ -94,7 +87,7 @@ export async function logCall(context: Context, call: EndedCall): Promise<void> 
   await book.end(spending.takeIds(), end, settings.history.value === 'full' ? words : undefined)
 }
 
-/** Request and reply with references in place of media; what finds them is loaded only where there are any. */
+/** With references in place of media; what finds them is loaded only where there are any. */
 async function withoutMedia(
   context: Context,
   request: LoggedRequest,
@@ -110,7 +103,7 @@ async function withoutMedia(
   return { ...(await sentMedia(context, request)), reply: reply && keptReply(reply as TextReply) }
 }
 
-/** What the call created and wrote; the code for it is loaded only where there is anything. */
+/** The code for it is loaded only where there is anything. */
 async function resultsOf({
   request: { creation },
   document,
@@ -132,7 +125,6 @@ function mayHoldMedia(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(mayHoldMedia)
 }
 
-/** The fields that have a value. */
 function withoutUndefined<Fields extends object>(fields: Fields) {
   type Given = { readonly [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given
@@ -143,7 +135,7 @@ function errorIn(thrown: unknown): ModelgateError | undefined {
   return error instanceof ModelgateError ? error : undefined
 }
 
-/** A word of the command line, without media. */
+/** Without media. */
 function shownWord(gate: Gate, word: string): string {
   const [start] = /^data:[^,]{0,200},/i.exec(word) ?? []
   return start === undefined ? gate.text(word) : `${start}…`

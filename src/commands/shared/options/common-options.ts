@@ -5,7 +5,7 @@ import type { Example } from '../../../output/help-page.ts'
 
 export type { Example }
 
-/** The options that several commands have. Numbers are still text: they are checked with all other settings. */
+/** Numbers are still text: they are checked with all other settings. */
 export interface CommonOptions {
   model?: string
   profile?: string
@@ -44,7 +44,7 @@ export interface CommonOptions {
   allowHttp?: true
 }
 
-/** The options that several commands have, by the headings of their help, in its order. */
+/** By the headings of the help, in its order. */
 const optionTable = (): Readonly<Record<string, readonly Option[]>> => {
   const { firstByte } = defaultSeconds
   return {
@@ -127,7 +127,7 @@ function stdinSeconds(text: string): number {
   throw new UsageError('--stdin-timeout must be a number of seconds.')
 }
 
-/** What a group of these options is about: commands take groups, and single options by their names. */
+/** Commands take groups, and single options by their names. */
 const groups = {
   request: 'model dryRun curl body set validate',
   results: 'output json force jsonl raw githubOutput usage strict',
@@ -138,27 +138,25 @@ const groups = {
   messages: 'quiet debug noInput stdin',
 } as const
 
-/** Those of a command that sends a request of any kind. */
 export const allShared = 'request results money gateway messages stdinTimeout'
 
-/** Those of the program, which may stand before the name of a command that has them. */
+/** They may stand before the name of a command that has them. */
 const ofProgram: ReadonlySet<string> = new Set(['profile', 'json', 'quiet', 'debug'])
 
 const shared = new WeakSet<Option>()
 
-/** Whether it is one of the options that several commands have. */
+/** Whether several commands have it. */
 export function isShared(option: Option): boolean {
   return shared.has(option)
 }
 
-/** Whether it is harmless everywhere, and so in the help of `--all` alone. */
+/** Harmless everywhere, and so in the help of `--all` alone. */
 export function isHarmless(option: Option): boolean {
   return isShared(option) && groups.messages.split(' ').includes(option.attributeName())
 }
 
 /**
- * Adds options that several commands have.
- * @param names of groups, and of single options as commander keeps them, with a space between them
+ * @param names of groups and of single options
  * @param meanings what an option means for this command, where that is not what it usually means
  */
 export function addShared(
@@ -185,15 +183,11 @@ export function addShared(
   if (wanted.size > 0) throw new TypeError(`There is no option ${[...wanted].join(', ')}.`)
 }
 
-/** Adds the options that may stand before the name of a command. */
 export function addProgramOptions(program: Command): void {
   addShared(program, [...ofProgram].join(' '))
 }
 
-/**
- * Gives a command the options that stand before its name; those after it win.
- * @throws UsageError for those that it does not have
- */
+/** Options after the name of the command win. @throws UsageError for those that it does not have */
 export function takeOptionsBefore(command: Command): void {
   const own = new Set(command.options.map((option) => option.attributeName()))
   const wrong: string[] = []
@@ -212,12 +206,10 @@ export function takeOptionsBefore(command: Command): void {
 
 const commandLines = new WeakMap<object, readonly string[]>()
 
-/** Keeps the command line of a call, for the log. */
 export function rememberCommandLine(context: object, words: readonly string[]): void {
   commandLines.set(context, words)
 }
 
-/** The command line of a call; empty when it has none. */
 export function commandLineOf(context: object): readonly string[] {
   return commandLines.get(context) ?? []
 }
@@ -242,16 +234,12 @@ export function acceptMismatchOption(): Option {
   return new Option('--accept-mismatch', 'accept a result that differs from what was asked for')
 }
 
-/** The words that call a command, without the program's own. */
 function wordsOf(command: Command): string {
   const { parent } = command
   return parent === null || parent.parent === null ? command.name() : `${wordsOf(parent)} ${command.name()}`
 }
 
-/**
- * Lists the allowed values for completion. Unlike `choices()` it does not enforce them: the contract check does, and
- * reports them with all other problems.
- */
+/** For completion: unlike `choices()` it refuses nothing, and the contract check reports all problems together. */
 export function suggestWords<T extends Argument | Option>(
   target: T,
   words: readonly string[] | undefined,
@@ -260,7 +248,6 @@ export function suggestWords<T extends Argument | Option>(
   return target
 }
 
-/** An option that takes one of a few words. Parsing throws a UsageError for any other. */
 export function wordOption(flags: string, about: string, words: readonly string[]): Option {
   const option = suggestWords(new Option(flags, about), words)
   return option.argParser((text: string) => {
@@ -269,7 +256,6 @@ export function wordOption(flags: string, about: string, words: readonly string[
   })
 }
 
-/** An option that takes a whole number. Parsing throws a UsageError for anything else. */
 export function numberOption(flags: string, about: string, min = 0, max?: number): Option {
   const option = new Option(flags, about)
   return option.argParser((text: string) => {
@@ -280,12 +266,11 @@ export function numberOption(flags: string, about: string, min = 0, max?: number
   })
 }
 
-/** Loads what another command of the tree consists of, and all commands below it. */
 export type LoadCommand = (command: Command) => Promise<void>
 
 const examplesByCommand = new WeakMap<Command, readonly Example[]>()
 
-/** Puts examples into a command's help, the most useful ones first: without `--all` it shows three. */
+/** The most useful ones first: without `--all` three are shown. */
 export function addExamples(command: Command, examples: readonly Example[]): void {
   examplesByCommand.set(command, examples)
 }
@@ -296,15 +281,11 @@ export function examplesOf(command: Command): readonly Example[] {
 
 const firstByCommand = new WeakMap<Command, readonly string[]>()
 
-/**
- * Names the options of a command that its help shows, in the order of use; `--all` shows the others after them.
- * @param names without dashes in front, with a space between them
- */
+/** In the order of use; `--all` shows the others after them. */
 export function showFirst(command: Command, names: string): void {
   firstByCommand.set(command, names.split(' '))
 }
 
-/** The options that `showFirst` names; undefined where all are shown. */
 export function shownFirst(command: Command): readonly string[] | undefined {
   return firstByCommand.get(command)
 }

@@ -7,10 +7,7 @@ import { createProblemList } from '../../../problems.ts'
 import type { CommonOptions } from './common-options.ts'
 import { parseSince } from './since.ts'
 
-/**
- * The limits of flags and environment on what is created and spent. Both hold: no flag raises that of the environment.
- * @throws UsageError listing everything that is wrong with them
- */
+/** Both hold: no flag raises the limits of the environment. */
 export async function readLimits(
   { env, clock }: Pick<Context, 'env' | 'clock'>,
   { maxCreates, maxCost }: CommonOptions,
@@ -44,7 +41,6 @@ function amountOf(text: string | undefined) {
   throw new UsageError(`--max-cost ${problem}; its currency is that of your prices.`)
 }
 
-/** When counting begins: local midnight, unless the environment says otherwise. */
 function startOf(text: string | undefined, now: number): number {
   return text === undefined ? midnight(now) : parseSince(sinceVariable, text, now)
 }

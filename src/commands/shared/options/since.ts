@@ -1,7 +1,7 @@
 import { UsageError } from '../../../errors.ts'
 import { midnight } from '../../../local-time.ts'
 
-/** By the first letter of their names. */
+/** By the first letter of a unit. */
 const units: Readonly<Record<string, number>> = {
   s: 1_000,
   m: 60_000,
@@ -10,16 +10,12 @@ const units: Readonly<Record<string, number>> = {
   w: 604_800_000,
 }
 
-/** What a time in the past may look like, for messages and help. */
 const sinceForms =
   'a date or time (2026-11-22, 2026-11-22T09:30), today, yesterday, or an age such as 90m, 24h, 7d, 2w'
 
 /**
- * A time in the past, in milliseconds since 1970. Dates, and times without a zone, are those of this machine: a date
- * means its midnight.
+ * In milliseconds since 1970. Dates, and times without a zone, are those of this machine: a date means its midnight.
  * @param name of the flag or variable, for the message
- * @param now milliseconds since 1970
- * @throws UsageError also for a time that is still to come
  */
 export function parseSince(name: string, text: string, now: number): number {
   const time = timeOf(text.trim().toLowerCase(), now)
@@ -44,7 +40,7 @@ function timeOf(text: string, now: number): number | undefined {
   return Number.isNaN(time) ? undefined : time
 }
 
-/** Whether the day exists: 30 February would be taken for one in March. */
+/** 30 February would be taken for a day in March. */
 function isDate(date: string): boolean {
   const time = Date.parse(`${date}T00:00Z`)
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(date)

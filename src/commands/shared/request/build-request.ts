@@ -22,17 +22,14 @@ import { parseJsonFlag } from './flag-values.ts'
 import { parseSet, setField, type Setting } from './set-path.ts'
 import { askText, canAsk } from '../input/questions.ts'
 
-/** A call of a command, as the parser has read it. */
 export interface CommandCall<Options extends CommonOptions> {
   readonly context: Context
-  /** Among them the fields of the request. */
   readonly options: Options
   readonly words: readonly string[]
-  /** The prompt as it is; nothing else is read then. */
+  /** Nothing else is read then. */
   readonly prompt?: string | undefined
 }
 
-/** What a command sends, and how it names its fields. */
 export interface RequestShape {
   readonly endpoint: Endpoint
   readonly flags: readonly ContractFlag[]
@@ -42,23 +39,19 @@ export interface RequestShape {
   readonly modelKind: ModelKind
 }
 
-/** A request while it is being built. Its problems are collected, to be thrown together. */
+/** Its problems are collected, to be thrown together. */
 export interface Draft<Options extends CommonOptions = CommonOptions> extends RequestShape {
   readonly call: CommandCall<Options>
   readonly problems: ProblemList
   readonly body: Body
-  /** What `--set` says, which comes last. */
   readonly sets: readonly Setting[]
   /** Undefined if they could not be read, which is one of the problems. */
   readonly settings: Settings | undefined
-  /** Whether nothing is set up yet: that is the one problem then, whatever else is missing. */
+  /** Nothing is set up yet: that is the one problem then, whatever else is missing. */
   readonly isFirst: boolean
 }
 
-/**
- * The request as `--body` and the flags of its fields give it. Later sources win: what the command adds, `--set`
- * and the model (`nameModel`).
- */
+/** Later sources win: `--body`, the flags of fields, what the command adds, `--set` and the model (`nameModel`). */
 export async function startRequest<Options extends CommonOptions>(
   call: CommandCall<Options>,
   { flags: all, conflicts = [], otherForms = {}, ...shape }: RequestShape,
@@ -85,27 +78,25 @@ export async function startRequest<Options extends CommonOptions>(
   return { ...shape, flags, call, problems, body, sets, settings, isFirst }
 }
 
-/** Whether `--set` sets a top-level field or part of it. Invalid values set nothing. */
+/** A top-level field or part of it. */
 export function isSet({ sets }: Draft, field: string): boolean {
   return sets.some(({ path }) => path[0] === field)
 }
 
-/** Whether a model is named, or none is needed: otherwise the user is asked for one. */
 export function hasModel(draft: Draft, carried?: string): boolean {
   const { endpoint, body } = draft
   if (carried !== undefined || configuredModel(draft) !== undefined || isOptional(endpoint)) return true
   return isInBody(endpoint) && (body['model'] !== undefined || isSet(draft, 'model'))
 }
 
-/** Whether the model is a field of the body; otherwise it is in the path. */
+/** Otherwise it is in the path. */
 const isInBody = ({ fields }: Endpoint) => fields['model'] !== undefined
 
-/** Whether the model may be left out: then the gateway chooses, and only the rules for every model apply. */
+/** Then the gateway chooses, and only the rules for every model apply. */
 const isOptional = (endpoint: Endpoint) => isInBody(endpoint) && endpoint.fields['model']?.required !== true
 
 /**
- * Applies `--set`, and names the model: that of the body, `-m`, `carried`, then environment and configuration.
- * @param carried the model of the conversation that is continued
+ * Applies `--set`, and names the model: that of the body, `-m`, `carried` (of a conversation), then the configuration.
  * @returns undefined when none was named: the gateway chooses, or it is among the problems
  */
 export async function nameModel(draft: Draft, carried?: string): Promise<Model | undefined> {
@@ -132,10 +123,7 @@ export async function nameModel(draft: Draft, carried?: string): Promise<Model |
   return modelCalled(id, settings?.families.value)
 }
 
-/**
- * Checks the body against every rule of its endpoint and of the model's family.
- * @returns warnings, each a sentence
- */
+/** By every rule of the endpoint and of the model's family. @returns warnings, each a sentence */
 export async function checkRequest(draft: Draft, model: Model | undefined): Promise<string[]> {
   const { endpoint, flags, modelKind, call, body, settings, problems } = draft
   const { context, options } = call
@@ -162,7 +150,6 @@ export async function checkRequest(draft: Draft, model: Model | undefined): Prom
   return warnings
 }
 
-/** @throws UsageError with all violations of the contract, each naming the flag to change */
 function throwViolations(draft: Draft, model: Model | undefined): void {
   const { endpoint, flags, call, body, problems } = draft
   // If some input could not be read, missing fields are not reported.
@@ -203,7 +190,7 @@ function sentence({ path, kind, problem, other }: Violation, { endpoint, flags }
   return `${flag} ${problem}.`
 }
 
-/** The flag for a field of the body: its own, or the one of the object around it with the path. */
+/** Its own, or that of the object around it with the path. */
 function flagFor(path: string, flags: readonly ContractFlag[]): string {
   const steps = path.split('.')
   for (let length = steps.length; length > 0; length--) {
@@ -225,21 +212,17 @@ const sandboxModels = {
 
 type ModelKind = keyof typeof sandboxModels
 
-/** How the configuration calls a kind of model, and families theirs. */
+/** As configuration and families call it. */
 const familyKind = (kind: ModelKind) => (kind === 'remix' ? 'video' : kind)
 
 const modelVariable = (kind: ModelKind) => `MODELGATE_${familyKind(kind).toUpperCase()}_MODEL`
 
-/** The model that flags, environment and configuration name; undefined when none does. */
 function configuredModel({ modelKind, call, settings }: Draft): string | undefined {
   const model = settings === undefined ? call.options.model : settings[`${familyKind(modelKind)}Model`].value
   return model === '' ? undefined : model
 }
 
-/**
- * The model of the sandbox; otherwise the user is asked, unless the call fails anyway.
- * @throws UsageError if there is no model; settings that could not be read may have one
- */
+/** Settings that could not be read may have a model. */
 async function chooseModel({ modelKind, call, settings, problems }: Draft): Promise<string | undefined> {
   const { context, options } = call
   if (settings === undefined) return undefined
@@ -255,7 +238,7 @@ async function chooseModel({ modelKind, call, settings, problems }: Draft): Prom
   })
 }
 
-/** The model that the body names, unless `-m` names another: `-m` overrides `--body`, and `--set` overrides both. */
+/** `-m` overrides `--body`, and `--set` overrides both. */
 function modelOfBody(draft: Draft): string | undefined {
   const model = isInBody(draft.endpoint) ? draft.body['model'] : undefined
   const isOverridden = draft.call.options.model !== undefined && !isSet(draft, 'model')

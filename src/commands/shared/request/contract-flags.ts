@@ -9,7 +9,6 @@ import { UsageError } from '../../../errors.ts'
 import { fieldValue } from './flag-values.ts'
 import { setField } from './set-path.ts'
 
-/** A flag that sets one field of the request body. */
 export interface ContractFlag extends FieldFlag {
   /** The flag that was given in its place, for messages. */
   readonly named?: string
@@ -19,19 +18,18 @@ export interface ContractFlag extends FieldFlag {
 
 const group = 'Fields of the request (JSON is inline, @file or @-):'
 
-/** What a command says of its request, for those that describe commands. */
+/** For those that describe commands. */
 interface Declared {
   readonly flags: readonly ContractFlag[]
   readonly conflicts: readonly ConflictingNames[]
 }
 const declared = new WeakMap<Command, Declared>()
 
-/** The flags of a command that set fields of its request, and the pairs of which only one may be given. */
 export function contractFlagsOf(command: Command): Declared {
   return declared.get(command) ?? { flags: [], conflicts: [] }
 }
 
-/** Declares the flags on a command. Parsing checks and converts nothing, so that all problems are reported at once. */
+/** Parsing checks and converts nothing, so that all problems are reported at once. */
 export function addContractFlags(
   command: Command,
   flags: readonly ContractFlag[],
@@ -57,7 +55,7 @@ export function addContractFlags(
   }
 }
 
-/** Writes the given flags to the body, replacing what is there; a flag with invalid JSON becomes a problem. */
+/** A flag with invalid JSON becomes a problem. */
 export async function applyContractFlags(
   context: Context,
   flags: readonly ContractFlag[],
@@ -75,10 +73,7 @@ export async function applyContractFlags(
   }
 }
 
-/**
- * The values of flags that are one that the help lists, but for a slip: what each should be, by the path of its field.
- * Letter case is none, and another number is another value.
- */
+/** By the path of the field. Letter case is no slip, and another number is another value. */
 export function misspeltValues(flags: readonly ContractFlag[], options: object): Map<string, string> {
   const digits = (text: string) => text.replaceAll(/\D/g, '')
   const found = new Map<string, string>()
@@ -96,7 +91,7 @@ export function misspeltValues(flags: readonly ContractFlag[], options: object):
   return found
 }
 
-/** The value of a flag; commander keeps it under a name of its own. @param name without dashes in front */
+/** Commander keeps a flag under a name of its own. */
 export function valueOf(options: object, name: string): unknown {
   const attribute = name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())
   return (options as Readonly<Record<string, unknown>>)[attribute]
@@ -124,7 +119,6 @@ function describe({ field, default: own }: ContractFlag): string {
   return facts.length === 0 ? field.about : `${field.about} (${facts.join('; ')})`
 }
 
-/** The option of an input; of one that takes several files, to be repeated. */
 export function inputOption(input: CommandInput & { readonly isList?: boolean }): Option {
   const { name, short, value, about, forms, isList: isRepeatable = false } = input
   const flags = `${short === undefined ? '' : `-${short}, `}--${name} <${value}>`
@@ -132,7 +126,6 @@ export function inputOption(input: CommandInput & { readonly isList?: boolean })
   return isRepeatable ? option.argParser(collect) : option
 }
 
-/** Rejects a call that gives both flags of a pair. @throws UsageError `usage` naming every such pair */
 export function refuseConflicts(options: object, pairs: readonly ConflictingNames[]): void {
   const isGiven = (name: string) => valueOf(options, name) !== undefined
   const problems = pairs

@@ -10,11 +10,7 @@ import {
 import { isDryRun, type CommonOptions } from '../options/common-options.ts'
 import { openGateway } from '../gateway/open-gateway.ts'
 
-/**
- * Fetches a picture that a flag names by its URL, while the request is being built; a dry run fetches nothing.
- * @param settings undefined if they could not be read
- * @throws UsageError naming the flag; what `openGateway` throws
- */
+/** A dry run fetches nothing. @param settings undefined if they could not be read */
 export async function fetchSource(
   context: Context,
   options: CommonOptions & { allowPrivateUrls?: true },

@@ -9,7 +9,6 @@ import { parseJson } from '../../../files/parse-json.ts'
 import { isProblem } from '../../../problems.ts'
 import { readStandardInputText } from '../input/standard-input.ts'
 
-/** The text of a flag's value, and where it was read from. */
 interface FlagValue {
   readonly text: string
   /** Starts a message: `--tools`, `--tools: "a.json"`, `--tools: standard input`. */
@@ -17,11 +16,7 @@ interface FlagValue {
   readonly isInline: boolean
 }
 
-/**
- * Resolves the value of a flag: `@file` is the text of a file, `@-` that of standard input, anything else is itself.
- * Files may be UTF-8, or UTF-16 with a byte order mark.
- * @throws UsageError for an empty or non-text file, FileError for a missing or unreadable one; both name the flag
- */
+/** `@file` is the text of a file (UTF-8, or UTF-16 with a byte order mark), `@-` that of standard input. */
 async function readFlagValue(context: Context, flag: string, value: string): Promise<FlagValue> {
   if (!value.startsWith('@')) return { text: value, location: flag, isInline: true }
   if (value === '@-') {
@@ -40,12 +35,10 @@ async function readFlagValue(context: Context, flag: string, value: string): Pro
   return { text, location, isInline: false }
 }
 
-/** The same error, where it is a problem of the input, with the flag in front of its message. */
 export function ofFlag(flag: string, error: unknown): unknown {
   return isProblem(error) ? error.amend({ message: `${flag}: ${error.message}` }) : error
 }
 
-/** Runs what finds problems of a flag's value, and puts the flag in front of them. */
 export function underFlag<Value>(flag: string, run: () => Value): Value {
   try {
     return run()
@@ -55,10 +48,8 @@ export function underFlag<Value>(flag: string, run: () => Value): Value {
 }
 
 /**
- * The value of a flag that takes JSON: inline, `@file` or `@-`.
- * A key `__proto__` in it is an ordinary own key; never copy the value with `Object.assign`.
- * @param flag with its dashes: `--tools`
- * @throws UsageError `invalid_request` with line and column; UsageError and FileError as `readFlagValue` does
+ * Inline, `@file` or `@-`. A key `__proto__` in it is an ordinary own key; never copy the value with `Object.assign`.
+ * @throws UsageError `invalid_request` with line and column
  */
 export async function parseJsonFlag(context: Context, flag: string, value: string): Promise<unknown> {
   const read = await readFlagValue(context, flag, value)
@@ -67,18 +58,11 @@ export async function parseJsonFlag(context: Context, flag: string, value: strin
   return jsonOf(read, looksLikeFile ? fileHint(flag, value) : fileHint(flag, 'FILE'))
 }
 
-/**
- * Like `parseJsonFlag`, for flags whose JSON is an object or a list, usually in a file: text that starts with neither
- * a bracket nor `@` is a file name.
- */
+/** For an object or a list, usually in a file: text that starts with neither a bracket nor `@` is a file name. */
 export async function parseJsonFileFlag(context: Context, flag: string, value: string): Promise<unknown> {
   return parseJsonFlag(context, flag, /^\s*[[{@]/.test(value) ? value : `@${value}`)
 }
 
-/**
- * Parses the text of a flag as JSON.
- * @throws UsageError `invalid_request` with line and column
- */
 function jsonOf({ text, location }: FlagValue, hint?: string): unknown {
   const { value, problem } = parseJson(text)
   if (problem === undefined) return value
@@ -97,12 +81,7 @@ async function isFile(path: string): Promise<boolean> {
   )
 }
 
-/**
- * The value of a text flag (`--system`, `--instructions`) or a prompt: the text itself, or with a leading `@` the
- * content of that file (`@notes.txt`) or of standard input (`@-`). `\@` starts a text with a literal `@`. Text that
- * starts with `@` but names no file is an error whose hint explains the escape.
- * @throws UsageError, FileError as `readFlagValue` does
- */
+/** The text itself, `@notes.txt` or `@-`; `\@` starts a text with a literal `@`. */
 export async function parseTextFlag(context: Context, flag: string, value: string): Promise<string> {
   if (value.startsWith(String.raw`\@`)) return value.slice(1)
   try {
@@ -120,11 +99,7 @@ export async function parseTextFlag(context: Context, flag: string, value: strin
 // Errors of the system for text that was never meant to be a path.
 const notAFileName = new Set(['not_found', 'bad_file_name'])
 
-/**
- * The value that a flag sets in the body.
- * @param given as commander keeps it: a text, the texts of a repeated flag, or a boolean
- * @throws UsageError, FileError as `parseJsonFlag` does
- */
+/** @param given as commander keeps it: a text, the texts of a repeated flag, or a boolean */
 export async function fieldValue(
   context: Context,
   flag: string,
@@ -147,7 +122,7 @@ export async function fieldValue(
 
 const looksLikeJson = /^\s*[[{]/
 
-/** Where text and JSON are both allowed, the first character distinguishes them, in a file as well. */
+/** The first character distinguishes text and JSON, in a file as well. */
 async function textOrJson(context: Context, flag: string, text: string): Promise<unknown> {
   if (!text.startsWith('@')) {
     return looksLikeJson.test(text) ? parseJsonFlag(context, flag, text) : parseTextFlag(context, flag, text)

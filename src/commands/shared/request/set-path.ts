@@ -3,7 +3,6 @@ import { parseJson } from '../../../files/parse-json.ts'
 import { dangerousNames } from '../../../json.ts'
 import type { Body } from '../../../operations/operation.ts'
 
-/** One `--set`: a path in the request body, and a value. */
 export interface Setting {
   /** At least one name or index. */
   readonly path: readonly string[]
@@ -15,9 +14,8 @@ type JsonObject = Readonly<Record<string, unknown>>
 const maxNames = 64
 
 /**
- * Parses `path.to.field=JSON`. Names are separated by dots; `\.`, `\=`, `\[`, `\]` and `\\` are the literal
- * characters. The value must be JSON, so that `"5"` and `5` stay different; for a bare word the hint suggests the
- * quoted form.
+ * `path.to.field=JSON`; `\.`, `\=`, `\[`, `\]` and `\\` in a name are the literal characters. The value must be JSON, so
+ * that `"5"` and `5` stay different.
  * @throws UsageError `invalid_request`
  */
 export function parseSet(text: string): Setting {
@@ -31,19 +29,14 @@ export function parseSet(text: string): Setting {
 }
 
 /**
- * A copy of the body with one value set. Missing objects are created. A number indexes an existing array or, if it is
- * 0, creates one; the index after the last appends.
+ * Missing objects are created. A number indexes an existing array or, if it is 0, creates one; the index after the last appends.
  * @throws UsageError `invalid_request` when the path leads through a text, a number or past the end of an array
  */
 export function setPath(body: JsonObject, path: readonly string[], value: unknown): JsonObject {
   return setIn(body, path, 0, value) as JsonObject
 }
 
-/**
- * Sets a field of the body by its path and creates missing parents.
- * @param flag the flag that sets it, for the message
- * @throws UsageError `invalid_request` for a name that is not allowed, or if a parent is text or a number
- */
+/** @param flag the flag that sets it, for the message */
 export function setField(body: Body, path: readonly string[], value: unknown, flag = '--set'): void {
   const name = path[0]!
   try {
@@ -84,7 +77,6 @@ function arrayIndex(name: string, length: number, path: readonly string[]): numb
   throw invalid(`${field} is an array of ${length}, so its index is 0 to ${length}, not ${shown(name)}`)
 }
 
-/** Position of the first unescaped "=". */
 function pathEnd(text: string): number {
   for (let at = 0; at < text.length; at++) {
     if (text[at] === '\\') at++
@@ -123,7 +115,7 @@ function brackets(text: string): UsageError {
   )
 }
 
-/** A hint with the word as quoted JSON; undefined for anything but a simple word. */
+/** Undefined for anything but a simple word. */
 function quoted(text: string, end: number): string | undefined {
   const word = text.slice(end + 1)
   return /^[\w .:/-]{1,40}$/.test(word)

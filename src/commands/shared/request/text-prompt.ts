@@ -6,17 +6,16 @@ import { hasModel, isSet, type Draft } from './build-request.ts'
 import { parseTextFlag } from './flag-values.ts'
 
 interface PromptUse {
-  /** Whether the body already holds a conversation; then standard input is read only for `-`. */
+  /** Then standard input is read only for `-`. */
   readonly hasContent: boolean
   /** Whether piped text and a prompt make one prompt. */
   readonly joins: boolean
-  /** The model of the conversation that is continued. */
+  /** That of the conversation that is continued. */
   readonly carried?: string | undefined
 }
 
 /**
- * The prompt from the command line, standard input, or the person at the terminal. A call that fails anyway neither
- * asks nor reads standard input.
+ * A call that fails anyway neither asks nor reads standard input.
  * @returns undefined if the request already has its content and nothing was added, or the prompt is among the problems
  */
 export async function readTextPrompt(draft: Draft, use: PromptUse): Promise<string | undefined> {
@@ -39,7 +38,6 @@ export async function readTextPrompt(draft: Draft, use: PromptUse): Promise<stri
   })
 }
 
-/** For an endpoint whose prompt is the field `prompt` of the body. */
 export async function readPromptField(draft: Draft): Promise<string | undefined> {
   const { body } = draft
   const hasContent = body['prompt'] !== undefined || isSet(draft, 'prompt')
@@ -72,7 +70,7 @@ async function askedPrompt(
   return answer
 }
 
-/** The prompt as far as it can be known without asking the user or reading standard input. */
+/** Without asking the user or reading standard input. */
 async function unaskedPrompt(
   { call: { context, options } }: Draft,
   given: string | undefined,
@@ -82,11 +80,7 @@ async function unaskedPrompt(
   return isInput ? undefined : await parseTextFlag(context, 'The prompt', given)
 }
 
-/**
- * The words of the command line as one text. Among several words `-` or `@file` would be sent literally, which is most
- * likely not intended.
- * @throws UsageError `usage`
- */
+/** Among several words `-` or `@file` would be sent literally, which is most likely not intended. */
 function joinedWords(words: readonly string[]): string | undefined {
   if (words.length === 0) return undefined
   const special = words.length === 1 ? undefined : words.find((word) => word === '-' || /^@./.test(word))

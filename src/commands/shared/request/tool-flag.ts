@@ -4,7 +4,7 @@ import { isObject } from '../../../json.ts'
 import type { Approval, ToolOutput } from '../../../operations/tool-outputs.ts'
 import { parseJsonFlag, parseTextFlag } from './flag-values.ts'
 
-/** Tools that need no configuration, by their short names (wire notes, section 1, "Request fields"). */
+/** They need no configuration (wire notes, section 1, "Request fields"). */
 const contentTools: Readonly<Record<string, string>> = {
   google_search: 'googleSearch',
   code_execution: 'codeExecution',
@@ -20,10 +20,7 @@ export interface ToolForms {
 
 export const contentToolForms: ToolForms = { words: Object.keys(contentTools), others: [] }
 
-/**
- * One `--tool`: a built-in tool by name, or a function declaration (or a whole tool) as JSON or `@file`.
- * @throws UsageError for an unknown name
- */
+/** A built-in tool by name, or a function declaration (or a whole tool) as JSON or `@file`. */
 export async function readContentTool(context: Context, text: string): Promise<unknown> {
   if (Object.hasOwn(contentTools, text)) return { [contentTools[text]!]: {} }
   if (!/^\s*[{@]/.test(text)) {
@@ -37,7 +34,7 @@ export async function readContentTool(context: Context, text: string): Promise<u
   return isDeclaration ? { functionDeclarations: [value] } : value
 }
 
-/** Tools that need only a name (wire notes, section 2, "Input"). */
+/** They need only a name (wire notes, section 2, "Input"). */
 const responseTools: Readonly<Record<string, unknown>> = {
   web_search: { type: 'web_search' },
   web_search_preview: { type: 'web_search_preview' },
@@ -51,10 +48,6 @@ export const responseToolForms: ToolForms = {
   others: ['file_search:ID[,ID]', 'mcp:LABEL=URL', 'connector:LABEL=ID'],
 }
 
-/**
- * One `--tool` in its short form: a name, `file_search:ID[,ID]`, `mcp:LABEL=URL`, `connector:LABEL=ID`, or JSON (`@file`).
- * @throws UsageError for anything else
- */
 export async function readResponseTool(context: Context, text: string): Promise<unknown> {
   if (Object.hasOwn(responseTools, text)) return responseTools[text]
   if (/^\s*[{@]/.test(text)) return asFunction(await parseJsonFlag(context, '--tool', text))
@@ -92,10 +85,7 @@ function splitOnce(text: string, separator: string): [string, string?] {
   return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)]
 }
 
-/**
- * One `--tool-output`: what a tool of the caller returned, as `CALL=TEXT`, `CALL=@file` or `CALL=@-`.
- * @throws UsageError when it names no call; UsageError and FileError as `parseTextFlag` does
- */
+/** `CALL=TEXT`, `CALL=@file` or `CALL=@-`. */
 export async function readToolOutput(context: Context, flag: string, text: string): Promise<ToolOutput> {
   const [call, value] = splitOnce(text, '=')
   if (call === '' || value === undefined) {
@@ -104,10 +94,7 @@ export async function readToolOutput(context: Context, flag: string, text: strin
   return { call, text: await parseTextFlag(context, flag, value) }
 }
 
-/**
- * One `--approve ID`, or one `--deny ID` or `--deny ID=REASON`.
- * @throws UsageError when it names no request
- */
+/** `ID`; to deny, also `ID=REASON`. */
 export function readApproval(text: string, approve: boolean): Approval {
   const [request, reason] = approve ? [text] : splitOnce(text, '=')
   if (request !== '') return { request, approve, reason }

@@ -19,16 +19,12 @@ import { isDryRun, type CommonOptions } from '../options/common-options.ts'
 import type { Draft } from '../request/build-request.ts'
 
 export interface ConversationOptions extends CommonOptions {
-  /** The id of a call; empty for the last one. */
+  /** Empty for the last call. */
   continue?: string
   conversationFile?: string
 }
 
-/**
- * Opens the conversation that a call continues, and prepares its request.
- * @param session the conversation, where no flag names it
- * @throws UsageError when there is nothing to continue, or the file is not a conversation; FileError
- */
+/** @param session the conversation, where no flag names it */
 export async function continueConversation(
   { call, settings, body }: Draft<ConversationOptions>,
   style: Style,
@@ -41,10 +37,7 @@ export async function continueConversation(
   return await prepareRequest(context, opened, style, body)
 }
 
-/**
- * @param offered the style of what the user may choose from where nothing can be continued; undefined for either
- * @throws as `continueConversation` does
- */
+/** @param offered the style of what the user may choose from where nothing can be continued; undefined for either */
 export async function openSession(
   context: Context,
   options: ConversationOptions,
@@ -71,7 +64,6 @@ export async function openSession(
   return { conversation: last ?? file.conversation, gateway, file }
 }
 
-/** @throws UsageError `nothing_to_continue` */
 async function continueCall(
   context: Context,
   { continue: id = '', noInput }: ConversationOptions,

@@ -49,14 +49,11 @@ export interface TextOptions extends ConversationOptions, TextOutputFlags {
   toolOutput?: string[]
 }
 
-/** What differs between the text commands. */
 interface TextCommand<Options extends TextOptions> {
-  /** `[prompt...]` */
   readonly argument: string
   readonly examples: readonly Example[]
   readonly shape: RequestShape
   readonly tools: ToolForms
-  /** The options that the help shows, in the order of use. */
   readonly shown: string
   /** Those that the other command has not, or means otherwise. */
   readonly options: readonly Option[]
@@ -107,7 +104,6 @@ export function conversationFileOption(): Option {
   )
 }
 
-/** What says itself what was said before. @param own names of flags of one of the commands */
 export function conversationConflicts(...own: readonly string[]): readonly ConflictingNames[] {
   return ['history', ...own].flatMap((flag) => [
     ['continue', flag] as const,
@@ -115,7 +111,6 @@ export function conversationConflicts(...own: readonly string[]): readonly Confl
   ])
 }
 
-/** What the flags say that both text commands have beside the fields of the request. */
 interface TextParts {
   /** Undefined for a call that stands alone, for which nothing of conversations is loaded. */
   readonly talk: PreparedRequest | undefined
@@ -123,11 +118,7 @@ interface TextParts {
   readonly attachments: readonly Attachment[]
 }
 
-/**
- * Reads `--system`, `--history`, `--tool`, `--schema` and `--attach`, and the conversation that is continued.
- * @param readTool the tool that a text of `--tool` means
- * @param session the conversation, where no flag names it
- */
+/** @param session the conversation, where no flag names it */
 export async function readTextParts(
   draft: Draft<TextOptions>,
   style: Style,
@@ -160,10 +151,7 @@ export async function readTextParts(
   return { talk, answerSchema, attachments: attachments ?? [] }
 }
 
-/**
- * Adds the new message to the body, after those of the conversation.
- * @param add puts it into the body, attachments included
- */
+/** After the messages of the conversation. @param add puts the new one into the body, attachments included */
 export async function finishMessage(
   { problems }: Draft,
   { talk, attachments }: TextParts,
@@ -175,7 +163,6 @@ export async function finishMessage(
   })
 }
 
-/** Sends a text request and renders the answer in the requested format. */
 export async function sendText(
   context: Context,
   options: TextOptions,
@@ -233,10 +220,7 @@ export async function sendText(
   })
 }
 
-/**
- * The flags that answer what a response asks for, with TEXT for each output.
- * @returns undefined for a response that asks for nothing, or is not kept
- */
+/** With TEXT for each output. @returns undefined for a response that asks for nothing, or is not kept */
 function answersFor(document: OutputDocument) {
   if (document.command !== 'respond') return undefined
   const { id, store, output } = objectOf(document.response)
@@ -256,7 +240,6 @@ export function renderOption(): Option {
   return suggestWords(render, ['auto', 'always', 'never'])
 }
 
-/** Adds the options of commands that print the text of an answer. */
 export function addTextOutputOptions(command: Command): void {
   command.addOption(renderOption())
   const extract = '-x, --extract [lang]'
@@ -266,8 +249,8 @@ export function addTextOutputOptions(command: Command): void {
 }
 
 /**
- * The parser takes the word after `-x` for its language; if it names none, it belongs to the other words of the call.
- * @throws UsageError for text in one word with `-x`, which may not have been meant as this option
+ * The parser takes the word after `-x` for its language; if it names none, it belongs to the other words of the call. Text
+ * in one word with `-x` may not have been meant as this option.
  */
 export async function takeLanguage<Options extends TextOutputFlags>(
   options: Options,
@@ -286,10 +269,7 @@ export async function takeLanguage<Options extends TextOutputFlags>(
   return { options: { ...options, extract: true }, words: [extract, ...words] }
 }
 
-/**
- * How the text of an answer is shown.
- * @param file takes it, in place of standard output
- */
+/** @param file takes the text, in place of standard output */
 export async function textOutput(
   context: Context,
   { json, jsonl, raw, extract }: CommonOptions & TextOutputFlags,

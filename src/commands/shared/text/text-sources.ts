@@ -11,7 +11,6 @@ import { readStandardInputBytes } from '../input/standard-input.ts'
 import { ofFlag, parseJsonFileFlag, parseTextFlag, underFlag } from '../request/flag-values.ts'
 import { setField } from '../request/set-path.ts'
 
-/** The field that has what the system says, and its own flag. */
 const systemFields = {
   respond: { field: 'instructions', flag: '--instructions', valueOf: (text: string): unknown => text },
   generate: {
@@ -21,17 +20,12 @@ const systemFields = {
   },
 } as const
 
-/** Puts the text of `--system` into the body. @throws UsageError, FileError as `parseTextFlag` does */
 export async function addSystem(context: Context, body: Body, style: Style, text: string): Promise<void> {
   const { field, valueOf } = systemFields[style]
   body[field] = valueOf(await parseTextFlag(context, '--system', text))
 }
 
-/**
- * Puts the earlier messages of `--history` (JSON, `@file`, `@-` or a bare file name) into the body.
- * @param systemFlag the flag that has said what the system says, if it is not the field's own
- * @throws UsageError, naming the flag; UsageError and FileError as `parseJsonFileFlag` does
- */
+/** @param systemFlag the flag that has said what the system says, if it is not the field's own */
 export async function addHistory(
   context: Context,
   body: Body,
@@ -51,10 +45,6 @@ export async function addHistory(
   body[field] = valueOf(history.system)
 }
 
-/**
- * Reads `--schema` (JSON, `@file` or a bare file name), and asks for such an answer.
- * @throws UsageError, FileError naming the flag
- */
 export async function addAnswerSchema(
   context: Context,
   body: Body,
@@ -71,7 +61,6 @@ export async function addAnswerSchema(
   return answer
 }
 
-/** Reads `--attach`. @throws UsageError, FileError with all that is wrong with them, naming the flag */
 export async function readAttachments(
   context: Context,
   locations: readonly string[],
@@ -90,7 +79,7 @@ async function attachment(context: Context, location: string): Promise<Attachmen
   })
 }
 
-/** The files of attachments, by the SHA-256 of their content. */
+/** By the SHA-256 of their content. */
 export async function attachmentPaths(
   attachments: readonly Attachment[],
 ): Promise<ReadonlyMap<string, string>> {
