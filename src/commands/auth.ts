@@ -17,7 +17,7 @@ import type { KeysDocument, ProfileKey } from '../events/checks.ts'
 import { outputVersion } from '../events/version.ts'
 import { createGate } from '../output/gate.ts'
 import { keyReport } from '../output/setup-report.ts'
-import { readSettings } from './shared/gateway/open-gateway.ts'
+import { readSettings, type CommandCall } from './shared/gateway/open-gateway.ts'
 import { hasPermissions } from '../platform.ts'
 
 const meanings = {
@@ -41,7 +41,7 @@ export function registerAuthLogin(command: Command, context: Context): void {
     const settings = await ownSettings(context, options)
     const { profile, quiet, baseUrl } = settings
     const say = (line: string) => void (quiet.value || printNote(context, line))
-    const { key, verdict } = await newKey(context, options, settings)
+    const { key, verdict } = await newKey({ context, options, settings, gate: createGate(context) })
     if (verdict !== undefined) say(verdict)
     const { path } = await storeKey(context, profile.value, key)
     const ending = lastFour(key) === '' ? '' : ` (…${lastFour(key)})`
@@ -56,15 +56,14 @@ export function registerAuthLogin(command: Command, context: Context): void {
 
 /** A question is repeated until the key is good. @returns also what the gateway says of it */
 async function newKey(
-  context: Context,
-  options: LoginOptions,
-  settings: Settings,
+  call: CommandCall<LoginOptions>,
 ): Promise<{ readonly key: string; readonly verdict: string | undefined }> {
+  const { context, options, settings } = call
   const given = await givenKey(context, options)
   if (given !== undefined) {
     const key = new TextDecoder().decode(given.bytes).trim()
     checkKey(key, given.source)
-    return { key, verdict: await tryKey(context, options, settings, key) }
+    return { key, verdict: await tryKey(call, key) }
   }
   if (options.apiKeyFile !== undefined || !canAsk(context, options.noInput)) {
     throw new UsageError('No key was given, and there is no terminal to ask for it.', {
@@ -77,7 +76,7 @@ async function newKey(
   let verdict: string | undefined
   const key = await askSecret(context, `API key${profile}:`, async (typed) => {
     checkKey(typed.trim(), 'as typed')
-    verdict = await tryKey(context, options, settings, typed.trim())
+    verdict = await tryKey(call, typed.trim())
     return undefined
   })
   return { key: key.trim(), verdict }
@@ -113,14 +112,9 @@ function silence(context: Context): readonly SilenceStep[] {
 }
 
 /** @returns what the gateway says of the key, as a sentence; undefined where it is not asked */
-async function tryKey(
-  context: Context,
-  options: LoginOptions,
-  settings: Settings,
-  key: string,
-): Promise<string | undefined> {
-  if (!options.check || settings.baseUrl.value === undefined) return undefined
-  const { state, message } = await checkKeyAt(context, options, settings, key)
+async function tryKey(call: CommandCall<LoginOptions>, key: string): Promise<string | undefined> {
+  if (!call.options.check || call.settings.baseUrl.value === undefined) return undefined
+  const { state, message } = await checkKeyAt(call, key)
   if (state === 'refused') {
     throw new ModelgateError('key', 'key_refused', `${message}; it was not stored.`, {
       phase: 'reply',
@@ -203,7 +197,8 @@ async function statusOf(
     // Somebody else's command is not run for a list: it may ask for a passphrase.
     if (location?.kind === 'command' && !current && !options.check) return { entry }
     const { value: key, lastFour } = await settings.apiKey()
-    const check = options.check ? await checkKeyAt(context, options, settings, key) : null
+    const call = { context, options, settings, gate: createGate(context) }
+    const check = options.check ? await checkKeyAt(call, key) : null
     const failure =
       check?.state === 'refused' ? new ModelgateError('key', 'key_refused', check.message) : undefined
     const last_four = lastFour || null

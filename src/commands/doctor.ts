@@ -28,14 +28,9 @@ import { isProblem } from '../problems.ts'
 import { byteText, counted, roundedDuration } from '../quantities.ts'
 import { environmentRows } from './help/topics.ts'
 import { homePath, printReport, printNote } from './shared/call/print-document.ts'
-import {
-  checkGateway,
-  describeCheck,
-  type CheckParts,
-  type GatewayCheck,
-} from './shared/gateway/check-gateway.ts'
+import { checkGateway, describeCheck, type GatewayCheck } from './shared/gateway/check-gateway.ts'
 import { proxiesFrom } from './shared/gateway/configured-gateway.ts'
-import { readSettings, sandboxKey, startOwnSandbox } from './shared/gateway/open-gateway.ts'
+import { readSettings, sandboxKey, startOwnSandbox, type CommandCall } from './shared/gateway/open-gateway.ts'
 import { addShared, type CommonOptions, addExamples } from './shared/options/common-options.ts'
 
 const taken =
@@ -114,10 +109,10 @@ async function* findings(
   if (key !== undefined && !(key instanceof ModelgateError)) gate.hide(key.value)
   // What is asked goes to an address, also where that is the sandbox.
   const { sandbox: _, ...asked } = options
-  const parts = settings && { context, options: asked, settings, gate }
-  const look = parts && baseUrl && (await lookAtGateway(parts, baseUrl))
+  const call = settings && { context, options: asked, settings, gate }
+  const look = call && baseUrl && (await lookAtGateway(call, baseUrl))
   yield ['gateway', look === undefined ? skipped('there is no base URL') : checkAnswer(look)]
-  yield ['key', parts === undefined ? unusable : await checkKey(parts, key!, look)]
+  yield ['key', call === undefined ? unusable : await checkKey(call, key!, look)]
   yield ['clock', checkClock(look)]
 }
 
@@ -351,8 +346,8 @@ interface FirstLook {
 }
 
 /** Asks the address without a key: whatever is wrong with DNS, connection or TLS is in the error. */
-async function lookAtGateway(parts: CheckParts, baseUrl: URL): Promise<FirstLook> {
-  const { clock } = parts.context
+async function lookAtGateway(call: CommandCall, baseUrl: URL): Promise<FirstLook> {
+  const { clock } = call.context
   const sent = clock.now()
   let skewMs: number | undefined
   const onReply = (headers: Readonly<Record<string, string>>) => {
@@ -361,7 +356,7 @@ async function lookAtGateway(parts: CheckParts, baseUrl: URL): Promise<FirstLook
     if (!Number.isNaN(date)) skewMs ??= date + 500 - (sent + clock.now()) / 2
   }
   try {
-    return { check: await checkGateway({ ...parts, onReply }, { baseUrl }), skewMs }
+    return { check: await checkGateway(call, baseUrl, '', { onReply }), skewMs }
   } catch (error) {
     // Certificates or a proxy that cannot be used.
     if (!(error instanceof ModelgateError) || error instanceof Interrupted) throw error
@@ -390,11 +385,11 @@ function checkAnswer({ check }: FirstLook): Finding {
 }
 
 async function checkKey(
-  parts: CheckParts,
+  call: CommandCall,
   found: Awaited<ReturnType<Settings['apiKey']>> | ModelgateError,
   look: FirstLook | undefined,
 ): Promise<Finding> {
-  const profile = parts.settings.profile.value
+  const profile = call.settings.profile.value
   const ofProfile = profile === settingTable.profile.default ? '' : ` --profile ${shellWord(profile)}`
   const login = (what: string) => `Store ${what}: modelgate auth login${ofProfile}`
   if (found instanceof ModelgateError) {
@@ -409,7 +404,7 @@ async function checkKey(
     return ok(`${what}; the gateway lists its models without a key, so it was not checked`)
   if (open === 'lists none') return ok(`${what}; only a paid call can check it`)
   if (open !== 'refuses') return ok(`${what}; not tried`)
-  const check = await checkGateway(parts, { baseUrl: parts.settings.baseUrl.value!, key })
+  const check = await checkGateway(call, call.settings.baseUrl.value!, key)
   const short = shortKeyWarning(key)
   switch (check.verdict) {
     case 'lists':

@@ -13,11 +13,12 @@ import { allInputs } from '../problems.ts'
 import { collect, type Example } from './shared/options/common-options.ts'
 import {
   checkRequest,
+  finishedCall,
   isSet,
   nameModel,
   startRequest,
-  type CommandCall,
   type Draft,
+  type ParsedCall,
   type RequestShape,
 } from './shared/request/build-request.ts'
 import { inputOption } from './shared/request/contract-flags.ts'
@@ -89,10 +90,10 @@ export function registerGenerate(command: Command, context: Context, send = send
 }
 
 /** @param session the conversation that it goes on with, where no flag names it */
-export async function buildGenerateRequest(call: CommandCall<GenerateOptions>, session?: Session) {
+export async function buildGenerateRequest(call: ParsedCall<GenerateOptions>, session?: Session) {
   const { options } = call
   const draft = await startRequest(call, shape)
-  const { settings, body, problems } = draft
+  const { body, problems } = draft
   const { check } = problems
   const parts = await readTextParts(draft, 'generate', readContentTool, session)
   const { talk, answerSchema, attachments } = parts
@@ -114,14 +115,13 @@ export async function buildGenerateRequest(call: CommandCall<GenerateOptions>, s
   const request = await check(() =>
     contentRequest({ model: model?.id ?? 'model', body, answerSchema, warnings }),
   )
-  problems.throwIfAny()
-  return { settings: settings!, request: talk === undefined ? request! : { ...request!, talk } }
+  return { call: finishedCall(draft), request: talk === undefined ? request! : { ...request!, talk } }
 }
 
 const isGiven = (value: unknown) => value !== undefined
 
 async function addToolOutputs(
-  { call: { context, options }, body, problems }: Draft<GenerateOptions>,
+  { context, options, body, problems }: Draft<GenerateOptions>,
   known: readonly unknown[] = [],
 ): Promise<void> {
   const { toolOutput } = options

@@ -33,16 +33,16 @@ import {
 import type { ImageViewer, ShownImage } from '../operations/image-results.ts'
 import { idempotencyKeyOf } from '../gateway/url.ts'
 import { makeImages, recordImages, takeExistingImages } from '../operations/make-images.ts'
-import { createGate } from '../output/gate.ts'
 import { createPreview } from '../output/preview/create-preview.ts'
 import type { PreviewMode } from '../output/preview/detect-protocol.ts'
 import { createReplyWriter } from '../output/raw-output.ts'
 import {
   checkRequest,
+  finishedCall,
   nameModel,
   startRequest,
-  type CommandCall,
   type Draft,
+  type ParsedCall,
 } from './shared/request/build-request.ts'
 import { readPromptField } from './shared/request/text-prompt.ts'
 import { recordPlan } from './shared/log/call-facts.ts'
@@ -57,6 +57,7 @@ import {
   addExamples,
   showFirst,
 } from './shared/options/common-options.ts'
+import type { CommandCall } from './shared/gateway/open-gateway.ts'
 import { runOperation, showOperation } from './shared/call/run-operation.ts'
 
 const ownFlags = ({ fields }: Endpoint) =>
@@ -78,8 +79,8 @@ export function registerImageCreate(command: Command, context: Context, send = s
     .argument('[prompt...]', 'what to draw; "-" or no prompt reads standard input, @file a file')
     .action(async (words: string[], options: ImageOptions) => {
       const draft = await startImageRequest({ context, options, words }, imageCreateEndpoint, createFlags)
-      const { settings, request } = await finishImageRequest(draft, 'image create')
-      await send(context, options, settings, request)
+      const { call, request } = await finishImageRequest(draft, 'image create')
+      await send(call, request)
     })
   addContractFlags(command, createFlags)
   showFirst(
@@ -107,9 +108,9 @@ export function registerImageEdit(command: Command, context: Context, send = sen
     .addOption(inputOption(commandInputs['image edit'].mask))
     .action(async (words: string[], options: EditOptions) => {
       const draft = await startImageRequest({ context, options, words }, imageEditEndpoint, editFlags)
-      const sources = await draft.problems.check(() => readSources(context, options, draft.settings))
-      const { settings, request } = await finishImageRequest(draft, 'image edit', sources, whenLeftOut)
-      await send(context, options, settings, request)
+      const sources = await draft.problems.check(() => readSources(draft))
+      const { call, request } = await finishImageRequest(draft, 'image edit', sources, whenLeftOut)
+      await send(call, request)
     })
   addContractFlags(command, editFlags)
   showFirst(
@@ -126,7 +127,8 @@ function whenLeftOut(body: Body): readonly string[] {
   return [`No model was given: the gateway is expected to take ${model}, ${reason}. Give one with -m.`]
 }
 
-async function readSources(context: Context, options: EditOptions, settings: Settings | undefined) {
+async function readSources(draft: Draft<EditOptions>) {
+  const { context, options } = draft
   const { image: locations = [], mask: maskLocation, curl } = options
   if (locations.length === 0) throw new UsageError('--image is missing: an edit starts from an image.')
   // A pasted command can read only files and standard input.
@@ -137,7 +139,7 @@ async function readSources(context: Context, options: EditOptions, settings: Set
   }
   const read = async (field: SourceInput['field'], location: string): Promise<ImageSource> => {
     const input = { field, name: `--${field}` }
-    if (isUrl(location)) return fetchSource(context, options, settings, input, location)
+    if (isUrl(location)) return fetchSource(draft, input, location)
     if (location !== '-') return readImageFile(context, input, location)
     const content = await readStandardInputBytes(context, `${input.name} -`)
     return imageFromBytes(input, location, 'stdin', content)
@@ -180,7 +182,7 @@ function addImageOptions(command: Command): void {
 }
 
 async function startImageRequest(
-  call: CommandCall<ImageOptions>,
+  call: ParsedCall<ImageOptions>,
   endpoint: Endpoint,
   flags: readonly ContractFlag[],
 ): Promise<Draft<ImageOptions>> {
@@ -195,9 +197,8 @@ async function finishImageRequest(
   command: ImageRequest['command'],
   { images, mask }: Pick<ImageRequest, 'images' | 'mask'> = { images: [], mask: undefined },
   whenLeftOut: (body: Body) => readonly string[] = () => [],
-): Promise<{ readonly settings: Settings; readonly request: ImageRequest }> {
-  const { call, endpoint, body, settings, problems } = draft
-  const { context, options } = call
+): Promise<{ readonly call: CommandCall<ImageOptions>; readonly request: ImageRequest }> {
+  const { context, options, endpoint, body, settings, problems } = draft
   const { output, validate } = options
   await readPromptField(draft)
   const model = await nameModel(draft)
@@ -206,8 +207,7 @@ async function finishImageRequest(
   const warnings = [...leftOut, ...(await checkRequest(draft, model))]
   const parts = { command, model: model?.id ?? null, family: model?.family, body, images, mask, warnings }
   const request = await imageRequest(context, { ...parts, validate }, imagePlan(options, settings), problems)
-  problems.throwIfAny()
-  return { settings: settings!, request }
+  return { call: finishedCall(draft), request }
 }
 
 export function imagePlan(options: ImageOptions, settings: Settings | undefined): ImagePlan {
@@ -251,22 +251,17 @@ function named(flags: Readonly<Record<string, boolean | undefined>>): string[] {
   return Object.keys(flags).filter((name) => flags[name])
 }
 
-export async function sendImages(
-  context: Context,
-  options: ImageOptions,
-  settings: Settings,
-  request: ImageRequest,
-): Promise<void> {
+export async function sendImages(call: CommandCall<ImageOptions>, request: ImageRequest): Promise<void> {
+  const { context, options, settings, gate } = call
   const quiet = settings.quiet.value
   const answered = quiet ? withReasons : (outcome: Outcome<ImageDocument>) => outcome
   if (request.wanted.length === 0) {
-    const view = { quiet, gate: createGate(context), result: 'files' } as const
-    await showOperation(context, options, view, (listener) =>
+    await showOperation(context, options, { quiet, gate, result: 'files' }, (listener) =>
       takeExistingImages({ context, listener }, request),
     )
     return
   }
-  await runOperation(context, options, settings, {
+  await runOperation(call, {
     streamed: request.streamed,
     warnings: request.warnings,
     logged: {
@@ -278,18 +273,19 @@ export async function sendImages(
     },
     describeRequest: (gateway) => imageGatewayRequest(gateway, request),
     output: () => ({ result: 'files' }),
-    async operation(call, gate) {
+    async operation(opened) {
       if (options.raw) {
         const rescue = { folder: rescueFolder(context), name: `${request.command.replace(' ', '-')}.txt` }
         const relay = createReplyWriter(context, gate, rescue)
-        return answered(await makeImages(call, request, { ...imagePlan(options, settings), relay }))
+        return answered(await makeImages(opened, request, { ...imagePlan(options, settings), relay }))
       }
       const isShown = !quiet && !options.json && !options.jsonl
       const viewer = isShown ? createViewer(context, options) : undefined
       // One key for the request and its record.
-      const own = { ...call, gateway: { ...call.gateway, idempotencyKey: idempotencyKeyOf(call.gateway) } }
+      const idempotencyKey = idempotencyKeyOf(opened.gateway)
+      const own = { ...opened, gateway: { ...opened.gateway, idempotencyKey } }
       const record = recordImages(own, request, {
-        ...recordPlan(context, options, settings, gate),
+        ...recordPlan(call),
         resume: (id) => resumeCommand(context, options, new Map([[id, id]]), true)(id),
       })
       const plan = { ...imagePlan(options, settings), onMade: record.onMade }

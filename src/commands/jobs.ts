@@ -1,5 +1,4 @@
 import { Option, type Command } from 'commander'
-import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { stateFolder } from '../context/folders.ts'
 import { isFinal, jobStates } from '../contract/video-state.ts'
@@ -9,7 +8,6 @@ import type { JobSummary } from '../events/video.ts'
 import { summaryOf } from '../files/calls/job-record.ts'
 import type { StoredJob } from '../files/calls/job-store.ts'
 import { isPrunable, jobsToRefresh, openJobs, refreshJobs } from '../operations/jobs.ts'
-import { createGate, type Gate } from '../output/gate.ts'
 import { counted, roundedDuration } from '../quantities.ts'
 import { jobTable } from '../output/job-table.ts'
 import {
@@ -19,7 +17,7 @@ import {
   wordOption,
   addExamples,
 } from './shared/options/common-options.ts'
-import { openGateway, readSettings } from './shared/gateway/open-gateway.ts'
+import { openGateway, readSettings, startCall, type CommandCall } from './shared/gateway/open-gateway.ts'
 import { printDocument } from './shared/call/print-document.ts'
 import { addJobOptions, optionsForJob } from './shared/jobs/named-job.ts'
 
@@ -47,13 +45,12 @@ export function registerJobs(command: Command, context: Context): void {
   addShared(command, 'json jsonl dryRun gateway messages')
   command.action(async (options: ListOptions) => {
     const { state, limit, prune, dryRun } = options
-    const settings = await readSettings(context, options)
-    const gate = createGate(context)
+    const call = await startCall(context, options)
+    const { settings, gate } = call
     const store = openJobs(context, stateFolder(context), gate)
     const found = await store.list()
     const warnings = [...found.warnings]
-    if (options.refresh && !dryRun)
-      warnings.push(...(await refresh(context, options, settings, gate, found.jobs)))
+    if (options.refresh && !dryRun) warnings.push(...(await refresh(call, found.jobs)))
     const now = context.clock.now() / 1000
     const chosen = found.jobs
       .filter(({ record }) => state === undefined || record.state === state)
@@ -81,10 +78,7 @@ export function registerJobs(command: Command, context: Context): void {
 
 /** Opens a gateway only when there is a job to look up on it. @returns warnings */
 async function refresh(
-  context: Context,
-  options: ListOptions,
-  settings: Settings,
-  gate: Gate,
+  { context, options, settings, gate }: CommandCall<ListOptions>,
   all: readonly StoredJob[],
 ): Promise<string[]> {
   const warnings: string[] = []
@@ -122,7 +116,7 @@ async function refresh(
       }
       own.set(profile.value, here)
     }
-    const opened = await openGateway(context, itsOptions, itsSettings, false, () => undefined, gate)
+    const opened = await openGateway({ context, options: itsOptions, settings: itsSettings, gate })
     warnings.push(...(await refreshJobs(opened.gateway, jobs).finally(opened.close)))
   }
   return warnings

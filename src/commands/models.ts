@@ -1,5 +1,4 @@
 import { Option, type Command } from 'commander'
-import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import type { ModelsDocument } from '../events/model.ts'
@@ -8,7 +7,7 @@ import { describeModels, listModels } from '../operations/list-models.ts'
 import { modelReport, modelTable } from '../output/model-table.ts'
 import type { Columns } from '../output/table-cells.ts'
 import { addShared, type CommonOptions, addExamples } from './shared/options/common-options.ts'
-import { readSettings } from './shared/gateway/open-gateway.ts'
+import { startCall, type CommandCall } from './shared/gateway/open-gateway.ts'
 import { printDocument } from './shared/call/print-document.ts'
 import { runOperation } from './shared/call/run-operation.ts'
 
@@ -30,9 +29,10 @@ export function registerModels(command: Command, context: Context): void {
   command.action(async (id: string | undefined, options: ModelsOptions) => {
     const isKnown = options.known === true || id !== undefined
     checkOptions(options, id, isKnown)
-    const settings = await readSettings(context, options)
+    const call = await startCall(context, options)
+    const { settings } = call
     const isAsked = !isKnown && (options.sandbox === true || settings.baseUrl.value !== undefined)
-    await (isAsked ? showListed : showKnown)(context, options, settings, id)
+    await (isAsked ? showListed(call) : showKnown(call, id))
   })
 }
 
@@ -52,12 +52,9 @@ function checkOptions({ raw, dryRun, curl }: ModelsOptions, id: string | undefin
 }
 
 async function showKnown(
-  context: Context,
-  options: ModelsOptions,
-  settings: Settings,
+  { context, options, settings: { families, quiet } }: CommandCall<ModelsOptions>,
   id: string | undefined,
 ): Promise<void> {
-  const { families, quiet } = settings
   const warnings = options.known || id !== undefined ? [] : [noGateway]
   const document = describeModels(id, families.value, context.clock.now(), warnings)
   const { models } = document
@@ -67,20 +64,21 @@ async function showKnown(
   })
 }
 
-async function showListed(context: Context, options: ModelsOptions, settings: Settings): Promise<void> {
+async function showListed(call: CommandCall<ModelsOptions>): Promise<void> {
+  const { context, options, settings } = call
   const configured = settings.families.value
-  await runOperation(context, options, settings, {
+  await runOperation(call, {
     describeRequest: (gateway) => ({ request: modelListRequest(gateway) }),
     output: () => ({
       result: 'job',
       describe: ({ models }: ModelsDocument, _, columns) => text(undefined, models, columns),
     }),
-    async operation(call) {
-      const outcome = await listModels(call, configured)
+    async operation(opened) {
+      const outcome = await listModels(opened, configured)
       if (outcome.kind !== 'failed' || !isMissing(outcome.error) || options.raw) return outcome
       const known = describeModels(undefined, configured, context.clock.now(), [noList])
-      for (const model of known.models) call.listener.event({ type: 'model-list', model })
-      call.listener.event({ type: 'warning-add', message: noList })
+      for (const model of known.models) opened.listener.event({ type: 'model-list', model })
+      opened.listener.event({ type: 'warning-add', message: noList })
       return { kind: 'ended', document: known }
     },
   })

@@ -10,11 +10,12 @@ import { allInputs } from '../problems.ts'
 import { collect, type Example } from './shared/options/common-options.ts'
 import {
   checkRequest,
+  finishedCall,
   isSet,
   nameModel,
   startRequest,
-  type CommandCall,
   type Draft,
+  type ParsedCall,
   type RequestShape,
 } from './shared/request/build-request.ts'
 import { parseTextFlag, underFlag } from './shared/request/flag-values.ts'
@@ -100,10 +101,10 @@ export function registerRespond(command: Command, context: Context, send = sendT
 }
 
 /** @param session the conversation that it goes on with, where no flag names it */
-export async function buildRespondRequest(call: CommandCall<RespondOptions>, session?: Session) {
+export async function buildRespondRequest(call: ParsedCall<RespondOptions>, session?: Session) {
   const { context, options } = call
   const draft = await startRequest(call, shape)
-  const { settings, body, problems } = draft
+  const { body, problems } = draft
   const { instructions } = options
   if (instructions !== undefined && instructions !== 'null') {
     // The field's own flag takes text as it is; here it may come from a file as well.
@@ -130,15 +131,15 @@ export async function buildRespondRequest(call: CommandCall<RespondOptions>, ses
   // Text is shown as it arrives unless a whole reply is requested. A background job has none to show.
   if (body['stream'] === undefined) body['stream'] = body['background'] !== true
   const warnings = await checkRequest(draft, model)
-  problems.throwIfAny()
+  const finished = finishedCall(draft)
   const request = responseRequest({ model: model?.id ?? null, body, answerSchema, warnings })
-  return { settings: settings!, request: talk === undefined ? request : { ...request, talk } }
+  return { call: finished, request: talk === undefined ? request : { ...request, talk } }
 }
 
 const isGiven = (value: unknown) => value !== undefined
 
 async function readToolAnswers(draft: Draft<RespondOptions>, input: unknown): Promise<readonly unknown[]> {
-  const { context, options } = draft.call
+  const { context, options } = draft
   const { toolOutput = [], customToolOutput = [], approve = [], deny = [], validate } = options
   if ([toolOutput, customToolOutput, approve, deny].every(({ length }) => length === 0)) return []
   const read = (flag: string, texts: readonly string[]) =>

@@ -125,7 +125,11 @@ async function runJobs(
         async connect() {
           // The limits of the flags are those of the run, which counts for itself.
           const { maxCreates: _, maxCost: __, ...own } = flags
-          opened = await openGateway(context, own, settings!, false, () => output, gate)
+          opened = await openGateway(
+            { context, options: own, settings: settings!, gate },
+            false,
+            () => output,
+          )
           const { gateway, newSpending } = opened
           return { gateway, newSpending, ...executeSettings(settings!) }
         },

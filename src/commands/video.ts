@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander'
-import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { commandInputs } from '../contract/command-inputs.ts'
 import { flagsOf } from '../contract/field.ts'
@@ -38,11 +37,12 @@ import { createGate } from '../output/gate.ts'
 import { learnName, resumeCommand, waitLimits, type JobNames } from './shared/jobs/resume-command.ts'
 import {
   checkRequest,
+  finishedCall,
   isSet,
   nameModel,
   startRequest,
-  type CommandCall,
   type Draft,
+  type ParsedCall,
   type RequestShape,
 } from './shared/request/build-request.ts'
 import {
@@ -54,7 +54,7 @@ import {
   addExamples,
   showFirst,
 } from './shared/options/common-options.ts'
-import { readSettings } from './shared/gateway/open-gateway.ts'
+import { readSettings, type CommandCall } from './shared/gateway/open-gateway.ts'
 import { runOperation } from './shared/call/run-operation.ts'
 import { canAsk } from './shared/input/questions.ts'
 
@@ -67,6 +67,11 @@ interface GenerateOptions extends VideoOptions {
 }
 
 const operationFlags = flagsOf(videoOperationEndpoint.fields)
+const operationShape = {
+  endpoint: videoOperationEndpoint,
+  flags: operationFlags,
+  modelKind: 'video',
+} as const
 const inputs = commandInputs['video generate']
 
 /** Specification, endpoint 7. */
@@ -86,17 +91,9 @@ export function registerVideoGenerate(command: Command, context: Context, start 
     .addOption(inputOption(inputs.reference))
     .addOption(inputOption(inputs.video))
     .action(async (words: string[], options: GenerateOptions) => {
-      const draft = await startVideoRequest(
-        { context, options, words },
-        {
-          endpoint: videoOperationEndpoint,
-          flags: operationFlags,
-          modelKind: 'video',
-        },
-      )
+      const draft = await startVideoRequest({ context, options, words }, operationShape)
       const { body, settings, problems } = draft
-      const known = problems.any ? undefined : settings
-      const media = (await problems.check(() => readMedia(context, options, known))) ?? {}
+      const media = (await problems.check(() => readMedia(draft))) ?? {}
       const hasContent =
         mediaFlags.some((name) => options[name] !== undefined) ||
         instancesOf(body).length > 0 ||
@@ -106,7 +103,7 @@ export function registerVideoGenerate(command: Command, context: Context, start 
       body['parameters'] ??= {}
       await problems.check(() => addInstance(body, prompt, media))
       const request = await finishVideoRequest(draft, 'operation', prompt)
-      await start(context, options, request, undefined, mediaIn(options))
+      await start(request, undefined, mediaIn(options))
     })
   addContractFlags(command, operationFlags)
   showFirst(
@@ -131,20 +128,17 @@ function noteUnreadInput(context: Context): void {
   context.stderr.write('modelgate: No prompt was given; "-" as the prompt reads standard input.\n')
 }
 
-/** @param settings undefined if the call is refused anyway: then no URL is fetched */
-async function readMedia(
-  context: Context,
-  options: GenerateOptions,
-  settings: Settings | undefined,
-): Promise<InstanceMedia> {
+async function readMedia(draft: Draft<GenerateOptions>): Promise<InstanceMedia> {
+  const { context, options, problems } = draft
   const { image, lastFrame, reference = [], video } = options
+  // Nothing is fetched for a call that is refused anyway.
+  const isRefused = problems.any || draft.settings === undefined
   const read = async (flag: string, name: string): Promise<JsonObject> => {
     const stored = storedMedia(name)
     if (stored !== undefined) return stored
     if (isUrl(name)) {
-      if (settings === undefined) return { gcsUri: name }
-      const input = { field: 'image', name: flag } as const
-      const source = await fetchSource(context, options, settings, input, name)
+      if (isRefused) return { gcsUri: name }
+      const source = await fetchSource(draft, { field: 'image', name: flag }, name)
       if (source.isAddress) {
         const mimeType = mediaTypeOfName(name) ?? 'application/octet-stream'
         return { bytesBase64Encoded: source.label, mimeType }
@@ -162,15 +156,15 @@ async function readMedia(
     const { name, type } = splitReference(text)
     return { image: await read('--reference', name), referenceType: type }
   }
-  const readFirst = async () => (image === undefined ? {} : { image: await read('--image', image) })
-  const readLast = async () =>
-    lastFrame === undefined ? {} : { lastFrame: await read('--last-frame', lastFrame) }
-  const readReferences = async () =>
-    reference.length === 0 ? {} : { referenceImages: await allInputs(reference.map(readReference)) }
-  const readSource = async () =>
-    video === undefined ? {} : { video: await readVideo(context, { label: '--video', path: video }) }
-  const parts = [readFirst(), readLast(), readReferences(), readSource()]
-  return Object.assign({}, ...(await allInputs<InstanceMedia>(parts))) as InstanceMedia
+  const parts: Promise<InstanceMedia>[] = []
+  const add = (part: () => Promise<InstanceMedia>) => void parts.push(part())
+  if (image !== undefined) add(async () => ({ image: await read('--image', image) }))
+  if (lastFrame !== undefined) add(async () => ({ lastFrame: await read('--last-frame', lastFrame) }))
+  if (reference.length > 0)
+    add(async () => ({ referenceImages: await allInputs(reference.map(readReference)) }))
+  if (video !== undefined)
+    add(async () => ({ video: await readVideo(context, { label: '--video', path: video }) }))
+  return Object.assign({}, ...(await allInputs(parts))) as InstanceMedia
 }
 
 /** `FILE` or `FILE=style`. A file's name may hold an equals sign itself. */
@@ -184,6 +178,7 @@ function splitReference(text: string): { name: string; type: string } {
 const remixFlags = flagsOf(videoRemixEndpoint.fields).filter(
   ({ name }) => name !== 'model' && name !== 'prompt',
 )
+const remixShape = { endpoint: videoRemixEndpoint, flags: remixFlags, modelKind: 'remix' } as const
 
 const { source } = commandInputs['video remix']
 
@@ -201,17 +196,9 @@ export function registerVideoRemix(command: Command, context: Context, start = s
     .action(async (id: string | undefined, rest: string[], given: VideoOptions) => {
       const [video, words] = splitArguments(id, rest, given)
       const options = await remixOptions(context, given, video)
-      const draft = await startVideoRequest(
-        { context, options, words },
-        {
-          endpoint: videoRemixEndpoint,
-          flags: remixFlags,
-          modelKind: 'remix',
-        },
-      )
+      const draft = await startVideoRequest({ context, options, words }, remixShape)
       const prompt = await readPromptField(draft)
-      const request = await finishVideoRequest(draft, 'video', prompt)
-      await start(context, options, request, video)
+      await start(await finishVideoRequest(draft, 'video', prompt), video)
     })
   addJobOptions(command, [
     lastOption(),
@@ -271,18 +258,15 @@ export function refuseCombinations(
   waits: boolean,
 ): void {
   if (output !== '-') return
-  const refuse = (problems: string | readonly string[]) => {
-    throw new UsageError(problems, { code: 'invalid_request' })
-  }
-  if (!waits) {
-    refuse('-o - writes the video itself; with --no-wait only an id is printed.')
-  }
-  const flags = { '--json': json, '--jsonl': jsonl, '--raw': raw }
-  const documents = Object.entries(flags).filter(([, isGiven]) => isGiven)
-  if (documents.length > 0) {
-    refuse(documents.map(([flag]) => `-o - and ${flag} would both write to standard output.`))
-  }
-  if (stdout.isTerminal) refuse('-o - would write the bytes of a video to the terminal.')
+  const documents = Object.entries({ '--json': json, '--jsonl': jsonl, '--raw': raw })
+    .filter(([, isGiven]) => isGiven)
+    .map(([flag]) => `-o - and ${flag} would both write to standard output.`)
+  const problems = !waits
+    ? ['-o - writes the video itself; with --no-wait only an id is printed.']
+    : documents.length === 0 && stdout.isTerminal
+      ? ['-o - would write the bytes of a video to the terminal.']
+      : documents
+  if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
 }
 
 /** Whether a command that starts a job waits for it: as `--wait` says, by default with `-o`, and on a terminal. */
@@ -293,7 +277,7 @@ function isWaitedFor(context: Context, { wait, output }: VideoOptions): boolean 
 export type VideoStart = Awaited<ReturnType<typeof finishVideoRequest>>
 
 async function startVideoRequest(
-  call: CommandCall<VideoOptions>,
+  call: ParsedCall<VideoOptions>,
   shape: RequestShape,
 ): Promise<Draft<VideoOptions>> {
   const { context, options } = call
@@ -308,8 +292,7 @@ async function finishVideoRequest(
   kind: VideoRequest['kind'],
   prompt: string | undefined,
 ) {
-  const { call, body, settings, problems } = draft
-  const { context, options } = call
+  const { context, options, body, settings, problems } = draft
   const model = await nameModel(draft)
   const warnings = await checkRequest(draft, model)
   if (kind === 'operation') await problems.check(() => modelSegment(model?.id ?? 'model'))
@@ -317,8 +300,7 @@ async function finishVideoRequest(
   const location = resultLocation(options, settings?.outputDir.value)
   const output = planVideos(context, location, { ...request, now: context.clock.now() })
   for (const problem of await output.check()) problems.add(problem)
-  problems.throwIfAny()
-  return { settings: settings!, request, output }
+  return { call: finishedCall(draft), request, output }
 }
 
 /**
@@ -326,14 +308,12 @@ async function finishVideoRequest(
  * @param media the files that are in the body
  */
 export async function startJob(
-  context: Context,
-  options: VideoOptions,
-  { settings, request, output }: VideoStart,
+  { call, request, output }: VideoStart,
   source?: string,
   media: readonly string[] = [],
 ): Promise<void> {
-  const gate = createGate(context)
-  const record = recordPlan(context, options, settings, gate)
+  const { context, options, gate } = call
+  const record = recordPlan(call)
   const remixed =
     request.kind === 'video'
       ? (await findNamedJob(context, options, source, videoKinds, gate)).named
@@ -347,8 +327,7 @@ export async function startJob(
   const waits = isWaitedFor(context, options)
   const names: JobNames = new Map()
   const resume = resumeCommand(context, options, names, true)
-  await runOperation(context, options, settings, {
-    gate,
+  await runOperation(call, {
     warnings: request.warnings,
     logged: {
       command: request.command,
@@ -362,9 +341,9 @@ export async function startJob(
       content: { body: request.body },
     }),
     output: () => ({ result: waits ? 'files' : 'job-id', resume }),
-    operation: (call) =>
-      startVideo(call, request, {
-        ...waitPlan(context, options, settings, resume),
+    operation: (opened) =>
+      startVideo(opened, request, {
+        ...waitPlan(call, resume),
         ...record,
         onRecorded: (id) => learnName(context, record.store, names, id),
         output,
@@ -398,9 +377,7 @@ async function remixOptions(
 
 /** How to wait for a job, according to the flags; the time of `--timeout` starts now. */
 export function waitPlan(
-  context: Context,
-  options: VideoOptions,
-  settings: Settings,
+  { context, options, settings }: Pick<CommandCall<VideoOptions>, 'context' | 'options' | 'settings'>,
   resume: WaitPlan['resume'],
 ): Omit<WaitPlan, 'output' | 'force'> {
   return {

@@ -69,7 +69,7 @@ export function registerCancel(command: Command, context: Context): void {
   command
     .argument('[id]', 'response id, or the beginning of one')
     .action(async (id: string | undefined, options: ResponseOptions) =>
-      followUp(context, await findNamedJob(context, options, id, ['response']), 'cancel'),
+      followUp(await findNamedJob(context, options, id, ['response']), 'cancel'),
     )
   addJobOptions(command, [lastOption()])
 }
@@ -90,12 +90,12 @@ async function waitFor(context: Context, given: WaitOptions, ids: readonly strin
   const videos = jobs.filter((job) => isOf(job, videoKinds))
   // What expires first is taken first.
   const waits = [
-    ...images.map((job) => () => fetchRecordedImages(context, job)),
-    ...(isOne && videos.length === 1 ? [() => lookUpJob(context, videos[0]!, 'wait')] : []),
+    ...images.map((job) => () => fetchRecordedImages(job)),
+    ...(isOne && videos.length === 1 ? [() => lookUpJob(videos[0]!, 'wait')] : []),
     ...(!isOne && (videos.length > 0 || jobs.length === 0)
       ? [() => waitForSeveral(context, options, videos, gate)]
       : []),
-    ...responses.map((job) => () => followUp(context, job, 'wait')),
+    ...responses.map((job) => () => followUp(job, 'wait')),
   ]
   if (!isOne) refuseForSeveral(context, options, waits.length)
   const failures: ModelgateError[] = []
@@ -171,10 +171,8 @@ function refuseForSeveral({ cwd }: Context, { output, json }: WaitOptions, docum
 }
 
 /** Into this command's `-o`, otherwise into that of the command that made the images. */
-async function fetchRecordedImages(
-  context: Context,
-  { named, given, options, settings, gate, store }: FoundJob<VideoOptions, 'image'>,
-): Promise<void> {
+async function fetchRecordedImages(job: FoundJob<VideoOptions, 'image'>): Promise<void> {
+  const { context, named, given, options, settings, store } = job
   if (isDryRun(options) || options.raw) {
     throw new UsageError(
       '--dry-run, --curl and --raw show requests to the gateway; an image is only downloaded from its URL.',
@@ -212,8 +210,7 @@ async function fetchRecordedImages(
   )
   problems.throwIfAny()
   const resume = resumeCommand(context, given, new Map([[id, id]]))
-  await runOperation(context, options, settings, {
-    gate,
+  await runOperation(job, {
     logged: { command: 'wait', model: record.model, jobs: [id] },
     output: () => ({ result: 'files' }),
     async operation(call) {
@@ -237,7 +234,7 @@ export function registerVideoStatus(command: Command, context: Context): void {
   command
     .argument('[id]', 'video id or operation name, or the beginning of one')
     .action(async (id: string | undefined, options: VideoOptions) =>
-      lookUpJob(context, await findNamedJob(context, options, id, videoKinds), 'video status'),
+      lookUpJob(await findNamedJob(context, options, id, videoKinds), 'video status'),
     )
   addJobOptions(command, [
     lastOption(),
@@ -252,12 +249,8 @@ const optionsOfLookUps = 'dryRun curl output json force jsonl raw githubOutput s
 type FoundVideo = FoundJob<VideoOptions, JobKind>
 
 /** Saves the videos where the command that started the job intended. */
-async function lookUpJob(
-  context: Context,
-  found: FoundVideo,
-  command: 'video status' | 'wait',
-): Promise<void> {
-  const { named, given, options, settings, gate, names } = found
+async function lookUpJob(found: FoundVideo, command: 'video status' | 'wait'): Promise<void> {
+  const { context, named, given, options, settings, gate, names } = found
   const waits = command === 'wait' || options.wait === true
   if (!waits && options.output !== undefined) {
     throw new UsageError('-o needs --wait; without it only the state is printed.', {
@@ -265,7 +258,7 @@ async function lookUpJob(
     })
   }
   const resume = resumeCommand(context, given, names)
-  const wait = waits ? await planWait(context, found, resume) : undefined
+  const wait = waits ? await planWait(found, resume) : undefined
   const saved =
     wait === undefined || wait.refetch || isDryRun(options)
       ? undefined
@@ -279,8 +272,7 @@ async function lookUpJob(
     })
     return
   }
-  await runOperation(context, options, settings, {
-    gate,
+  await runOperation(found, {
     ...(waits ? { logged: { command, model: named.stored?.record.model || null, jobs: [named.id] } } : {}),
     describeRequest: (gateway) => ({ request: jobLookUp(gateway, named) }),
     output: () => ({ result: wait === undefined ? 'job' : 'files', resume }),
@@ -309,7 +301,7 @@ async function waitForSeveral(
   const jobs: PlannedJob[] = []
   for (const job of found) {
     await problems.check(async () => {
-      const plan = await planWait(context, job, resume)
+      const plan = await planWait(job, resume)
       const saved = plan.refetch ? undefined : await findSavedVideos(context, job.named, plan.output, gate)
       jobs.push({ ...job, plan, saved })
     })
@@ -335,8 +327,7 @@ async function waitForSeveral(
     })
     return
   }
-  await runOperation(context, first.options, first.settings, {
-    gate,
+  await runOperation(first, {
     logged: { command: 'wait', model: null, jobs: jobs.map(({ named }) => named.id) },
     output: () => parts,
     async operation(call) {
@@ -346,7 +337,7 @@ async function waitForSeveral(
       try {
         for (const job of unsaved) {
           if (calls.has(gatewayOf(job))) continue
-          const next = await openGateway(context, job.options, job.settings, false, () => listener, gate)
+          const next = await openGateway(job, false, () => listener)
           opened.push(next)
           calls.set(gatewayOf(job), { ...call, gateway: next.gateway, hasSent: next.hasSent })
         }
@@ -367,11 +358,9 @@ const gatewayOf = ({ options: { sandbox }, settings: { baseUrl, profile } }: Pla
  * The videos go to this command's `-o`, otherwise to that of the command that started the job. An existing file is no
  * problem: the video gets the next free name.
  */
-async function planWait(
-  context: Context,
-  { named: { id, stored }, options, settings }: FoundVideo,
-  resume: WaitPlan['resume'],
-): Promise<WaitPlan> {
+async function planWait(job: FoundVideo, resume: WaitPlan['resume']): Promise<WaitPlan> {
+  const { context, options, settings, named } = job
+  const { id, stored } = named
   refuseCombinations(context, options, true)
   const record = stored?.record
   const before = options.output === undefined ? record?.output : undefined
@@ -381,16 +370,16 @@ async function planWait(
     folder: before?.folder ?? settings.outputDir.value ?? null,
     force: true,
   }
-  const job = {
+  const asked = {
     model: record?.model ?? '',
     prompt: stored?.prompt() || id,
     count: videoCount(record?.request),
     now: record === undefined ? context.clock.now() : record.created_at * 1000,
   }
-  const output = planVideos(context, location, job, before?.cwd)
+  const output = planVideos(context, location, asked, before?.cwd)
   throwProblems(await output.check())
   const force = options.force === true || before?.force === true
-  return { ...waitPlan(context, options, settings, resume), output, force }
+  return { ...waitPlan(job, resume), output, force }
 }
 
 function alreadySavedNote({ length }: readonly SavedVideo[]): string {

@@ -24,7 +24,7 @@ export function imageCall(argv: readonly string[], overrides: TestOverrides = {}
       ['create', registerImageCreate],
       ['edit', registerImageEdit],
     ] as const) {
-      register(program.command(name), context, async (_, options, settings, request) => {
+      register(program.command(name), context, async ({ options, settings }, request) => {
         send({ request, options, settings })
       })
     }

@@ -36,7 +36,7 @@ export function wholeCall(argv: readonly string[], overrides: TestOverrides = {}
       ['generate', registerGenerate],
       ['respond', registerRespond],
     ] as const) {
-      register(program.command(name), context, async (_, options, settings, request) => {
+      register(program.command(name), context, async ({ options, settings }, request) => {
         send({ request, options, settings })
       })
     }

@@ -16,11 +16,11 @@ interface VideoCall {
 export function videoCall(argv: readonly string[], overrides: TestOverrides = {}): Promise<VideoCall> {
   const context = testContext({ env: gatewayOnly, ...overrides })
   return parsedCall<VideoCall>(argv, (program, send) => {
-    registerVideoGenerate(program.command('generate'), context, async (_, options, { request }) => {
-      send({ request, options, source: undefined })
+    registerVideoGenerate(program.command('generate'), context, async ({ call, request }) => {
+      send({ request, options: call.options, source: undefined })
     })
-    registerVideoRemix(program.command('remix'), context, async (_, options, { request }, source) => {
-      send({ request, options, source })
+    registerVideoRemix(program.command('remix'), context, async ({ call, request }, source) => {
+      send({ request, options: call.options, source })
     })
   })
 }

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { rescueFolder } from '../../context/folders.ts'
-import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
@@ -9,7 +8,7 @@ import { lastAnswer, textOf } from '../../operations/conversation/conversation.t
 import type { Session } from '../../operations/conversation/conversation-session.ts'
 import { withoutSecrets } from '../../operations/operation.ts'
 import { reportText } from '../../output/table-cells.ts'
-import type { OpenGateway } from '../shared/gateway/open-gateway.ts'
+import type { CommandCall, OpenGateway } from '../shared/gateway/open-gateway.ts'
 import { parseTextFlag } from '../shared/request/flag-values.ts'
 import type { ConversationOptions } from '../shared/text/conversation.ts'
 
@@ -69,10 +68,7 @@ function looksLikeFile(path: string): boolean {
   return /^(?:(?:https?|gs):\/\/|(?:~|\.{1,2})?\/)/i.test(path) || /[\w-]\.[A-Za-z]\w{0,4}$/.test(path)
 }
 
-export interface Chat {
-  readonly context: Context
-  readonly options: ConversationOptions
-  readonly settings: Settings
+export interface Chat extends CommandCall<ConversationOptions> {
   readonly session: Session
   readonly opened: OpenGateway
   say(line: string): void
@@ -134,7 +130,7 @@ function help({ say, context: { stderr } }: Chat): void {
   say('Ctrl-C stops an answer and keeps what has arrived.')
 }
 
-async function save({ context, session, opened, say }: Chat, rest: string): Promise<void> {
+async function save({ context, session, gate, say }: Chat, rest: string): Promise<void> {
   if (rest === '')
     throw new UsageError('/save needs a file: talk.yaml for the conversation, answer.md for the last answer.')
   const path = expandHome(context, rest)
@@ -145,7 +141,7 @@ async function save({ context, session, opened, say }: Chat, rest: string): Prom
   const file = await openAtomicFile(context, path, { force: false, rescueFolder: rescueFolder(context) })
   if (isConversation) {
     const { formatConversation } = await import('../../operations/conversation/conversation-file.ts')
-    await file.write(formatConversation(withoutSecrets(session.conversation, opened.gate), path))
+    await file.write(formatConversation(withoutSecrets(session.conversation, gate), path))
   } else await file.write(answer.map(textOf).join('').replace(/\n?$/, '\n'))
   const { rescued, bytes } = await file.commit()
   if (rescued !== undefined) throw rescued

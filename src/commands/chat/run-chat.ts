@@ -13,7 +13,7 @@ import { buildGenerateRequest } from '../generate.ts'
 import { buildRespondRequest } from '../respond.ts'
 import { runOperation } from '../shared/call/run-operation.ts'
 import { configuredBaseUrl } from '../shared/gateway/configured-gateway.ts'
-import { openGateway, readSettings } from '../shared/gateway/open-gateway.ts'
+import { openGateway, startCall } from '../shared/gateway/open-gateway.ts'
 import { claimStandardInput } from '../shared/input/standard-input.ts'
 import { commandLineOf, rememberCommandLine } from '../shared/options/common-options.ts'
 import { parseTextFlag } from '../shared/request/flag-values.ts'
@@ -42,7 +42,8 @@ export async function runChat(
   wanted: Style | undefined,
   first: string,
 ): Promise<void> {
-  const settings = await readSettings(context, options)
+  const call = await startCall(context, options)
+  const { settings } = call
   if (!options.sandbox) configuredBaseUrl(settings)
   claimStandardInput(context, 'chat')
   const session = await openSession(context, options, settings, wanted ?? 'respond', wanted)
@@ -57,10 +58,10 @@ export async function runChat(
     })
   }
   let output: Output | undefined
-  const opened = await openGateway(context, options, settings, true, () => output)
+  const opened = await openGateway(call, true, () => output)
   const onOutput = (next: Output) => void (output = next)
   try {
-    await converse({ context, options, settings, session, opened, onOutput }, style, first)
+    await converse({ ...call, session, opened, onOutput }, style, first)
   } finally {
     await opened.close()
   }
@@ -70,11 +71,11 @@ export async function runChat(
 type Talk = Omit<Chat, 'say' | 'retry'> & { onOutput(output: Output): void }
 
 async function converse(talk: Talk, style: Style, first: string): Promise<void> {
-  const { context, session, opened } = talk
+  const { context, session, gate } = talk
   const { stdin, stderr, signal } = context
   const say = (line: string) => {
     const wrap = createWordWrap(() => stderr.columns)
-    stderr.write(`${wrap.push(opened.gate.line(line, 4_000))}${wrap.end()}\n`)
+    stderr.write(`${wrap.push(gate.line(line, 4_000))}${wrap.end()}\n`)
   }
   await loadColours(context)
   const { accent } = stylesFor(context, stderr)
@@ -175,11 +176,12 @@ async function report(context: Context, error: unknown): Promise<ModelgateError>
 
 /** @returns the failure, which has been reported; what came before it, or before `stopped`, is kept */
 async function answer(
-  { context, options, settings, session, opened, onOutput }: Talk,
+  talk: Talk,
   style: Style,
   { text, attach }: Question,
   stopped: AbortSignal,
 ): Promise<ModelgateError | undefined> {
+  const { context, settings, session, opened, onOutput } = talk
   const signal = AbortSignal.any([context.signal, stopped])
   const turn = { ...context, signal }
   rememberCommandLine(turn, commandLineOf(context))
@@ -193,21 +195,24 @@ async function answer(
     },
   }
   try {
-    const call = { context: turn, options: { ...options, attach: [...attach] }, words: [], prompt: text }
+    const options = { ...talk.options, attach: [...attach] }
     const build = style === 'respond' ? buildRespondRequest : buildGenerateRequest
-    const { request } = await build(call, session)
+    const { request } = await build({ context: turn, options, words: [], prompt: text }, session)
     const folder = settings.outputDir.value ?? '.'
     const plan = { folder, keepsResponse: false, strict: options.strict === true }
     const { model, body } = request
     const media = [...attach, ...(request.talk?.media ?? [])]
-    await runOperation(turn, options, settings, {
-      opened: { ...opened, gateway, hasSent: () => hasSent },
-      onOutput,
-      logged: { command: 'chat', model, body, media },
-      output: () => textOutput(context, options, settings),
-      rescue: 'chat.txt',
-      operation: (own) => generateText(own, request, plan),
-    })
+    await runOperation(
+      { ...talk, context: turn },
+      {
+        opened: { ...opened, gateway, hasSent: () => hasSent },
+        onOutput,
+        logged: { command: 'chat', model, body, media },
+        output: () => textOutput(talk),
+        rescue: 'chat.txt',
+        operation: (own) => generateText(own, request, plan),
+      },
+    )
     return undefined
   } catch (error) {
     // The flag is one of the commands; here it is a word of the message.

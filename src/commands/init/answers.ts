@@ -1,14 +1,12 @@
 import { normaliseBaseUrl } from '../../config/base-url.ts'
 import { checkKey, credentialsPath, findKey } from '../../config/key.ts'
 import { absolutePath, pathToWrite } from '../../config/setting-value.ts'
-import type { Settings } from '../../config/settings.ts'
-import type { Context } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import type { ModelEntry } from '../../events/model.ts'
 import { isLoopback } from '../../loopback.ts'
-import type { Gate } from '../../output/gate.ts'
 import { homePath } from '../shared/call/print-document.ts'
 import { checkGateway, describeCheck, type GatewayCheck } from '../shared/gateway/check-gateway.ts'
+import type { CommandCall } from '../shared/gateway/open-gateway.ts'
 import { askChoice, askLine, askSearch, askSecret, type Choice } from '../shared/input/questions.ts'
 import { readStandardInputBytes } from '../shared/input/standard-input.ts'
 import type { CommonOptions } from '../shared/options/common-options.ts'
@@ -21,12 +19,8 @@ export interface InitOptions extends CommonOptions {
   yes?: true
 }
 
-export interface Session {
-  readonly context: Context
-  readonly options: InitOptions
-  /** Without the flags of the answers and without the project file. */
-  readonly settings: Settings
-  readonly gate: Gate
+/** The settings are without the flags of the answers and without the project file. */
+export interface Session extends CommandCall<InitOptions> {
   readonly asks: boolean
   readonly checks: boolean
   say(line: string): void
@@ -97,7 +91,7 @@ async function answerBaseUrl(session: Session): Promise<GatewayAnswer> {
 async function tryOut(session: Session, text: string, signal?: AbortSignal): Promise<GatewayAnswer> {
   const baseUrl = normalise(session, text)
   if (!session.checks) return { baseUrl, check: undefined }
-  const check = await checkGateway(session, { baseUrl }, signal)
+  const check = await checkGateway(session, baseUrl, '', signal === undefined ? {} : { signal })
   const message = `${baseUrl.host}: ${describeCheck(check, false)}`
   if (check.verdict === 'unreachable') throw check.error
   if (check.verdict === 'in doubt') throw check.error.amend({ message })
@@ -148,7 +142,7 @@ async function answerKey(
       checkKey(value, 'as given')
       gate.hide(value)
       if (!checks) return { key, check: undefined }
-      check = await checkGateway(session, { baseUrl, key: value })
+      check = await checkGateway(session, baseUrl, value)
       if (!asks && !isTaken(check)) throw check.error
     } catch (error) {
       if (!asks || !(error instanceof ModelgateError) || context.signal.aborted) throw error

@@ -7,11 +7,9 @@ import {
   type ModelgateError,
 } from '../../../errors.ts'
 import { rescueFolder } from '../../../context/folders.ts'
-import type { Settings } from '../../../config/settings.ts'
 import type { Gateway, GatewayRequest } from '../../../gateway/gateway.ts'
 import type { CallStart } from '../../../files/calls/call-record.ts'
 import { rootOf } from '../../../gateway/url.ts'
-import type { Gate } from '../../../output/gate.ts'
 import type { Output } from '../../../output/output.ts'
 import type { OutputDocument } from '../../../events/documents.ts'
 import type { SavedFile } from '../../../events/text.ts'
@@ -22,7 +20,13 @@ import { loadColours } from '../../../output/screen.ts'
 import { commandLineOf, isDryRun, type CommonOptions } from '../options/common-options.ts'
 import type { EndedCall, LoggedRequest } from '../log/log-call.ts'
 import { keyForShell, printRequest, type PrintableContent } from './dry-run.ts'
-import { lineLimit, openGateway, sandboxKey, type OpenGateway } from '../gateway/open-gateway.ts'
+import {
+  lineLimit,
+  openGateway,
+  sandboxKey,
+  type CommandCall,
+  type OpenGateway,
+} from '../gateway/open-gateway.ts'
 
 interface CommandRun<Document extends OutputDocument> {
   readonly streamed?: boolean
@@ -33,8 +37,7 @@ interface CommandRun<Document extends OutputDocument> {
   }
   /** Evaluated only when there is something to render, so that a dry run creates no file. */
   output(): Partial<OutputOptions> | Promise<Partial<OutputOptions>>
-  operation(call: Call, gate: Gate): Promise<Outcome<Document>>
-  readonly gate?: Gate
+  operation(call: Call): Promise<Outcome<Document>>
   /** A gateway that is open already, and stays so. */
   readonly opened?: OpenGateway
   /** For what a gateway that was already open reports. */
@@ -53,17 +56,15 @@ interface CommandRun<Document extends OutputDocument> {
  * @throws AlreadyReported for a failure, which has been reported by then
  */
 export async function runOperation<Document extends OutputDocument>(
-  context: Context,
-  options: CommonOptions,
-  settings: Settings,
+  given: CommandCall,
   command: CommandRun<Document>,
 ): Promise<Document | undefined> {
-  const { streamed = false, describeRequest, operation, logged, warnings = [] } = command
+  const { context, options, settings, gate } = given
+  const { describeRequest, operation, logged, warnings = [] } = command
   const { history, quiet } = settings
   let output: Output | undefined
-  const opened =
-    command.opened ?? (await openGateway(context, options, settings, streamed, () => output, command.gate))
-  const { gateway, gate, book, spending, hasSent } = opened
+  const opened = command.opened ?? (await openGateway(given, command.streamed, () => output))
+  const { gateway, book, spending, hasSent } = opened
   try {
     if (isDryRun(options)) {
       const { request, content = {} } = describeRequest!(gateway)
@@ -74,7 +75,7 @@ export async function runOperation<Document extends OutputDocument>(
       await printRequest(context, options, { gateway, gate, shellKey }, request, content)
       return undefined
     }
-    if (logged !== undefined) spending.call = await callStart(context, options, settings, gateway, logged)
+    if (logged !== undefined) spending.call = await callStart(given, gateway, logged)
     const began = { at: context.clock.now(), monotonic: context.clock.monotonic() }
     let reply: TextReply | undefined
     let textFile: SavedFile | undefined
@@ -101,7 +102,7 @@ export async function runOperation<Document extends OutputDocument>(
       spending,
       hasSent,
     }
-    const outcome = await operation(call, gate)
+    const outcome = await operation(call)
     let thrown: unknown
     try {
       return await reportOutcome(output, options, outcome, hasSent)
@@ -114,7 +115,7 @@ export async function runOperation<Document extends OutputDocument>(
       const counts = hasSent() || (logged?.jobs !== undefined && document !== undefined)
       if (counts && logged !== undefined) {
         const ended = { began, document, thrown, reply, textFile }
-        await addToLog(context, { options, settings, gate, request: logged, book, spending, ...ended })
+        await addToLog({ ...given, request: logged, book, spending, ...ended })
       }
     }
   } finally {
@@ -123,9 +124,7 @@ export async function runOperation<Document extends OutputDocument>(
 }
 
 async function callStart(
-  context: Context,
-  { sandbox }: CommonOptions,
-  { profile }: Settings,
+  { context, options: { sandbox }, settings: { profile } }: CommandCall,
   gateway: Gateway,
   { command, model }: LoggedRequest,
 ): Promise<CallStart> {
@@ -157,15 +156,15 @@ function workingDirectory(context: Context): string {
   }
 }
 
-async function addToLog(context: Context, call: EndedCall): Promise<void> {
+async function addToLog(call: EndedCall): Promise<void> {
   try {
     // Loaded now, when the result has been shown.
-    await (await import('../log/log-call.ts')).logCall(context, call)
+    await (await import('../log/log-call.ts')).logCall(call)
   } catch (error) {
     if (call.settings.quiet.value) return
     const { message } = asModelgateError(error, call.options.debug === true)
     const line = call.gate.line(`warning: The call is not in the log: ${message}`, lineLimit)
-    context.stderr.write(`${line}\n`)
+    call.context.stderr.write(`${line}\n`)
   }
 }
 

@@ -10,9 +10,9 @@ import type { KeyVerdict } from '../../../events/checks.ts'
 import type { ModelEntry } from '../../../events/model.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { listModels } from '../../../operations/list-models.ts'
-import { createGate, type Gate } from '../../../output/gate.ts'
+import { createGate } from '../../../output/gate.ts'
 import { counted } from '../../../quantities.ts'
-import { openGateway } from './open-gateway.ts'
+import { openGateway, type CommandCall } from './open-gateway.ts'
 
 /**
  * Without the flags that are answers, and without a project file: what is written is the user's own. A profile that does not
@@ -53,38 +53,26 @@ export type GatewayCheck =
 /** Unless `--timeout` says otherwise: somebody waits for it. */
 const checkSeconds = 15
 
-export interface CheckParts {
-  readonly context: Context
-  readonly options: CommonOptions
-  readonly settings: Settings
-  readonly gate: Gate
-  readonly onReply?: Gateway['onReply']
-}
-
 /**
  * Asks once.
- * @param key undefined: the request has no `Authorization`
+ * @param key empty: the request has no `Authorization`
  * @throws the signal's reason; ModelgateError for certificates or a proxy that cannot be used
  */
 export async function checkGateway(
-  { context, options, settings, gate, onReply }: CheckParts,
-  { baseUrl, key = '' }: { readonly baseUrl: URL; readonly key?: string | undefined },
-  signal: AbortSignal = context.signal,
+  call: CommandCall,
+  baseUrl: URL,
+  key = '',
+  { signal = call.context.signal, onReply }: Partial<Pick<Gateway, 'signal' | 'onReply'>> = {},
 ): Promise<GatewayCheck> {
-  const opened = await openGateway(
-    { ...context, signal },
-    options,
-    settingsFor(settings, baseUrl, key),
-    false,
-    () => undefined,
-    gate,
-  )
+  const { context, gate } = call
+  const settings = settingsFor(call.settings, baseUrl, key)
+  const opened = await openGateway({ ...call, context: { ...context, signal }, settings })
   try {
     const listener = { event() {}, flush: async () => {} }
     const gateway = { ...opened.gateway, onReply }
     const { hasSent } = opened
-    const call = { context, gateway, listener, redactor: gate, rescueFolder: undefined, hasSent }
-    const outcome = await listModels(call, settings.families.value)
+    const own = { context, gateway, listener, redactor: gate, rescueFolder: undefined, hasSent }
+    const outcome = await listModels(own, call.settings.families.value)
     if (outcome.kind === 'ended') return { verdict: 'lists', models: outcome.document.models }
     if (signal.aborted) throw signal.reason
     return judge(outcome.error)
@@ -130,25 +118,20 @@ export function describeCheck(check: GatewayCheck, hasKey: boolean): string {
 }
 
 /** Also asks without a key: a gateway that lists its models to everybody cannot check one. */
-export async function checkKeyAt(
-  context: Context,
-  options: CommonOptions,
-  settings: Settings,
-  key: string,
-): Promise<KeyVerdict> {
-  const baseUrl = settings.baseUrl.value
+export async function checkKeyAt(given: CommandCall, key: string): Promise<KeyVerdict> {
+  const baseUrl = given.settings.baseUrl.value
   if (baseUrl === undefined) {
     return { state: 'unknown', message: 'no base URL is set: modelgate config set base_url URL' }
   }
-  const gate = createGate(context, [key])
-  const parts = { context, options, settings, gate }
-  const check = await checkGateway(parts, { baseUrl, key })
+  const gate = createGate(given.context, [key])
+  const call = { ...given, gate }
+  const check = await checkGateway(call, baseUrl, key)
   if (check.verdict === 'refuses') return { state: 'refused', message: `${baseUrl.host} refuses the key` }
   if (check.verdict !== 'lists') {
     // The gateway may give the key back, and the caller's own gate need not know it.
     return { state: 'unknown', message: gate.text(describeCheck(check, true)) }
   }
-  const open = await checkGateway(parts, { baseUrl })
+  const open = await checkGateway(call, baseUrl)
   return open.verdict === 'lists'
     ? { state: 'unknown', message: `${baseUrl.host} lists its models without a key` }
     : { state: 'accepted', message: `${baseUrl.host} accepts the key` }

@@ -13,6 +13,22 @@ import { configuredDestination, networkOptions, ownHeaders, readCertificates } f
 
 export type OpenGateway = Awaited<ReturnType<typeof openGateway>>
 
+/** What a command was given, and what it works with. */
+export interface CommandCall<Options extends CommonOptions = CommonOptions> {
+  readonly context: Context
+  readonly options: Options
+  readonly settings: Settings
+  /** Redacts all output except results; the key is added to it. */
+  readonly gate: Gate
+}
+
+export async function startCall<Options extends CommonOptions>(
+  context: Context,
+  options: Options,
+): Promise<CommandCall<Options>> {
+  return { context, options, settings: await readSettings(context, options), gate: createGate(context) }
+}
+
 /** The sandbox accepts any key; this one is recognizable wherever it appears. */
 export const sandboxKey = 'sandbox-key'
 
@@ -29,33 +45,21 @@ export async function readSettings(context: Context, options: CommonOptions): Pr
 
 /** @param currentOutput where retries are reported, once there is one */
 export async function openGateway(
-  context: Context,
-  options: CommonOptions,
-  settings: Settings,
-  streamed: boolean,
-  currentOutput: () => Pick<Output, 'event'> | undefined,
-  gate: Gate = createGate(context),
+  { context, options, settings, gate }: CommandCall,
+  streamed = false,
+  currentOutput: () => Pick<Output, 'event'> | undefined = () => undefined,
 ) {
   const milliseconds = (seconds: number | undefined) => (seconds ? seconds * 1000 : undefined)
   const { value: caFile } = settings.caFile
   // A file that cannot be used is reported here as well.
   if (options.sandbox && caFile !== undefined) await readCertificates(context, caFile)
-  const own = options.sandbox
-    ? {}
-    : {
-        ...(await networkOptions(context, settings)),
-        ...(await ownHeaders(context, options, settings, gate)),
-      }
-  const { env } = context
-  const isLimited = [
-    options.maxCreates,
-    options.maxCost,
-    env['MODELGATE_MAX_CREATES'],
-    env['MODELGATE_COUNT_SINCE'],
-  ]
-  const limits = isLimited.some(Boolean)
-    ? await (await import('../options/read-limits.ts')).readLimits(context, options)
-    : undefined
+  const network = options.sandbox ? {} : await networkOptions(context, settings)
+  const headers = options.sandbox ? {} : await ownHeaders(context, options, settings, gate)
+  const { MODELGATE_MAX_CREATES, MODELGATE_COUNT_SINCE } = context.env
+  const limits =
+    options.maxCreates || options.maxCost || MODELGATE_MAX_CREATES || MODELGATE_COUNT_SINCE
+      ? await (await import('../options/read-limits.ts')).readLimits(context, options)
+      : undefined
   // Last: once the sandbox runs, nothing may fail before it can be closed.
   const { baseUrl, key, ...running }: Destination = options.sandbox
     ? await sandboxDestination(context, options, settings)
@@ -88,8 +92,7 @@ export async function openGateway(
     limits: {
       connect: milliseconds(settings.connectTimeout.value),
       firstByte: milliseconds(
-        settings.firstByteTimeout.value ??
-          (streamed ? defaultSeconds.firstByte.streamed : defaultSeconds.firstByte.whole),
+        settings.firstByteTimeout.value ?? defaultSeconds.firstByte[streamed ? 'streamed' : 'whole'],
       ),
       idle: milliseconds(settings.idleTimeout.value),
       progress: milliseconds(settings.progressTimeout.value),
@@ -99,11 +102,11 @@ export async function openGateway(
     onSend: () => void (hasSent = true),
     onRetry: (retry) => currentOutput()?.event({ type: 'retry-wait', ...retry }),
     ...(options.debug ? { trace: createTraceSink(context, gate) } : {}),
-    ...own,
+    ...network,
+    ...headers,
   }
   return {
     gateway,
-    gate,
     book,
     spending,
     /** For each of several tasks, within the same limits. */

@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander'
-import type { Context } from '../../../context.ts'
 import { addJobOptions, type FoundJob } from './named-job.ts'
 import { numberOption, type CommonOptions } from '../options/common-options.ts'
 import { stat } from 'node:fs/promises'
@@ -14,7 +13,6 @@ import {
 import type { Gateway, GatewayRequest } from '../../../gateway/gateway.ts'
 import { objectOf } from '../../../json.ts'
 import { compileAnswerSchema } from '../../../operations/answer-schema.ts'
-import type { NamedJob } from '../../../operations/jobs.ts'
 import {
   cancelBackground,
   waitForResponse,
@@ -46,13 +44,12 @@ export function addAnswerOptions(command: Command): void {
 
 export const optionsOfResponses = 'dryRun curl json jsonl raw githubOutput gateway messages'
 
+type FoundResponse = FoundJob<ResponseOptions, 'response'>
+
 /** Waits for a background response and prints its answer, or cancels it. */
-export async function followUp(
-  context: Context,
-  { named, given, options, settings, gate, names }: FoundJob<ResponseOptions, 'response'>,
-  command: 'wait' | 'cancel',
-): Promise<void> {
-  const wait = command === 'wait' ? await planWait(context, options, named) : undefined
+export async function followUp(job: FoundResponse, command: 'wait' | 'cancel'): Promise<void> {
+  const { context, named, given, options, settings, names } = job
+  const wait = command === 'wait' ? await planWait(job) : undefined
   const warnings: string[] = []
   const plan = {
     folder: settings.outputDir.value ?? '.',
@@ -61,15 +58,13 @@ export async function followUp(
     resume: resumeCommand(context, given, names),
     ...waitLimits(context, settings),
   }
-  await runOperation(context, options, settings, {
+  await runOperation(job, {
     streamed: wait?.streamed === true,
-    gate,
     logged: { command, model: named.stored?.record.model || null, jobs: [named.id] },
     describeRequest: (gateway) => ({ request: requestOf(gateway, named.id, wait) }),
     async output() {
       if (wait === undefined) return { result: 'job' }
-      const file = await openAnswerFile(context, options, named, (warning) => void warnings.push(warning))
-      return await textOutput(context, options, settings, file)
+      return await textOutput(job, await openAnswerFile(job, (warning) => void warnings.push(warning)))
     },
     rescue: wait && 'response.txt',
     operation: (call) =>
@@ -81,11 +76,8 @@ export async function followUp(
 
 type WaitPlan = Pick<WaitForResponsePlan, 'streamed' | 'after' | 'answerSchema'>
 
-async function planWait(
-  context: Context,
-  { stream, startingAfter, schema }: ResponseOptions,
-  { stored }: NamedJob<'response'>,
-): Promise<WaitPlan> {
+async function planWait({ context, options, named: { stored } }: FoundResponse): Promise<WaitPlan> {
+  const { stream, startingAfter, schema } = options
   const asked = stored?.record.checks_schema ? objectOf(stored.record.request)['text'] : undefined
   const recorded = objectOf(objectOf(asked)['format'])['schema']
   const expected = schema === undefined ? recorded : await parseJsonFileFlag(context, '--schema', schema)
@@ -106,9 +98,7 @@ function requestOf(gateway: Gateway, id: string, wait: WaitPlan | undefined): Ga
  * where a file that has appeared meanwhile is left alone.
  */
 async function openAnswerFile(
-  context: Context,
-  options: ResponseOptions,
-  { id, stored }: NamedJob<'response'>,
+  { context, options, named: { id, stored } }: FoundResponse,
   warn: (message: string) => void,
 ) {
   if (options.output !== undefined) {

@@ -7,10 +7,10 @@ import { isStartedWith, type JobRecord, type RecordKind } from '../../../files/c
 import { shellWord } from '../../../files/file-error.ts'
 import type { JobStore } from '../../../files/calls/job-store.ts'
 import { namedJob, openJobs, unrecordedJob, type NamedJob } from '../../../operations/jobs.ts'
-import { createGate, type Gate } from '../../../output/gate.ts'
+import { createGate } from '../../../output/gate.ts'
 import { learnName, type JobNames } from './resume-command.ts'
 import type { CommonOptions } from '../options/common-options.ts'
-import { readSettings } from '../gateway/open-gateway.ts'
+import { readSettings, type CommandCall } from '../gateway/open-gateway.ts'
 
 export const lastOption = () =>
   new Option('--last', 'the job started last in this terminal, or else in this folder')
@@ -52,13 +52,13 @@ export async function optionsForJob<Options extends CommonOptions>(
   )
 }
 
-export interface FoundJob<Options, Kind extends RecordKind = RecordKind> {
+export interface FoundJob<
+  Options extends CommonOptions,
+  Kind extends RecordKind = RecordKind,
+> extends CommandCall<Options> {
   readonly named: NamedJob<Kind>
   /** As the user gave them; a hint repeats these. */
   readonly given: Options
-  readonly options: Options
-  readonly settings: Settings
-  readonly gate: Gate
   readonly store: JobStore
   /** What it is called in commands, if it is on record. */
   readonly names: JobNames
@@ -98,5 +98,5 @@ export async function findNamedJob<
   const named = stored === undefined ? unrecordedJob(text!, kinds) : namedJob(stored, kinds, gateway)
   const names: JobNames = new Map()
   if (stored !== undefined) await learnName(context, store, names, named.id)
-  return { named, given, options, settings, gate, store, names }
+  return { context, named, given, options, settings, gate, store, names }
 }

@@ -2,7 +2,6 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stateFolder } from '../../../context/folders.ts'
-import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import type { Creation } from '../../../cost/creation.ts'
 import type { OutputDocument } from '../../../events/documents.ts'
@@ -15,7 +14,7 @@ import type { JsonObject } from '../../../json.ts'
 import type { Body } from '../../../operations/operation.ts'
 import type { ImageSource } from '../../../operations/image-sources.ts'
 import { openJobs, type RecordPlan } from '../../../operations/jobs.ts'
-import type { Gate } from '../../../output/gate.ts'
+import type { CommandCall } from '../gateway/open-gateway.ts'
 import type { CommonOptions } from '../options/common-options.ts'
 
 export interface RequestMedia {
@@ -153,12 +152,8 @@ export function resultLocation({ output, force }: CommonOptions, folder: string 
   return { output: output ?? null, folder: folder ?? null, force: force === true }
 }
 
-export function recordPlan(
-  context: Context,
-  options: CommonOptions,
-  { profile, outputDir, history }: Settings,
-  gate: Gate,
-): RecordPlan {
+export function recordPlan({ context, options, settings, gate }: CommandCall): RecordPlan {
+  const { profile, outputDir, history } = settings
   return {
     store: openJobs(context, stateFolder(context), gate),
     isSandbox: options.sandbox === true,

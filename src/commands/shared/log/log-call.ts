@@ -1,6 +1,5 @@
 import { withoutHeaderValues } from '../../../files/next-command.ts'
 import { stateFolder } from '../../../context/folders.ts'
-import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import type { Creation } from '../../../cost/creation.ts'
 import { AlreadyReported, billedOf, ModelgateError } from '../../../errors.ts'
@@ -13,7 +12,8 @@ import type { TextReply } from '../../../gateway/stream-text.ts'
 import { isDeeperThan, listOf, maxJsonDepth, objectOf, stringOf, type JsonObject } from '../../../json.ts'
 import { promptOf } from '../../../operations/operation.ts'
 import type { Gate } from '../../../output/gate.ts'
-import { commandLineOf, type CommonOptions } from '../options/common-options.ts'
+import type { CommandCall } from '../gateway/open-gateway.ts'
+import { commandLineOf } from '../options/common-options.ts'
 import type { RequestMedia, SentMedia } from './call-facts.ts'
 
 export interface LoggedRequest extends RequestMedia {
@@ -25,10 +25,7 @@ export interface LoggedRequest extends RequestMedia {
   readonly jobs?: readonly string[]
 }
 
-export interface EndedCall {
-  readonly settings: Settings
-  readonly options: CommonOptions
-  readonly gate: Gate
+export interface EndedCall extends CommandCall {
   readonly request: LoggedRequest
   readonly book: CallBook
   readonly spending: Spending
@@ -43,7 +40,8 @@ export interface EndedCall {
 
 const maxMessage = 2_000
 
-export async function logCall(context: Context, call: EndedCall): Promise<void> {
+export async function logCall(call: EndedCall): Promise<void> {
+  const { context } = call
   // Without a home there is no place for a log.
   if (stateFolder(context) === undefined) return
   const { stdin } = context

@@ -16,13 +16,14 @@ import {
   valueOf,
 } from './contract-flags.ts'
 import { addMissingKey, configuredBaseUrl, isNotSetUp, notSetUp } from '../gateway/configured-gateway.ts'
-import { readSettings } from '../gateway/open-gateway.ts'
+import { readSettings, type CommandCall } from '../gateway/open-gateway.ts'
+import { createGate, type Gate } from '../../../output/gate.ts'
 import { createProblemList, type ProblemList } from '../../../problems.ts'
 import { parseJsonFlag } from './flag-values.ts'
 import { parseSet, setField, type Setting } from './set-path.ts'
 import { askText, canAsk } from '../input/questions.ts'
 
-export interface CommandCall<Options extends CommonOptions> {
+export interface ParsedCall<Options extends CommonOptions> {
   readonly context: Context
   readonly options: Options
   readonly words: readonly string[]
@@ -40,8 +41,9 @@ export interface RequestShape {
 }
 
 /** Its problems are collected, to be thrown together. */
-export interface Draft<Options extends CommonOptions = CommonOptions> extends RequestShape {
-  readonly call: CommandCall<Options>
+export interface Draft<Options extends CommonOptions = CommonOptions>
+  extends RequestShape, ParsedCall<Options> {
+  readonly gate: Gate
   readonly problems: ProblemList
   readonly body: Body
   readonly sets: readonly Setting[]
@@ -53,7 +55,7 @@ export interface Draft<Options extends CommonOptions = CommonOptions> extends Re
 
 /** Later sources win: `--body`, the flags of fields, what the command adds, `--set` and the model (`nameModel`). */
 export async function startRequest<Options extends CommonOptions>(
-  call: CommandCall<Options>,
+  call: ParsedCall<Options>,
   { flags: all, conflicts = [], otherForms = {}, ...shape }: RequestShape,
 ): Promise<Draft<Options>> {
   const { context, options } = call
@@ -75,7 +77,14 @@ export async function startRequest<Options extends CommonOptions>(
   await applyContractFlags(context, flags, options, body, problems)
   const sets: Setting[] = []
   for (const text of options.set ?? []) await check(() => void sets.push(parseSet(text)))
-  return { ...shape, flags, call, problems, body, sets, settings, isFirst }
+  return { ...shape, ...call, gate: createGate(context), flags, problems, body, sets, settings, isFirst }
+}
+
+/** The call, once nothing is wrong with its request. @throws UsageError, FileError with all problems */
+export function finishedCall<Options extends CommonOptions>(draft: Draft<Options>): CommandCall<Options> {
+  const { context, options, settings, gate, problems } = draft
+  problems.throwIfAny()
+  return { context, options, settings: settings!, gate }
 }
 
 /** A top-level field or part of it. */
@@ -100,8 +109,7 @@ const isOptional = (endpoint: Endpoint) => isInBody(endpoint) && endpoint.fields
  * @returns undefined when none was named: the gateway chooses, or it is among the problems
  */
 export async function nameModel(draft: Draft, carried?: string): Promise<Model | undefined> {
-  const { endpoint, modelKind, call, body, settings, problems, isFirst } = draft
-  const { options } = call
+  const { endpoint, modelKind, options, body, settings, problems, isFirst } = draft
   for (const { path, value } of draft.sets) await problems.check(() => setField(body, path, value))
   const id = await problems.check(async () => {
     const named =
@@ -125,8 +133,7 @@ export async function nameModel(draft: Draft, carried?: string): Promise<Model |
 
 /** By every rule of the endpoint and of the model's family. @returns warnings, each a sentence */
 export async function checkRequest(draft: Draft, model: Model | undefined): Promise<string[]> {
-  const { endpoint, flags, modelKind, call, body, settings, problems } = draft
-  const { context, options } = call
+  const { endpoint, flags, modelKind, context, options, body, settings, problems } = draft
   const { check } = problems
   const warnings: string[] = []
   const kind = familyKind(modelKind)
@@ -151,7 +158,7 @@ export async function checkRequest(draft: Draft, model: Model | undefined): Prom
 }
 
 function throwViolations(draft: Draft, model: Model | undefined): void {
-  const { endpoint, flags, call, body, problems } = draft
+  const { endpoint, flags, options, body, problems } = draft
   // If some input could not be read, missing fields are not reported.
   const isPartial = problems.any
   const violations = checkBody(endpoint, body, model).filter(({ kind, path }) => {
@@ -159,7 +166,7 @@ function throwViolations(draft: Draft, model: Model | undefined): void {
     if (kind === 'unknown') return !isSet(draft, path)
     return kind !== 'required' || !isPartial || path.includes('.')
   })
-  const slips = [...misspeltValues(flags, call.options)].filter(([path]) => {
+  const slips = [...misspeltValues(flags, options)].filter(([path]) => {
     return !isSet(draft, path.split('.')[0]!) && !violations.some((violation) => violation.path === path)
   })
   if (violations.length + slips.length === 0) return
@@ -217,14 +224,14 @@ const familyKind = (kind: ModelKind) => (kind === 'remix' ? 'video' : kind)
 
 const modelVariable = (kind: ModelKind) => `MODELGATE_${familyKind(kind).toUpperCase()}_MODEL`
 
-function configuredModel({ modelKind, call, settings }: Draft): string | undefined {
-  const model = settings === undefined ? call.options.model : settings[`${familyKind(modelKind)}Model`].value
+function configuredModel({ modelKind, options, settings }: Draft): string | undefined {
+  const model = settings === undefined ? options.model : settings[`${familyKind(modelKind)}Model`].value
   return model === '' ? undefined : model
 }
 
 /** Settings that could not be read may have a model. */
-async function chooseModel({ modelKind, call, settings, problems }: Draft): Promise<string | undefined> {
-  const { context, options } = call
+async function chooseModel(draft: Draft): Promise<string | undefined> {
+  const { modelKind, context, options, settings, problems } = draft
   if (settings === undefined) return undefined
   if (options.sandbox) return sandboxModels[modelKind]
   if (!problems.any && canAsk(context, options.noInput)) {
@@ -241,6 +248,6 @@ async function chooseModel({ modelKind, call, settings, problems }: Draft): Prom
 /** `-m` overrides `--body`, and `--set` overrides both. */
 function modelOfBody(draft: Draft): string | undefined {
   const model = isInBody(draft.endpoint) ? draft.body['model'] : undefined
-  const isOverridden = draft.call.options.model !== undefined && !isSet(draft, 'model')
+  const isOverridden = draft.options.model !== undefined && !isSet(draft, 'model')
   return typeof model === 'string' && model !== '' && !isOverridden ? model : undefined
 }

@@ -1,5 +1,3 @@
-import type { Settings } from '../../../config/settings.ts'
-import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
 import {
   fetchImage,
@@ -9,20 +7,20 @@ import {
 } from '../../../operations/image-sources.ts'
 import { isDryRun, type CommonOptions } from '../options/common-options.ts'
 import { openGateway } from '../gateway/open-gateway.ts'
+import type { Draft } from './build-request.ts'
 
-/** A dry run fetches nothing. @param settings undefined if they could not be read */
+/** A dry run fetches nothing. */
 export async function fetchSource(
-  context: Context,
-  options: CommonOptions & { allowPrivateUrls?: true },
-  settings: Settings | undefined,
+  { settings, ...draft }: Draft<CommonOptions & { allowPrivateUrls?: true }>,
   input: SourceInput,
   url: string,
 ): Promise<ImageSource> {
+  const { options } = draft
   if (settings === undefined) {
     throw new UsageError(`${input.name}: a URL cannot be fetched before the configuration is right.`)
   }
   if (isDryRun(options) && !/^data:/i.test(url)) return imageAtAddress(input, url)
-  const { gateway, close } = await openGateway(context, options, settings, false, () => undefined)
+  const { gateway, close } = await openGateway({ ...draft, settings })
   try {
     return await fetchImage(gateway, input, url, options.allowPrivateUrls === true)
   } finally {

@@ -19,8 +19,7 @@ interface PromptUse {
  * @returns undefined if the request already has its content and nothing was added, or the prompt is among the problems
  */
 export async function readTextPrompt(draft: Draft, use: PromptUse): Promise<string | undefined> {
-  const { call, problems, settings } = draft
-  const { context, options, words, prompt } = call
+  const { context, options, words, prompt, problems, settings } = draft
   // A body that could not be read probably held the content.
   const hasContent = use.hasContent || (problems.any && options.body !== undefined)
   const isAsked = (words.length === 0 && prompt === undefined && !hasContent) || !hasModel(draft, use.carried)
@@ -48,7 +47,7 @@ export async function readPromptField(draft: Draft): Promise<string | undefined>
 }
 
 async function askedPrompt(
-  { call: { context, options }, settings }: Draft,
+  { context, options, settings }: Draft,
   given: string | undefined,
   joins: boolean,
 ): Promise<string> {
@@ -72,7 +71,7 @@ async function askedPrompt(
 
 /** Without asking the user or reading standard input. */
 async function unaskedPrompt(
-  { call: { context, options } }: Draft,
+  { context, options }: Draft,
   given: string | undefined,
 ): Promise<string | undefined> {
   if (given === undefined && (!options.stdin || context.stdin.kind === 'empty')) throw missingPrompt()

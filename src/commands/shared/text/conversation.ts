@@ -26,11 +26,10 @@ export interface ConversationOptions extends CommonOptions {
 
 /** @param session the conversation, where no flag names it */
 export async function continueConversation(
-  { call, settings, body }: Draft<ConversationOptions>,
+  { context, options, settings, body }: Draft<ConversationOptions>,
   style: Style,
   session?: Session,
 ): Promise<PreparedRequest | undefined> {
-  const { context, options } = call
   // What the settings would say of the gateway and the log is not known; the call fails anyway.
   if (settings === undefined) return undefined
   const opened = session ?? (await openSession(context, options, settings, style))

@@ -1,22 +1,24 @@
 import { Option, type Command } from 'commander'
 import { rescueFolder } from '../../../context/folders.ts'
-import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
 import { commandInputs, type ConflictingNames } from '../../../contract/command-inputs.ts'
 import { UsageError } from '../../../errors.ts'
 import type { OutputDocument } from '../../../events/documents.ts'
 import type { TextFile } from '../../../files/atomic-file.ts'
 import { objectOf, objectsOf } from '../../../json.ts'
-import type { AnswerSchema } from '../../../operations/answer-schema.ts'
-import type { Attachment } from '../../../operations/attachments.ts'
-import type { Style } from '../../../operations/conversation/conversation.ts'
+import { compileAnswerSchema, type AnswerSchema } from '../../../operations/answer-schema.ts'
+import { attachBytes, readAttachment, type Attachment } from '../../../operations/attachments.ts'
+import { readHistory } from '../../../operations/chat-history.ts'
+import { messageField, type Style } from '../../../operations/conversation/conversation.ts'
 import type { PreparedRequest, Session } from '../../../operations/conversation/conversation-session.ts'
 import { generateText, textGatewayRequest, type TextRequest } from '../../../operations/generate-text.ts'
-import { appendEntries } from '../../../operations/operation.ts'
+import { appendEntries, type Body } from '../../../operations/operation.ts'
+import { schemaFormat } from '../../../operations/response-request.ts'
 import { loadMarkdown, type OutputOptions } from '../../../output/create-output.ts'
-import { createGate } from '../../../output/gate.ts'
 import { allInputs } from '../../../problems.ts'
 import { runOperation } from '../call/run-operation.ts'
+import type { CommandCall } from '../gateway/open-gateway.ts'
+import { readStandardInputBytes } from '../input/standard-input.ts'
 import { answerCommand, learnName, resumeCommand, waitLimits, type JobNames } from '../jobs/resume-command.ts'
 import {
   addShared,
@@ -29,11 +31,12 @@ import {
   showFirst,
   type Example,
 } from '../options/common-options.ts'
-import type { CommandCall, Draft, RequestShape } from '../request/build-request.ts'
+import type { Draft, ParsedCall, RequestShape } from '../request/build-request.ts'
 import { addContractFlags, inputOption } from '../request/contract-flags.ts'
+import { ofFlag, parseJsonFileFlag, parseTextFlag, underFlag } from '../request/flag-values.ts'
+import { setField } from '../request/set-path.ts'
 import type { ToolForms } from '../request/tool-flag.ts'
 import type { ConversationOptions } from './conversation.ts'
-import { addAnswerSchema, addHistory, addSystem, attachmentPaths, readAttachments } from './text-sources.ts'
 
 export interface TextOutputFlags {
   render?: string
@@ -57,7 +60,9 @@ interface TextCommand<Options extends TextOptions> {
   readonly shown: string
   /** Those that the other command has not, or means otherwise. */
   readonly options: readonly Option[]
-  build(call: CommandCall<Options>): Promise<{ readonly settings: Settings; readonly request: TextRequest }>
+  build(
+    call: ParsedCall<Options>,
+  ): Promise<{ readonly call: CommandCall<Options>; readonly request: TextRequest }>
   readonly send: typeof sendText
 }
 
@@ -85,8 +90,8 @@ export function registerText<Options extends TextOptions>(
   showFirst(command, shown)
   command.action(async (given: string[], all: Options) => {
     const { options, words } = await takeLanguage(all, given, command.name())
-    const { settings, request } = await build({ context, options, words })
-    await send(context, options, settings, request)
+    const { call, request } = await build({ context, options, words })
+    await send(call, request)
   })
 }
 
@@ -125,15 +130,14 @@ export async function readTextParts(
   readTool: (context: Context, text: string) => Promise<unknown>,
   session?: Session,
 ): Promise<TextParts> {
-  const { call, body, problems } = draft
-  const { context, options } = call
+  const { context, options, body, problems } = draft
   const { check } = problems
-  const { system, history, tool, schema, attach, conversationFile } = options
-  if (system !== undefined) await check(() => addSystem(context, body, style, system))
-  if (history !== undefined) {
-    const systemFlag = system === undefined ? undefined : '--system'
-    await check(() => addHistory(context, body, style, history, systemFlag))
+  const { system, history, tool, schema, attach = [], conversationFile } = options
+  const { field, valueOf } = systemFields[style]
+  if (system !== undefined) {
+    await check(async () => void (body[field] = valueOf(await parseTextFlag(context, '--system', system))))
   }
+  if (history !== undefined) await check(() => addHistory(draft, style, history))
   if (tool !== undefined) {
     const tools = () => allInputs(tool.map((text) => readTool(context, text)))
     await check(async () => appendEntries(body, 'tools', await tools()))
@@ -147,8 +151,62 @@ export async function readTextParts(
       })
   const answerSchema =
     schema === undefined ? undefined : await check(() => addAnswerSchema(context, body, style, schema))
-  const attachments = attach === undefined ? undefined : await check(() => readAttachments(context, attach))
+  const attachments = await check(() => allInputs(attach.map((location) => attachment(context, location))))
   return { talk, answerSchema, attachments: attachments ?? [] }
+}
+
+/** The field that has what the system says, and its own flag. */
+const systemFields = {
+  respond: { field: 'instructions', flag: '--instructions', valueOf: (text: string): unknown => text },
+  generate: {
+    field: 'systemInstruction',
+    flag: '--system-instruction',
+    valueOf: (text: string): unknown => ({ parts: [{ text }] }),
+  },
+} as const
+
+async function addHistory(
+  { context, options, body }: Draft<TextOptions>,
+  style: Style,
+  text: string,
+): Promise<void> {
+  const value = await parseJsonFileFlag(context, '--history', text)
+  const history = underFlag('--history', () => readHistory(value, style))
+  body[messageField[style]] = history.messages
+  if (history.system === undefined) return
+  const { field, flag, valueOf } = systemFields[style]
+  if ((body[field] ?? undefined) !== undefined) {
+    const other = options.system === undefined ? flag : '--system'
+    throw new UsageError(`--history has a system message and ${other} gives another: use only one of them.`)
+  }
+  body[field] = valueOf(history.system)
+}
+
+async function addAnswerSchema(
+  context: Context,
+  body: Body,
+  style: Style,
+  text: string,
+): Promise<AnswerSchema> {
+  const answer = await compileAnswerSchema(context, await parseJsonFileFlag(context, '--schema', text))
+  const set = (path: readonly string[], value: unknown) => setField(body, path, value, '--schema')
+  if (style === 'respond') set(['text', 'format'], schemaFormat(answer.schema))
+  else {
+    set(['generationConfig', 'responseMimeType'], 'application/json')
+    set(['generationConfig', 'responseJsonSchema'], answer.schema)
+  }
+  return answer
+}
+
+async function attachment(context: Context, location: string): Promise<Attachment> {
+  if (location === '-') {
+    const content = await readStandardInputBytes(context, '-a -')
+    if (content.length > 0) return attachBytes('stdin', content)
+    throw new UsageError('-a -: standard input is empty.', { code: 'empty_file' })
+  }
+  return readAttachment(context, location).catch((error: unknown) => {
+    throw ofFlag('-a', error)
+  })
 }
 
 /** After the messages of the conversation. @param add puts the new one into the body, attachments included */
@@ -159,20 +217,20 @@ export async function finishMessage(
 ): Promise<void> {
   await problems.check(async () => {
     add()
-    talk?.complete(await attachmentPaths(attachments))
+    const paths = new Map<string, string>()
+    for (const one of attachments) {
+      if (one.kind === 'file' && one.path !== undefined) paths.set(await one.sha256(), one.path)
+    }
+    talk?.complete(paths)
   })
 }
 
-export async function sendText(
-  context: Context,
-  options: TextOptions,
-  settings: Settings,
-  request: TextRequest,
-): Promise<void> {
+export async function sendText(call: CommandCall<TextOptions>, request: TextRequest): Promise<void> {
+  const { context, options, settings, gate } = call
   const { command, model, body, streamed, warnings, talk } = request
   if (talk?.announcement !== undefined && !settings.quiet.value) {
     // It quotes what was said, which may hold a secret.
-    context.stderr.write(`${createGate(context).line(`modelgate: ${talk.announcement}`, 500)}\n`)
+    context.stderr.write(`${gate.line(`modelgate: ${talk.announcement}`, 500)}\n`)
   }
   const isBackground = body['background'] === true
   const names: JobNames = new Map()
@@ -180,9 +238,9 @@ export async function sendText(
     folder: settings.outputDir.value ?? '.',
     keepsResponse: options.json === true || options.jsonl === true,
     strict: options.strict === true,
-    resume: (id: string, after?: number) => resumeCommand(context, options, names, true)(id, after),
+    resume: resumeCommand(context, options, names, true),
   }
-  await runOperation(context, options, settings, {
+  await runOperation(call, {
     streamed,
     warnings,
     logged: {
@@ -194,7 +252,7 @@ export async function sendText(
     },
     describeRequest: (gateway) => ({ request: textGatewayRequest(gateway, request), content: { body } }),
     output: async () => ({
-      ...(await textOutput(context, options, settings, await openOutputFile(context, options))),
+      ...(await textOutput(call, await openOutputFile(context, options))),
       resume: plan.resume,
       answer(document) {
         const asked = answersFor(document)
@@ -202,15 +260,15 @@ export async function sendText(
       },
     }),
     rescue: `${command}.txt`,
-    async operation(call, gate) {
-      if (!isBackground) return await generateText(call, request, plan)
+    async operation(own) {
+      if (!isBackground) return await generateText(own, request, plan)
       // Loaded only for a response that is recorded on this machine.
       const [{ startBackground }, { recordPlan }] = await Promise.all([
         import('../../../operations/background-response.ts'),
         import('../log/call-facts.ts'),
       ])
-      const record = recordPlan(context, options, settings, gate)
-      return await startBackground(call, request, {
+      const record = recordPlan(call)
+      return await startBackground(own, request, {
         ...plan,
         ...waitLimits(context, settings),
         ...record,
@@ -271,11 +329,10 @@ export async function takeLanguage<Options extends TextOutputFlags>(
 
 /** @param file takes the text, in place of standard output */
 export async function textOutput(
-  context: Context,
-  { json, jsonl, raw, extract }: CommonOptions & TextOutputFlags,
-  { render }: Settings,
+  { context, options, settings: { render } }: Omit<CommandCall<CommonOptions & TextOutputFlags>, 'gate'>,
   file?: TextFile,
 ): Promise<Partial<OutputOptions>> {
+  const { json, jsonl, raw, extract } = options
   if (extract !== undefined) {
     const { extractCode } = await import('../../../output/extract-code.ts')
     const language = extract === true ? undefined : extract
