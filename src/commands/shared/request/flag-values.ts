@@ -29,9 +29,7 @@ async function readFlagValue(context: Context, flag: string, value: string): Pro
   const bytes = await readInputFile(context, path)
   if (bytes instanceof ModelgateError) throw ofFlag(flag, bytes)
   const { text, problem } = decodeText(bytes)
-  if (text === undefined) {
-    throw new UsageError(`${location} ${problem}.`, { code: 'wrong_type' })
-  }
+  if (text === undefined) throw new UsageError(`${location} ${problem}.`, { code: 'wrong_type' })
   return { text, location, isInline: false }
 }
 
@@ -54,8 +52,9 @@ export function underFlag<Value>(flag: string, run: () => Value): Value {
 export async function parseJsonFlag(context: Context, flag: string, value: string): Promise<unknown> {
   const read = await readFlagValue(context, flag, value)
   if (!read.isInline) return jsonOf(read)
-  const looksLikeFile = !/^\s*[[{"]/.test(value) && (await isFile(resolve(context.cwd, value)))
-  return jsonOf(read, looksLikeFile ? fileHint(flag, value) : fileHint(flag, 'FILE'))
+  const isJson = /^\s*[[{"]/.test(value)
+  const file = isJson ? undefined : await stat(resolve(context.cwd, value)).catch(() => undefined)
+  return jsonOf(read, `To read JSON from a file: ${flag} @${file?.isFile() ? value : 'FILE'}`)
 }
 
 /** For an object or a list, usually in a file: text that starts with neither a bracket nor `@` is a file name. */
@@ -66,19 +65,7 @@ export async function parseJsonFileFlag(context: Context, flag: string, value: s
 function jsonOf({ text, location }: FlagValue, hint?: string): unknown {
   const { value, problem } = parseJson(text)
   if (problem === undefined) return value
-  throw new UsageError(`${location} ${problem}.`, {
-    code: 'invalid_request',
-    ...(hint === undefined ? {} : { hint }),
-  })
-}
-
-const fileHint = (flag: string, file: string) => `To read JSON from a file: ${flag} @${file}`
-
-async function isFile(path: string): Promise<boolean> {
-  return await stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  )
+  throw new UsageError(`${location} ${problem}.`, { code: 'invalid_request', hint })
 }
 
 /** The text itself, `@notes.txt` or `@-`; `\@` starts a text with a literal `@`. */

@@ -1,6 +1,6 @@
 import { UsageError } from '../../../errors.ts'
 import { parseJson } from '../../../files/parse-json.ts'
-import { dangerousNames } from '../../../json.ts'
+import { dangerousNames, type JsonObject } from '../../../json.ts'
 import type { Body } from '../../../operations/operation.ts'
 
 export interface Setting {
@@ -8,8 +8,6 @@ export interface Setting {
   readonly path: readonly string[]
   readonly value: unknown
 }
-
-type JsonObject = Readonly<Record<string, unknown>>
 
 const maxNames = 64
 
@@ -19,13 +17,14 @@ const maxNames = 64
  * @throws UsageError `invalid_request`
  */
 export function parseSet(text: string): Setting {
-  const end = pathEnd(text)
-  if (end === -1) throw invalid(`${shown(text)} has no "="`, `Write --set path.to.field=JSON.`)
-  const path = splitPath(text.slice(0, end))
-  const { value, problem } = parseJson(text.slice(end + 1))
-  if (problem !== undefined)
-    throw invalid(`the value of ${shown(text.slice(0, end))} ${problem}`, quoted(text, end))
-  return { path, value }
+  const [, written, json = ''] = /^((?:\\[^]|[^\\=])*)=([^]*)$/.exec(text) ?? []
+  if (written === undefined) throw invalid(`${shown(text)} has no "="`, `Write --set path.to.field=JSON.`)
+  const path = splitPath(written)
+  const { value, problem } = parseJson(json)
+  if (problem === undefined) return { path, value }
+  const isWord = /^[\w .:/-]{1,40}$/.test(json)
+  const hint = isWord ? `Text needs quotes: --set '${written}="${json}"'` : undefined
+  throw invalid(`the value of ${shown(written)} ${problem}`, hint)
 }
 
 /**
@@ -77,25 +76,13 @@ function arrayIndex(name: string, length: number, path: readonly string[]): numb
   throw invalid(`${field} is an array of ${length}, so its index is 0 to ${length}, not ${shown(name)}`)
 }
 
-function pathEnd(text: string): number {
-  for (let at = 0; at < text.length; at++) {
-    if (text[at] === '\\') at++
-    else if (text[at] === '=') return at
-  }
-  return -1
-}
-
 function splitPath(text: string): string[] {
-  const names: string[] = []
-  let name = ''
-  for (let at = 0; at < text.length; at++) {
-    if (text[at] === '.') {
-      names.push(name)
-      name = ''
-    } else if (text[at] === '[' || text[at] === ']') throw brackets(text)
-    else name += text[at] === '\\' ? (text[++at] ?? '\\') : text[at]
+  const names = ['']
+  for (const [character] of text.matchAll(/\\?[^]/g)) {
+    if (character === '.') names.push('')
+    else if (character === '[' || character === ']') throw brackets(text)
+    else names.push(names.pop()! + character.at(-1))
   }
-  names.push(name)
   if (names.includes('')) throw invalid(`${shown(text)} has an empty name in its path`)
   if (names.length > maxNames)
     throw invalid(`the path has ${names.length} names, at most ${maxNames} are allowed`)
@@ -115,21 +102,10 @@ function brackets(text: string): UsageError {
   )
 }
 
-/** Undefined for anything but a simple word. */
-function quoted(text: string, end: number): string | undefined {
-  const word = text.slice(end + 1)
-  return /^[\w .:/-]{1,40}$/.test(word)
-    ? `Text needs quotes: --set '${text.slice(0, end)}="${word}"'`
-    : undefined
-}
-
 function shown(text: string): string {
   return JSON.stringify(text.length > 40 ? `${text.slice(0, 37)}…` : text)
 }
 
 function invalid(clause: string, hint?: string): UsageError {
-  return new UsageError(`--set: ${clause}.`, {
-    code: 'invalid_request',
-    ...(hint === undefined ? {} : { hint }),
-  })
+  return new UsageError(`--set: ${clause}.`, { code: 'invalid_request', hint })
 }
