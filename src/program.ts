@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import type { Context } from './context.ts'
 import {
-  addProgramOptions,
+  addShared,
   rememberCommandLine,
   takeOptionsBefore,
   addExamples,
@@ -61,7 +61,8 @@ export function createProgram(context: Context): Command {
     ['modelgate image create -o boat.png "A boat"', 'an image, into a file'],
     ['modelgate video generate -o boat.mp4 "A boat"', 'a video, when it is done'],
   ])
-  addProgramOptions(program)
+  // They may stand before the name of a command that has them.
+  addShared(program, 'profile json quiet debug')
   addCommands(program, context, commandEntries)
   program.hook('preAction', (_, command) => {
     takeOptionsBefore(command)

@@ -8,7 +8,7 @@ import type { HelpCommand, HelpDocument, HelpOption, valueTypes } from '../../ev
 import { outputVersion } from '../../events/version.ts'
 import { limitOf } from '../../operations/list-models.ts'
 import { groupCommands } from '../shared/help/command-help.ts'
-import { collect, isShared, examplesOf } from '../shared/options/common-options.ts'
+import { collect, isShared, examplesOf, nameOf } from '../shared/options/common-options.ts'
 import { contractFlagsOf, type ContractFlag } from '../shared/request/contract-flags.ts'
 import { environmentRows, terminalVariables, topics } from './topics.ts'
 
@@ -46,7 +46,7 @@ function describeCommand(program: Command, command: Command): HelpCommand {
   const name = nameOf(command)
   const help = command.createHelp()
   const options = help.visibleOptions(command).filter(isListed)
-  const group = groupCommands(program.commands).find(({ commands }) => commands.includes(command))
+  const group = groupCommands(program).find(({ commands }) => commands.includes(command))
   return {
     name,
     about: command.description(),
@@ -54,22 +54,13 @@ function describeCommand(program: Command, command: Command): HelpCommand {
     group: group?.heading ?? null,
     commands: command.commands.map((child) => child.name()),
     arguments: command.registeredArguments.map(describeArgument),
-    options: options.map((option) => ({
-      ...describeOption(name, command, option),
-      about: option.description,
-      common: isShared(option),
-    })),
+    options: options.map((option) => describeOption(name, command, option)),
     common_options: options.filter(isShared).map(flagOf),
     examples: examplesOf(command).map(([line, about]) => ({ line, about: about ?? null })),
   }
 }
 
 const isListed = ({ long }: Option) => long !== '--help' && long !== '--version'
-
-function nameOf(command: Command): string {
-  const { parent } = command
-  return parent === null ? '' : `${nameOf(parent)} ${command.name()}`.trim()
-}
 
 function describeArgument(argument: Argument): HelpCommand['arguments'][number] {
   return {
@@ -83,11 +74,7 @@ function describeArgument(argument: Argument): HelpCommand['arguments'][number] 
 
 const flagOf = ({ long, short }: Option) => long ?? short!
 
-function describeOption(
-  name: string,
-  command: Command,
-  option: Option,
-): Omit<HelpOption, 'about' | 'common'> {
+function describeOption(name: string, command: Command, option: Option): HelpOption {
   const { flags, conflicts } = contractFlagsOf(command)
   const flag = flagOf(option)
   const contract = flags.find((one) => `--${one.name}` === flag)
@@ -110,6 +97,8 @@ function describeOption(
     field: contract === undefined ? null : contract.path.join('.'),
     settings: settingsOf(name, flag),
     limits: contract === undefined ? [] : familyLimits(name, contract),
+    about: option.description,
+    common: isShared(option),
   }
 }
 

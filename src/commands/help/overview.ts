@@ -10,7 +10,7 @@ const steps = [
 ] as const
 
 export function overview(program: Command, columns: number): string {
-  const all = groupCommands(program.commands)
+  const all = groupCommands(program)
   const making = all.filter(({ heading }) => heading.startsWith('Make'))
   const rows = making.flatMap(({ commands }) =>
     commands.map((command) => [command.name(), command.description()] as const),

@@ -2,8 +2,6 @@ import type { Command, HelpConfiguration, Help, Option } from 'commander'
 import { formatPage, type HelpPage, type HelpRow } from '../../../output/help-page.ts'
 import { isHarmless, isShared, examplesOf, shownFirst } from '../options/common-options.ts'
 
-const shownExamples = 3
-
 /** Every `--help`. Commander takes the colours out where there are none. */
 export const helpLayout: HelpConfiguration = {
   // Allowed values are listed in the description where that helps.
@@ -19,16 +17,14 @@ export const helpLayout: HelpConfiguration = {
 /** Beside `--help`: all examples, and all options. */
 export const allFlag = '--all'
 
-/**
- * `--all` adds the less usual of the program's options, after the command's own within each group.
- */
+/** `--all` adds the less usual of the program's options, after the command's own within each group. */
 export function commandPage(command: Command, help: Help): HelpPage {
   // A command may have an option of that name.
   const showsAll = command.args.includes(allFlag) || command.getOptionValue('all') === true
   const rows = <Item>(items: readonly Item[], term: (item: Item) => string, about: (item: Item) => string) =>
     items.map((item): HelpRow => [term.call(help, item), about.call(help, item)])
   const isGroup = command.parent !== null && command.commands.length > 0 && command.options.length === 0
-  const { shown, hidden } = isGroup ? noOptions : optionsOf(command, help, showsAll)
+  const { shown, hidden } = isGroup ? { shown: [], hidden: false } : optionsOf(command, help, showsAll)
   const blocks: [heading: string, rows: HelpRow[]][] = [
     ['Arguments:', rows(help.visibleArguments(command), help.argumentTerm, help.argumentDescription)],
     ...commandBlocks(command, help),
@@ -42,7 +38,7 @@ export function commandPage(command: Command, help: Help): HelpPage {
   return {
     usage: help.commandUsage(command),
     about: help.commandDescription(command),
-    examples: showsAll ? examples : examples.slice(0, shownExamples),
+    examples: showsAll ? examples : examples.slice(0, 3),
     blocks: blocks.filter(([, all]) => all.length > 0),
     more: [
       ...(isGroup ? [`Options of each: ${path} COMMAND --help`] : []),
@@ -59,8 +55,6 @@ function refuseUnknownCommand(command: Command): void {
   if (word === 'help' || command.commands.some((child) => child.name() === word)) return
   command.error(`error: unknown command '${word}'`, { code: 'commander.unknownCommand' })
 }
-
-const noOptions = { shown: [], hidden: false } as const
 
 /** With fewer of the shared options than that, all are shown, but for those that are harmless everywhere. */
 const few = 16
@@ -90,10 +84,9 @@ export function pathOf(command: Command): string {
 
 /** By name alone: the arguments of a command are not known before it is loaded. */
 function commandBlocks(command: Command, help: Help): [heading: string, rows: HelpRow[]][] {
-  const commands = help.visibleCommands(command)
   const rows = (some: readonly Command[]) => some.map((child): HelpRow => [child.name(), child.description()])
-  if (command.parent !== null) return [['Commands:', rows(commands)]]
-  return groupCommands(commands).map((group) => [`${group.heading}:`, rows(group.commands)])
+  if (command.parent !== null) return [['Commands:', rows(help.visibleCommands(command))]]
+  return groupCommands(command).map((group) => [`${group.heading}:`, rows(group.commands)])
 }
 
 /** Those without a heading come first, including the program's. */
@@ -111,27 +104,18 @@ const isLast = ({ long }: Option) => long === '--version' || long === '--help'
 const usualHeading = 'Options:'
 const headingOf = ({ helpGroupHeading }: Option) => helpGroupHeading ?? usualHeading
 
-interface CommandGroup {
-  readonly heading: string
-  readonly names: readonly string[]
+const commandGroups: Readonly<Record<string, readonly string[]>> = {
+  'Make text': ['respond', 'generate', 'chat'],
+  'Make images and videos': ['image', 'video', 'run'],
+  'Look up': ['wait', 'jobs', 'cancel', 'models', 'log', 'usage', 'inspect'],
+  'Set up': ['init', 'auth', 'config', 'doctor', 'sandbox'],
+  Reference: ['help', 'schema', 'completion'],
 }
 
-const table: readonly CommandGroup[] = [
-  { heading: 'Make text', names: ['respond', 'generate', 'chat'] },
-  { heading: 'Make images and videos', names: ['image', 'video', 'run'] },
-  { heading: 'Look up', names: ['wait', 'jobs', 'cancel', 'models', 'log', 'usage', 'inspect'] },
-  { heading: 'Set up', names: ['init', 'auth', 'config', 'doctor', 'sandbox'] },
-  { heading: 'Reference', names: ['help', 'schema', 'completion'] },
-]
-
-/** Those that the table does not name come last. */
-export function groupCommands(
-  commands: readonly Command[],
-): readonly { readonly heading: string; readonly commands: readonly Command[] }[] {
-  const named = table.map(({ heading, names }) => ({
+/** The commands of the program by what they are for. */
+export function groupCommands({ commands }: Command) {
+  return Object.entries(commandGroups).map(([heading, names]) => ({
     heading,
     commands: names.flatMap((name) => commands.find((command) => command.name() === name) ?? []),
   }))
-  const others = commands.filter((command) => !table.some(({ names }) => names.includes(command.name())))
-  return [...named, { heading: 'Other', commands: others }].filter((group) => group.commands.length > 0)
 }

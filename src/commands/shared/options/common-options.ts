@@ -44,6 +44,8 @@ export interface CommonOptions {
   allowHttp?: true
 }
 
+const retryModes = ['never', 'safe', 'always']
+
 /** By the headings of the help, in its order. */
 const optionTable = (): Readonly<Record<string, readonly Option[]>> => {
   const { firstByte } = defaultSeconds
@@ -94,11 +96,7 @@ const optionTable = (): Readonly<Record<string, readonly Option[]>> => {
       new Option('--base-url <url>', 'address of the gateway'),
       new Option('--api-key-file <file>', 'file that holds the key'),
       new Option('--profile <name>', 'named profile of the configuration'),
-      suggestWords(new Option('--retry <mode>', 'what to retry: never, safe or always'), [
-        'never',
-        'safe',
-        'always',
-      ]),
+      suggestWords(new Option('--retry <mode>', 'what to retry: never, safe or always'), retryModes),
       new Option('--max-retries <number>', `how often to retry (${defaultMaxRetries})`),
       new Option('--timeout <seconds>', 'limit for the whole request, or for a wait (none)'),
       new Option('--connect-timeout <seconds>', `limit for connecting (${defaultSeconds.connect})`),
@@ -128,7 +126,7 @@ function stdinSeconds(text: string): number {
 }
 
 /** Commands take groups, and single options by their names. */
-const groups = {
+const groups: Readonly<Record<string, string>> = {
   request: 'model dryRun curl body set validate',
   results: 'output json force jsonl raw githubOutput usage strict',
   money: 'maxCreates maxCost',
@@ -136,12 +134,9 @@ const groups = {
     'sandbox baseUrl apiKeyFile profile retry maxRetries timeout connectTimeout firstByteTimeout idleTimeout progressTimeout header caFile allowHttp',
   /** What is harmless everywhere: verbosity, and what is not to be asked or read. */
   messages: 'quiet debug noInput stdin',
-} as const
+}
 
 export const allShared = 'request results money gateway messages stdinTimeout'
-
-/** They may stand before the name of a command that has them. */
-const ofProgram: ReadonlySet<string> = new Set(['profile', 'json', 'quiet', 'debug'])
 
 const shared = new WeakSet<Option>()
 
@@ -152,7 +147,7 @@ export function isShared(option: Option): boolean {
 
 /** Harmless everywhere, and so in the help of `--all` alone. */
 export function isHarmless(option: Option): boolean {
-  return isShared(option) && groups.messages.split(' ').includes(option.attributeName())
+  return isShared(option) && groups['messages']!.split(' ').includes(option.attributeName())
 }
 
 /**
@@ -164,13 +159,7 @@ export function addShared(
   names: string,
   meanings: Readonly<Record<string, string>> = {},
 ): void {
-  const wanted = new Set(
-    names
-      .split(' ')
-      .flatMap((name) =>
-        Object.hasOwn(groups, name) ? groups[name as keyof typeof groups].split(' ') : name,
-      ),
-  )
+  const wanted = new Set(names.split(' ').flatMap((name) => groups[name]?.split(' ') ?? name))
   for (const [heading, options] of Object.entries(optionTable())) {
     for (const option of options) {
       const name = option.attributeName()
@@ -183,10 +172,6 @@ export function addShared(
   if (wanted.size > 0) throw new TypeError(`There is no option ${[...wanted].join(', ')}.`)
 }
 
-export function addProgramOptions(program: Command): void {
-  addShared(program, [...ofProgram].join(' '))
-}
-
 /** Options after the name of the command win. @throws UsageError for those that it does not have */
 export function takeOptionsBefore(command: Command): void {
   const own = new Set(command.options.map((option) => option.attributeName()))
@@ -195,13 +180,13 @@ export function takeOptionsBefore(command: Command): void {
     for (const option of parent.options) {
       const name = option.attributeName()
       if (parent.getOptionValueSource(name) !== 'cli') continue
-      if (!own.has(name)) wrong.push(`${option.long} does not apply to ${wordsOf(command)}.`)
+      if (!own.has(name)) wrong.push(`${option.long} does not apply to ${nameOf(command)}.`)
       else if (command.getOptionValueSource(name) !== 'cli') {
         command.setOptionValueWithSource(name, parent.getOptionValue(name), 'cli')
       }
     }
   }
-  if (wrong.length > 0) throw new UsageError(wrong, { hint: `See modelgate ${wordsOf(command)} --help.` })
+  if (wrong.length > 0) throw new UsageError(wrong, { hint: `See modelgate ${nameOf(command)} --help.` })
 }
 
 const commandLines = new WeakMap<object, readonly string[]>()
@@ -234,9 +219,10 @@ export function acceptMismatchOption(): Option {
   return new Option('--accept-mismatch', 'accept a result that differs from what was asked for')
 }
 
-function wordsOf(command: Command): string {
+/** The words that call a command; empty for the program. */
+export function nameOf(command: Command): string {
   const { parent } = command
-  return parent === null || parent.parent === null ? command.name() : `${wordsOf(parent)} ${command.name()}`
+  return parent === null ? '' : `${nameOf(parent)} ${command.name()}`.trim()
 }
 
 /** For completion: unlike `choices()` it refuses nothing, and the contract check reports all problems together. */
