@@ -33,6 +33,7 @@ import {
 import type { ImageViewer, ShownImage } from '../operations/image-results.ts'
 import { idempotencyKeyOf } from '../gateway/url.ts'
 import { makeImages, recordImages, takeExistingImages } from '../operations/make-images.ts'
+import type { Output } from '../output/output.ts'
 import { createPreview } from '../output/preview/create-preview.ts'
 import type { PreviewMode } from '../output/preview/detect-protocol.ts'
 import { createReplyWriter } from '../output/raw-output.ts'
@@ -256,10 +257,8 @@ export async function sendImages(call: CommandCall<ImageOptions>, request: Image
   const quiet = settings.quiet.value
   const answered = quiet ? withReasons : (outcome: Outcome<ImageDocument>) => outcome
   if (request.wanted.length === 0) {
-    await showOperation(context, options, { quiet, gate, result: 'files' }, (listener) =>
-      takeExistingImages({ context, listener }, request),
-    )
-    return
+    const take = (listener: Output) => takeExistingImages({ context, listener }, request)
+    return void (await showOperation(call, { result: 'files' }, take))
   }
   await runOperation(call, {
     streamed: request.streamed,

@@ -21,17 +21,16 @@ export function registerInspect(command: Command, context: Context): void {
   command.argument('<file...>', 'images, videos or other files; - is standard input')
   addShared(command, 'json jsonl messages')
   command.action(async (paths: readonly string[], options: CommonOptions) => {
-    const { quiet, stdin } = options
     for (const path of paths) {
       if (path !== '-') continue
-      if (stdin === false) throw new UsageError('The file "-" is standard input, which --no-stdin forbids.')
+      if (options.stdin === false)
+        throw new UsageError('The file "-" is standard input, which --no-stdin forbids.')
       claimStandardInput(context, 'the file -')
     }
-    const gate = createGate(context)
     const describe = ({ files }: InspectionDocument, _: unknown, columns: Columns) =>
       files.map((file) => inspectionReport(file, columns)).join('\n')
-    const view = { quiet: quiet === true, gate, result: 'job', describe } as const
-    await showOperation(context, options, view, async (output) => {
+    const call = { context, options, gate: createGate(context) }
+    await showOperation(call, { result: 'job', describe }, async (output) => {
       const request = {
         paths,
         inspect: (path: string) =>

@@ -71,8 +71,9 @@ async function workOn(context: Context, flags: WorkerFlags): Promise<void> {
   }
   const gate = createGate(context)
   let tally: Tally | undefined
-  const view = { quiet: settings!.quiet.value, gate, own: workerRenderer, hasSent: () => tally!.hasSent() }
-  await showOperation(context, flags, view, async (output) => {
+  const call = { context, options: flags, settings: settings!, gate }
+  const view = { own: workerRenderer, hasSent: () => tally!.hasSent() }
+  await showOperation(call, view, async (output) => {
     tally = new Tally(context, output)
     try {
       return await workWith(context, flags, settings!, options!, { ...shared!, folder }, gate, tally)

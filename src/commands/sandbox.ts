@@ -18,6 +18,7 @@ import { decodeText, readInputFile } from '../files/input-file.ts'
 import { shownPath } from '../files/file-error.ts'
 import type { FaultRule } from '../sandbox/faults/fault-rule.ts'
 import { settingVariables } from '../platform.ts'
+import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { isLoopback } from '../loopback.ts'
 import { counted } from '../quantities.ts'
@@ -140,17 +141,17 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
     onRequest: print,
   })
   try {
-    if (opened !== undefined) checkStart(opened, sandbox)
+    const { hostname, port: upstreamPort } = opened?.upstream ?? {}
+    if (hostname !== undefined && isLoopback(hostname) && upstreamPort === new URL(sandbox.url).port) {
+      throw new UsageError('--upstream is the address of this sandbox itself.')
+    }
     stdout.write(`${sandbox.url}\n`)
     await stdout.drain()
     const key = opened?.needsKey ? {} : { MODELGATE_API_KEY: 'sandbox-key' }
     const variables = { MODELGATE_BASE_URL: sandbox.url, ...key }
     print(`Use it in another shell: ${settingVariables(context.platform, variables)}`)
     print(`${opened?.about ?? 'Any key except "invalid" is accepted.'} Ctrl-C stops the sandbox.`)
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve()
-      signal.addEventListener('abort', () => resolve(), { once: true })
-    })
+    if (!signal.aborted) await once(signal, 'abort')
     const { line, failure } = (recording && summary(recording, sandbox)) ?? {}
     if (line !== undefined) print(line)
     // The signal is how a server ends: what was wrong outranks it.
@@ -184,36 +185,27 @@ type RecordingSettings =
       readonly isStrict: boolean
     }
 
-/** Flags that mean something only where a gateway is recorded, and only where recordings are played. */
-const recordFlags = {
-  upstream: '--upstream',
-  apiKeyFile: '--api-key-file',
-  profile: '--profile',
-  caFile: '--ca-file',
-  header: '--header',
-  allowHttp: '--allow-http',
-  connectTimeout: '--connect-timeout',
-} as const
-const replayFlags = { pace: '--pace', strict: '--strict' } as const
+/** They mean something only where a gateway is recorded, and only where recordings are played. */
+const recordFlags = ['upstream', 'apiKeyFile', 'profile', 'caFile', 'header', 'allowHttp', 'connectTimeout']
+const replayFlags = ['pace', 'strict']
 
 /** @returns undefined without `--record` and `--replay` */
 function recordingOf(flags: SandboxFlags): RecordingSettings | undefined {
   const { record, replay, upstream, pace = 'fast', latency, strict } = flags
-  const withoutUse = (names: Readonly<Record<string, string>>, where: string) =>
-    Object.entries(names)
-      .filter(([name]) => flags[name as keyof SandboxFlags] !== undefined)
-      .map(([, flag]) => `${flag} only means something with ${where}.`)
+  const withoutUse = (names: readonly string[], where: string) =>
+    names
+      .filter((name) => flags[name as keyof SandboxFlags] !== undefined)
+      .map((name) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`))
+      .map((flag) => `--${flag} only means something with ${where}.`)
   const problems = [
-    ...(record !== undefined && replay !== undefined
-      ? ['--record and --replay cannot be used together.']
-      : []),
-    ...(record === '' || replay === '' ? ['The folder of recordings must have a name.'] : []),
+    record !== undefined && replay !== undefined && '--record and --replay cannot be used together.',
+    (record === '' || replay === '') && 'The folder of recordings must have a name.',
     ...(record === undefined ? withoutUse(recordFlags, '--record') : []),
     ...(replay === undefined ? withoutUse(replayFlags, '--replay') : []),
-    ...(pace === 'real' && latency !== undefined
-      ? ['--latency and --pace real cannot be used together: the recorded times are the latency.']
-      : []),
-  ]
+    pace === 'real' &&
+      latency !== undefined &&
+      '--latency and --pace real cannot be used together: the recorded times are the latency.',
+  ].filter((problem) => problem !== false)
   if (problems.length > 0) throw new UsageError(problems)
   if (record !== undefined) return { record, upstream, options: flags }
   return replay === undefined ? undefined : { replay, pace, isStrict: strict === true }
@@ -280,14 +272,6 @@ async function openRecordings(
     options: { record: { folder, files: context, upstream, secrets, report } },
     about: `Calls go to ${baseUrl.href} with ${whose}, and cost what they cost. Recordings: ${shownPath(record)}.`,
     needsKey: !hasKey,
-  }
-}
-
-/** A recorder would record itself: known once the sandbox has started. */
-function checkStart({ upstream }: OpenRecordings, sandbox: Sandbox): void {
-  const { port } = new URL(sandbox.url)
-  if (upstream !== undefined && isLoopback(upstream.hostname) && upstream.port === port) {
-    throw new UsageError('--upstream is the address of this sandbox itself.')
   }
 }
 

@@ -22,7 +22,7 @@ import { addTextOutputOptions, takeLanguage } from './shared/text/text-command.t
 import { settleImages, fetchImages } from '../operations/make-images.ts'
 import { objectOf } from '../json.ts'
 import { imageRequest, type ImageRequest } from '../operations/image-request.ts'
-import { runOperation, showOperation } from './shared/call/run-operation.ts'
+import { runOperation, showOperation, type View } from './shared/call/run-operation.ts'
 import { resumeCommand, type JobNames } from './shared/jobs/resume-command.ts'
 import { checkCombination, imagePlan } from './image.ts'
 import type { JobKind, SavedVideo } from '../events/video.ts'
@@ -36,7 +36,7 @@ import {
   type AwaitedJob,
   type WaitPlan,
 } from '../operations/video-jobs.ts'
-import { openGateway, readSettings, type OpenGateway } from './shared/gateway/open-gateway.ts'
+import { openGateway, startCall, type CommandCall, type OpenGateway } from './shared/gateway/open-gateway.ts'
 
 type WaitOptions = VideoOptions & ResponseOptions & { all?: true }
 
@@ -250,7 +250,7 @@ type FoundVideo = FoundJob<VideoOptions, JobKind>
 
 /** Saves the videos where the command that started the job intended. */
 async function lookUpJob(found: FoundVideo, command: 'video status' | 'wait'): Promise<void> {
-  const { context, named, given, options, settings, gate, names } = found
+  const { context, named, given, options, gate, names } = found
   const waits = command === 'wait' || options.wait === true
   if (!waits && options.output !== undefined) {
     throw new UsageError('-o needs --wait; without it only the state is printed.', {
@@ -264,13 +264,9 @@ async function lookUpJob(found: FoundVideo, command: 'video status' | 'wait'): P
       ? undefined
       : await findSavedVideos(context, named, wait.output, gate)
   if (saved !== undefined) {
-    const quiet = settings.quiet.value
-    await showOperation(context, options, { quiet, gate, result: 'files' }, (output) =>
+    return await showSaved(found, { result: 'files' }, alreadySavedNote(saved), (output) =>
       reportSavedVideos(output, command, named, saved, wait!),
-    ).finally(() => {
-      if (!quiet) context.stderr.write(alreadySavedNote(saved))
-    })
-    return
+    )
   }
   await runOperation(found, {
     ...(waits ? { logged: { command, model: named.stored?.record.model || null, jobs: [named.id] } } : {}),
@@ -280,6 +276,18 @@ async function lookUpJob(found: FoundVideo, command: 'video status' | 'wait'): P
       wait === undefined
         ? lookUpVideo(call, command, named, { reportsState: options.exitStatus === true, resume })
         : waitForVideo(call, command, named, wait),
+  })
+}
+
+/** No gateway is contacted. */
+async function showSaved(
+  call: CommandCall,
+  view: View,
+  note: string,
+  report: Parameters<typeof showOperation>[2],
+): Promise<void> {
+  await showOperation(call, view, report).finally(() => {
+    if (!call.settings.quiet.value) call.context.stderr.write(note)
   })
 }
 
@@ -313,19 +321,14 @@ async function waitForSeveral(
   const unsaved = jobs.filter(({ saved }) => saved === undefined)
   const [first] = unsaved
   if (first === undefined) {
-    const settings = await readSettings(context, given)
-    const quiet = settings.quiet.value
     const noCall = (): never => {
       throw new Error('Saved videos need no gateway.')
     }
-    await showOperation(context, given, { ...parts, quiet, gate }, (listener) =>
+    const videos = jobs.flatMap(({ saved = [] }) => saved)
+    const note = jobs.length === 0 ? 'There is nothing left to wait for.\n' : alreadySavedNote(videos)
+    return await showSaved(await startCall(context, given), parts, note, (listener) =>
       waitForVideos({ listener, signal: context.signal }, jobs, noCall, resume),
-    ).finally(() => {
-      const videos = jobs.flatMap(({ saved = [] }) => saved)
-      const note = jobs.length === 0 ? 'There is nothing left to wait for.\n' : alreadySavedNote(videos)
-      if (!quiet) context.stderr.write(note)
-    })
-    return
+    )
   }
   await runOperation(first, {
     logged: { command: 'wait', model: null, jobs: jobs.map(({ named }) => named.id) },

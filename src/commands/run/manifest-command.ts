@@ -131,9 +131,8 @@ export async function showRun(
   { run, hasSent = () => false }: RunWork,
 ): Promise<void> {
   const gate = createGate(context)
-  const quiet = settings.quiet.value
-  const view = { quiet, gate, hasSent, result: 'files', own: runRenderer(context) } as const
-  await showOperation(context, flags, view, async (output) => {
+  const view = { hasSent, result: 'files', own: runRenderer(context) } as const
+  await showOperation({ context, options: flags, settings, gate }, view, async (output) => {
     const call = manifestCall(context, flags, settings, gate)
     const outcome = await run(call, gate, output).catch((thrown: unknown): Outcome<RunDocument> => {
       const error = asModelgateError(thrown, flags.debug === true)

@@ -7,6 +7,7 @@ import {
   type ModelgateError,
 } from '../../../errors.ts'
 import { rescueFolder } from '../../../context/folders.ts'
+import type { Settings } from '../../../config/settings.ts'
 import type { Gateway, GatewayRequest } from '../../../gateway/gateway.ts'
 import type { CallStart } from '../../../files/calls/call-record.ts'
 import { rootOf } from '../../../gateway/url.ts'
@@ -84,7 +85,7 @@ export async function runOperation<Document extends OutputDocument>(
     const noted = file && { ...file, commit: async (text: string) => (textFile = await file.commit(text)) }
     const rescue =
       command.rescue === undefined ? undefined : { folder: rescueFolder(context), name: command.rescue }
-    output = await openOutput(context, options, { ...parts, quiet: quiet.value, gate, file: noted, rescue })
+    output = await openOutput(given, { ...parts, file: noted, rescue })
     command.onOutput?.(output)
     const keepsReply = logged !== undefined && history.value === 'full'
     const call: Call = {
@@ -168,22 +169,24 @@ async function addToLog(call: EndedCall): Promise<void> {
   }
 }
 
-type View = Omit<OutputOptions, 'mode' | 'usage' | 'step'> & {
+export type View = Omit<OutputOptions, 'mode' | 'usage' | 'step' | 'quiet' | 'gate'> & {
   readonly hasSent?: () => boolean
 }
 
+/** A call for which no settings were read is as quiet as its flag says. */
+type ShownCall = Omit<CommandCall, 'settings'> & { readonly settings?: Settings }
+
 /** For an operation that needs no gateway, or opens its own. @throws AlreadyReported for a failure */
 export async function showOperation<Document extends OutputDocument>(
-  context: Context,
-  options: CommonOptions,
+  call: ShownCall,
   { hasSent, ...view }: View,
   operation: (output: Output) => Outcome<Document> | Promise<Outcome<Document>>,
 ): Promise<Document> {
-  const output = await openOutput(context, options, view)
-  return await reportOutcome(output, options, await operation(output), hasSent)
+  const output = await openOutput(call, view)
+  return await reportOutcome(output, call.options, await operation(output), hasSent)
 }
 
-async function openOutput(context: Context, options: CommonOptions, view: View): Promise<Output> {
+async function openOutput({ context, options, settings, gate }: ShownCall, view: View): Promise<Output> {
   const { githubOutput } = options
   if (githubOutput !== undefined && options.output === '-' && view.result === 'files') {
     throw new UsageError('--github-output takes paths, and -o - writes the bytes to standard output.')
@@ -194,7 +197,8 @@ async function openOutput(context: Context, options: CommonOptions, view: View):
       : (await import('../../../output/step-output.ts')).openStepOutput(context, githubOutput)
   const mode = options.json ? 'json' : options.jsonl ? 'jsonl' : options.raw ? 'raw' : undefined
   await loadColours(context)
-  const output = createOutput(context, { ...view, mode, usage: options.usage === true, step })
+  const quiet = settings?.quiet.value ?? options.quiet === true
+  const output = createOutput(context, { ...view, quiet, gate, mode, usage: options.usage === true, step })
   return { ...output, error: (error, partial) => output.error(withSameCall(context, error), partial) }
 }
 
