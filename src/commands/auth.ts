@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { storeKey, storedProfiles, removeKey } from '../config/credentials.ts'
 import { checkKey, lastFour, shortKeyWarning, type KeyLocation } from '../config/key.ts'
-import { type Settings, resolveSettings } from '../config/settings.ts'
+import { resolveSettings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { ModelgateError, UsageError, AlreadyReported } from '../errors.ts'
 import { readInputFile, type SilenceStep } from '../files/input-file.ts'
@@ -16,8 +16,10 @@ import { writtenProfiles } from '../config/find-config-file.ts'
 import type { KeysDocument, ProfileKey } from '../events/checks.ts'
 import { outputVersion } from '../events/version.ts'
 import { createGate } from '../output/gate.ts'
+import type { Styles } from '../output/screen.ts'
 import { keyReport } from '../output/setup-report.ts'
-import { readSettings, type CommandCall } from './shared/gateway/open-gateway.ts'
+import type { Columns } from '../output/table-cells.ts'
+import { startCall, type CommandCall } from './shared/gateway/open-gateway.ts'
 import { hasPermissions } from '../platform.ts'
 
 const meanings = {
@@ -25,8 +27,10 @@ const meanings = {
   profile: 'profile that the key is for (default)',
 }
 
-interface LoginOptions extends CommonOptions {
-  readonly check: boolean
+/** `check` is the default of `login`, and asked for in `status`. */
+interface AuthOptions extends CommonOptions {
+  readonly check?: boolean
+  readonly all?: true
 }
 
 export function registerAuthLogin(command: Command, context: Context): void {
@@ -37,7 +41,7 @@ export function registerAuthLogin(command: Command, context: Context): void {
   ])
   command.option('--no-check', 'do not check the key with the gateway')
   addShared(command, 'profile apiKeyFile caFile header allowHttp connectTimeout timeout messages', meanings)
-  command.action(async (options: LoginOptions) => {
+  command.action(async (options: AuthOptions) => {
     const settings = await ownSettings(context, options)
     const { profile, quiet, baseUrl } = settings
     const say = (line: string) => void (quiet.value || printNote(context, line))
@@ -56,7 +60,7 @@ export function registerAuthLogin(command: Command, context: Context): void {
 
 /** A question is repeated until the key is good. @returns also what the gateway says of it */
 async function newKey(
-  call: CommandCall<LoginOptions>,
+  call: CommandCall<AuthOptions>,
 ): Promise<{ readonly key: string; readonly verdict: string | undefined }> {
   const { context, options, settings } = call
   const given = await givenKey(context, options)
@@ -82,7 +86,7 @@ async function newKey(
   return { key: key.trim(), verdict }
 }
 
-async function givenKey(context: Context, { apiKeyFile: path, stdin }: LoginOptions) {
+async function givenKey(context: Context, { apiKeyFile: path, stdin }: AuthOptions) {
   if (path !== undefined && path !== '-') {
     const bytes = await readInputFile(context, path, { maxBytes: maxKeyBytes })
     if (bytes instanceof ModelgateError) throw bytes
@@ -112,7 +116,7 @@ function silence(context: Context): readonly SilenceStep[] {
 }
 
 /** @returns what the gateway says of the key, as a sentence; undefined where it is not asked */
-async function tryKey(call: CommandCall<LoginOptions>, key: string): Promise<string | undefined> {
+async function tryKey(call: CommandCall<AuthOptions>, key: string): Promise<string | undefined> {
   if (!call.options.check || call.settings.baseUrl.value === undefined) return undefined
   const { state, message } = await checkKeyAt(call, key)
   if (state === 'refused') {
@@ -123,10 +127,6 @@ async function tryKey(call: CommandCall<LoginOptions>, key: string): Promise<str
     })
   }
   return state === 'accepted' ? `${message}.` : `The key could not be checked: ${message.replace(/\.$/, '')}.`
-}
-
-interface StatusOptions extends CommonOptions {
-  readonly check?: true
 }
 
 export function registerAuthStatus(command: Command, context: Context): void {
@@ -140,32 +140,20 @@ export function registerAuthStatus(command: Command, context: Context): void {
     command,
     'json profile baseUrl apiKeyFile caFile header allowHttp connectTimeout timeout messages',
   )
-  command.action(async (options: StatusOptions) => {
-    const settings = await readSettings(context, options)
-    const current = settings.profile.value
+  command.action(async (options: AuthOptions) => {
+    const call = await startCall(context, options)
     const stored = safely(() => storedProfiles(context), [])
-    const names = new Set([current])
+    const names = new Set([call.settings.profile.value])
     if (options.profile === undefined) {
       for (const name of [...Object.keys(await writtenProfiles(context)), ...stored]) names.add(name)
     }
     const statuses: Status[] = []
-    for (const name of names) {
-      const own = name === current ? settings : undefined
-      statuses.push(await statusOf(context, options, name, own, stored.includes(name)))
-    }
+    for (const name of names) statuses.push(await statusOf(call, name, stored.includes(name)))
     const profiles = statuses.map(({ entry }) => entry)
     const document: KeysDocument = { version: outputVersion, command: 'auth status', profiles }
-    const gate = createGate(
-      context,
-      statuses.flatMap(({ key = [] }) => key),
-    )
-    await printDocument(
-      context,
-      options,
-      document,
-      (styles, columns) => keyReport(profiles, styles, columns, (path) => homePath(context, path)),
-      { gate },
-    )
+    const describe = (styles: Styles, columns: Columns) =>
+      keyReport(profiles, styles, columns, (path) => homePath(context, path))
+    await printDocument(context, options, document, describe, { gate: call.gate })
     const { failure } = statuses[0]!
     if (failure !== undefined) throw new AlreadyReported(failure)
   })
@@ -173,23 +161,17 @@ export function registerAuthStatus(command: Command, context: Context): void {
 
 interface Status {
   readonly entry: ProfileKey
-  readonly key?: string
   readonly failure?: ModelgateError | undefined
 }
 
-/** @param own the settings of the profile in use; undefined for another profile */
-async function statusOf(
-  context: Context,
-  options: StatusOptions,
-  profile: string,
-  own: Settings | undefined,
-  stored: boolean,
-): Promise<Status> {
-  const current = own !== undefined
+/** The key of each profile is added to what the gate hides. */
+async function statusOf(call: CommandCall<AuthOptions>, profile: string, stored: boolean): Promise<Status> {
+  const { context, options, gate } = call
+  const current = profile === call.settings.profile.value
   const unknown = { source: null, last_four: null, base_url: null, problem: null, warning: null, check: null }
   let entry: ProfileKey = { profile, current, stored, ...unknown }
   try {
-    const settings = own ?? (await resolveSettings(context, { profile }))
+    const settings = current ? call.settings : await resolveSettings(context, { profile })
     const location = await settings.keyLocation()
     const base_url = settings.baseUrl.value?.href.replace(/\/$/, '') ?? null
     const warning = warningOf(context, location, stored)
@@ -197,12 +179,12 @@ async function statusOf(
     // Somebody else's command is not run for a list: it may ask for a passphrase.
     if (location?.kind === 'command' && !current && !options.check) return { entry }
     const { value: key, lastFour } = await settings.apiKey()
-    const call = { context, options, settings, gate: createGate(context) }
-    const check = options.check ? await checkKeyAt(call, key) : null
+    gate.hide(key)
+    const check = options.check ? await checkKeyAt({ ...call, settings }, key) : null
     const failure =
       check?.state === 'refused' ? new ModelgateError('key', 'key_refused', check.message) : undefined
     const last_four = lastFour || null
-    return { entry: { ...entry, warning: warning ?? shortKeyWarning(key), last_four, check }, key, failure }
+    return { entry: { ...entry, warning: warning ?? shortKeyWarning(key), last_four, check }, failure }
   } catch (error) {
     if (!(error instanceof ModelgateError) || !['usage', 'key', 'io'].includes(error.exit)) throw error
     // No key at all is no problem of one.
@@ -234,10 +216,6 @@ function safely<Value>(read: () => Value, otherwise: Value): Value {
   }
 }
 
-interface LogoutOptions extends CommonOptions {
-  readonly all?: true
-}
-
 export function registerAuthLogout(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate auth logout'],
@@ -246,7 +224,7 @@ export function registerAuthLogout(command: Command, context: Context): void {
   ])
   command.addOption(new Option('--all', 'of every profile'))
   addShared(command, 'profile messages', { profile: 'profile whose key is removed (default)' })
-  command.action(async (options: LogoutOptions) => {
+  command.action(async (options: AuthOptions) => {
     if (options.all && options.profile !== undefined) {
       throw new UsageError('--all means every profile: leave out --all or --profile.')
     }

@@ -10,14 +10,9 @@ import {
   responseLookUp,
   responseStream,
 } from '../../../gateway/responses/background.ts'
-import type { Gateway, GatewayRequest } from '../../../gateway/gateway.ts'
 import { objectOf } from '../../../json.ts'
 import { compileAnswerSchema } from '../../../operations/answer-schema.ts'
-import {
-  cancelBackground,
-  waitForResponse,
-  type WaitForResponsePlan,
-} from '../../../operations/background-response.ts'
+import { cancelBackground, waitForResponse } from '../../../operations/background-response.ts'
 import { parseJsonFileFlag } from '../request/flag-values.ts'
 import { resumeCommand, waitLimits } from './resume-command.ts'
 import { runOperation } from '../call/run-operation.ts'
@@ -61,7 +56,11 @@ export async function followUp(job: FoundResponse, command: 'wait' | 'cancel'): 
   await runOperation(job, {
     streamed: wait?.streamed === true,
     logged: { command, model: named.stored?.record.model || null, jobs: [named.id] },
-    describeRequest: (gateway) => ({ request: requestOf(gateway, named.id, wait) }),
+    describeRequest(gateway) {
+      if (wait === undefined) return { request: responseCancellation(gateway, named.id) }
+      const { streamed, after } = wait
+      return { request: (streamed ? responseStream : responseLookUp)(gateway, named.id, after) }
+    },
     async output() {
       if (wait === undefined) return { result: 'job' }
       return await textOutput(job, await openAnswerFile(job, (warning) => void warnings.push(warning)))
@@ -74,9 +73,7 @@ export async function followUp(job: FoundResponse, command: 'wait' | 'cancel'): 
   })
 }
 
-type WaitPlan = Pick<WaitForResponsePlan, 'streamed' | 'after' | 'answerSchema'>
-
-async function planWait({ context, options, named: { stored } }: FoundResponse): Promise<WaitPlan> {
+async function planWait({ context, options, named: { stored } }: FoundResponse) {
   const { stream, startingAfter, schema } = options
   const asked = stored?.record.checks_schema ? objectOf(stored.record.request)['text'] : undefined
   const recorded = objectOf(objectOf(asked)['format'])['schema']
@@ -86,11 +83,6 @@ async function planWait({ context, options, named: { stored } }: FoundResponse):
     after: startingAfter ?? -1,
     answerSchema: expected === undefined ? undefined : await compileAnswerSchema(context, expected),
   }
-}
-
-function requestOf(gateway: Gateway, id: string, wait: WaitPlan | undefined): GatewayRequest {
-  if (wait === undefined) return responseCancellation(gateway, id)
-  return wait.streamed ? responseStream(gateway, id, wait.after) : responseLookUp(gateway, id)
 }
 
 /**
