@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { Context } from '../context.ts'
 import { defaultEditModel, imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
-import { addContractFlags, inputOption, type ContractFlag } from './shared/request/contract-flags.ts'
+import { addContractFlags, inputOption } from './shared/request/contract-flags.ts'
 import type { Settings } from '../config/settings.ts'
 import { commandInputs } from '../contract/command-inputs.ts'
 import { flagName, type Endpoint, flagsOf } from '../contract/field.ts'
@@ -43,7 +43,6 @@ import {
   nameModel,
   startRequest,
   type Draft,
-  type ParsedCall,
 } from './shared/request/build-request.ts'
 import { readPromptField } from './shared/request/text-prompt.ts'
 import { recordPlan } from './shared/log/call-facts.ts'
@@ -61,12 +60,6 @@ import {
 import type { CommandCall } from './shared/gateway/open-gateway.ts'
 import { runOperation, showOperation } from './shared/call/run-operation.ts'
 
-const ownFlags = ({ fields }: Endpoint) =>
-  flagsOf(fields).filter(({ name }) => name !== 'model' && name !== 'prompt')
-
-const createFlags = ownFlags(imageCreateEndpoint)
-const editFlags = ownFlags(imageEditEndpoint)
-
 /** Specification, endpoint 4. */
 export function registerImageCreate(command: Command, context: Context, send = sendImages): void {
   addExamples(command, [
@@ -76,24 +69,12 @@ export function registerImageCreate(command: Command, context: Context, send = s
     ['modelgate image create -m MODEL --background transparent -o logo.png "A red kite"'],
     ['modelgate image create --sandbox --stream --partial-images 2 "A hill"'],
   ])
-  command
-    .argument('[prompt...]', 'what to draw; "-" or no prompt reads standard input, @file a file')
-    .action(async (words: string[], options: ImageOptions) => {
-      const draft = await startImageRequest({ context, options, words }, imageCreateEndpoint, createFlags)
-      const { call, request } = await finishImageRequest(draft, 'image create')
-      await send(call, request)
-    })
-  addContractFlags(command, createFlags)
+  command.argument('[prompt...]', 'what to draw; "-" or no prompt reads standard input, @file a file')
+  registerImage(command, context, 'image create', send)
   showFirst(
     command,
     'size quality n background output-format stream partial-images skip-existing no-download preview accept-mismatch',
   )
-  addImageOptions(command)
-}
-
-interface EditOptions extends ImageOptions {
-  image?: string[]
-  mask?: string
 }
 
 /** Specification, endpoint 6. */
@@ -107,28 +88,65 @@ export function registerImageEdit(command: Command, context: Context, send = sen
     .argument('[prompt...]', 'what to change; "-" or no prompt reads standard input, @file a file')
     .addOption(inputOption(commandInputs['image edit'].image))
     .addOption(inputOption(commandInputs['image edit'].mask))
-    .action(async (words: string[], options: EditOptions) => {
-      const draft = await startImageRequest({ context, options, words }, imageEditEndpoint, editFlags)
-      const sources = await draft.problems.check(() => readSources(draft))
-      const { call, request } = await finishImageRequest(draft, 'image edit', sources, whenLeftOut)
-      await send(call, request)
-    })
-  addContractFlags(command, editFlags)
+  registerImage(command, context, 'image edit', send)
   showFirst(
     command,
     'image mask size quality n background output-format input-fidelity skip-existing no-download preview accept-mismatch',
   )
-  addImageOptions(command)
+}
+
+function registerImage(
+  command: Command,
+  context: Context,
+  name: ImageRequest['command'],
+  send: typeof sendImages,
+): void {
+  const isEdit = name === 'image edit'
+  const endpoint: Endpoint = isEdit ? imageEditEndpoint : imageCreateEndpoint
+  const flags = flagsOf(endpoint.fields).filter((flag) => flag.name !== 'model' && flag.name !== 'prompt')
+  command.action(async (words: string[], options: ImageOptions) => {
+    const draft = await startRequest({ context, options, words }, { endpoint, flags, modelKind: 'image' })
+    const { body, settings, problems } = draft
+    const { output, validate } = options
+    await problems.check(() => checkCombination(context, options))
+    const sources = isEdit ? await problems.check(() => readSources(draft)) : undefined
+    await readPromptField(draft)
+    const model = await nameModel(draft)
+    await problems.check(() => askForNamedFormat(context, { output, endpoint, body, model, validate }))
+    const leftOut = isEdit && model === undefined ? [whenLeftOut(body)] : []
+    const warnings = [...leftOut, ...(await checkRequest(draft, model))]
+    const { images, mask } = sources ?? { images: [], mask: undefined }
+    const { id = null, family } = model ?? {}
+    const parts = { command: name, model: id, family, body, images, mask, warnings, validate }
+    const request = await imageRequest(context, parts, imagePlan(options, settings), problems)
+    await send(finishedCall(draft), request)
+  })
+  addContractFlags(command, flags)
+  addShared(command, allShared, {
+    ...strictMeanings.images,
+    model: 'model to use; without one the gateway chooses',
+    output: 'file, folder/ or name with {index} and {ext}; its extension selects the format',
+  })
+  const own = [
+    new Option('--save-partials', 'save the streamed partial images beside the image'),
+    new Option('--sidecar', 'write a JSON record beside each image'),
+    new Option('--skip-existing', 'create only the images whose files do not exist yet'),
+    new Option('--no-download', 'print result URLs and when they expire, save nothing'),
+    wordOption('--preview <mode>', 'show images in the terminal', previewModes),
+    acceptMismatchOption(),
+    new Option('--allow-private-urls', 'allow downloads of results from private addresses'),
+  ]
+  for (const option of own) command.addOption(option.helpGroup('Result:'))
 }
 
 /** The specification has a model for an edit without one (endpoint 6, `model`). */
-function whenLeftOut(body: Body): readonly string[] {
+function whenLeftOut(body: Body): string {
   const { model, because } = defaultEditModel(body)
   const reason = because === undefined ? 'the default of an edit' : `because of --${flagName(because)}`
-  return [`No model was given: the gateway is expected to take ${model}, ${reason}. Give one with -m.`]
+  return `No model was given: the gateway is expected to take ${model}, ${reason}. Give one with -m.`
 }
 
-async function readSources(draft: Draft<EditOptions>) {
+async function readSources(draft: Draft<ImageOptions>) {
   const { context, options } = draft
   const { image: locations = [], mask: maskLocation, curl } = options
   if (locations.length === 0) throw new UsageError('--image is missing: an edit starts from an image.')
@@ -153,6 +171,8 @@ async function readSources(draft: Draft<EditOptions>) {
 }
 
 export interface ImageOptions extends CommonOptions {
+  image?: string[]
+  mask?: string
   savePartials?: true
   sidecar?: true
   skipExisting?: true
@@ -162,54 +182,7 @@ export interface ImageOptions extends CommonOptions {
   acceptMismatch?: true
 }
 
-export const previewModes: readonly PreviewMode[] = ['auto', 'kitty', 'iterm', 'blocks', 'off']
-
-function addImageOptions(command: Command): void {
-  addShared(command, allShared, {
-    ...strictMeanings.images,
-    model: 'model to use; without one the gateway chooses',
-    output: 'file, folder/ or name with {index} and {ext}; its extension selects the format',
-  })
-  const options = [
-    new Option('--save-partials', 'save the streamed partial images beside the image'),
-    new Option('--sidecar', 'write a JSON record beside each image'),
-    new Option('--skip-existing', 'create only the images whose files do not exist yet'),
-    new Option('--no-download', 'print result URLs and when they expire, save nothing'),
-    wordOption('--preview <mode>', 'show images in the terminal', previewModes),
-    acceptMismatchOption(),
-    new Option('--allow-private-urls', 'allow downloads of results from private addresses'),
-  ]
-  for (const option of options) command.addOption(option.helpGroup('Result:'))
-}
-
-async function startImageRequest(
-  call: ParsedCall<ImageOptions>,
-  endpoint: Endpoint,
-  flags: readonly ContractFlag[],
-): Promise<Draft<ImageOptions>> {
-  const draft = await startRequest(call, { endpoint, flags, modelKind: 'image' })
-  await draft.problems.check(() => checkCombination(call.context, call.options))
-  return draft
-}
-
-/** @throws UsageError, FileError with everything that is wrong, each problem naming the flag to change */
-async function finishImageRequest(
-  draft: Draft<ImageOptions>,
-  command: ImageRequest['command'],
-  { images, mask }: Pick<ImageRequest, 'images' | 'mask'> = { images: [], mask: undefined },
-  whenLeftOut: (body: Body) => readonly string[] = () => [],
-): Promise<{ readonly call: CommandCall<ImageOptions>; readonly request: ImageRequest }> {
-  const { context, options, endpoint, body, settings, problems } = draft
-  const { output, validate } = options
-  await readPromptField(draft)
-  const model = await nameModel(draft)
-  await problems.check(() => askForNamedFormat(context, { output, endpoint, body, model, validate }))
-  const leftOut = model === undefined ? whenLeftOut(body) : []
-  const warnings = [...leftOut, ...(await checkRequest(draft, model))]
-  const parts = { command, model: model?.id ?? null, family: model?.family, body, images, mask, warnings }
-  const request = await imageRequest(context, { ...parts, validate }, imagePlan(options, settings), problems)
-  return { call: finishedCall(draft), request }
-}
+const previewModes: readonly PreviewMode[] = ['auto', 'kitty', 'iterm', 'blocks', 'off']
 
 export function imagePlan(options: ImageOptions, settings: Settings | undefined): ImagePlan {
   const { download, raw } = options

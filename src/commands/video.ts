@@ -42,8 +42,6 @@ import {
   nameModel,
   startRequest,
   type Draft,
-  type ParsedCall,
-  type RequestShape,
 } from './shared/request/build-request.ts'
 import {
   acceptMismatchOption,
@@ -91,8 +89,9 @@ export function registerVideoGenerate(command: Command, context: Context, start 
     .addOption(inputOption(inputs.reference))
     .addOption(inputOption(inputs.video))
     .action(async (words: string[], options: GenerateOptions) => {
-      const draft = await startVideoRequest({ context, options, words }, operationShape)
+      const draft = await startRequest({ context, options, words }, operationShape)
       const { body, settings, problems } = draft
+      await problems.check(() => refuseCombinations(context, options, isWaitedFor(context, options)))
       const media = (await problems.check(() => readMedia(draft))) ?? {}
       const hasContent =
         mediaFlags.some((name) => options[name] !== undefined) ||
@@ -196,7 +195,8 @@ export function registerVideoRemix(command: Command, context: Context, start = s
     .action(async (id: string | undefined, rest: string[], given: VideoOptions) => {
       const [video, words] = splitArguments(id, rest, given)
       const options = await remixOptions(context, given, video)
-      const draft = await startVideoRequest({ context, options, words }, remixShape)
+      const draft = await startRequest({ context, options, words }, remixShape)
+      await draft.problems.check(() => refuseCombinations(context, options, isWaitedFor(context, options)))
       const prompt = await readPromptField(draft)
       await start(await finishVideoRequest(draft, 'video', prompt), video)
     })
@@ -275,16 +275,6 @@ function isWaitedFor(context: Context, { wait, output }: VideoOptions): boolean 
 }
 
 export type VideoStart = Awaited<ReturnType<typeof finishVideoRequest>>
-
-async function startVideoRequest(
-  call: ParsedCall<VideoOptions>,
-  shape: RequestShape,
-): Promise<Draft<VideoOptions>> {
-  const { context, options } = call
-  const draft = await startRequest(call, shape)
-  await draft.problems.check(() => refuseCombinations(context, options, isWaitedFor(context, options)))
-  return draft
-}
 
 /** @throws UsageError, FileError with everything that is wrong, each problem naming the flag to change */
 async function finishVideoRequest(

@@ -10,7 +10,6 @@ import type { KeyVerdict } from '../../../events/checks.ts'
 import type { ModelEntry } from '../../../events/model.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import { listModels } from '../../../operations/list-models.ts'
-import { createGate } from '../../../output/gate.ts'
 import { counted } from '../../../quantities.ts'
 import { openGateway, type CommandCall } from './open-gateway.ts'
 
@@ -118,18 +117,16 @@ export function describeCheck(check: GatewayCheck, hasKey: boolean): string {
 }
 
 /** Also asks without a key: a gateway that lists its models to everybody cannot check one. */
-export async function checkKeyAt(given: CommandCall, key: string): Promise<KeyVerdict> {
-  const baseUrl = given.settings.baseUrl.value
+export async function checkKeyAt(call: CommandCall, key: string): Promise<KeyVerdict> {
+  const baseUrl = call.settings.baseUrl.value
   if (baseUrl === undefined) {
     return { state: 'unknown', message: 'no base URL is set: modelgate config set base_url URL' }
   }
-  const gate = createGate(given.context, [key])
-  const call = { ...given, gate }
   const check = await checkGateway(call, baseUrl, key)
   if (check.verdict === 'refuses') return { state: 'refused', message: `${baseUrl.host} refuses the key` }
   if (check.verdict !== 'lists') {
-    // The gateway may give the key back, and the caller's own gate need not know it.
-    return { state: 'unknown', message: gate.text(describeCheck(check, true)) }
+    // The gateway may give the key back.
+    return { state: 'unknown', message: call.gate.text(describeCheck(check, true)) }
   }
   const open = await checkGateway(call, baseUrl)
   return open.verdict === 'lists'
