@@ -50,9 +50,7 @@ import { resumeCommand } from './shared/jobs/resume-command.ts'
 import {
   acceptMismatchOption,
   addShared,
-  allShared,
   type CommonOptions,
-  strictMeanings,
   wordOption,
   addExamples,
   showFirst,
@@ -122,8 +120,8 @@ function registerImage(
     await send(finishedCall(draft), request)
   })
   addContractFlags(command, flags)
-  addShared(command, allShared, {
-    ...strictMeanings.images,
+  addShared(command, 'all', {
+    strict: 'treat an unverified image, or one of a type other than its name says, as a failure',
     model: 'model to use; without one the gateway chooses',
     output: 'file, folder/ or name with {index} and {ext}; its extension selects the format',
   })

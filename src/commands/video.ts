@@ -46,9 +46,7 @@ import {
 import {
   acceptMismatchOption,
   addShared,
-  allShared,
   type CommonOptions,
-  strictMeanings,
   addExamples,
   showFirst,
 } from './shared/options/common-options.ts'
@@ -64,14 +62,6 @@ interface GenerateOptions extends VideoOptions {
   instances?: string
 }
 
-const operationFlags = flagsOf(videoOperationEndpoint.fields)
-const operationShape = {
-  endpoint: videoOperationEndpoint,
-  flags: operationFlags,
-  modelKind: 'video',
-} as const
-const inputs = commandInputs['video generate']
-
 /** Specification, endpoint 7. */
 export function registerVideoGenerate(command: Command, context: Context, start = startJob): void {
   addExamples(command, [
@@ -82,6 +72,9 @@ export function registerVideoGenerate(command: Command, context: Context, start 
     ['modelgate video generate -m MODEL --no-wait --json "A storm" > job.json'],
     ['modelgate video generate --sandbox --wait -o clip.mp4 "A paper boat"'],
   ])
+  const flags = flagsOf(videoOperationEndpoint.fields)
+  const shape = { endpoint: videoOperationEndpoint, flags, modelKind: 'video' } as const
+  const inputs = commandInputs['video generate']
   command
     .argument('[prompt...]', 'what to show; "-" or no prompt reads standard input, @file a file')
     .addOption(inputOption(inputs.image))
@@ -89,7 +82,7 @@ export function registerVideoGenerate(command: Command, context: Context, start 
     .addOption(inputOption(inputs.reference))
     .addOption(inputOption(inputs.video))
     .action(async (words: string[], options: GenerateOptions) => {
-      const draft = await startRequest({ context, options, words }, operationShape)
+      const draft = await startRequest({ context, options, words }, shape)
       const { body, settings, problems } = draft
       await problems.check(() => refuseCombinations(context, options, isWaitedFor(context, options)))
       const media = (await problems.check(() => readMedia(draft))) ?? {}
@@ -104,7 +97,7 @@ export function registerVideoGenerate(command: Command, context: Context, start 
       const request = await finishVideoRequest(draft, 'operation', prompt)
       await start(request, undefined, mediaIn(options))
     })
-  addContractFlags(command, operationFlags)
+  addContractFlags(command, flags)
   showFirst(
     command,
     'image last-frame reference video aspect-ratio duration-seconds resolution sample-count negative-prompt seed wait no-wait accept-mismatch',
@@ -174,12 +167,8 @@ function splitReference(text: string): { name: string; type: string } {
     : { name: text.slice(0, -type.length - 1), type }
 }
 
-const remixFlags = flagsOf(videoRemixEndpoint.fields).filter(
-  ({ name }) => name !== 'model' && name !== 'prompt',
-)
-const remixShape = { endpoint: videoRemixEndpoint, flags: remixFlags, modelKind: 'remix' } as const
-
-const { source } = commandInputs['video remix']
+/** Model and prompt, its only fields, have the common flag -m and the arguments. */
+const remixShape = { endpoint: videoRemixEndpoint, flags: [], modelKind: 'remix' } as const
 
 /** Specification, endpoint 3. */
 export function registerVideoRemix(command: Command, context: Context, start = startJob): void {
@@ -189,6 +178,7 @@ export function registerVideoRemix(command: Command, context: Context, start = s
     ['modelgate video remix -m MODEL --no-check video_123 "In the style of a woodcut"'],
     ['modelgate video remix --sandbox --wait video_sandbox_source "Turn it upside down"'],
   ])
+  const { source } = commandInputs['video remix']
   command
     .argument('[id]', `${source.about}${source.forms}`)
     .argument('[prompt...]', 'what to change; "-" or no prompt reads standard input, @file a file')
@@ -231,6 +221,9 @@ export interface VideoOptions extends CommonOptions {
   exitStatus?: true
 }
 
+/** Of `--strict`. */
+export const strictMeaning = 'treat a video that could not be verified as a failure'
+
 export function waitOptions(): Option[] {
   return [
     new Option('--poll-interval <seconds>', `seconds before the first look-up (${pollSeconds.first})`),
@@ -240,8 +233,8 @@ export function waitOptions(): Option[] {
 }
 
 function addStartOptions(command: Command): void {
-  addShared(command, allShared, {
-    ...strictMeanings.videos,
+  addShared(command, 'all', {
+    strict: strictMeaning,
     // The specification has no token counts for videos.
     usage: 'print the cost on standard error, if prices are known',
   })

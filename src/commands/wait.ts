@@ -10,8 +10,8 @@ import { commonExit } from '../operations/operation.ts'
 import { createGate, type Gate } from '../output/gate.ts'
 import { createProblemList, throwProblems } from '../problems.ts'
 import { addJobOptions, findNamedJob, lastOption, type FoundJob } from './shared/jobs/named-job.ts'
-import { waitOptions, type VideoOptions, refuseCombinations, waitPlan } from './video.ts'
-import { addShared, strictMeanings, isDryRun, addExamples } from './shared/options/common-options.ts'
+import { strictMeaning, waitOptions, type VideoOptions, refuseCombinations, waitPlan } from './video.ts'
+import { addShared, isDryRun, addExamples } from './shared/options/common-options.ts'
 import {
   addAnswerOptions,
   followUp,
@@ -46,7 +46,7 @@ export function registerWait(command: Command, context: Context): void {
     ['modelgate wait video_123 -o clip.mp4'],
     ['modelgate wait --all -o results/'],
   ])
-  addShared(command, optionsOfLookUps, strictMeanings.videos)
+  addShared(command, optionsOfLookUps, { strict: strictMeaning })
   command
     .argument('[id...]', 'ids, or the beginnings of them')
     .action(async (given: string[], all: WaitOptions) => {
@@ -230,7 +230,7 @@ export function registerVideoStatus(command: Command, context: Context): void {
     ['modelgate video status models/MODEL/operations/123 --wait'],
     ['modelgate video status video_123 --exit-status && echo done'],
   ])
-  addShared(command, optionsOfLookUps, strictMeanings.videosIfWaiting)
+  addShared(command, optionsOfLookUps, { strict: `with --wait, ${strictMeaning}` })
   command
     .argument('[id]', 'video id or operation name, or the beginning of one')
     .action(async (id: string | undefined, options: VideoOptions) =>

@@ -134,9 +134,9 @@ const groups: Readonly<Record<string, string>> = {
     'sandbox baseUrl apiKeyFile profile retry maxRetries timeout connectTimeout firstByteTimeout idleTimeout progressTimeout header caFile allowHttp',
   /** What is harmless everywhere: verbosity, and what is not to be asked or read. */
   messages: 'quiet debug noInput stdin',
+  /** Those of a command that sends a request of any kind. */
+  all: 'request results money gateway messages stdinTimeout',
 }
-
-export const allShared = 'request results money gateway messages stdinTimeout'
 
 const shared = new WeakSet<Option>()
 
@@ -159,7 +159,8 @@ export function addShared(
   names: string,
   meanings: Readonly<Record<string, string>> = {},
 ): void {
-  const wanted = new Set(names.split(' ').flatMap((name) => groups[name]?.split(' ') ?? name))
+  const membersOf = (name: string): string[] => groups[name]?.split(' ').flatMap(membersOf) ?? [name]
+  const wanted = new Set(names.split(' ').flatMap(membersOf))
   for (const [heading, options] of Object.entries(optionTable())) {
     for (const option of options) {
       const name = option.attributeName()
@@ -206,14 +207,6 @@ export function isDryRun({ dryRun, curl }: Pick<CommonOptions, 'dryRun' | 'curl'
 export function collect(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value]
 }
-
-/** What `--strict` turns into failures. */
-export const strictMeanings = {
-  text: { strict: 'treat an answer truncated by the token limit as a failure' },
-  images: { strict: 'treat an unverified image, or one of a type other than its name says, as a failure' },
-  videos: { strict: 'treat a video that could not be verified as a failure' },
-  videosIfWaiting: { strict: 'with --wait, treat a video that could not be verified as a failure' },
-} as const
 
 export function acceptMismatchOption(): Option {
   return new Option('--accept-mismatch', 'accept a result that differs from what was asked for')

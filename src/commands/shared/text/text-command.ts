@@ -22,9 +22,7 @@ import { readStandardInputBytes } from '../input/standard-input.ts'
 import { answerCommand, learnName, resumeCommand, waitLimits, type JobNames } from '../jobs/resume-command.ts'
 import {
   addShared,
-  allShared,
   collect,
-  strictMeanings,
   suggestWords,
   type CommonOptions,
   addExamples,
@@ -73,7 +71,9 @@ export function registerText<Options extends TextOptions>(
 ): void {
   const { attach, schema } = commandInputs.respond
   addExamples(command, examples)
-  addShared(command, allShared, strictMeanings.text)
+  addShared(command, 'all', {
+    strict: 'treat an answer truncated by the token limit as a failure',
+  })
   command.argument(argument, 'what to ask; "-" or a pipe reads standard input, @file a file')
   const tool = `${[...tools.words, ...tools.others].join(', ')}, or a function or whole tool: @file, JSON (repeatable)`
   const options = [
