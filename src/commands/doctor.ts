@@ -11,7 +11,7 @@ import { resolveSettings, type Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { isFinal } from '../contract/video-state.ts'
 import { AlreadyReported, exitCodes, Interrupted, ModelgateError, type ExitName } from '../errors.ts'
-import type { Check, ChecksDocument } from '../events/checks.ts'
+import type { Check } from '../events/checks.ts'
 import { outputVersion } from '../events/version.ts'
 import { callsFolder } from '../files/calls/call-book.ts'
 import { JobStore } from '../files/calls/job-store.ts'
@@ -33,14 +33,6 @@ import { proxiesFrom } from './shared/gateway/configured-gateway.ts'
 import { readSettings, sandboxKey, startOwnSandbox, type CommandCall } from './shared/gateway/open-gateway.ts'
 import { addShared, type CommonOptions, addExamples } from './shared/options/common-options.ts'
 
-const taken =
-  'json jsonl sandbox profile baseUrl apiKeyFile caFile header allowHttp connectTimeout timeout messages'
-
-const meanings = {
-  timeout: 'limit for each request to the gateway (10)',
-  sandbox: 'check the built-in gateway instead',
-}
-
 /** Seconds for each request, so that the whole takes a minute at most. */
 const requestSeconds = 10
 
@@ -50,7 +42,14 @@ export function registerDoctor(command: Command, context: Context): void {
     ['modelgate doctor --sandbox', 'without a gateway'],
     ['modelgate doctor --json > report.json', 'for a bug report: no key, no prompt'],
   ])
-  addShared(command, taken, meanings)
+  addShared(
+    command,
+    'json jsonl sandbox profile baseUrl apiKeyFile caFile header allowHttp connectTimeout timeout messages',
+    {
+      timeout: `limit for each request to the gateway (${requestSeconds})`,
+      sandbox: 'check the built-in gateway instead',
+    },
+  )
   command.action(async (options: CommonOptions) => {
     const { json, jsonl, sandbox } = options
     const configured = await usableSettings(context, options)
@@ -79,11 +78,21 @@ export function registerDoctor(command: Command, context: Context): void {
     } finally {
       await running?.close()
     }
-    const document = documentOf(checks, context)
-    await output?.end(document)
+    const has = (verdict: Check['verdict']) => checks.some((check) => check.verdict === verdict)
+    await output?.end({
+      version: outputVersion,
+      command: 'doctor',
+      verdict: has('failed') ? 'failed' : has('warning') ? 'warning' : 'ok',
+      program: __VERSION__,
+      platform: `${context.platform} ${arch()}`,
+      checks,
+    })
     if (output === undefined && configured?.quiet.value !== true) printNote(context, summaryLine(checks))
     const failure = checks.find(({ verdict }) => verdict === 'failed')
-    if (failure !== undefined) throw new AlreadyReported(errorOf(failure))
+    if (failure === undefined) return
+    const exits = Object.keys(exitCodes) as ExitName[]
+    const exit = exits.find((name) => exitCodes[name].code === failure.exit_code)!
+    throw new AlreadyReported(new ModelgateError(exit, 'some_failed', failure.message))
   })
 }
 
@@ -117,14 +126,12 @@ async function* findings(
 }
 
 async function usableSettings(context: Context, options: CommonOptions): Promise<Settings | undefined> {
-  try {
-    const settings = await readSettings(context, options)
-    const { timeout } = settings
-    return { ...settings, timeout: { ...timeout, value: timeout.value ?? requestSeconds } }
-  } catch (error) {
-    if (isProblem(error)) return undefined
-    throw error
-  }
+  const settings = await readSettings(context, options).catch((error: unknown) => {
+    if (!isProblem(error)) throw error
+  })
+  if (!settings) return undefined
+  const { timeout } = settings
+  return { ...settings, timeout: { ...timeout, value: timeout.value ?? requestSeconds } }
 }
 
 function settingsOfSandbox(settings: Settings, url: URL): Settings {
@@ -135,24 +142,6 @@ function settingsOfSandbox(settings: Settings, url: URL): Settings {
     baseUrls: { ...settings.baseUrls, value: undefined },
     apiKey: async () => ({ value: sandboxKey, source, lastFour: '' }),
   }
-}
-
-function documentOf(checks: readonly Check[], { platform }: Context): ChecksDocument {
-  const has = (verdict: Check['verdict']) => checks.some((check) => check.verdict === verdict)
-  return {
-    version: outputVersion,
-    command: 'doctor',
-    verdict: has('failed') ? 'failed' : has('warning') ? 'warning' : 'ok',
-    program: __VERSION__,
-    platform: `${platform} ${arch()}`,
-    checks,
-  }
-}
-
-function errorOf({ exit_code: code, message }: Check): ModelgateError {
-  const exits = Object.keys(exitCodes) as ExitName[]
-  const exit = exits.find((name) => exitCodes[name].code === code)!
-  return new ModelgateError(exit, 'some_failed', message)
 }
 
 type Finding = Omit<Check, 'name'>
@@ -213,13 +202,15 @@ async function checkConfiguration(context: Context, options: CommonOptions): Pro
   try {
     const settings = await resolveSettings(context, options)
     const [user, project] = [await findUserFile(context), await findProjectFile(context)]
-    const files = [
-      ...(user === undefined ? [] : [`user file ${user.path}`]),
-      ...(project === undefined ? [] : [`project file ${project.path}`]),
+    const profile = settings.profile.value
+    const found = [
+      user && `user file ${user.path}`,
+      project && `project file ${project.path}`,
+      user === undefined && project === undefined && 'no file',
+      profile !== settingTable.profile.default && `profile ${profile}`,
     ]
-    const own =
-      settings.profile.value === settingTable.profile.default ? [] : [`profile ${settings.profile.value}`]
-    const found = [...(files.length === 0 ? ['no file'] : files), ...own].join(', ')
+      .filter(Boolean)
+      .join(', ')
     const stray = strayVariables(context.env)
     return stray.length === 0
       ? ok(found)
