@@ -277,10 +277,7 @@ export function registerConfigSchema(command: Command, context: Context): void {
   })
 }
 
-export function settingArgument(command: Command): Argument {
-  const argument = command.createArgument('<name>', 'a setting, as in the file: base_url')
-  return suggestWords(
-    argument,
-    settingNames.map((name) => settingTable[name].file),
-  )
+function settingArgument(command: Command): Argument {
+  const words = settingNames.map((name) => settingTable[name].file)
+  return suggestWords(command.createArgument('<name>', 'a setting, as in the file: base_url'), words)
 }

@@ -112,13 +112,11 @@ async function refuseMissing({ options, settings }: Session): Promise<void> {
   const hasKey =
     options.yes || options.apiKeyFile !== undefined || (await settings.keyLocation()) !== undefined
   const missing = [
-    ...(options.baseUrl === undefined && settings.baseUrl.value === undefined
-      ? ['The address of the gateway is missing: pass --base-url URL.']
-      : []),
-    ...(hasKey
-      ? []
-      : ['The key is missing: pass --api-key-file FILE, or - to store the one on standard input.']),
-  ]
+    options.baseUrl === undefined &&
+      settings.baseUrl.value === undefined &&
+      'The address of the gateway is missing: pass --base-url URL.',
+    !hasKey && 'The key is missing: pass --api-key-file FILE, or - to store the one on standard input.',
+  ].filter((problem) => problem !== false)
   if (missing.length === 0) return
   throw new UsageError(missing, {
     code: 'not_confirmed',
@@ -164,34 +162,24 @@ function report(context: Context, document: InitDocument, isPlan: boolean): stri
 function nextCommands({ text, image, video }: InitDocument['models'], profile: string): HelpRow[] {
   const program = profile === 'default' ? 'modelgate' : `modelgate --profile ${shellWord(profile)}`
   const model = text === null ? ' -m MODEL' : ''
-  const rows: readonly (HelpRow | undefined)[] = [
-    [`${program} generate${model} "Name three rivers"`, 'words as they arrive'],
-    image === null
-      ? undefined
-      : [`${program} image create -o boat.png "A paper boat"`, 'an image, into a file'],
-    video === null
-      ? undefined
-      : [`${program} video generate -o boat.mp4 "A paper boat"`, 'a video, when it is done'],
-    [`git diff | ${program} respond${model} "Review this"`, 'piped text, then the prompt'],
-    [`${program} chat${model}`, 'a conversation'],
-  ]
-  return rows.filter((row) => row !== undefined).slice(0, 3)
+  const rows: HelpRow[] = [[`${program} generate${model} "Name three rivers"`, 'words as they arrive']]
+  if (image !== null)
+    rows.push([`${program} image create -o boat.png "A paper boat"`, 'an image, into a file'])
+  if (video !== null)
+    rows.push([`${program} video generate -o boat.mp4 "A paper boat"`, 'a video, when it is done'])
+  rows.push([`git diff | ${program} respond${model} "Review this"`, 'piped text, then the prompt'])
+  return [...rows, [`${program} chat${model}`, 'a conversation'] as const].slice(0, 3)
 }
 
-/** Nothing that is so already. */
-interface Plan {
-  /** Where the settings of the profile are: at the top, unless the file has a section for it. */
-  readonly section: readonly string[]
-  /** By their names in the file; undefined for one that is taken out. */
-  readonly values: Readonly<Record<string, unknown>>
-  readonly files: readonly string[]
-}
+/** What the answers change, but for what is so already. */
+type Plan = Awaited<ReturnType<typeof planChanges>>
 
-async function planChanges(session: Session, { gateway, key, models }: Answers): Promise<Plan> {
+async function planChanges(session: Session, { gateway, key, models }: Answers) {
   const { context, settings, options } = session
   const profile = settings.profile.value
   const isAtTop =
     profile === settingTable.profile.default && !Object.hasOwn(await writtenProfiles(context), profile)
+  // Where the settings of the profile are: at the top, unless the file has a section for it.
   const section = isAtTop ? [] : ['profiles', profile]
   const content = objectOf((await findUserFile(context))?.content)
   const present = section.reduce((part, name) => objectOf(part[name]), content)

@@ -46,7 +46,7 @@ export async function runChat(
   const { settings } = call
   if (!options.sandbox) configuredBaseUrl(settings)
   claimStandardInput(context, 'chat')
-  const session = await openSession(context, options, settings, wanted ?? 'respond', wanted)
+  const session = await openSession(call, wanted ?? 'respond', wanted)
   const style = wanted ?? session.conversation.style
   if (system !== undefined) {
     const instructions = await parseTextFlag(context, '--system', system)

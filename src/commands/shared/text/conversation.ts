@@ -1,6 +1,4 @@
 import { rescueFolder, stateFolder } from '../../../context/folders.ts'
-import type { Settings } from '../../../config/settings.ts'
-import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
 import { openCalls } from '../../../files/calls/read-calls.ts'
 import { shownPath } from '../../../files/file-error.ts'
@@ -14,6 +12,7 @@ import type { Conversation, Style } from '../../../operations/conversation/conve
 import { exchangeOf, lastExchange, pastExchanges } from '../../../operations/conversation/from-log.ts'
 import { findCall } from '../../../operations/read-log.ts'
 import { roundedDuration } from '../../../quantities.ts'
+import type { CommandCall } from '../gateway/open-gateway.ts'
 import { askChoice, canAsk } from '../input/questions.ts'
 import { isDryRun, type CommonOptions } from '../options/common-options.ts'
 import type { Draft } from '../request/build-request.ts'
@@ -26,28 +25,26 @@ export interface ConversationOptions extends CommonOptions {
 
 /** @param session the conversation, where no flag names it */
 export async function continueConversation(
-  { context, options, settings, body }: Draft<ConversationOptions>,
+  { settings, ...draft }: Draft<ConversationOptions>,
   style: Style,
   session?: Session,
 ): Promise<PreparedRequest | undefined> {
   // What the settings would say of the gateway and the log is not known; the call fails anyway.
   if (settings === undefined) return undefined
-  const opened = session ?? (await openSession(context, options, settings, style))
-  return await prepareRequest(context, opened, style, body)
+  const opened = session ?? (await openSession({ ...draft, settings }, style))
+  return await prepareRequest(draft.context, opened, style, draft.body)
 }
 
 /** @param offered the style of what the user may choose from where nothing can be continued; undefined for either */
 export async function openSession(
-  context: Context,
-  options: ConversationOptions,
-  settings: Settings,
+  call: CommandCall<ConversationOptions>,
   style: Style,
   offered: Style | undefined = style,
 ): Promise<Session> {
+  const { context, options, settings } = call
   const { conversationFile: path } = options
   const gateway = options.sandbox ? 'sandbox' : settings.baseUrl.value?.origin
-  const last =
-    options.continue === undefined ? undefined : await continueCall(context, options, settings, offered)
+  const last = options.continue === undefined ? undefined : await continueCall(call, offered)
   if (path === undefined) return { conversation: last ?? { style, settings: {}, messages: [] }, gateway }
   // `--continue` alone reads the log, which loads nothing for files.
   const { openConversationFile } = await import('../../../operations/conversation/conversation-file.ts')
@@ -64,11 +61,10 @@ export async function openSession(
 }
 
 async function continueCall(
-  context: Context,
-  { continue: id = '', noInput }: ConversationOptions,
-  { history }: Settings,
+  { context, options, settings: { history } }: CommandCall<ConversationOptions>,
   style: Style | undefined,
 ): Promise<Conversation> {
+  const { continue: id = '', noInput } = options
   const folder = stateFolder(context)
   if (folder === undefined) throw nothing('there is no home directory, so no calls are recorded')
   const calls = await openCalls(folder)
