@@ -283,7 +283,7 @@ export function inOrder(
       const ending = retires === null ? '' : `, ${retired ? 'retired' : 'retires'} ${retires}`
       return { id, fits: guess === kind, about: `${guess}${ending}` }
     })
-  return [...candidates.filter(({ fits }) => fits), ...candidates.filter(({ fits }) => !fits)]
+  return candidates.toSorted((one, other) => Number(other.fits) - Number(one.fits))
 }
 
 const words: readonly (readonly [kind: ModelKind | 'other', pattern: RegExp])[] = [

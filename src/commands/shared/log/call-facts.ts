@@ -9,7 +9,6 @@ import type { SavedFile } from '../../../events/text.ts'
 import type { RecordedCreation, RecordedFile, RecordedInput } from '../../../files/calls/call-record.ts'
 import { referencesIn, referToMedia } from '../../../files/media-references.ts'
 import { extensionOf } from '../../../files/media-type.ts'
-import type { TextReply } from '../../../gateway/stream-text.ts'
 import type { JsonObject } from '../../../json.ts'
 import type { Body } from '../../../operations/operation.ts'
 import type { ImageSource } from '../../../operations/image-sources.ts'
@@ -29,24 +28,25 @@ export interface SentMedia {
   /** With references in place of media. */
   readonly body: Body | undefined
   readonly inputs: readonly RecordedInput[]
+  readonly reply: JsonObject | undefined
 }
 
 export async function sentMedia(
   context: Context,
   { body: sent, media = [], sources = [] }: RequestMedia,
+  whole: object | undefined,
 ): Promise<SentMedia> {
+  const reply = whole && referToMedia({ ...whole }, new Map())
   const beside = sources.map(({ field, label, bytes }): RecordedInput => {
     return { path: placeOf(context, label), bytes, field }
   })
-  if (sent === undefined) return { body: undefined, inputs: beside }
+  if (sent === undefined) return { body: undefined, inputs: beside, reply }
   const anonymous = referToMedia(sent, new Map())
   const references = referencesIn(anonymous)
-  if (references.length === 0) return { body: anonymous, inputs: beside }
+  if (references.length === 0) return { body: anonymous, inputs: beside, reply }
   const paths = await pathsOf(context, media, references)
-  return {
-    body: referToMedia(sent, paths),
-    inputs: [...beside, ...references.map(({ sha256, bytes }) => ({ path: paths.get(sha256) ?? '', bytes }))],
-  }
+  const within = references.map(({ sha256, bytes }) => ({ path: paths.get(sha256) ?? '', bytes }))
+  return { body: referToMedia(sent, paths), inputs: [...beside, ...within], reply }
 }
 
 /** Absolute, but for standard input and URLs. */
@@ -62,15 +62,8 @@ async function pathsOf(
   references: readonly { readonly sha256: string; readonly bytes: number }[],
 ): Promise<Map<string, string>> {
   const places = media.map((name) => placeOf(context, name))
-  const found = await Promise.all(
-    places.map(async (place) => ({
-      place,
-      size: await stat(place).then(
-        ({ size }) => size,
-        () => undefined,
-      ),
-    })),
-  )
+  const sizeOf = async (place: string) => (await stat(place).catch(() => undefined))?.size
+  const found = await Promise.all(places.map(async (place) => ({ place, size: await sizeOf(place) })))
   const paths = new Map<string, string>()
   for (const { sha256, bytes } of references) {
     if (paths.has(sha256)) continue
@@ -79,10 +72,6 @@ async function pathsOf(
     else if (places.includes('-')) paths.set(sha256, '-')
   }
   return paths
-}
-
-export function keptReply(reply: TextReply): JsonObject {
-  return referToMedia({ ...reply }, new Map())
 }
 
 export function filesIn(

@@ -9,7 +9,7 @@ import type { CallBook } from '../../../files/calls/call-book.ts'
 import type { CallEnd } from '../../../files/calls/call-record.ts'
 import type { Spending } from '../../../operations/spending.ts'
 import type { TextReply } from '../../../gateway/stream-text.ts'
-import { isDeeperThan, listOf, maxJsonDepth, objectOf, stringOf, type JsonObject } from '../../../json.ts'
+import { isDeeperThan, listOf, maxJsonDepth, objectOf, stringOf } from '../../../json.ts'
 import { promptOf } from '../../../operations/operation.ts'
 import type { Gate } from '../../../output/gate.ts'
 import type { CommandCall } from '../gateway/open-gateway.ts'
@@ -90,25 +90,20 @@ async function withoutMedia(
   context: Context,
   request: LoggedRequest,
   whole: TextReply | undefined,
-): Promise<SentMedia & { readonly reply: JsonObject | undefined }> {
+): Promise<SentMedia> {
   const { body, sources = [] } = request
   // What is nested too deeply could not be written.
   const reply = isDeeperThan(whole, maxJsonDepth) ? { text: whole!.text, is_partial: true } : whole
   if (sources.length === 0 && !mayHoldMedia(body) && !mayHoldMedia(reply)) {
     return { body, inputs: [], reply: reply && { ...reply } }
   }
-  const { keptReply, sentMedia } = await import('./call-facts.ts')
-  return { ...(await sentMedia(context, request)), reply: reply && keptReply(reply as TextReply) }
+  return await (await import('./call-facts.ts')).sentMedia(context, request, reply)
 }
 
 /** The code for it is loaded only where there is anything. */
-async function resultsOf({
-  request: { creation },
-  document,
-  thrown,
-  textFile,
-  spending,
-}: EndedCall): Promise<Pick<CallEnd, 'created' | 'files'>> {
+async function resultsOf(call: EndedCall): Promise<Pick<CallEnd, 'created' | 'files'>> {
+  const { request, document, thrown, textFile, spending } = call
+  const { creation } = request
   const { files, videos, partials } = objectOf(document)
   const hasFiles = textFile !== undefined || [files, videos, partials].some((list) => listOf(list).length > 0)
   if (creation === undefined && !hasFiles) return { files: [] }
