@@ -32,7 +32,14 @@ export function registerHelp(command: Command, context: Context, load: LoadComma
     }
     const words = [name, ownName].filter((word) => word !== undefined)
     const found = await findCommand(command, words, load)
-    if (json) return printTree(context, command.parent!, found, load)
+    if (json) {
+      const program = command.parent!
+      const unloaded = found === program ? program.commands.filter((other) => other !== command) : []
+      for (const other of unloaded) await load(other)
+      const { helpDocument } = await import('./help/help-tree.ts')
+      context.stdout.write(`${JSON.stringify(helpDocument(program, found), undefined, 2)}\n`)
+      return await context.stdout.drain()
+    }
     if (all) found.args = [allFlag]
     found.outputHelp()
   })
@@ -48,19 +55,6 @@ async function findCommand(help: Command, words: readonly string[], load: LoadCo
     found = next
   }
   return found
-}
-
-async function printTree(
-  { stdout }: Context,
-  program: Command,
-  found: Command,
-  load: LoadCommand,
-): Promise<void> {
-  const unloaded = found === program ? program.commands.filter((other) => other.name() !== 'help') : []
-  for (const other of unloaded) await load(other)
-  const { helpDocument } = await import('./help/help-tree.ts')
-  stdout.write(`${JSON.stringify(helpDocument(program, found), undefined, 2)}\n`)
-  await stdout.drain()
 }
 
 /** What help can be asked for: the commands of a command, and of the program its topics, too. */

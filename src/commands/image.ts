@@ -193,29 +193,25 @@ export function checkCombination({ stdout }: Pick<Context, 'stdout'>, options: I
   const documents = named({ '--json': json, '--jsonl': jsonl, '--raw': raw })
   const ofFiles = named({ '--sidecar': sidecar, '--skip-existing': skipExisting })
   const ofAllFiles = [...ofFiles, ...named({ '--save-partials': savePartials })]
-  const inapplicable = (why: string, flags: readonly string[]) =>
-    flags.map((flag) => `${why}, so ${flag} does not apply.`)
+  const inapplicable = (isSo: boolean, why: string, flags: readonly string[]) =>
+    isSo ? flags.map((flag) => `${why}, so ${flag} does not apply.`) : []
+  const toFile = named({ '-o': output !== undefined && !toStandardOutput })
   const problems = [
-    ...(toStandardOutput
-      ? [
-          ...documents.map((flag) => `-o - and ${flag} would both write to standard output.`),
-          ...inapplicable('-o - makes no file', ofAllFiles),
-        ]
-      : []),
-    ...(toStandardOutput && stdout.isTerminal && documents.length === 0
-      ? ['-o - would write the bytes of an image to the terminal.']
-      : []),
-    ...(download
-      ? []
-      : inapplicable('--no-download saves nothing', [...named({ '-o': output !== undefined }), ...ofFiles])),
-    ...(raw
-      ? inapplicable('--raw saves nothing', [
-          ...named({ '-o': output !== undefined && !toStandardOutput }),
-          ...ofAllFiles,
-        ])
-      : []),
-    ...(force && skipExisting ? ['--force and --skip-existing cannot be used together.'] : []),
-  ]
+    ...documents
+      .filter(() => toStandardOutput)
+      .map((flag) => `-o - and ${flag} would both write to standard output.`),
+    ...inapplicable(toStandardOutput, '-o - makes no file', ofAllFiles),
+    toStandardOutput &&
+      stdout.isTerminal &&
+      documents.length === 0 &&
+      '-o - would write the bytes of an image to the terminal.',
+    ...inapplicable(!download, '--no-download saves nothing', [
+      ...named({ '-o': output !== undefined }),
+      ...ofFiles,
+    ]),
+    ...inapplicable(raw === true, '--raw saves nothing', [...toFile, ...ofAllFiles]),
+    force && skipExisting && '--force and --skip-existing cannot be used together.',
+  ].filter((problem) => typeof problem === 'string')
   if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
 }
 
@@ -275,13 +271,13 @@ function withReasons(outcome: Outcome<ImageDocument>): Outcome<ImageDocument> {
 
 function createViewer(context: Context, options: ImageOptions): ImageViewer | undefined {
   const preview = createPreview(context, options.preview ?? 'auto')
+  if (preview === undefined) return undefined
   // The path follows a single picture on a terminal, so it needs no caption. The paths of several come after the last, so each gets its number.
   const captionOf = (image: ShownImage) => {
     if (image.partial !== null) return undefined
     if (!context.stdout.isTerminal) return 'path' in image ? image.path : ''
     return image.count > 1 ? imageLabel(image) : undefined
   }
-  if (preview === undefined) return undefined
   return async (image) => {
     const bytes = 'bytes' in image ? image.bytes : await readImage(resolve(context.cwd, image.path))
     const caption = captionOf(image)

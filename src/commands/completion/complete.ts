@@ -9,7 +9,7 @@ interface Request {
   /** Without the program; the last is the beginning of the one at the cursor. */
   readonly words: readonly string[]
   /** How many characters of the last word the shell keeps, whatever is answered. */
-  readonly kept: number
+  readonly kept?: number
   /** Undefined for a candidate that does not fit. */
   readonly line: (candidate: Candidate) => string | undefined
 }
@@ -19,17 +19,15 @@ const shells: Readonly<Record<string, (sent: readonly string[]) => Request>> = {
   bash: ([breaks = '', line = '']) => readBashLine(line, breaks),
   zsh: (words) => ({
     words,
-    kept: 0,
     line: ({ value, about }) =>
       `${value.replaceAll(/[\\:]/g, String.raw`\$&`)}${about === '' ? '' : `:${about}`}`,
   }),
-  fish: (words) => ({ words, kept: 0, line: tabbed }),
+  fish: (words) => ({ words, line: tabbed }),
   powershell(sent) {
     // PowerShell passes no empty words, so its script puts a space after the last.
     const typed = (sent.at(-1) ?? '').slice(0, -1)
     return {
       words: [...sent.slice(0, -1), typed],
-      kept: 0,
       line({ value, about }) {
         if (!value.startsWith(typed)) return undefined
         const quoted = /^[\w./:+=-]+$/.test(value) ? value : `'${value.replaceAll("'", "''")}'`

@@ -30,13 +30,11 @@ async function keyFor(options: CommonOptions, { headers, keyLocation, apiKey }: 
   if (!hasAuthorization({ headers })) return isDryRun(options) ? 'key' : (await apiKey()).value
   const location = await keyLocation()
   if (location === undefined) return ''
-  throw new UsageError(
-    `The header authorization (${headers.source}) and a key (${location.source}) cannot be used together.`,
-    {
-      phase: 'config',
-      hint: 'Leave out one of them.',
-    },
-  )
+  const both = `The header authorization (${headers.source}) and a key (${location.source})`
+  throw new UsageError(`${both} cannot be used together.`, {
+    phase: 'config',
+    hint: 'Leave out one of them.',
+  })
 }
 
 /** Neither a gateway nor a key: somebody's first call on a machine. */
