@@ -128,18 +128,12 @@ async function refuseMissing({ options, settings }: Session): Promise<void> {
 
 /** Without reading the key again. */
 async function keyFacts({ context, settings }: Session, key: KeyAnswer): Promise<InitDocument['key']> {
-  switch (key.kind) {
-    case 'store':
-      return { source: `credentials file ${credentialsPath(context)}`, last_four: lastFour(key.value) }
-    case 'file':
-      return { source: `file ${key.path}`, last_four: '' }
-    case 'as it is': {
-      const location = await settings.keyLocation()
-      return location === undefined ? null : { source: location.source, last_four: '' }
-    }
-    case 'later':
-      return null
+  if (key.kind === 'store') {
+    return { source: `credentials file ${credentialsPath(context)}`, last_four: lastFour(key.value) }
   }
+  if (key.kind === 'file') return { source: `file ${key.path}`, last_four: '' }
+  const source = key.kind === 'as it is' ? (await settings.keyLocation())?.source : undefined
+  return source === undefined ? null : { source, last_four: '' }
 }
 
 function report(context: Context, document: InitDocument, isPlan: boolean): string {

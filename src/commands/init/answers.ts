@@ -118,7 +118,8 @@ function messageOf({ message, facts: { hint } }: ModelgateError): string {
 }
 
 export type KeyAnswer =
-  | { readonly kind: 'as it is' | 'later' }
+  | { readonly kind: 'as it is' }
+  | { readonly kind: 'later' }
   | { readonly kind: 'store'; readonly value: string }
   | { readonly kind: 'file'; readonly path: string }
 
@@ -190,19 +191,12 @@ async function givenKey(
 
 /** As later calls would read it; undefined where it is to come later. */
 async function readKey({ context, settings }: Session, key: KeyAnswer): Promise<string | undefined> {
-  switch (key.kind) {
-    case 'store':
-      return key.value
-    case 'file': {
-      const value = absolutePath(context, context.cwd, key.path)
-      const apiKeyFile = { level: 'flag', source: 'as given', value } as const
-      return (await findKey(context, { ...settings, apiKeyFile })).value
-    }
-    case 'as it is':
-      return (await settings.apiKey()).value
-    case 'later':
-      return undefined
-  }
+  if (key.kind === 'store') return key.value
+  if (key.kind === 'later') return undefined
+  if (key.kind === 'as it is') return (await settings.apiKey()).value
+  const value = absolutePath(context, context.cwd, key.path)
+  const apiKeyFile = { level: 'flag', source: 'as given', value } as const
+  return (await findKey(context, { ...settings, apiKeyFile })).value
 }
 
 async function askKey({ context }: Session, present: string | undefined): Promise<KeyAnswer> {
