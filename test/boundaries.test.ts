@@ -48,7 +48,7 @@ test('the folders of the pipeline stand on each other in this order', () => {
     )
   expect(up).toEqual([])
   expect(new Set(files.filter((path) => path.startsWith('pipeline/') && floorOf(path) === -1))).toEqual(
-    new Set(['pipeline/project.ts', 'pipeline/run-exit.ts', 'pipeline/state-folder.ts', 'pipeline/stop.ts']),
+    new Set(['pipeline/project.ts', 'pipeline/run-exit.ts', 'pipeline/stop.ts']),
   )
 })
 

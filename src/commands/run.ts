@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
 import { costText } from '../output/run/run-lines.ts'
-import type { Confirmation, RunCall } from '../pipeline/run/run-call.ts'
+import type { Confirmation, RunCall } from '../pipeline/run/run-state.ts'
 import { runManifest } from '../pipeline/run/run.ts'
 import { createProblemList } from '../problems.ts'
 import { executeSettings, fileOption, showRun } from './run/manifest-command.ts'

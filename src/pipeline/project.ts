@@ -1,4 +1,10 @@
+import { constants, statSync } from 'node:fs'
+import { lstat, open, readdir, writeFile, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
+import { FileError } from '../errors.ts'
+import { readError, shownPath, systemCode } from '../files/file-error.ts'
+import { notRegular } from '../files/input-file.ts'
+import { makeFolder } from '../files/write-target.ts'
 
 /** What a manifest is called, unless it is named. */
 export const manifestName = 'modelgate.yaml'
@@ -38,4 +44,103 @@ export function projectOf(manifestPath: string, isSandbox: boolean): Project {
     stateFolder: join(outputFolder, '.modelgate'),
     isSandbox,
   }
+}
+
+/**
+ * Makes a folder below `.modelgate`, which only the user may read, and tells Git to leave `.modelgate` out.
+ * @param name `results`, `replaced`, `runs`
+ * @returns its path
+ * @throws FileError `no_state_folder`; the error of the system
+ */
+export async function makeStateFolder(project: Project, name: string): Promise<string> {
+  const path = join(project.stateFolder, name)
+  const top = join(project.folder, '.modelgate')
+  const between: string[] = []
+  for (let folder = project.stateFolder; folder !== top; folder = dirname(folder)) between.push(folder)
+  await refuseLinks(top, between)
+  await makeFolder(path)
+  // At the top, because what the sandbox and shards make lies below it, too.
+  for (const [file, text] of Object.entries({ '.gitignore': '*', version: `${stateVersion}` })) {
+    await writeFile(join(top, file), `${text}\n`, { flag: 'wx' }).catch((error: unknown) => {
+      if (systemCode(error) !== 'EEXIST') throw error
+    })
+  }
+  return path
+}
+
+/** The form of `.modelgate`. Version 0.1.0 wrote no number. */
+const stateVersion = 2
+
+/** @throws FileError `other_version` when a newer program has written what is there */
+export async function checkStateVersion({ folder }: Pick<Project, 'folder'>): Promise<void> {
+  const path = join(folder, '.modelgate', 'version')
+  const found = Number.parseInt((await readStateFile(path))?.toString() ?? '')
+  if (!(found > stateVersion)) return
+  const message = `${shownPath(dirname(path))} was written by a newer version of modelgate.`
+  const hint = 'Update this one: it could take what was paid for as missing.'
+  throw new FileError('other_version', message, { phase: 'input', billed: 'no', hint })
+}
+
+/**
+ * Refuses links in place of the folders, and in them: a cloned repository can have some, and what is kept there is also
+ * replaced and removed.
+ */
+async function refuseLinks(top: string, inner: readonly string[]): Promise<void> {
+  const isLink = (await lstat(top).catch(() => undefined))?.isSymbolicLink() === true
+  const links = isLink ? [top] : []
+  for (const folder of [top, ...inner]) {
+    const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
+    links.push(...entries.flatMap((entry) => (entry.isSymbolicLink() ? [join(folder, entry.name)] : [])))
+  }
+  const [first] = links
+  if (first === undefined) return
+  const message = `${shownPath(first)} is a symbolic link, which could lead to anyone's files.`
+  const hint = 'Remove the link; a folder is created in its place.'
+  throw new FileError('no_state_folder', message, { phase: 'input', hint })
+}
+
+/** The most that is read of a file as one text: a lock, a report. In bytes. */
+export const maxStateText = 256 * 1024 * 1024
+
+/**
+ * Reads a file that is kept with a manifest. What is no regular file is refused: reading a pipe may never end.
+ * @param shown its name for messages
+ * @param maxBytes a larger one is refused
+ * @returns undefined when nothing is there
+ * @throws FileError
+ */
+export async function readStateFile(
+  path: string,
+  shown = path,
+  maxBytes = Infinity,
+): Promise<Buffer | undefined> {
+  let handle: FileHandle | undefined
+  try {
+    // Most files that are asked for are not there, and to learn that from an error takes ten times as long.
+    if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined
+    handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+    const found = await handle.stat()
+    if (found.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
+    if (!found.isFile()) throw notRegular(shown)
+    if (found.size > maxBytes) throw tooLarge(shown, found.size, maxBytes)
+    return await handle.readFile()
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined
+    throw error instanceof FileError ? error : readError(error, shown)
+  } finally {
+    // Only read: what the system says of closing it changes nothing.
+    await handle?.close().catch(() => {})
+  }
+}
+
+function tooLarge(shown: string, bytes: number, maxBytes: number): FileError {
+  const message = `${shownPath(shown)} is too large: ${bytes} bytes; the limit is ${maxBytes} bytes.`
+  return new FileError('file_too_large', message, { phase: 'input' })
+}
+
+export async function namesIn(folder: string): Promise<string[]> {
+  return await readdir(folder).catch((error: unknown) => {
+    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return []
+    throw readError(error, folder)
+  })
 }

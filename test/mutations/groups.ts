@@ -88,15 +88,14 @@ export const groups: readonly Group[] = [
   {
     name: 'journal',
     units: [
-      unit(['pipeline/journal/history'], ['pipeline/journal/history']),
-      unit(['pipeline/journal/journal'], ['pipeline/journal/journal']),
+      unit(['pipeline/journal/journal'], ['pipeline/journal/journal', 'pipeline/journal/history']),
       unit(['pipeline/journal/owner'], ['pipeline/journal/owner.ci']),
     ],
   },
   {
     name: 'lock',
     units: [
-      unit(['pipeline/lock/lock-block', 'pipeline/lock/project-lock'], ['pipeline/lock/project-lock']),
+      unit(['pipeline/lock/lock-block'], ['pipeline/lock/project-lock']),
       unit(['pipeline/lock/merge-lock'], ['pipeline/lock/merge-lock.ci']),
       unit(['pipeline/lock/canonical-form'], ['pipeline/lock/canonical-form']),
     ],

@@ -7,7 +7,7 @@ import { registerRunReport } from '../../src/commands/run-report.ts'
 import { AlreadyReported, asModelgateError } from '../../src/errors.ts'
 import type { RunDocument } from '../../src/events/run-document.ts'
 import type { Outcome } from '../../src/operations/operation.ts'
-import type { RunCall, RunOptions } from '../../src/pipeline/run/run-call.ts'
+import type { RunCall, RunOptions } from '../../src/pipeline/run/run-state.ts'
 import type { ManifestCall } from '../../src/pipeline/run/project.ts'
 import {
   sampleRun,

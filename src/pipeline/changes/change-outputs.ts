@@ -9,14 +9,14 @@ import { readInputFile } from '../../files/input-file.ts'
 import { leadTo, nextCommand } from '../../files/next-command.ts'
 import { allInputs, createProblemList } from '../../problems.ts'
 import { counted } from '../../quantities.ts'
-import { mediaFacts, textFacts } from '../execute/task-record.ts'
+import { mediaFacts, textFacts } from '../execute/task.ts'
 import { openJournal } from '../journal/journal.ts'
 import {
+  provenanceOf,
+  unknownProvenance,
   type LockBlock,
   type OutputFacts,
-  provenanceOf,
   type Result,
-  unknownProvenance,
 } from '../lock/lock-block.ts'
 import { nouns } from '../manifest/manifest-fields.ts'
 import { type Instance, promptOf } from '../manifest/manifest.ts'

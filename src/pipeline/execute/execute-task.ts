@@ -11,8 +11,15 @@ import { rootOf } from '../../gateway/url.ts'
 import type { JobReport } from '../../gateway/videos/read-job.ts'
 import { withoutSecrets, type Redactor } from '../../operations/operation.ts'
 import { asideName, recordName, writeRecord, type TaskResult } from '../store/results.ts'
-import { recoverResult } from './task-record.ts'
-import { beginRun, type ExecuteCall, type Made, type StartedJob, type Task, type TaskRun } from './task.ts'
+import {
+  beginRun,
+  recoverResult,
+  type ExecuteCall,
+  type Made,
+  type StartedJob,
+  type Task,
+  type TaskRun,
+} from './task.ts'
 
 /**
  * Runs one request: builds it of the instance's fields and files, sends it, and has its results saved, verified, in the

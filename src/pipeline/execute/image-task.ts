@@ -5,8 +5,7 @@ import { imageRequest, type ImagePlan } from '../../operations/image-request.ts'
 import { readImageFile, sourceProblems } from '../../operations/image-sources.ts'
 import { fetchImages, makeImages } from '../../operations/make-images.ts'
 import { allInputs, createProblemList } from '../../problems.ts'
-import { fileTemplate, mediaFacts } from './task-record.ts'
-import { wholeResult, type Made, type TaskRun } from './task.ts'
+import { fileTemplate, mediaFacts, wholeResult, type Made, type TaskRun } from './task.ts'
 
 const plan: ImagePlan = {
   output: fileTemplate,

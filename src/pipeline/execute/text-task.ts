@@ -11,8 +11,7 @@ import { generateText, type TextRequest } from '../../operations/generate-text.t
 import type { Body } from '../../operations/operation.ts'
 import { responseRequest } from '../../operations/response-request.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
-import { mediaFacts, textFacts, textName } from './task-record.ts'
-import { listenerOf, wholeResult, type Made, type TaskRun } from './task.ts'
+import { listenerOf, mediaFacts, textFacts, textName, wholeResult, type Made, type TaskRun } from './task.ts'
 
 /**
  * Has a text generated, and saves it with LF at the end of its lines; of an instance whose output is a picture, those of

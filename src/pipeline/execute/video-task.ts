@@ -7,9 +7,10 @@ import { stringOf } from '../../json.ts'
 import { unrecordedJob, type NamedJob } from '../../operations/jobs.ts'
 import { startVideo, waitForVideo, type StartPlan } from '../../operations/video-jobs.ts'
 import { planVideos, videoRequest, type VideoRequest } from '../../operations/video-request.ts'
-import { fileTemplate, mediaFacts } from './task-record.ts'
 import {
+  fileTemplate,
   listenerOf,
+  mediaFacts,
   wholeResult,
   withKept,
   type Made,

@@ -7,8 +7,7 @@ import { shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import { parseJson } from '../../files/parse-json.ts'
 import { renameFile } from '../../files/write-target.ts'
 import { numberOf, objectOf, stringOf } from '../../json.ts'
-import type { Project } from '../project.ts'
-import { makeStateFolder, readStateFile } from '../state-folder.ts'
+import { makeStateFolder, readStateFile, type Project } from '../project.ts'
 import { runsFolder } from './journal.ts'
 
 export type Ownership = ReturnType<typeof hold>

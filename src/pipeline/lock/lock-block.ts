@@ -1,5 +1,15 @@
+import { basename, dirname, relative } from 'node:path'
 import * as v from 'valibot'
+import type { FileContext } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import { openAtomicFile } from '../../files/atomic-file.ts'
+import { writeError } from '../../files/file-error.ts'
+import { decodeText } from '../../files/input-file.ts'
+import { leadTo, nextCommand } from '../../files/next-command.ts'
+import { describeJsonError } from '../../files/parse-json.ts'
+import { makeFolder } from '../../files/write-target.ts'
 import { isDeeperThan, isObject, maxJsonDepth, type JsonObject } from '../../json.ts'
+import { manifestName, maxStateText, readStateFile, type Project } from '../project.ts'
 
 export const digestPattern = /^[0-9a-f]{64}$/
 
@@ -97,14 +107,14 @@ export function provenanceOf({ model, origin, request_id, job_id, usage, took_s 
 }
 
 /** @param refuse takes the first mistake as a clause: `outputs[0].path is missing` */
-export function readBlock(value: unknown, refuse: (mistake: string) => never): LockBlock {
+function readBlock(value: unknown, refuse: (mistake: string) => never): LockBlock {
   const { success, output, issues } = v.safeParse(lockBlock, value, { abortEarly: true })
   if (success) return output
   return refuse(`${v.getDotPath(issues[0]) ?? 'it'} ${issues[0].message}`)
 }
 
 /** A block as it is written: the same is always the same text. Members that say nothing are left out. */
-export function compactBlock(block: LockBlock): object {
+function compactBlock(block: LockBlock): object {
   const outputs = block.outputs.map((facts) => inOrder(outputFacts.entries, facts))
   const fields = Object.entries(block.fields).sort(([one], [other]) => (one < other ? -1 : 1))
   return inOrder(lockBlock.entries, { ...block, outputs, fields: Object.fromEntries(fields) })
@@ -129,4 +139,160 @@ export function isInnerPath(path: string): boolean {
   return (
     path.isWellFormed() && !/[\0-\x1f\\]|^[a-z]:|(?:^|\/)(?:\.{0,2}|\.git|\.modelgate)(?:\/|$)/i.test(path)
   )
+}
+
+/** The form of the lock. A program refuses a lock of a higher number; members that it does not know it ignores. */
+const version = 1
+
+const about = 'Written by modelgate run: what was generated, by which request. Commit it; do not edit it.'
+
+const instanceId = /^[a-z0-9][a-z0-9_-]{0,63}(?:\[[^]+\])?$/
+
+/**
+ * Reads the lock of a project; an empty one when there is no file.
+ * @throws UsageError `lock_conflict`, `lock_invalid`, `other_version`
+ * @throws FileError
+ */
+export async function readLock(context: FileContext, project: Project): Promise<Lock> {
+  const text = await readLockText(context, project)
+  if (text === undefined) return new Map()
+  const { manifestPath, isSandbox } = project
+  const isNamed = basename(manifestPath) !== manifestName
+  const same = [
+    ...(isNamed ? ['-f', relative(context.cwd, manifestPath)] : []),
+    ...(isSandbox ? ['--sandbox'] : []),
+  ]
+  return parseLock(text, shownLock(context, project), same)
+}
+
+/**
+ * The text of a project's lock, without a byte-order mark; undefined when there is no file.
+ * @throws UsageError `lock_invalid`
+ * @throws FileError
+ */
+export async function readLockText(context: FileContext, project: Project): Promise<string | undefined> {
+  const file = shownLock(context, project)
+  const bytes = await readStateFile(project.lockPath, file, maxStateText)
+  if (bytes === undefined) return undefined
+  const { text, problem } = decodeText(bytes)
+  if (text === undefined) throw lockInvalid(`${file}: the lock ${problem}.`)
+  return text
+}
+
+/**
+ * Writes the lock of a project; it is replaced as a whole, and not touched when it says the same already. Without a block
+ * there is no file, unless there is one already.
+ * @throws FileError
+ */
+export async function writeLock(context: FileContext, project: Project, lock: Lock): Promise<void> {
+  const text = formatLock(lock)
+  const found = await readStateFile(project.lockPath, undefined, maxStateText).catch(() => undefined)
+  // A checkout on Windows may have other line breaks.
+  const isSame = found === undefined ? lock.size === 0 : found.toString().replaceAll('\r\n', '\n') === text
+  if (isSame) return
+  await makeFolder(dirname(project.lockPath)).catch((error: unknown) => {
+    throw writeError(error, shownLock(context, project))
+  })
+  const file = await openAtomicFile(context, project.lockPath, { force: true })
+  try {
+    await file.write(text)
+    await file.commit()
+  } finally {
+    await file.discard()
+  }
+}
+
+function shownLock({ cwd }: Pick<FileContext, 'cwd'>, { lockPath }: Project): string {
+  return relative(cwd, lockPath) || lockPath
+}
+
+/**
+ * The text of a lock: a line for each instance, sorted by the UTF-16 units of the ids. Git merges by lines: of blocks of
+ * many lines, half of which are the same in each, it would now and then make one of two without a conflict. Every line
+ * ends with a comma, because a member follows that never changes, so that a new instance changes no line but its own.
+ */
+export function formatLock(lock: Lock): string {
+  const lines = [...lock.keys()].sort().map((id) => formatMember(id, compactBlock(lock.get(id)!)))
+  return `{\n${[formatMember('$about', about), ...lines, formatMember('$version', version)].join(',\n')}\n}\n`
+}
+
+function formatMember(name: string, value: unknown): string {
+  return `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`
+}
+
+/**
+ * Reads the text of a lock.
+ * @param file its name for messages
+ * @param same the words of a command for the same lock: `--sandbox`
+ * @throws UsageError `lock_conflict`, `lock_invalid`, `other_version`, with `FILE:LINE`
+ */
+export function parseLock(text: string, file: string, same: readonly string[] = []): Lock {
+  const conflict = conflictMark.exec(text)
+  if (conflict !== null) throw lockConflict(file, text.slice(0, conflict.index).split('\n').length, same)
+  const members = parseMembers(text, file)
+  const found = members['$version']
+  if (typeof found === 'number' && found > version) throw lockNewer(file, found)
+  const refuse = (line: number, problem: string) => {
+    throw lockInvalid(`${file}:${line}: ${problem}.`)
+  }
+  if (found !== version) refuse(1, `the lock has no "$version" of ${version}`)
+  const lines = findLines(text)
+  const lock = new Map<string, LockBlock>()
+  for (const id of Object.keys(members).sort()) {
+    const name = JSON.stringify(id)
+    const [first, repeated] = lines.get(id) ?? []
+    const line = first?.line ?? 1
+    // In JSON the last of several members of one name counts: a merge by hand may have left both sides.
+    if (repeated !== undefined) refuse(repeated.line, `${name} appears twice in the lock`)
+    if (id.startsWith('$')) continue
+    if (!instanceId.test(id)) refuse(line, `${name} is not the name of an instance`)
+    const block = readBlock(members[id], (mistake) => refuse(line, `${name}: ${mistake}`))
+    lock.set(id, block)
+  }
+  return lock
+}
+
+/** The beginning of a line that git writes where two branches differ. */
+export const conflictMark = /^(?:<{7}|\|{7}|={7}|>{7})(?=[ \r\n]|$)/m
+
+function parseMembers(text: string, file: string): JsonObject {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    const { line, column, reason } = describeJsonError(text, error as SyntaxError)
+    throw lockInvalid(`${file}:${line}:${column}: the lock is not valid JSON: ${reason}.`)
+  }
+  if (!isObject(value)) throw lockInvalid(`${file}:1:1: the lock is not an object.`)
+  return value
+}
+
+/** The lines that each name begins. */
+function findLines(text: string) {
+  const named = text.split('\n').flatMap((line, at) => {
+    const [, name] = /^ {2}("(?:[^"\\]|\\.)*"):/.exec(line) ?? []
+    return name === undefined ? [] : [{ id: JSON.parse(name) as string, line: at + 1 }]
+  })
+  return Map.groupBy(named, ({ id }) => id)
+}
+
+function lockConflict(file: string, line: number, same: readonly string[]): UsageError {
+  return new UsageError(`${file}:${line}: the lock has conflict markers of a merge.`, {
+    code: 'lock_conflict',
+    ...leadTo('Resolve them with: ', nextCommand(['modelgate', 'run', 'merge', '--resolve', ...same])),
+  })
+}
+
+function lockInvalid(message: string): UsageError {
+  return new UsageError(message, {
+    code: 'lock_invalid',
+    hint: 'Restore it from version control; nothing is generated without it.',
+  })
+}
+
+function lockNewer(file: string, found: number): UsageError {
+  return new UsageError(`${file}:1: the lock has version ${found}; this program reads up to ${version}.`, {
+    code: 'other_version',
+    hint: 'A newer modelgate has written it: update this one.',
+  })
 }

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { UsageError } from '../../errors.ts'
-import type { Lock, LockBlock } from './lock-block.ts'
-import { conflictMark, parseLock } from './project-lock.ts'
+import { conflictMark, parseLock, type Lock, type LockBlock } from './lock-block.ts'
 
 export interface MergeJudge {
   /** The instances of the manifest, each after those that it refers to. */

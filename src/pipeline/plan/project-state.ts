@@ -1,10 +1,10 @@
 import type { RunState } from '../../events/run-document.ts'
 import type { AssertChecker } from '../execute/check-asserts.ts'
-import type { History } from '../journal/history.ts'
+import type { History } from '../journal/journal.ts'
 import type { Lock, LockBlock, Result } from '../lock/lock-block.ts'
 import type { Instance, Manifest } from '../manifest/manifest.ts'
 import { foldedPath, placeOutputs, possiblePaths } from '../manifest/output-paths.ts'
-import type { Replaced } from '../store/replaced.ts'
+import type { Replaced } from '../store/blob-store.ts'
 import type { Results } from '../store/results.ts'
 
 /** What an instance is in comparison with lock, files, store and journals. */

@@ -6,7 +6,7 @@ import { isObject } from '../../json.ts'
 import type { Lane } from '../manifest/manifest.ts'
 import { unreachable, type QueueUrl } from './queue-url.ts'
 import type { Backend } from './redis-server.ts'
-import type { TaskData, TaskJob } from './task-state.ts'
+import type { TaskData, TaskJob } from './message.ts'
 
 /** At most so many requests in a window of that length. */
 export interface RequestRate {

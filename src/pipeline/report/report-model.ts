@@ -8,8 +8,8 @@ import type { AssetReport, ReportAsset, ReportCandidate, ReportFile } from '../.
 import { outputVersion } from '../../events/version.ts'
 import { countStates } from '../../events/run-document.ts'
 import { inspectAnyFile } from '../../files/inspect-file.ts'
-import { factsOf } from '../execute/task-record.ts'
-import type { History, RecordedFailure } from '../journal/history.ts'
+import { factsOf } from '../execute/task.ts'
+import type { History, RecordedFailure } from '../journal/journal.ts'
 import {
   provenanceOf,
   unknownProvenance,

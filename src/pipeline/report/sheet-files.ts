@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import type { ReportFile } from '../../events/asset-report.ts'
 import { decodeImage, encodeWebp, scalePicture } from '../../files/codecs.ts'
-import { readStateFile } from '../state-folder.ts'
+import { readStateFile } from '../project.ts'
 
 /** Where a contact sheet finds files, and where it will lie itself. Absolute paths. */
 export interface SheetPlace {

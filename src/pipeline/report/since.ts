@@ -1,13 +1,12 @@
 import { basename } from 'node:path'
 import { UsageError } from '../../errors.ts'
-import type { Lock, OutputFacts } from '../lock/lock-block.ts'
-import { parseLock } from '../lock/project-lock.ts'
+import { parseLock, type Lock, type OutputFacts } from '../lock/lock-block.ts'
 import { findBlock, type FoundBlock } from '../plan/assess.ts'
 import type { Assessment, ProjectState } from '../plan/project-state.ts'
 import { findResult } from '../plan/result-files.ts'
 import type { OpenProject } from '../run/project.ts'
-import { maxStateText } from '../state-folder.ts'
-import { git, gitObject } from '../store/git-objects.ts'
+import { maxStateText } from '../project.ts'
+import { git, gitObject } from '../store/blob-store.ts'
 
 /** The lock of another commit, with which a report compares. */
 export interface Since {

@@ -18,12 +18,7 @@ import { requestsLeft } from '../plan/project-state.ts'
 import type { Project } from '../project.ts'
 import { exitOfRun } from '../run-exit.ts'
 import type { ManifestCall, OpenProject } from './project.ts'
-import type { InstanceEnd } from './run-call.ts'
-
-export type RunFacts = Pick<
-  RunDocument,
-  'mode' | 'run' | 'shard' | 'part' | 'creates' | 'estimate' | 'orphans' | 'warnings'
->
+import type { InstanceEnd, RunFacts } from './run-state.ts'
 
 export function runDocument(
   call: ManifestCall,

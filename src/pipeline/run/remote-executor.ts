@@ -13,15 +13,21 @@ import { prepareFolder, recordResult } from '../execute/execute-task.ts'
 import type { Task } from '../execute/task.ts'
 import { timeOf } from '../journal/journal.ts'
 import type { Lane } from '../manifest/manifest.ts'
-import { encodeTask } from '../queue/message.ts'
+import {
+  encodeTask,
+  isKnown,
+  jobIdOf,
+  resultFrom,
+  stateOf,
+  type TaskJob,
+  type TaskState,
+} from '../queue/message.ts'
 import { keptS, withdrawn } from '../queue/queue-server.ts'
-import { isKnown, jobIdOf, resultFrom, stateOf, type TaskJob, type TaskState } from '../queue/task-state.ts'
 import { deadlinePassed } from '../schedule/lanes.ts'
 import type { TaskResult } from '../store/results.ts'
 import { leftToWorkers } from './describe.ts'
 import type { OpenProject } from './project.ts'
-import type { OpenQueue } from './run-call.ts'
-import type { Executor, Run } from './run-state.ts'
+import type { Executor, OpenQueue, Run } from './run-state.ts'
 
 /** Messages may be lost: what is waited for is looked at so often, in milliseconds. */
 const lookMs = 3_000

@@ -1,27 +1,29 @@
 import { relative } from 'node:path'
-import { amountOf } from '../../cost/amount.ts'
+import { amountOf, type Amount, type Money } from '../../cost/amount.ts'
 import { costBefore, type Cost } from '../../cost/estimate.ts'
+import type { Prices } from '../../cost/prices.ts'
 import { ModelgateError } from '../../errors.ts'
 import type { OutputEvent } from '../../events/documents.ts'
+import type { RunAction, RunDocument, RunMode } from '../../events/run-document.ts'
+import type { CostEstimate } from '../../events/text.ts'
 import { describeCost } from '../../operations/document-cost.ts'
-import type { Task } from '../execute/task.ts'
-import type { Spent } from '../journal/history.ts'
-import type { Journal, JournalEvent } from '../journal/journal.ts'
-import type { Result } from '../lock/lock-block.ts'
+import type { Listener } from '../../operations/operation.ts'
+import type { ExecuteCall, Task } from '../execute/task.ts'
+import type { Journal, JournalEvent, Spent } from '../journal/journal.ts'
+import type { OutputFacts, Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { creationOf } from '../manifest/request-body.ts'
 import { keysByLock } from '../plan/instance-key.ts'
 import { planRun, selectInstances, type Plan } from '../plan/plan-run.ts'
 import { requestsLeft, type Assessment } from '../plan/project-state.ts'
-import { estimateSeconds, longestPaths } from '../schedule/expected-time.ts'
-import { Lanes } from '../schedule/lanes.ts'
+import type { QueueServer } from '../queue/queue-server.ts'
+import { estimateSeconds, Lanes, longestPaths } from '../schedule/lanes.ts'
 import { lowest, RunBudget } from '../schedule/run-budget.ts'
 import { partition, type Shard } from '../shards/partition.ts'
 import { stopWithGrace, type Stop } from '../stop.ts'
+import type { SharedStore } from '../store/blob-store.ts'
 import type { TaskResult } from '../store/results.ts'
-import type { RunFacts } from './describe.ts'
-import { keepLock, type LockKeeper, type OpenProject } from './project.ts'
-import type { Expense, InstanceEnd, OpenQueue, RunCall, RunOptions } from './run-call.ts'
+import { keepLock, type LockKeeper, type ManifestCall, type OpenProject } from './project.ts'
 
 /** Where the attempts of a run are made: in this process, or by the workers of a queue. */
 export interface Executor {
@@ -44,6 +46,11 @@ export interface MadeVariant extends Expense {
   readonly isRejected: boolean
   readonly error: ModelgateError | null
 }
+
+export type RunFacts = Pick<
+  RunDocument,
+  'mode' | 'run' | 'shard' | 'part' | 'creates' | 'estimate' | 'orphans' | 'warnings'
+>
 
 type RunParts = Pick<Run, 'call' | 'options' | 'project' | 'queue' | 'journal'> & { readonly used: Spent }
 
@@ -228,4 +235,76 @@ async function idsOfShard(
   const instances = [...keys.keys()].map((id) => written.instances.get(id)!)
   const shards = partition(instances, (id) => keys.get(id)!, lock, total)
   return new Set([...chosen].filter((id) => shards.get(writtenId(id)) === index))
+}
+
+export interface RunCall extends ManifestCall {
+  readonly listener: Pick<Listener, 'event' | 'flush'>
+  readonly prices: Prices
+  /** Whether the gateway honours `Idempotency-Key`: then a request of unknown outcome is simply sent again. */
+  readonly idempotencyHonoured: boolean
+  /** Where the requests are made by workers; undefined for a run that makes them itself. */
+  readonly queue: QueueCall | undefined
+  /** Opens the gateway; called once, and only where something is to be sent. @throws ModelgateError (exit 2, 3) */
+  connect(): Promise<
+    Omit<ExecuteCall, 'context' | 'project' | 'redactor' | 'jobs' | 'timeoutMs' | 'rescueFolder'>
+  >
+}
+
+/** A queue, and the store that all of its machines share. */
+export interface OpenQueue {
+  readonly server: QueueServer
+  readonly store: SharedStore
+  close(): Promise<void>
+}
+
+export interface QueueCall {
+  readonly worker: readonly string[]
+  /** Called once, and only where something may be made. @throws UsageError; ModelgateError (exit 3, 5, 6); FileError */
+  open(): Promise<OpenQueue>
+}
+
+export interface RunOptions {
+  /** Names of jobs and instances, with wildcards; none for all. */
+  readonly jobs: readonly string[]
+  readonly mode: RunMode
+  readonly regenerate: readonly string[]
+  readonly force: boolean
+  /** Whether an unfinished run is left as it is. */
+  readonly newRun: boolean
+  /** `--max-creates`, which goes before the budget of the manifest. */
+  readonly maxCreates: number | undefined
+  readonly maxCost: Amount | undefined
+  readonly graceS: number
+  readonly timeoutS: number | undefined
+  /** Whether requests are left to the workers of the queue, and not waited for. */
+  readonly detach: boolean
+  readonly shard: Shard | null
+  /** Whether somebody can be asked, or has agreed beforehand. */
+  readonly isAttended: boolean
+  /** Called before the first request, and again when the elements of fan-outs are known; with false nothing more is sent. */
+  confirm(request: Confirmation): Promise<boolean>
+}
+
+export interface Confirmation {
+  readonly creates: number
+  /** How many of them are for elements that a text has, and the references to these texts. */
+  readonly elements: number
+  readonly sources: readonly string[]
+  readonly estimate: CostEstimate | null
+}
+
+/** What has been spent on an instance in this process. */
+export interface Expense {
+  /** How many results were created, for certain or perhaps. */
+  readonly created: number
+  readonly cost: Money | null
+  readonly took_s: number | null
+}
+
+export interface InstanceEnd extends Expense {
+  readonly assessment: Assessment
+  /** Null where there was nothing to do, or nothing was done. */
+  readonly action: RunAction | null
+  readonly outputs: readonly OutputFacts[]
+  readonly error: ModelgateError | null
 }

@@ -16,8 +16,14 @@ import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { describeEnd, runDocument, runFailure } from './describe.ts'
 import { openLocal, takeUpReplies } from './make.ts'
 import { openProject, withElements, type OpenProject } from './project.ts'
-import type { InstanceEnd, OpenQueue, RunCall, RunOptions } from './run-call.ts'
-import { Run, type Executor } from './run-state.ts'
+import {
+  Run,
+  type Executor,
+  type InstanceEnd,
+  type OpenQueue,
+  type RunCall,
+  type RunOptions,
+} from './run-state.ts'
 import { ended, settleInstance } from './settle.ts'
 
 /**

@@ -10,8 +10,7 @@ import type { Assessment } from '../plan/project-state.ts'
 import { isTextType } from '../store/file-digest.ts'
 import { moveOutput, removeOutput } from '../store/place-output.ts'
 import { makeVariant } from './make.ts'
-import type { InstanceEnd } from './run-call.ts'
-import type { Run } from './run-state.ts'
+import type { InstanceEnd, Run } from './run-state.ts'
 
 /**
  * Brings one instance up to date, as far as that is allowed. Those that it refers to have come to their end.

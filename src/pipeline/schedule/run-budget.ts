@@ -1,6 +1,6 @@
 import { amountText, shownAmount, type Amount } from '../../cost/amount.ts'
 import { ModelgateError, UsageError, type ErrorCode } from '../../errors.ts'
-import type { Spent } from '../journal/history.ts'
+import type { Spent } from '../journal/journal.ts'
 
 export interface Spending {
   readonly creates: number

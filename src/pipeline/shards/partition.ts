@@ -1,6 +1,6 @@
 import type { Lock } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
-import { estimateSeconds } from '../schedule/expected-time.ts'
+import { estimateSeconds } from '../schedule/lanes.ts'
 
 /** One of several parts of a run. */
 export interface Shard {

@@ -1,15 +1,37 @@
+import { execFile } from 'node:child_process'
+import { hash } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
-import { access, chmod, chown, readFile, realpath, rm, stat, unlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import {
+  access,
+  appendFile,
+  chmod,
+  chown,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  unlink,
+  writeFile,
+} from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { removeLeftovers } from '../../files/atomic-file.ts'
 import { readError, shownPath, writeError } from '../../files/file-error.ts'
+import { parseJson } from '../../files/parse-json.ts'
 import { makeFolder, renameFile, syncFolder } from '../../files/write-target.ts'
-import { digestPattern } from '../lock/lock-block.ts'
-import { namesIn } from '../state-folder.ts'
-import { digestOfFile, digestOfStateFile, withLineFeeds, type FileDigest } from './file-digest.ts'
-import { copyWhole, temporaryPath } from './safe-copy.ts'
+import { countOf, objectOf, stringOf } from '../../json.ts'
+import { digestPattern, type OutputFacts } from '../lock/lock-block.ts'
+import { makeStateFolder, namesIn, type Project } from '../project.ts'
+import {
+  copyWhole,
+  digestOfFile,
+  digestOfStateFile,
+  isTextType,
+  temporaryPath,
+  withLineFeeds,
+  type FileDigest,
+} from './file-digest.ts'
 
 /**
  * A store that the machines of a queue share: a folder, or a bucket. It holds bytes by their SHA-256, and what it holds is
@@ -194,4 +216,122 @@ export function sourceChanged(source: BlobSource): FileError {
 /** @param problem a sentence; the location of a store may hold a secret, so it is not shown */
 export function invalidStore(problem: string, hint: string): UsageError {
   return new UsageError(problem, { code: 'config_invalid', phase: 'config', hint })
+}
+
+export interface ReplacedFile {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly sha256: string
+  /** Where it lay: relative to the output folder, with `/`; of a file of a result the instance that it was made for. */
+  readonly name: string
+}
+
+/** Files that were put aside, or adopted, by their digests, and a list of whose they were. */
+export class Replaced extends BlobStore {
+  readonly #listPath: string
+  readonly #outputFolder: string
+  readonly #now: () => number
+
+  /** Nothing is made before something is added. */
+  constructor(context: FileContext, project: Project) {
+    const root = join(project.stateFolder, 'replaced')
+    super(context, root, { makeRoot: () => makeStateFolder(project, 'replaced') })
+    this.#listPath = join(root, 'list.jsonl')
+    this.#outputFolder = project.outputFolder
+    this.#now = () => context.clock.now()
+  }
+
+  /**
+   * Stores a file that is about to be replaced.
+   * @param path absolute
+   * @param isText whether it is stored with LF; by default byte for byte
+   * @param instance the id of the instance that it was made for, if it was no output
+   * @throws FileError
+   */
+  async putAside(path: string, isText = false, instance?: string): Promise<FileDigest> {
+    const digest = await this.add(path, isText)
+    const name = instance ?? relative(this.#outputFolder, path).replaceAll(sep, '/')
+    const entry: ReplacedFile = { at: this.#now(), sha256: digest.sha256, name }
+    // Without it the bytes are there all the same.
+    await appendFile(this.#listPath, `${JSON.stringify(entry)}\n`, { mode: 0o600 }).catch(() => {})
+    return digest
+  }
+
+  /** What was put aside under some names, in the order of time; what a damaged line says is left out. */
+  async listOf(names: ReadonlySet<string>): Promise<readonly ReplacedFile[]> {
+    const text = await readFile(this.#listPath, 'utf8').catch(() => '')
+    return text.split('\n').flatMap((line) => {
+      const value = objectOf(parseJson(line).value)
+      const [at, sha256, name] = [countOf(value['at']), stringOf(value['sha256']), stringOf(value['name'])]
+      if (at === null || sha256 === undefined || name === undefined || !names.has(name)) return []
+      return [{ at, sha256, name }]
+    })
+  }
+
+  /**
+   * Finds the bytes of an output among the objects of Git, and keeps them.
+   * @param revisions where it may have been committed, in the order of the search: `HEAD`, or `:2` for a side of a conflict
+   * @returns their absolute path; undefined where they are nowhere: Git LFS commits a pointer in their place
+   * @throws FileError
+   */
+  async takeFromGit(facts: OutputFacts, revisions: readonly string[]): Promise<string | undefined> {
+    const { path, sha256, bytes: size, media_type } = facts
+    const isText = isTextType(media_type)
+    // Each line of a text may have been committed with a CR.
+    const maxBytes = Math.min(maxObjectBytes, isText ? 2 * size : size)
+    for (const revision of revisions) {
+      const object = await gitObject(this.#outputFolder, `${revision}:./${path}`, maxBytes)
+      const bytes = object && (isText ? withLineFeeds(object) : object)
+      if (bytes === undefined || hash('sha256', bytes) !== sha256) continue
+      await this.add(bytes, false)
+      return await this.open(sha256)
+    }
+    return undefined
+  }
+}
+
+const maxObjectBytes = 1024 ** 3
+
+/** In milliseconds, for one call of Git, which fetches objects that a partial clone has left out. */
+const timeLimit = 60_000
+
+interface GitAnswer {
+  readonly code: number | undefined
+  readonly stdout: Buffer
+  readonly message: string
+}
+
+/**
+ * Calls Git without a shell.
+ * @param folder where it runs
+ * @param maxBytes of its output
+ * @returns its exit code, undefined where it was not found, took too long, or printed too much; and what it said, or why it did
+ * not run or end
+ */
+export async function git(
+  folder: string,
+  words: readonly string[],
+  maxBytes = maxObjectBytes,
+): Promise<GitAnswer> {
+  return await new Promise((resolve) => {
+    const options = { cwd: folder, encoding: 'buffer', maxBuffer: maxBytes, timeout: timeLimit } as const
+    execFile('git', words, options, (error, stdout, said) => {
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : undefined
+      resolve({ code, stdout, message: said.toString().trim() || (code === undefined ? error!.message : '') })
+    })
+  })
+}
+
+/**
+ * The bytes of an object.
+ * @param name as Git takes it: `HEAD:./a.png` is relative to the folder
+ * @returns undefined where there is none, where it has more bytes, and without Git
+ */
+export async function gitObject(
+  folder: string,
+  name: string,
+  maxBytes = maxObjectBytes,
+): Promise<Buffer | undefined> {
+  const { code, stdout } = await git(folder, ['cat-file', 'blob', name], maxBytes)
+  return code === 0 ? stdout : undefined
 }

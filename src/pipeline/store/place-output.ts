@@ -9,9 +9,8 @@ import { leadTo, nextCommand } from '../../files/next-command.ts'
 import { linkOrReserve, makeFolder, renameFile } from '../../files/write-target.ts'
 import { isInnerPath, type OutputFacts } from '../lock/lock-block.ts'
 import type { Project } from '../project.ts'
-import { digestOfFile, isTextType } from './file-digest.ts'
-import type { Replaced } from './replaced.ts'
-import { copyVerified, temporaryPath } from './safe-copy.ts'
+import { copyVerified, digestOfFile, isTextType, temporaryPath } from './file-digest.ts'
+import type { Replaced } from './blob-store.ts'
 
 export interface Placing {
   /** Where the bytes are: a blob, or the file of a candidate. Absolute. */

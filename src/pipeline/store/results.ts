@@ -8,11 +8,9 @@ import { parseJson } from '../../files/parse-json.ts'
 import { makeFolder, syncFolder } from '../../files/write-target.ts'
 import { countOf, listOf, objectOf, stringOf, type JsonObject } from '../../json.ts'
 import { digestPattern, readResult, type Result } from '../lock/lock-block.ts'
-import type { Project } from '../project.ts'
-import { makeStateFolder, namesIn, readStateFile } from '../state-folder.ts'
-import type { Replaced } from './replaced.ts'
-import { digestOfStateFile, isTextType, unlessUnreadable } from './file-digest.ts'
-import { copyVerified, syncFile } from './safe-copy.ts'
+import { makeStateFolder, namesIn, readStateFile, type Project } from '../project.ts'
+import type { Replaced } from './blob-store.ts'
+import { copyVerified, digestOfStateFile, isTextType, syncFile, unlessUnreadable } from './file-digest.ts'
 
 /** What a request has made; its files lie in the folder of its key, where the paths of its outputs are their names. */
 export interface TaskResult {

@@ -6,16 +6,15 @@ import { UsageError } from '../../errors.ts'
 import { renameFile } from '../../files/write-target.ts'
 import { readError, shellWord, shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import {
-  BlobStore,
   blobPath,
+  BlobStore,
   invalidStore,
   maxBlobBytes,
   sourceChanged,
   type ByteSource,
   type SharedStore,
 } from './blob-store.ts'
-import { digestOfFile } from './file-digest.ts'
-import { copyWhole, temporaryPath } from './safe-copy.ts'
+import { copyWhole, digestOfFile, temporaryPath } from './file-digest.ts'
 import type { StoreContext, StoreNetwork } from './store-request.ts'
 
 /**

@@ -10,10 +10,9 @@ import {
   versionsOf,
 } from '../../../src/pipeline/changes/change-outputs.ts'
 import { cleanProject } from '../../../src/pipeline/changes/clean.ts'
-import { readHistory } from '../../../src/pipeline/journal/history.ts'
-import { openJournal } from '../../../src/pipeline/journal/journal.ts'
+import { openJournal, readHistory } from '../../../src/pipeline/journal/journal.ts'
 import { takeOwnership } from '../../../src/pipeline/journal/owner.ts'
-import { readLock } from '../../../src/pipeline/lock/project-lock.ts'
+import { readLock } from '../../../src/pipeline/lock/lock-block.ts'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
 import { pngBytes } from '../../support/image-bytes.ts'

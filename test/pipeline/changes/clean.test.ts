@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { clean } from '../../../src/pipeline/changes/clean.ts'
-import { readHistory } from '../../../src/pipeline/journal/history.ts'
 import {
   listRuns,
   openJournal,
+  readHistory,
   runsFolder,
   type JournalEvent,
 } from '../../../src/pipeline/journal/journal.ts'
-import { readLock } from '../../../src/pipeline/lock/project-lock.ts'
+import { readLock } from '../../../src/pipeline/lock/lock-block.ts'
 import { createSampleWorld, factsOf, textFields, type SampleWorld } from '../plan/sample-world.ts'
 import { filesField } from '../../support/pipeline-task.ts'
 import { intent } from '../journal/journal-samples.ts'

@@ -2,9 +2,9 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { readHistory } from '../../../src/pipeline/journal/history.ts'
 import {
   openJournal,
+  readHistory,
   readLines,
   writeLine,
   type Journal,

@@ -1,8 +1,7 @@
 import { mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { Lock } from '../../../src/pipeline/lock/lock-block.ts'
-import { formatLock, parseLock, readLock, writeLock } from '../../../src/pipeline/lock/project-lock.ts'
+import { formatLock, parseLock, readLock, writeLock } from '../../../src/pipeline/lock/lock-block.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
@@ -179,7 +178,7 @@ describe('on disk', () => {
       folder,
       project,
       read: () => readLock(context, project),
-      write: (lock: Lock) => writeLock(context, project, lock),
+      write: (lock: Parameters<typeof formatLock>[0]) => writeLock(context, project, lock),
     }
   }
 

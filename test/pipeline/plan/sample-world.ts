@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { History } from '../../../src/pipeline/journal/history.ts'
+import { History } from '../../../src/pipeline/journal/journal.ts'
 import { provenanceOf, type LockBlock, type OutputFacts } from '../../../src/pipeline/lock/lock-block.ts'
 import {
   referencesOf,
@@ -17,7 +17,7 @@ import {
 } from '../../../src/pipeline/plan/project-state.ts'
 import { planRun } from '../../../src/pipeline/plan/plan-run.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
-import { Replaced } from '../../../src/pipeline/store/replaced.ts'
+import { Replaced } from '../../../src/pipeline/store/blob-store.ts'
 import { Results } from '../../../src/pipeline/store/results.ts'
 import { digestOfInput } from '../../../src/pipeline/store/file-digest.ts'
 import { sampleBlock } from '../lock/sample-block.ts'

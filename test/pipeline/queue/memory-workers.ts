@@ -3,15 +3,16 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import type { Clock } from '../../../src/context.ts'
 import type { Instance, Lane } from '../../../src/pipeline/manifest/manifest.ts'
 import { buildRequest } from '../../../src/pipeline/manifest/request-body.ts'
-import { encodeTask, type TaskMessage } from '../../../src/pipeline/queue/message.ts'
-import { QueueServer, type ReceiveOptions } from '../../../src/pipeline/queue/queue-server.ts'
-import type { Backend } from '../../../src/pipeline/queue/redis-server.ts'
 import {
+  encodeTask,
   jobIdOf,
   type TaskData,
   type TaskJob,
+  type TaskMessage,
   type TaskState,
-} from '../../../src/pipeline/queue/task-state.ts'
+} from '../../../src/pipeline/queue/message.ts'
+import { QueueServer, type ReceiveOptions } from '../../../src/pipeline/queue/queue-server.ts'
+import type { Backend } from '../../../src/pipeline/queue/redis-server.ts'
 import type { WorkerOptions } from '../../../src/pipeline/queue/worker/worker-call.ts'
 import { openFolderStore } from '../../../src/pipeline/store/shared-store.ts'
 import { startTestWorker, type WorkerChanges } from './test-worker.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Reference } from '../../../src/pipeline/manifest/manifest.ts'
-import { longestPaths } from '../../../src/pipeline/schedule/expected-time.ts'
+import { longestPaths } from '../../../src/pipeline/schedule/lanes.ts'
 
 const reference = (instance: string): Reference => ({
   text: `@${instance}`,

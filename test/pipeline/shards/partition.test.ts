@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Lock, LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
 import { partition, type ShardedInstance } from '../../../src/pipeline/shards/partition.ts'
-import { estimateSeconds } from '../../../src/pipeline/schedule/expected-time.ts'
+import { estimateSeconds } from '../../../src/pipeline/schedule/lanes.ts'
 import { runs } from '../../support/sample.ts'
 import { block } from './sample-parts.ts'
 

@@ -22,7 +22,7 @@ import {
   removeOutput,
   type Placing,
 } from '../../../src/pipeline/store/place-output.ts'
-import { Replaced } from '../../../src/pipeline/store/replaced.ts'
+import { Replaced } from '../../../src/pipeline/store/blob-store.ts'
 import { withFsHook, type FsHook } from '../../support/fs-faults.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'

@@ -9,15 +9,23 @@ import type { JobReport } from '../../../gateway/videos/read-job.ts'
 import { appearanceWait, lookUpJob } from '../../../gateway/videos/job-requests.ts'
 import { lookUpFailures, mayPass, pollWaitAfter } from '../../../gateway/videos/wait-for-job.ts'
 import { executeTask, startJob } from '../../execute/execute-task.ts'
-import { recoverResult } from '../../execute/task-record.ts'
-import type { ExecuteCall, StartedJob, Task } from '../../execute/task.ts'
+import { recoverResult, type ExecuteCall, type StartedJob, type Task } from '../../execute/task.ts'
 import type { TaskRequest } from '../../manifest/request-body.ts'
 import type { Lane } from '../../manifest/manifest.ts'
 import { isRateLimit } from '../../schedule/circuit.ts'
 import type { TaskResult } from '../../store/results.ts'
-import { decodeTask, placeRequest, taskOf, type TaskMessage } from '../message.ts'
+import {
+  decodeTask,
+  errorOutcome,
+  placeRequest,
+  resultOutcome,
+  stateOf,
+  taskOf,
+  type TaskJob,
+  type TaskMessage,
+  type TaskState,
+} from '../message.ts'
 import { patiently, withdrawn, type Handled } from '../queue-server.ts'
-import { errorOutcome, resultOutcome, stateOf, type TaskJob, type TaskState } from '../task-state.ts'
 import { keepFiles, projectIn, removeFolder, workIn, type Worker } from './worker-call.ts'
 
 type TaskEnd = Extract<OutputEvent, { readonly type: 'task-end' }>
