@@ -15,7 +15,6 @@ import {
 } from './run/manifest-command.ts'
 import { addExamples } from './shared/options/common-options.ts'
 
-/** `modelgate run adopt`: locks files that are there already. */
 export function registerRunAdopt(command: Command, context: Context, adopt = adoptJobs): void {
   addExamples(command, [
     ['modelgate run adopt hero', 'the file is right as it is'],
@@ -36,7 +35,6 @@ export function registerRunAdopt(command: Command, context: Context, adopt = ado
   )
 }
 
-/** `modelgate run pick`: makes a candidate the output. */
 export function registerRunPick(command: Command, context: Context, pick = pickCandidate): void {
   addExamples(command, [
     ['modelgate run report', 'shows the candidates side by side'],
@@ -57,10 +55,7 @@ export function registerRunPick(command: Command, context: Context, pick = pickC
   })
 }
 
-/**
- * Changes what is locked, and shows what was: the paths of the files, and on standard error a line for each instance.
- * @param describe what was done about an instance, in one line
- */
+/** Shows what was locked: the paths of the files, and on standard error a line for each instance. */
 async function showChange(
   context: Context,
   options: ManifestOptions,
@@ -75,7 +70,6 @@ async function showChange(
   })
 }
 
-/** `modelgate run restore`: brings back what was put aside. */
 export function registerRunRestore(command: Command, context: Context, restore = restoreVersion): void {
   addExamples(command, [
     ['modelgate run restore hero', 'lists its earlier files'],
@@ -116,7 +110,6 @@ function restoredText({ instance, versions, restored }: RunRestoreDocument): str
   return 'Give its number to bring one back.'
 }
 
-/** `modelgate run clean`: lists, or removes, what the lock does not name. */
 export function registerRunClean(command: Command, context: Context, clean = cleanProject): void {
   addExamples(command, [
     ['modelgate run clean', 'lists what could be removed'],

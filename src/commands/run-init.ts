@@ -40,7 +40,6 @@ jobs:
     assert: { min_chars: 10 }
 `
 
-/** `modelgate run init`: writes a manifest to start from. */
 export function registerRunInit(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate run init', 'write modelgate.yaml'],

@@ -20,7 +20,6 @@ import { addExamples } from './shared/options/common-options.ts'
 
 const meanings = { allowHttp: 'allow an http:// address of an S3 server on another host' }
 
-/** `modelgate run push`: puts what the lock names where others can fetch it. */
 export function registerRunPush(command: Command, context: Context, push = pushOutputs): void {
   addExamples(command, [
     ['modelgate run push --to s3://assets/shop', 'after a run, for those who have only the lock'],
@@ -63,7 +62,6 @@ function missingError({ files }: RunPushDocument, look: readonly string[]): Mode
   })
 }
 
-/** `modelgate run pull`: restores what the lock names from where `run push` has put it. */
 export function registerRunPull(command: Command, context: Context, pull = pullOutputs): void {
   addExamples(command, [
     ['modelgate run pull --from s3://assets/shop', 'in a clean checkout, without a key of the gateway'],

@@ -33,7 +33,6 @@ const examples: readonly Example[] = [
   ['modelgate run worker --until-empty', 'in CI: ends with 0 when nothing is left'],
 ]
 
-/** `modelgate run worker`: makes what runs on any machine have given to a queue. */
 export function registerRunWorker(command: Command, context: Context): void {
   addExamples(command, examples)
   const own = [
@@ -83,7 +82,6 @@ async function workOn(context: Context, flags: WorkerFlags): Promise<void> {
   })
 }
 
-/** @param places with the folder for unfinished work */
 async function workWith(
   context: Context,
   flags: WorkerFlags,
@@ -152,7 +150,6 @@ function handingOn(spending: Spending): Pick<Spending, 'admit' | 'withCost'> {
   }
 }
 
-/** Adds up what a worker does, and passes it on. */
 class Tally {
   readonly #clock: Context['clock']
   readonly #output: Output

@@ -25,7 +25,6 @@ const runExamples: readonly Example[] = [
   ['modelgate run --queue redis://queue --store /srv/shared', 'with workers on other machines'],
 ]
 
-/** `modelgate run`: brings the assets of a manifest up to date. */
 export function registerRun(command: Command, context: Context, run = runManifest): void {
   addExamples(command, runExamples)
   command.argument(

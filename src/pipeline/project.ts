@@ -6,10 +6,9 @@ import { readError, shownPath, systemCode } from '../files/file-error.ts'
 import { notRegular } from '../files/input-file.ts'
 import { makeFolder } from '../files/write-target.ts'
 
-/** What a manifest is called, unless it is named. */
 export const manifestName = 'modelgate.yaml'
 
-/** Where the files of a manifest lie. All paths are absolute. */
+/** Where the files of a manifest lie, as absolute paths. */
 export interface Project {
   readonly manifestPath: string
   /** The manifest's folder: what it names as input is relative to it. */
@@ -17,7 +16,7 @@ export interface Project {
   /** Outputs are relative to it: the manifest's folder, except with the sandbox. */
   readonly outputFolder: string
   readonly lockPath: string
-  /** `.modelgate`: store, candidates, journals and parts. */
+  /** `.modelgate`: results, journals and parts. */
   readonly stateFolder: string
   readonly isSandbox: boolean
 }
@@ -28,9 +27,7 @@ function lockPathOf(manifestPath: string): string {
 }
 
 /**
- * The places of a manifest's files.
- * @param manifestPath absolute
- * @param isSandbox whether everything that is written lies below `.modelgate/sandbox`, so that nothing of the project is
+ * @param isSandbox whether all that is written lies below `.modelgate/sandbox`, so that nothing of the project is
  * touched
  */
 export function projectOf(manifestPath: string, isSandbox: boolean): Project {
@@ -47,9 +44,7 @@ export function projectOf(manifestPath: string, isSandbox: boolean): Project {
 }
 
 /**
- * Makes a folder below `.modelgate`, which only the user may read, and tells Git to leave `.modelgate` out.
- * @param name `results`, `replaced`, `runs`
- * @returns its path
+ * Makes a folder below `.modelgate`, which only the user may read, and has Git leave `.modelgate` out.
  * @throws FileError `no_state_folder`; the error of the system
  */
 export async function makeStateFolder(project: Project, name: string): Promise<string> {
@@ -81,10 +76,7 @@ export async function checkStateVersion({ folder }: Pick<Project, 'folder'>): Pr
   throw new FileError('other_version', message, { phase: 'input', billed: 'no', hint })
 }
 
-/**
- * Refuses links in place of the folders, and in them: a cloned repository can have some, and what is kept there is also
- * replaced and removed.
- */
+/** A cloned repository can have links, and what is kept here is also replaced and removed. */
 async function refuseLinks(top: string, inner: readonly string[]): Promise<void> {
   const isLink = (await lstat(top).catch(() => undefined))?.isSymbolicLink() === true
   const links = isLink ? [top] : []
@@ -99,15 +91,12 @@ async function refuseLinks(top: string, inner: readonly string[]): Promise<void>
   throw new FileError('no_state_folder', message, { phase: 'input', hint })
 }
 
-/** The most that is read of a file as one text: a lock, a report. In bytes. */
+/** The most that is read of a lock or a report, in bytes. */
 export const maxStateText = 256 * 1024 * 1024
 
 /**
- * Reads a file that is kept with a manifest. What is no regular file is refused: reading a pipe may never end.
- * @param shown its name for messages
- * @param maxBytes a larger one is refused
- * @returns undefined when nothing is there
- * @throws FileError
+ * Undefined when nothing is there. What is no regular file is refused: reading a pipe may never end.
+ * @param shown its name for messages @throws FileError
  */
 export async function readStateFile(
   path: string,

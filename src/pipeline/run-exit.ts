@@ -19,14 +19,12 @@ const precedence = [
 
 export const runExits = [...precedence, 'ok'] as const
 
-/** Of a single request; the run as a whole is partly done then, since others may have succeeded. */
+/** The run as a whole is partly done then, since others may have succeeded. */
 const ofOne: ReadonlySet<ExitName> = new Set(['rejected', 'contract', 'failed', 'schema'])
 
 /**
- * How a run ends as a whole, from how its instances or its parts ended: `ok` when all are up to date, `later` and
- * `notSent` only when nothing worse is left. A signal and a spent budget are ends of their own.
- * @param ends of a failed instance the exit of its error; `partial` for a rejected result, `unknown` for an unknown outcome,
- * `outdated` for what stands still, and nothing or `ok` for what waits for another one or is done
+ * How a run ends as a whole: `ok` when all are up to date, `later` and `notSent` only when nothing worse is left.
+ * @param ends how each instance would end it alone
  */
 export function exitOfRun(ends: Iterable<ExitName>): (typeof runExits)[number] {
   const found = new Set(Array.from(ends, (end) => (ofOne.has(end) ? 'partial' : end)))

@@ -7,10 +7,9 @@ export type Stop = ReturnType<typeof stopWithGrace>
 const lastWordsMs = 2_000
 
 /**
- * Obeys a signal in two steps: at once nothing new is begun, and when the time of grace is over, what is in flight is given
- * up. A second signal ends the process itself (`obeySignals`).
- * @param lost aborted when another process has taken the manifest over
- * @param onStop called at the first step
+ * Obeys a signal in two steps: at once nothing new is begun, and when the time of grace is over, what is in flight is
+ * given up. A second signal ends the process itself (`obeySignals`). @param lost aborted when another process has taken
+ * the manifest over
  */
 export function stopWithGrace(
   { signal, clock }: { readonly signal: AbortSignal; readonly clock: Clock },
@@ -31,9 +30,9 @@ export function stopWithGrace(
   if (either.aborted) stop()
   else either.addEventListener('abort', stop, { once: true })
   return {
-    /** For what is in flight: aborted when the time of grace is over. */
+    /** Aborted when the time of grace is over. */
     signal: inFlight.signal,
-    /** Why nothing new is begun; undefined while the run continues. */
+    /** Undefined while the run continues. */
     reason: () => (either.aborted ? (either.reason as unknown) : undefined),
     close(): void {
       either.removeEventListener('abort', stop)

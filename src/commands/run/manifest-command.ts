@@ -26,10 +26,6 @@ export const fileOption = (
   about = 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)',
 ) => new Option('-f, --file <file>', about)
 
-/**
- * Makes a command work on a manifest, as one below `run`.
- * @param more shared options that it has besides those of every such command, and what they mean for it
- */
 export function takeManifest(
   command: Command,
   more = '',
@@ -47,7 +43,6 @@ export function readNumber(text: string, what: string): number {
   )
 }
 
-/** What requests need of the settings besides the gateway. */
 export function executeSettings({ prices, families, profile, pollInterval }: Settings) {
   return {
     prices: prices.value,
@@ -87,8 +82,7 @@ interface Work<Document> {
 }
 
 /**
- * Does what a command below `run` is for, and shows the document that it ends with.
- * @throws what `run` throws; what `failure` makes of the document
+ * Does what a command below `run` is for, and shows its document. @throws what `run` throws; what `failure` makes of it
  */
 export async function showDocument<
   Document extends OutputDocument & { readonly warnings: readonly string[] },
@@ -120,10 +114,6 @@ interface RunWork {
   hasSent?(): boolean
 }
 
-/**
- * Runs it, and shows it.
- * @throws AlreadyReported for a failure
- */
 export async function showRun(
   context: Context,
   flags: ManifestOptions,

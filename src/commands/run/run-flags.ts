@@ -30,14 +30,9 @@ export interface RunFlags extends ManifestOptions {
 export const defaultGrace = 5
 const maxGrace = 600
 
-/** More parts than a runner's matrix has. */
 const maxShards = 10_000
 
-/**
- * What the flags of `run` ask for.
- * @param timeoutS the limit for the whole run
- * @throws UsageError listing everything that is wrong with them
- */
+/** @throws UsageError listing everything that is wrong with them */
 export async function readRunFlags(
   context: Pick<Context, 'env' | 'clock'>,
   flags: RunFlags,
@@ -79,7 +74,6 @@ function modeOf(env: Context['env'], flags: RunFlags): RunMode {
   })
 }
 
-/** @param wanted what the flag must be, as the rest of a sentence */
 function refuse(flag: string, wanted: string, text: string): never {
   throw new UsageError(`${flag} must ${wanted}, not ${JSON.stringify(text.slice(0, 40))}.`)
 }
@@ -111,10 +105,7 @@ export interface WorkerFlags extends CommonOptions {
 const maxPlaces = 1000
 const maxRate = 100_000
 
-/**
- * What the flags of `run worker` ask for.
- * @throws UsageError listing everything that is wrong with them
- */
+/** @throws UsageError listing everything that is wrong with them */
 export async function readWorkerFlags(flags: WorkerFlags): Promise<WorkerOptions> {
   const { check, throwIfAny } = createProblemList()
   const places = await check(() => placesOf(flags.lanes))

@@ -36,7 +36,7 @@ export async function readShared({ queue, store }: Settings): Promise<SharedPlac
   return { queue: url!, store: store.value! }
 }
 
-/** @throws UsageError; FileError; ModelgateError (exit 3, 5, 6) for a place that cannot be used or reached */
+/** @throws UsageError; FileError; ModelgateError (exit 3, 5, 6) for a place that cannot be used */
 export async function openShared(
   context: Context,
   options: Pick<CommonOptions, 'sandbox' | 'debug' | 'allowHttp'>,
@@ -60,7 +60,6 @@ export async function openShared(
   return { server, store, close: () => server.close() }
 }
 
-/** How a store on a server is reached. @throws UsageError, ModelgateError `config_invalid` */
 export async function storeNetwork(
   context: Context,
   { debug }: Pick<CommonOptions, 'debug'>,
@@ -75,9 +74,8 @@ export async function storeNetwork(
 }
 
 /**
- * What the flags and settings say of a queue; undefined for a run that makes its requests itself. `words` are the flags that a
- * command needs to use it, too: none where the environment or a file names it.
- * @throws UsageError for flags that exclude each other, and for places that are missing or none
+ * What the flags and settings say of a queue; undefined for a run that makes its requests itself. `words` are the flags
+ * that a command needs to use it, too: none where the environment or a file names it. @throws UsageError
  */
 export async function readQueue(
   context: Context,

@@ -46,7 +46,7 @@ type CheckContext = Pick<Context, 'cwd' | 'clock' | 'signal'>
 /** How many schemas are kept compiled: each has a thread. */
 const maxOpen = 4
 
-/** Checks results against what their instances assert, one after another or at once; each schema is compiled once. */
+/** Checks results against what their instances assert; each schema is compiled once. */
 export class AssertChecker {
   readonly #context: CheckContext
   readonly #open = new Map<string, Awaited<ReturnType<typeof openSchemaChecker>>>()
@@ -57,10 +57,8 @@ export class AssertChecker {
   }
 
   /**
-   * A file is read only for asserts about what is in it.
    * @param duplicateOf the name of another output that has these bytes, if there is one
-   * @returns why the result is rejected, each a sentence; empty when it holds all asserts, and its request's own schema
-   * @throws FileError; the reason of the context's signal
+   * @returns why the result is rejected, each a sentence
    */
   async check(
     instance: Instance,
@@ -103,11 +101,7 @@ export class AssertChecker {
     return clauses
   }
 
-  /**
-   * Finds out why a text does not match; empty when it does. One at a time: a thread does not say which text an answer is
-   * about, and is ended by one that takes too long.
-   * @param subject names the schema
-   */
+  /** One at a time: a thread does not say which text an answer is about, and is ended by one that takes too long. */
   #match(schema: unknown, text: string, subject: string): Promise<string[]> {
     const matched = this.#turn.then(() => this.#matchNow(schema, text, subject))
     this.#turn = matched.catch(() => {})
@@ -168,10 +162,7 @@ function factClauses(
   return twin === undefined ? clauses : [...clauses, `has the same bytes as ${twin}`]
 }
 
-/**
- * An image has alpha when its format says so; a PNG or WebP only when a pixel is transparent, too: models send
- * opaque pictures with an alpha channel.
- */
+/** Of a PNG or WebP a pixel has to be transparent, too: models send opaque pictures with an alpha channel. */
 async function alphaClauses(
   context: CheckContext,
   { asserts: { has_alpha: wanted } }: Instance,

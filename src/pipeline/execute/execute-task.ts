@@ -22,14 +22,10 @@ import {
 } from './task.ts'
 
 /**
- * Runs one request: builds it of the instance's fields and files, sends it, and has its results saved, verified, in the
- * task's folder. With `task.job` nothing is sent: the job is waited for, unless its videos are in the folder: the gateway may
- * have forgotten it. What an earlier attempt has left there is moved aside, below it: it may have been paid for.
- *
- * A result is all that was asked for, and whole. Whatever else comes is an error, which names in `rescued` what has been
- * kept of it.
+ * Makes one request, whose results are saved, verified, in the task's folder. A remote job or addresses of an earlier
+ * attempt are continued with, and nothing is sent. Whatever is not all that was asked for, and whole, is an error, which
+ * names in `rescued` what has been kept of it.
  * @param report how the job stood a moment ago: one that has ended is not looked up again
- * @throws ModelgateError; what failed for the moment only has the exit `later`, `notSent`, `running` or `unknown`
  */
 export async function executeTask(shared: ExecuteCall, task: Task, report?: JobReport): Promise<TaskResult> {
   const { context, gateway, project } = shared
@@ -65,10 +61,7 @@ export async function executeTask(shared: ExecuteCall, task: Task, report?: JobR
   return done
 }
 
-/**
- * Writes the record of a result, which comes last: with it the result can be taken over by a later process. Best effort:
- * never throws.
- */
+/** The record comes last: with it a later process can take the result over. Best effort: never throws. */
 export function recordResult(task: Task, result: TaskResult, redactor: Redactor): void {
   const { key, variant, instance, folder } = task
   try {
@@ -79,10 +72,6 @@ export function recordResult(task: Task, result: TaskResult, redactor: Redactor)
   }
 }
 
-/**
- * Only starts the remote job of a request for a video.
- * @throws ModelgateError
- */
 export async function startJob(shared: ExecuteCall, task: Task): Promise<StartedJob> {
   await prepareFolder(shared.context, task)
   const { startVideoJob } = await import('./video-task.ts')
@@ -96,7 +85,7 @@ async function runTask(run: TaskRun, report: JobReport | undefined): Promise<Mad
   return (await import('./video-task.ts')).makeVideo(run, report)
 }
 
-/** Makes the folder of a task; what an earlier attempt has left is moved aside. @throws FileError */
+/** Makes the folder of a task. What an earlier attempt has left is moved aside: it may have been paid for. */
 export async function prepareFolder(
   host: FileHost,
   { folder, job, made }: Pick<Task, 'folder' | 'job' | 'made'>,
@@ -108,7 +97,6 @@ export async function prepareFolder(
     // Where a link leads nothing is moved aside.
     if (found.isSymbolicLink()) await unlink(folder)
     await makeFolder(folder)
-    // What there is of it is of the same request.
     if (job !== null || made !== null) return
     const names = await readdir(folder)
     const left = names.filter((name) => !name.startsWith(asideName))

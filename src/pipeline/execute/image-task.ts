@@ -15,10 +15,6 @@ const plan: ImagePlan = {
   acceptMismatch: true,
 }
 
-/**
- * Has images generated and saved.
- * @throws ModelgateError; also when fewer come than were asked for, or one cannot be verified: what has been saved stays
- */
 export async function makeImage({ task, call, shared }: TaskRun): Promise<Made> {
   const { instance } = task
   const command = instance.command === 'image edit' ? 'image edit' : 'image create'

@@ -33,21 +33,19 @@ export interface Task {
   readonly key: string
   readonly variant: number
   readonly idempotencyKey: string
-  /** What it is expected to create, for its price. */
+  /** For its price. */
   readonly creation: Creation
   /** Builds what is sent. @throws UsageError, FileError with everything that is wrong with its files */
   request(): Promise<TaskRequest>
-  /** An empty folder of its own for what it makes. */
   readonly folder: string
-  /** The remote job of an earlier attempt: it is waited for, and nothing is sent. */
+  /** Of an earlier attempt: it is waited for, and nothing is sent. */
   readonly job: StartedJob | null
-  /** The results of an earlier attempt that are at addresses: they are fetched, and nothing is sent. */
+  /** Results of an earlier attempt: they are fetched, and nothing is sent. */
   readonly made: MadeImages | null
-  /** Called with the addresses of results before they are fetched; it continues when they are on disk. */
+  /** Called before the results are fetched; resolves when their addresses are on disk. */
   onMade(made: MadeImages): Promise<void>
-  /** Called when the id of a remote job is known; it continues when that is on disk. */
+  /** Resolves when the id of the remote job is on disk. */
   onJob(id: string, kind: StartedJob['kind']): Promise<void>
-  /** @param percent 0 to 100 */
   onProgress(state: string, percent: number | null): void
 }
 
@@ -63,17 +61,15 @@ export interface ExecuteCall {
   readonly prices: Prices
   readonly families: ModelFamilies
   readonly profile: string
-  /** The first interval between two look-ups of a job, in seconds; by default the usual one. */
+  /** In seconds. */
   readonly pollIntervalS: number | undefined
-  /** How long one job is waited for, in milliseconds; undefined: until it ends. */
+  /** How long one job is waited for. */
   readonly timeoutMs: number | undefined
-  /** The folder for results that were paid for but cannot be written to their target. */
   readonly rescueFolder: string | undefined
 }
 
 export interface Made {
   readonly outputs: readonly OutputFacts[]
-  /** As served. */
   readonly model: string | null
   readonly document: TextDocument | ImageDocument | VideoDocument
   /** What an answer says besides the pictures that were wanted of it. */
@@ -87,7 +83,7 @@ export interface TaskRun {
   readonly call: Call
 }
 
-/** The task as it begins: what it creates is counted apart, and its request goes out under the task's key. */
+/** What the task creates is counted apart, and its request goes out under the task's key. */
 export function beginRun(shared: ExecuteCall, task: Task): TaskRun {
   const { context, redactor, rescueFolder } = shared
   const spending = shared.newSpending()
@@ -118,14 +114,13 @@ export function listenerOf(event: (event: OutputEvent) => void): Listener {
   return { event, async flush() {} }
 }
 
-/** What a task could not write to its folder is rescued under its key, so that the next run finds it. */
+/** Under the key, so that the next run finds it. */
 function rescueFolderOf(rescueFolder: string, { key }: Pick<Task, 'key'>): string {
   return join(rescueFolder, 'run', key)
 }
 
 /**
- * The document of an operation that has done all that was asked.
- * @throws the error that it came to, if it has not, with what has been saved all the same: it has been paid for
+ * @throws the error of an operation that has not done all that was asked, with what has been saved: it has been paid for
  */
 export function wholeResult<
   Document extends OutputDocument & { readonly files: readonly { readonly path: string }[] },
@@ -135,7 +130,6 @@ export function wholeResult<
   throw withKept(task, error, outcome.document?.files ?? [])
 }
 
-/** Adds to an error what has been saved all the same, and where: it has been paid for. */
 export function withKept(
   { folder }: Task,
   error: ModelgateError,
@@ -155,8 +149,8 @@ export interface StartedJob {
 }
 
 /**
- * The jobs that were started in a project, by the idempotency keys of their requests. An id is on record before the journal
- * has it, even the one in a reply that was cut: a process may have been killed between the two.
+ * The remote jobs of a project by idempotency key. An id is on record before the journal has it, even the one in a reply
+ * that was cut: a process may have been killed between the two.
  */
 export async function startedJobs(
   context: { readonly clock: Clock },
@@ -185,11 +179,7 @@ export function textName(instance: Pick<Instance, 'fields'>): string {
   return `1.${textType(instance).extension}`
 }
 
-/**
- * The facts of an image or a video, read from the file.
- * @param context its working directory is that of the file
- * @throws FileError for a file that cannot be read, or is not whole
- */
+/** The facts of a whole image or video. @param context its working directory is that of the file @throws FileError */
 export async function mediaFacts(context: FileContext, name: string): Promise<OutputFacts> {
   const found = await inspectAnyFile(context, name).catch((error: unknown) => {
     throw error instanceof ModelgateError ? error.amend({ billed: 'yes' }) : error
@@ -229,11 +219,9 @@ export function textFacts(instance: Pick<Instance, 'fields'>, content: Uint8Arra
 }
 
 /**
- * The result that an earlier process has left in the folder of a task, if all that the request asked for is there and
- * whole. An image or a video has its final name only when it is; so it counts without the record, too, which a killed
- * process may not have come to write. Then it is not known how the result came about.
+ * What an earlier process has left in the folder of a task, if it is all there and whole. An image or a video has its
+ * final name only when it is; so it counts without the record, too, of which a kill may have been faster.
  * @param rescued names of files that were whole when they were rescued
- * @returns undefined where anything is missing, damaged or of another request
  */
 export async function recoverResult(
   context: FileContext,
@@ -299,10 +287,7 @@ async function isVerified(context: FileContext, { lane }: Task['instance'], name
 /** `20261122T121607-1.png`: a file that a task could not write to its folder. */
 const rescuedName = /^\d{8}T\d{6}-(\d+\.\w+)$/
 
-/**
- * Moves a result that an earlier run has rescued into the folder of its task, if all of it is there.
- * @returns undefined where it is not
- */
+/** Moves what an earlier run has rescued into the folder of its task, if all of the result is there. */
 export async function takeRescued(
   context: FileContext,
   task: Pick<Task, 'instance' | 'key' | 'folder'>,

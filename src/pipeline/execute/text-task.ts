@@ -14,10 +14,7 @@ import type { OutputFacts } from '../lock/lock-block.ts'
 import { listenerOf, mediaFacts, textFacts, textName, wholeResult, type Made, type TaskRun } from './task.ts'
 
 /**
- * Has a text generated, and saves it with LF at the end of its lines; of an instance whose output is a picture, those of
- * the answer. The schema of the request is not checked here: an answer that does not match it is a result all the same.
- * @throws ModelgateError; also for an answer that was cut short, without what was wanted, or that waits for a function to be
- * called
+ * Has a text generated, or the pictures of an answer. A text that does not match its schema is a result all the same.
  */
 export async function makeText(run: TaskRun): Promise<Made> {
   const { task, call } = run
@@ -58,7 +55,6 @@ export async function makeText(run: TaskRun): Promise<Made> {
 /** Of a text beside a picture, in UTF-16 units: the record of a result is one small file. */
 const maxKeptText = 100_000
 
-/** Gives the pictures of an answer the names that results have: `1.png`. @throws FileError */
 async function namePictures(
   { task: { folder }, call: { context } }: TaskRun,
   files: TextDocument['files'],
@@ -76,7 +72,7 @@ function noPicture(text: string, facts: ErrorFacts): GenerationError {
   return new GenerationError('reply_not_understood', message, facts)
 }
 
-/** Writes the text. It need not survive a power failure here: the store sees to that. */
+/** It need not survive a power failure here: the store sees to that. */
 async function saveText({ task: { instance, folder }, call }: TaskRun, text: string): Promise<OutputFacts> {
   const name = textName(instance)
   // A text compares the same on every system, whatever a checkout makes of the ends of its lines.

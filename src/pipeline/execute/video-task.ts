@@ -20,9 +20,7 @@ import {
 } from './task.ts'
 
 /**
- * Starts a video job, unless it was started before, waits for it and saves its videos. It is waited for only when its id is
- * safe (`task.onJob`).
- * @param report how it stood a moment ago: one that has ended is not looked up again
+ * Starts a video job, unless it was started before, waits for it and saves its videos.
  * @throws ModelgateError; `running` and `later` while the job continues at the gateway
  */
 export async function makeVideo(run: TaskRun, report: JobReport | undefined): Promise<Made> {
@@ -70,7 +68,7 @@ function planOf({ task: { instance }, call: { context }, shared }: TaskRun): Sta
   }
 }
 
-/** Starts a video job. It resolves when the id of the job is safe (`task.onJob`). @throws ModelgateError */
+/** Resolves when the id of the job is safe (`task.onJob`). */
 export async function startVideoJob(run: TaskRun): Promise<StartedJob> {
   const { task, call } = run
   const { instance } = task

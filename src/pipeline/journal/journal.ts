@@ -24,11 +24,10 @@ const madeShape = v.looseObject({
 export const madeImages = v.custom<MadeImages>((value) => v.is(madeShape, value))
 
 /**
- * A line of a journal. Of one key the events come in this order: `intent`, `job` (for a remote job) or `made`, and then one of
- * `result`, `failure` and `release`. An intent that none of them follows is under way, or its outcome is unknown.
+ * A line of a journal. Of one key the events come in this order: `intent`, `job` or `made`, and then one of `result`,
+ * `failure` and `release`. An intent that none of them follows is under way, or its outcome is unknown.
  */
 const journalEvent = v.variant('type', [
-  /** The name of the manifest's file, and the version of the program. */
   v.object({
     type: v.literal('begin'),
     run: v.string(),
@@ -42,12 +41,13 @@ const journalEvent = v.variant('type', [
     idempotency_key: v.string(),
     creates: count,
     cost: v.nullable(v.pipe(v.number(), v.finite())),
-    /** The identity of the queue that it is given to; left out for a request that this process makes itself. */
+    /**
+     * The identity of the queue that it is given to, and where that is; left out where this process makes the request.
+     */
     queue: v.exactOptional(v.string()),
     /** Where that queue is, without user and password: for messages. */
     queue_at: v.exactOptional(v.string()),
   }),
-  /** The remote job, as soon as its id is known. */
   v.object({
     type: v.literal('job'),
     key: v.string(),
@@ -98,8 +98,8 @@ function readLine(line: Buffer): JournalEvent | undefined {
 }
 
 /**
- * The events of a journal, in order; undefined for a line that is damaged. What comes after the last newline counts only if
- * it is whole: otherwise the process was killed while it wrote it, nothing had begun to rely on it, and it is left out.
+ * Undefined for a damaged line. What comes after the last newline counts only if it is whole: otherwise the process was
+ * killed while it wrote it, and nothing relies on it.
  */
 export function* readLines(bytes: Buffer): Generator<JournalEvent | undefined> {
   for (let from = 0; from < bytes.length;) {
@@ -118,12 +118,10 @@ export function runsFolder({ stateFolder }: Project): string {
 /** `20261122T121607123-1a2b3c4d.jsonl`: the order of the names is that of the runs. */
 const journalName = /^(\d{8}T\d{9}-[0-9a-f]{8})\.jsonl$/
 
-/** The ids of all runs in the folder, the oldest first; none where there is no folder. @throws FileError */
 export async function listRuns(folder: string): Promise<string[]> {
   return (await namesIn(folder)).flatMap((name) => journalName.exec(name)?.[1] ?? []).toSorted()
 }
 
-/** The journals of a project, the oldest first. @throws FileError */
 export async function* readJournals(project: Project) {
   const folder = runsFolder(project)
   for (const run of await listRuns(folder)) {
@@ -146,12 +144,7 @@ export function timeOf(run: string): number {
   return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`) || 0
 }
 
-/**
- * Opens the journal of the unfinished run, or of a new one. There is no file before the first event. Only the owner of the
- * manifest may do so.
- * @param unfinished the run to continue; null begins a new one
- * @throws FileError when the folder of the journals cannot be read
- */
+/** The journal of the unfinished run, or of a new one: there is no file before the first event. For the owner only. */
 export async function openJournal(
   project: Project,
   clock: Clock,
@@ -161,12 +154,10 @@ export async function openJournal(
   return new Journal(project, clock, run, unfinished !== null)
 }
 
-/** The journal of a run, `.modelgate/runs/<run>.jsonl`, while this process appends to it. */
 export class Journal {
   readonly run: string
   /** Whether it continues what an earlier process has begun. */
   readonly isResumed: boolean
-  /** Whether there is anything in it, from now or before. */
   hasEvents: boolean
   readonly #project: Project
   readonly #clock: Clock
@@ -189,9 +180,9 @@ export class Journal {
   }
 
   /**
-   * Resolves when the event is on the disk; events that are appended meanwhile share one sync. Their order is that of
-   * the calls.
-   * @throws FileError when it cannot be written; from then on nothing is, because what is on the disk is not known
+   * Resolves when the event is on the disk; events that are appended meanwhile share one sync, in the order of the
+   * calls.
+   * @throws FileError; from then on always, because what is on the disk is not known
    */
   append(event: JournalEvent): Promise<void> {
     this.hasEvents = true
@@ -242,7 +233,7 @@ export class Journal {
     return writeLine(begin, this.#clock.now())
   }
 
-  /** Takes off a line that an earlier process did not get to finish. @returns as `#open` does */
+  /** Takes off a line that an earlier process did not get to finish. */
   async #openUnfinished(): Promise<string> {
     const bytes = (await readStateFile(this.#path)) ?? Buffer.alloc(0)
     const lastLine = bytes.lastIndexOf(10) + 1
@@ -261,11 +252,10 @@ export type RecordedFailure = EventOf<'failure'>
 /** What a run has been allowed so far: counted when it is about to be sent, and not counted when it was released. */
 export interface Spent {
   readonly creates: number
-  /** By estimate; what has no price is left out. */
   readonly cost: Amount
 }
 
-/** What the journals of a manifest know. Keys are those of requests. */
+/** What the journals of a manifest know, by the keys of requests. */
 export class History {
   /** The newest result of each key that was not discarded. */
   readonly results = new Map<string, EventOf<'result'>>()
@@ -288,7 +278,6 @@ export class History {
   #run = ''
   #hasEnded = true
 
-  /** Whether the gateway has accepted a request that has not come to its end: what is left is free. */
   isStarted(key: string): boolean {
     return this.jobs.has(key) || this.made.has(key)
   }
@@ -298,7 +287,6 @@ export class History {
     return this.intents.has(key) || this.isStarted(key)
   }
 
-  /** The newest run, if it has not ended: the next one continues it. */
   get unfinished(): { readonly run: string; readonly used: Spent } | null {
     if (this.#hasEnded) return null
     const used = { creates: 0, cost: 0n }
@@ -364,9 +352,8 @@ export class History {
 }
 
 /**
- * Reads all journals of a manifest. May be called while a run is writing.
- * @param whole of a shard, the project whose journals come before its own: what they leave open is not its run
- * @throws FileError
+ * Reads all journals of a manifest, also while a run is writing.
+ * @param whole of a shard, its project: what that leaves open is not the shard's run
  */
 export async function readHistory(project: Project, whole?: Project): Promise<History> {
   const history = new History()

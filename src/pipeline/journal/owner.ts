@@ -15,10 +15,9 @@ export type Ownership = ReturnType<typeof hold>
 type OwnerContext = FileHost & Pick<Context, 'processes'>
 
 /**
- * Makes this process the owner of a manifest, after a dead one at once.
- *
- * Every candidate has a file of its own. It looks whether another one lives, adds its file, and looks again: of two that
- * do so at once, at least one sees the other and withdraws. Nobody removes the file of a living process.
+ * Makes this process the owner of a manifest, after a dead one at once. Every candidate has a file of its own. It looks
+ * whether another one lives, adds its file, and looks again: of two that do so at once, at least one sees the other and
+ * withdraws. Nobody removes the file of a living process.
  * @throws UsageError `run_owned` that names the living owner; FileError
  */
 export async function takeOwnership(project: Project, context: OwnerContext): Promise<Ownership> {
@@ -28,7 +27,7 @@ export async function takeOwnership(project: Project, context: OwnerContext): Pr
   const id = processes.own
   const own = { process: id, started: await startOf(id), host: hostname(), machine: await thisMachine() }
   let followsDeath = false
-  /** Another process that owns the manifest, or is about to. Removes the files of dead ones. */
+  /** Another process that owns the manifest. Removes the files of dead ones. */
   const findLiving = async (ownPath?: string): Promise<FoundOwner | undefined> => {
     for (const other of await readdir(folder)) {
       const path = join(folder, other)
@@ -84,7 +83,7 @@ function hold(path: string, clock: Clock, followsDeath: boolean) {
   }
   schedule()
   return {
-    /** Aborted when another process has taken it over, because this one gave no sign of life: nothing more may be sent. */
+    /** Aborted when another process has taken it over: nothing more may be sent. */
     lost: lost.signal,
     /** Whether the owner before died, and may have left what it did not get to complete. */
     followsDeath,
@@ -124,10 +123,10 @@ const silenceMs = 60_000
 /** What an owner file says; its modification time is the last heartbeat. */
 interface OwnerRecord {
   readonly process: number
-  /** When it started, in ticks since the system did: ids of processes are used again. Null where that is unknown. */
+  /** In ticks since the system started: ids of processes are used again. */
   readonly started: string | null
   readonly host: string
-  /** Tells systems and containers of one name apart, in which an id means another process. Null where that is unknown. */
+  /** Tells systems and containers of one name apart, in which an id means another process. */
   readonly machine: string | null
 }
 
@@ -150,7 +149,7 @@ async function isLiving(
   return own.started === null || (await startOf(owner.process)) === owner.started
 }
 
-/** The file appears under its name with all that it holds, or not at all. @throws the error of the system */
+/** The file appears under its name with all that it holds, or not at all. */
 async function writeRecord(host: FileHost, path: string, record: OwnerRecord): Promise<void> {
   const temporary = `${path}.new`
   await writeFile(temporary, `${JSON.stringify(record)}\n`, { flag: 'wx', mode: 0o600 })
@@ -182,7 +181,7 @@ async function touch(path: string, now: number): Promise<void> {
   await utimes(path, now / 1000, now / 1000)
 }
 
-/** When a process started, where the system says so; null also for one that has ended and still has its id. */
+/** Null where the system does not say it, and for a process that has ended and still has its id. */
 async function startOf(id: number): Promise<string | null> {
   const text = await readFile(`/proc/${id}/stat`, 'latin1').catch(() => '')
   // The name in parentheses may hold anything.

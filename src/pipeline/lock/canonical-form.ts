@@ -1,10 +1,8 @@
 import { UsageError } from '../../errors.ts'
 
 /**
- * The one JSON text of a value (RFC 8785): no white space, members sorted by the UTF-16 units of their names, numbers
- * and strings as ECMAScript writes them. Members that are undefined are left out.
- * @throws UsageError `wrong_type` for half of a surrogate pair, which has no bytes in UTF-8
- * @throws TypeError for what JSON cannot hold: an infinite number, a date, a function
+ * The one JSON text of a value (RFC 8785). Members that are undefined are left out.
+ * @throws UsageError `wrong_type` for half of a surrogate pair; TypeError for what JSON cannot hold
  */
 export function canonicalJson(value: unknown): string {
   if (typeof value === 'string') return canonicalString(value)
@@ -31,7 +29,6 @@ function canonicalString(text: string): string {
   return JSON.stringify(text)
 }
 
-/** @throws UsageError `wrong_type` for text that cannot be written as UTF-8 */
 export function requireUnicode(text: string): void {
   if (text.isWellFormed()) return
   const at = [...text].findIndex((character) => !character.isWellFormed())
@@ -42,7 +39,7 @@ export function requireUnicode(text: string): void {
   })
 }
 
-/** Other objects, such as dates, have a prototype of their own, and their content would be lost. */
+/** Other objects, such as dates, would lose their content. */
 function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)

@@ -41,7 +41,6 @@ const outputFacts = v.object(
     sha256: digest,
     bytes: count,
     media_type: text,
-    /** Pixels; null where it has none. */
     width: v.nullish(count, null),
     height: v.nullish(count, null),
     seconds: v.nullish(seconds, null),
@@ -125,16 +124,13 @@ function inOrder(entries: object, value: JsonObject): object {
   return Object.fromEntries(present.map((name) => [name, value[name]]))
 }
 
-/** @returns undefined unless the value is a result that a lock would take */
+/** Undefined unless a lock would take it. */
 export function readResult(value: unknown): Result | undefined {
   const { success, output } = v.safeParse(resultSchema, value)
   return success ? output : undefined
 }
 
-/**
- * Whether a path stays below the folder that it is relative to, on every system, and out of the folders of Git and of
- * this program.
- */
+/** Whether a path stays below its folder, on every system, and out of the folders of Git and of this program. */
 export function isInnerPath(path: string): boolean {
   return (
     path.isWellFormed() && !/[\0-\x1f\\]|^[a-z]:|(?:^|\/)(?:\.{0,2}|\.git|\.modelgate)(?:\/|$)/i.test(path)
@@ -149,9 +145,7 @@ const about = 'Written by modelgate run: what was generated, by which request. C
 const instanceId = /^[a-z0-9][a-z0-9_-]{0,63}(?:\[[^]+\])?$/
 
 /**
- * Reads the lock of a project; an empty one when there is no file.
- * @throws UsageError `lock_conflict`, `lock_invalid`, `other_version`
- * @throws FileError
+ * An empty lock when there is no file. @throws UsageError `lock_conflict`, `lock_invalid`, `other_version`; FileError
  */
 export async function readLock(context: FileContext, project: Project): Promise<Lock> {
   const text = await readLockText(context, project)
@@ -165,11 +159,7 @@ export async function readLock(context: FileContext, project: Project): Promise<
   return parseLock(text, shownLock(context, project), same)
 }
 
-/**
- * The text of a project's lock, without a byte-order mark; undefined when there is no file.
- * @throws UsageError `lock_invalid`
- * @throws FileError
- */
+/** Without a byte-order mark; undefined when there is no file. @throws UsageError `lock_invalid`; FileError */
 export async function readLockText(context: FileContext, project: Project): Promise<string | undefined> {
   const file = shownLock(context, project)
   const bytes = await readStateFile(project.lockPath, file, maxStateText)
@@ -179,11 +169,7 @@ export async function readLockText(context: FileContext, project: Project): Prom
   return text
 }
 
-/**
- * Writes the lock of a project; it is replaced as a whole, and not touched when it says the same already. Without a block
- * there is no file, unless there is one already.
- * @throws FileError
- */
+/** Replaces the lock as a whole. One that says the same is not touched, and an empty one makes no file. */
 export async function writeLock(context: FileContext, project: Project, lock: Lock): Promise<void> {
   const text = formatLock(lock)
   const found = await readStateFile(project.lockPath, undefined, maxStateText).catch(() => undefined)
@@ -207,9 +193,9 @@ function shownLock({ cwd }: Pick<FileContext, 'cwd'>, { lockPath }: Project): st
 }
 
 /**
- * The text of a lock: a line for each instance, sorted by the UTF-16 units of the ids. Git merges by lines: of blocks of
- * many lines, half of which are the same in each, it would now and then make one of two without a conflict. Every line
- * ends with a comma, because a member follows that never changes, so that a new instance changes no line but its own.
+ * A line for each instance, sorted. Git merges by lines: of blocks of many lines, half of which are the same in each, it
+ * would now and then make one of two without a conflict. Every line ends with a comma, because a member follows that
+ * never changes, so that a new instance changes no line but its own.
  */
 export function formatLock(lock: Lock): string {
   const lines = [...lock.keys()].sort().map((id) => formatMember(id, compactBlock(lock.get(id)!)))
@@ -221,9 +207,7 @@ function formatMember(name: string, value: unknown): string {
 }
 
 /**
- * Reads the text of a lock.
- * @param file its name for messages
- * @param same the words of a command for the same lock: `--sandbox`
+ * @param file its name for messages @param same the words of a command for the same lock
  * @throws UsageError `lock_conflict`, `lock_invalid`, `other_version`, with `FILE:LINE`
  */
 export function parseLock(text: string, file: string, same: readonly string[] = []): Lock {
@@ -267,7 +251,6 @@ function parseMembers(text: string, file: string): JsonObject {
   return value
 }
 
-/** The lines that each name begins. */
 function findLines(text: string) {
   const named = text.split('\n').flatMap((line, at) => {
     const [, name] = /^ {2}("(?:[^"\\]|\\.)*"):/.exec(line) ?? []

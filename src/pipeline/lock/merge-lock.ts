@@ -3,11 +3,11 @@ import { UsageError } from '../../errors.ts'
 import { conflictMark, parseLock, type Lock, type LockBlock } from './lock-block.ts'
 
 export interface MergeJudge {
-  /** The instances of the manifest, each after those that it refers to. */
+  /** Each after those that it refers to. */
   readonly ids: Iterable<string>
-  /** The keys of an instance when the lock is as given; undefined when it does not hold what the instance refers to. */
+  /** Undefined when the lock does not hold what the instance refers to. */
   keysOf(id: string, lock: Lock): Promise<readonly string[] | undefined>
-  /** Whether the files of a block are there as it says: asked when both sides have the same key. */
+  /** Asked when both sides have the same key. */
   isInPlace(block: LockBlock): Promise<boolean>
 }
 
@@ -15,17 +15,14 @@ export interface ResolvedLock {
   readonly lock: Lock
   /** Of the instances that the sides differ in, those that one side was taken of. */
   readonly taken: ReadonlyMap<string, 'ours' | 'theirs'>
-  /** Those that the manifest matches neither side of: they are not in the lock any more. */
+  /** The manifest matches neither side of them: they are not in the lock any more. */
   readonly dropped: readonly string[]
   readonly lost: ReadonlyMap<string, readonly LockBlock[]>
 }
 
 /**
- * Resolves the conflicts that a merge has left in a lock: keeps the blocks that both sides agree on, and of the others
- * the side that the manifest still asks for.
- * @param text with conflict markers, also with those of the common ancestor
- * @param file its name for messages
- * @throws UsageError `lock_invalid` when the marks or one of the sides cannot be read
+ * Resolves the conflicts that a merge has left in a lock: keeps what both sides agree on, and of the rest the side that
+ * the manifest still asks for. @throws UsageError `lock_invalid`
  */
 export async function resolveLock(text: string, file: string, judge: MergeJudge): Promise<ResolvedLock> {
   const sides = splitSides(text, file)
@@ -69,11 +66,11 @@ export async function resolveLock(text: string, file: string, judge: MergeJudge)
   return { lock, taken, lost, dropped: [...disputed].filter((id) => !lock.has(id)).sort() }
 }
 
-/** A conflict, also with the common ancestor. Longer marks are of conflicts within that. */
+/** Also with the common ancestor. Longer marks are of conflicts within that. */
 const conflict =
   /^<{7}(?: .*)?\r?\n([^]*?)(?:^\|{7}(?: .*)?\r?\n[^]*?)?^={7}(?: .*)?\r?\n([^]*?)^>{7}(?: .*)?\r?$/gm
 
-/** The lock as either side has it. Lines of the other one are empty, so that lines keep their numbers. */
+/** The lines of the other side are empty, so that lines keep their numbers. */
 function splitSides(text: string, file: string): { ours: string; theirs: string } {
   const linesIn = (part: string) => part.split('\n').length - 1
   const ours = text.replaceAll(conflict, (whole, part: string) => {

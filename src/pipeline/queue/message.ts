@@ -31,7 +31,7 @@ import type { BlobSource, SharedStore } from '../store/blob-store.ts'
 import { digestOfFile } from '../store/file-digest.ts'
 import { partsOf, readParts, type TaskResult } from '../store/results.ts'
 
-/** The form of a message. A program reads its own only: all machines of a queue have one version. */
+/** A program reads its own version only. */
 const messageVersion = 3
 
 const maxNameBytes = 255
@@ -58,8 +58,8 @@ const messageSchema = v.strictObject({
 })
 
 /**
- * A request on its way to a worker: the finished body, with media and pictures by their digests. It holds no key, and no path
- * of a machine but the base names of pictures, which are a part of the request.
+ * The finished body, with media and pictures by their digests. It holds no key, and no path of a machine but the base
+ * names of pictures, which are a part of the request.
  */
 export type TaskMessage = v.InferOutput<typeof messageSchema>
 type MessageFile = v.InferOutput<typeof file>
@@ -73,9 +73,7 @@ function isFileName(name: string): boolean {
 
 /**
  * Puts a task into a message, and what it is made of into the shared store.
- * @param folder of the project
- * @throws UsageError `bad_file_name` for a name that not every system takes, and what `task.request` throws; FileError; what the
- * store throws
+ * @throws UsageError `bad_file_name`, and what `task.request` throws; FileError; what the store throws
  */
 export async function encodeTask(
   task: Task,
@@ -129,11 +127,7 @@ async function digestOfNamed(path: string): Promise<string> {
   return found.sha256
 }
 
-/**
- * Reads the message of a task. The server of a queue may hold anything: what is taken has the body of its command, and files
- * with plain names.
- * @throws UsageError `other_version` for a message of another version, `queue_damaged` for one that is damaged
- */
+/** The server of a queue may hold anything. @throws UsageError `other_version`, `queue_damaged` */
 export function decodeTask(text: string): TaskMessage {
   const { value } = parseJson(text)
   const found = isObject(value) ? value['version'] : undefined
@@ -149,9 +143,7 @@ export function decodeTask(text: string): TaskMessage {
 
 /**
  * Brings what a request is made of from the shared store into `FOLDER/inputs/`.
- * @param folder absolute
- * @throws UsageError `queue_damaged` for a body that its command does not take; `store_missing` when the store has not all of
- * it; FileError; ModelgateError of the store
+ * @throws UsageError `queue_damaged`, `store_missing`; FileError; ModelgateError of the store
  */
 export async function placeRequest(
   { command, body: sent, images, mask, source }: TaskMessage,
@@ -188,7 +180,6 @@ async function fetchFile(store: SharedStore, sha256: string, path: string): Prom
   throw new UsageError(message, { code: 'store_missing', hint })
 }
 
-/** The task of a message, for what executes it. */
 export function taskOf(message: TaskMessage, body: Body): Pick<Task, 'instance' | 'key' | 'creation'> {
   const { instance: id, key, command, model, count, is_json: isJson, creation } = message
   const { creates: lane } = creatingCommands[command]
@@ -219,18 +210,17 @@ export type TaskJob = Job<TaskData>
 const instant = v.pipe(v.number(), v.finite())
 const count = v.pipe(v.number(), v.integer(), v.minValue(0))
 
-/** What has become of a task. It is written by whoever has won the attempt to send it, and nobody else. */
+/** Written by whoever has won the attempt to send it, and nobody else. */
 const stateSchema = v.strictObject({
-  /** The attempt to send it: another one each time it may be sent. */
   attempt: v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/)),
-  /** How often in a row the gateway has refused it with 429; of a remote job, how many look-ups in a row have failed. */
+  /** How often in a row the gateway has answered 429; of a remote job, how many look-ups in a row have failed. */
   failures: count,
-  /** The remote job, and when it was started, in milliseconds since 1970. */
+  /** `since` is in milliseconds since 1970. */
   job: v.nullable(
     v.strictObject({ id: v.string(), kind: v.picklist(['video', 'operation']), since: instant }),
   ),
   made: v.nullable(madeImages),
-  /** How the attempt has ended; null while it is under way, and where nobody knows. */
+  /** Null while it is under way, and where nobody knows. */
   outcome: v.nullable(
     v.union([
       // Its files are in the shared store, under plain names, which must not choose where something is written.
@@ -251,10 +241,7 @@ const stateSchema = v.strictObject({
 export type TaskState = v.InferOutput<typeof stateSchema>
 export type Outcome = NonNullable<TaskState['outcome']>
 
-/**
- * The state of a task. The server may hold anything: what is taken is what this version has written.
- * @throws ModelgateError `queue_damaged`, an unknown outcome
- */
+/** @throws ModelgateError `queue_damaged`, an unknown outcome, for what this version has not written */
 export function stateOf({ id, data }: TaskJob): TaskState {
   try {
     const value: unknown = JSON.parse(data.state)
@@ -277,14 +264,13 @@ export function resultOutcome(result: TaskResult): Outcome {
   return { kind: 'result', ...partsOf(result) }
 }
 
-/** An error on its way to the run. What only the worker's machine knows, such as paths, is left out. */
+/** What only the worker's machine knows, such as paths, is left out. */
 export function errorOutcome({ exit, code, message, facts: all }: ModelgateError): Outcome {
   const { phase, httpStatus, requestId, retryAfterS, shouldRetry, billed, hint, remoteId } = all
   const facts = { phase, httpStatus, requestId, retryAfterS, shouldRetry, billed, hint, remoteId }
   return { kind: 'error', exit, code, message, facts: facts as ErrorFacts }
 }
 
-/** @throws ModelgateError the error that the task ended with */
 export function resultFrom(outcome: Outcome): TaskResult {
   if (outcome.kind === 'error') throw errorFrom(outcome)
   return readParts(outcome)!
@@ -295,7 +281,7 @@ export function isKnown({ outcome, job, made }: TaskState): boolean {
   return outcome === null ? job !== null || made !== null : isAnswer(outcome)
 }
 
-/** Whether an outcome says all that there is to know of its request, so that nothing of it may still be there. */
+/** Whether nothing more of its request may still be there. */
 export function isAnswer(outcome: Outcome): boolean {
   if (outcome.kind === 'result') return true
   const error = errorFrom(outcome)

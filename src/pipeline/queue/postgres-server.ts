@@ -11,14 +11,12 @@ import { UsageError } from '../../errors.ts'
 import { loss, openingError, reasonOf, refuseServer, type QueueUrl } from './queue-url.ts'
 import type { Backend } from './redis-server.ts'
 
-/** Of one process: five that may be in use at once, and one that waits for deliveries. */
+/** Five that may be in use at once, and one that waits for deliveries. */
 const maxConnections = 6
 
 /**
- * Connects to PostgreSQL, whose settings are checked, and makes BullMQ's tables ready: a worker that starts before they are
- * there would ask for them without a pause. All queues and workers share one pool, and one connection that listens.
- * @param namespace the tables are in the schema `NAMESPACE_bullmq`
- * @throws UsageError `queue_refused`; ModelgateError `queue_unreachable`
+ * Makes BullMQ's tables ready: a worker that starts before them would ask for them without a pause. All queues and
+ * workers share one pool, and one connection that listens. @throws UsageError `queue_refused`; ModelgateError
  */
 export async function openPostgres(url: QueueUrl, namespace: string): Promise<Backend> {
   const schema = `${namespace}_bullmq`
@@ -62,8 +60,8 @@ class PoolConnection extends PostgresConnection {
   }
 
   /**
-   * The schema has been made ready before. BullMQ would ask once more, and keep the answer for good: if the server was away
-   * just then, its worker would ask itself without a pause, and nothing else could run.
+   * BullMQ would ask again, and keep the answer for good: if the server was away just then, its worker would ask itself
+   * without a pause, and nothing else could run.
    */
   override async waitUntilReady(): Promise<void> {}
 
@@ -74,7 +72,7 @@ class PoolConnection extends PostgresConnection {
   }
 }
 
-/** How to connect, for `pg` itself. Its variables (PGPASSWORD, PGSSLMODE, PGSSLROOTCERT) count where the URL says nothing. */
+/** For `pg` itself: its variables (PGPASSWORD, PGSSLMODE, PGSSLROOTCERT) count where the URL says nothing. */
 function postgresConfig(url: QueueUrl, schema: string): PoolConfig {
   const address = new URL(url.href)
   // To `pg` these three mean `verify-full`; it says so at each start.

@@ -18,38 +18,36 @@ export interface RequestRate {
 export const withdrawn = 'withdrawn'
 
 export type Handled =
-  /** It is over, and the task's state says how; or it is another worker that has won the attempt. */
+  /** The task's state says how; or another worker has won the attempt. */
   | { readonly kind: 'over'; readonly wonBy?: string }
   | { readonly kind: 'again'; readonly inMs: number }
-  /** It is to be delivered again, and its whole lane rests before. */
+  /** Its whole lane rests before. */
   | { readonly kind: 'rest'; readonly ms: number }
 
 export interface ReceiveOptions {
   readonly concurrency: number
   readonly rate: RequestRate | null
-  /** In milliseconds: how long a lock lasts, and how often locks are looked at. */
+  /** How long a lock lasts, and how often locks are looked at. */
   readonly locks: { readonly durationMs: number; readonly lookMs: number }
-  /** @param delivery unique. Never throws. */
   handle(job: TaskJob, delivery: string): Promise<Handled>
   onError(error: ModelgateError): void
 }
 
 /** A lane without a rate has a limit all the same: only such a one rests. */
 const unlimited = { max: 2 ** 31 - 1, duration: 1_000 }
-/** How long the server keeps a task after its end, in seconds. */
+/** How long the server keeps a task after its end. */
 export const keptS = 7 * 24 * 3600
 
 const answerMs = 10_000
 
 interface ServerOptions {
-  /** Whether requests are answered by the sandbox: its runs never meet workers that pay, nor theirs its runs. */
+  /** Runs of the sandbox never meet workers that pay, nor its workers other runs. */
   readonly isSandbox: boolean
-  /** The address of the gateway: a rate and its pauses hold for all who send to it. */
+  /** A rate and its pauses hold for all who send to it. */
   readonly gateway: URL
   readonly clock: Clock
 }
 
-/** The server of a queue: a queue for each lane of a gateway, and marks that are set once. */
 export class QueueServer {
   readonly url: QueueUrl
   readonly gateway: URL
@@ -61,10 +59,7 @@ export class QueueServer {
   readonly #queues = new Map<string, Queue>()
   readonly #events: QueueEvents[] = []
 
-  /**
-   * Connects to the server, whose settings are checked. Its client is loaded only now.
-   * @throws UsageError `queue_refused`; ModelgateError `queue_unreachable`
-   */
+  /** Its client is loaded only now. @throws UsageError `queue_refused`; ModelgateError `queue_unreachable` */
   static async open(url: QueueUrl, options: ServerOptions): Promise<QueueServer> {
     const namespace = options.isSandbox ? 'modelgate_sandbox' : 'modelgate'
     const backend =
@@ -160,15 +155,14 @@ export class QueueServer {
   }
 
   /**
-   * Wins an attempt to send a task, for whoever comes first: adding a job that is there changes nothing, on either server.
-   * Nobody works on the queue of the marks.
-   * @returns who has won it; undefined when the mark is gone again
+   * Wins an attempt to send a task, for whoever comes first: adding a job that is there changes nothing, on either
+   * server. Nobody works on the queue of the marks. @returns who has won it; undefined when the mark is gone again
    */
   win(attempt: string, who: string): Promise<string | undefined> {
     return this.#setOnce('marks', `sent-${attempt}`, who)
   }
 
-  /** Takes a mark away. The task must be another attempt, or gone, before: whoever wins it looks at the task once more. */
+  /** The task must be another attempt, or gone, before: whoever wins it looks at the task once more. */
   async removeMark(attempt: string): Promise<void> {
     await this.#queue('marks').remove(`sent-${attempt}`)
   }
@@ -194,7 +188,7 @@ export class QueueServer {
     return queue
   }
 
-  /** What happens in a lane, as messages, some of which may be lost. */
+  /** Messages may be lost. */
   follow(lane: Lane): QueueEvents {
     const events = new QueueEvents(this.#nameOf(lane), this.backend.options, this.backend.factory)
     events.on('error', () => {})
@@ -203,9 +197,8 @@ export class QueueServer {
   }
 
   /**
-   * Does on the server what may be done twice, again and again while the server is away.
-   * @param options.forMs by default it is done once
-   * @throws ModelgateError `queue_unreachable`; the signal's reason
+   * Does what may be done twice; for `forMs` again and again. @throws ModelgateError `queue_unreachable`; the signal's
+   * reason
    */
   async ask<Value>(work: () => Promise<Value>, options: Partial<Patience> = {}): Promise<Value> {
     const asked = async () => {
@@ -242,17 +235,13 @@ const maxPauseMs = 5_000
 interface Patience {
   readonly clock: Clock
   readonly signal?: AbortSignal
-  /** In milliseconds: after this time a failure is final. */
   readonly forMs?: number
   /** Whether it may work later, by itself or when an operator has done something. */
   isPassing(error: ModelgateError): boolean
   onFailure?(error: ModelgateError): void
 }
 
-/**
- * Does what may be done twice, with growing pauses, until it works: servers are restarted.
- * @throws what another attempt would not change; the signal's reason
- */
+/** Does what may be done twice, with growing pauses, until it works. @throws what another attempt would not change */
 export async function patiently<Value>(
   work: () => Promise<Value>,
   { clock, signal, forMs = Infinity, isPassing, onFailure }: Patience,

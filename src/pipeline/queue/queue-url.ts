@@ -1,7 +1,7 @@
 import { unescape } from 'node:querystring'
 import { ModelgateError, UsageError } from '../../errors.ts'
 
-/** Where the queue is. What it holds besides `kind` and `shown` may be secret. */
+/** What it holds besides `kind` and `shown` may be secret. */
 export interface QueueUrl {
   readonly kind: 'postgres' | 'redis'
   readonly href: string
@@ -12,10 +12,7 @@ export interface QueueUrl {
 const hint =
   'A queue is on PostgreSQL, as postgres://USER@HOST/DATABASE, or on Redis or Valkey, as redis://HOST:6379 or rediss://HOST:6379.'
 
-/**
- * Reads the address of a queue. Messages do not repeat it: it may hold a password, wherever that was written by mistake.
- * @throws UsageError
- */
+/** Messages do not repeat the address: it may hold a password, wherever that was written by mistake. */
 export function readQueueUrl(text: string): QueueUrl {
   if (!URL.canParse(text.trim())) throw new UsageError('The address of the queue is not a URL.', { hint })
   const url = new URL(text.trim())
@@ -36,10 +33,7 @@ export function readQueueUrl(text: string): QueueUrl {
   return { kind, href, shown: `${protocol}//${host}${pathname.replace(/\/$/, '')}` }
 }
 
-/**
- * The server of the queue is not there, or has not answered: it is not known whether what was under way has been written.
- * @param thrown by a client of the server
- */
+/** It is not known whether what was under way has been written. @param thrown by a client of the server */
 export function unreachable(url: QueueUrl, thrown: unknown): ModelgateError {
   const message = `The queue at ${url.shown} cannot be reached: ${reasonOf(thrown, url)}`
   return new ModelgateError('notSent', 'queue_unreachable', message, { phase: 'connect' })
@@ -48,7 +42,7 @@ export function unreachable(url: QueueUrl, thrown: unknown): ModelgateError {
 /** What is wrong with settings of a server, as the end of a clause. */
 export const loss = 'so that a crash may lose what has been sent and paid for.'
 
-/** @throws UsageError `queue_refused`: the server may lose what it has answered, or cannot be written */
+/** @throws UsageError `queue_refused` */
 export function refuseServer({ shown }: QueueUrl, problem: string, hint: string): never {
   const message = `The queue at ${shown} cannot be used: ${problem}`
   throw new UsageError(message, { code: 'queue_refused', hint })
@@ -57,7 +51,7 @@ export function refuseServer({ shown }: QueueUrl, problem: string, hint: string)
 /** Codes of PostgreSQL and Redis for a user, a password, a database or a right that only another address can mend. */
 const refusals = /^(?:28\w{3}|3D000|42501|WRONGPASS|NOAUTH|NOPERM|ERR) /
 
-/** Why a server could not be opened. What only another address, or another right, can mend is wrong usage. */
+/** What only another address, or another right, can mend is wrong usage. */
 export function openingError(url: QueueUrl, thrown: unknown): ModelgateError {
   if (thrown instanceof UsageError) return thrown
   const reason = reasonOf(thrown, url)
@@ -70,8 +64,8 @@ export function openingError(url: QueueUrl, thrown: unknown): ModelgateError {
 }
 
 /**
- * Why a client of the server failed, as a sentence without passwords. What was thrown must not be kept as a cause: clients
- * put commands and their arguments into their errors.
+ * A sentence without passwords. What was thrown must not be kept as a cause: clients put commands and their arguments
+ * into it.
  */
 export function reasonOf(error: unknown, url: Pick<QueueUrl, 'href'>): string {
   // Where a name has several addresses, the error of all of them has no words of its own.

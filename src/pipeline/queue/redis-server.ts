@@ -11,15 +11,13 @@ export interface Backend {
     readonly prefix?: string
     readonly skipVersionCheck: true
   }
-  /** Ends all connections, whatever is under way over them. */
   close(): Promise<void>
 }
 
 /**
- * Connects to Redis or Valkey, whose settings are checked first. A connection that is lost is made again, for as long as
- * that takes.
- * @param namespace what all keys begin with, in braces
- * @throws UsageError `queue_refused`; ModelgateError `queue_unreachable`
+ * A connection that is lost is made again, for as long as that takes.
+ * @param namespace what all keys begin with, in braces @throws UsageError `queue_refused`; ModelgateError
+ * `queue_unreachable`
  */
 export async function openRedis(url: QueueUrl, namespace: string): Promise<Backend> {
   let isOpen = false
@@ -75,7 +73,7 @@ export function redisOptions({ href }: QueueUrl): Omit<RedisOptions, 'replyMappi
   }
 }
 
-/** What makes a server keep what it has answered: it is on the disk before the answer, and never dropped. */
+/** What makes a server keep what it has answered: on the disk before the answer, and never dropped. */
 const neededSettings = {
   appendonly: 'yes',
   appendfsync: 'always',

@@ -51,7 +51,6 @@ export function runDocument(
 
 const putInPlace: ReadonlySet<InstanceEnd['action']> = new Set(['generated', 'restored', 'moved', 'accepted'])
 
-/** An instance and what became of it, as documents and events show it. */
 export function describeEnd(
   { context }: ManifestCall,
   project: OpenProject['manifest']['project'],
@@ -84,10 +83,7 @@ export function describeEnd(
   }
 }
 
-/**
- * The error that a run ends with; undefined when all is up to date, or with `--plan`.
- * @param reason of a run that was stopped before it was done: a signal, a budget
- */
+/** Undefined when all is up to date. @param reason of a run that was stopped before it was done: a signal, a budget */
 export function runFailure(
   mode: RunMode,
   ends: readonly InstanceEnd[],
@@ -119,7 +115,6 @@ export function runFailure(
   })
 }
 
-/** The code of the error of an instance that a run has left to workers, with `--detach`. */
 export const leftToWorkers = 'left_to_workers'
 
 function detachedFrom(count: number, next: readonly string[] | undefined): ModelgateError {
@@ -153,14 +148,14 @@ function exitOf({ assessment: { state, reasons }, error }: InstanceEnd, mode: Ru
   }
 }
 
-/** How many instances a command names; with more it would be too long to paste. */
+/** More would be too long to paste. */
 const maxNamed = 20
 
 type Group = Exclude<RunRemainder['state'], 'fresh'> | 'elsewhere'
 
 interface Remedy {
   readonly message: string
-  /** The words of each command after `run`, for these instances: one after the other, or one of them. */
+  /** The words after `run`: commands one after the other, or one of them. */
   readonly commands: (ids: readonly string[]) => readonly (readonly string[])[]
 }
 
@@ -224,7 +219,7 @@ const remedies: Readonly<Record<Group, Remedy>> = {
   blocked: { message: 'It is not generated until what blocks it is resolved.', commands: () => [] },
 }
 
-/** The words after `run` of the command that leads on from a state; undefined where a run alone leads nowhere. */
+/** The words after `run` that lead on from a state; undefined where a run alone leads nowhere. */
 export function remedyFor(state: RunState, id: string): readonly string[] | undefined {
   return state === 'awaiting' || state === 'fresh' ? undefined : remedies[state].commands([id])[0]
 }
@@ -232,18 +227,14 @@ export function remedyFor(state: RunState, id: string): readonly string[] | unde
 const order = Object.keys(remedies) as readonly Group[]
 
 interface Commands {
-  /** The words of a command for the same manifest, as `ManifestCall.next` makes them. */
+  /** As `ManifestCall.next`. */
   readonly next: (...words: string[]) => readonly string[]
-  /** The words that make a run generate, where it would not by itself (`--generate`). */
   readonly generating: readonly string[]
-  /** The words that run the same instances again; null where these have to be named. */
+  /** What runs the same instances again; null where these have to be named. */
   readonly again: readonly string[] | null
 }
 
-/**
- * What a run leaves to the user, a group for each state, the worst first.
- * @param elsewhere ids of those that a queue has which is not the one asked
- */
+/** A group for each state, the worst first. @param elsewhere ids of those that a queue has which is not the one asked */
 export function whatIsLeft(
   instances: readonly RunInstance[],
   commands: Commands,

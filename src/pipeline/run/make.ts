@@ -27,7 +27,7 @@ import { checkPlace } from '../store/place-output.ts'
 import type { TaskResult } from '../store/results.ts'
 import type { Executor, MadeVariant, Run } from './run-state.ts'
 
-/** Makes a candidate, or resumes it. Never throws: each instance reports its own failure. */
+/** Never throws: each instance reports its own failure. */
 export function makeVariant(run: Run, { instance }: Assessment, variant: Variant): Promise<MadeVariant> {
   const { variants } = run
   const known = variants.get(variant.key)
@@ -43,8 +43,8 @@ interface Request extends Pick<Task, 'key' | 'variant'> {
 }
 
 /**
- * The request for one candidate, with all of its attempts, here or by a worker. Thousands may wait for their turn: what is
- * needed only then is made only then.
+ * The request for one candidate, with all of its attempts. Thousands may wait for their turn: what is needed only then
+ * is made only then.
  */
 class VariantRequest implements QueueOrder {
   readonly priority: number
@@ -70,7 +70,7 @@ class VariantRequest implements QueueOrder {
     return this.#run.project.history.intents.get(this.#request.key)
   }
 
-  /** Whether the queue knows what became of an intent of an earlier process. */
+  /** The queue knows what became of an intent of an earlier process. */
   get #isInQueue(): boolean {
     return this.#run.project.inQueue.has(this.#request.key)
   }
@@ -80,7 +80,6 @@ class VariantRequest implements QueueOrder {
     return this.#intent !== undefined && !this.isFollowUp && !this.#isInQueue
   }
 
-  /** Makes the request, or resumes it, and stores the result and its record. Never throws. */
   async make(): Promise<MadeVariant> {
     const run = this.#run
     const { instance } = this.#request
@@ -108,7 +107,6 @@ class VariantRequest implements QueueOrder {
     }
   }
 
-  /** One attempt, whose intent is in the journal before it is sent. */
   async #attempt(attempt: number): Promise<TaskResult> {
     const run = this.#run
     const { key, variant, instance } = this.#request
@@ -155,7 +153,7 @@ class VariantRequest implements QueueOrder {
     return queue !== undefined && this.#intent!.queue !== queue.server.identity
   }
 
-  /** Counts the request, and has its intent on disk before it is sent. */
+  /** Counts the request; its intent is on disk when it resolves. */
   async #begin(): Promise<void> {
     const run = this.#run
     const { key, instance } = this.#request
@@ -246,7 +244,7 @@ class VariantRequest implements QueueOrder {
     throw new UsageError(message, { code: 'other_gateway', hint })
   }
 
-  /** What the references of the instance stand for, by their texts. */
+  /** By the texts of the references. */
   async #upstream(): Promise<ReadonlyMap<string, UpstreamResult>> {
     const { assessments, project } = this.#run
     const found = new Map<string, UpstreamResult>()
@@ -261,7 +259,7 @@ class VariantRequest implements QueueOrder {
     return found
   }
 
-  /** Builds the request. What is to be sent is of files that still are what its key was computed of. */
+  /** What is to be sent is of files that still are what its key was computed of. */
   async #build(upstream: ReadonlyMap<string, UpstreamResult>): Promise<TaskRequest> {
     const { project, stop } = this.#run
     const { instance } = this.#request
@@ -271,7 +269,7 @@ class VariantRequest implements QueueOrder {
   }
 }
 
-/** Of the pictures of an answer, those that `out` has names for: with `{index}` all of them, else the first. */
+/** `out` has names for all pictures of an answer, with `{index}`, or for the first. */
 function firstPictures(run: Run, instance: Instance, task: TaskResult): TaskResult {
   const { id, command, lane, output, count } = instance
   const { outputs } = task.result
@@ -286,7 +284,7 @@ function realError(error: ModelgateError): ModelgateError {
   return cause instanceof ModelgateError && cause.exit === 'unknown' ? cause : error
 }
 
-/** Records a result that lies in the folder of its key: when this resolves, a process that is killed loses nothing. */
+/** When this resolves, a process that is killed loses nothing. */
 async function keepResult(
   run: Run,
   { instance, key, variant }: Request,
@@ -315,7 +313,7 @@ function ownerOf({ lock: { lock }, project }: Run, { id }: Instance, sha256: str
   return undefined
 }
 
-/** What the name of an output promises, and the result is not, each a sentence. */
+/** What the name of an output promises, and the result is not. */
 export function nameWarnings({ lane, output, fields }: Instance, outputs: Result['outputs']): string[] {
   // The words of a model can be called anything, and a format that was asked for is compared anyway.
   const promised =
@@ -326,8 +324,8 @@ export function nameWarnings({ lane, output, fields }: Instance, outputs: Result
 }
 
 /**
- * Takes up what a process has left that died between a reply and its journal: the results that are whole in their folders,
- * and the remote jobs that are on record under the idempotency key of their request.
+ * What a process has left that died between a reply and its journal: whole results in their folders, and the remote jobs
+ * on record under the idempotency key of their request.
  */
 export async function takeUpReplies(run: Run): Promise<void> {
   const { context, redactor, rescueFolder } = run.call
@@ -350,7 +348,7 @@ export async function takeUpReplies(run: Run): Promise<void> {
   }
 }
 
-/** Opens the gateway: this process makes the attempts. @throws ModelgateError (exit 2, 3) */
+/** This process makes the attempts. @throws ModelgateError (exit 2, 3) */
 export async function openLocal({ call, stop, project, options }: Run): Promise<Executor> {
   const { context, redactor, rescueFolder, connect } = call
   const { signal } = stop

@@ -22,35 +22,31 @@ import { Replaced } from '../store/blob-store.ts'
 import { Results } from '../store/results.ts'
 import { takeOverState } from './take-over.ts'
 
-/** What everything that works on a manifest gets from its caller. */
 export interface ManifestCall {
   readonly context: OperationContext & Pick<Context, 'processes'>
   readonly env: Readonly<Record<string, string | undefined>>
   readonly families: ModelFamilies
   readonly redactor: Redactor
-  /** The manifest as the user named it; undefined for the nearest one upwards. */
+  /** As the user named it; undefined for the nearest one upwards. */
   readonly file: string | undefined
   readonly isSandbox: boolean
-  /** The folder for results that were paid for but cannot be written to their target. */
   readonly rescueFolder: string | undefined
-  /** The words of a command for the same manifest: `next('pick', 'hero', '2')` is `modelgate run pick hero 2`. */
+  /** `next('pick', 'hero', '2')` is the command `modelgate run pick hero 2` for the same manifest. */
   next(...words: string[]): readonly string[]
-  /** What makes such a command generate where it would not by itself: `--generate` in CI. */
+  /** `--generate` in CI. */
   readonly generating: readonly string[]
 }
 
-/** The state of a project for which something is done, and what it is done with. */
 export class OpenProject extends ProjectState {
-  /** The path of the manifest as it was given; else from the working directory. */
+  /** As it was given; else from the working directory. */
   declare readonly shownManifest: string
   /** The manifest without the elements of its fan-outs. */
   declare readonly written: Manifest
   declare readonly committed: Lock
   /** For its own files: after a signal, too, what has come is stored, placed and locked. */
   declare readonly files: FileContext
-  /** Aborted when another process has taken the manifest over; undefined without ownership. */
+  /** Aborted when another process has taken the manifest over. */
   declare readonly lost: AbortSignal | undefined
-  /** Gives back the ownership, and ends what checks asserts. */
   declare readonly close: () => Promise<void>
   readonly #parts: OpenParts
 
@@ -59,7 +55,7 @@ export class OpenProject extends ProjectState {
     this.#parts = parts
   }
 
-  /** The same project, of which some is otherwise: the lock of a run, what the user forces. */
+  /** The same project with another lock, or with what the user forces. */
   with(changes: Partial<ProjectParts>): OpenProject {
     return new OpenProject({ ...this.#parts, ...changes })
   }
@@ -70,10 +66,9 @@ type OpenParts = ProjectParts &
 
 /**
  * Reads a manifest, its lock and its journals, and the elements of its fan-outs as far as their texts are there.
- * @param isOwned whether something is going to be changed: then no other process may do so at the same time
- * @param shard which part of the run it is, if it is one: it has a lock, results and journals of its own
- * @throws UsageError with every mistake of the manifest, for a lock that cannot be used, and for a manifest that another
- * process is running; FileError
+ * @param isOwned whether something is going to be changed: then no other process may do so
+ * @param shard has a lock, results and journals of its own
+ * @throws UsageError with every mistake of the manifest, for its lock, and while another process runs it; FileError
  */
 export async function openProject(
   call: ManifestCall,
@@ -91,7 +86,6 @@ export async function openProject(
   // Before lock and journals are read: what another process writes into them is known then.
   const ownership: Ownership | undefined = isOwned ? await takeOwnership(project, context) : undefined
   try {
-    // The committed one, also for a shard.
     const lock = await readLock(context, whole)
     const history = await readHistory(project, shard === null ? undefined : whole)
     const files = { ...context, signal: new AbortController().signal }
@@ -135,9 +129,8 @@ export async function openProject(
 }
 
 /**
- * The manifest of a project with the elements of its fan-outs, as far as their texts are there: locked, or made and not
- * rejected. A text that does not fit together with the others leaves its fan-out waiting.
- * @throws FileError for a file that cannot be read
+ * With the elements of fan-outs whose texts are locked, or made and not rejected. A text that does not fit together with
+ * the others leaves its fan-out waiting.
  */
 export async function withElements(project: OpenProject): Promise<Manifest> {
   const { written, manifest } = project
@@ -171,8 +164,7 @@ async function knownTexts(project: OpenProject): Promise<Map<string, string>> {
 }
 
 /**
- * Why a text cannot be what a fan-out is made of, each a sentence: no array in it, ids that name no file, elements without a
- * column that is used, or with values that a request does not take. A model wrote them, so it is the text that is wrong.
+ * Why a text cannot be what a fan-out is made of, each a sentence. A model wrote it, so it is the text that is wrong.
  */
 async function elementProblems(
   context: FileContext,
@@ -188,24 +180,18 @@ async function elementProblems(
   return Array.isArray(expanded) ? expanded : []
 }
 
-/** The mistakes of a manifest, each a sentence. @throws any other error */
+/** Each a sentence. */
 function mistakesIn(error: unknown): string[] {
   if (!(error instanceof UsageError)) throw error
   return (error.facts.problems ?? [error]).map(({ message }) => message)
 }
 
-/**
- * Between two writes, in milliseconds. The journal has each result anyway; the file is written now and then only for those
- * who look at it during a long run.
- */
+/** The journal has each result anyway; the lock is written now and then for those who look at it during a long run. */
 const checkpointMs = 10_000
 
 export type LockKeeper = ReturnType<typeof keepLock>
 
-/**
- * The lock of a run, while results come.
- * @param isKept whether the lock is written at all; a shard leaves the committed one alone
- */
+/** The lock of a run, while results come. @param isKept false for a shard, which leaves the committed lock alone */
 export function keepLock(context: FileContext, project: Project, initial: Lock, isKept: boolean) {
   const { clock } = context
   const lock = new Map(initial)
@@ -234,13 +220,9 @@ export function keepLock(context: FileContext, project: Project, initial: Lock, 
   }
 }
 
-/** `.hero.webp.0123456789abcdef.mgpart` */
 const temporaryName = /^\.(.+)\.[0-9a-f]{16}\.mgpart$/
 
-/**
- * Removes the files that a process which died did not get to complete. Only for the owner of the manifest; while another
- * manifest of the folder is being run they stay.
- */
+/** Removes what a process that died did not get to complete; not while another manifest of the folder is being run. */
 async function removeIncomplete(context: FileContext, project: Project): Promise<void> {
   const { stateFolder, outputFolder, lockPath } = project
   const owners = (await namesIn(runsFolder(project))).filter((name) => name.endsWith('.owner'))

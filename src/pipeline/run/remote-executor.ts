@@ -29,11 +29,11 @@ import { leftToWorkers } from './describe.ts'
 import type { OpenProject } from './project.ts'
 import type { Executor, OpenQueue, Run } from './run-state.ts'
 
-/** Messages may be lost: what is waited for is looked at so often, in milliseconds. */
+/** Messages may be lost: what is waited for is looked at so often. */
 const lookMs = 3_000
-/** A run waits so long for a server that is away, as while it is replaced, in milliseconds. */
+/** A run waits so long for a server that is away, as while it is replaced. */
 const outageMs = 120_000
-/** No worker has begun anything for so long: there may be none. In milliseconds. */
+/** No worker has begun anything for so long: there may be none. */
 const idleMs = 10_000
 
 export class RemoteExecutor implements Executor {
@@ -61,7 +61,6 @@ export class RemoteExecutor implements Executor {
     this.#inQueue = run.project.inQueue
   }
 
-  /** Called once, before the first attempt. */
   async open(): Promise<this> {
     const run = this.#run
     const { timeoutS = Infinity } = run.options
@@ -81,9 +80,8 @@ export class RemoteExecutor implements Executor {
   }
 
   /**
-   * Gives a task to the queue, unless it has it from an earlier process, and waits for what comes of it. First its files are
-   * in the shared store; its intent is in the journal already. A process that is killed anywhere between goes on with the
-   * same steps.
+   * Gives a task to the queue, unless it has it from an earlier process, and waits for what comes of it. Its intent is
+   * in the journal already. A process that is killed anywhere between continues with the same steps.
    */
   async attempt(task: Task): Promise<TaskResult> {
     const { lane } = task.instance
@@ -104,7 +102,7 @@ export class RemoteExecutor implements Executor {
     return await this.#take(task, await this.#untilEnd(task, id))
   }
 
-  /** Whether the end of a task has been taken, or says less of it than the run knows. */
+  /** Whether its end has been taken, or says less than the run knows. */
   #isSpent(job: TaskJob, key: string, isStarted: boolean): boolean {
     if (this.#ended.has(job.id!)) return true
     const state = stateOf(job)
@@ -170,7 +168,7 @@ export class RemoteExecutor implements Executor {
     }
   }
 
-  /** Wins the attempt in place of a worker, so that nobody sends it. @returns false when a worker has it */
+  /** Wins the attempt in place of a worker. @returns false when a worker has it */
   async #withdraw(lane: Lane, job: TaskJob): Promise<boolean> {
     const { attempt, job: started, made } = stateOf(job)
     if (started !== null || made !== null) return false
@@ -191,7 +189,7 @@ export class RemoteExecutor implements Executor {
     this.#ended.delete(id)
   }
 
-  /** Takes what has come of a task: fetches the files of a result from the store into its folder. */
+  /** Brings the files of a result from the store into the task's folder. */
   async #take(task: Task, job: TaskJob): Promise<TaskResult> {
     const state = stateOf(job)
     const { attempt, outcome } = state
@@ -261,10 +259,8 @@ export class RemoteExecutor implements Executor {
 }
 
 /**
- * The keys of requests that were given to this queue, and of which it knows more.
- *
- * One that it does not have was never submitted, since what it has is kept for a week after its end; of an older one
- * nothing is known any more.
+ * The keys of requests that this queue knows. One that it does not have was never submitted, since it keeps what it has
+ * for a week after its end; of an older one nothing is known any more.
  */
 export async function keysInQueue(
   { server }: OpenQueue,

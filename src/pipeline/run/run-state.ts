@@ -28,10 +28,7 @@ import { keepLock, type LockKeeper, type ManifestCall, type OpenProject } from '
 /** Where the attempts of a run are made: in this process, or by the workers of a queue. */
 export interface Executor {
   readonly origin: string
-  /**
-   * Makes one attempt, whose intent is in the journal; with a remote job, or results at addresses, it continues with them.
-   * @throws ModelgateError how it has ended, if not with a result
-   */
+  /** Makes one attempt, whose intent is in the journal. @throws ModelgateError how it has ended, if not with a result */
   attempt(task: Task): Promise<TaskResult>
   /** Begins nothing more, and takes back what has not begun. */
   stop?(reason: unknown): void
@@ -40,7 +37,6 @@ export interface Executor {
   close?(): Promise<void>
 }
 
-/** What has become of a variant: a result in the folder of its key, or an error. */
 export interface MadeVariant extends Expense {
   readonly result: Result | null
   readonly isRejected: boolean
@@ -57,32 +53,31 @@ type RunParts = Pick<Run, 'call' | 'options' | 'project' | 'queue' | 'journal'> 
 /** While requests are only handed over to workers, each has its place for a moment. */
 const handedOver = 64
 
-/** A run under way: what all of its instances share. */
 export class Run {
   readonly call: RunCall
   readonly options: RunOptions
-  /** What has the requests made; without it this process makes them. */
+  /** Without it this process makes the requests. */
   readonly queue: OpenQueue | undefined
   readonly journal: Journal
   readonly lock: LockKeeper
   readonly budget: RunBudget
   /** Whether it may write anything, or only reports how things stand. */
   readonly isChanging: boolean
-  /** What is being made, and what has been, by key: identical requests are sent once. */
+  /** By key: identical requests are sent once. */
   readonly variants = new Map<string, Promise<MadeVariant>>()
-  /** What has come to its end, by the ids of the instances. */
+  /** By the ids of the instances. */
   readonly ends = new Map<string, InstanceEnd>()
   readonly warnings: string[] = []
   /** With the elements of fan-outs, as soon as their texts are made; then the plan and the next two are made anew. */
   project: OpenProject
   plan!: Plan
   assessments!: Map<string, Assessment>
-  /** How urgent each instance is: seconds of the longest path that begins with it. */
+  /** Seconds of the longest path that begins with an instance. */
   priorities: ReadonlyMap<string, number> = new Map()
   /** Places for requests, and what is sent again. */
   lanes!: Lanes
   stop!: Stop
-  /** There is none before something is to be sent. */
+  /** Only when something is to be sent. */
   executor: Executor | undefined
   #spent: ModelgateError | undefined
 
@@ -105,12 +100,11 @@ export class Run {
     })
   }
 
-  /** How many results this process has created. */
   get created(): number {
     return [...this.ends.values()].reduce((sum, end) => sum + end.created, 0)
   }
 
-  /** Makes the plan, and readies what it needs; from here on signals are obeyed. @throws as `planOf` */
+  /** Makes the plan; from here on signals are obeyed. */
   async begin(): Promise<void> {
     const { call, options, project } = this
     const { context, listener, redactor } = call
@@ -136,7 +130,7 @@ export class Run {
     })
   }
 
-  /** Plans the chosen instances of a project, or those of the shard. @throws FileError; the reason of the call's signal */
+  /** Of the chosen instances, or those of the shard. @throws FileError; ModelgateError (exit 15); the signal's reason */
   async planOf(project: OpenProject): Promise<Plan> {
     const { jobs, shard } = this.options
     const { signal } = this.call.context
@@ -156,13 +150,13 @@ export class Run {
     this.priorities = longestPaths(instances, estimateSeconds(instances.values(), this.lock.lock))
   }
 
-  /** What one request of an instance costs, by estimate; null without prices. */
+  /** By estimate; null without prices. */
   costs(instance: Instance): Cost | null {
     const { prices } = this.call
     return Object.keys(prices).length > 0 ? costBefore(prices, creationOf(instance)) : null
   }
 
-  /** Writes an event to the journal; it is on disk, and in the history, when this resolves. @throws FileError */
+  /** It is on disk, and in the history, when this resolves. @throws FileError */
   async record(event: JournalEvent): Promise<void> {
     // A gateway may quote the key anywhere, also in the id of a job: this process still knows that as it is.
     await this.journal.append(JSON.parse(this.call.redactor.document(JSON.stringify(event))) as JournalEvent)
@@ -184,7 +178,7 @@ export class Run {
     this.lanes.stop(error)
   }
 
-  /** Why the run as a whole has been ended before it was done, if so: a signal, or its budget. */
+  /** Why the run has ended before it was done, if so: a signal, or its budget. */
   reason(): ModelgateError | undefined {
     const reason = this.stop.reason()
     return reason instanceof ModelgateError ? reason : this.#spent
@@ -215,10 +209,7 @@ function stopText(inFlight: number, graceS: number, isQueued: boolean): string {
   return `Stopping: ${subject} ${goesOn} Another Ctrl-C ends the run at once.`
 }
 
-/**
- * The part of the chosen instances that belongs to a shard. It depends on the manifest and the committed lock alone: a
- * fan-out is in one part, whatever elements it has.
- */
+/** It depends on the manifest and the committed lock alone: a fan-out is in one part, whatever elements it has. */
 async function idsOfShard(
   { manifest, written, committed: lock, inputDigest }: OpenProject,
   chosen: ReadonlySet<string>,
@@ -242,15 +233,14 @@ export interface RunCall extends ManifestCall {
   readonly prices: Prices
   /** Whether the gateway honours `Idempotency-Key`: then a request of unknown outcome is simply sent again. */
   readonly idempotencyHonoured: boolean
-  /** Where the requests are made by workers; undefined for a run that makes them itself. */
+  /** Workers make the requests; undefined for a run that makes them itself. */
   readonly queue: QueueCall | undefined
-  /** Opens the gateway; called once, and only where something is to be sent. @throws ModelgateError (exit 2, 3) */
+  /** Called once, and only where something is to be sent. @throws ModelgateError (exit 2, 3) */
   connect(): Promise<
     Omit<ExecuteCall, 'context' | 'project' | 'redactor' | 'jobs' | 'timeoutMs' | 'rescueFolder'>
   >
 }
 
-/** A queue, and the store that all of its machines share. */
 export interface OpenQueue {
   readonly server: QueueServer
   readonly store: SharedStore
@@ -264,7 +254,7 @@ export interface QueueCall {
 }
 
 export interface RunOptions {
-  /** Names of jobs and instances, with wildcards; none for all. */
+  /** With wildcards; none for all. */
   readonly jobs: readonly string[]
   readonly mode: RunMode
   readonly regenerate: readonly string[]
@@ -276,26 +266,25 @@ export interface RunOptions {
   readonly maxCost: Amount | undefined
   readonly graceS: number
   readonly timeoutS: number | undefined
-  /** Whether requests are left to the workers of the queue, and not waited for. */
+  /** Requests are left to the workers of the queue, and not waited for. */
   readonly detach: boolean
   readonly shard: Shard | null
-  /** Whether somebody can be asked, or has agreed beforehand. */
+  /** Somebody can be asked, or has agreed beforehand. */
   readonly isAttended: boolean
-  /** Called before the first request, and again when the elements of fan-outs are known; with false nothing more is sent. */
+  /** Called before the first request, and again for the elements of fan-outs; with false nothing more is sent. */
   confirm(request: Confirmation): Promise<boolean>
 }
 
 export interface Confirmation {
   readonly creates: number
-  /** How many of them are for elements that a text has, and the references to these texts. */
+  /** For elements that a text has; `sources` are the references to these texts. */
   readonly elements: number
   readonly sources: readonly string[]
   readonly estimate: CostEstimate | null
 }
 
-/** What has been spent on an instance in this process. */
 export interface Expense {
-  /** How many results were created, for certain or perhaps. */
+  /** For certain or perhaps. */
   readonly created: number
   readonly cost: Money | null
   readonly took_s: number | null
@@ -303,7 +292,7 @@ export interface Expense {
 
 export interface InstanceEnd extends Expense {
   readonly assessment: Assessment
-  /** Null where there was nothing to do, or nothing was done. */
+  /** Null where nothing was done. */
   readonly action: RunAction | null
   readonly outputs: readonly OutputFacts[]
   readonly error: ModelgateError | null

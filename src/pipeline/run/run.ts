@@ -26,10 +26,7 @@ import {
 } from './run-state.ts'
 import { ended, settleInstance } from './settle.ts'
 
-/**
- * Brings the outputs of a manifest up to date, or reports how they stand.
- * @returns the outcome, whose error has the exit code of the run
- */
+/** Brings the outputs of a manifest up to date, or reports how they stand; the error has the exit code of the run. */
 export async function runManifest(call: RunCall, options: RunOptions): Promise<Outcome<RunDocument>> {
   const isChanging = options.mode === 'run' || options.mode === 'frozen'
   let project: OpenProject | undefined
@@ -55,20 +52,16 @@ export async function runManifest(call: RunCall, options: RunOptions): Promise<O
   }
 }
 
-/** Of many instances it is large, so it is put together only at the end. */
 function describe(run: Run): RunDocument {
   return runDocument(run.call, run.project, endsOf(run), run.facts())
 }
 
-/** How the instances stand: those that have come to their end, and the others as they were assessed. */
+/** Those that have come to their end, and the others as they were assessed. */
 function endsOf({ assessments, ends }: Run): readonly InstanceEnd[] {
   return [...assessments].map(([id, one]) => ends.get(id) ?? ended(one, null))
 }
 
-/**
- * Readies a run: takes up what an earlier process has left of it, and makes the plan. Nothing is sent.
- * @param queue what has the requests made; without it this process makes them
- */
+/** Takes up what an earlier process has left, and makes the plan. Nothing is sent. */
 async function beginRun(
   call: RunCall,
   options: RunOptions,
@@ -107,7 +100,7 @@ async function beginRun(
   return run
 }
 
-/** The keys of requests that the queue of a run has. A run that only looks at how things stand does not ask it. */
+/** A run that only looks at how things stand does not ask the queue. */
 async function keysInQueue(
   call: RunCall,
   project: OpenProject,
@@ -173,7 +166,6 @@ function reportPlan(run: Run): void {
   })
 }
 
-/** Asks whether what is planned may be made. @returns whether anything is to be sent */
 async function prepare(run: Run): Promise<boolean> {
   const { options, plan, project, assessments, ends } = run
   const open = [...assessments.values()].filter(({ instance }) => !ends.has(instance.id))
@@ -212,7 +204,7 @@ async function prepare(run: Run): Promise<boolean> {
   throw new UsageError(message, { code: 'not_confirmed' })
 }
 
-/** What has to be made before the elements of fan-outs are known: their texts, and what these need. */
+/** The texts that fan-outs are made of, and what these need. */
 function sourcesToMake({ project: { manifest }, assessments, options }: Run): ReadonlySet<string> {
   if (options.mode !== 'run') return new Set()
   const waiting = [...assessments.values()].filter(
@@ -224,7 +216,6 @@ function sourcesToMake({ project: { manifest }, assessments, options }: Run): Re
   )
 }
 
-/** Plans the elements of fan-outs whose texts have been made, and asks about them. @throws what `prepare` does */
 async function addElements(run: Run): Promise<void> {
   const made = run.project.with({ lock: new Map(run.lock.lock) })
   run.project = made.with({ manifest: await withElements(made) })
@@ -273,7 +264,7 @@ async function settleAll(run: Run, ids: ReadonlySet<string>): Promise<void> {
   await Promise.all(settling.values())
 }
 
-/** Writes down what has been reached: the lock, or the part of a shard, and that nothing is left to do. */
+/** The lock, or the part of a shard, and that nothing is left to do. */
 async function endRun(run: Run, ends: readonly InstanceEnd[]): Promise<void> {
   const { lock, journal, options, assessments, project } = run
   try {
@@ -288,7 +279,7 @@ async function endRun(run: Run, ends: readonly InstanceEnd[]): Promise<void> {
   }
 }
 
-/** Writes down what a shard has made, for `run merge`. @throws FileError */
+/** For `run merge`. */
 async function leavePart(
   { call, project, lock, options }: Run,
   shard: Shard,

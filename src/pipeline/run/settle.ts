@@ -12,10 +12,7 @@ import { moveOutput, removeOutput } from '../store/place-output.ts'
 import { makeVariant } from './make.ts'
 import type { InstanceEnd, Run } from './run-state.ts'
 
-/**
- * Brings one instance up to date, as far as that is allowed. Those that it refers to have come to their end.
- * @returns what has become of it; never throws
- */
+/** Brings one instance up to date, when those that it refers to have come to their end. Never throws. */
 export async function settleInstance(run: Run, planned: Assessment): Promise<InstanceEnd> {
   const { instance } = planned
   let end: InstanceEnd
@@ -40,7 +37,7 @@ async function assessAgain(run: Run, { instance }: Assessment): Promise<Assessme
   return again
 }
 
-/** An instance with its locked outputs. @param action what was done about it; null for nothing */
+/** @param action what was done about it; null for nothing */
 export function ended(assessment: Assessment, action: RunAction | null): InstanceEnd {
   const outputs = assessment.block?.outputs ?? []
   return { assessment, action, outputs, error: null, created: 0, took_s: null, cost: null }
@@ -73,7 +70,7 @@ function tooManyElements({ instance: { waiting } }: Assessment): ModelgateError 
   })
 }
 
-/** Completes what a killed process did not get to do: the same request was made again, and its result is not in its place yet. */
+/** A killed process did not get to it: the request was made again, and its result is not in its place yet. */
 async function settleFresh(run: Run, now: Assessment): Promise<InstanceEnd> {
   const { instance, block, key } = now
   const { history, results } = run.project
@@ -88,12 +85,12 @@ async function settleFresh(run: Run, now: Assessment): Promise<InstanceEnd> {
   return ended(freshAs(now, await placeResult(run, now, other!, instance.pick)), 'generated')
 }
 
-/** Whether what is made of an instance is its output, without a choice among candidates. */
+/** Without a choice among candidates. */
 function hasOneResult({ variants, pick }: Instance): boolean {
   return variants === 1 || pick !== null
 }
 
-/** Puts a result in place that is there already, or makes it the output because it is no longer rejected. */
+/** A result that is there already, or that is no longer rejected. */
 async function putInPlace(
   run: Run,
   now: Assessment,
@@ -123,7 +120,6 @@ function freshAs(now: Assessment, block: LockBlock): Assessment {
   }
 }
 
-/** Makes what is missing of an instance, and makes the result its output, if there is no choice to be made first. */
 async function make(run: Run, now: Assessment): Promise<InstanceEnd> {
   const { instance, toMake } = now
   const { options } = run
@@ -154,7 +150,7 @@ async function make(run: Run, now: Assessment): Promise<InstanceEnd> {
   return { ...ended(again, action), outputs, ...sums }
 }
 
-/** What was made of it before no longer counts; from now on it is an instance like others. */
+/** From now on it is an instance like others. */
 async function discardAll(run: Run, { instance, toMake }: Assessment): Promise<void> {
   for (const { key } of toMake) await run.record({ type: 'discard', key })
   run.project.forced.regenerate.delete(instance.id)
@@ -179,9 +175,8 @@ async function failed(run: Run, now: Assessment, error: ModelgateError): Promise
 const cutShort: ReadonlySet<ModelgateError['exit']> = new Set(['interrupt', 'hangup', 'terminate', 'running'])
 
 /**
- * Makes a result the output of its instance: puts its files in place and locks them. What lies there is put aside
- * first. A shard only locks: the files are put in place by whoever merges the parts.
- * @param picked which candidate it is; null where there is only one
+ * Puts the files of a result in place, and locks them. What lies there is put aside first. A shard only locks: whoever
+ * merges the parts places the files. @param picked which candidate it is; null where there is only one
  */
 async function placeResult(
   run: Run,

@@ -17,12 +17,10 @@ import { unlessUnreadable } from '../store/file-digest.ts'
 import { asideName, readRecord, Results, writeRecord } from '../store/results.ts'
 
 /**
- * Takes over what version 0.1.0 has left of a project, also in the middle of a run: what its store and its candidates hold of
- * results goes into the folders of their keys, what lay in work goes on there, and the rest is among what was put aside. It
- * may be killed anywhere between, and does the rest the next time.
- * @param isOwned whether another process that is running the project is an error; otherwise results are copied, and all stays
- * where it is for that
- * @throws UsageError `run_owned`; FileError
+ * Takes over what version 0.1.0 has left, also in the middle of a run: results go into the folders of their keys, work
+ * continues there, the rest is among what was put aside. Killed anywhere between, it does the rest the next time.
+ * @param isOwned whether another process that runs the project is an error; else results are copied, and all stays for
+ * that
  */
 export async function takeOverState(
   context: FileContext & Pick<Context, 'processes'>,
@@ -101,7 +99,7 @@ async function takeCandidates(
   }
 }
 
-/** The bytes of the store, which the lock may name. Moved, so that they need no room. */
+/** The lock may name them. Moved, so that they need no room. */
 async function takeBlobs(root: string, project: Project, replaced: Replaced): Promise<void> {
   for (const shelf of await namesIn(root)) {
     for (const sha256 of await namesIn(join(root, shelf))) {
@@ -112,7 +110,7 @@ async function takeBlobs(root: string, project: Project, replaced: Replaced): Pr
   }
 }
 
-/** Requests under way, and files of those that failed. What is there besides a result is an earlier attempt. */
+/** What is there besides a result is an earlier attempt. */
 async function takeWork(
   root: string,
   { intents }: History,

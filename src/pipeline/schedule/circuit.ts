@@ -1,7 +1,6 @@
 import type { Clock } from '../../context.ts'
 import { billedOf, ModelgateError, type ExitName } from '../../errors.ts'
 
-/** So many failures in a row are an outage. */
 const failuresToOpen = 5
 const probeMs = 15_000
 
@@ -9,8 +8,7 @@ const probeMs = 15_000
 export type Answer = 'answered' | 'failed' | 'neither'
 
 /**
- * Knows whether the gateway is there. Closed, everything may be sent. Open, after five failures in a row, nothing but a
- * single probe every 15 s, until one is answered.
+ * Closed, everything may be sent. Open, after five failures in a row, a single probe every 15 s, until one is answered.
  */
 export class Circuit {
   isOpen = false
@@ -33,14 +31,13 @@ export class Circuit {
     return this.#probe === undefined ? this.#opensAt : Infinity
   }
 
-  /** To be called for each request, only when it may be sent. @param number larger than that of any before */
+  /** Only when it may be sent. @param number larger than that of any before */
   begin(number: number): void {
     this.#newest = number
     if (this.isOpen) this.#probe = number
   }
 
   /**
-   * To be called when the request has ended.
    * @param askedS how many seconds the gateway asks to wait
    * @returns whether it failed of an outage that was known already: it had been sent before the circuit opened
    */
@@ -81,9 +78,8 @@ function isFinal({ exit, code }: ModelgateError): boolean {
 const otherServer = /^(?:(?:queue|store|worker)_|other_version$)/
 
 /**
- * Whether a request may be sent again after this error: it cost nothing, or only looks up what was started before. What
- * the gateway says of it (`x-should-retry`) comes first.
- * @param isFollowUp whether it continues what the gateway has accepted
+ * Whether a request may be sent again: it cost nothing, or only looks up what was started before. What the gateway says
+ * of it (`x-should-retry`) comes first.
  */
 export function mayRepeat(error: unknown, isFollowUp: boolean): error is ModelgateError {
   if (!(error instanceof ModelgateError) || isFinal(error)) return false
@@ -93,7 +89,7 @@ export function mayRepeat(error: unknown, isFollowUp: boolean): error is Modelga
   return shouldRetry === true || error.exit === 'later' || error.exit === 'notSent'
 }
 
-/** Whether a worker died over the request, or stood still for too long: as often as machines come and go. */
+/** A worker died over the request, or stood still for too long: as often as machines come and go. */
 export function isOfWorker(error: unknown): boolean {
   return error instanceof ModelgateError && error.code.startsWith('worker_')
 }
@@ -107,7 +103,6 @@ export function answerIn(error: unknown): Answer {
   return isAnswer ? 'answered' : 'neither'
 }
 
-/** Whether the gateway has nothing more to say about a request that ended so. */
 export function isAnswered({ exit }: Pick<ModelgateError, 'exit'>): boolean {
   return answeredExits.has(exit)
 }

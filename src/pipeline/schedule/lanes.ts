@@ -10,18 +10,17 @@ export type LaneEvent = Extract<RunEvent, { type: 'lane-change' | 'circuit-chang
 
 interface LanesOptions {
   readonly clock: Clock
-  /** How many requests of each lane may be under way; at least 1. */
+  /** How many requests may be under way; at least 1. */
   readonly concurrency: Readonly<Record<LaneName, number>>
   /** How many requests the run has: a fifth of them, and ten, may be sent again after failures. */
   readonly jobs: number
-  /** When all waiting ends, on the monotonic clock: `--timeout`. */
+  /** On the monotonic clock: `--timeout`. */
   readonly deadline?: number | undefined
   onChange?(event: LaneEvent): void
 }
 
-/** The order in which what waits for a place in a lane gets one. */
 export interface QueueOrder {
-  /** Whether it continues what has been paid for already: before everything that is new. */
+  /** It continues what has been paid for already: before everything that is new. */
   readonly isFollowUp: boolean
   /** In seconds, how long it and what waits for it will take: the longest first. */
   readonly priority: number
@@ -36,7 +35,6 @@ interface Task {
   failures: number
   error: unknown
   timer: Timer | undefined
-  /** Makes an attempt; resolves when the caller has got what came of it. */
   attempt(number: number): Promise<void>
   reject(reason: unknown): void
 }
@@ -77,8 +75,7 @@ export class Lanes {
   }
 
   /**
-   * Waits for a place, calls `attempt`, and calls it again after a 429, and after a failure that cost nothing: one that
-   * came before the gateway accepted anything, or any failed look-up of a follow-up.
+   * Waits for a place, calls `attempt`, and calls it again after a 429, and after a failure that cost nothing.
    * @param order read again for each attempt: what has become a remote job is a follow-up from then on
    * @param attempt gets its number, from 1
    * @throws what the last attempt threw; the reason of `stop`; ModelgateError (exit 5) at the deadline
@@ -102,7 +99,7 @@ export class Lanes {
     })
   }
 
-  /** Gives out no more places: whatever waits for one fails with the reason. What is under way continues. */
+  /** Whatever waits for a place fails with the reason. What is under way continues. */
   stop(reason: unknown): void {
     if (this.#stopped !== undefined) return
     this.#stopped = { reason }
@@ -117,7 +114,7 @@ export class Lanes {
     queueMicrotask(() => this.#pump())
   }
 
-  /** Sends what may be sent now, and sees to it that this is called again when more may be. */
+  /** Sends what may be sent now, and is called again when more may be. */
   #pump(): void {
     this.#isPumping = false
     this.#wake?.cancel()
@@ -172,7 +169,7 @@ export class Lanes {
     }
   }
 
-  /** Queues a task again when it has waited, unless the time of the run is over before. */
+  /** Unless the time of the run is over before. */
   #rest(task: Task, error: unknown, askedS: number | undefined): void {
     const waitMs = waitBefore(task.failures++, askedS, this.#clock.random()) * 1000
     if (this.#clock.monotonic() + waitMs >= this.#deadline) return task.reject(error)
@@ -208,11 +205,11 @@ const cleanToGrow = 20
 /** When the gateway asks for less, in milliseconds: a gateway that says "0 s" each time must not be asked in a loop. */
 const minPauseMs = 100
 
-/** What waits for a place in a lane, and how many places it has: that follows the gateway's 429s. */
+/** What waits for a place, and how many places there are: that follows the gateway's 429s. */
 class Lane {
   readonly name: LaneName
   concurrency: number
-  /** When the lane may send again, on the monotonic clock. */
+  /** On the monotonic clock. */
   pausedUntil = 0
   inFlight = 0
   readonly #clock: Pick<Clock, 'monotonic' | 'random'>
@@ -260,7 +257,6 @@ class Lane {
     return this.#queue.splice(0)
   }
 
-  /** To be called for each request when it is sent. */
   begin(number: number): void {
     this.inFlight++
     this.#newest = number
@@ -274,10 +270,7 @@ class Lane {
     this.#changed(`${cleanToGrow} requests in a row went well`)
   }
 
-  /**
-   * The request was answered with a 429.
-   * @param askedS how many seconds the gateway asks to wait; else the pauses grow, with jitter
-   */
+  /** After a 429. @param askedS how many seconds the gateway asks to wait; else the pauses grow, with jitter */
   refuse(request: number, askedS: number | undefined): void {
     const isNew = request > this.#lastOfBurst
     if (isNew) {
@@ -305,20 +298,16 @@ function isBefore({ order, number }: Task, other: Task): boolean {
     : order.priority > other.order.priority
 }
 
-/** The time of the run is over before a request was sent. */
+/** Before a request was sent. */
 export function deadlinePassed(): ModelgateError {
   const message = 'The time limit for the whole run was reached (--timeout).'
   const hint = 'Run it again: it resumes where it stopped.'
   return new ModelgateError('later', 'deadline', message, { phase: 'wait', billed: 'no', hint })
 }
 
-/** How long a request takes as long as nobody knows, in seconds. */
 const usualSeconds: Readonly<Record<LaneName, number>> = { text: 5, image: 20, video: 90 }
 
-/**
- * How long one request of an instance takes, in seconds: as it took last, else as the middle one of its lane.
- * @param instances those whose last times are looked at
- */
+/** How long a request of an instance takes, in seconds: as it took last, else as the middle one of its lane. */
 export function estimateSeconds(
   instances: Iterable<Pick<Instance, 'id' | 'lane'>>,
   lock: Lock,
@@ -333,9 +322,8 @@ export function estimateSeconds(
 }
 
 /**
- * How long, in seconds, an instance and the longest chain of those that wait for it will take: what is started first, so
- * that the whole ends soonest.
- * @param seconds how long one instance alone takes
+ * How long an instance and the longest chain of those that wait for it take: what is started first, so that all ends
+ * soonest.
  */
 export function longestPaths<Of extends Pick<Instance, 'id' | 'references'>>(
   instances: ReadonlyMap<string, Of>,
@@ -352,7 +340,6 @@ export function longestPaths<Of extends Pick<Instance, 'id' | 'references'>>(
   return paths
 }
 
-/** The middle one; of two, the lower. */
 function medianOf(values: readonly number[]): number | undefined {
   return values.toSorted((one, other) => one - other)[Math.floor((values.length - 1) / 2)]
 }

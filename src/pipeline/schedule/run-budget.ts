@@ -14,7 +14,7 @@ interface Limit<Value> {
   readonly name: string
 }
 
-/** The lower one of two limits, by their names, as far as they are set. */
+/** The lower one of two limits, as far as they are set. */
 export function lowest<Value extends number | bigint>(
   limits: Readonly<Record<string, Value | null | undefined>>,
 ) {
@@ -26,12 +26,11 @@ export function lowest<Value extends number | bigint>(
 export interface BudgetOptions {
   readonly creates: Limit<number> | null
   readonly cost: Limit<Amount> | null
-  /** That of the prices. */
   readonly currency: string
   readonly used: Spent
 }
 
-/** What a run may create and spend, over all of its processes. */
+/** Over all processes of the run. */
 export class RunBudget {
   readonly #options: BudgetOptions
   used: Spent
@@ -46,8 +45,7 @@ export class RunBudget {
   }
 
   /**
-   * Takes what an intent needs, before it is on the disk.
-   * @param instance for the message
+   * Before the intent is on the disk. @param instance for the message
    * @throws ModelgateError (exit 15), then nothing is taken; UsageError `price_unknown` for what cannot be estimated
    */
   take(instance: string, needed: Spending): void {
@@ -61,7 +59,7 @@ export class RunBudget {
     this.used = { creates: creates - spending.creates, cost: cost - (spending.cost ?? 0n) }
   }
 
-  /** Whether something fits, such as all that is planned. @throws as `take` */
+  /** Whether something fits. @throws as `take` */
   check(what: string, needed: Spending): void {
     const { creates: most, cost: highest, currency } = this.#options
     const { creates, cost } = this.used

@@ -34,30 +34,25 @@ import {
 } from './file-digest.ts'
 
 /**
- * A store that the machines of a queue share: a folder, or a bucket. It holds bytes by their SHA-256, and what it holds is
- * trusted as far as it hashes to its name: wrong bytes count as absent, and are replaced when the right ones come.
+ * A folder or a bucket that the machines of a queue share. It holds bytes by their SHA-256: wrong bytes count as absent,
+ * and are replaced when the right ones come.
  */
 export interface SharedStore {
-  /** For people; without secrets. */
+  /** Without secrets. */
   readonly shown: string
   /**
-   * Stores a file, unless its bytes are there. They are safe when this returns.
-   * @param source an absolute path, or the bytes themselves
-   * @returns false when they were there
+   * The bytes are safe when this returns. @returns false when they were there
    * @throws FileError, also `source_changed` when the file has not this digest; ModelgateError
    */
   put(source: BlobSource, sha256: string): Promise<boolean>
   /**
-   * Writes the bytes into a file, which appears whole or not at all, and replaces one that is there.
-   * @param path absolute; its folder must be there
-   * @param maxBytes more count as others; `maxBlobBytes` unless given
-   * @returns false when the store does not have them, or has others under their name
-   * @throws FileError; ModelgateError
+   * The file appears whole or not at all, and replaces one that is there. @returns false when the store does not have
+   * the bytes
+   * @param maxBytes more count as others; `maxBlobBytes` unless given @throws FileError; ModelgateError
    */
   fetch(sha256: string, path: string, maxBytes?: number): Promise<boolean>
 }
 
-/** An absolute path, or the bytes themselves. */
 export type BlobSource = string | Buffer
 
 export type ByteSource = Pick<SharedStore, 'shown' | 'fetch'>
@@ -70,9 +65,9 @@ export function blobPath(root: string, sha256: string): string {
 }
 
 /**
- * Bytes by their digests, in `FOLDER/ab/abcd…`. What lies there is trusted as far as it hashes to its name: a
- * blob that was changed, swapped or planted, and what is not a regular file, counts as absent, and is replaced when the
- * bytes come again. Outputs are copies, so that editing one leaves the blob as it is.
+ * Bytes by their digests, in `FOLDER/ab/abcd…`. What was changed, swapped or planted, and what is not a regular file,
+ * counts as absent, and is replaced when the bytes come again. Outputs are copies, so that editing one leaves the blob
+ * as it is.
  */
 export class BlobStore {
   readonly #context: FileContext
@@ -84,7 +79,7 @@ export class BlobStore {
 
   /**
    * @param makeRoot called before the first blob is added
-   * @param shared the folder, if others use it: all that is made gets its group and permissions; else only the user may look into it
+   * @param shared the folder, if others use it: all that is made gets its group and permissions
    */
   constructor(
     context: FileContext,
@@ -97,7 +92,6 @@ export class BlobStore {
     this.#shared = shared
   }
 
-  /** The absolute path of the bytes; undefined unless they are there, and right. */
   async open(sha256: string): Promise<string | undefined> {
     const path = blobPath(this.#root, sha256)
     const found = await digestOfStateFile(path, false).catch(() => undefined)
@@ -105,9 +99,7 @@ export class BlobStore {
   }
 
   /**
-   * Stores bytes. They are on the disk when this returns.
-   * @param isText whether it is stored with LF, as the digests of texts are of it
-   * @throws FileError
+   * The bytes are on the disk when this returns. @param isText whether they are stored with LF, as digests of texts are
    */
   async add(source: BlobSource, isText: boolean): Promise<FileDigest> {
     return await this.#withTemporary(async (temporary) => {
@@ -119,11 +111,7 @@ export class BlobStore {
     })
   }
 
-  /**
-   * Stores bytes that come from elsewhere.
-   * @param write writes them into a file, and has checked them; false when there is none
-   * @throws what `write` throws; FileError
-   */
+  /** @param write writes bytes from elsewhere into a file, and has checked them; false when there are none */
   async receive(sha256: string, write: (path: string) => Promise<boolean>): Promise<boolean> {
     return await this.#withTemporary(async (temporary) => {
       if (!(await write(temporary))) return false
@@ -144,7 +132,7 @@ export class BlobStore {
     }
   }
 
-  /** All that is there, right or not, in the order of the digests. @throws FileError */
+  /** All that is there, right or not, in the order of the digests. */
   async list() {
     const blobs: { sha256: string; path: string; bytes: number }[] = []
     for (const shelf of (await namesIn(this.#root)).sort()) {
@@ -192,7 +180,6 @@ export class BlobStore {
   }
 }
 
-/** The bytes are on the disk when it returns. */
 async function copyTo(temporary: string, source: BlobSource, isText: boolean): Promise<void> {
   if (typeof source !== 'string') return await writeFile(temporary, source, { flag: 'wx', flush: true })
   const path = await access(source, constants.R_OK)
@@ -213,26 +200,24 @@ export function sourceChanged(source: BlobSource): FileError {
   })
 }
 
-/** @param problem a sentence; the location of a store may hold a secret, so it is not shown */
+/** @param problem a sentence; the location may hold a secret, so it is not shown */
 export function invalidStore(problem: string, hint: string): UsageError {
   return new UsageError(problem, { code: 'config_invalid', phase: 'config', hint })
 }
 
 export interface ReplacedFile {
-  /** Milliseconds since 1970. */
   readonly at: number
   readonly sha256: string
-  /** Where it lay: relative to the output folder, with `/`; of a file of a result the instance that it was made for. */
+  /** The path below the output folder; of a file of a result the instance that it was made for. */
   readonly name: string
 }
 
-/** Files that were put aside, or adopted, by their digests, and a list of whose they were. */
+/** Files that were put aside, or adopted, and a list of whose they were. */
 export class Replaced extends BlobStore {
   readonly #listPath: string
   readonly #outputFolder: string
   readonly #now: () => number
 
-  /** Nothing is made before something is added. */
   constructor(context: FileContext, project: Project) {
     const root = join(project.stateFolder, 'replaced')
     super(context, root, { makeRoot: () => makeStateFolder(project, 'replaced') })
@@ -242,11 +227,8 @@ export class Replaced extends BlobStore {
   }
 
   /**
-   * Stores a file that is about to be replaced.
-   * @param path absolute
    * @param isText whether it is stored with LF; by default byte for byte
-   * @param instance the id of the instance that it was made for, if it was no output
-   * @throws FileError
+   * @param instance that it was made for, if it was no output
    */
   async putAside(path: string, isText = false, instance?: string): Promise<FileDigest> {
     const digest = await this.add(path, isText)
@@ -257,7 +239,7 @@ export class Replaced extends BlobStore {
     return digest
   }
 
-  /** What was put aside under some names, in the order of time; what a damaged line says is left out. */
+  /** In the order of time; what a damaged line says is left out. */
   async listOf(names: ReadonlySet<string>): Promise<readonly ReplacedFile[]> {
     const text = await readFile(this.#listPath, 'utf8').catch(() => '')
     return text.split('\n').flatMap((line) => {
@@ -269,10 +251,8 @@ export class Replaced extends BlobStore {
   }
 
   /**
-   * Finds the bytes of an output among the objects of Git, and keeps them.
-   * @param revisions where it may have been committed, in the order of the search: `HEAD`, or `:2` for a side of a conflict
-   * @returns their absolute path; undefined where they are nowhere: Git LFS commits a pointer in their place
-   * @throws FileError
+   * Finds the bytes of an output among the objects of Git, and keeps them. Git LFS commits a pointer in their place.
+   * @param revisions in the order of the search: `HEAD`, or `:2` for a side of a conflict
    */
   async takeFromGit(facts: OutputFacts, revisions: readonly string[]): Promise<string | undefined> {
     const { path, sha256, bytes: size, media_type } = facts
@@ -292,7 +272,7 @@ export class Replaced extends BlobStore {
 
 const maxObjectBytes = 1024 ** 3
 
-/** In milliseconds, for one call of Git, which fetches objects that a partial clone has left out. */
+/** One call may fetch objects that a partial clone has left out. */
 const timeLimit = 60_000
 
 interface GitAnswer {
@@ -302,11 +282,8 @@ interface GitAnswer {
 }
 
 /**
- * Calls Git without a shell.
- * @param folder where it runs
- * @param maxBytes of its output
- * @returns its exit code, undefined where it was not found, took too long, or printed too much; and what it said, or why it did
- * not run or end
+ * Calls Git without a shell. @returns its exit code, undefined where it was not found, took too long, or printed too
+ * much; and what it said, or why it did not run or end
  */
 export async function git(
   folder: string,
@@ -323,9 +300,8 @@ export async function git(
 }
 
 /**
- * The bytes of an object.
+ * Undefined where there is none, where it has more bytes, and without Git.
  * @param name as Git takes it: `HEAD:./a.png` is relative to the folder
- * @returns undefined where there is none, where it has more bytes, and without Git
  */
 export async function gitObject(
   folder: string,

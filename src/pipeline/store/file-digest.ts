@@ -31,28 +31,18 @@ export function isTextType(mediaType: string): boolean {
 
 /**
  * The digest of an output; of a text as it is with LF, so that a checkout with CR LF does not change it.
- * @param path absolute; links are followed
- * @returns undefined when nothing is there
- * @throws FileError `not_a_file`, `permission_denied`, …
+ * @returns undefined when nothing is there @throws FileError
  */
 export function digestOfFile(path: string, isText: boolean): Promise<FileDigest | undefined> {
   return digest(path, () => (isText ? withLineFeeds : undefined))
 }
 
-/**
- * The digest of an input file for keys; of a text as it is without byte-order mark and with LF.
- * @param path absolute; links are followed
- * @returns undefined when nothing is there
- * @throws FileError as `digestOfFile` does
- */
+/** The digest of an input file for keys; of a text as it is without byte-order mark and with LF. */
 export function digestOfInput(path: string): Promise<FileDigest | undefined> {
   return digest(path, (head) => (sniffMediaType(head) === 'text/plain' ? inputText : undefined))
 }
 
-/**
- * The digests of the input files of a manifest, each taken once.
- * @param folder the manifest's; the paths are relative to it
- */
+/** Each is taken once. */
 export function createInputDigests(folder: string): (path: string) => Promise<string> {
   const known = new Map<string, Promise<string>>()
   return (path) => {
@@ -63,9 +53,7 @@ export function createInputDigests(folder: string): (path: string) => Promise<st
 }
 
 /**
- * The digest of a file of `.modelgate`; of a text as it is with LF.
- * @param path absolute
- * @returns undefined for all but a regular file: for a link, a folder, a pipe
+ * Undefined for all but a regular file: for a link, a folder, a pipe.
  * @throws FileError for one that cannot be read now: it may be whole
  */
 export async function digestOfStateFile(path: string, isText: boolean): Promise<FileDigest | undefined> {
@@ -81,13 +69,12 @@ export function unlessUnreadable(error: unknown): undefined {
 
 const otherCodes: ReadonlySet<string> = new Set(['file_too_large', 'not_found', 'not_a_file'])
 
-/** A text with LF in place of each CR LF. */
 export function withLineFeeds(bytes: Buffer): Buffer {
   if (!bytes.includes('\r\n')) return bytes
   return Buffer.from(bytes.toString('latin1').replaceAll('\r\n', '\n'), 'latin1')
 }
 
-/** A text that goes into a request: without byte-order mark, with LF. */
+/** Without byte-order mark, with LF. */
 export function inputText(bytes: Buffer): Buffer {
   return withLineFeeds(bytes.indexOf('\ufeff') === 0 ? bytes.subarray(3) : bytes)
 }
@@ -136,15 +123,14 @@ async function digest(
   }
 }
 
-/** A name in a folder for a file that is not whole yet; `removeLeftovers` removes it after a day. */
+/** `removeLeftovers` removes what is left of it after a day. */
 export function temporaryPath(folder: string, name: string): string {
   return join(folder, `.${cutBytes(name, 200)}.${randomBytes(8).toString('hex')}.mgpart`)
 }
 
 /**
- * Copies a file so that a change of one never changes the other: as a clone where the file system can do that.
- * @param to must not exist; its bytes are on the disk when this returns
- * @param mode the permissions of the copy; those of a new file unless given
+ * Copies a file, as a clone where the file system can do that. The bytes are on the disk when this returns.
+ * @param to must not exist @param mode that of a new file unless given
  * @throws the error of the system, `EINVAL` when it is not a file; then there is no copy
  */
 export async function copyWhole(from: string, to: string, mode?: number): Promise<void> {
@@ -163,7 +149,7 @@ export async function copyWhole(from: string, to: string, mode?: number): Promis
   }
 }
 
-/** The permissions that the umask leaves to a new file; found by making one. */
+/** What the umask leaves to a new file; found by making one. */
 function modeOfNewFile(path: string): number {
   const descriptor = openSync(path, 'wx')
   try {
@@ -174,12 +160,7 @@ function modeOfNewFile(path: string): number {
   }
 }
 
-/**
- * Copies a file that is to have a digest.
- * @param isText whether the digest is of the text with LF
- * @param mode as for `copyWhole`
- * @throws FileError `result_lost` when it is no file, or has other bytes; the error of the system
- */
+/** @throws FileError `result_lost` when it is no file, or has other bytes; the error of the system */
 export async function copyVerified(
   from: string,
   to: string,
@@ -204,7 +185,6 @@ function ignoreUnsupported(error: unknown): void {
   if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(systemCode(error) ?? '')) throw error
 }
 
-/** Waits until the bytes of a file are on the disk. */
 export async function syncFile(path: string): Promise<void> {
   // Windows syncs only what may be written.
   const handle = await open(path, 'r+').catch(() => open(path, 'r'))

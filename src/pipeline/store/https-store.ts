@@ -15,10 +15,10 @@ import {
 } from './store-request.ts'
 
 /**
- * Opens a store on a plain web server, which is only read: `BASE/ab/abcd…`. Neither the server nor a host that it redirects
- * to is sent credentials. A bucket that may not be listed answers 403 for what it does not hold, so that counts as absent.
- * @param location `https://…`, or `http://…` on this machine; its query, as of a signed address, is part of each request
- * @throws UsageError for an address that is not valid, or has a user name in it
+ * Opens a store on a plain web server, which is only read: `BASE/ab/abcd…`. Neither the server nor a host that it
+ * redirects to is sent credentials. A bucket that may not be listed answers 403 for what it does not hold, so that
+ * counts as absent.
+ * @param location its query, as of a signed address, is part of each request
  */
 export function openHttpsStore(
   context: StoreContext,
@@ -79,7 +79,7 @@ function requestOf(url: URL): ExchangeRequest {
   }
 }
 
-/** @returns false for a server without the object @throws Failure; ModelgateError `key` for one that demands credentials */
+/** @returns false for a server without the object */
 function absentOrFailed(shown: string, reply: Reply, now: number): false {
   const { status } = reply
   if (status === 401) {

@@ -13,23 +13,21 @@ import { copyVerified, digestOfFile, isTextType, temporaryPath } from './file-di
 import type { Replaced } from './blob-store.ts'
 
 export interface Placing {
-  /** Where the bytes are: a blob, or the file of a candidate. Absolute. */
+  /** Absolute. */
   readonly source: string
-  /** Their digest; of a text as it is with LF. */
+  /** Of a text as it is with LF. */
   readonly sha256: string
   readonly isText: boolean
-  /** Where they belong: relative to the output folder, with `/`. */
+  /** Relative to the output folder, with `/`. */
   readonly path: string
   /** Digests that may be overwritten. Without one, nothing may be there but the same bytes. */
   readonly mayReplace: readonly string[]
 }
 
 /**
- * Puts the bytes of a result in their place, with the folders that it needs. The file appears whole or not at all, and
- * is a copy. One that has the bytes already is left as it is, and so is one that nobody said may be replaced.
- * @throws ModelgateError `output_changed` (exit 13) when another file is there
- * @throws FileError `result_lost` when the source has other bytes, `bad_file_name` when a link leads out of the output
- * folder, …
+ * Puts a copy of a result's bytes in their place: the file appears whole or not at all. One that nobody said may be
+ * replaced is left as it is. @throws ModelgateError `output_changed` (exit 13) when another file is there; FileError
+ * `result_lost` when the source has other bytes, `bad_file_name` when a link leads out of the output folder
  */
 export async function placeOutput(context: FileContext, project: Project, placing: Placing): Promise<void> {
   const { source, sha256, path } = placing
@@ -72,11 +70,7 @@ export async function isInPlace(
   return (await digestOfFile(join(outputFolder, path), isTextType(media_type)))?.sha256 === sha256
 }
 
-/**
- * Removes a file that was an output, unless somebody has changed it since, or a link leads out of the output folder to it.
- * Its bytes stay in the store.
- * @throws FileError
- */
+/** Unless somebody has changed it since, or a link leads out of the output folder to it. Its bytes stay in the store. */
 export async function removeOutput(
   project: Project,
   store: Pick<Replaced, 'putAside'>,
@@ -88,7 +82,7 @@ export async function removeOutput(
   await unlink(file)
 }
 
-/** Whether a path stays in the output folder when the links on the way are followed. Its folder must be there. */
+/** Whether a path stays in the output folder when links are followed. Its folder must be there. */
 export function isInOutputFolder({ outputFolder }: Project, path: string): boolean {
   try {
     return findPlace(outputFolder, path, false) !== undefined
@@ -98,10 +92,8 @@ export function isInOutputFolder({ outputFolder }: Project, path: string): boole
 }
 
 /**
- * Gives an output another path, without a copy. Also one that differs in case alone: where the system takes both for one
- * file, putting it in place and removing the old one would remove both.
- * @returns whether it was moved; not when it is gone or has other bytes, nor when another file is there
- * @throws FileError
+ * Gives an output another path, without a copy: one that differs in case alone would be removed with its old name.
+ * @returns false when it is gone or has other bytes, and when another file is there
  */
 export async function moveOutput(
   host: FileHost,
@@ -129,7 +121,7 @@ async function lookAt(path: string) {
   })
 }
 
-/** Digest of the existing file. @throws ModelgateError `output_changed` unless it may be replaced */
+/** @throws ModelgateError `output_changed` unless the file may be replaced */
 async function digestIfAllowed(
   final: string,
   { sha256, isText, path, mayReplace }: Placing,
@@ -140,15 +132,13 @@ async function digestIfAllowed(
 }
 
 /**
- * Whether an output can be placed, before it is paid for: no link on the way leads out of the project, or nowhere. At
- * once, so that requests keep their order.
- * @throws FileError
+ * Before it is paid for: no link on the way leads out of the project, or nowhere. At once, so that requests keep their
+ * order.
  */
 export function checkPlace({ outputFolder }: Project, path: string): void {
   if (existsSync(outputFolder)) findPlace(outputFolder, path, false)
 }
 
-/** Where an output is to be written, whose folders are made. @throws FileError */
 async function makePlace({ outputFolder, isSandbox }: Project, path: string) {
   if (isSandbox) {
     await makeFolder(outputFolder).catch((error: unknown) => {
@@ -160,8 +150,7 @@ async function makePlace({ outputFolder, isSandbox }: Project, path: string) {
 
 /**
  * Follows the links on the way to an output, which have to stay in the output folder.
- * @param isMade whether folders that are missing are made
- * @returns undefined where one is missing
+ * @returns undefined where a folder is missing, unless it `isMade`
  */
 function findPlace(outputFolder: string, path: string, isMade: boolean) {
   if (!isInnerPath(path)) throw outsideFolder(path, path)

@@ -12,7 +12,7 @@ import { makeStateFolder, namesIn, readStateFile, type Project } from '../projec
 import type { Replaced } from './blob-store.ts'
 import { copyVerified, digestOfStateFile, isTextType, syncFile, unlessUnreadable } from './file-digest.ts'
 
-/** What a request has made; its files lie in the folder of its key, where the paths of its outputs are their names. */
+/** Its files lie in the folder of its key, where the paths of its outputs are their names. */
 export interface TaskResult {
   readonly result: Result
   readonly cost: Money | null
@@ -21,14 +21,14 @@ export interface TaskResult {
   readonly text?: string | undefined
 }
 
-/** What `result.json` says of a result, the paths of whose outputs are names in its folder: `1.png`. */
+/** As `result.json` has it. */
 export interface ResultRecord extends TaskResult {
   readonly key: string
   readonly instance: string
   readonly variant: number
 }
 
-/** A result that is there, and whole. The paths of its outputs are where they lie, which is where no output belongs. */
+/** A result that is there, and whole. The paths of its outputs are where they lie. */
 export interface StoredResult extends ResultRecord {
   readonly files: readonly string[]
 }
@@ -39,8 +39,8 @@ export const asideName = 'earlier-'
 const maxRecordBytes = 1024 * 1024
 
 /**
- * Results in `.modelgate/results/KEY/`: their files and one record, from the last byte on. They have been paid for, and are
- * trusted as far as their files hash to what the record says; anything else counts as absent.
+ * Results in `.modelgate/results/KEY/`: their files and one record, from the last byte on. They are trusted as far as
+ * their files hash to what the record says; anything else counts as absent.
  */
 export class Results {
   readonly #project: Project
@@ -50,9 +50,8 @@ export class Results {
   #isMade = false
 
   /**
-   * Nothing is made before something is kept.
-   * @param replaced where files go that are put aside
-   * @param whole of a shard, the results of its project, which are looked for there, too
+   * Nothing is made before something is kept. @param whole of a shard, the results of its project, which are looked for
+   * there, too
    */
   constructor(project: Project, replaced: Replaced, whole?: Results) {
     this.#project = project
@@ -91,15 +90,12 @@ export class Results {
     return { ...result, outputs }
   }
 
-  /** The keys of all folders, sorted. @throws FileError */
+  /** The keys of all folders, sorted. */
   async keys(): Promise<readonly string[]> {
     return (await namesIn(this.#root)).filter((name) => digestPattern.test(name)).sort()
   }
 
-  /**
-   * Has a result on the disk that lies in the folder of its key, with its record. What an earlier attempt has left there goes.
-   * @throws FileError
-   */
+  /** Has a result on the disk that lies in the folder of its key. What an earlier attempt has left there goes. */
   async keep(record: ResultRecord): Promise<void> {
     const folder = this.folder(record.key)
     try {
@@ -118,7 +114,7 @@ export class Results {
   }
 
   /**
-   * Takes over a result from elsewhere, unless it is there already. Another one of its key is put aside.
+   * Takes over a result from elsewhere. Another one of its key is put aside.
    * @throws FileError, also for a file that has not the digest of its output
    */
   async take({ files, ...record }: StoredResult): Promise<void> {
@@ -142,7 +138,7 @@ export class Results {
     await this.keep({ ...record, result: { ...result, outputs } })
   }
 
-  /** Puts the files of a result that is to be made again among those that were put aside. @throws FileError */
+  /** The result is to be made again. */
   async putAside(key: string): Promise<void> {
     if (!existsSync(join(this.folder(key), recordName))) return
     const found = await this.get(key)
@@ -160,7 +156,7 @@ export class Results {
   }
 }
 
-/** Writes the record of a result into its folder. @throws the error of the system */
+/** @throws the error of the system */
 export function writeRecord(folder: string, record: ResultRecord, hide = (text: string) => text): void {
   const { key, instance, variant } = record
   const json = JSON.stringify({ key, instance, variant, ...partsOf(record) }, null, 2)
@@ -168,8 +164,8 @@ export function writeRecord(folder: string, record: ResultRecord, hide = (text: 
 }
 
 /**
- * The record in a folder; undefined unless it is one: a power failure may have left half of it.
- * @throws FileError for one that cannot be read now
+ * Undefined unless it is one: a power failure may have left half of it. @throws FileError for one that cannot be read
+ * now
  */
 export async function readRecord(folder: string): Promise<ResultRecord | undefined> {
   const path = join(folder, recordName)
@@ -182,13 +178,12 @@ export async function readRecord(folder: string): Promise<ResultRecord | undefin
   return { key, instance: stringOf(instance) ?? '', variant: countOf(variant) || 1, ...parts }
 }
 
-/** What a task has made, as JSON: its files lie elsewhere, under plain names. */
 export function partsOf({ result, cost, warnings, text }: TaskResult) {
   const known = cost === null ? null : { amount: amountText(cost.amount), currency: cost.currency }
   return { result, cost: known, warnings, text }
 }
 
-/** Reads what `partsOf` gives; undefined for a result that locks would not take, or names that lead elsewhere. */
+/** Undefined for a result that locks would not take, and for names that lead elsewhere. */
 export function readParts({ result, cost, warnings, text }: JsonObject): TaskResult | undefined {
   const known = readResult(result)
   if (known === undefined || !known.outputs.every(({ path }) => /^\d+\.\w+$/.test(path))) return undefined

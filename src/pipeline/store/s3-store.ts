@@ -32,12 +32,10 @@ interface S3Request {
 }
 
 /**
- * Opens a store in a bucket of any server that speaks S3: `PREFIX/ab/abcd…`. An object is written with one request, in whose
- * signature its digest is, so that a server which checks that has the right bytes or none.
- * @param location `s3://bucket/prefix`; the rest are the variables of the AWS tools: `AWS_ENDPOINT_URL_S3`,
- * `AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_DEFAULT_REGION`, and those of `findCredentials`
- * @throws UsageError for a location that is none, ConfigError for an endpoint that is none; ModelgateError `key` without
- * credentials, and when the bucket cannot be used
+ * Opens a store in a bucket of any server that speaks S3: `PREFIX/ab/abcd…`. An object is written with one request, in
+ * whose signature its digest is, so that a server which checks that has the right bytes or none.
+ * @throws UsageError, ConfigError for a wrong location or endpoint; ModelgateError `key` without credentials, and when
+ * the bucket cannot be used
  */
 export async function openS3Store(
   context: StoreContext,
@@ -103,7 +101,7 @@ function base64Of(sha256: string): string {
   return Buffer.from(sha256, 'hex').toString('base64')
 }
 
-/** A file as the body of a request; with another digest the server would refuse it, or keep it under a wrong name. */
+/** With another digest the server would refuse it, or keep it under a wrong name. */
 async function bodyOf(path: BlobSource, sha256: string): Promise<RequestBody> {
   if (typeof path !== 'string') return { length: path.length, chunks: () => [path] }
   const found = await digestOfFile(path, false)
@@ -116,7 +114,6 @@ async function bodyOf(path: BlobSource, sha256: string): Promise<RequestBody> {
   return { length: found.bytes, chunks: () => fileChunks(path) }
 }
 
-/** A place in a bucket, and who may use it. */
 type Bucket = Awaited<ReturnType<typeof openBucket>>
 
 async function openBucket(context: StoreContext, location: string, allowHttp: boolean) {
@@ -219,8 +216,8 @@ function endpointOf(env: StoreContext['env'], region: string, allowHttp: boolean
 }
 
 /**
- * `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, and where there is no key in them the profile
- * (`AWS_PROFILE`) of `AWS_SHARED_CREDENTIALS_FILE`, by default `~/.aws/credentials`.
+ * The environment's keys, else the profile (`AWS_PROFILE`) of `AWS_SHARED_CREDENTIALS_FILE`, by default
+ * `~/.aws/credentials`.
  */
 async function findCredentials(context: StoreContext) {
   const { env } = context
@@ -247,7 +244,7 @@ async function findCredentials(context: StoreContext) {
   return { accessKeyId: id, secretAccessKey: secret, ...(token ? { sessionToken: token } : {}) }
 }
 
-/** The keys of the profile, by the names of the variables; nothing where there is no file, or no such profile. */
+/** By the names of the variables; nothing where there is no file, or no such profile. */
 async function profileOf(context: StoreContext): Promise<StoreContext['env']> {
   const { env, home } = context
   const path = env['AWS_SHARED_CREDENTIALS_FILE'] || (home === '' ? '' : join(home, '.aws', 'credentials'))
@@ -265,7 +262,7 @@ async function profileOf(context: StoreContext): Promise<StoreContext['env']> {
   return found
 }
 
-/** Encoded as signatures have it (RFC 3986): all but letters, digits, `-._~` and the slashes between the parts. */
+/** Encoded as signatures have it (RFC 3986). */
 function encodeKey(key: string): string {
   return encodeURIComponent(key)
     .replaceAll('%2F', '/')

@@ -18,11 +18,9 @@ import { copyWhole, digestOfFile, temporaryPath } from './file-digest.ts'
 import type { StoreContext, StoreNetwork } from './store-request.ts'
 
 /**
- * Opens a store that others share, and asks it whether it can be used.
- * @param location a folder, or `s3://bucket/prefix`
- * @param isWritten whether it has to be a folder that can be written to
- * @throws UsageError (exit 2) for a location that is none; FileError; ModelgateError: `key` (exit 3) without credentials, or
- * when they are refused, `notSent` (6) and `later` (5) when the store cannot be reached
+ * Opens a folder, or `s3://bucket/prefix`, and asks whether it can be used.
+ * @throws UsageError (exit 2) for a location that is none; FileError; ModelgateError: `key` (exit 3) without
+ * credentials, or when they are refused, `notSent` (6) and `later` (5) when the store cannot be reached
  */
 export async function openSharedStore(
   context: StoreContext,
@@ -41,11 +39,7 @@ export async function openSharedStore(
   return await openFolderStore(context, location, isWritten)
 }
 
-/**
- * Opens a store that is only read.
- * @param location as of a shared store, or `https://…`, or `http://…` on this machine
- * @throws as `openSharedStore` does
- */
+/** Opens a store that is only read: also `https://…`, and `http://…` on this machine. */
 export async function openByteSource(
   context: StoreContext,
   location: string,
@@ -57,9 +51,9 @@ export async function openByteSource(
 }
 
 /**
- * A store in a folder, which may be on a disk of the network: `DIR/ab/abcd…`. The folder has to be there, because one
- * that is made in place of a disk that is not mounted would be empty, and nobody else's. Whoever may use it may use what is
- * made in it: folders get its group and permissions, and blobs the same without the right to execute.
+ * `DIR/ab/abcd…`. The folder has to be there, because one that is made in place of a disk that is not mounted would be
+ * empty, and nobody else's. Folders that are made get its group and permissions, and blobs the same without the right to
+ * execute.
  */
 export async function openFolderStore(
   context: FileContext,

@@ -22,9 +22,8 @@ export type StoreContext = Pick<Context, 'cwd' | 'platform' | 'clock' | 'signal'
 
 export interface StoreNetwork {
   readonly connection: ConnectionOptions
-  /** Whether clear text may go to another machine (`--allow-http`). */
   readonly allowHttp: boolean
-  /** Receives the lines of the debug trace, without secrets. */
+  /** Without secrets. */
   readonly trace?: ((line: string) => void) | undefined
 }
 
@@ -40,9 +39,8 @@ const limits = {
 }
 
 /**
- * The connection to a store on a server. What it returns sends a request, made anew for each attempt by `next`, and hands its
- * reply to `use`, which may be called again when a reply breaks off. A `Failure` that it throws is sent again where it may be.
- * @param shown the store, for people
+ * Sends a request, made anew for each attempt by `next`, and hands its reply to `use`, which may be called again when a
+ * reply breaks off. A `Failure` that it throws is sent again where it may be. @param shown the store, for people
  */
 export function connectStore(
   { clock, signal }: StoreContext,
@@ -91,7 +89,7 @@ export function isForTheMoment(status: number): boolean {
   return refusedStatus.has(status) || failedStatus.has(status)
 }
 
-/** The server fails, or asks to wait. @param answer what it says: `503 SlowDown` @param now milliseconds since 1970 */
+/** @param answer what the server says: `503 SlowDown` @param now milliseconds since 1970 */
 export function unavailable(
   shown: string,
   answer: string,
@@ -111,10 +109,9 @@ export function unavailable(
 }
 
 /**
- * Writes bytes from a store into a file, as they come.
- * @param path absolute; a file that is there is replaced
- * @returns false for more bytes, or other ones; then nothing is left of them
- * @throws what `bytes` throws; FileError
+ * Writes bytes from a store into a file, as they come. @returns false for more bytes, or other ones; then nothing is
+ * left of them
+ * @param path absolute; a file that is there is replaced @throws what `bytes` throws; FileError
  */
 export async function saveBytes(
   context: StoreContext,

@@ -30,7 +30,7 @@ import { keepFiles, projectIn, removeFolder, workIn, type Worker } from './worke
 
 type TaskEnd = Extract<OutputEvent, { readonly type: 'task-end' }>
 
-/** Another delivery of the same task is in progress here, or the store is away: it is delivered again after this time. */
+/** Another delivery of the task is in progress here, or the store is away. */
 const busyMs = 5_000
 /** A message of another version is for another worker. */
 const refusedMs = 60_000
@@ -39,12 +39,12 @@ const minRestMs = 100
 
 const over: Handled = { kind: 'over' }
 const again = (inMs: number): Handled => ({ kind: 'again', inMs })
-/** Its files stay here, for the next process, which has a minute to report them. */
+/** For the next process, which has a minute to report its files. */
 const leftHere: Handled = { kind: 'again', inMs: 60_000 }
 
 /**
- * Makes what takes the deliveries of a lane: each is one attempt to send a task, or one look-up of its remote job. It never
- * throws: what fails here is tried again later, here or elsewhere.
+ * Makes what takes the deliveries of a lane: each is one attempt to send a task, or one look-up of its remote job. It
+ * never throws: what fails here is tried again later, here or elsewhere.
  */
 export function createDeliveryHandler(
   worker: Worker,
@@ -80,9 +80,7 @@ export class Delivery {
   readonly #lane: Lane
   readonly #job: TaskJob
   readonly #message: TaskMessage
-  /** Of this attempt and of the look-ups of its job. */
   readonly #folder: string
-  /** Where the files of its result lie. */
   readonly #made: string
   #state: TaskState
   #isUnwritten = false
@@ -115,9 +113,8 @@ export class Delivery {
   }
 
   /**
-   * Reports what a dead worker has left of an attempt: a result that is whole, or the id of its remote job.
-   * @param name of the folder of an attempt, which may be an earlier one
-   * @param jobs that are on record, by the idempotency keys of their requests
+   * Reports what a dead worker has left of an attempt: a whole result, or the id of its remote job.
+   * @param name of the folder of an attempt, which may be an earlier one @param jobs by idempotency keys
    * @returns false when this worker has ended before
    */
   async recover(name: string, jobs: ReadonlyMap<string, StartedJob>): Promise<boolean> {
@@ -134,7 +131,6 @@ export class Delivery {
     return true
   }
 
-  /** Sends the request, or starts its remote job. @param report of a job that has ended: what it has made is fetched */
   async #send(id: string, report: JobReport | undefined): Promise<Handled> {
     const { closing, listener, store, warn } = this.#worker
     const { job, made, failures } = this.#state
@@ -177,9 +173,9 @@ export class Delivery {
   }
 
   /**
-   * Wins the attempt. The intent is on the server's disk then. A worker that was frozen before may find that the task has ended
-   * meanwhile, or that its mark is gone with the task: so it is looked at once more.
-   * @returns undefined when it is to be sent
+   * Wins the attempt, so that the intent is on the server's disk. A worker that was frozen may find that the task has
+   * ended meanwhile, or that its mark is gone with it: so it is looked at once more. @returns undefined when it is to be
+   * sent
    */
   async #win(id: string): Promise<Handled | undefined> {
     const { name, server } = this.#worker
@@ -204,7 +200,7 @@ export class Delivery {
     await server.removeMark(attempt).catch(() => {})
   }
 
-  /** One look-up of the remote job. @returns how it stands, when it has ended */
+  /** @returns how the job stands, when it has ended */
   async #lookUp(job: StartedJob): Promise<JobReport | Handled> {
     const { gateway } = this.#call()
     const { policy, limits } = gateway
@@ -229,7 +225,7 @@ export class Delivery {
     }
   }
 
-  /** Until the remote job is looked up again, in milliseconds. @param askedMs what the gateway asks for */
+  /** In milliseconds. @param askedMs what the gateway asks for */
   #pollWait(askedMs: number | undefined): number {
     const { context, shared } = this.#worker
     const elapsedMs = context.clock.now() - (this.#state.job?.since ?? Infinity)
@@ -237,7 +233,6 @@ export class Delivery {
     return pollWaitAfter(elapsedMs, askedMs, random, shared.pollIntervalS)
   }
 
-  /** What an error makes of the task. */
   async #fail(error: ModelgateError): Promise<Handled> {
     const { context, end } = this.#worker
     const { failures, made, job } = this.#state
@@ -267,8 +262,7 @@ export class Delivery {
   }
 
   /**
-   * Puts the files of a result into the store, for as long as it takes, and reports it. What has been paid for is not given
-   * up for a disk that takes nothing.
+   * Puts the files of a result into the store, and reports it, for as long as that takes: it has been paid for.
    * @returns `leftHere` when the worker has ended before
    */
   async #handIn(result: TaskResult): Promise<Handled> {
@@ -292,10 +286,7 @@ export class Delivery {
     return over
   }
 
-  /**
-   * Reports how the attempt has failed, unless another worker has reported a result meanwhile.
-   * @throws the reason of the worker's end
-   */
+  /** Reports how the attempt has failed, unless another worker has reported a result meanwhile. */
   async #reported(error: ModelgateError): Promise<Handled> {
     const now = await this.#worker.ask(() => this.#worker.server.find(this.#lane, this.#job.id!))
     if (now !== undefined && stateOf(now).outcome?.kind === 'result') return over
@@ -304,7 +295,7 @@ export class Delivery {
     return over
   }
 
-  /** @param againMs after how long it is sent again, in milliseconds; null where that is not known here */
+  /** @param againMs when it is sent again; null where that is not known here */
   #showError(outcome: TaskEnd['outcome'], error: ModelgateError, againMs: number | null): void {
     const { code, exitCode: exit_code } = error
     const message = this.#worker.redactor.text(error.message)
@@ -323,8 +314,7 @@ export class Delivery {
   }
 
   /**
-   * Writes what has become of the task. It needs no lock: also the outcome of a worker that was taken for dead counts. Only who
-   * has won the attempt may do so.
+   * It needs no lock: also the outcome of a worker that was taken for dead counts. For the winner of the attempt only.
    * @throws the reason of the worker's end
    */
   async #write(change: Partial<TaskState>): Promise<void> {
@@ -360,7 +350,6 @@ export class Delivery {
     }
   }
 
-  /** @param request undefined for a remote job, of which nothing is sent */
   #task(request: TaskRequest | undefined): Task {
     const { job, made } = this.#state
     return {
@@ -393,7 +382,7 @@ function mayWork({ exit }: ModelgateError): boolean {
 }
 
 /**
- * Whether an error says something of the worker alone: it was stopped, has no valid key, has reached its own limit, or had a
+ * Whether it says something of the worker alone: it was stopped, has no valid key, has reached its own limit, or had a
  * disk that takes nothing before anything was sent.
  */
 function isOfWorker(error: ModelgateError): boolean {

@@ -17,7 +17,7 @@ import type { QueueServer, ReceiveOptions, RequestRate } from '../queue-server.t
 
 export interface WorkerOptions {
   readonly places: Readonly<Record<Lane, number>>
-  /** `--rate`: of each lane, for all workers of the queue. */
+  /** Of each lane, for all workers of the queue. */
   readonly rate: RequestRate | null
   readonly graceS: number
   readonly untilEmpty: boolean
@@ -30,7 +30,7 @@ export interface WorkerCall {
   readonly shared: Omit<ExecuteCall, 'context' | 'project' | 'redactor' | 'jobs' | 'timeoutMs'>
   readonly redactor: Redactor
   readonly isSandbox: boolean
-  /** For the workers of this machine, absolute: each process has a folder of its own in it. */
+  /** Each process of this machine has a folder of its own in it. */
   readonly folder: string
   readonly options: WorkerOptions
   readonly listener: { event(event: OutputEvent): void }
@@ -38,24 +38,23 @@ export interface WorkerCall {
   readonly onStart?: (name: string) => void
 }
 
-/** A worker at work: what all of its deliveries share. */
 export interface Worker extends WorkerCall {
-  /** Unique among all workers of the queue. */
+  /** Among all workers of the queue. */
   readonly name: string
   readonly ownFolder: string
   readonly jobs: JobStore
   /** Aborted when nothing new is begun. */
   readonly closing: AbortSignal
-  /** Aborted when the time of grace is over: requests are given up, and what cannot be written down is for the next process. */
+  /** Aborted when the time of grace is over: what cannot be written down is for the next process. */
   readonly inFlight: AbortSignal
-  /** Begins the end for a reason of the worker's own. What is in flight may take its time. */
+  /** For a reason of the worker's own. What is in flight may take its time. */
   end(reason: unknown): void
   warn(message: string): void
   /** Does on the server what may be done twice, for as long as it takes. @throws the reason of the worker's end */
   ask<Value>(work: () => Promise<Value>): Promise<Value>
 }
 
-/** Makes a folder for this process, which owns it as a run owns a manifest. @throws FileError */
+/** This process owns the folder as a run owns a manifest. */
 export async function openWorkerFolder({ folder: place, context }: WorkerCall) {
   for (;;) {
     const path = join(place, randomHex(context.clock, 16))
@@ -68,7 +67,7 @@ export async function openWorkerFolder({ folder: place, context }: WorkerCall) {
   }
 }
 
-/** Takes over the folders of workers that have died. One that cannot be taken now is left. @throws FileError */
+/** Takes over the folders of workers that have died, as far as they can be taken now. */
 export async function* deadFolders({ folder: place, context }: WorkerCall) {
   for (const name of await namesIn(place)) {
     if (!/^[0-9a-f]{16}$/.test(name)) continue
@@ -96,12 +95,12 @@ export function projectIn(folder: string, isSandbox: boolean): Project {
   return projectOf(join(folder, manifestName), isSandbox)
 }
 
-/** Where the folders of attempts are, each called after its lane, its job on the server and the attempt. */
+/** Each attempt has a folder there, called after its lane, its job on the server and itself. */
 export function workIn(own: string): string {
   return join(own, 'work')
 }
 
-/** Keeps the files of a request that failed: they may have been paid for. Never throws. @returns whether there were any */
+/** What a failed request has made may have been paid for. Never throws. @returns whether there was any */
 export async function keepFiles(
   { folder, context, warn }: Worker,
   made: string,
@@ -119,7 +118,6 @@ export async function keepFiles(
   return true
 }
 
-/** Never throws. */
 export function removeFolder(path: string): void {
   try {
     // At once, which takes a fourth of the processor's time.

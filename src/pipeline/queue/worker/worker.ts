@@ -19,15 +19,11 @@ import {
 
 /** A worker that does not renew its locks for so long is taken for dead, at the next look. */
 const usualLocks = { durationMs: 20_000, lookMs: 8_000 }
-/** A queue that is empty for so long, in milliseconds, is empty: what waits for a result comes when that is written down. */
+/** An empty queue may fill again: what waits for a result comes when that is written down. */
 const emptyMs = 5_000
 const askEmptyMs = 1_000
 
-/**
- * Works on the tasks of a queue until it is stopped, or nothing is left to do.
- * @returns why it ended; undefined when nothing was left
- * @throws ModelgateError when it could not begin
- */
+/** @returns why it ended; undefined when nothing was left to do */
 export async function runWorker(call: WorkerCall): Promise<unknown> {
   const { context, options, server, locks = usualLocks } = call
   const { clock } = context
@@ -82,7 +78,7 @@ export async function runWorker(call: WorkerCall): Promise<unknown> {
   }
 }
 
-/** Reports to the run what dead workers of this machine have left. What cannot be reported now is for the next worker. */
+/** What cannot be reported to the run now is for the next worker. */
 async function recoverLeftovers(worker: Worker): Promise<void> {
   for await (const { path, release } of deadFolders(worker)) {
     const isSafe = await recoverFolder(worker, path).catch((error: unknown) => {
@@ -123,7 +119,7 @@ async function endWhenEmpty(worker: Worker, countOpen: () => Promise<number>): P
   }
 }
 
-/** So long the same is not said again, in milliseconds. */
+/** So long the same is not said again. */
 const repeatedMs = 60_000
 const maxRemembered = 50
 
