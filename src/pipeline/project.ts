@@ -27,8 +27,7 @@ function lockPathOf(manifestPath: string): string {
 }
 
 /**
- * @param isSandbox whether all that is written lies below `.modelgate/sandbox`, so that nothing of the project is
- * touched
+ * @param isSandbox whether all that is written lies below `.modelgate/sandbox`, and nothing of the project is touched
  */
 export function projectOf(manifestPath: string, isSandbox: boolean): Project {
   const folder = dirname(manifestPath)

@@ -7,9 +7,8 @@ export type Stop = ReturnType<typeof stopWithGrace>
 const lastWordsMs = 2_000
 
 /**
- * Obeys a signal in two steps: at once nothing new is begun, and when the time of grace is over, what is in flight is
- * given up. A second signal ends the process itself (`obeySignals`). @param lost aborted when another process has taken
- * the manifest over
+ * Obeys a signal in two steps: at once nothing new is begun, and after the time of grace what is in flight is given up.
+ * A second signal ends the process itself (`obeySignals`). @param lost aborted when another process has taken over
  */
 export function stopWithGrace(
   { signal, clock }: { readonly signal: AbortSignal; readonly clock: Clock },

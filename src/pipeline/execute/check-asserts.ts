@@ -14,11 +14,7 @@ export interface AssertedOutput {
   readonly facts: OutputFacts
 }
 
-/**
- * Why a result is not what its instance asks for, each a sentence (product.md, "What came is held against what was
- * asked"). What a lock holds is not judged again.
- * @throws FileError
- */
+/** Why a result is not what its instance asks for, each a sentence. What a lock holds is not judged again. */
 export async function mismatchReasons(
   instance: Instance,
   outputs: readonly AssertedOutput[],

@@ -197,8 +197,7 @@ export class QueueServer {
   }
 
   /**
-   * Does what may be done twice; for `forMs` again and again. @throws ModelgateError `queue_unreachable`; the signal's
-   * reason
+   * What may be done twice, for `forMs` again and again. @throws ModelgateError `queue_unreachable`; the signal's reason
    */
   async ask<Value>(work: () => Promise<Value>, options: Partial<Patience> = {}): Promise<Value> {
     const asked = async () => {

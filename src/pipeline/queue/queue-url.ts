@@ -63,10 +63,7 @@ export function openingError(url: QueueUrl, thrown: unknown): ModelgateError {
   })
 }
 
-/**
- * A sentence without passwords. What was thrown must not be kept as a cause: clients put commands and their arguments
- * into it.
- */
+/** Without passwords. What was thrown must not be kept as a cause: clients put commands and their arguments into it. */
 export function reasonOf(error: unknown, url: Pick<QueueUrl, 'href'>): string {
   // Where a name has several addresses, the error of all of them has no words of its own.
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0], url)

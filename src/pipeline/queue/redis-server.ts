@@ -16,8 +16,7 @@ export interface Backend {
 
 /**
  * A connection that is lost is made again, for as long as that takes.
- * @param namespace what all keys begin with, in braces @throws UsageError `queue_refused`; ModelgateError
- * `queue_unreachable`
+ * @throws UsageError `queue_refused`; ModelgateError `queue_unreachable`
  */
 export async function openRedis(url: QueueUrl, namespace: string): Promise<Backend> {
   let isOpen = false

@@ -43,8 +43,7 @@ interface Request extends Pick<Task, 'key' | 'variant'> {
 }
 
 /**
- * The request for one candidate, with all of its attempts. Thousands may wait for their turn: what is needed only then
- * is made only then.
+ * One candidate's request, with all attempts. Thousands may wait: what is needed only in their turn is made only then.
  */
 class VariantRequest implements QueueOrder {
   readonly priority: number

@@ -321,10 +321,7 @@ export function estimateSeconds(
   return ({ id, lane }) => lastOf(id) ?? usual[lane]
 }
 
-/**
- * How long an instance and the longest chain of those that wait for it take: what is started first, so that all ends
- * soonest.
- */
+/** An instance and the longest chain of those that wait for it: what is started first, so that all ends soonest. */
 export function longestPaths<Of extends Pick<Instance, 'id' | 'references'>>(
   instances: ReadonlyMap<string, Of>,
   seconds: (instance: Of) => number,

@@ -41,14 +41,14 @@ export interface SharedStore {
   /** Without secrets. */
   readonly shown: string
   /**
-   * The bytes are safe when this returns. @returns false when they were there
+   * The bytes are safe when this returns, which is false when they were there.
    * @throws FileError, also `source_changed` when the file has not this digest; ModelgateError
    */
   put(source: BlobSource, sha256: string): Promise<boolean>
   /**
-   * The file appears whole or not at all, and replaces one that is there. @returns false when the store does not have
-   * the bytes
-   * @param maxBytes more count as others; `maxBlobBytes` unless given @throws FileError; ModelgateError
+   * The file appears whole or not at all, and replaces one that is there. @throws FileError; ModelgateError
+   * @param maxBytes more count as others; `maxBlobBytes` unless given
+   * @returns false when the store does not have the bytes
    */
   fetch(sha256: string, path: string, maxBytes?: number): Promise<boolean>
 }
@@ -66,41 +66,32 @@ export function blobPath(root: string, sha256: string): string {
 
 /**
  * Bytes by their digests, in `FOLDER/ab/abcd…`. What was changed, swapped or planted, and what is not a regular file,
- * counts as absent, and is replaced when the bytes come again. Outputs are copies, so that editing one leaves the blob
- * as it is.
+ * counts as absent, and is replaced when the bytes come again. Outputs are copies: editing one leaves the blob.
  */
 export class BlobStore {
-  readonly #context: FileContext
-  readonly #root: string
-  readonly #makeRoot: () => Promise<unknown>
+  protected readonly context: FileContext
+  protected readonly root: string
   readonly #shared: Stats | undefined
   #prepared: Promise<void> | undefined
   readonly #shelves = new Set<string>()
 
-  /**
-   * @param makeRoot called before the first blob is added
-   * @param shared the folder, if others use it: all that is made gets its group and permissions
-   */
-  constructor(
-    context: FileContext,
-    root: string,
-    { makeRoot = async () => {}, shared }: { makeRoot?: () => Promise<unknown>; shared?: Stats } = {},
-  ) {
-    this.#context = context
-    this.#root = root
-    this.#makeRoot = makeRoot
+  /** @param shared the folder, if others use it: all that is made gets its group and permissions */
+  constructor(context: FileContext, root: string, shared?: Stats) {
+    this.context = context
+    this.root = root
     this.#shared = shared
   }
 
+  /** Called before the first blob is added. */
+  protected async makeRoot(): Promise<void> {}
+
   async open(sha256: string): Promise<string | undefined> {
-    const path = blobPath(this.#root, sha256)
+    const path = blobPath(this.root, sha256)
     const found = await digestOfStateFile(path, false).catch(() => undefined)
     return found?.sha256 === sha256 ? path : undefined
   }
 
-  /**
-   * The bytes are on the disk when this returns. @param isText whether they are stored with LF, as digests of texts are
-   */
+  /** The bytes are on the disk when this returns. @param isText whether they are stored with LF, as texts are hashed */
   async add(source: BlobSource, isText: boolean): Promise<FileDigest> {
     return await this.#withTemporary(async (temporary) => {
       await copyTo(temporary, source, isText)
@@ -121,12 +112,12 @@ export class BlobStore {
   }
 
   async #withTemporary<Value>(work: (temporary: string) => Promise<Value>): Promise<Value> {
-    const temporary = temporaryPath(this.#root, 'blob')
+    const temporary = temporaryPath(join(this.root, 'blob'))
     try {
       await this.#prepare()
       return await work(temporary)
     } catch (error) {
-      throw error instanceof ModelgateError ? error : writeError(error, this.#root)
+      throw error instanceof ModelgateError ? error : writeError(error, this.root)
     } finally {
       await unlink(temporary).catch(() => {})
     }
@@ -135,10 +126,10 @@ export class BlobStore {
   /** All that is there, right or not, in the order of the digests. */
   async list() {
     const blobs: { sha256: string; path: string; bytes: number }[] = []
-    for (const shelf of (await namesIn(this.#root)).sort()) {
-      for (const sha256 of (await namesIn(join(this.#root, shelf))).sort()) {
+    for (const shelf of (await namesIn(this.root)).sort()) {
+      for (const sha256 of (await namesIn(join(this.root, shelf))).sort()) {
         if (!digestPattern.test(sha256) || !sha256.startsWith(shelf)) continue
-        const path = blobPath(this.#root, sha256)
+        const path = blobPath(this.root, sha256)
         const found = await stat(path).catch(() => undefined)
         blobs.push({ sha256, path, bytes: found?.isFile() ? found.size : 0 })
       }
@@ -147,7 +138,7 @@ export class BlobStore {
   }
 
   async #prepare(): Promise<void> {
-    this.#prepared ??= this.#makeRoot().then(() => removeLeftovers(this.#root, this.#context.clock.now()))
+    this.#prepared ??= this.makeRoot().then(() => removeLeftovers(this.root, this.context.clock.now()))
     await this.#prepared.catch((error: unknown) => {
       this.#prepared = undefined
       throw error
@@ -155,19 +146,19 @@ export class BlobStore {
   }
 
   async #place(temporary: string, sha256: string): Promise<void> {
-    const shelf = join(this.#root, sha256.slice(0, 2))
+    const shelf = join(this.root, sha256.slice(0, 2))
     if (!this.#shelves.has(shelf)) {
       await makeFolder(shelf)
       await this.#share(shelf, 0o7777)
       // The new name survives a power failure, too.
-      await syncFolder(this.#root)
+      await syncFolder(this.root)
       this.#shelves.add(shelf)
     }
     await this.#share(temporary, 0o666)
-    const path = blobPath(this.#root, sha256)
+    const path = blobPath(this.root, sha256)
     // A file is replaced, a folder would be in the way.
     if ((await stat(path).catch(() => undefined))?.isDirectory()) await rm(path, { recursive: true })
-    await renameFile(this.#context, temporary, path)
+    await renameFile(this.context, temporary, path)
     await syncFolder(shelf)
   }
 
@@ -214,16 +205,19 @@ export interface ReplacedFile {
 
 /** Files that were put aside, or adopted, and a list of whose they were. */
 export class Replaced extends BlobStore {
-  readonly #listPath: string
-  readonly #outputFolder: string
-  readonly #now: () => number
+  readonly #project: Project
 
   constructor(context: FileContext, project: Project) {
-    const root = join(project.stateFolder, 'replaced')
-    super(context, root, { makeRoot: () => makeStateFolder(project, 'replaced') })
-    this.#listPath = join(root, 'list.jsonl')
-    this.#outputFolder = project.outputFolder
-    this.#now = () => context.clock.now()
+    super(context, join(project.stateFolder, 'replaced'))
+    this.#project = project
+  }
+
+  protected override async makeRoot(): Promise<void> {
+    await makeStateFolder(this.#project, 'replaced')
+  }
+
+  get #list(): string {
+    return join(this.root, 'list.jsonl')
   }
 
   /**
@@ -232,16 +226,16 @@ export class Replaced extends BlobStore {
    */
   async putAside(path: string, isText = false, instance?: string): Promise<FileDigest> {
     const digest = await this.add(path, isText)
-    const name = instance ?? relative(this.#outputFolder, path).replaceAll(sep, '/')
-    const entry: ReplacedFile = { at: this.#now(), sha256: digest.sha256, name }
+    const name = instance ?? relative(this.#project.outputFolder, path).replaceAll(sep, '/')
+    const entry: ReplacedFile = { at: this.context.clock.now(), sha256: digest.sha256, name }
     // Without it the bytes are there all the same.
-    await appendFile(this.#listPath, `${JSON.stringify(entry)}\n`, { mode: 0o600 }).catch(() => {})
+    await appendFile(this.#list, `${JSON.stringify(entry)}\n`, { mode: 0o600 }).catch(() => {})
     return digest
   }
 
   /** In the order of time; what a damaged line says is left out. */
   async listOf(names: ReadonlySet<string>): Promise<readonly ReplacedFile[]> {
-    const text = await readFile(this.#listPath, 'utf8').catch(() => '')
+    const text = await readFile(this.#list, 'utf8').catch(() => '')
     return text.split('\n').flatMap((line) => {
       const value = objectOf(parseJson(line).value)
       const [at, sha256, name] = [countOf(value['at']), stringOf(value['sha256']), stringOf(value['name'])]
@@ -260,7 +254,7 @@ export class Replaced extends BlobStore {
     // Each line of a text may have been committed with a CR.
     const maxBytes = Math.min(maxObjectBytes, isText ? 2 * size : size)
     for (const revision of revisions) {
-      const object = await gitObject(this.#outputFolder, `${revision}:./${path}`, maxBytes)
+      const object = await gitObject(this.#project.outputFolder, `${revision}:./${path}`, maxBytes)
       const bytes = object && (isText ? withLineFeeds(object) : object)
       if (bytes === undefined || hash('sha256', bytes) !== sha256) continue
       await this.add(bytes, false)
@@ -275,28 +269,22 @@ const maxObjectBytes = 1024 ** 3
 /** One call may fetch objects that a partial clone has left out. */
 const timeLimit = 60_000
 
-interface GitAnswer {
-  readonly code: number | undefined
-  readonly stdout: Buffer
-  readonly message: string
-}
-
 /**
  * Calls Git without a shell. @returns its exit code, undefined where it was not found, took too long, or printed too
  * much; and what it said, or why it did not run or end
  */
-export async function git(
-  folder: string,
-  words: readonly string[],
-  maxBytes = maxObjectBytes,
-): Promise<GitAnswer> {
-  return await new Promise((resolve) => {
-    const options = { cwd: folder, encoding: 'buffer', maxBuffer: maxBytes, timeout: timeLimit } as const
-    execFile('git', words, options, (error, stdout, said) => {
-      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : undefined
-      resolve({ code, stdout, message: said.toString().trim() || (code === undefined ? error!.message : '') })
-    })
+export async function git(folder: string, words: readonly string[], maxBytes = maxObjectBytes) {
+  const options = { cwd: folder, encoding: 'buffer', maxBuffer: maxBytes, timeout: timeLimit } as const
+  const { promise, resolve } = Promise.withResolvers<{
+    code: number | undefined
+    stdout: Buffer
+    message: string
+  }>()
+  execFile('git', words, options, (error, stdout, said) => {
+    const code = error === null ? 0 : typeof error.code === 'number' ? error.code : undefined
+    resolve({ code, stdout, message: said.toString().trim() || (code === undefined ? error!.message : '') })
   })
+  return await promise
 }
 
 /**

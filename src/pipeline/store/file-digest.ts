@@ -11,7 +11,7 @@ import {
   unlinkSync,
 } from 'node:fs'
 import { chmod, copyFile, lstat, open, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { FileError, ModelgateError } from '../../errors.ts'
 import { syncHandle } from '../../files/atomic-file.ts'
 import { closeAfterReading, readError, shownPath, systemCode } from '../../files/file-error.ts'
@@ -123,9 +123,9 @@ async function digest(
   }
 }
 
-/** `removeLeftovers` removes what is left of it after a day. */
-export function temporaryPath(folder: string, name: string): string {
-  return join(folder, `.${cutBytes(name, 200)}.${randomBytes(8).toString('hex')}.mgpart`)
+/** Beside a file that is being written. */
+export function temporaryPath(path: string): string {
+  return join(dirname(path), `.${cutBytes(basename(path), 200)}.${randomBytes(8).toString('hex')}.mgpart`)
 }
 
 /**

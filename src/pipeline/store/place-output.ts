@@ -1,9 +1,8 @@
 import { existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs'
 import { lstat, stat, unlink } from 'node:fs/promises'
-import { basename, dirname, join, sep } from 'node:path'
+import { basename, join, sep } from 'node:path'
 import type { FileContext, FileHost } from '../../context.ts'
 import { FileError, ModelgateError } from '../../errors.ts'
-import { removeLeftovers } from '../../files/atomic-file.ts'
 import { shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import { leadTo, nextCommand } from '../../files/next-command.ts'
 import { linkOrReserve, makeFolder, renameFile } from '../../files/write-target.ts'
@@ -31,11 +30,9 @@ export interface Placing {
  */
 export async function placeOutput(context: FileContext, project: Project, placing: Placing): Promise<void> {
   const { source, sha256, path } = placing
-  const { folder, name } = await makePlace(project, path)
-  const final = join(folder, name)
+  const final = await makePlace(project, path)
   if ((await digestIfAllowed(final, placing)) === sha256) return
-  await tidy(folder, context.clock.now())
-  const temporary = temporaryPath(folder, name)
+  const temporary = temporaryPath(final)
   try {
     // The permissions of the file that is replaced, if there is one.
     const mode = (await stat(final).catch(() => undefined))?.mode
@@ -51,15 +48,6 @@ export async function placeOutput(context: FileContext, project: Project, placin
   } finally {
     await unlink(temporary).catch(() => {})
   }
-}
-
-const tidied = new Set<string>()
-
-/** Removes what killed processes left in a folder; once, because there may be many outputs in it. */
-async function tidy(folder: string, now: number): Promise<void> {
-  if (tidied.has(folder)) return
-  tidied.add(folder)
-  await removeLeftovers(folder, now)
 }
 
 /** Whether an output lies in its place with the bytes that are said of it. @throws FileError */
@@ -102,8 +90,7 @@ export async function moveOutput(
 ): Promise<boolean> {
   if (!isInnerPath(from)) throw outsideFolder(from, from)
   if ((await digestOfFile(join(project.outputFolder, from), isText))?.sha256 !== sha256) return false
-  const [source, target] = [await makePlace(project, from), await makePlace(project, path)]
-  const [here, there] = [join(source.folder, source.name), join(target.folder, target.name)]
+  const [here, there] = [await makePlace(project, from), await makePlace(project, path)]
   try {
     const [old, other] = [await lookAt(here), await lookAt(there)]
     if (other !== undefined && (other.ino !== old?.ino || other.dev !== old.dev)) return false
@@ -131,15 +118,12 @@ async function digestIfAllowed(
   throw outputChanged(path)
 }
 
-/**
- * Before it is paid for: no link on the way leads out of the project, or nowhere. At once, so that requests keep their
- * order.
- */
+/** Before it is paid for: a link on the way may lead out of the project. At once, so that requests keep their order. */
 export function checkPlace({ outputFolder }: Project, path: string): void {
   if (existsSync(outputFolder)) findPlace(outputFolder, path, false)
 }
 
-async function makePlace({ outputFolder, isSandbox }: Project, path: string) {
+async function makePlace({ outputFolder, isSandbox }: Project, path: string): Promise<string> {
   if (isSandbox) {
     await makeFolder(outputFolder).catch((error: unknown) => {
       throw writeError(error, path)
@@ -152,26 +136,23 @@ async function makePlace({ outputFolder, isSandbox }: Project, path: string) {
  * Follows the links on the way to an output, which have to stay in the output folder.
  * @returns undefined where a folder is missing, unless it `isMade`
  */
-function findPlace(outputFolder: string, path: string, isMade: boolean) {
+function findPlace(outputFolder: string, path: string, isMade: boolean): string | undefined {
   if (!isInnerPath(path)) throw outsideFolder(path, path)
   try {
     const root = realpathSync(outputFolder)
-    const names = path.split('/')
-    const name = names.pop()!
     let folder = root
-    for (const each of names) {
-      const next = join(folder, each)
+    for (const name of path.split('/').slice(0, -1)) {
+      const next = join(folder, name)
       if (lstatSync(next, { throwIfNoEntry: false }) === undefined) {
         if (!isMade) return undefined
         mkdirSync(next, { recursive: true })
       }
       folder = followLink(root, next, path)
     }
-    const final = join(folder, name)
-    if (lstatSync(final, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return { folder, name }
-    // The file that it leads to is the output; one that leads nowhere is in the way.
-    const real = followLink(root, final, path)
-    return { folder: dirname(real), name: basename(real) }
+    const final = join(folder, basename(path))
+    const isLink = lstatSync(final, { throwIfNoEntry: false })?.isSymbolicLink() === true
+    // The file that a link leads to is the output; one that leads nowhere is in the way.
+    return isLink ? followLink(root, final, path) : final
   } catch (error) {
     throw error instanceof ModelgateError ? error : writeError(error, path)
   }
@@ -189,18 +170,10 @@ function isBelow(root: string, real: string): boolean {
 }
 
 function outputChanged(path: string): ModelgateError {
-  return new ModelgateError(
-    'outdated',
-    'output_changed',
-    `${shownPath(path)} differs from what was made; it is kept.`,
-    {
-      phase: 'output',
-      ...leadTo(
-        'Keep it as the result with run adopt, or see what run would do: ',
-        nextCommand(['modelgate', 'run', '--plan']),
-      ),
-    },
-  )
+  const message = `${shownPath(path)} differs from what was made; it is kept.`
+  const hint = 'Keep it as the result with run adopt, or see what run would do: '
+  const look = leadTo(hint, nextCommand(['modelgate', 'run', '--plan']))
+  return new ModelgateError('outdated', 'output_changed', message, { phase: 'output', ...look })
 }
 
 function outsideFolder(path: string, place: string): FileError {

@@ -49,10 +49,7 @@ export class Results {
   readonly #whole: Results | undefined
   #isMade = false
 
-  /**
-   * Nothing is made before something is kept. @param whole of a shard, the results of its project, which are looked for
-   * there, too
-   */
+  /** Nothing is made before something is kept. @param whole of a shard, the results of its project, as a second place */
   constructor(project: Project, replaced: Replaced, whole?: Results) {
     this.#project = project
     this.#replaced = replaced
@@ -164,8 +161,7 @@ export function writeRecord(folder: string, record: ResultRecord, hide = (text: 
 }
 
 /**
- * Undefined unless it is one: a power failure may have left half of it. @throws FileError for one that cannot be read
- * now
+ * Undefined unless it is one: a power failure may have left half of it. @throws FileError for what cannot be read now
  */
 export async function readRecord(folder: string): Promise<ResultRecord | undefined> {
   const path = join(folder, recordName)

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { access, lstat, stat, unlink } from 'node:fs/promises'
-import { basename, dirname, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { renameFile } from '../../files/write-target.ts'
@@ -51,9 +51,8 @@ export async function openByteSource(
 }
 
 /**
- * `DIR/ab/abcd…`. The folder has to be there, because one that is made in place of a disk that is not mounted would be
- * empty, and nobody else's. Folders that are made get its group and permissions, and blobs the same without the right to
- * execute.
+ * The folder has to be there, because one that is made in place of a disk that is not mounted would be empty, and nobody
+ * else's. Folders in it get its group and permissions, blobs the same without the right to execute.
  */
 export async function openFolderStore(
   context: FileContext,
@@ -69,7 +68,7 @@ export async function openFolderStore(
   await access(root, needed).catch((error: unknown) => {
     throw writeError(error, location)
   })
-  const blobs = new BlobStore(context, root, { shared: found })
+  const blobs = new BlobStore(context, root, found)
   return {
     shown: location,
     async put(source, sha256) {
@@ -96,7 +95,7 @@ async function fetchBlob(
     if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return false
     throw readError(error, source)
   }
-  const temporary = temporaryPath(dirname(target), basename(target))
+  const temporary = temporaryPath(target)
   try {
     await copyWhole(source, temporary)
     // Of the copy, because others may write to the store meanwhile.

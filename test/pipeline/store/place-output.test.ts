@@ -170,14 +170,6 @@ test.each(['../hero.png', '/tmp/hero.png', 'art/../../hero.png', '.git/config', 
   },
 )
 
-test('what a killed process left is removed after a day', async () => {
-  const left = 'art/.hero.png.0123456789abcdef.mgpart'
-  const { folder, place, list } = setUp({ [left]: 'ne' })
-  utimesSync(join(folder, left), 1, 1)
-  await place()
-  expect(list('art')).toEqual(['hero.png'])
-})
-
 test('an output that is moved may change the case of its name alone, also where that is the same file', async () => {
   const { folder, move, read, list } = setUp({ 'Hero.png': 'new' })
   expect(await move('Hero.png', 'hero.png')).toBe(true)

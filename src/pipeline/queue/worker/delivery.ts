@@ -173,9 +173,8 @@ export class Delivery {
   }
 
   /**
-   * Wins the attempt, so that the intent is on the server's disk. A worker that was frozen may find that the task has
-   * ended meanwhile, or that its mark is gone with it: so it is looked at once more. @returns undefined when it is to be
-   * sent
+   * Wins the attempt: the intent is on the server's disk then. A worker that was frozen may find that the task has ended
+   * meanwhile, or that its mark is gone with it, so it looks once more. @returns undefined when it is to send
    */
   async #win(id: string): Promise<Handled | undefined> {
     const { name, server } = this.#worker
