@@ -132,7 +132,7 @@ async function workWith(
         ? { kind: 'ended', document, failure: error }
         : { kind: 'failed', error, document }
     } finally {
-      await shared.close()
+      await shared.server.close()
     }
   } finally {
     await opened.close()

@@ -65,6 +65,11 @@ export async function makeStateFolder(project: Project, name: string): Promise<s
 /** The form of `.modelgate`. Version 0.1.0 wrote no number. */
 const stateVersion = 2
 
+/** Where version 0.1.0 had results, candidates and requests under way. */
+export function foldersOfFirstVersion({ stateFolder: at }: Project): [string, string, string] {
+  return [join(at, 'store'), join(at, 'candidates'), join(at, 'work')]
+}
+
 /** @throws FileError `other_version` when a newer program has written what is there */
 export async function checkStateVersion({ folder }: Pick<Project, 'folder'>): Promise<void> {
   const path = join(folder, '.modelgate', 'version')

@@ -57,7 +57,7 @@ export async function openShared(
     gateway,
     clock: context.clock,
   })
-  return { server, store, close: () => server.close() }
+  return { server, store }
 }
 
 export async function storeNetwork(

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import * as v from 'valibot'
 import { randomHex, type Clock } from '../../context.ts'
 import { amountOf, type Amount } from '../../cost/amount.ts'
-import type { MadeImages } from '../../files/calls/job-record.ts'
+import { videoKinds, type MadeImages } from '../../files/calls/job-record.ts'
 import { shownPath, writeError } from '../../files/file-error.ts'
 import { openLine, sealedLine } from '../../files/sealed-lines.ts'
 import { makeFolder, syncFolder } from '../../files/write-target.ts'
@@ -28,12 +28,7 @@ export const madeImages = v.custom<MadeImages>((value) => v.is(madeShape, value)
  * `failure` and `release`. An intent that none of them follows is under way, or its outcome is unknown.
  */
 const journalEvent = v.variant('type', [
-  v.object({
-    type: v.literal('begin'),
-    run: v.string(),
-    manifest: v.string(),
-    version: v.string(),
-  }),
+  v.object({ type: v.literal('begin'), run: v.string(), manifest: v.string(), version: v.string() }),
   /** On disk before the request is sent. */
   v.object({
     type: v.literal('intent'),
@@ -48,18 +43,9 @@ const journalEvent = v.variant('type', [
     /** Where that queue is, without user and password: for messages. */
     queue_at: v.exactOptional(v.string()),
   }),
-  v.object({
-    type: v.literal('job'),
-    key: v.string(),
-    id: v.string(),
-    kind: v.picklist(['video', 'operation']),
-  }),
+  v.object({ type: v.literal('job'), key: v.string(), id: v.string(), kind: v.picklist(videoKinds) }),
   /** The addresses of results, as soon as the reply is read and before anything is fetched. */
-  v.object({
-    type: v.literal('made'),
-    key: v.string(),
-    made: madeImages,
-  }),
+  v.object({ type: v.literal('made'), key: v.string(), made: madeImages }),
   /** The result is in the folder of its key; `rejected` says which asserts failed. */
   v.object({
     type: v.literal('result'),
@@ -139,9 +125,9 @@ function newRun(newest: string | undefined, clock: Clock): string {
 
 /** When a run began, in milliseconds since 1970, by the clock of its machine. */
 export function timeOf(run: string): number {
-  const [, year, month, day, hour, minute, second, ms] = /^(....)(..)(..)T(..)(..)(..)(...)/.exec(run)!
+  const time = run.replace(/^(....)(..)(..)T(..)(..)(..)(...).*/, '$1-$2-$3T$4:$5:$6.$7Z')
   // A name that holds no time, such as a month of 99, is not ours.
-  return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`) || 0
+  return Date.parse(time) || 0
 }
 
 /** The journal of the unfinished run, or of a new one: there is no file before the first event. For the owner only. */

@@ -249,16 +249,8 @@ export function whatIsLeft(
   })
 }
 
-const runs: ReadonlySet<Group> = new Set<Group>([
-  'unknown',
-  'failed',
-  'lost',
-  'adopted',
-  'rejected',
-  'stale',
-  'new',
-  'pending',
-])
+/** What a run does about them although it generates nothing by itself. */
+const free = new Set<Group>(['changed', 'in_the_way', 'unfetched', 'awaiting', 'restorable'])
 
 function remainder(
   group: Group,
@@ -272,7 +264,7 @@ function remainder(
   const isCut =
     !isRunAgain && instances.length > maxNamed && own.some((words) => words.includes(named.at(-1)!))
   const cut = isCut ? ` The command names the first ${maxNamed} of ${instances.length}.` : ''
-  const generates = (words: readonly string[]) => runs.has(group) && words[0] !== 'adopt'
+  const generates = (words: readonly string[]) => !free.has(group) && words[0] !== 'adopt'
   return {
     state: group === 'elsewhere' ? 'unknown' : group,
     instances,

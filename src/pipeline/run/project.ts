@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import type { Context, FileContext } from '../../context.ts'
@@ -14,13 +15,12 @@ import { findManifest, readManifest } from '../manifest/read-manifest.ts'
 import { planRun, withNeeds } from '../plan/plan-run.ts'
 import { ProjectState, type ProjectParts } from '../plan/project-state.ts'
 import { filesOf, holdOf, upstreamOf } from '../plan/result-files.ts'
-import { checkStateVersion, namesIn, type Project } from '../project.ts'
+import { checkStateVersion, foldersOfFirstVersion, namesIn, type Project } from '../project.ts'
 import { projectOfShard } from '../shards/part.ts'
 import type { Shard } from '../shards/partition.ts'
 import { createInputDigests } from '../store/file-digest.ts'
 import { Replaced } from '../store/blob-store.ts'
 import { Results } from '../store/results.ts'
-import { takeOverState } from './take-over.ts'
 
 export interface ManifestCall {
   readonly context: OperationContext & Pick<Context, 'processes'>
@@ -82,7 +82,9 @@ export async function openProject(
   const project = shard === null ? whole : projectOfShard(whole, shard)
   const manifest = { ...read, project }
   await checkStateVersion(whole)
-  await takeOverState(context, whole, isOwned)
+  if (foldersOfFirstVersion(whole).some((folder) => existsSync(folder))) {
+    await (await import('./take-over.ts')).takeOverState(context, whole, isOwned)
+  }
   // Before lock and journals are read: what another process writes into them is known then.
   const ownership: Ownership | undefined = isOwned ? await takeOwnership(project, context) : undefined
   try {

@@ -36,10 +36,17 @@ const outageMs = 120_000
 /** No worker has begun anything for so long: there may be none. */
 const idleMs = 10_000
 
-export class RemoteExecutor implements Executor {
+export async function openRemote(run: Run, queue: OpenQueue): Promise<Executor> {
+  const executor = new RemoteExecutor(run, queue)
+  await executor.open()
+  return executor
+}
+
+class RemoteExecutor implements Executor {
   readonly origin: string
   readonly #run: Run
-  readonly #open: OpenQueue
+  readonly #server: OpenQueue['server']
+  readonly #store: OpenQueue['store']
   readonly #clock: Clock
   /** Keys of requests that the queue knows more of. */
   readonly #inQueue: Set<string>
@@ -47,24 +54,25 @@ export class RemoteExecutor implements Executor {
   readonly #waits = new Map<string, { readonly task: Task; wake(): void }>()
   /** Attempts that have ended in this process, by their jobs: they can be forgotten, or made once more. */
   readonly #ended = new Map<string, { readonly lane: Lane; readonly attempt: string }>()
-  readonly #forgetting = new Set<Promise<void>>()
+  #forgetting = Promise.resolve()
   #stopped: { readonly reason: unknown } | undefined
   #isLate = false
   #hasWorkers = false
   readonly #timers: Timer[] = []
 
-  constructor(run: Run, queue: OpenQueue) {
+  constructor(run: Run, { server, store }: OpenQueue) {
     this.#run = run
-    this.origin = queue.server.gateway.origin
-    this.#open = queue
+    this.origin = server.gateway.origin
+    this.#server = server
+    this.#store = store
     this.#clock = run.call.context.clock
     this.#inQueue = run.project.inQueue
   }
 
-  async open(): Promise<this> {
+  async open(): Promise<void> {
     const run = this.#run
     const { timeoutS = Infinity } = run.options
-    await this.#ask(() => this.#open.server.removeOldMarks())
+    await this.#ask(() => this.#server.removeOldMarks())
     run.stop.signal.addEventListener('abort', () => this.#wakeAll(), { once: true })
     const onDeadline = () => {
       this.#isLate = true
@@ -76,7 +84,6 @@ export class RemoteExecutor implements Executor {
     }
     this.#timers.push(this.#clock.timer(idleMs, onIdle, 'background'))
     if (timeoutS < Infinity) this.#timers.push(this.#clock.timer(timeoutS * 1000, onDeadline, 'background'))
-    return this
   }
 
   /**
@@ -85,13 +92,12 @@ export class RemoteExecutor implements Executor {
    */
   async attempt(task: Task): Promise<TaskResult> {
     const { lane } = task.instance
-    const { server } = this.#open
     const id = jobIdOf(task.idempotencyKey)
     this.#follow(lane)
     const isStarted = task.job !== null || task.made !== null
     // What has only now got its intent is not there.
     const mayBeThere = isStarted || this.#inQueue.has(task.key) || this.#ended.has(id)
-    let found = mayBeThere ? await this.#ask(() => server.find(lane, id)) : undefined
+    let found = mayBeThere ? await this.#ask(() => this.#server.find(lane, id)) : undefined
     if (found !== undefined && this.#isSpent(found, task.key, isStarted)) {
       await this.#remove(lane, id, stateOf(found).attempt)
       found = undefined
@@ -113,11 +119,10 @@ export class RemoteExecutor implements Executor {
 
   async #submit(task: Task, id: string, isStarted: boolean): Promise<void> {
     const { project, journal } = this.#run
-    const { server, store } = this.#open
     const { folder } = project.manifest.project
-    const message = await encodeTask(task, { run: journal.run, folder, store })
+    const message = await encodeTask(task, { run: journal.run, folder, store: this.#store })
     const state: TaskState = {
-      attempt: server.newId(),
+      attempt: this.#server.newId(),
       failures: 0,
       job: task.job === null ? null : { ...task.job, since: this.#clock.now() },
       made: task.made,
@@ -128,7 +133,7 @@ export class RemoteExecutor implements Executor {
     const priority = isStarted ? 0 : 1
     const kept = { age: keptS }
     const options = { jobId: id, priority, removeOnComplete: kept, removeOnFail: kept }
-    await this.#ask(() => server.lane(task.instance.lane).add('task', data, options))
+    await this.#ask(() => this.#server.lane(task.instance.lane).add('task', data, options))
   }
 
   /** @throws the reason of the run's end, when it does not wait any longer */
@@ -141,8 +146,8 @@ export class RemoteExecutor implements Executor {
     let { job: known, made: knownMade } = task
     try {
       for (;;) {
-        const job = await this.#ask(() => this.#open.server.find(lane, id))
-        if (job === undefined) throw lostByServer(this.#open.server.url.shown)
+        const job = await this.#ask(() => this.#server.find(lane, id))
+        if (job === undefined) throw lostByServer(this.#server.url.shown)
         if (job.processedOn !== undefined) this.#hasWorkers = true
         const { job: started, made, outcome } = stateOf(job)
         if (started !== null && known === null) await task.onJob(started.id, started.kind)
@@ -172,19 +177,17 @@ export class RemoteExecutor implements Executor {
   async #withdraw(lane: Lane, job: TaskJob): Promise<boolean> {
     const { attempt, job: started, made } = stateOf(job)
     if (started !== null || made !== null) return false
-    const { server } = this.#open
-    const winner = await this.#ask(() => server.win(attempt, withdrawn)).catch(() => undefined)
+    const winner = await this.#ask(() => this.#server.win(attempt, withdrawn)).catch(() => undefined)
     if (winner !== withdrawn) return false
     await this.#remove(lane, job.id!, attempt).catch(() => {})
     return true
   }
 
   async #remove(lane: Lane, id: string, attempt: string): Promise<void> {
-    const { server } = this.#open
     await this.#ask(async () => {
-      const isRemoved = (await server.lane(lane).remove(id)) === 1
+      const isRemoved = (await this.#server.lane(lane).remove(id)) === 1
       // Only then: whoever wins the mark after this finds that the task is gone. A worker that has it in hand needs it.
-      if (isRemoved) await server.removeMark(attempt)
+      if (isRemoved) await this.#server.removeMark(attempt)
     })
     this.#ended.delete(id)
   }
@@ -203,14 +206,13 @@ export class RemoteExecutor implements Executor {
     if (!isKnown(state)) this.#inQueue.delete(task.key)
     if (outcome === null) throw lostWithWorker(job.returnvalue)
     const done = resultFrom(outcome)
-    const { call } = this.#run
-    await prepareFolder(call.context, { folder: task.folder, job: null, made: null })
+    const { context, redactor } = this.#run.call
+    await prepareFolder(context, { folder: task.folder, job: null, made: null })
     // First: files without it could be taken for a result of which nothing else is known.
-    recordResult(task, done, call.redactor)
-    const { store } = this.#open
+    recordResult(task, done, redactor)
     for (const { sha256, path } of done.result.outputs) {
-      if (!(await store.fetch(sha256, join(task.folder, path))))
-        throw lostByStore(task, `${path}, SHA-256 ${sha256}`, store.shown)
+      if (!(await this.#store.fetch(sha256, join(task.folder, path))))
+        throw lostByStore(task, `${path}, SHA-256 ${sha256}`, this.#store.shown)
     }
     return done
   }
@@ -225,20 +227,19 @@ export class RemoteExecutor implements Executor {
     const ended = this.#ended.get(id)
     if (ended === undefined) return
     // What stays is removed after a week.
-    const forgetting = this.#remove(ended.lane, id, ended.attempt).catch(() => {})
-    this.#forgetting.add(forgetting)
-    void forgetting.then(() => this.#forgetting.delete(forgetting))
+    const gone = this.#remove(ended.lane, id, ended.attempt).catch(() => {})
+    this.#forgetting = this.#forgetting.then(() => gone)
   }
 
   async close(): Promise<void> {
     for (const timer of this.#timers) timer.cancel()
-    await Promise.all(this.#forgetting)
+    await this.#forgetting
   }
 
   #follow(lane: Lane): void {
     if (this.#followed.has(lane)) return
     this.#followed.add(lane)
-    const events = this.#open.server.follow(lane)
+    const events = this.#server.follow(lane)
     // A job that has been started is delayed until it is looked up.
     const wake = ({ jobId }: { readonly jobId: string }) => this.#waits.get(jobId)?.wake()
     events.on('completed', wake)
@@ -250,7 +251,7 @@ export class RemoteExecutor implements Executor {
   }
 
   #ask<Value>(work: () => Promise<Value>): Promise<Value> {
-    return this.#open.server.ask(work, { signal: this.#run.stop.signal, forMs: outageMs })
+    return this.#server.ask(work, { signal: this.#run.stop.signal, forMs: outageMs })
   }
 
   #wakeAll(): void {

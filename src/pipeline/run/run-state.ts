@@ -25,6 +25,79 @@ import type { SharedStore } from '../store/blob-store.ts'
 import type { TaskResult } from '../store/results.ts'
 import { keepLock, type LockKeeper, type ManifestCall, type OpenProject } from './project.ts'
 
+export interface RunCall extends ManifestCall {
+  readonly listener: Pick<Listener, 'event' | 'flush'>
+  readonly prices: Prices
+  /** Whether the gateway honours `Idempotency-Key`: then a request of unknown outcome is simply sent again. */
+  readonly idempotencyHonoured: boolean
+  /** Workers make the requests; undefined for a run that makes them itself. */
+  readonly queue: QueueCall | undefined
+  /** Called once, and only where something is to be sent. @throws ModelgateError (exit 2, 3) */
+  connect(): Promise<
+    Omit<ExecuteCall, 'context' | 'project' | 'redactor' | 'jobs' | 'timeoutMs' | 'rescueFolder'>
+  >
+}
+
+export interface OpenQueue {
+  readonly server: QueueServer
+  readonly store: SharedStore
+}
+
+export interface QueueCall {
+  readonly worker: readonly string[]
+  /** Called once, and only where something may be made. @throws UsageError; ModelgateError (exit 3, 5, 6); FileError */
+  open(): Promise<OpenQueue>
+}
+
+export interface RunOptions {
+  /** With wildcards; none for all. */
+  readonly jobs: readonly string[]
+  readonly mode: RunMode
+  readonly regenerate: readonly string[]
+  readonly force: boolean
+  /** Whether an unfinished run is left as it is. */
+  readonly newRun: boolean
+  /** `--max-creates`, which goes before the budget of the manifest. */
+  readonly maxCreates: number | undefined
+  readonly maxCost: Amount | undefined
+  readonly graceS: number
+  readonly timeoutS: number | undefined
+  /** Requests are left to the workers of the queue, and not waited for. */
+  readonly detach: boolean
+  readonly shard: Shard | null
+  /** Somebody can be asked, or has agreed beforehand. */
+  readonly isAttended: boolean
+  /** Called before the first request, and again for the elements of fan-outs; with false nothing more is sent. */
+  confirm(request: Confirmation): Promise<boolean>
+}
+
+export interface Confirmation {
+  readonly creates: number
+  /** For elements that a text has; `sources` are the references to these texts. */
+  readonly elements: number
+  readonly sources: readonly string[]
+  readonly estimate: CostEstimate | null
+}
+
+/** What has become of an instance in this process. */
+export interface InstanceEnd {
+  readonly assessment: Assessment
+  /** Null where nothing was done. */
+  readonly action: RunAction | null
+  readonly outputs: readonly OutputFacts[]
+  readonly error: ModelgateError | null
+  /** For certain or perhaps. */
+  readonly created: number
+  readonly cost: Money | null
+  readonly took_s: number | null
+}
+
+/** What has become of one of its candidates. */
+export interface MadeVariant extends Pick<InstanceEnd, 'error' | 'created' | 'cost' | 'took_s'> {
+  readonly result: Result | null
+  readonly isRejected: boolean
+}
+
 /** Where the attempts of a run are made: in this process, or by the workers of a queue. */
 export interface Executor {
   readonly origin: string
@@ -37,18 +110,15 @@ export interface Executor {
   close?(): Promise<void>
 }
 
-export interface MadeVariant extends Expense {
-  readonly result: Result | null
-  readonly isRejected: boolean
-  readonly error: ModelgateError | null
-}
-
 export type RunFacts = Pick<
   RunDocument,
   'mode' | 'run' | 'shard' | 'part' | 'creates' | 'estimate' | 'orphans' | 'warnings'
 >
 
-type RunParts = Pick<Run, 'call' | 'options' | 'project' | 'queue' | 'journal'> & { readonly used: Spent }
+type RunParts = Pick<Run, 'call' | 'options' | 'project' | 'queue' | 'journal'> & {
+  /** By earlier processes of the same run. */
+  readonly used: Spent | undefined
+}
 
 /** While requests are only handed over to workers, each has its place for a moment. */
 const handedOver = 64
@@ -96,7 +166,7 @@ export class Run {
       // The sandbox costs nothing.
       cost: places.isSandbox ? null : lowest({ '--max-cost': options.maxCost, 'budget.cost': ownCost }),
       currency: Object.values(call.prices)[0]?.currency ?? '',
-      used,
+      used: used ?? { creates: 0, cost: 0n },
     })
   }
 
@@ -226,74 +296,4 @@ async function idsOfShard(
   const instances = [...keys.keys()].map((id) => written.instances.get(id)!)
   const shards = partition(instances, (id) => keys.get(id)!, lock, total)
   return new Set([...chosen].filter((id) => shards.get(writtenId(id)) === index))
-}
-
-export interface RunCall extends ManifestCall {
-  readonly listener: Pick<Listener, 'event' | 'flush'>
-  readonly prices: Prices
-  /** Whether the gateway honours `Idempotency-Key`: then a request of unknown outcome is simply sent again. */
-  readonly idempotencyHonoured: boolean
-  /** Workers make the requests; undefined for a run that makes them itself. */
-  readonly queue: QueueCall | undefined
-  /** Called once, and only where something is to be sent. @throws ModelgateError (exit 2, 3) */
-  connect(): Promise<
-    Omit<ExecuteCall, 'context' | 'project' | 'redactor' | 'jobs' | 'timeoutMs' | 'rescueFolder'>
-  >
-}
-
-export interface OpenQueue {
-  readonly server: QueueServer
-  readonly store: SharedStore
-  close(): Promise<void>
-}
-
-export interface QueueCall {
-  readonly worker: readonly string[]
-  /** Called once, and only where something may be made. @throws UsageError; ModelgateError (exit 3, 5, 6); FileError */
-  open(): Promise<OpenQueue>
-}
-
-export interface RunOptions {
-  /** With wildcards; none for all. */
-  readonly jobs: readonly string[]
-  readonly mode: RunMode
-  readonly regenerate: readonly string[]
-  readonly force: boolean
-  /** Whether an unfinished run is left as it is. */
-  readonly newRun: boolean
-  /** `--max-creates`, which goes before the budget of the manifest. */
-  readonly maxCreates: number | undefined
-  readonly maxCost: Amount | undefined
-  readonly graceS: number
-  readonly timeoutS: number | undefined
-  /** Requests are left to the workers of the queue, and not waited for. */
-  readonly detach: boolean
-  readonly shard: Shard | null
-  /** Somebody can be asked, or has agreed beforehand. */
-  readonly isAttended: boolean
-  /** Called before the first request, and again for the elements of fan-outs; with false nothing more is sent. */
-  confirm(request: Confirmation): Promise<boolean>
-}
-
-export interface Confirmation {
-  readonly creates: number
-  /** For elements that a text has; `sources` are the references to these texts. */
-  readonly elements: number
-  readonly sources: readonly string[]
-  readonly estimate: CostEstimate | null
-}
-
-export interface Expense {
-  /** For certain or perhaps. */
-  readonly created: number
-  readonly cost: Money | null
-  readonly took_s: number | null
-}
-
-export interface InstanceEnd extends Expense {
-  readonly assessment: Assessment
-  /** Null where nothing was done. */
-  readonly action: RunAction | null
-  readonly outputs: readonly OutputFacts[]
-  readonly error: ModelgateError | null
 }

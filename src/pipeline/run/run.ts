@@ -16,14 +16,7 @@ import { digestOfFile, isTextType } from '../store/file-digest.ts'
 import { describeEnd, runDocument, runFailure } from './describe.ts'
 import { openLocal, takeUpReplies } from './make.ts'
 import { openProject, withElements, type OpenProject } from './project.ts'
-import {
-  Run,
-  type Executor,
-  type InstanceEnd,
-  type OpenQueue,
-  type RunCall,
-  type RunOptions,
-} from './run-state.ts'
+import { Run, type InstanceEnd, type OpenQueue, type RunCall, type RunOptions } from './run-state.ts'
 import { ended, settleInstance } from './settle.ts'
 
 /** Brings the outputs of a manifest up to date, or reports how they stand; the error has the exit code of the run. */
@@ -47,7 +40,7 @@ export async function runManifest(call: RunCall, options: RunOptions): Promise<O
   } catch (thrown) {
     return { kind: 'failed', error: asModelgateError(thrown, false), document: run && describe(run) }
   } finally {
-    await queue?.close()
+    await queue?.server.close()
     await project?.close()
   }
 }
@@ -69,21 +62,16 @@ async function beginRun(
   queue: OpenQueue | undefined,
 ): Promise<Run> {
   const { history, manifest } = opened
-  const names = options.regenerate
-  const inQueue = await keysInQueue(call, opened, queue)
+  const { regenerate: names, force } = options
   const project = opened.with({
-    inQueue,
+    inQueue: await keysInQueue(call, opened, queue),
     queue: queue?.server.identity ?? null,
-    forced: {
-      regenerate: names.length === 0 ? new Set() : matchInstances(manifest, names),
-      force: options.force,
-    },
+    forced: { regenerate: names.length === 0 ? new Set() : matchInstances(manifest, names), force },
     isSentAgain: call.idempotencyHonoured || manifest.project.isSandbox,
   })
   const unfinished = options.newRun ? null : history.unfinished
   const journal = await openJournal(manifest.project, call.context.clock, unfinished)
-  const used = unfinished?.used ?? { creates: 0, cost: 0n }
-  const run = new Run({ call, options, project, queue, journal, used })
+  const run = new Run({ call, options, project, queue, journal, used: unfinished?.used })
   for (const message of [...manifest.warnings, ...history.problems]) run.warn(message)
   if (run.isChanging) await takeUpReplies(run)
   // Of a text that is to be made again the elements are not known; of one that was left by a killed process they are now.
@@ -121,18 +109,15 @@ function sharedWarning(shared: Plan['shared']): string {
   return `${who} \`distinct: true\` in a job makes each of its instances its own.`
 }
 
-async function openRemote(run: Run, queue: OpenQueue): Promise<Executor> {
-  const { RemoteExecutor } = await import('./remote-executor.ts')
-  return await new RemoteExecutor(run, queue).open()
-}
-
 async function settleRun(run: Run): Promise<void> {
   const { call, queue } = run
   try {
     // Nothing is given to workers whose results could not be reported: it may be long until one ends.
     if (queue !== undefined) await call.listener.flush()
-    if (await prepare(run))
-      run.executor = await (queue === undefined ? openLocal(run) : openRemote(run, queue))
+    if (await prepare(run)) {
+      const openRemote = async (to: OpenQueue) => (await import('./remote-executor.ts')).openRemote(run, to)
+      run.executor = await (queue === undefined ? openLocal(run) : openRemote(queue))
+    }
     const sources = sourcesToMake(run)
     if (sources.size > 0) {
       await settleAll(run, sources)
@@ -175,14 +160,10 @@ async function prepare(run: Run): Promise<boolean> {
   const fanOuts = project.manifest.fanOuts.filter(({ job }) =>
     toMake.some(({ instance }) => instance.job === job),
   )
-  for (const { job, source, isBounded } of fanOuts) {
-    if (
-      options.isAttended ||
-      isBounded ||
-      run.budget.maxCreates !== null ||
-      project.manifest.project.isSandbox
-    )
-      continue
+  const isBounded = run.budget.maxCreates !== null || project.manifest.project.isSandbox
+  const unbounded = fanOuts.find((fanOut) => !(isBounded || fanOut.isBounded || options.isAttended))
+  if (unbounded !== undefined) {
+    const { job, source } = unbounded
     const message = `The text of ${source.text} decides how many results ${job} has: nothing bounds what that costs, and nobody can be asked here.`
     const hint =
       'Write max_instances in the job, or budget: { creates: N } in the manifest, or give --max-creates N.'

@@ -11,7 +11,7 @@ import { countOf, objectOf, stringOf } from '../../json.ts'
 import { readHistory, type History } from '../journal/journal.ts'
 import { takeOwnership } from '../journal/owner.ts'
 import { digestPattern, readResult, type Result } from '../lock/lock-block.ts'
-import { makeStateFolder, namesIn, readStateFile, type Project } from '../project.ts'
+import { foldersOfFirstVersion, makeStateFolder, namesIn, readStateFile, type Project } from '../project.ts'
 import { blobPath, BlobStore, Replaced } from '../store/blob-store.ts'
 import { unlessUnreadable } from '../store/file-digest.ts'
 import { asideName, readRecord, Results, writeRecord } from '../store/results.ts'
@@ -26,10 +26,7 @@ export async function takeOverState(
   project: Project,
   isOwned: boolean,
 ): Promise<void> {
-  const place = (name: string) => join(project.stateFolder, name)
-  const [store, candidates, work] = [place('store'), place('candidates'), place('work')]
-  const old = [store, candidates, work].filter((folder) => existsSync(folder))
-  if (old.length === 0) return
+  const [store, candidates, work] = foldersOfFirstVersion(project)
   const ownership = await takeOwnership(project, context).catch((error: unknown) => {
     if (isOwned || !(error instanceof ModelgateError) || error.code !== 'run_owned') throw error
   })
@@ -42,7 +39,7 @@ export async function takeOverState(
     if (ownership === undefined) return
     await takeBlobs(store, project, replaced)
     await takeWork(work, history, project, results)
-    for (const folder of old) await rm(folder, { recursive: true, force: true })
+    for (const folder of [store, candidates, work]) await rm(folder, { recursive: true, force: true })
   } finally {
     await ownership?.release()
   }
