@@ -9,7 +9,6 @@ import { addExamples } from './shared/options/common-options.ts'
 
 const functions = { mergeParts, resolveRun }
 
-/** `modelgate run merge`: puts the parts of a run together, or the two sides of a lock. */
 export function registerRunMerge(command: Command, context: Context, merge = functions): void {
   addExamples(command, [
     ['modelgate run merge parts/*', 'the folders that the shards left'],

@@ -16,7 +16,6 @@ const extensions = { html: 'html', markdown: 'md', json: 'json' } as const
 type Format = keyof typeof extensions
 const formats = Object.keys(extensions) as readonly Format[]
 
-/** `modelgate run report`: every asset beside its prompt, before and after, for a review. */
 export function registerRunReport(command: Command, context: Context, write = writeReports): void {
   addExamples(command, [
     ['modelgate run report', 'a page for a browser: report.html'],

@@ -21,14 +21,11 @@ export interface Project {
   readonly isSandbox: boolean
 }
 
-/** `canon.yaml` locks to `canon.lock`. */
 function lockPathOf(manifestPath: string): string {
   return join(dirname(manifestPath), `${basename(manifestPath, extname(manifestPath))}.lock`)
 }
 
-/**
- * @param isSandbox whether all that is written lies below `.modelgate/sandbox`, and nothing of the project is touched
- */
+/** @param isSandbox all that is written lies below `.modelgate/sandbox` then, and nothing of the project is touched */
 export function projectOf(manifestPath: string, isSandbox: boolean): Project {
   const folder = dirname(manifestPath)
   const outputFolder = isSandbox ? join(folder, '.modelgate', 'sandbox') : folder
@@ -42,10 +39,7 @@ export function projectOf(manifestPath: string, isSandbox: boolean): Project {
   }
 }
 
-/**
- * Makes a folder below `.modelgate`, which only the user may read, and has Git leave `.modelgate` out.
- * @throws FileError `no_state_folder`; the error of the system
- */
+/** A folder below `.modelgate`, which Git leaves out. @throws FileError `no_state_folder`; the error of the system */
 export async function makeStateFolder(project: Project, name: string): Promise<string> {
   const path = join(project.stateFolder, name)
   const top = join(project.folder, '.modelgate')
@@ -70,7 +64,7 @@ export function foldersOfFirstVersion({ stateFolder: at }: Project): [string, st
   return [join(at, 'store'), join(at, 'candidates'), join(at, 'work')]
 }
 
-/** @throws FileError `other_version` when a newer program has written what is there */
+/** @throws FileError `other_version` when a newer program has written it */
 export async function checkStateVersion({ folder }: Pick<Project, 'folder'>): Promise<void> {
   const path = join(folder, '.modelgate', 'version')
   const found = Number.parseInt((await readStateFile(path))?.toString() ?? '')
@@ -95,13 +89,9 @@ async function refuseLinks(top: string, inner: readonly string[]): Promise<void>
   throw new FileError('no_state_folder', message, { phase: 'input', hint })
 }
 
-/** The most that is read of a lock or a report, in bytes. */
 export const maxStateText = 256 * 1024 * 1024
 
-/**
- * Undefined when nothing is there. What is no regular file is refused: reading a pipe may never end.
- * @param shown its name for messages @throws FileError
- */
+/** Undefined when nothing is there. What is no regular file is refused: reading a pipe may never end. */
 export async function readStateFile(
   path: string,
   shown = path,

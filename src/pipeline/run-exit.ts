@@ -22,10 +22,7 @@ export const runExits = [...precedence, 'ok'] as const
 /** The run as a whole is partly done then, since others may have succeeded. */
 const ofOne: ReadonlySet<ExitName> = new Set(['rejected', 'contract', 'failed', 'schema'])
 
-/**
- * How a run ends as a whole: `ok` when all are up to date, `later` and `notSent` only when nothing worse is left.
- * @param ends how each instance would end it alone
- */
+/** `later` and `notSent` only when nothing worse is left. @param ends how each instance would end the run alone */
 export function exitOfRun(ends: Iterable<ExitName>): (typeof runExits)[number] {
   const found = new Set(Array.from(ends, (end) => (ofOne.has(end) ? 'partial' : end)))
   return precedence.find((name) => found.has(name)) ?? 'ok'

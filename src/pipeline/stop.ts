@@ -7,8 +7,8 @@ export type Stop = ReturnType<typeof stopWithGrace>
 const lastWordsMs = 2_000
 
 /**
- * Obeys a signal in two steps: at once nothing new is begun, and after the time of grace what is in flight is given up.
- * A second signal ends the process itself (`obeySignals`). @param lost aborted when another process has taken over
+ * At a signal nothing new is begun, and after the time of grace what is in flight is given up. A second signal ends the
+ * process itself (`obeySignals`). @param lost aborted when another process has taken over
  */
 export function stopWithGrace(
   { signal, clock }: { readonly signal: AbortSignal; readonly clock: Clock },
@@ -29,7 +29,6 @@ export function stopWithGrace(
   if (either.aborted) stop()
   else either.addEventListener('abort', stop, { once: true })
   return {
-    /** Aborted when the time of grace is over. */
     signal: inFlight.signal,
     /** Undefined while the run continues. */
     reason: () => (either.aborted ? (either.reason as unknown) : undefined),

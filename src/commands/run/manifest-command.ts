@@ -35,7 +35,6 @@ export function takeManifest(
   addShared(command, `json sandbox profile messages ${more}`.trimEnd(), meanings)
 }
 
-/** A number in a list. @param what it is the number of, for the message @throws UsageError */
 export function readNumber(text: string, what: string): number {
   if (/^[1-9]\d{0,3}$/.test(text)) return Number(text)
   throw new UsageError(
@@ -81,9 +80,7 @@ interface Work<Document> {
   failure?(document: Document, call: ManifestCall): ModelgateError | undefined
 }
 
-/**
- * Does what a command below `run` is for, and shows its document. @throws what `run` throws; what `failure` makes of it
- */
+/** Does what a command below `run` is for, and shows its document. @throws what `run` throws and `failure` makes of it */
 export async function showDocument<
   Document extends OutputDocument & { readonly warnings: readonly string[] },
 >(

@@ -136,7 +136,6 @@ function placesOf(text: string | undefined): WorkerOptions['places'] {
   return all
 }
 
-/** `20/s` or `600/m`. */
 function rateOf(text: string | undefined): WorkerOptions['rate'] {
   if (text === undefined) return null
   const [, digits, unit] = /^(\d{1,6})\/(s|m)$/.exec(text.trim()) ?? []

@@ -36,7 +36,6 @@ export async function readShared({ queue, store }: Settings): Promise<SharedPlac
   return { queue: url!, store: store.value! }
 }
 
-/** @throws UsageError; FileError; ModelgateError (exit 3, 5, 6) for a place that cannot be used */
 export async function openShared(
   context: Context,
   options: Pick<CommonOptions, 'sandbox' | 'debug' | 'allowHttp'>,
@@ -73,10 +72,7 @@ export async function storeNetwork(
   }
 }
 
-/**
- * What the flags and settings say of a queue; undefined for a run that makes its requests itself. `words` are the flags
- * that a command needs to use it, too: none where the environment or a file names it. @throws UsageError
- */
+/** Undefined for a run that makes its requests itself. `words` are the flags that a command needs for the same queue. */
 export async function readQueue(
   context: Context,
   flags: RunFlags,

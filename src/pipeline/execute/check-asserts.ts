@@ -42,7 +42,6 @@ type CheckContext = Pick<Context, 'cwd' | 'clock' | 'signal'>
 /** How many schemas are kept compiled: each has a thread. */
 const maxOpen = 4
 
-/** Checks results against what their instances assert; each schema is compiled once. */
 export class AssertChecker {
   readonly #context: CheckContext
   readonly #open = new Map<string, Awaited<ReturnType<typeof openSchemaChecker>>>()
@@ -52,10 +51,7 @@ export class AssertChecker {
     this.#context = context
   }
 
-  /**
-   * @param duplicateOf the name of another output that has these bytes, if there is one
-   * @returns why the result is rejected, each a sentence
-   */
+  /** @param duplicateOf names another output that has these bytes @returns why the result is rejected, each a sentence */
   async check(
     instance: Instance,
     outputs: readonly AssertedOutput[],

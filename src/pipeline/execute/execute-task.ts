@@ -22,9 +22,8 @@ import {
 } from './task.ts'
 
 /**
- * Makes one request, whose results are saved, verified, in the task's folder. A remote job or addresses of an earlier
- * attempt are continued with, and nothing is sent. Whatever is not all that was asked for, and whole, is an error, which
- * names in `rescued` what has been kept of it.
+ * Makes one request, whose results are saved, verified, in the task's folder. What an earlier attempt has begun is
+ * continued with. All but a whole result is an error, which names in `rescued` what has been kept.
  * @param report how the job stood a moment ago: one that has ended is not looked up again
  */
 export async function executeTask(shared: ExecuteCall, task: Task, report?: JobReport): Promise<TaskResult> {
@@ -61,15 +60,13 @@ export async function executeTask(shared: ExecuteCall, task: Task, report?: JobR
   return done
 }
 
-/** The record comes last: with it a later process can take the result over. Best effort: never throws. */
+/** It comes last: with it a later process can take the result over. Best effort. */
 export function recordResult(task: Task, result: TaskResult, redactor: Redactor): void {
   const { key, variant, instance, folder } = task
   try {
     const hide = (text: string) => redactor.document(text)
     writeRecord(folder, { key, variant, instance: instance.id, ...result }, hide)
-  } catch {
-    // The result is there, and the next step knows it.
-  }
+  } catch {}
 }
 
 export async function startJob(shared: ExecuteCall, task: Task): Promise<StartedJob> {

@@ -33,7 +33,6 @@ export interface Task {
   readonly key: string
   readonly variant: number
   readonly idempotencyKey: string
-  /** For its price. */
   readonly creation: Creation
   /** Builds what is sent. @throws UsageError, FileError with everything that is wrong with its files */
   request(): Promise<TaskRequest>
@@ -56,14 +55,11 @@ export interface ExecuteCall {
   readonly gateway: Gateway
   readonly redactor: Redactor
   readonly jobs: JobStore
-  /** Counts what one task creates, within the limits of the user. */
   newSpending(): Pick<Spending, 'admit' | 'withCost'>
   readonly prices: Prices
   readonly families: ModelFamilies
   readonly profile: string
-  /** In seconds. */
   readonly pollIntervalS: number | undefined
-  /** How long one job is waited for. */
   readonly timeoutMs: number | undefined
   readonly rescueFolder: string | undefined
 }
@@ -114,14 +110,11 @@ export function listenerOf(event: (event: OutputEvent) => void): Listener {
   return { event, async flush() {} }
 }
 
-/** Under the key, so that the next run finds it. */
 function rescueFolderOf(rescueFolder: string, { key }: Pick<Task, 'key'>): string {
   return join(rescueFolder, 'run', key)
 }
 
-/**
- * @throws the error of an operation that has not done all that was asked, with what has been saved: it has been paid for
- */
+/** @throws what ended an operation that has not done all that was asked, with what has been saved: it is paid for */
 export function wholeResult<
   Document extends OutputDocument & { readonly files: readonly { readonly path: string }[] },
 >(task: Task, outcome: Outcome<Document>): Document {
@@ -143,15 +136,11 @@ export function withKept(
 }
 
 export interface StartedJob {
-  /** The id of a video, or the name of an operation. */
   readonly id: string
   readonly kind: 'video' | 'operation'
 }
 
-/**
- * The remote jobs of a project by idempotency key. An id is on record before the journal has it, even the one in a reply
- * that was cut: a process may have been killed between the two.
- */
+/** By idempotency key. An id is on record before the journal has it, also that in a reply that was cut. */
 export async function startedJobs(
   context: { readonly clock: Clock },
   { stateFolder }: Pick<Project, 'stateFolder'>,
@@ -219,9 +208,8 @@ export function textFacts(instance: Pick<Instance, 'fields'>, content: Uint8Arra
 }
 
 /**
- * What an earlier process has left in the folder of a task, if it is all there and whole. An image or a video has its
- * final name only when it is; so it counts without the record, too, of which a kill may have been faster.
- * @param rescued names of files that were whole when they were rescued
+ * What an earlier process has left of a task, if it is all there and whole. An image or a video has its final name only
+ * when it is, so it counts without the record, too. @param rescued names of files that were whole when they were rescued
  */
 export async function recoverResult(
   context: FileContext,
@@ -287,7 +275,7 @@ async function isVerified(context: FileContext, { lane }: Task['instance'], name
 /** `20261122T121607-1.png`: a file that a task could not write to its folder. */
 const rescuedName = /^\d{8}T\d{6}-(\d+\.\w+)$/
 
-/** Moves what an earlier run has rescued into the folder of its task, if all of the result is there. */
+/** Moves what an earlier run has rescued into the task's folder, if all of the result is there. */
 export async function takeRescued(
   context: FileContext,
   task: Pick<Task, 'instance' | 'key' | 'folder'>,
@@ -296,7 +284,6 @@ export async function takeRescued(
   if (rescueFolder === undefined) return undefined
   const folder = rescueFolderOf(rescueFolder, task)
   try {
-    // Of several of one name the newest.
     const newest = new Map<string, string>()
     for (const file of (await readdir(folder)).toSorted()) {
       const name = rescuedName.exec(file)?.[1]

@@ -13,9 +13,7 @@ import { responseRequest } from '../../operations/response-request.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
 import { listenerOf, mediaFacts, textFacts, textName, wholeResult, type Made, type TaskRun } from './task.ts'
 
-/**
- * Has a text generated, or the pictures of an answer. A text that does not match its schema is a result all the same.
- */
+/** Has a text, or the pictures of an answer, generated. A text that does not match its schema is a result, too. */
 export async function makeText(run: TaskRun): Promise<Made> {
   const { task, call } = run
   const { instance } = task
@@ -52,7 +50,7 @@ export async function makeText(run: TaskRun): Promise<Made> {
   }
 }
 
-/** Of a text beside a picture, in UTF-16 units: the record of a result is one small file. */
+/** Of a text beside a picture: the record of a result is one small file. */
 const maxKeptText = 100_000
 
 async function namePictures(

@@ -20,8 +20,8 @@ import {
 } from './task.ts'
 
 /**
- * Starts a video job, unless it was started before, waits for it and saves its videos.
- * @throws ModelgateError; `running` and `later` while the job continues at the gateway
+ * Starts a job, unless it was started before, and waits for it. @throws ModelgateError `running`, `later` while it goes
+ * on
  */
 export async function makeVideo(run: TaskRun, report: JobReport | undefined): Promise<Made> {
   const { task, shared } = run
@@ -68,7 +68,7 @@ function planOf({ task: { instance }, call: { context }, shared }: TaskRun): Sta
   }
 }
 
-/** Resolves when the id of the job is safe (`task.onJob`). */
+/** Resolves when the id of the job is safe. */
 export async function startVideoJob(run: TaskRun): Promise<StartedJob> {
   const { task, call } = run
   const { instance } = task

@@ -24,8 +24,8 @@ const madeShape = v.looseObject({
 export const madeImages = v.custom<MadeImages>((value) => v.is(madeShape, value))
 
 /**
- * A line of a journal. Of one key the events come in this order: `intent`, `job` or `made`, and then one of `result`,
- * `failure` and `release`. An intent that none of them follows is under way, or its outcome is unknown.
+ * Of one key the events come in this order: `intent`, `job` or `made`, and then one of `result`, `failure` and
+ * `release`. An intent that none of them follows is under way, or its outcome is unknown.
  */
 const journalEvent = v.variant('type', [
   v.object({ type: v.literal('begin'), run: v.string(), manifest: v.string(), version: v.string() }),
@@ -36,11 +36,8 @@ const journalEvent = v.variant('type', [
     idempotency_key: v.string(),
     creates: count,
     cost: v.nullable(v.pipe(v.number(), v.finite())),
-    /**
-     * The identity of the queue that it is given to, and where that is; left out where this process makes the request.
-     */
+    /** The identity of the queue that it is given to, and where that is; left out where this process sends it. */
     queue: v.exactOptional(v.string()),
-    /** Where that queue is, without user and password: for messages. */
     queue_at: v.exactOptional(v.string()),
   }),
   v.object({ type: v.literal('job'), key: v.string(), id: v.string(), kind: v.picklist(videoKinds) }),
@@ -68,7 +65,6 @@ const journalEvent = v.variant('type', [
   v.object({ type: v.literal('release'), key: v.string(), reason: v.string() }),
   /** `--regenerate`, or `on_unknown: retry`: an unknown outcome or an older result no longer counts. */
   v.object({ type: v.literal('discard'), key: v.string() }),
-  /** Nothing is left to do: the next run is a new one. */
   v.object({ type: v.literal('end'), run: v.string() }),
 ])
 
@@ -83,10 +79,7 @@ function readLine(line: Buffer): JournalEvent | undefined {
   return success ? output : undefined
 }
 
-/**
- * Undefined for a damaged line. What comes after the last newline counts only if it is whole: otherwise the process was
- * killed while it wrote it, and nothing relies on it.
- */
+/** Undefined for a damaged line. What comes after the last newline counts only if it is whole: nothing relies on it. */
 export function* readLines(bytes: Buffer): Generator<JournalEvent | undefined> {
   for (let from = 0; from < bytes.length;) {
     const newline = bytes.indexOf(10, from)
@@ -123,14 +116,13 @@ function newRun(newest: string | undefined, clock: Clock): string {
   return `${new Date(time).toISOString().replaceAll(/[-:.Z]/g, '')}-${randomHex(clock, 8)}`
 }
 
-/** When a run began, in milliseconds since 1970, by the clock of its machine. */
 export function timeOf(run: string): number {
   const time = run.replace(/^(....)(..)(..)T(..)(..)(..)(...).*/, '$1-$2-$3T$4:$5:$6.$7Z')
   // A name that holds no time, such as a month of 99, is not ours.
   return Date.parse(time) || 0
 }
 
-/** The journal of the unfinished run, or of a new one: there is no file before the first event. For the owner only. */
+/** The journal of the unfinished run, or of a new one, which has no file before its first event. For the owner only. */
 export async function openJournal(
   project: Project,
   clock: Clock,
@@ -142,7 +134,6 @@ export async function openJournal(
 
 export class Journal {
   readonly run: string
-  /** Whether it continues what an earlier process has begun. */
   readonly isResumed: boolean
   hasEvents: boolean
   readonly #project: Project
@@ -166,8 +157,7 @@ export class Journal {
   }
 
   /**
-   * Resolves when the event is on the disk; events that are appended meanwhile share one sync, in the order of the
-   * calls.
+   * Resolves when the event is on the disk; events that are appended meanwhile share one sync, in their order.
    * @throws FileError; from then on always, because what is on the disk is not known
    */
   append(event: JournalEvent): Promise<void> {
@@ -235,7 +225,6 @@ type EventOf<Type> = Extract<JournalEvent, { type: Type }>
 
 export type RecordedFailure = EventOf<'failure'>
 
-/** What a run has been allowed so far: counted when it is about to be sent, and not counted when it was released. */
 export interface Spent {
   readonly creates: number
   readonly cost: Amount
@@ -243,7 +232,6 @@ export interface Spent {
 
 /** What the journals of a manifest know, by the keys of requests. */
 export class History {
-  /** The newest result of each key that was not discarded. */
   readonly results = new Map<string, EventOf<'result'>>()
   /** Requests that are under way, or of which nobody knows what became, with the runs that began them. */
   readonly intents = new Map<string, EventOf<'intent'> & { readonly run: string }>()
@@ -337,10 +325,7 @@ export class History {
   }
 }
 
-/**
- * Reads all journals of a manifest, also while a run is writing.
- * @param whole of a shard, its project: what that leaves open is not the shard's run
- */
+/** May be called while a run is writing. @param whole of a shard, its project: what that leaves open is not its run */
 export async function readHistory(project: Project, whole?: Project): Promise<History> {
   const history = new History()
   const manifest = basename(project.manifestPath)

@@ -17,8 +17,7 @@ type OwnerContext = FileHost & Pick<Context, 'processes'>
 /**
  * Makes this process the owner of a manifest, after a dead one at once. Every candidate has a file of its own. It looks
  * whether another one lives, adds its file, and looks again: of two that do so at once, at least one sees the other and
- * withdraws. Nobody removes the file of a living process.
- * @throws UsageError `run_owned` that names the living owner; FileError
+ * withdraws. @throws UsageError `run_owned` that names the living owner; FileError
  */
 export async function takeOwnership(project: Project, context: OwnerContext): Promise<Ownership> {
   const { clock, processes } = context
@@ -27,7 +26,6 @@ export async function takeOwnership(project: Project, context: OwnerContext): Pr
   const id = processes.own
   const own = { process: id, started: await startOf(id), host: hostname(), machine: await thisMachine() }
   let followsDeath = false
-  /** Another process that owns the manifest. Removes the files of dead ones. */
   const findLiving = async (ownPath?: string): Promise<FoundOwner | undefined> => {
     for (const other of await readdir(folder)) {
       const path = join(folder, other)

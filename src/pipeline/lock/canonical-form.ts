@@ -1,9 +1,6 @@
 import { UsageError } from '../../errors.ts'
 
-/**
- * The one JSON text of a value (RFC 8785). Members that are undefined are left out.
- * @throws UsageError `wrong_type` for half of a surrogate pair; TypeError for what JSON cannot hold
- */
+/** The one JSON text of a value (RFC 8785), without members that are undefined. @throws UsageError `wrong_type`; TypeError */
 export function canonicalJson(value: unknown): string {
   if (typeof value === 'string') return canonicalString(value)
   if (value === null || typeof value === 'boolean') return String(value)

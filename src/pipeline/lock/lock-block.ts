@@ -105,7 +105,6 @@ export function provenanceOf({ model, origin, request_id, job_id, usage, took_s 
   return { model, origin, request_id, job_id, usage, took_s }
 }
 
-/** @param refuse takes the first mistake as a clause: `outputs[0].path is missing` */
 function readBlock(value: unknown, refuse: (mistake: string) => never): LockBlock {
   const { success, output, issues } = v.safeParse(lockBlock, value, { abortEarly: true })
   if (success) return output
@@ -144,9 +143,7 @@ const about = 'Written by modelgate run: what was generated, by which request. C
 
 const instanceId = /^[a-z0-9][a-z0-9_-]{0,63}(?:\[[^]+\])?$/
 
-/**
- * An empty lock when there is no file. @throws UsageError `lock_conflict`, `lock_invalid`, `other_version`; FileError
- */
+/** An empty lock without a file. @throws UsageError `lock_conflict`, `lock_invalid`, `other_version`; FileError */
 export async function readLock(context: FileContext, project: Project): Promise<Lock> {
   const text = await readLockText(context, project)
   if (text === undefined) return new Map()
@@ -169,7 +166,6 @@ export async function readLockText(context: FileContext, project: Project): Prom
   return text
 }
 
-/** Replaces the lock as a whole. One that says the same is not touched, and an empty one makes no file. */
 export async function writeLock(context: FileContext, project: Project, lock: Lock): Promise<void> {
   const text = formatLock(lock)
   const found = await readStateFile(project.lockPath, undefined, maxStateText).catch(() => undefined)
@@ -206,10 +202,7 @@ function formatMember(name: string, value: unknown): string {
   return `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`
 }
 
-/**
- * @param file its name for messages @param same the words of a command for the same lock
- * @throws UsageError `lock_conflict`, `lock_invalid`, `other_version`, with `FILE:LINE`
- */
+/** @param same the words of a command for the same lock @throws UsageError with `FILE:LINE`, as `readLock` */
 export function parseLock(text: string, file: string, same: readonly string[] = []): Lock {
   const conflict = conflictMark.exec(text)
   if (conflict !== null) throw lockConflict(file, text.slice(0, conflict.index).split('\n').length, same)

@@ -13,7 +13,6 @@ export interface MergeJudge {
 
 export interface ResolvedLock {
   readonly lock: Lock
-  /** Of the instances that the sides differ in, those that one side was taken of. */
   readonly taken: ReadonlyMap<string, 'ours' | 'theirs'>
   /** The manifest matches neither side of them: they are not in the lock any more. */
   readonly dropped: readonly string[]
@@ -21,8 +20,8 @@ export interface ResolvedLock {
 }
 
 /**
- * Resolves the conflicts that a merge has left in a lock: keeps what both sides agree on, and of the rest the side that
- * the manifest still asks for. @throws UsageError `lock_invalid`
+ * Keeps what both sides agree on, and of the rest the side that the manifest still asks for. @throws UsageError
+ * `lock_invalid`
  */
 export async function resolveLock(text: string, file: string, judge: MergeJudge): Promise<ResolvedLock> {
   const sides = splitSides(text, file)

@@ -57,10 +57,7 @@ const messageSchema = v.strictObject({
   source: v.nullable(v.string()),
 })
 
-/**
- * The finished body, with media and pictures by their digests. It holds no key, and no path of a machine but the base
- * names of pictures, which are a part of the request.
- */
+/** Holds no key, and no path of a machine but the base names of pictures, which are a part of the request. */
 export type TaskMessage = v.InferOutput<typeof messageSchema>
 type MessageFile = v.InferOutput<typeof file>
 
@@ -71,10 +68,7 @@ function isFileName(name: string): boolean {
   return Buffer.byteLength(name) <= maxNameBytes
 }
 
-/**
- * Puts a task into a message, and what it is made of into the shared store.
- * @throws UsageError `bad_file_name`, and what `task.request` throws; FileError; what the store throws
- */
+/** Puts what a task is made of into the shared store. @throws UsageError `bad_file_name`, and what `task.request` throws */
 export async function encodeTask(
   task: Task,
   { run, folder, store }: { run: string; folder: string; store: Pick<SharedStore, 'put'> },
@@ -135,16 +129,12 @@ export function decodeTask(text: string): TaskMessage {
     const message = `A task in the queue has version ${found}; this program reads version ${messageVersion}.`
     throw new UsageError(message, { code: 'other_version', hint: sameVersion })
   }
-  // The check itself goes down with the value.
   const { success, output } = v.safeParse(messageSchema, isDeeperThan(value, maxJsonDepth) ? null : value)
   if (!success) throw damaged()
   return output
 }
 
-/**
- * Brings what a request is made of from the shared store into `FOLDER/inputs/`.
- * @throws UsageError `queue_damaged`, `store_missing`; FileError; ModelgateError of the store
- */
+/** Brings what a request is made of into `FOLDER/inputs/`. @throws UsageError `queue_damaged`, `store_missing`; FileError */
 export async function placeRequest(
   { command, body: sent, images, mask, source }: TaskMessage,
   store: SharedStore,
@@ -215,7 +205,6 @@ const stateSchema = v.strictObject({
   attempt: v.pipe(v.string(), v.regex(/^[0-9a-f]{32}$/)),
   /** How often in a row the gateway has answered 429; of a remote job, how many look-ups in a row have failed. */
   failures: count,
-  /** `since` is in milliseconds since 1970. */
   job: v.nullable(
     v.strictObject({ id: v.string(), kind: v.picklist(['video', 'operation']), since: instant }),
   ),
@@ -241,7 +230,7 @@ const stateSchema = v.strictObject({
 export type TaskState = v.InferOutput<typeof stateSchema>
 export type Outcome = NonNullable<TaskState['outcome']>
 
-/** @throws ModelgateError `queue_damaged`, an unknown outcome, for what this version has not written */
+/** @throws ModelgateError `queue_damaged`, an unknown outcome */
 export function stateOf({ id, data }: TaskJob): TaskState {
   try {
     const value: unknown = JSON.parse(data.state)

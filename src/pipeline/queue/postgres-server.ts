@@ -16,7 +16,7 @@ const maxConnections = 6
 
 /**
  * Makes BullMQ's tables ready: a worker that starts before them would ask for them without a pause. All queues and
- * workers share one pool, and one connection that listens. @throws UsageError `queue_refused`; ModelgateError
+ * workers share one pool, and one connection that listens.
  */
 export async function openPostgres(url: QueueUrl, namespace: string): Promise<Backend> {
   const schema = `${namespace}_bullmq`

@@ -8,7 +8,6 @@ import { unreachable, type QueueUrl } from './queue-url.ts'
 import type { Backend } from './redis-server.ts'
 import type { TaskData, TaskJob } from './message.ts'
 
-/** At most so many requests in a window of that length. */
 export interface RequestRate {
   readonly requests: number
   readonly perMs: number
@@ -27,7 +26,6 @@ export type Handled =
 export interface ReceiveOptions {
   readonly concurrency: number
   readonly rate: RequestRate | null
-  /** How long a lock lasts, and how often locks are looked at. */
   readonly locks: { readonly durationMs: number; readonly lookMs: number }
   handle(job: TaskJob, delivery: string): Promise<Handled>
   onError(error: ModelgateError): void
@@ -35,7 +33,6 @@ export interface ReceiveOptions {
 
 /** A lane without a rate has a limit all the same: only such a one rests. */
 const unlimited = { max: 2 ** 31 - 1, duration: 1_000 }
-/** How long the server keeps a task after its end. */
 export const keptS = 7 * 24 * 3600
 
 const answerMs = 10_000
@@ -105,10 +102,7 @@ export class QueueServer {
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
   }
 
-  /**
-   * Takes the tasks of a lane. What a worker had that died comes to another when its lock is over.
-   * @returns takes no more; resolves when what is in progress is over
-   */
+  /** What a worker had that died comes to another when its lock is over. @returns resolves when nothing is in progress */
   receive(name: Lane, { concurrency, rate, locks, handle, onError }: ReceiveOptions): () => Promise<void> {
     const work = async (job: TaskJob, token: string | undefined) => {
       // A token is used again for another delivery.
@@ -155,8 +149,8 @@ export class QueueServer {
   }
 
   /**
-   * Wins an attempt to send a task, for whoever comes first: adding a job that is there changes nothing, on either
-   * server. Nobody works on the queue of the marks. @returns who has won it; undefined when the mark is gone again
+   * Whoever comes first wins an attempt to send a task: adding a job that is there changes nothing, on either server.
+   * Nobody works on the queue of the marks. @returns who has won it; undefined when the mark is gone again
    */
   win(attempt: string, who: string): Promise<string | undefined> {
     return this.#setOnce('marks', `sent-${attempt}`, who)
@@ -196,9 +190,7 @@ export class QueueServer {
     return events
   }
 
-  /**
-   * What may be done twice, for `forMs` again and again. @throws ModelgateError `queue_unreachable`; the signal's reason
-   */
+  /** For what may be done twice: for `forMs` again and again. @throws ModelgateError `queue_unreachable` */
   async ask<Value>(work: () => Promise<Value>, options: Partial<Patience> = {}): Promise<Value> {
     const asked = async () => {
       try {
@@ -220,7 +212,6 @@ export class QueueServer {
     }
   }
 
-  /** Ends all connections; what is under way over them is given up. */
   async close(): Promise<void> {
     const events = this.#events.map((one) => one.close().catch(() => {}))
     await this.#within(Promise.all(events)).catch(() => {})

@@ -42,7 +42,6 @@ export function unreachable(url: QueueUrl, thrown: unknown): ModelgateError {
 /** What is wrong with settings of a server, as the end of a clause. */
 export const loss = 'so that a crash may lose what has been sent and paid for.'
 
-/** @throws UsageError `queue_refused` */
 export function refuseServer({ shown }: QueueUrl, problem: string, hint: string): never {
   const message = `The queue at ${shown} cannot be used: ${problem}`
   throw new UsageError(message, { code: 'queue_refused', hint })

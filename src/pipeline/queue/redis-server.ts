@@ -4,7 +4,6 @@ import { Redis, type RedisOptions } from 'ioredis'
 import { loss, openingError, refuseServer, type QueueUrl } from './queue-url.ts'
 
 export interface Backend {
-  /** Queues and workers need no more of it than all backends have. */
   readonly factory: typeof createRedisBackend
   readonly options: {
     readonly connection: ConnectionOptions
@@ -14,10 +13,7 @@ export interface Backend {
   close(): Promise<void>
 }
 
-/**
- * A connection that is lost is made again, for as long as that takes.
- * @throws UsageError `queue_refused`; ModelgateError `queue_unreachable`
- */
+/** A connection that is lost is made again, for as long as that takes. */
 export async function openRedis(url: QueueUrl, namespace: string): Promise<Backend> {
   let isOpen = false
   let reason: unknown

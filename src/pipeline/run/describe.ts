@@ -127,7 +127,6 @@ function detachedFrom(count: number, next: readonly string[] | undefined): Model
   })
 }
 
-/** How an instance would end the run alone. */
 function exitOf({ assessment: { state, reasons }, error }: InstanceEnd, mode: RunMode): ExitName {
   if (error !== null) return error.exit
   switch (state) {
@@ -227,7 +226,6 @@ export function remedyFor(state: RunState, id: string): readonly string[] | unde
 const order = Object.keys(remedies) as readonly Group[]
 
 interface Commands {
-  /** As `ManifestCall.next`. */
   readonly next: (...words: string[]) => readonly string[]
   readonly generating: readonly string[]
   /** What runs the same instances again; null where these have to be named. */

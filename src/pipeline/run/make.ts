@@ -42,9 +42,7 @@ interface Request extends Pick<Task, 'key' | 'variant'> {
   readonly instance: Instance
 }
 
-/**
- * One candidate's request, with all attempts. Thousands may wait: what is needed only in their turn is made only then.
- */
+/** One candidate, with all attempts. Thousands may wait: what is needed only in their turn is made only then. */
 class VariantRequest implements QueueOrder {
   readonly priority: number
   readonly #run: Run
@@ -210,10 +208,7 @@ class VariantRequest implements QueueOrder {
     }
   }
 
-  /**
-   * Writes down how an attempt has failed, if it is over. What it has certainly not created is not counted.
-   * @param mayBeSent whether an earlier attempt may have been accepted: that this one was not says nothing of it
-   */
+  /** What an attempt has certainly not created is not counted. @param mayBeSent an earlier one may have been accepted */
   async #giveUp(error: ModelgateError, mayBeSent: boolean): Promise<void> {
     const run = this.#run
     const { key, instance } = this.#request
@@ -243,7 +238,6 @@ class VariantRequest implements QueueOrder {
     throw new UsageError(message, { code: 'other_gateway', hint })
   }
 
-  /** By the texts of the references. */
   async #upstream(): Promise<ReadonlyMap<string, UpstreamResult>> {
     const { assessments, project } = this.#run
     const found = new Map<string, UpstreamResult>()
@@ -322,10 +316,7 @@ export function nameWarnings({ lane, output, fields }: Instance, outputs: Result
   return [`${output} is ${other.media_type}, although its name says ${promised}.`]
 }
 
-/**
- * What a process has left that died between a reply and its journal: whole results in their folders, and the remote jobs
- * on record under the idempotency key of their request.
- */
+/** Of a process that died between a reply and its journal: whole results, and remote jobs by their idempotency keys. */
 export async function takeUpReplies(run: Run): Promise<void> {
   const { context, redactor, rescueFolder } = run.call
   const { history, manifest, results } = run.project

@@ -65,7 +65,7 @@ type OpenParts = ProjectParts &
   Pick<OpenProject, 'shownManifest' | 'written' | 'committed' | 'files' | 'lost' | 'close'>
 
 /**
- * Reads a manifest, its lock and its journals, and the elements of its fan-outs as far as their texts are there.
+ * Reads a manifest, its lock and journals, and the elements of its fan-outs as far as their texts are there.
  * @param isOwned whether something is going to be changed: then no other process may do so
  * @param shard has a lock, results and journals of its own
  * @throws UsageError with every mistake of the manifest, for its lock, and while another process runs it; FileError
@@ -130,10 +130,7 @@ export async function openProject(
   }
 }
 
-/**
- * With the elements of fan-outs whose texts are locked, or made and not rejected. A text that does not fit together with
- * the others leaves its fan-out waiting.
- */
+/** With the elements of fan-outs whose texts are locked, or made and not rejected, and fit together with the others. */
 export async function withElements(project: OpenProject): Promise<Manifest> {
   const { written, manifest } = project
   if (written.fanOuts.length === 0) return manifest
@@ -165,9 +162,7 @@ async function knownTexts(project: OpenProject): Promise<Map<string, string>> {
   return texts
 }
 
-/**
- * Why a text cannot be what a fan-out is made of, each a sentence. A model wrote it, so it is the text that is wrong.
- */
+/** Why a text cannot be what a fan-out is made of. A model wrote it, so it is the text that is wrong. */
 async function elementProblems(
   context: FileContext,
   written: Manifest,
@@ -182,7 +177,6 @@ async function elementProblems(
   return Array.isArray(expanded) ? expanded : []
 }
 
-/** Each a sentence. */
 function mistakesIn(error: unknown): string[] {
   if (!(error instanceof UsageError)) throw error
   return (error.facts.problems ?? [error]).map(({ message }) => message)

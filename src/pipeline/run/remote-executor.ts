@@ -48,7 +48,6 @@ class RemoteExecutor implements Executor {
   readonly #server: OpenQueue['server']
   readonly #store: OpenQueue['store']
   readonly #clock: Clock
-  /** Keys of requests that the queue knows more of. */
   readonly #inQueue: Set<string>
   readonly #followed = new Set<Lane>()
   readonly #waits = new Map<string, { readonly task: Task; wake(): void }>()
@@ -87,8 +86,8 @@ class RemoteExecutor implements Executor {
   }
 
   /**
-   * Gives a task to the queue, unless it has it from an earlier process, and waits for what comes of it. Its intent is
-   * in the journal already. A process that is killed anywhere between continues with the same steps.
+   * Gives a task to the queue, unless it has it from an earlier process, and waits for what comes of it. A process that
+   * is killed anywhere between continues with the same steps.
    */
   async attempt(task: Task): Promise<TaskResult> {
     const { lane } = task.instance
@@ -136,7 +135,6 @@ class RemoteExecutor implements Executor {
     await this.#ask(() => this.#server.lane(task.instance.lane).add('task', data, options))
   }
 
-  /** @throws the reason of the run's end, when it does not wait any longer */
   async #untilEnd(task: Task, id: string): Promise<TaskJob> {
     const { lane } = task.instance
     const { signal } = this.#run.stop
@@ -260,8 +258,8 @@ class RemoteExecutor implements Executor {
 }
 
 /**
- * The keys of requests that this queue knows. One that it does not have was never submitted, since it keeps what it has
- * for a week after its end; of an older one nothing is known any more.
+ * The keys of requests that this queue knows. It keeps what it has for a week after its end: until then what it does not
+ * have was never submitted.
  */
 export async function keysInQueue(
   { server }: OpenQueue,

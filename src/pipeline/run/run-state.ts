@@ -30,7 +30,6 @@ export interface RunCall extends ManifestCall {
   readonly prices: Prices
   /** Whether the gateway honours `Idempotency-Key`: then a request of unknown outcome is simply sent again. */
   readonly idempotencyHonoured: boolean
-  /** Workers make the requests; undefined for a run that makes them itself. */
   readonly queue: QueueCall | undefined
   /** Called once, and only where something is to be sent. @throws ModelgateError (exit 2, 3) */
   connect(): Promise<
@@ -50,19 +49,16 @@ export interface QueueCall {
 }
 
 export interface RunOptions {
-  /** With wildcards; none for all. */
   readonly jobs: readonly string[]
   readonly mode: RunMode
   readonly regenerate: readonly string[]
   readonly force: boolean
-  /** Whether an unfinished run is left as it is. */
   readonly newRun: boolean
-  /** `--max-creates`, which goes before the budget of the manifest. */
+  /** Goes before the budget of the manifest. */
   readonly maxCreates: number | undefined
   readonly maxCost: Amount | undefined
   readonly graceS: number
   readonly timeoutS: number | undefined
-  /** Requests are left to the workers of the queue, and not waited for. */
   readonly detach: boolean
   readonly shard: Shard | null
   /** Somebody can be asked, or has agreed beforehand. */
@@ -135,7 +131,6 @@ export class Run {
   readonly isChanging: boolean
   /** By key: identical requests are sent once. */
   readonly variants = new Map<string, Promise<MadeVariant>>()
-  /** By the ids of the instances. */
   readonly ends = new Map<string, InstanceEnd>()
   readonly warnings: string[] = []
   /** With the elements of fan-outs, as soon as their texts are made; then the plan and the next two are made anew. */
@@ -144,7 +139,6 @@ export class Run {
   assessments!: Map<string, Assessment>
   /** Seconds of the longest path that begins with an instance. */
   priorities: ReadonlyMap<string, number> = new Map()
-  /** Places for requests, and what is sent again. */
   lanes!: Lanes
   stop!: Stop
   /** Only when something is to be sent. */
@@ -174,7 +168,6 @@ export class Run {
     return [...this.ends.values()].reduce((sum, end) => sum + end.created, 0)
   }
 
-  /** Makes the plan; from here on signals are obeyed. */
   async begin(): Promise<void> {
     const { call, options, project } = this
     const { context, listener, redactor } = call
@@ -200,7 +193,7 @@ export class Run {
     })
   }
 
-  /** Of the chosen instances, or those of the shard. @throws FileError; ModelgateError (exit 15); the signal's reason */
+  /** Of the chosen instances, or those of the shard. @throws FileError; ModelgateError (exit 15) */
   async planOf(project: OpenProject): Promise<Plan> {
     const { jobs, shard } = this.options
     const { signal } = this.call.context
@@ -220,7 +213,6 @@ export class Run {
     this.priorities = longestPaths(instances, estimateSeconds(instances.values(), this.lock.lock))
   }
 
-  /** By estimate; null without prices. */
   costs(instance: Instance): Cost | null {
     const { prices } = this.call
     return Object.keys(prices).length > 0 ? costBefore(prices, creationOf(instance)) : null

@@ -260,7 +260,6 @@ async function endRun(run: Run, ends: readonly InstanceEnd[]): Promise<void> {
   }
 }
 
-/** For `run merge`. */
 async function leavePart(
   { call, project, lock, options }: Run,
   shard: Shard,

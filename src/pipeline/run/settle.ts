@@ -85,7 +85,6 @@ async function settleFresh(run: Run, now: Assessment): Promise<InstanceEnd> {
   return ended(freshAs(now, await placeResult(run, now, other!, instance.pick)), 'generated')
 }
 
-/** Without a choice among candidates. */
 function hasOneResult({ variants, pick }: Instance): boolean {
   return variants === 1 || pick !== null
 }
@@ -175,8 +174,8 @@ async function failed(run: Run, now: Assessment, error: ModelgateError): Promise
 const cutShort: ReadonlySet<ModelgateError['exit']> = new Set(['interrupt', 'hangup', 'terminate', 'running'])
 
 /**
- * Puts the files of a result in place, and locks them. What lies there is put aside first. A shard only locks: whoever
- * merges the parts places the files. @param picked which candidate it is; null where there is only one
+ * A shard only locks: whoever merges the parts places the files. @param picked which candidate it is, if there is a
+ * choice
  */
 async function placeResult(
   run: Run,

@@ -19,7 +19,7 @@ import { asideName, readRecord, Results, writeRecord } from '../store/results.ts
 /**
  * Takes over what version 0.1.0 has left, also in the middle of a run: results go into the folders of their keys, work
  * continues there, the rest is among what was put aside. Killed anywhere, it does the rest the next time.
- * @param isOwned whether another process that runs the project is an error; else results are copied, and all stays
+ * @param isOwned without it, while another process runs the project, results are copied, and all stays
  */
 export async function takeOverState(
   context: FileContext & Pick<Context, 'processes'>,

@@ -7,9 +7,7 @@ const probeMs = 15_000
 /** `neither`: it ended for a reason that says nothing of the gateway, such as a full disk. */
 export type Answer = 'answered' | 'failed' | 'neither'
 
-/**
- * Closed, everything may be sent. Open, after five failures in a row, a single probe every 15 s, until one is answered.
- */
+/** Open, after five failures in a row, a single probe is sent every 15 s, until one is answered. */
 export class Circuit {
   isOpen = false
   readonly #clock: Pick<Clock, 'monotonic'>
@@ -37,10 +35,7 @@ export class Circuit {
     if (this.isOpen) this.#probe = number
   }
 
-  /**
-   * @param askedS how many seconds the gateway asks to wait
-   * @returns whether it failed of an outage that was known already: it had been sent before the circuit opened
-   */
+  /** @returns whether it failed of an outage that was known already: it had been sent before the circuit opened */
   end(number: number, answer: Answer, askedS = 0): boolean {
     const isKnown = answer === 'failed' && number <= this.#lastBefore
     if (number === this.#probe) {
@@ -77,10 +72,7 @@ function isFinal({ exit, code }: ModelgateError): boolean {
 /** What says nothing of the gateway: the queue, its store, and its workers, whose versions may differ. */
 const otherServer = /^(?:(?:queue|store|worker)_|other_version$)/
 
-/**
- * Whether a request may be sent again: it cost nothing, or only looks up what was started before. What the gateway says
- * of it (`x-should-retry`) comes first.
- */
+/** It cost nothing, or looks up what was started before. What the gateway says of it (`x-should-retry`) comes first. */
 export function mayRepeat(error: unknown, isFollowUp: boolean): error is ModelgateError {
   if (!(error instanceof ModelgateError) || isFinal(error)) return false
   if (!isFollowUp && billedOf(error) !== 'no') return false

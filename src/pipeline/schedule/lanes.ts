@@ -39,7 +39,6 @@ interface Task {
   reject(reason: unknown): void
 }
 
-/** Gives out places for requests, and sends again what failed and cost nothing. */
 export class Lanes {
   readonly #clock: Clock
   readonly #deadline: number
@@ -75,9 +74,8 @@ export class Lanes {
   }
 
   /**
-   * Waits for a place, calls `attempt`, and calls it again after a 429, and after a failure that cost nothing.
+   * Calls `attempt` in its turn, and again after a 429, and after a failure that cost nothing.
    * @param order read again for each attempt: what has become a remote job is a follow-up from then on
-   * @param attempt gets its number, from 1
    * @throws what the last attempt threw; the reason of `stop`; ModelgateError (exit 5) at the deadline
    */
   run<Value>(name: LaneName, order: QueueOrder, attempt: (number: number) => Promise<Value>): Promise<Value> {
@@ -209,7 +207,6 @@ const minPauseMs = 100
 class Lane {
   readonly name: LaneName
   concurrency: number
-  /** On the monotonic clock. */
   pausedUntil = 0
   inFlight = 0
   readonly #clock: Pick<Clock, 'monotonic' | 'random'>
@@ -270,7 +267,7 @@ class Lane {
     this.#changed(`${cleanToGrow} requests in a row went well`)
   }
 
-  /** After a 429. @param askedS how many seconds the gateway asks to wait; else the pauses grow, with jitter */
+  /** @param askedS how many seconds the gateway asks to wait; else the pauses grow, with jitter */
   refuse(request: number, askedS: number | undefined): void {
     const isNew = request > this.#lastOfBurst
     if (isNew) {
@@ -298,7 +295,6 @@ function isBefore({ order, number }: Task, other: Task): boolean {
     : order.priority > other.order.priority
 }
 
-/** Before a request was sent. */
 export function deadlinePassed(): ModelgateError {
   const message = 'The time limit for the whole run was reached (--timeout).'
   const hint = 'Run it again: it resumes where it stopped.'
@@ -326,7 +322,6 @@ export function longestPaths<Of extends Pick<Instance, 'id' | 'references'>>(
   instances: ReadonlyMap<string, Of>,
   seconds: (instance: Of) => number,
 ): Map<string, number> {
-  /** The longest of those that wait for an instance. */
   const after = new Map<string, number>()
   const paths = new Map<string, number>()
   for (const instance of [...instances.values()].toReversed()) {

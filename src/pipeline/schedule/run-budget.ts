@@ -44,10 +44,7 @@ export class RunBudget {
     return this.#options.creates?.value ?? null
   }
 
-  /**
-   * Before the intent is on the disk. @param instance for the message
-   * @throws ModelgateError (exit 15), then nothing is taken; UsageError `price_unknown` for what cannot be estimated
-   */
+  /** Before the intent is on the disk. @throws ModelgateError (exit 15); UsageError `price_unknown`; then nothing is taken */
   take(instance: string, needed: Spending): void {
     this.check(instance, needed)
     const { creates, cost } = this.used

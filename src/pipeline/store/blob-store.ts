@@ -33,22 +33,15 @@ import {
   type FileDigest,
 } from './file-digest.ts'
 
-/**
- * A folder or a bucket that the machines of a queue share. It holds bytes by their SHA-256: wrong bytes count as absent,
- * and are replaced when the right ones come.
- */
+/** A folder or a bucket that the machines of a queue share. Bytes that do not hash to their name count as absent. */
 export interface SharedStore {
   /** Without secrets. */
   readonly shown: string
-  /**
-   * The bytes are safe when this returns, which is false when they were there.
-   * @throws FileError, also `source_changed` when the file has not this digest; ModelgateError
-   */
+  /** The bytes are safe when this returns, which is false when they were there. @throws FileError; ModelgateError */
   put(source: BlobSource, sha256: string): Promise<boolean>
   /**
-   * The file appears whole or not at all, and replaces one that is there. @throws FileError; ModelgateError
-   * @param maxBytes more count as others; `maxBlobBytes` unless given
-   * @returns false when the store does not have the bytes
+   * The file appears whole, and replaces one that is there. @returns false when the store does not have the bytes
+   * @param maxBytes more count as others; `maxBlobBytes` unless given @throws FileError; ModelgateError
    */
   fetch(sha256: string, path: string, maxBytes?: number): Promise<boolean>
 }
@@ -65,8 +58,8 @@ export function blobPath(root: string, sha256: string): string {
 }
 
 /**
- * Bytes by their digests, in `FOLDER/ab/abcd…`. What was changed, swapped or planted, and what is not a regular file,
- * counts as absent, and is replaced when the bytes come again. Outputs are copies: editing one leaves the blob.
+ * Bytes by their digests, in `FOLDER/ab/abcd…`. What was changed, swapped or planted, and what is no regular file,
+ * counts as absent. Outputs are copies: editing one leaves the blob.
  */
 export class BlobStore {
   protected readonly context: FileContext
@@ -82,7 +75,6 @@ export class BlobStore {
     this.#shared = shared
   }
 
-  /** Called before the first blob is added. */
   protected async makeRoot(): Promise<void> {}
 
   async open(sha256: string): Promise<string | undefined> {
@@ -220,10 +212,7 @@ export class Replaced extends BlobStore {
     return join(this.root, 'list.jsonl')
   }
 
-  /**
-   * @param isText whether it is stored with LF; by default byte for byte
-   * @param instance that it was made for, if it was no output
-   */
+  /** @param isText whether it is stored with LF @param instance that it was made for, if it was no output */
   async putAside(path: string, isText = false, instance?: string): Promise<FileDigest> {
     const digest = await this.add(path, isText)
     const name = instance ?? relative(this.#project.outputFolder, path).replaceAll(sep, '/')
@@ -245,8 +234,8 @@ export class Replaced extends BlobStore {
   }
 
   /**
-   * Finds the bytes of an output among the objects of Git, and keeps them. Git LFS commits a pointer in their place.
-   * @param revisions in the order of the search: `HEAD`, or `:2` for a side of a conflict
+   * Git LFS commits a pointer in place of the bytes. @param revisions in their order: `HEAD`, or `:2` for a side of a
+   * conflict
    */
   async takeFromGit(facts: OutputFacts, revisions: readonly string[]): Promise<string | undefined> {
     const { path, sha256, bytes: size, media_type } = facts
@@ -269,10 +258,7 @@ const maxObjectBytes = 1024 ** 3
 /** One call may fetch objects that a partial clone has left out. */
 const timeLimit = 60_000
 
-/**
- * Calls Git without a shell. @returns its exit code, undefined where it was not found, took too long, or printed too
- * much; and what it said, or why it did not run or end
- */
+/** Without a shell. @returns its exit code, undefined where it was not found, took too long, or printed too much */
 export async function git(folder: string, words: readonly string[], maxBytes = maxObjectBytes) {
   const options = { cwd: folder, encoding: 'buffer', maxBuffer: maxBytes, timeout: timeLimit } as const
   const { promise, resolve } = Promise.withResolvers<{
@@ -287,10 +273,7 @@ export async function git(folder: string, words: readonly string[], maxBytes = m
   return await promise
 }
 
-/**
- * Undefined where there is none, where it has more bytes, and without Git.
- * @param name as Git takes it: `HEAD:./a.png` is relative to the folder
- */
+/** Undefined where there is none, where it has more bytes, and without Git. @param name as Git takes it: `HEAD:./a.png` */
 export async function gitObject(
   folder: string,
   name: string,

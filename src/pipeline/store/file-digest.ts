@@ -29,20 +29,16 @@ export function isTextType(mediaType: string): boolean {
   return /^(?:text\/|application\/(?:json|xml|yaml|javascript)\b|[^;]+\+(?:json|xml)\b)/i.test(mediaType)
 }
 
-/**
- * The digest of an output; of a text as it is with LF, so that a checkout with CR LF does not change it.
- * @returns undefined when nothing is there @throws FileError
- */
+/** Of a text as it is with LF, so that a checkout with CR LF does not change it. Undefined when nothing is there. */
 export function digestOfFile(path: string, isText: boolean): Promise<FileDigest | undefined> {
   return digest(path, () => (isText ? withLineFeeds : undefined))
 }
 
-/** The digest of an input file for keys; of a text as it is without byte-order mark and with LF. */
+/** For keys; of a text as it is without byte-order mark and with LF. */
 export function digestOfInput(path: string): Promise<FileDigest | undefined> {
   return digest(path, (head) => (sniffMediaType(head) === 'text/plain' ? inputText : undefined))
 }
 
-/** Each is taken once. */
 export function createInputDigests(folder: string): (path: string) => Promise<string> {
   const known = new Map<string, Promise<string>>()
   return (path) => {
@@ -52,10 +48,7 @@ export function createInputDigests(folder: string): (path: string) => Promise<st
   }
 }
 
-/**
- * Undefined for all but a regular file: for a link, a folder, a pipe.
- * @throws FileError for one that cannot be read now: it may be whole
- */
+/** Undefined for all but a regular file. @throws FileError for one that cannot be read now: it may be whole */
 export async function digestOfStateFile(path: string, isText: boolean): Promise<FileDigest | undefined> {
   const flags = constants.O_NOFOLLOW ?? 0
   return await digest(path, () => (isText ? withLineFeeds : undefined), flags).catch(unlessUnreadable)
@@ -123,15 +116,13 @@ async function digest(
   }
 }
 
-/** Beside a file that is being written. */
 export function temporaryPath(path: string): string {
   return join(dirname(path), `.${cutBytes(basename(path), 200)}.${randomBytes(8).toString('hex')}.mgpart`)
 }
 
 /**
  * Copies a file, as a clone where the file system can do that. The bytes are on the disk when this returns.
- * @param to must not exist @param mode that of a new file unless given
- * @throws the error of the system, `EINVAL` when it is not a file; then there is no copy
+ * @param to must not exist @throws the error of the system, `EINVAL` when it is not a file; then there is no copy
  */
 export async function copyWhole(from: string, to: string, mode?: number): Promise<void> {
   const found = await lstat(from)

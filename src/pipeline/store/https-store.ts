@@ -15,9 +15,8 @@ import {
 } from './store-request.ts'
 
 /**
- * Opens a store on a plain web server, which is only read: `BASE/ab/abcd…`. Neither the server nor a host that it
- * redirects to is sent credentials. A bucket that may not be listed answers 403 for what it does not hold, so that
- * counts as absent.
+ * A plain web server, which is only read: `BASE/ab/abcd…`. Neither it nor a host that it redirects to is sent
+ * credentials. A bucket that may not be listed answers 403 for what it does not hold, so that counts as absent.
  * @param location its query, as of a signed address, is part of each request
  */
 export function openHttpsStore(
@@ -30,7 +29,6 @@ export function openHttpsStore(
   const shown = base.origin + base.pathname
   const proxied = network.connection.proxies === undefined ? undefined : clock
 
-  /** @throws ContractError `url_refused` for a redirect that is not followed; ModelgateError */
   async function follow(sha256: string, path: string, maxBytes: number): Promise<boolean> {
     const policy = createUrlPolicy({ gateway: { baseUrl: base }, allowPrivate: false, proxied })
     const connection = { ...network.connection, lookup: policy.lookup }

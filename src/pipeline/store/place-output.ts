@@ -12,21 +12,19 @@ import { copyVerified, digestOfFile, isTextType, temporaryPath } from './file-di
 import type { Replaced } from './blob-store.ts'
 
 export interface Placing {
-  /** Absolute. */
   readonly source: string
   /** Of a text as it is with LF. */
   readonly sha256: string
   readonly isText: boolean
-  /** Relative to the output folder, with `/`. */
   readonly path: string
   /** Digests that may be overwritten. Without one, nothing may be there but the same bytes. */
   readonly mayReplace: readonly string[]
 }
 
 /**
- * Puts a copy of a result's bytes in their place: the file appears whole or not at all. One that nobody said may be
- * replaced is left as it is. @throws ModelgateError `output_changed` (exit 13) when another file is there; FileError
- * `result_lost` when the source has other bytes, `bad_file_name` when a link leads out of the output folder
+ * The file appears whole or not at all, and is a copy. One that nobody said may be replaced is left as it is.
+ * @throws ModelgateError `output_changed` (exit 13) when another file is there; FileError `result_lost` when the source
+ * has other bytes, `bad_file_name` when a link leads out of the output folder
  */
 export async function placeOutput(context: FileContext, project: Project, placing: Placing): Promise<void> {
   const { source, sha256, path } = placing
@@ -50,7 +48,6 @@ export async function placeOutput(context: FileContext, project: Project, placin
   }
 }
 
-/** Whether an output lies in its place with the bytes that are said of it. @throws FileError */
 export async function isInPlace(
   { outputFolder }: Project,
   { path, sha256, media_type }: OutputFacts,
@@ -79,10 +76,7 @@ export function isInOutputFolder({ outputFolder }: Project, path: string): boole
   }
 }
 
-/**
- * Gives an output another path, without a copy: one that differs in case alone would be removed with its old name.
- * @returns false when it is gone or has other bytes, and when another file is there
- */
+/** Without a copy: one that differs in case alone would be removed with its old name. @returns whether it was moved */
 export async function moveOutput(
   host: FileHost,
   project: Project,
@@ -108,7 +102,6 @@ async function lookAt(path: string) {
   })
 }
 
-/** @throws ModelgateError `output_changed` unless the file may be replaced */
 async function digestIfAllowed(
   final: string,
   { sha256, isText, path, mayReplace }: Placing,
@@ -132,10 +125,7 @@ async function makePlace({ outputFolder, isSandbox }: Project, path: string): Pr
   return findPlace(outputFolder, path, true)!
 }
 
-/**
- * Follows the links on the way to an output, which have to stay in the output folder.
- * @returns undefined where a folder is missing, unless it `isMade`
- */
+/** @returns undefined where a folder is missing, unless it `isMade`. @throws FileError for a link that leads outside */
 function findPlace(outputFolder: string, path: string, isMade: boolean): string | undefined {
   if (!isInnerPath(path)) throw outsideFolder(path, path)
   try {

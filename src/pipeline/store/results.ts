@@ -39,8 +39,8 @@ export const asideName = 'earlier-'
 const maxRecordBytes = 1024 * 1024
 
 /**
- * Results in `.modelgate/results/KEY/`: their files and one record, from the last byte on. They are trusted as far as
- * their files hash to what the record says; anything else counts as absent.
+ * Results in `.modelgate/results/KEY/`: their files and one record, from the last byte on. What does not hash to what
+ * the record says counts as absent.
  */
 export class Results {
   readonly #project: Project
@@ -61,7 +61,6 @@ export class Results {
     return join(this.#root, key)
   }
 
-  /** @throws FileError for one that cannot be read now */
   async get(key: string): Promise<StoredResult | undefined> {
     return (await this.#own(key)) ?? (await this.#whole?.get(key))
   }
@@ -87,7 +86,6 @@ export class Results {
     return { ...result, outputs }
   }
 
-  /** The keys of all folders, sorted. */
   async keys(): Promise<readonly string[]> {
     return (await namesIn(this.#root)).filter((name) => digestPattern.test(name)).sort()
   }
@@ -110,10 +108,7 @@ export class Results {
     }
   }
 
-  /**
-   * Takes over a result from elsewhere. Another one of its key is put aside.
-   * @throws FileError, also for a file that has not the digest of its output
-   */
+  /** Takes over a result from elsewhere. Another one of its key is put aside. @throws FileError */
   async take({ files, ...record }: StoredResult): Promise<void> {
     const { key, result } = record
     const outputs = result.outputs.map((output) => ({ ...output, path: basename(output.path) }))
@@ -153,16 +148,13 @@ export class Results {
   }
 }
 
-/** @throws the error of the system */
 export function writeRecord(folder: string, record: ResultRecord, hide = (text: string) => text): void {
   const { key, instance, variant } = record
   const json = JSON.stringify({ key, instance, variant, ...partsOf(record) }, null, 2)
   writeFileSync(join(folder, recordName), hide(`${json}\n`), { mode: 0o600 })
 }
 
-/**
- * Undefined unless it is one: a power failure may have left half of it. @throws FileError for what cannot be read now
- */
+/** Undefined unless it is whole: a power failure may have left half. @throws FileError for what cannot be read now */
 export async function readRecord(folder: string): Promise<ResultRecord | undefined> {
   const path = join(folder, recordName)
   const bytes = await readStateFile(path, path, maxRecordBytes).catch(unlessUnreadable)

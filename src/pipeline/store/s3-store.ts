@@ -32,10 +32,9 @@ interface S3Request {
 }
 
 /**
- * Opens a store in a bucket of any server that speaks S3: `PREFIX/ab/abcd…`. An object is written with one request, in
- * whose signature its digest is, so that a server which checks that has the right bytes or none.
- * @throws UsageError, ConfigError for a wrong location or endpoint; ModelgateError `key` without credentials, and when
- * the bucket cannot be used
+ * `PREFIX/ab/abcd…` of any server that speaks S3. An object is written with one request, in whose signature its digest
+ * is, so that a server which checks that has the right bytes or none.
+ * @throws UsageError, ConfigError; ModelgateError `key`, and when the bucket cannot be used
  */
 export async function openS3Store(
   context: StoreContext,
@@ -163,7 +162,6 @@ const repeatableCodes: ReadonlySet<string> = new Set([
   'XAmzContentSHA256Mismatch',
 ])
 
-/** @throws Failure, ModelgateError for a status that the request does not expect */
 async function checkReply(
   bucket: Bucket,
   { method, expects = [] }: S3Request,
@@ -215,10 +213,7 @@ function endpointOf(env: StoreContext['env'], region: string, allowHttp: boolean
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
 }
 
-/**
- * The environment's keys, else the profile (`AWS_PROFILE`) of `AWS_SHARED_CREDENTIALS_FILE`, by default
- * `~/.aws/credentials`.
- */
+/** Else the profile (`AWS_PROFILE`) of `AWS_SHARED_CREDENTIALS_FILE`, by default `~/.aws/credentials`. */
 async function findCredentials(context: StoreContext) {
   const { env } = context
   const found = env['AWS_ACCESS_KEY_ID'] || env['AWS_SECRET_ACCESS_KEY'] ? env : await profileOf(context)
@@ -244,7 +239,6 @@ async function findCredentials(context: StoreContext) {
   return { accessKeyId: id, secretAccessKey: secret, ...(token ? { sessionToken: token } : {}) }
 }
 
-/** By the names of the variables; nothing where there is no file, or no such profile. */
 async function profileOf(context: StoreContext): Promise<StoreContext['env']> {
   const { env, home } = context
   const path = env['AWS_SHARED_CREDENTIALS_FILE'] || (home === '' ? '' : join(home, '.aws', 'credentials'))

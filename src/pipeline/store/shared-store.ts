@@ -19,8 +19,7 @@ import type { StoreContext, StoreNetwork } from './store-request.ts'
 
 /**
  * Opens a folder, or `s3://bucket/prefix`, and asks whether it can be used.
- * @throws UsageError (exit 2) for a location that is none; FileError; ModelgateError: `key` (exit 3) without
- * credentials, or when they are refused, `notSent` (6) and `later` (5) when the store cannot be reached
+ * @throws UsageError (exit 2); FileError; ModelgateError: `key` (exit 3), `notSent` (6), `later` (5)
  */
 export async function openSharedStore(
   context: StoreContext,
@@ -51,8 +50,8 @@ export async function openByteSource(
 }
 
 /**
- * The folder has to be there, because one that is made in place of a disk that is not mounted would be empty, and nobody
- * else's. Folders in it get its group and permissions, blobs the same without the right to execute.
+ * A folder that is made in place of a disk that is not mounted would be empty, and nobody else's: it has to be there.
+ * Folders in it get its group and permissions, blobs the same without the right to execute.
  */
 export async function openFolderStore(
   context: FileContext,

@@ -39,8 +39,8 @@ const limits = {
 }
 
 /**
- * Sends a request, made anew for each attempt by `next`, and hands its reply to `use`, which may be called again when a
- * reply breaks off. A `Failure` that it throws is sent again where it may be. @param shown the store, for people
+ * Each attempt is made anew by `next`; its reply goes to `use`, again when it breaks off. A `Failure` that that throws
+ * is sent again where it may be.
  */
 export function connectStore(
   { clock, signal }: StoreContext,
@@ -71,7 +71,6 @@ export function connectStore(
     }
   }
 
-  /** @throws ModelgateError; what `next` and `use` throw */
   return async <Value>(next: () => Promise<ExchangeRequest>, use: (reply: Reply) => Promise<Value>) =>
     await withRetries({ clock, policy, onRetry() {} }, signal, async () => await attempt(await next(), use))
 }
@@ -108,11 +107,7 @@ export function unavailable(
   return new Failure(error, isRepeatable)
 }
 
-/**
- * Writes bytes from a store into a file, as they come. @returns false for more bytes, or other ones; then nothing is
- * left of them
- * @param path absolute; a file that is there is replaced @throws what `bytes` throws; FileError
- */
+/** @returns false for more bytes, or other ones; then nothing is left of them. A file that is there is replaced. */
 export async function saveBytes(
   context: StoreContext,
   bytes: AsyncIterable<Uint8Array>,

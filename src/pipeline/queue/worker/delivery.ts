@@ -43,8 +43,8 @@ const again = (inMs: number): Handled => ({ kind: 'again', inMs })
 const leftHere: Handled = { kind: 'again', inMs: 60_000 }
 
 /**
- * Makes what takes the deliveries of a lane: each is one attempt to send a task, or one look-up of its remote job. It
- * never throws: what fails here is tried again later, here or elsewhere.
+ * Each delivery is one attempt to send a task, or one look-up of its remote job. It never throws: what fails here is
+ * tried again later, here or elsewhere.
  */
 export function createDeliveryHandler(
   worker: Worker,
@@ -85,7 +85,6 @@ export class Delivery {
   #state: TaskState
   #isUnwritten = false
 
-  /** @param ownFolder of the worker whose attempt it is */
   constructor(worker: Worker, lane: Lane, job: TaskJob, ownFolder = worker.ownFolder) {
     this.#worker = worker
     this.#lane = lane
@@ -96,7 +95,6 @@ export class Delivery {
     this.#made = join(this.#folder, 'made')
   }
 
-  /** @param id of this delivery, unique. @throws ModelgateError; the reason of the worker's end */
   async handle(id: string): Promise<Handled> {
     const { outcome, job } = this.#state
     // Its worker has reported, and died before it could end the delivery.
@@ -113,8 +111,7 @@ export class Delivery {
   }
 
   /**
-   * Reports what a dead worker has left of an attempt: a whole result, or the id of its remote job.
-   * @param name of the folder of an attempt, which may be an earlier one @param jobs by idempotency keys
+   * Reports what a dead worker has left of an attempt. @param name of its folder @param jobs by idempotency keys
    * @returns false when this worker has ended before
    */
   async recover(name: string, jobs: ReadonlyMap<string, StartedJob>): Promise<boolean> {
@@ -173,7 +170,7 @@ export class Delivery {
   }
 
   /**
-   * Wins the attempt: the intent is on the server's disk then. A worker that was frozen may find that the task has ended
+   * Wins the attempt: its intent is on the server's disk then. A worker that was frozen may find that the task has ended
    * meanwhile, or that its mark is gone with it, so it looks once more. @returns undefined when it is to send
    */
   async #win(id: string): Promise<Handled | undefined> {
@@ -224,7 +221,6 @@ export class Delivery {
     }
   }
 
-  /** In milliseconds. @param askedMs what the gateway asks for */
   #pollWait(askedMs: number | undefined): number {
     const { context, shared } = this.#worker
     const elapsedMs = context.clock.now() - (this.#state.job?.since ?? Infinity)
@@ -260,10 +256,7 @@ export class Delivery {
     return again(0)
   }
 
-  /**
-   * Puts the files of a result into the store, and reports it, for as long as that takes: it has been paid for.
-   * @returns `leftHere` when the worker has ended before
-   */
+  /** For as long as that takes: it has been paid for. @returns `leftHere` when the worker has ended before */
   async #handIn(result: TaskResult): Promise<Handled> {
     const { store, inFlight: signal, end, warn, context } = this.#worker
     const { outputs, took_s } = result.result
@@ -312,10 +305,7 @@ export class Delivery {
     return { instance, run, key, lane: this.#lane, creates: count }
   }
 
-  /**
-   * It needs no lock: also the outcome of a worker that was taken for dead counts. For the winner of the attempt only.
-   * @throws the reason of the worker's end
-   */
+  /** It needs no lock: also the outcome of a worker that was taken for dead counts. For the winner of the attempt only. */
   async #write(change: Partial<TaskState>): Promise<void> {
     this.#state = { ...this.#state, ...change }
     const state = this.#worker.redactor.document(JSON.stringify(this.#state))
@@ -375,15 +365,11 @@ function makeWorkFolder(path: string): void {
   }
 }
 
-/** Whether something in the store may work later, by itself or when an operator has done something. */
 function mayWork({ exit }: ModelgateError): boolean {
   return exit === 'notSent' || exit === 'later'
 }
 
-/**
- * Whether it says something of the worker alone: it was stopped, has no valid key, has reached its own limit, or had a
- * disk that takes nothing before anything was sent.
- */
+/** It was stopped, has no valid key, has reached its own limit, or had a disk that takes nothing before it sent anything. */
 function isOfWorker(error: ModelgateError): boolean {
   return workerExits.has(error.exit) || (error.exit === 'io' && billedOf(error) === 'no')
 }

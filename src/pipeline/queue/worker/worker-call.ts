@@ -39,11 +39,9 @@ export interface WorkerCall {
 }
 
 export interface Worker extends WorkerCall {
-  /** Among all workers of the queue. */
   readonly name: string
   readonly ownFolder: string
   readonly jobs: JobStore
-  /** Aborted when nothing new is begun. */
   readonly closing: AbortSignal
   /** Aborted when the time of grace is over: what cannot be written down is for the next process. */
   readonly inFlight: AbortSignal
@@ -81,7 +79,7 @@ async function takeFolder(path: string, context: WorkerCall['context']) {
     if (!(error instanceof ModelgateError) || error.code !== 'run_owned') throw error
   })
   if (!ownership) return undefined
-  /** @param isEmpty whether nothing in it is for the next process. Never throws. */
+  /** @param isEmpty whether nothing in it is for the next process */
   const release = async (isEmpty: boolean) => {
     if (isEmpty) removeFolder(path)
     await ownership.release()
