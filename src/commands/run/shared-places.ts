@@ -45,11 +45,8 @@ export async function openShared(
   gateway: URL,
 ): Promise<OpenQueue> {
   for (const password of passwordsOf(places.queue)) gate.hide(password)
-  const store = await openSharedStore(
-    context,
-    places.store,
-    await storeNetwork(context, options, settings, gate),
-  )
+  const network = await storeNetwork(context, options, settings, gate)
+  const store = await openSharedStore(context, places.store, network)
   const { QueueServer } = await import('../../pipeline/queue/queue-server.ts')
   const server = await QueueServer.open(places.queue, {
     isSandbox: options.sandbox === true,
@@ -86,13 +83,9 @@ export async function readQueue(
   }
   const isMaking = options.mode === 'run'
   if (isMaking && options.shard !== null) {
-    throw new UsageError(
-      '--shard and a queue cannot be used together: the queue distributes the work by itself.',
-      {
-        code: 'invalid_request',
-        hint: 'Leave out --shard, or run without --queue and MODELGATE_QUEUE.',
-      },
-    )
+    const message = '--shard and a queue cannot be used together: the queue distributes the work by itself.'
+    const hint = 'Leave out --shard, or run without --queue and MODELGATE_QUEUE.'
+    throw new UsageError(message, { code: 'invalid_request', hint })
   }
   const { queue, store, sandbox } = flags
   // What only looks at how things stand needs no store, and opens nothing.

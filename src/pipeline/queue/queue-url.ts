@@ -22,12 +22,10 @@ export function readQueueUrl(text: string): QueueUrl {
   const kind = scheme === 'postgres:' ? 'postgres' : /^rediss?:$/.test(scheme) ? 'redis' : undefined
   if (kind === undefined) throw new UsageError(`A queue cannot be at a URL with ${protocol}//.`, { hint })
   if (kind === 'redis' && (host === '' || !/^\/?\d*$/.test(pathname) || url.search !== '')) {
-    throw new UsageError(
-      'The address of a queue on Redis has a host, the number of a database or none, no options.',
-      {
-        hint: 'As in redis://USER:PASSWORD@HOST:6379/2. For TLS write rediss:// instead.',
-      },
-    )
+    const message =
+      'The address of a queue on Redis has a host, the number of a database or none, no options.'
+    const example = 'As in redis://USER:PASSWORD@HOST:6379/2. For TLS write rediss:// instead.'
+    throw new UsageError(message, { hint: example })
   }
   const href = `${scheme}${url.href.slice(protocol.length)}`
   return { kind, href, shown: `${protocol}//${host}${pathname.replace(/\/$/, '')}` }

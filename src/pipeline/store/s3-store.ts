@@ -1,6 +1,5 @@
 import { AwsV4Signer } from 'aws4fetch'
 import { join } from 'node:path'
-import type { Clock } from '../../context.ts'
 import { ConfigError, FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { readError, shownPath } from '../../files/file-error.ts'
 import { readInputFile } from '../../files/input-file.ts'
@@ -41,16 +40,15 @@ export async function openS3Store(
   location: string,
   network: StoreNetwork,
 ): Promise<SharedStore> {
-  const { clock } = context
   const bucket = await openBucket(context, location, network.allowHttp)
   const { shown } = bucket
   const send = connectStore(context, network, shown)
   // Signed anew for each attempt: a signature holds for some minutes.
   const request = <Value>(one: S3Request, use: (reply: Reply) => Promise<Value>) =>
     send(
-      () => signed(bucket, one, clock.now()),
+      () => signed(bucket, one),
       async (reply) => {
-        await checkReply(bucket, one, reply, clock)
+        await checkReply(bucket, one, reply)
         return await use(reply)
       },
     )
@@ -117,22 +115,21 @@ type Bucket = Awaited<ReturnType<typeof openBucket>>
 
 async function openBucket(context: StoreContext, location: string, allowHttp: boolean) {
   const { bucket, prefix } = parseLocation(location)
-  const { env } = context
+  const { env, clock } = context
   const region = env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || 'us-east-1'
   if (!/^[a-z0-9-]{1,64}$/i.test(region)) throw new ConfigError('AWS_REGION is not the name of a region.')
   const url = `${endpointOf(env, region, allowHttp)}/${bucket}`
   const shown = `s3://${bucket}/${prefix}`.replace(/\/$/, '')
   const credentials = await findCredentials(context)
-  return { shown, url, prefix, region, credentials, signingKeys: new Map<string, ArrayBuffer>() }
+  return { shown, url, prefix, region, credentials, clock, signingKeys: new Map<string, ArrayBuffer>() }
 }
 
-/** @param now milliseconds since 1970 */
 async function signed(
-  { url: bucketUrl, prefix, credentials, region, signingKeys }: Bucket,
+  bucket: Bucket,
   { method, sha256, headers, body }: S3Request,
-  now: number,
 ): Promise<ExchangeRequest> {
-  const url = `${bucketUrl}/${encodeKey(`${prefix}${sha256.slice(0, 2)}/${sha256}`)}`
+  const { prefix, credentials, region, clock, signingKeys } = bucket
+  const url = `${bucket.url}/${encodeKey(`${prefix}${sha256.slice(0, 2)}/${sha256}`)}`
   const signer = new AwsV4Signer({
     ...credentials,
     method,
@@ -141,7 +138,7 @@ async function signed(
     service: 's3',
     region,
     cache: signingKeys,
-    datetime: new Date(now).toISOString().replaceAll(/[:-]|\.\d{3}/g, ''),
+    datetime: new Date(clock.now()).toISOString().replaceAll(/[:-]|\.\d{3}/g, ''),
   })
   const own = Object.fromEntries((await signer.sign()).headers.entries())
   return {
@@ -162,19 +159,14 @@ const repeatableCodes: ReadonlySet<string> = new Set([
   'XAmzContentSHA256Mismatch',
 ])
 
-async function checkReply(
-  bucket: Bucket,
-  { method, expects = [] }: S3Request,
-  reply: Reply,
-  clock: Clock,
-): Promise<void> {
+async function checkReply(bucket: Bucket, { method, expects = [] }: S3Request, reply: Reply): Promise<void> {
   const { status } = reply
   if (status >= 200 && status < 300) return refuseEncoding(reply)
   // A reply to HEAD has no body.
-  const text = method === 'HEAD' ? '' : await readErrorText(reply, clock)
+  const text = method === 'HEAD' ? '' : await readErrorText(reply, bucket.clock)
   const code = /<Code>\s*([A-Za-z0-9._-]{1,64})\s*<\/Code>/.exec(text)?.[1] ?? ''
   if (isForTheMoment(status) || repeatableCodes.has(code)) {
-    throw unavailable(bucket.shown, `${status} ${code}`.trim(), reply, clock.now(), true)
+    throw unavailable(bucket.shown, `${status} ${code}`.trim(), reply, bucket.clock.now(), true)
   }
   if (!expects.includes(status) || code === 'NoSuchBucket') throw statusError(bucket, reply, code)
 }
@@ -205,10 +197,8 @@ function endpointOf(env: StoreContext['env'], region: string, allowHttp: boolean
     throw refuse('must start with https:// or http://', 'Write it like https://s3.example.')
   }
   if (url.protocol === 'http:' && !allowHttp && !isLoopback(url.hostname)) {
-    throw refuse(
-      `would send files to ${url.host} in clear text`,
-      'Use https://, or allow it on purpose with --allow-http.',
-    )
+    const hint = 'Use https://, or allow it on purpose with --allow-http.'
+    throw refuse(`would send files to ${url.host} in clear text`, hint)
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
 }
@@ -223,21 +213,20 @@ async function findCredentials(context: StoreContext) {
   const refuse = (message: string, hint: string) =>
     new ModelgateError('key', 'store_refused', message, { phase: 'config', billed: 'no', hint })
   if (!id || !secret) {
-    throw refuse(
-      `There is no key to the store: ${id ? 'AWS_SECRET_ACCESS_KEY' : 'AWS_ACCESS_KEY_ID'} is not set.`,
-      'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or keep them in ~/.aws/credentials. ' +
-        'Keys of a role or of a single sign-on: eval "$(aws configure export-credentials --format env)"',
-    )
+    const name = id ? 'AWS_SECRET_ACCESS_KEY' : 'AWS_ACCESS_KEY_ID'
+    throw refuse(`There is no key to the store: ${name} is not set.`, keysHint)
   }
   // Anything else would end a header, and be quoted in the error about that.
   if (!/^[\x21-\x7e]+$/.test(`${id}${secret}${token ?? ''}`)) {
-    throw refuse(
-      'The keys to the store contain characters that no key has.',
-      'Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.',
-    )
+    const hint = 'Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.'
+    throw refuse('The keys to the store contain characters that no key has.', hint)
   }
   return { accessKeyId: id, secretAccessKey: secret, ...(token ? { sessionToken: token } : {}) }
 }
+
+const keysHint =
+  'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or keep them in ~/.aws/credentials. ' +
+  'Keys of a role or of a single sign-on: eval "$(aws configure export-credentials --format env)"'
 
 async function profileOf(context: StoreContext): Promise<StoreContext['env']> {
   const { env, home } = context
