@@ -84,12 +84,7 @@ export function registerRun(command: Command, context: Context, run = runManifes
   )
 }
 
-async function runJobs(
-  context: Context,
-  flags: RunFlags,
-  jobs: readonly string[],
-  run: typeof runManifest,
-): Promise<void> {
+async function runJobs(context: Context, flags: RunFlags, jobs: readonly string[], run: typeof runManifest) {
   const { check, throwIfAny } = createProblemList()
   const settings = await check(() => readSettings(context, flags))
   const options = await check(() => readRunFlags(context, flags, jobs, settings?.timeout.value))

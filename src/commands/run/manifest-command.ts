@@ -26,11 +26,7 @@ export const fileOption = (
   about = 'the manifest (default: modelgate.yaml in this folder, or in the nearest one above)',
 ) => new Option('-f, --file <file>', about)
 
-export function takeManifest(
-  command: Command,
-  more = '',
-  meanings: Readonly<Record<string, string>> = {},
-): void {
+export function takeManifest(command: Command, more = '', meanings: Readonly<Record<string, string>> = {}) {
   command.addOption(fileOption())
   addShared(command, `json sandbox profile messages ${more}`.trimEnd(), meanings)
 }
@@ -132,12 +128,7 @@ export async function showRun(
 }
 
 /** The page of a workflow run is worth a warning, not the result. */
-async function writeSummary(
-  context: Context,
-  gate: Gate,
-  output: Output,
-  document: RunDocument,
-): Promise<void> {
+async function writeSummary(context: Context, gate: Gate, output: Output, document: RunDocument) {
   const summary = async () => {
     const { runSummary } = await import('../../pipeline/report/markdown-report.ts')
     return gate.text(runSummary(document))

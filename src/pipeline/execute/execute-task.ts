@@ -110,11 +110,7 @@ export async function prepareFolder(
   }
 }
 
-async function costOf(
-  { prices, project }: ExecuteCall,
-  { creation }: Task,
-  document: OutputDocument,
-): Promise<TaskResult['cost']> {
+async function costOf({ prices, project }: ExecuteCall, { creation }: Task, document: OutputDocument) {
   if (project.isSandbox || Object.keys(prices).length === 0) return null
   const { costOfDocument } = await import('../../operations/document-cost.ts')
   const cost = costOfDocument(prices, document, creation)

@@ -243,11 +243,7 @@ export async function recoverResult(
   }
 }
 
-async function factsOfName(
-  context: FileContext,
-  instance: Task['instance'],
-  name: string,
-): Promise<OutputFacts> {
+async function factsOfName(context: FileContext, instance: Task['instance'], name: string) {
   if (instance.lane !== 'text') return mediaFacts(context, name)
   const content = await readInputFile(context, name)
   if (content instanceof ModelgateError) throw content

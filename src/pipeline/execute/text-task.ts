@@ -53,10 +53,7 @@ export async function makeText(run: TaskRun): Promise<Made> {
 /** Of a text beside a picture: the record of a result is one small file. */
 const maxKeptText = 100_000
 
-async function namePictures(
-  { task: { folder }, call: { context } }: TaskRun,
-  files: TextDocument['files'],
-): Promise<OutputFacts[]> {
+async function namePictures({ task: { folder }, call: { context } }: TaskRun, files: TextDocument['files']) {
   const names = files.map(({ path }, at) => `${at + 1}${extname(path)}`)
   for (const [at, { path }] of files.entries()) {
     await renameFile(context, join(folder, path), join(folder, names[at]!))

@@ -137,11 +137,7 @@ interface FoundOwner extends OwnerRecord {
   readonly heartbeat: number
 }
 
-async function isLiving(
-  owner: FoundOwner,
-  own: OwnerRecord,
-  { clock, processes }: OwnerContext,
-): Promise<boolean> {
+async function isLiving(owner: FoundOwner, own: OwnerRecord, { clock, processes }: OwnerContext) {
   if (!isOfSameMachine(owner, own)) return clock.now() - owner.heartbeat < silenceMs
   if (!processes.isRunning(owner.process)) return false
   return own.started === null || (await startOf(owner.process)) === owner.started

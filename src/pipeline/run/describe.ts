@@ -250,11 +250,7 @@ export function whatIsLeft(
 /** What a run does about them although it generates nothing by itself. */
 const free = new Set<Group>(['changed', 'in_the_way', 'unfetched', 'awaiting', 'restorable'])
 
-function remainder(
-  group: Group,
-  instances: readonly string[],
-  { next, generating, again }: Commands,
-): RunRemainder {
+function remainder(group: Group, instances: readonly string[], { next, generating, again }: Commands) {
   const { message, commands } = remedies[group]
   const isRunAgain = commands === runThem && again !== null
   const named = instances.slice(0, maxNamed)

@@ -278,11 +278,7 @@ function realError(error: ModelgateError): ModelgateError {
 }
 
 /** When this resolves, a process that is killed loses nothing. */
-async function keepResult(
-  run: Run,
-  { instance, key, variant }: Request,
-  task: TaskResult,
-): Promise<Pick<MadeVariant, 'result' | 'isRejected'>> {
+async function keepResult(run: Run, { instance, key, variant }: Request, task: TaskResult) {
   const { results, checkAsserts } = run.project
   const folder = results.folder(key)
   const outputs = task.result.outputs.map((facts) => ({ path: join(folder, facts.path), facts }))

@@ -89,11 +89,7 @@ async function beginRun(
 }
 
 /** A run that only looks at how things stand does not ask the queue. */
-async function keysInQueue(
-  call: RunCall,
-  project: OpenProject,
-  queue: OpenQueue | undefined,
-): Promise<Set<string>> {
+async function keysInQueue(call: RunCall, project: OpenProject, queue: OpenQueue | undefined) {
   if (queue !== undefined) return await (await import('./remote-executor.ts')).keysInQueue(queue, project)
   const given = [...project.history.intents.values()].filter((intent) => intent.queue !== undefined)
   return new Set(call.queue === undefined ? [] : given.map(({ key }) => key))
@@ -210,10 +206,7 @@ async function addElements(run: Run): Promise<void> {
 }
 
 /** What is to be moved may lie where another output belongs, and be the only copy: it is put aside first. */
-async function storeMoved(
-  { manifest, replaced }: OpenProject,
-  { block, restore }: Assessment,
-): Promise<void> {
+async function storeMoved({ manifest, replaced }: OpenProject, { block, restore }: Assessment) {
   if (block === null || restore === null) return
   for (const [at, { path, sha256, media_type }] of block.outputs.entries()) {
     if (restore.result.outputs[at]?.path === path) continue
@@ -260,11 +253,7 @@ async function endRun(run: Run, ends: readonly InstanceEnd[]): Promise<void> {
   }
 }
 
-async function leavePart(
-  { call, project, lock, options }: Run,
-  shard: Shard,
-  ends: readonly InstanceEnd[],
-): Promise<void> {
+async function leavePart({ call, project, lock, options }: Run, shard: Shard, ends: readonly InstanceEnd[]) {
   const ids = ends.map(({ assessment }) => assessment.instance.id)
   const before = project.committed
   const changed = ids.flatMap((id) => {

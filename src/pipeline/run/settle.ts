@@ -90,11 +90,7 @@ function hasOneResult({ variants, pick }: Instance): boolean {
 }
 
 /** A result that is there already, or that is no longer rejected. */
-async function putInPlace(
-  run: Run,
-  now: Assessment,
-  { result, picked }: NonNullable<Assessment['restore']>,
-): Promise<InstanceEnd> {
+async function putInPlace(run: Run, now: Assessment, { result, picked }: NonNullable<Assessment['restore']>) {
   const recorded = now.key === null ? undefined : run.project.history.results.get(now.key)
   const isRenamed = now.lockedAs !== null && now.lockedAs !== now.instance.id
   const before = now.block?.key === now.key ? now.block?.outputs : undefined
@@ -177,12 +173,7 @@ const cutShort: ReadonlySet<ModelgateError['exit']> = new Set(['interrupt', 'han
  * A shard only locks: whoever merges the parts places the files. @param picked which candidate it is, if there is a
  * choice
  */
-async function placeResult(
-  run: Run,
-  assessment: Assessment,
-  result: Result,
-  picked: number | null,
-): Promise<LockBlock> {
+async function placeResult(run: Run, assessment: Assessment, result: Result, picked: number | null) {
   const { project, options } = run
   const { instance, lockedAs, block: before } = assessment
   // A frozen one keeps the key that it is locked with.

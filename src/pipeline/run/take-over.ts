@@ -64,12 +64,7 @@ function named(result: Result): Result {
 }
 
 /** Candidates and rejected results; those of a key that was made again, or is being, are put aside. */
-async function takeCandidates(
-  root: string,
-  history: History,
-  results: Results,
-  replaced: Replaced,
-): Promise<void> {
+async function takeCandidates(root: string, history: History, results: Results, replaced: Replaced) {
   for (const name of await namesIn(root)) {
     const folder = join(root, name)
     const files = (await namesIn(folder)).filter((file) => /^\d+-/.test(file))
@@ -107,12 +102,7 @@ async function takeBlobs(root: string, project: Project, replaced: Replaced): Pr
 }
 
 /** What is there besides a result is an earlier attempt. */
-async function takeWork(
-  root: string,
-  { intents }: History,
-  project: Project,
-  results: Results,
-): Promise<void> {
+async function takeWork(root: string, { intents }: History, project: Project, results: Results) {
   for (const key of await namesIn(root)) {
     await makeStateFolder(project, 'results')
     const folder = results.folder(key)

@@ -1,5 +1,6 @@
 import type { Clock } from '../../context.ts'
 import { billedOf, ModelgateError, type ExitName } from '../../errors.ts'
+import { waitBefore } from '../../gateway/retry.ts'
 
 const failuresToOpen = 5
 const probeMs = 15_000
@@ -62,6 +63,14 @@ export class Circuit {
 /** A spent quota comes with the same status, and waiting does not help. */
 export function isRateLimit(error: unknown): boolean {
   return error instanceof ModelgateError && error.exit === 'later' && error.facts.httpStatus === 429
+}
+
+/**
+ * After how many milliseconds a request may follow so many 429s in a row and one more; with a pause also when the gateway
+ * asks for 0 s, so that it is not asked in a loop. @param askedS how many seconds it asks to wait
+ */
+export function rateLimitPause(earlier: number, askedS: number | undefined, clock: Pick<Clock, 'random'>) {
+  return Math.max(100, waitBefore(earlier, askedS, clock.random()) * 1000)
 }
 
 /** What no wait mends: a certificate, a proxy's answer, the end of the time, a queue that has been waited for. */

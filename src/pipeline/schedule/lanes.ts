@@ -4,7 +4,7 @@ import type { RunEvent } from '../../events/run-document.ts'
 import { waitBefore } from '../../gateway/retry.ts'
 import type { Lock } from '../lock/lock-block.ts'
 import { lanes as laneNames, type Instance, type Lane as LaneName } from '../manifest/manifest.ts'
-import { answerIn, Circuit, isOfWorker, isRateLimit, mayRepeat } from './circuit.ts'
+import { answerIn, Circuit, isOfWorker, isRateLimit, mayRepeat, rateLimitPause } from './circuit.ts'
 
 export type LaneEvent = Extract<RunEvent, { type: 'lane-change' | 'circuit-change' }>
 
@@ -16,7 +16,7 @@ interface LanesOptions {
   readonly jobs: number
   /** On the monotonic clock: `--timeout`. */
   readonly deadline?: number | undefined
-  onChange?(event: LaneEvent): void
+  onChange(event: LaneEvent): void
 }
 
 export interface QueueOrder {
@@ -53,11 +53,12 @@ export class Lanes {
   #stopped: { readonly reason: unknown } | undefined
   #lastError = ''
 
-  constructor({ clock, concurrency, jobs, deadline = Infinity, onChange = () => {} }: LanesOptions) {
+  constructor(options: LanesOptions) {
+    const { clock, jobs, deadline = Infinity, onChange } = options
     this.#clock = clock
     this.#deadline = deadline
     this.#retriesLeft = Math.ceil(jobs / 5) + 10
-    this.#lanes = laneNames.map((name) => new Lane(name, clock, concurrency[name], onChange))
+    this.#lanes = laneNames.map((name) => new Lane(name, options))
     this.#circuit = new Circuit(clock, (isOpen) =>
       onChange({
         type: 'circuit-change',
@@ -200,18 +201,13 @@ export class Lanes {
 /** So many requests in a row without a 429 give one place back. */
 const cleanToGrow = 20
 
-/** When the gateway asks for less, in milliseconds: a gateway that says "0 s" each time must not be asked in a loop. */
-const minPauseMs = 100
-
 /** What waits for a place, and how many places there are: that follows the gateway's 429s. */
 class Lane {
   readonly name: LaneName
   concurrency: number
   pausedUntil = 0
   inFlight = 0
-  readonly #clock: Pick<Clock, 'monotonic' | 'random'>
-  readonly #configured: number
-  readonly #onChange: (event: LaneEvent) => void
+  readonly #options: LanesOptions
   readonly #queue: Task[] = []
   #newest = 0
   /** Requests up to it were sent before the lane slowed down: their 429s are of the same burst. */
@@ -219,17 +215,10 @@ class Lane {
   #bursts = 0
   #clean = 0
 
-  constructor(
-    name: LaneName,
-    clock: Pick<Clock, 'monotonic' | 'random'>,
-    configured: number,
-    onChange: (event: LaneEvent) => void,
-  ) {
+  constructor(name: LaneName, options: LanesOptions) {
     this.name = name
-    this.concurrency = configured
-    this.#clock = clock
-    this.#configured = configured
-    this.#onChange = onChange
+    this.concurrency = options.concurrency[name]
+    this.#options = options
   }
 
   get hasWork(): boolean {
@@ -261,7 +250,7 @@ class Lane {
 
   succeed(): void {
     this.#bursts = 0
-    if (++this.#clean < cleanToGrow || this.concurrency === this.#configured) return
+    if (++this.#clean < cleanToGrow || this.concurrency === this.#options.concurrency[this.name]) return
     this.#clean = 0
     this.concurrency++
     this.#changed(`${cleanToGrow} requests in a row went well`)
@@ -276,23 +265,24 @@ class Lane {
       this.#bursts++
     }
     this.#clean = 0
-    const waitMs = waitBefore(this.#bursts - 1, askedS, this.#clock.random()) * 1000
-    this.pausedUntil = Math.max(this.pausedUntil, this.#clock.monotonic() + Math.max(minPauseMs, waitMs))
+    const { clock } = this.#options
+    const pauseMs = rateLimitPause(this.#bursts - 1, askedS, clock)
+    this.pausedUntil = Math.max(this.pausedUntil, clock.monotonic() + pauseMs)
     if (isNew) this.#changed('the gateway asks for fewer requests (HTTP 429)')
   }
 
   #changed(reason: string): void {
-    const leftMs = this.pausedUntil - this.#clock.monotonic()
+    const { clock, onChange } = this.#options
+    const leftMs = this.pausedUntil - clock.monotonic()
     const pause_s = leftMs > 0 ? leftMs / 1000 : null
-    this.#onChange({ type: 'lane-change', lane: this.name, concurrency: this.concurrency, pause_s, reason })
+    onChange({ type: 'lane-change', lane: this.name, concurrency: this.concurrency, pause_s, reason })
   }
 }
 
 function isBefore({ order, number }: Task, other: Task): boolean {
   if (order.isFollowUp !== other.order.isFollowUp) return order.isFollowUp
-  return order.priority === other.order.priority
-    ? number < other.number
-    : order.priority > other.order.priority
+  const urgency = order.priority - other.order.priority
+  return urgency === 0 ? number < other.number : urgency > 0
 }
 
 export function deadlinePassed(): ModelgateError {

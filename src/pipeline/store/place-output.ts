@@ -56,11 +56,7 @@ export async function isInPlace(
 }
 
 /** Unless somebody has changed it since, or a link leads out of the output folder to it. Its bytes stay in the store. */
-export async function removeOutput(
-  project: Project,
-  store: Pick<Replaced, 'putAside'>,
-  facts: OutputFacts,
-): Promise<void> {
+export async function removeOutput(project: Project, store: Pick<Replaced, 'putAside'>, facts: OutputFacts) {
   if (!(await isInPlace(project, facts)) || !isInOutputFolder(project, facts.path)) return
   const file = join(project.outputFolder, facts.path)
   await store.putAside(file)
@@ -102,10 +98,7 @@ async function lookAt(path: string) {
   })
 }
 
-async function digestIfAllowed(
-  final: string,
-  { sha256, isText, path, mayReplace }: Placing,
-): Promise<string | undefined> {
+async function digestIfAllowed(final: string, { sha256, isText, path, mayReplace }: Placing) {
   const found = (await digestOfFile(final, isText))?.sha256
   if (found === undefined || found === sha256 || mayReplace.includes(found)) return found
   throw outputChanged(path)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { ConfigError, FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { readError, shownPath } from '../../files/file-error.ts'
 import { readInputFile } from '../../files/input-file.ts'
-import type { ExchangeRequest, Reply, RequestBody } from '../../gateway/exchange.ts'
+import type { Reply, RequestBody } from '../../gateway/exchange.ts'
 import { fileChunks } from '../../gateway/multipart.ts'
 import { readErrorText } from '../../gateway/reply-body.ts'
 import { refuseEncoding } from '../../gateway/send-request.ts'
@@ -124,10 +124,7 @@ async function openBucket(context: StoreContext, location: string, allowHttp: bo
   return { shown, url, prefix, region, credentials, clock, signingKeys: new Map<string, ArrayBuffer>() }
 }
 
-async function signed(
-  bucket: Bucket,
-  { method, sha256, headers, body }: S3Request,
-): Promise<ExchangeRequest> {
+async function signed(bucket: Bucket, { method, sha256, headers, body }: S3Request) {
   const { prefix, credentials, region, clock, signingKeys } = bucket
   const url = `${bucket.url}/${encodeKey(`${prefix}${sha256.slice(0, 2)}/${sha256}`)}`
   const signer = new AwsV4Signer({

@@ -49,10 +49,7 @@ export function connectStore(
 ) {
   const traced = createTrace({ clock, ...(trace === undefined ? {} : { trace }) })
 
-  async function attempt<Value>(
-    request: ExchangeRequest,
-    use: (reply: Reply) => Promise<Value>,
-  ): Promise<Value> {
+  async function attempt<Value>(request: ExchangeRequest, use: (reply: Reply) => Promise<Value>) {
     traced.request(request)
     try {
       const reply = await exchange(request, { ...connection, clock, signal, limits })

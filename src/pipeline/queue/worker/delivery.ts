@@ -4,7 +4,6 @@ import { isFinal } from '../../../contract/video-state.ts'
 import { asModelgateError, billedOf, ModelgateError, type ExitName } from '../../../errors.ts'
 import type { OutputEvent } from '../../../events/documents.ts'
 import { writeError } from '../../../files/file-error.ts'
-import { waitBefore } from '../../../gateway/retry.ts'
 import type { JobReport } from '../../../gateway/videos/read-job.ts'
 import { appearanceWait, lookUpJob } from '../../../gateway/videos/job-requests.ts'
 import { lookUpFailures, mayPass, pollWaitAfter } from '../../../gateway/videos/wait-for-job.ts'
@@ -12,7 +11,7 @@ import { executeTask, startJob } from '../../execute/execute-task.ts'
 import { recoverResult, type ExecuteCall, type StartedJob, type Task } from '../../execute/task.ts'
 import type { TaskRequest } from '../../manifest/request-body.ts'
 import type { Lane } from '../../manifest/manifest.ts'
-import { isRateLimit } from '../../schedule/circuit.ts'
+import { isRateLimit, rateLimitPause } from '../../schedule/circuit.ts'
 import type { TaskResult } from '../../store/results.ts'
 import {
   decodeTask,
@@ -34,8 +33,6 @@ type TaskEnd = Extract<OutputEvent, { readonly type: 'task-end' }>
 const busyMs = 5_000
 /** A message of another version is for another worker. */
 const refusedMs = 60_000
-/** When the gateway asks for less, in milliseconds: a gateway that says "0 s" each time must not be asked in a loop. */
-const minRestMs = 100
 
 const over: Handled = { kind: 'over' }
 const again = (inMs: number): Handled => ({ kind: 'again', inMs })
@@ -46,13 +43,10 @@ const leftHere: Handled = { kind: 'again', inMs: 60_000 }
  * Each delivery is one attempt to send a task, or one look-up of its remote job. It never throws: what fails here is
  * tried again later, here or elsewhere.
  */
-export function createDeliveryHandler(
-  worker: Worker,
-  lane: Lane,
-): (job: TaskJob, delivery: string) => Promise<Handled> {
+export function createDeliveryHandler(worker: Worker, lane: Lane) {
   const { closing } = worker
   const inProgress = new Set<string>()
-  return async (job, id) => {
+  return async (job: TaskJob, id: string): Promise<Handled> => {
     if (closing.aborted) return again(0)
     if (inProgress.has(job.id!)) return again(busyMs)
     inProgress.add(job.id!)
@@ -236,8 +230,7 @@ export class Delivery {
     const isStarted = made !== null || job !== null
     const isFree = billedOf(error) === 'no' && !isStarted
     if (isFree && isRateLimit(error)) {
-      const waitS = waitBefore(failures, error.facts.retryAfterS, context.clock.random())
-      const restMs = Math.max(minRestMs, waitS * 1000)
+      const restMs = rateLimitPause(failures, error.facts.retryAfterS, context.clock)
       await this.#giveBack(failures + 1)
       this.#showError('again', error, restMs)
       return { kind: 'rest', ms: restMs }
