@@ -92,11 +92,7 @@ async function refuseLinks(top: string, inner: readonly string[]): Promise<void>
 export const maxStateText = 256 * 1024 * 1024
 
 /** Undefined when nothing is there. What is no regular file is refused: reading a pipe may never end. */
-export async function readStateFile(
-  path: string,
-  shown = path,
-  maxBytes = Infinity,
-): Promise<Buffer | undefined> {
+export async function readStateFile(path: string, shown = path, maxBytes = Infinity) {
   let handle: FileHandle | undefined
   try {
     // Most files that are asked for are not there, and to learn that from an error takes ten times as long.

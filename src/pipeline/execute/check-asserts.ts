@@ -15,10 +15,7 @@ export interface AssertedOutput {
 }
 
 /** Why a result is not what its instance asks for, each a sentence. What a lock holds is not judged again. */
-export async function mismatchReasons(
-  instance: Instance,
-  outputs: readonly AssertedOutput[],
-): Promise<string[]> {
+export async function mismatchReasons(instance: Instance, outputs: readonly AssertedOutput[]) {
   const { lane, acceptsMismatch } = instance
   if (acceptsMismatch || lane === 'text') return []
   const body = bodyOf(instance)

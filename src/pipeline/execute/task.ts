@@ -158,16 +158,6 @@ export async function startedJobs(
 
 export const fileTemplate = '{index}.{ext}'
 
-function textType({ fields }: Pick<Instance, 'fields'>) {
-  return fields['schema'] === undefined
-    ? ({ extension: 'txt', mediaType: 'text/plain' } as const)
-    : ({ extension: 'json', mediaType: 'application/json' } as const)
-}
-
-export function textName(instance: Pick<Instance, 'fields'>): string {
-  return `1.${textType(instance).extension}`
-}
-
 /** The facts of a whole image or video. @param context its working directory is that of the file @throws FileError */
 export async function mediaFacts(context: FileContext, name: string): Promise<OutputFacts> {
   const found = await inspectAnyFile(context, name).catch((error: unknown) => {
@@ -178,10 +168,13 @@ export async function mediaFacts(context: FileContext, name: string): Promise<Ou
   throw new FileError('file_changed', `${shownPath(name)} is damaged: ${damage}.`, { billed: 'yes' })
 }
 
-export function factsOf(
-  { bytes, sha256, mediaType, width, height, seconds, credentials }: FileFacts,
-  path: string,
-): OutputFacts {
+type OutputSource = Pick<
+  FileFacts,
+  'mediaType' | 'sha256' | 'bytes' | 'width' | 'height' | 'seconds' | 'credentials'
+>
+
+export function factsOf(found: OutputSource, path: string): OutputFacts {
+  const { bytes, sha256, mediaType, width, height, seconds, credentials } = found
   return {
     path,
     sha256,
@@ -194,17 +187,11 @@ export function factsOf(
   }
 }
 
-export function textFacts(instance: Pick<Instance, 'fields'>, content: Uint8Array): OutputFacts {
-  return {
-    path: textName(instance),
-    sha256: hash('sha256', content),
-    bytes: content.length,
-    media_type: textType(instance).mediaType,
-    width: null,
-    height: null,
-    seconds: null,
-    credentials: false,
-  }
+export function textFacts({ fields }: Pick<Instance, 'fields'>, content: Uint8Array): OutputFacts {
+  const [path, mediaType] =
+    fields['schema'] === undefined ? ['1.txt', 'text/plain'] : ['1.json', 'application/json']
+  const facts = { mediaType, sha256: hash('sha256', content), bytes: content.length }
+  return factsOf({ ...facts, width: null, height: null, seconds: null, credentials: false }, path!)
 }
 
 /**
@@ -251,10 +238,7 @@ async function factsOfName(context: FileContext, instance: Task['instance'], nam
 }
 
 /** The images or videos of a result by their names alone; fewer where one is missing, or there are two of a number. */
-async function finalNames({
-  instance,
-  folder,
-}: Pick<Task, 'instance' | 'folder'>): Promise<readonly string[]> {
+async function finalNames({ instance, folder }: Pick<Task, 'instance' | 'folder'>) {
   // Nothing else says whether an answer is whole.
   if (instance.command === 'generate' || instance.command === 'respond') return []
   const all = await readdir(folder).catch((): string[] => [])

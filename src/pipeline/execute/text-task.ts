@@ -11,7 +11,7 @@ import { generateText, type TextRequest } from '../../operations/generate-text.t
 import type { Body } from '../../operations/operation.ts'
 import { responseRequest } from '../../operations/response-request.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
-import { listenerOf, mediaFacts, textFacts, textName, wholeResult, type Made, type TaskRun } from './task.ts'
+import { listenerOf, mediaFacts, textFacts, wholeResult, type Made, type TaskRun } from './task.ts'
 
 /** Has a text, or the pictures of an answer, generated. A text that does not match its schema is a result, too. */
 export async function makeText(run: TaskRun): Promise<Made> {
@@ -69,9 +69,10 @@ function noPicture(text: string, facts: ErrorFacts): GenerationError {
 
 /** It need not survive a power failure here: the store sees to that. */
 async function saveText({ task: { instance, folder }, call }: TaskRun, text: string): Promise<OutputFacts> {
-  const name = textName(instance)
   // A text compares the same on every system, whatever a checkout makes of the ends of its lines.
   const content = Buffer.from(text.replaceAll('\r\n', '\n'))
+  const facts = textFacts(instance, content)
+  const name = facts.path
   try {
     // At once, which is faster than in another thread.
     writeFileSync(join(folder, name), content, { mode: 0o600 })
@@ -81,7 +82,7 @@ async function saveText({ task: { instance, folder }, call }: TaskRun, text: str
     await file.write(content)
     throw (await file.commit()).rescued ?? reason
   }
-  return textFacts(instance, content)
+  return facts
 }
 
 function textRequest({ command, model }: TaskRun['task']['instance'], body: Body): TextRequest {

@@ -70,11 +70,7 @@ type OpenParts = ProjectParts &
  * @param shard has a lock, results and journals of its own
  * @throws UsageError with every mistake of the manifest, for its lock, and while another process runs it; FileError
  */
-export async function openProject(
-  call: ManifestCall,
-  isOwned: boolean,
-  shard: Shard | null = null,
-): Promise<OpenProject> {
+export async function openProject(call: ManifestCall, isOwned: boolean, shard: Shard | null = null) {
   const { context, file } = call
   const path = await findManifest(context, file)
   const read = await readManifest(context, path, call)

@@ -261,10 +261,7 @@ class RemoteExecutor implements Executor {
  * The keys of requests that this queue knows. It keeps what it has for a week after its end: until then what it does not
  * have was never submitted.
  */
-export async function keysInQueue(
-  { server }: OpenQueue,
-  { history, manifest, now }: OpenProject,
-): Promise<Set<string>> {
+export async function keysInQueue({ server }: OpenQueue, { history, manifest, now }: OpenProject) {
   const known = new Set<string>()
   for (const { key, queue, idempotency_key, instance, run } of history.intents.values()) {
     const lane = manifest.instances.get(instance)?.lane

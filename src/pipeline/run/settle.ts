@@ -14,17 +14,14 @@ import type { InstanceEnd, Run } from './run-state.ts'
 
 /** Brings one instance up to date, when those that it refers to have come to their end. Never throws. */
 export async function settleInstance(run: Run, planned: Assessment): Promise<InstanceEnd> {
-  const { instance } = planned
+  const { instance, state } = planned
+  const isWaiting = state === 'pending' || state === 'blocked'
   let end: InstanceEnd
-  let now = planned
   try {
-    if (planned.state === 'pending' || planned.state === 'blocked') now = await assessAgain(run, planned)
-    end = await settle(run, now)
+    end = await settle(run, isWaiting ? await assessAgain(run, planned) : planned)
   } catch (thrown) {
-    end = {
-      ...ended(run.assessments.get(instance.id) ?? now, 'failed'),
-      error: asModelgateError(thrown, false),
-    }
+    const now = run.assessments.get(instance.id)!
+    end = { ...ended(now, 'failed'), error: asModelgateError(thrown, false) }
   }
   run.assessments.set(instance.id, end.assessment)
   return end

@@ -274,11 +274,7 @@ export async function git(folder: string, words: readonly string[], maxBytes = m
 }
 
 /** Undefined where there is none, where it has more bytes, and without Git. @param name as Git takes it: `HEAD:./a.png` */
-export async function gitObject(
-  folder: string,
-  name: string,
-  maxBytes = maxObjectBytes,
-): Promise<Buffer | undefined> {
+export async function gitObject(folder: string, name: string, maxBytes = maxObjectBytes) {
   const { code, stdout } = await git(folder, ['cat-file', 'blob', name], maxBytes)
   return code === 0 ? stdout : undefined
 }

@@ -48,10 +48,7 @@ export async function placeOutput(context: FileContext, project: Project, placin
   }
 }
 
-export async function isInPlace(
-  { outputFolder }: Project,
-  { path, sha256, media_type }: OutputFacts,
-): Promise<boolean> {
+export async function isInPlace({ outputFolder }: Project, { path, sha256, media_type }: OutputFacts) {
   return (await digestOfFile(join(outputFolder, path), isTextType(media_type)))?.sha256 === sha256
 }
 

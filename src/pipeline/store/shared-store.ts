@@ -11,7 +11,6 @@ import {
   invalidStore,
   maxBlobBytes,
   sourceChanged,
-  type ByteSource,
   type SharedStore,
 } from './blob-store.ts'
 import { copyWhole, digestOfFile, temporaryPath } from './file-digest.ts'
@@ -39,11 +38,7 @@ export async function openSharedStore(
 }
 
 /** Opens a store that is only read: also `https://…`, and `http://…` on this machine. */
-export async function openByteSource(
-  context: StoreContext,
-  location: string,
-  network: StoreNetwork,
-): Promise<ByteSource> {
+export async function openByteSource(context: StoreContext, location: string, network: StoreNetwork) {
   if (!/^https?:/i.test(location)) return await openSharedStore(context, location, network, false)
   const { openHttpsStore } = await import('./https-store.ts')
   return openHttpsStore(context, location, network)

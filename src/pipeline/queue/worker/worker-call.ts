@@ -99,11 +99,7 @@ export function workIn(own: string): string {
 }
 
 /** What a failed request has made may have been paid for. Never throws. @returns whether there was any */
-export async function keepFiles(
-  { folder, context, warn }: Worker,
-  made: string,
-  key: string,
-): Promise<boolean> {
+export async function keepFiles({ folder, context, warn }: Worker, made: string, key: string) {
   if ((await readdir(made).catch(() => [])).length === 0) return false
   const kept = join(folder, 'kept', `${key}.${randomHex(context.clock, 8)}`)
   try {
