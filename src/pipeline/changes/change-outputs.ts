@@ -35,8 +35,8 @@ import {
   changeProject,
   type ChangeScope,
   chooseOne,
-  keyUnknown,
   projectDocument,
+  requestOf,
   saveChanges,
 } from './change-project.ts'
 
@@ -59,10 +59,9 @@ function loginName(): string {
 }
 
 /**
- * Locks files that are there already as the outputs of their instances, with the keys of the manifest as it is. What is
- * fresh stays as it is. Nothing is changed unless all can be.
- * @param patterns names of jobs and instances, with wildcards
- * @param by who says that they are right; by default whoever is logged in
+ * Locks files that are there already as the outputs of their instances, with the keys of the manifest as it is; nothing
+ * is changed unless all can be.
+ * @param by who says that they are right
  * @returns the instances that were not locked so before
  * @throws UsageError for names that mean nothing, and for files that are no such results; FileError for missing ones
  */
@@ -91,12 +90,12 @@ export async function adopt(
 /** The block of an instance with its files as they are. @throws UsageError, FileError with all that is wrong with them */
 async function adoptedBlock(
   { context, project }: ChangeScope,
-  { instance, keys, fields, block }: Assessment,
+  assessment: Assessment,
   adopted: string,
 ): Promise<LockBlock> {
+  const { instance, block } = assessment
+  const request = requestOf(assessment, assessment.instance.pick ?? 1)
   const { id, variants, pick } = instance
-  const key = keys[(pick ?? 1) - 1]
-  if (key === undefined || fields === null) throw keyUnknown(instance)
   const { outputFolder } = project.manifest.project
   const place = { ...context, cwd: outputFolder }
   const possible = possiblePaths(instance, project.now)
@@ -121,8 +120,7 @@ async function adoptedBlock(
     // An old result that is right for the new request, too, is still where it came from.
     ...(isSame && block !== null ? provenanceOf(block) : unknownProvenance),
     outputs,
-    key,
-    fields,
+    ...request,
     picked: variants > 1 ? (pick ?? 1) : null,
     adopted,
     prompt: project.manifest.locksPrompts ? promptOf(instance) : null,
@@ -170,8 +168,6 @@ export async function pickCandidate(
 /**
  * Makes a candidate the output of its instance: puts its files in place and locks it with its number. What lay there is put
  * aside, if the lock or the results know it; another file is not touched.
- * @param name of a job that has one instance, or the id of an instance
- * @param variant number of the candidate, from 1
  * @throws UsageError where there is no such choice; ModelgateError `output_changed` (exit 13); FileError
  */
 export async function pick(scope: ChangeScope, name: string, variant: number): Promise<ChangedInstance> {
@@ -197,14 +193,14 @@ function checkChoice({ id, variants, pick, isFrozen }: Instance, variant: number
 
 async function placeCandidate(
   scope: ChangeScope,
-  { instance, keys, fields, block }: Assessment,
+  assessment: Assessment,
   variant: number,
 ): Promise<LockBlock> {
   const { project, next } = scope
+  const { instance, block } = assessment
   const { project: places, locksPrompts } = project.manifest
-  const key = keys[variant - 1]
-  if (key === undefined || fields === null) throw keyUnknown(instance)
-  const result = await findCandidate(scope, instance, key, variant)
+  const request = requestOf(assessment, variant)
+  const result = await findCandidate(scope, instance, request.key, variant)
   const outputs = placeOutputs(instance, result, project.now)
   const obstacles = await obstaclesOf(instance, outputs, project)
   if (obstacles.length > 0) {
@@ -216,14 +212,14 @@ async function placeCandidate(
       ...leadTo('Move it away, or lock it with: ', nextCommand(next('adopt', instance.id))),
     })
   }
-  const files = await findResult(key, result, project)
+  const files = await findResult(request.key, result, project)
   await placeOutputFiles(scope.context, project, outputs, files)
   for (const facts of block?.outputs ?? []) {
     const isKept = outputs.some(({ path }) => path === facts.path) || project.isOutput(facts.path)
     if (!isKept) await removeOutput(places, project.replaced, facts)
   }
   const prompt = locksPrompts ? promptOf(instance) : null
-  return { ...provenanceOf(result), outputs, key, fields, picked: variant, adopted: null, prompt }
+  return { ...provenanceOf(result), outputs, ...request, picked: variant, adopted: null, prompt }
 }
 
 async function findCandidate(
@@ -262,7 +258,6 @@ interface Version {
 
 /**
  * `run restore`: lists the earlier files of a job, or makes one of them its output again, as adopted.
- * @param name of a job that has one instance, or the id of an instance
  * @param number of the version, from 1; undefined only to list them
  * @throws UsageError where there is no such version; what `adopt` throws; FileError
  */

@@ -3,7 +3,6 @@ import { UsageError } from '../../errors.ts'
 import { outputVersion } from '../../events/version.ts'
 import type { RunChangeDocument } from '../../events/run-document.ts'
 import { writeLock, type LockBlock } from '../lock/lock-block.ts'
-import type { Instance } from '../manifest/manifest.ts'
 import { assess } from '../plan/assess.ts'
 import { matchInstances, withNeeds } from '../plan/plan-run.ts'
 import type { Assessment, ProjectState } from '../plan/project-state.ts'
@@ -22,11 +21,7 @@ export interface ChangedInstance {
   readonly lockedAs: string | null
 }
 
-/**
- * Opens the project of a call, and closes it after its use.
- * @param isOwned whether something may be changed
- * @throws as `openProject` does, and as `use` does
- */
+/** Opens the project of a call, and closes it after its use. @throws as `openProject` does, and as `use` does */
 export async function withProject<Value>(
   call: ManifestCall,
   isOwned: boolean,
@@ -78,7 +73,7 @@ export async function changeProject(
 
 /**
  * Assesses instances and what they refer to, one after another, so that a change of one counts for those after it.
- * @param change called for each of the instances; what it returns is to be locked
+ * @param change returns what is to be locked for an instance
  * @throws FileError; what `change` throws
  */
 export async function changeInstances(
@@ -115,10 +110,13 @@ export async function saveChanges(
   await writeLock(context, manifest.project, current)
 }
 
-export function keyUnknown({ id, references }: Instance): UsageError {
-  const names = [...new Set(references.map(({ text }) => text))].join(', ')
-  const message = `Nothing of ${id} can be locked yet: it needs ${names}, not all of which is settled.`
-  return new UsageError(message, { code: 'unknown_id' })
+/** What the lock says of the request for a candidate. @throws UsageError while that is not known */
+export function requestOf({ instance, keys, fields }: Assessment, variant: number) {
+  const key = keys[variant - 1]
+  if (key !== undefined && fields !== null) return { key, fields }
+  const names = [...new Set(instance.references.map(({ text }) => text))].join(', ')
+  const message = `Nothing of ${instance.id} can be locked yet: it needs ${names}, not all of which is settled.`
+  throw new UsageError(message, { code: 'unknown_id' })
 }
 
 /** The id of the one instance that a name means. @throws UsageError where it means none, or several */

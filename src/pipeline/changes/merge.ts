@@ -60,8 +60,7 @@ async function outcomeOf(
 }
 
 /**
- * `run merge --resolve`: takes the conflict markers out of a lock. Keeps what both sides agree on, and of the rest what the
- * manifest still asks for.
+ * `run merge --resolve`: takes the conflict markers out of a lock, as `resolveLock` does.
  * @returns the outcome, whose error has exit code 13 for what neither side had as the manifest asks for it
  * @throws UsageError for a lock without conflict markers; what reading the project throws; FileError
  */
@@ -78,12 +77,8 @@ export async function resolveRun(call: ManifestCall): Promise<Outcome<RunDocumen
 async function resolveConflicts(
   call: ManifestCall,
 ): Promise<{ readonly warnings: string[]; readonly resolved: ResolvedLock }> {
-  const { context, env, families, file, isSandbox, next } = call
-  const manifest = await readManifest(context, await findManifest(context, file), {
-    isSandbox,
-    env,
-    families,
-  })
+  const { context, file, next } = call
+  const manifest = await readManifest(context, await findManifest(context, file), call)
   const { project, instances } = manifest
   const ownership = await takeOwnership(project, context)
   try {
@@ -168,9 +163,8 @@ function judgeOf({ project, instances, gateway }: Manifest): Parameters<typeof r
 }
 
 /**
- * `run merge FOLDER...`: puts the parts of a run together that shards have left. Takes in their results and what became of
- * each request; then puts the outputs in place, and at last writes the lock: a merge that was killed before that can be
- * begun again.
+ * `run merge FOLDER...`: puts the parts of a run together that shards have left. The lock is written last: a merge that was
+ * killed before that can be begun again.
  * @param folders of parts, or with parts in them; relative to the working directory
  * @returns the outcome, whose error has the exit code that the whole run would have had
  * @throws UsageError for parts that do not fit, before anything is written; what reading the project throws; FileError
@@ -260,10 +254,7 @@ async function takePart(
   await Promise.all(events.map(record))
 }
 
-/**
- * Puts the outputs of changed blocks in place, and takes away those that are now elsewhere.
- * @returns the instances in whose place another file is
- */
+/** Puts the outputs of changed blocks in place, and removes those of others. @returns the instances whose place is taken */
 async function placeAll(project: OpenProject, lock: Lock, changed: Lock): Promise<ReadonlySet<string>> {
   const { files, manifest, lock: before, replaced } = project
   const kept = new Set<string>()

@@ -10,16 +10,8 @@ import type { JobDefinition } from './job-definition.ts'
 import { fieldName, nouns } from './manifest-fields.ts'
 import { referencesOf, type Asserts, type FieldValue, type Instance } from './manifest.ts'
 import { bodyOf, outputCount } from './request-body.ts'
-import {
-  checkWords,
-  readSchema,
-  report,
-  resolveField,
-  resolveString,
-  type Place,
-  type Reading,
-} from './resolve-field.ts'
-import { memberOf, nodeAt } from './yaml-nodes.ts'
+import { FieldReader, type Reading } from './resolve-field.ts'
+import { memberOf, nodeAt, type YamlNode } from './yaml-nodes.ts'
 
 /** Rows that are read at the same time: most of it is waiting for files. */
 const batch = 64
@@ -27,40 +19,39 @@ const batch = 64
 /** The instances of a job, one a row; those with mistakes are left out. While its rows are not known, one stands for all. */
 export async function readInstances(reading: Reading, job: JobDefinition): Promise<Instance[]> {
   const { name, rows } = job
-  const places: Place[] =
+  const readers =
     rows === null || rows === 'waiting'
-      ? [{ ...reading, job, columns: rows, instance: name }]
-      : Array.from(rows, ([id, columns]) => ({ ...reading, job, columns, instance: `${name}[${id}]` }))
+      ? [new FieldReader(reading, job, rows)]
+      : Array.from(rows, ([id, columns]) => new FieldReader(reading, job, columns, `${name}[${id}]`))
   const found: (Instance | undefined)[] = []
-  for (let start = 0; start < places.length; start += batch) {
-    found.push(...(await Promise.all(places.slice(start, start + batch).map(readInstance))))
+  for (let start = 0; start < readers.length; start += batch) {
+    found.push(...(await Promise.all(readers.slice(start, start + batch).map(readInstance))))
   }
   return found.filter((one) => one !== undefined)
 }
 
-async function readInstance(place: Place): Promise<Instance | undefined> {
-  const { job, files, mistakes } = place
+async function readInstance(reader: FieldReader): Promise<Instance | undefined> {
+  const { job, isWaiting } = reader
   const { fanOut, problem } = job
-  const isWaiting = place.columns === 'waiting'
   const fields: Record<string, FieldValue> = {}
   let isRead = true
   let isWhole = true
   for (const [name, written] of job.fields) {
     const isOpen = isWaiting && written.node.isTemplated
-    const value = isOpen ? checkWords(place, name, written.node) : await resolveField(place, written)
+    const value = isOpen ? reader.checkWords(name, written.node) : await reader.field(written)
     if (value !== undefined) fields[name] = value
     else if (!isOpen) isRead = false
     isWhole &&= value !== undefined
   }
   // Braces in what is put into an output are no words of its template.
-  const output = readOwn(place, 'out', literalTemplate)
+  const output = readOwn(reader, 'out', literalTemplate)
   const model = fields['model']?.kind === 'value' ? fields['model'].value : undefined
   const references = [
     ...(fanOut === null ? [] : [fanOut.source]),
     ...Object.values(fields).flatMap(referencesOf),
   ]
   const instance: Instance = {
-    id: place.instance,
+    id: reader.instance,
     job: job.name,
     command: job.command,
     model: typeof model === 'string' ? model : null,
@@ -68,70 +59,64 @@ async function readInstance(place: Place): Promise<Instance | undefined> {
     references: [...new Map(references.map((reference) => [reference.text, reference])).values()],
     output: output ?? '',
     count: 1,
-    alt: readOwn(place, 'alt') ?? null,
-    asserts: await readAsserts(place),
+    alt: readOwn(reader, 'alt') ?? null,
+    asserts: await readAsserts(reader),
     ...job.settings,
   }
-  for (const sentence of isWhole ? await files.sourceProblems(instance) : []) {
-    const field = job.fields.get(sentence.startsWith('mask ') ? 'mask' : 'image')
-    mistakes.report(field?.node.at ?? job.commandAt, sentence, place.instance)
+  for (const sentence of isWhole ? await reader.reading.files.sourceProblems(instance) : []) {
+    reader.reportField(sentence.startsWith('mask ') ? 'mask' : 'image', sentence)
   }
-  const count = checkInstance(place, instance, isWhole)
+  const count = checkInstance(reader, instance, isWhole)
   if (!isRead || output === undefined) return undefined
   return isWaiting
     ? { ...instance, count, output: '', waiting: { most: fanOut!.most, problem } }
     : { ...instance, count }
 }
 
-function readOwn(place: Place, name: string, escape?: (value: string) => string): string | undefined {
-  const { own, node } = place.job
+function readOwn(reader: FieldReader, name: string, escape?: (value: string) => string): string | undefined {
+  const { own, node } = reader.job
   const entry = own[name] === undefined ? undefined : memberOf(node, name)
-  return entry && resolveString(place, name, entry.node, escape)
+  return entry && reader.string(name, entry.node, escape)
 }
 
-async function readAsserts(place: Place): Promise<Asserts> {
-  const asserts = memberOf(place.job.node, 'assert')?.node
-  const found: Record<string, unknown> = { ...objectOf(place.job.own['assert']) }
+async function readAsserts(reader: FieldReader): Promise<Asserts> {
+  const { own, node } = reader.job
+  const found: Record<string, unknown> = { ...objectOf(own['assert']) }
   for (const name of Object.keys(found)) {
-    const node = nodeAt(asserts!, [name])
-    if (name === 'schema') found[name] = await readSchema(place, name, node)
-    if (name !== 'matches') continue
-    const pattern = resolveString(place, name, node)
-    const problem = pattern === undefined ? undefined : patternProblem(pattern)
-    if (problem !== undefined) report(place, node, problem)
-    found[name] = pattern
+    const written = nodeAt(node, ['assert', name])
+    if (name === 'schema') found[name] = await reader.schema(name, written)
+    if (name === 'matches') found[name] = readPattern(reader, written)
   }
   return found
 }
 
-function patternProblem(pattern: string): string | undefined {
+function readPattern(reader: FieldReader, node: YamlNode): string | undefined {
+  const pattern = reader.string('matches', node)
   try {
-    return RegExp(pattern, 'u') && undefined
+    return RegExp(pattern ?? '', 'u') && pattern
   } catch (error) {
-    return `matches is not a regular expression: ${(error as Error).message}.`
+    return reader.report(node, `matches is not a regular expression: ${(error as Error).message}.`)
   }
 }
 
 /**
- * Holds the request that an instance makes against the contract and the limits of its model's family, and reports what is
- * wrong where the field is written.
+ * Holds the request of an instance against the contract and the limits of its model's family, and reports what is wrong.
  * @param isWhole whether all fields could be read: otherwise missing ones are not reported
  * @returns how many outputs one result has
  */
-function checkInstance(place: Place, instance: Instance, isWhole: boolean): number {
-  const { mistakes, job, families, now } = place
+function checkInstance(reader: FieldReader, instance: Instance, isWhole: boolean): number {
+  const { job, reading } = reader
+  const { mistakes, families, now } = reading
   const { endpoint, model, prompt } = creatingCommands[job.command]
-  const report = (at: number, message: string) => mistakes.report(at, message, place.instance)
-  const reportField = (name: string, message: string) =>
-    report(job.fields.get(name)?.node.at ?? job.commandAt, message)
+  const report = (at: number, message: string) => mistakes.report(at, message, reader.instance)
   const said = instance.fields[prompt.name]
   if (said?.kind === 'text' && said.text?.trim() === '') {
     // One of no characters is found by the contract, where it has a limit for that.
     const isFound = said.text === '' && endpoint.fields[prompt.name]?.minLength !== undefined
-    if (!isFound) reportField(prompt.name, `${prompt.name} is empty.`)
+    if (!isFound) reader.reportField(prompt.name, `${prompt.name} is empty.`)
   }
   const known = instance.model === null ? undefined : modelCalled(instance.model, families)
-  for (const message of modelProblems(instance, known)) reportField('model', message)
+  for (const message of modelProblems(instance, known)) reader.reportField('model', message)
   try {
     const body = bodyOf(instance)
     for (const violation of checkBody(endpoint, body, known)) {

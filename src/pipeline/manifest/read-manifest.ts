@@ -8,17 +8,16 @@ import { systemCode } from '../../files/file-error.ts'
 import { numberOf, objectOf, stringOf } from '../../json.ts'
 import { keyFormIn } from '../../redact/key-forms.ts'
 import { manifestName, projectOf } from '../project.ts'
-import { createInputFiles, readText, type InputFiles } from './input-files.ts'
-import { entriesOf, readJobs, readShape } from './job-definition.ts'
+import { createInputFiles, readText } from './input-files.ts'
+import { readJobs, readShape } from './job-definition.ts'
 import { readInstances } from './job-instances.ts'
-import { fieldsOf, defaultLanes, jobName, manifestFields, variableName } from './manifest-fields.ts'
-import { sourcesOf, type Instance, type Manifest } from './manifest.ts'
+import { fieldsOf, defaultLanes, manifestFields, variableName } from './manifest-fields.ts'
+import { sourcesOf, type Instance, type Job, type Manifest } from './manifest.ts'
 import { Mistakes } from './mistakes.ts'
 import { checkOutputs, type TakenPath } from './output-paths.ts'
 import { orderInstances } from './references.ts'
-import { readSharedText, type Reading } from './resolve-field.ts'
+import { readVars, type Reading } from './resolve-field.ts'
 import { readRows } from './rows.ts'
-import type { Scope } from './substitute.ts'
 import { memberOf, parseManifest, type YamlNode } from './yaml-nodes.ts'
 
 export interface ManifestOptions {
@@ -93,10 +92,15 @@ export async function readManifest(
   return await parseSource(context, path, { text, texts: new Map(), expand }, options)
 }
 
+interface Source extends Pick<Manifest, 'expand'> {
+  readonly text: string
+  readonly texts: ReadonlyMap<string, string>
+}
+
 async function parseSource(
   context: FileContext,
   path: string,
-  { text, texts, expand }: { text: string; texts: ReadonlyMap<string, string>; expand: Manifest['expand'] },
+  { text, texts, expand }: Source,
   { isSandbox, env, families }: ManifestOptions,
 ): Promise<Manifest> {
   const project = projectOf(path, isSandbox)
@@ -118,16 +122,14 @@ async function parseSource(
     families,
     now: context.clock.now(),
   }
-  await readRows(reading, texts)
-  const jobs = Array.from(reading.jobs.values(), ({ name, rows }) => {
-    const isOne = rows === null || rows === 'waiting'
-    return { name, instances: isOne ? [name] : Array.from(rows.keys(), (id) => `${name}[${id}]`) }
-  })
-  if (jobs.reduce((sum, job) => sum + job.instances.length, 0) > manyInstances) tuneForLongWork()
+  if ((await readRows(reading, texts)) > manyInstances) tuneForLongWork()
   const instances = new Map<string, Instance>()
+  const jobs: Job[] = []
   for (const job of reading.jobs.values()) {
     context.signal.throwIfAborted()
-    for (const instance of await readInstances(reading, job)) instances.set(instance.id, instance)
+    const own = await readInstances(reading, job)
+    for (const instance of own) instances.set(instance.id, instance)
+    jobs.push({ name: job.name, instances: own.map(({ id }) => id) })
   }
   for (const name of reading.vars.keys()) {
     if (!reading.usedVars.has(name)) mistakes.warnings.add(`No job uses \`\${var:${name}}\` of \`vars:\`.`)
@@ -158,22 +160,7 @@ async function readSource(context: FileContext, shown: string): Promise<string> 
   throw new UsageError(`${shown}:${line}:${column}: ${problem}`, { code: 'manifest_invalid' })
 }
 
-async function readVars(mistakes: Mistakes, root: YamlNode, files: InputFiles): Promise<Map<string, string>> {
-  const vars = new Map<string, string>()
-  for (const { name, at, node: value } of entriesOf(root, 'vars')) {
-    if (!jobName.test(name)) mistakes.report(at, `${JSON.stringify(name)} cannot be the name of a text.`)
-    const text = await readSharedText({ mistakes, files }, name, value)
-    // A mistake in it is reported once, and not again wherever it is used.
-    vars.set(name, text ?? '')
-  }
-  return vars
-}
-
-function readVariables(
-  mistakes: Mistakes,
-  root: YamlNode,
-  environment: ManifestOptions['env'],
-): Scope['variables'] {
+function readVariables(mistakes: Mistakes, root: YamlNode, environment: ManifestOptions['env']) {
   const list = memberOf(root, 'env')?.node
   const variables = new Map<string, string | undefined>()
   for (const { at, node } of list?.kind === 'list' ? list.entries : []) {

@@ -26,8 +26,9 @@ const maxInstances = 100_000
 /**
  * Finds the rows of all jobs. Mistakes are reported; a row with one is left out.
  * @param texts what fan-outs take their elements from, by the instances that made them
+ * @returns how many instances there are
  */
-export async function readRows(reading: Reading, texts: ReadonlyMap<string, string>): Promise<void> {
+export async function readRows(reading: Reading, texts: ReadonlyMap<string, string>): Promise<number> {
   const files = new Map<string, Promise<Rows>>()
   let count = 0
   for (const job of reading.jobs.values()) {
@@ -39,6 +40,7 @@ export async function readRows(reading: Reading, texts: ReadonlyMap<string, stri
     if (before <= maxInstances) reading.mistakes.report(job.at, message)
     job.rows = new Map()
   }
+  return count
 }
 
 async function readRowsOf(

@@ -78,18 +78,11 @@ function digestOfLock(lock: Lock): string {
   return hash('sha256', formatLock(lock))
 }
 
-/**
- * Writes down how a shard has ended, for `run merge`.
- * @param project of the shard
- * @throws FileError
- */
+/** Writes down how a shard has ended, for `run merge`. @throws FileError */
 export async function writePart(
   { stateFolder, lockPath }: Project,
   report: Omit<PartReport, 'locks'>,
-  locks: {
-    readonly before: Lock
-    readonly changed: Lock
-  },
+  locks: { readonly before: Lock; readonly changed: Lock },
 ): Promise<void> {
   const path = join(stateFolder, partName)
   const digests = { before: digestOfLock(locks.before), changed: digestOfLock(locks.changed) }
@@ -111,10 +104,9 @@ export async function reopenPart({ stateFolder }: Project): Promise<void> {
 
 /**
  * Reads a part that `writePart` has left.
- * @param cwd the working directory
  * @param folder as it was named; relative to the working directory
  * @param project of the whole
- * @throws UsageError `lock_invalid`, `other_version`; FileError
+ * @throws UsageError `lock_invalid`; FileError
  */
 export async function readPart(cwd: string, folder: string, project: Project): Promise<Part> {
   const own = inPart(project, resolve(cwd, folder))
@@ -122,12 +114,7 @@ export async function readPart(cwd: string, folder: string, project: Project): P
     (await readStateFile(join(own.stateFolder, name), join(folder, name), maxStateText))?.toString()
   const text = await read(partName)
   if (text === undefined) {
-    if ((await read('report.json')) === undefined)
-      throw partDamaged(`${folder} is not a part of a run that has ended: it has no ${partName}.`)
-    throw new UsageError(`${folder} was left by an older version of modelgate.`, {
-      code: 'other_version',
-      hint: 'Merge it with the version that has made it, or run the shard again with this one.',
-    })
+    throw partDamaged(`${folder} is not a part of a run that has ended: it has no ${partName}.`)
   }
   const report = parseReport(text, join(folder, partName))
   const lockText = await read(lockName)
@@ -160,7 +147,6 @@ export function partDamaged(message: string): UsageError {
  * Unites the locks of the parts of a run, if together they are the run, of one manifest and of one lock. Of a part counts what
  * it has of its own instances, with the paths that the manifest gives them. A block under the former name of an instance goes.
  * @param lock that all parts began with; its blocks that no part has changed are the same in what is returned
- * @param now milliseconds since 1970, for `{date}` in the paths of outputs
  * @throws UsageError `lock_invalid`, with everything that does not fit, by the folder of the part
  */
 export function uniteLocks(parts: readonly Part[], manifest: Manifest, lock: Lock, now: number): Lock {
