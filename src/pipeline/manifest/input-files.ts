@@ -37,6 +37,7 @@ export function createInputFiles(
 ) {
   const inFolder: FileContext = { ...context, cwd: folder }
   const refusalOf = createInputBoundary(folder)
+  /** A path as the user knows it: relative to the working directory. */
   const shown = (path: string) => relative(context.cwd, resolve(folder, path))
   const rows = once(async (path): Promise<Found<string>> => {
     const refusal = refusalOf(path)
@@ -50,7 +51,6 @@ export function createInputFiles(
     return secret === undefined ? undefined : { problem: `${JSON.stringify(path)} has ${secret} in it.` }
   })
   return {
-    /** A path as the user knows it: relative to the working directory. */
     shown,
     rows,
     text: async (path: string): Promise<Found<string>> => (await secretProblem(path)) ?? rows(path),
@@ -103,7 +103,8 @@ export async function readText(
   return fault('has conflict markers of a merge: resolve them first.', value.slice(0, conflict.index))
 }
 
-function once<Value>(read: (path: string) => Promise<Value>): (path: string) => Promise<Value> {
+/** Reads what is at each path only once. */
+export function once<Value>(read: (path: string) => Promise<Value>): (path: string) => Promise<Value> {
   const known = new Map<string, Promise<Value>>()
   return (path) => {
     const found = known.get(path) ?? read(path)
@@ -117,24 +118,18 @@ function once<Value>(read: (path: string) => Promise<Value>): (path: string) => 
  * other instances make. Each picture is read once, and each mask for each size of picture: reading one takes long.
  * @returns finds what is wrong, each a sentence that begins with the field
  */
-function createSourceCheck(
-  context: FileContext,
-  families: ModelFamilies,
-): (instance: Instance) => Promise<readonly string[]> {
-  const readerOf = (field: 'image' | 'mask') =>
-    once((path) => readImageFile(context, { field, name: field }, path))
-  const readers = { image: readerOf('image'), mask: readerOf('mask') }
+function createSourceCheck(context: FileContext, families: ModelFamilies) {
+  const image = once((path) => readImageFile(context, { field: 'image', name: 'image' }, path))
+  const maskAt = once((path) => readImageFile(context, { field: 'mask', name: 'mask' }, path))
   const masks = new Map<string, Promise<readonly string[]>>()
-  return async ({ command, fields, model: id }) => {
+  return async ({ command, fields, model: id }: Instance): Promise<readonly string[]> => {
     if (command !== 'image edit') return []
     const model = { id: id ?? '', family: id === null ? undefined : modelCalled(id, families).family }
-    const read = (field: 'image' | 'mask') => {
-      const paths = sourcesOf(fields[field]).flatMap((source) => ('path' in source ? source.path : []))
-      return Promise.all(paths.map(readers[field]))
-    }
+    const pathsOf = (field: string) =>
+      sourcesOf(fields[field]).flatMap((source) => ('path' in source ? source.path : []))
     try {
-      const images = await read('image')
-      const [mask] = await read('mask')
+      const images = await Promise.all(pathsOf('image').map(image))
+      const [mask] = await Promise.all(pathsOf('mask').map(maskAt))
       const found = await sourceProblems(images, undefined, model)
       if (mask === undefined) return found
       const [source] = sourcesOf(fields['image'])

@@ -6,24 +6,24 @@ import { mediaTypeOfName } from '../../files/media-type.ts'
 import { numberOf, type JsonObject } from '../../json.ts'
 import { nearestName } from '../../nearest-name.ts'
 import {
-  fieldsOf,
-  fieldName,
-  nouns,
-  type CommandField,
   assertions,
+  fieldName,
+  fieldsOf,
   jobFields,
   jobName,
+  nouns,
+  type CommandField,
 } from './manifest-fields.ts'
 import type { FanOut, Instance, Lane } from './manifest.ts'
 import type { Mistakes } from './mistakes.ts'
-import { memberOf, nodeAt, valueOf, type YamlEntry, type YamlNode } from './yaml-nodes.ts'
+import { entriesOf, memberOf, nodeAt, valueOf, type YamlEntry, type YamlNode } from './yaml-nodes.ts'
 
 export interface WrittenField {
   readonly field: CommandField
   readonly node: YamlNode
 }
 
-/** By the column `id`, in Unicode's form NFC, else a digest of the row: `captions[ID]`. */
+/** By the column `id` in Unicode's form NFC, else a digest of the row. */
 export type Rows = ReadonlyMap<string, JsonObject>
 
 /** A job as it is written, and what its `each` stands for. */
@@ -95,20 +95,19 @@ function readJob(
       mistakes.report(assert.at, `${assert.name} is not for ${nouns[lane][1]}, which ${command} makes.`)
     }
   }
-  const usual = lane === 'text' ? 'retry' : 'stop'
+  const [pick, variants] = [numberOf(own['pick']), numberOf(own['variants']) ?? 1]
+  if (pick !== null && pick > variants) {
+    mistakes.report(memberOf(node, 'pick')!.node.at, `pick is ${pick}, but variants is ${variants}.`)
+  }
   const settings: JobSettings = {
     at: mistakes.positionOf(at),
     lane,
-    variants: numberOf(own['variants']) ?? 1,
-    pick: numberOf(own['pick']),
+    variants,
+    pick,
     isFrozen: own['frozen'] === true,
     isDistinct: own['distinct'] === true,
     acceptsMismatch: own['accept_mismatch'] === true,
-    onUnknown: (own['on_unknown'] as JobSettings['onUnknown'] | undefined) ?? usual,
-  }
-  const { pick, variants } = settings
-  if (pick !== null && pick > variants) {
-    mistakes.report(memberOf(node, 'pick')!.node.at, `pick is ${pick}, but variants is ${variants}.`)
+    onUnknown: (own['on_unknown'] ?? (lane === 'text' ? 'retry' : 'stop')) as JobSettings['onUnknown'],
   }
   const given = readFields(mistakes, command, first.node)
   const fields = new Map([...(defaults.get(command) ?? []), ...given])
@@ -118,14 +117,14 @@ function readJob(
     mistakes.report(schema.node.at, 'schema is for texts, and out is a picture.')
   }
   for (const pair of conflicts) {
-    const [one, other] = pair.map(fieldName)
-    const written = fields.get(other!)
-    if (!fields.has(one!) || written === undefined) continue
+    const [one = '', other = ''] = pair.map(fieldName)
+    const written = fields.get(other)
+    if (written === undefined || !fields.has(one)) continue
     mistakes.report(written.node.at, `${one} and ${other} cannot be used together.`)
   }
+  const job = { name, at, node, command, commandAt: first.at, fields, own, settings }
   const rows = memberOf(node, 'each') === undefined ? null : 'waiting'
-  const source = { rows, fanOut: null, problem: null } as const
-  return { name, at, node, command, commandAt: first.at, fields, own, settings, ...source }
+  return { ...job, rows, fanOut: null, problem: null }
 }
 
 function laneOf(command: CreatingCommand, out: unknown): Lane {
@@ -173,15 +172,8 @@ function problemOfName(command: CreatingCommand, name: string): string {
   return unknownName(name, [...fieldsOf(command).keys()], command)
 }
 
-/** The members of a mapping in another one; none where it is something else. */
-export function entriesOf(node: YamlNode, name: string): readonly YamlEntry[] {
-  const part = memberOf(node, name)?.node
-  return part?.kind === 'mapping' ? part.entries : []
-}
-
 /**
  * Holds a mapping against a table of fields, and those in it against theirs, and reports what is wrong.
- * @param what it is, for messages
  * @param others names that are right besides those of the table
  * @returns the values that are right; a mapping without a table of its own is an empty object
  */

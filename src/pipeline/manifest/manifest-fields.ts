@@ -1,61 +1,41 @@
 import type { CommandInput, CreatingCommand, FilesInput } from '../../contract/command-inputs.ts'
 import { creatingCommands } from '../../contract/commands.ts'
-import { type Field, type Fields, flagsOf } from '../../contract/field.ts'
+import {
+  field,
+  flag,
+  flagsOf,
+  list,
+  number,
+  object,
+  text,
+  whole,
+  type Field,
+  type Fields,
+} from '../../contract/field.ts'
 import { lanes, type Lane } from './manifest.ts'
 
+const nonEmpty = { minLength: 1 } as const
+
 /** What a manifest holds, in the words of the contract's tables: reading it and its JSON Schema follow from this. */
-
-const manifestVersion = 1
-
-const maxVariants = 100
-
-const place = { type: 'string', minLength: 1 } as const
-
-const budget: Fields = {
-  creates: { type: 'integer', min: 0, about: 'how much a run creates at most' },
-  cost: {
-    type: 'number',
-    min: 0,
-    about: 'what a run may cost, as the prices of the configuration estimate it',
-  },
-}
-
-const concurrency: Fields = Object.fromEntries(
-  lanes.map((lane): [Lane, Field] => [
-    lane,
-    {
-      type: 'integer',
-      min: 1,
-      max: 256,
-      about: `requests at the same time that make a result of this kind: ${lane}`,
-    },
-  ]),
-)
-
 export const manifestFields = {
-  version: {
-    type: 'integer',
-    required: true,
-    min: manifestVersion,
-    max: manifestVersion,
-    about: 'version of the rules that the manifest follows',
-  },
-  env: {
-    type: 'array',
-    items: { type: 'string', about: 'name of a variable' },
-    about: 'the only environment variables that values may use, as ${env:NAME}',
-  },
-  vars: {
-    type: 'object',
-    about: 'texts that jobs share, as ${var:NAME}: each a text, or { file: PATH }',
-  },
-  gateway: { ...place, about: 'marks the results of this gateway as different from those of others' },
-  budget: { type: 'object', fields: budget, about: 'what a run may create and cost' },
-  lanes: { type: 'object', fields: concurrency, about: 'how many requests run at the same time' },
-  lock_prompts: { type: 'boolean', default: false, about: 'keep the prompts in the lock' },
-  defaults: { type: 'object', about: 'fields that the jobs of a command have unless they set them' },
-  jobs: { type: 'object', required: true, about: 'what there should be' },
-} as const satisfies Fields
+  version: whole('version of the rules that the manifest follows', { required: true, min: 1, max: 1 }),
+  env: list('the only environment variables that values may use, as ${env:NAME}', text('name of a variable')),
+  vars: object('texts that jobs share, as ${var:NAME}: each a text, or { file: PATH }'),
+  gateway: text('marks the results of this gateway as different from those of others', nonEmpty),
+  budget: object('what a run may create and cost', {
+    creates: whole('how much a run creates at most', { min: 0 }),
+    cost: number('what a run may cost, as the prices of the configuration estimate it', { min: 0 }),
+  }),
+  lanes: object('how many requests run at the same time', Object.fromEntries(lanes.map(concurrency))),
+  lock_prompts: flag('keep the prompts in the lock', { default: false }),
+  defaults: object('fields that the jobs of a command have unless they set them'),
+  jobs: object('what there should be', undefined, { required: true }),
+} satisfies Fields
+
+function concurrency(lane: Lane): [Lane, Field] {
+  const about = `requests at the same time that make a result of this kind: ${lane}`
+  return [lane, whole(about, { min: 1, max: 256 })]
+}
 
 interface Assertion extends Field {
   readonly of: readonly Lane[]
@@ -64,65 +44,49 @@ interface Assertion extends Field {
 const media = ['image', 'video'] as const
 
 export const assertions: Readonly<Record<string, Assertion>> = {
-  schema: { ...place, of: ['text'], about: 'JSON Schema that the answer matches: a path' },
-  min_chars: { type: 'integer', min: 1, of: ['text'], about: 'fewest characters' },
-  matches: { ...place, of: ['text'], about: 'regular expression that the answer matches somewhere' },
-  width: { type: 'integer', min: 1, of: media, about: 'width in pixels' },
-  height: { type: 'integer', min: 1, of: media, about: 'height in pixels' },
-  max_bytes: { type: 'integer', min: 1, of: lanes, about: 'largest size of the file' },
-  has_alpha: { type: 'boolean', of: ['image'], about: 'whether there is an alpha channel' },
-  min_seconds: { type: 'number', min: 0, of: ['video'], about: 'shortest duration' },
-  not_duplicate: { type: 'boolean', of: lanes, about: 'no other output has the same bytes' },
+  schema: { of: ['text'], ...text('JSON Schema that the answer matches: a path', nonEmpty) },
+  min_chars: { of: ['text'], ...whole('fewest characters', { min: 1 }) },
+  matches: { of: ['text'], ...text('regular expression that the answer matches somewhere', nonEmpty) },
+  width: { of: media, ...whole('width in pixels', { min: 1 }) },
+  height: { of: media, ...whole('height in pixels', { min: 1 }) },
+  max_bytes: { of: lanes, ...whole('largest size of the file', { min: 1 }) },
+  has_alpha: { of: ['image'], ...flag('whether there is an alpha channel') },
+  min_seconds: { of: ['video'], ...number('shortest duration', { min: 0 }) },
+  not_duplicate: { of: lanes, ...flag('no other output has the same bytes') },
 }
 
 export const usualElements = 20
 
+const candidates = { min: 1, max: 100 }
+
 export const jobFields = {
-  out: {
-    ...place,
+  out: text('file below the folder of the manifest; {index} and {ext} as with -o', {
     required: true,
-    about: 'file below the folder of the manifest; {index} and {ext} as with -o',
-  },
-  each: {
-    type: ['string', 'array'],
-    minLength: 1,
-    about:
-      'one instance a row: a path (CSV, a JSON array: .json, JSON lines: .jsonl), a list, or @job: the JSON array that a text job writes',
-  },
-  max_instances: {
-    type: 'integer',
-    min: 1,
-    max: 1000,
-    default: usualElements,
-    about: 'with each: "@job", how many elements the array has at most; with more, nothing is made of it',
-  },
-  alt: { type: 'string', about: 'what is to be seen, for people who do not see it' },
-  variants: {
-    type: 'integer',
-    min: 1,
-    max: maxVariants,
-    default: 1,
-    about: 'how many candidates are made, of which one is picked',
-  },
-  pick: { type: 'integer', min: 1, max: maxVariants, about: 'number of the candidate that is the output' },
-  assert: { type: 'object', fields: assertions, about: 'what a result has to be before it is locked' },
-  accept_mismatch: {
-    type: 'boolean',
+    ...nonEmpty,
+  }),
+  each: field(
+    ['string', 'array'],
+    'one instance a row: a path (CSV, a JSON array: .json, JSON lines: .jsonl), a list, or @job: the JSON array that a text job writes',
+    nonEmpty,
+  ),
+  max_instances: whole(
+    'with each: "@job", how many elements the array has at most; with more, nothing is made of it',
+    { min: 1, max: 1000, default: usualElements },
+  ),
+  alt: text('what is to be seen, for people who do not see it'),
+  variants: whole('how many candidates are made, of which one is picked', { ...candidates, default: 1 }),
+  pick: whole('number of the candidate that is the output', candidates),
+  assert: object('what a result has to be before it is locked', assertions),
+  accept_mismatch: flag('take a result although it is not what was asked for', { default: false }),
+  distinct: flag('make each instance its own, even where its request is equal to another', {
     default: false,
-    about: 'take a result although it is not what was asked for',
-  },
-  distinct: {
-    type: 'boolean',
-    default: false,
-    about: 'make each instance its own, even where its request is equal to another',
-  },
-  frozen: { type: 'boolean', default: false, about: 'never generate it' },
-  on_unknown: {
-    type: 'string',
-    values: ['stop', 'retry'],
-    about: 'when nobody knows what became of a request: stop (the default), or retry (the default of text)',
-  },
-} as const satisfies Fields
+  }),
+  frozen: flag('never generate it', { default: false }),
+  on_unknown: text(
+    'when nobody knows what became of a request: stop (the default), or retry (the default of text)',
+    { values: ['stop', 'retry'] },
+  ),
+} satisfies Fields
 
 export const defaultLanes: Readonly<Record<Lane, number>> = { text: 8, image: 4, video: 2 }
 

@@ -42,9 +42,8 @@ export interface UpstreamResult {
   readonly jobId: string | null
 }
 
-/** What is read for a body. */
+/** What is read for a body; texts are what other instances have made, by the fields that take them. */
 interface Contents {
-  /** What other instances have made, by the fields that take it. */
   readonly texts: ReadonlyMap<string, string>
   readonly attachments: readonly Attachment[]
   readonly media: InstanceMedia
@@ -123,28 +122,25 @@ export function outputCount({ lane }: Pick<Instance, 'lane'>, body: Body): numbe
   return lane === 'image' && typeof n === 'number' && n >= 1 ? Math.floor(n) : 1
 }
 
-interface RequestInputs {
-  readonly folder: string
-  /** What each reference stands for, by its text. The files of one that is not there are left out. */
-  readonly upstream: ReadonlyMap<string, UpstreamResult>
-}
+/** What each reference stands for, by its text. The files of one that is not there are left out. */
+type Upstream = ReadonlyMap<string, UpstreamResult>
 
 /**
  * The request of an instance, with all texts and files in it.
+ * @param inputs `folder`: the manifest's
  * @throws UsageError, FileError with everything that is wrong with the files
  */
 export async function buildRequest(
   context: FileContext,
   instance: Instance,
-  inputs: RequestInputs,
+  { folder, upstream }: { readonly folder: string; readonly upstream: Upstream },
 ): Promise<TaskRequest> {
   const { command, fields } = instance
-  const files = (name: string) => filesOf(fields[name], inputs)
-  // Relative paths are those of the manifest.
-  const reader = { ...context, cwd: inputs.folder }
+  const files = (name: string) => filesOf(fields[name], upstream)
+  const reader = { ...context, cwd: folder }
   const texts = Object.entries(fields).flatMap(([name, field]) => {
     const [source] = field.kind === 'text' && field.text === null ? sourcesOf(field) : []
-    return source === undefined ? [] : readMade(context, name, shownSource(source), inputs)
+    return source === undefined ? [] : readMade(context, name, shownSource(source), upstream)
   })
   const made = new Map(await allInputs(texts))
   const attachments = await allInputs(files('attach').map(({ path }) => attachmentOf(reader, path)))
@@ -154,7 +150,7 @@ export async function buildRequest(
     body: bodyOf(instance, { texts: made, attachments, media }),
     images: paths('image'),
     mask: paths('mask')[0] ?? null,
-    source: sourceOf(fields['source'], inputs),
+    source: sourceOf(fields['source'], upstream),
   }
 }
 
@@ -163,7 +159,7 @@ interface GivenFile {
   readonly role: string | null
 }
 
-function filesOf(field: FieldValue | undefined, { upstream }: RequestInputs): GivenFile[] {
+function filesOf(field: FieldValue | undefined, upstream: Upstream): GivenFile[] {
   if (field?.kind !== 'files') return []
   return field.files.flatMap(({ source, role }) => {
     const paths = 'path' in source ? [source.path] : (upstream.get(source.reference.text)?.files ?? [])
@@ -171,12 +167,7 @@ function filesOf(field: FieldValue | undefined, { upstream }: RequestInputs): Gi
   })
 }
 
-async function readMade(
-  context: FileContext,
-  name: string,
-  reference: string,
-  { upstream }: RequestInputs,
-): Promise<readonly [name: string, text: string]> {
+async function readMade(context: FileContext, name: string, reference: string, upstream: Upstream) {
   const files = upstream.get(reference)?.files ?? []
   const [file] = files
   if (file === undefined || files.length > 1) {
@@ -185,7 +176,7 @@ async function readMade(
   const content = await readInputFile(context, file)
   if (content instanceof ModelgateError) throw content.amend({ message: `${name}: ${content.message}` })
   const { text } = decodeText(content)
-  if (text !== undefined) return [name, canonicalText(text)]
+  if (text !== undefined) return [name, canonicalText(text)] as const
   throw new UsageError(`${name}: ${shownPath(file)} is not a text in UTF-8.`, { code: 'wrong_type' })
 }
 
@@ -197,28 +188,24 @@ async function attachmentOf(context: FileContext, path: string): Promise<Attachm
   return { ...attachment, base64: () => text.toString('base64') }
 }
 
-async function readMedia(
-  context: FileContext,
-  files: (name: string) => readonly GivenFile[],
-): Promise<InstanceMedia> {
-  const picture = (label: string, path: string) => readPicture(context, { label, path })
-  const [[image], [last], [video]] = [files('image'), files('last_frame'), files('video')]
-  const references = files('reference').map(async ({ path, role }) => ({
-    image: await picture('reference', path),
-    referenceType: role ?? videoReferenceTypes[0],
+async function readMedia(context: FileContext, files: (name: string) => readonly GivenFile[]) {
+  const picture = (label: string, { path }: GivenFile) => readPicture(context, { label, path })
+  const references = files('reference').map(async (file) => ({
+    image: await picture('reference', file),
+    referenceType: file.role ?? videoReferenceTypes[0],
   }))
-  const parts: (Promise<InstanceMedia> | undefined)[] = [
-    image && picture('image', image.path).then((read) => ({ image: read })),
-    last && picture('last_frame', last.path).then((read) => ({ lastFrame: read })),
-    references.length === 0
-      ? undefined
-      : allInputs(references).then((referenceImages) => ({ referenceImages })),
-    video && readVideo(context, { label: 'video', path: video.path }).then((read) => ({ video: read })),
-  ]
-  return Object.assign({}, ...(await allInputs(parts.filter((part) => part !== undefined)))) as InstanceMedia
+  const parts = await allInputs<InstanceMedia>([
+    ...files('image').map(async (file) => ({ image: await picture('image', file) })),
+    ...files('last_frame').map(async (file) => ({ lastFrame: await picture('last_frame', file) })),
+    allInputs(references).then((read) => (read.length === 0 ? {} : { referenceImages: read })),
+    ...files('video').map(async ({ path }) => ({
+      video: await readVideo(context, { label: 'video', path }),
+    })),
+  ])
+  return Object.assign({}, ...parts) as InstanceMedia
 }
 
-function sourceOf(field: FieldValue | undefined, { upstream }: RequestInputs): string | null {
+function sourceOf(field: FieldValue | undefined, upstream: Upstream): string | null {
   if (field?.kind === 'value') return stringOf(field.value) ?? null
   const [source] = sourcesOf(field)
   return source === undefined ? null : (upstream.get(shownSource(source))?.jobId ?? null)

@@ -4,12 +4,12 @@ import { isObject } from '../../json.ts'
 import { canonicalText } from '../lock/canonical-form.ts'
 import { jobName, type CommandField } from './manifest-fields.ts'
 import type { Found, InputFiles } from './input-files.ts'
-import { entriesOf, type JobDefinition, type WrittenField } from './job-definition.ts'
+import type { JobDefinition, WrittenField } from './job-definition.ts'
 import type { FieldValue, InputFile, Lane, Reference } from './manifest.ts'
 import type { Mistakes } from './mistakes.ts'
 import { resolveReference } from './references.ts'
 import { substitute, type Scope } from './substitute.ts'
-import { memberOf, valueOf, type YamlNode } from './yaml-nodes.ts'
+import { entriesOf, memberOf, valueOf, type YamlNode } from './yaml-nodes.ts'
 
 /** What the fields of all jobs are read with. */
 export interface Reading extends Omit<Scope, 'columns'> {

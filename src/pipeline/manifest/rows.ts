@@ -8,6 +8,7 @@ import { canonicalText } from '../lock/canonical-form.ts'
 import type { JobDefinition, Rows } from './job-definition.ts'
 import { usualElements } from './manifest-fields.ts'
 import type { FanOut } from './manifest.ts'
+import { once, type Found } from './input-files.ts'
 import { createLocator, type Position, type TextPosition } from './mistakes.ts'
 import { foldedPath } from './output-paths.ts'
 import { parseReference, resolveReference } from './references.ts'
@@ -29,10 +30,13 @@ const maxInstances = 100_000
  * @returns how many instances there are
  */
 export async function readRows(reading: Reading, texts: ReadonlyMap<string, string>): Promise<number> {
-  const files = new Map<string, Promise<Rows>>()
+  const fromFile = once(async (path): Promise<Found<FoundRows>> => {
+    const source = await reading.files.rows(path)
+    return source.problem === undefined ? { value: rowsOf(path, source.value) } : source
+  })
   let count = 0
   for (const job of reading.jobs.values()) {
-    await readRowsOf(job, reading, texts, files)
+    await readRowsOf(job, reading, texts, fromFile)
     const before = count
     count += job.rows === null || job.rows === 'waiting' ? 1 : job.rows.size
     if (count <= maxInstances) continue
@@ -47,7 +51,7 @@ async function readRowsOf(
   job: JobDefinition,
   reading: Reading,
   texts: ReadonlyMap<string, string>,
-  known: Map<string, Promise<Rows>>,
+  fromFile: (path: string) => Promise<Found<FoundRows>>,
 ): Promise<void> {
   const { mistakes, files } = reading
   const { each } = job.own
@@ -80,15 +84,9 @@ async function readRowsOf(
   const { value: path, problems } = substitute(each, { ...reading, columns: null })
   for (const message of problems) mistakes.report(written.at, message)
   if (problems.length > 0 || path === '') return
-  const read = async (): Promise<Rows> => {
-    const source = await files.rows(path)
-    if (source.problem === undefined) return take(files.shown(path), rowsOf(path, source.value))
-    mistakes.report(source.at ?? written.at, source.problem)
-    return new Map()
-  }
-  const rows = known.get(path) ?? read()
-  known.set(path, rows)
-  job.rows = await rows
+  const found = await fromFile(path)
+  if (found.problem === undefined) job.rows = take(files.shown(path), found.value)
+  else mistakes.report(found.at ?? written.at, found.problem)
 }
 
 /** What `each: '@job'` says. Mistakes in it are reported. */
@@ -130,7 +128,7 @@ interface SourceRow {
   readonly columns: JsonObject | string
 }
 
-/** The rows of a JSON array of objects, or of an object with exactly one array in it. @param isMade by a model */
+/** Of an array of objects, or an object with exactly one array in it. @param isMade by a model */
 function rowsOfJson(text: string, subject: string, isMade = false): FoundRows {
   const { value, problem } = parseJson(text)
   const arrays = isObject(value) ? Object.values(value).filter(Array.isArray) : []
@@ -140,22 +138,14 @@ function rowsOfJson(text: string, subject: string, isMade = false): FoundRows {
     const none = `${subject} is neither a JSON array nor an object with exactly one array in it.`
     return identified([{ line: 1, columns: none }], 'line')
   }
-  const places = () => {
-    const [offsets, positionOf] = [elementOffsets(text), createLocator(text)]
-    return offsets.map(positionOf)
-  }
-  let known: readonly TextPosition[] | undefined
-  const placeOf = (element: number) => (known ??= places())[element - 1]!
-  return identified(
-    list.map((item, at) => rowOfJson(item, at + 1, 'element')),
-    'element',
-    placeOf,
-    isMade,
-  )
+  let places: readonly TextPosition[] | undefined
+  const placeOf = (element: number) => (places ??= elementPlaces(text))[element - 1]!
+  const rows = list.map((item, at) => rowOfJson(item, at + 1, 'element'))
+  return identified(rows, 'element', placeOf, isMade)
 }
 
-/** Where the elements of the one array begin, in UTF-16 units. Looked for only when there is a mistake in one. */
-function elementOffsets(text: string): number[] {
+/** Where the elements of the one array begin. Looked for only when there is a mistake in one. */
+function elementPlaces(text: string): TextPosition[] {
   const arrayDepth = text.trimStart().startsWith('[') ? 1 : 2
   const offsets: number[] = []
   let depth = 0
@@ -170,20 +160,16 @@ function elementOffsets(text: string): number[] {
     if (isInside && depth === arrayDepth) break
     depth--
   }
-  return offsets
+  return offsets.map(createLocator(text))
 }
 
-/** The rows of a file with a JSON object a line; empty lines are no rows. */
 function rowsOfJsonLines(text: string): FoundRows {
-  const rows = canonicalText(text)
-    .split('\n')
-    .flatMap((written, at): SourceRow[] => {
-      if (written.trim() === '') return []
-      const { value, problem } = parseJson(written)
-      return [
-        problem === undefined ? rowOfJson(value, at + 1, 'line') : jsonProblem('The line', problem, at + 1),
-      ]
-    })
+  const lines = canonicalText(text).split('\n')
+  const rows = lines.flatMap((written, at) => {
+    if (written.trim() === '') return []
+    const { value, problem } = parseJson(written)
+    return problem === undefined ? rowOfJson(value, at + 1, 'line') : jsonProblem('The line', problem, at + 1)
+  })
   return identified(rows, 'line')
 }
 
@@ -208,7 +194,6 @@ function itemOfList(item: unknown, at: number): SourceRow {
 
 /**
  * Gives each row its id: the column `id`, where one has it, else a digest.
- * @param placeOf where a row is whose mistake has no column
  * @param isMade by a model: then each id becomes a part of the name of a file on any system
  */
 function identified(
@@ -344,7 +329,7 @@ function headerProblems(names: readonly string[]): string[] {
   })
 }
 
-/** What is wrong with the name of a column; it has to be one that `${name}` can name. */
+/** A column has to have a name that `${name}` can name. */
 function nameProblem(name: string): string | undefined {
   const isPlain = name !== '' && name.trim() === name && !/^(?:env|var):|[{}\p{Cc}]/u.test(name)
   return isPlain && !dangerousNames.has(name)

@@ -161,6 +161,12 @@ export function nodeAt(node: YamlNode, path: readonly string[]): YamlNode {
   return found
 }
 
+/** The members of a mapping in another one; none where it is something else. */
+export function entriesOf(node: YamlNode, name: string): readonly YamlEntry[] {
+  const part = memberOf(node, name)?.node
+  return part?.kind === 'mapping' ? part.entries : []
+}
+
 export function memberOf({ entries }: YamlNode, name: string): YamlEntry | undefined {
   return entries.find((entry) => entry.name === name)
 }
