@@ -15,6 +15,9 @@ import {
 
 const commands = Object.keys(creatingCommands) as CreatingCommand[]
 
+const definedName = (name: string) => name.replace(' ', '-')
+const refTo = (name: string) => ({ $ref: `#/$defs/${definedName(name)}` })
+
 const definitions = {
   path: {
     type: 'string',
@@ -24,12 +27,10 @@ const definitions = {
   },
   template: { type: 'string', pattern: '\\$\\{', description: '${column} or ${env:NAME}' },
   textFile: {
-    ...mapping({ file: { $ref: '#/$defs/path' } }, 'a text from a file, or { file: "@job" }'),
+    ...mapping({ file: refTo('path') }, 'a text from a file, or { file: "@job" }'),
     required: ['file'],
   },
 }
-
-const refTo = (name: string) => ({ $ref: `#/$defs/${name.replace(' ', '-')}` })
 
 /**
  * The JSON Schema of the manifest (draft 2020-12), for editors. What it refuses, the program refuses, too; the program
@@ -64,7 +65,7 @@ export function manifestSchema(): JsonObject {
     $defs: {
       ...definitions,
       job,
-      ...Object.fromEntries(commands.map((name) => [name.replace(' ', '-'), commandSchema(name)])),
+      ...Object.fromEntries(commands.map((name) => [definedName(name), commandSchema(name)])),
     },
   }
   // Without members that are undefined.
@@ -91,23 +92,19 @@ function modelSchema({ about }: CommandField, family: 'image' | 'video' | null):
 function fieldSchema(field: CommandField): JsonObject {
   const description = field.about
   const path = refTo('path')
-  switch (field.kind) {
-    case 'files':
-      return field.input.isList
-        ? { description, anyOf: [path, { type: 'array', minItems: 1, items: path }] }
-        : { description, ...path }
-    case 'schema':
-      return { description, ...path }
-    case 'source':
-      return { description: `${description}, or @job`, type: 'string', minLength: 1 }
-    case 'text': {
-      // How long a text is shows only after substitution.
-      const { maxLength: _, ...open } = field.field
-      return schemaOf({ ...open, about: description }, templated, [refTo('textFile')])
-    }
-    case 'value':
-      return templated(field.field)
+  if (field.kind === 'value') return templated(field.field)
+  if (field.kind === 'text') {
+    // How long a text is shows only after substitution.
+    const { maxLength: _, ...open } = field.field
+    return schemaOf({ ...open, about: description }, templated, [refTo('textFile')])
   }
+  if (field.kind === 'source') {
+    return { description: `${description}, or @job`, type: 'string', minLength: 1 }
+  }
+  const isList = field.kind === 'files' && field.input.isList
+  return isList
+    ? { description, anyOf: [path, { type: 'array', minItems: 1, items: path }] }
+    : { description, ...path }
 }
 
 /** A value of a request: where it is no text itself, `${…}` may stand for it. Its objects are as open as the contract's. */
@@ -123,16 +120,11 @@ function closed(field: Field): JsonObject {
   return fields === undefined ? schemaOf(field, closed) : mapping(propertiesOf(fields, closed), about)
 }
 
-/**
- * @param inner makes the schemas of what is inside its value
- * @param others what is taken besides its own values
- */
-function schemaOf(
-  field: Field,
-  inner: (field: Field) => JsonObject,
-  others: readonly JsonObject[] = [],
-): JsonObject {
-  const types = typeof field.type === 'string' ? [field.type] : field.type
+type ToSchema = (field: Field) => JsonObject
+
+/** @param inner makes the schemas of what is inside its value @param others what is taken besides its own values */
+function schemaOf(field: Field, inner: ToSchema, others: readonly JsonObject[] = []): JsonObject {
+  const types = [field.type].flat()
   const own = types.flatMap((type) => typedSchemas(type, field, inner))
   const options = [...own, ...(field.nullable === true ? [{ type: 'null' }] : []), ...others]
   return {
@@ -144,7 +136,7 @@ function schemaOf(
 }
 
 /** Words that are known stand before the type that takes others, too: editors offer them. */
-function typedSchemas(type: string, field: Field, inner: (field: Field) => JsonObject): JsonObject[] {
+function typedSchemas(type: string, field: Field, inner: ToSchema): JsonObject[] {
   const { min: minimum, max: maximum, minLength, maxLength, items, fields, values, known = [] } = field
   switch (type) {
     case 'string':
@@ -166,7 +158,7 @@ function suggested(known: readonly unknown[]): JsonObject[] {
   return known.length === 0 ? [] : [{ enum: known }]
 }
 
-function propertiesOf(fields: Fields, schema: (field: Field) => JsonObject): JsonObject {
+function propertiesOf(fields: Fields, schema: ToSchema): JsonObject {
   return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, schema(field)]))
 }
 

@@ -14,12 +14,12 @@ export const outputExtensions: Readonly<Record<Lane, readonly string[]>> = {
   video: ['mp4', 'webm'],
 }
 
-/** A manifest that holds no mistake: its jobs, with an instance for each row of their `each`. */
+/** A manifest without a mistake. */
 export interface Manifest {
   readonly project: Project
-  /** SHA-256 of its own text, for parts that must be of one manifest. */
+  /** Of its own text, for parts that must be of one manifest. */
   readonly sha256: string
-  /** `gateway:`, a part of every key. */
+  /** A part of every key. */
   readonly gateway: string | null
   /** `cost` is in the currency of the user's prices. */
   readonly budget: { readonly creates: number | null; readonly cost: number | null }
@@ -29,7 +29,6 @@ export interface Manifest {
   /** By their ids, each after those that it refers to. */
   readonly instances: ReadonlyMap<string, Instance>
   readonly warnings: readonly string[]
-  /** The jobs that make one result for each element of a text, whether that is there or not. */
   readonly fanOuts: readonly FanOut[]
   /**
    * The same manifest with the elements of texts that its fan-outs take.
@@ -69,12 +68,10 @@ export interface Instance {
   readonly output: string
   /** How many outputs one result has: its `n`. */
   readonly count: number
-  /** How many candidates are made. With one, it is the output. */
   readonly variants: number
   readonly pick: number | null
   readonly alt: string | null
   readonly asserts: Asserts
-  /** Never generated. */
   readonly isFrozen: boolean
   /** Whether it is made although another one has the same request: its id enters its key. */
   readonly isDistinct: boolean
@@ -133,13 +130,11 @@ export function promptOf({ command, fields }: Pick<Instance, 'command' | 'fields
   return prompt?.kind === 'text' ? prompt.text : null
 }
 
-/** What a field takes its value from besides the manifest itself. */
 export function sourcesOf(value: FieldValue | undefined): readonly Source[] {
   if (value?.kind === 'files') return value.files.map(({ source }) => source)
   return value?.kind === 'text' && value.source !== null ? [value.source] : []
 }
 
-/** As the manifest has it. */
 export function shownSource(source: Source): string {
   return 'path' in source ? source.path : source.reference.text
 }

@@ -35,7 +35,6 @@ export class Mistakes {
     this.#locate = createLocator(text)
   }
 
-  /** @param offset in the manifest, in UTF-16 units */
   positionOf(offset: number): Position {
     return { file: this.#file, ...this.#locate(offset) }
   }

@@ -9,6 +9,8 @@ export interface TakenPath {
   readonly path: string
   /** What it is, for the message: `the manifest`, `an input of banner`. */
   readonly what: string
+  /** The instance whose output it is. */
+  readonly owner?: Instance
 }
 
 type Report = (output: Instance, message: string) => void
@@ -26,11 +28,11 @@ export function checkOutputs(
   taken: readonly TakenPath[],
   report: Report,
 ): void {
-  const places = new Map<string, Place>()
+  const places = new Map<string, TakenPath>()
   for (const { path, what } of taken) {
     const plain = posix.normalize(path)
     const key = foldedPath(plain)
-    if (!places.has(key)) places.set(key, { path: plain, what, owner: null })
+    if (!places.has(key)) places.set(key, { path: plain, what })
   }
   for (const [number, output] of outputs.entries()) {
     const template = parseTemplate(output.output)
@@ -43,26 +45,15 @@ export function checkOutputs(
     for (const each of clauses) report(output, `${quoted(output.output)} ${each}`)
     if (clauses.length > 0) continue
     const keys = new Map(paths.map((path) => [foldedPath(path), path]))
-    for (const [key, path] of keys) {
-      const other = places.get(key)
-      if (other !== undefined) {
-        report(output, samePlace(path, output, other))
-        break
-      }
-    }
+    const [clash] = keys.keys().filter((key) => places.has(key))
+    if (clash !== undefined) report(output, samePlace(keys.get(clash)!, output, places.get(clash)!))
     const what = `an output of ${quoted(output.id)}`
     for (const [key, path] of keys) if (!places.has(key)) places.set(key, { path, what, owner: output })
   }
   reportFolders(places, report)
 }
 
-interface Place {
-  readonly path: string
-  readonly what: string
-  readonly owner: Instance | null
-}
-
-function reportFolders(places: ReadonlyMap<string, Place>, report: Report): void {
+function reportFolders(places: ReadonlyMap<string, TakenPath>, report: Report): void {
   const known = new Set<string>()
   for (const [key, { path, what, owner }] of places) {
     for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1)) {
@@ -71,16 +62,16 @@ function reportFolders(places: ReadonlyMap<string, Place>, report: Report): void
       if (known.has(name)) break
       known.add(name)
       const folder = places.get(name)
-      const writer = owner ?? folder?.owner ?? null
-      if (folder === undefined || writer === null) continue
+      const writer = owner ?? folder?.owner
+      if (folder === undefined || writer === undefined) continue
       report(writer, `${quoted(path)}, ${what}, lies in ${quoted(folder.path)}, ${folder.what}.`)
     }
   }
 }
 
-function samePlace(path: string, { id, job }: Instance, { path: taken, what, owner }: Place): string {
+function samePlace(path: string, { id, job }: Instance, { path: taken, what, owner }: TakenPath): string {
   const shown = quoted(path)
-  if (owner === null)
+  if (owner === undefined)
     return `${shown} is ${what}, which an output cannot replace; ${quoted(`@${id}`)} refers to an output.`
   const [one, other] = [quoted(owner.id), quoted(id)]
   if (path !== taken) {
@@ -107,16 +98,8 @@ function templateProblems({ output, count }: Instance, { tokens, unknown }: Outp
   return clauses
 }
 
-/**
- * The paths that each output may get, in the order of their numbers.
- * @param unknown stands for a prompt or an id that is not known yet
- */
-function pathsOf(
-  instance: Instance,
-  template: OutputTemplate,
-  now: number,
-  unknown: string,
-): readonly (readonly string[])[] {
+/** The paths that each output may get. @param unknown stands for a prompt or an id that is not known yet */
+function pathsOf(instance: Instance, template: OutputTemplate, now: number, unknown: string) {
   const endings = template.tokens.has('ext') ? outputExtensions[instance.lane] : ['']
   const facts = nameFacts(instance, now, { id: unknown, prompt: unknown })
   return Array.from({ length: instance.count }, (_, at) =>

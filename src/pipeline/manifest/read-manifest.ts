@@ -8,7 +8,7 @@ import { systemCode } from '../../files/file-error.ts'
 import { numberOf, objectOf, stringOf } from '../../json.ts'
 import { keyFormIn } from '../../redact/key-forms.ts'
 import { manifestName, projectOf } from '../project.ts'
-import { createInputFiles, readText } from './input-files.ts'
+import { createInputFiles, once, readText } from './input-files.ts'
 import { readJobs, readShape } from './job-definition.ts'
 import { readInstances } from './job-instances.ts'
 import { fieldsOf, defaultLanes, manifestFields, variableName } from './manifest-fields.ts'
@@ -32,7 +32,6 @@ const keyVariable = 'MODELGATE_API_KEY'
 /** A shorter key may well be a part of a word. */
 const minKeyLength = 8
 
-/** Largest manifest, in bytes. */
 const maxBytes = 8 * 1024 * 1024
 
 /** In UTF-16 units: reading a longer one fills the memory with what is needed for a moment. */
@@ -69,10 +68,9 @@ async function isFile(path: string): Promise<boolean> {
 }
 
 /**
- * Reads a manifest and all that it names, and holds every request that it makes against the contract. Nothing is sent.
+ * Reads a manifest and all that it names, and holds every request that it makes against the contract.
  * @param path absolute
- * @throws UsageError `manifest_invalid` with every mistake as `FILE:LINE:COLUMN: message`; the reason of the context's
- * signal
+ * @throws UsageError `manifest_invalid` with every mistake as `FILE:LINE:COLUMN: message`; the signal's reason
  */
 export async function readManifest(
   context: FileContext,
@@ -82,13 +80,11 @@ export async function readManifest(
   const text = await readSource(context, relative(context.cwd, path) || path)
   // What has been paid for is judged after a signal, too.
   const steady = { ...context, signal: new AbortController().signal }
-  const known = new Map<string, Promise<Manifest>>()
-  const expand: Manifest['expand'] = (texts) => {
-    const name = JSON.stringify([...texts])
-    const found = known.get(name) ?? parseSource(steady, path, { text, texts, expand }, options)
-    known.set(name, found)
-    return found
-  }
+  const expanded = once((pairs) => {
+    const texts = new Map(JSON.parse(pairs) as [string, string][])
+    return parseSource(steady, path, { text, texts, expand }, options)
+  })
+  const expand: Manifest['expand'] = (texts) => expanded(JSON.stringify([...texts]))
   return await parseSource(context, path, { text, texts: new Map(), expand }, options)
 }
 
@@ -183,10 +179,9 @@ function checkTogether(
   instances: ReadonlyMap<string, Instance>,
   manifest: string,
 ): readonly string[] {
-  const lock = manifest.replace(/\.[^./]*$/, '') + '.lock'
   const taken: TakenPath[] = [
     { path: manifest, what: 'the manifest' },
-    { path: lock, what: 'the lock' },
+    { path: `${manifest.replace(/\.[^./]*$/, '')}.lock`, what: 'the lock' },
   ]
   for (const { id, job, command, fields } of instances.values()) {
     const what = `an input of ${JSON.stringify(id)}`
@@ -206,10 +201,8 @@ function checkTogether(
     }
   }
   for (const { name, own } of jobs.values()) {
-    const { each } = own
-    if (typeof each === 'string' && !each.startsWith('@')) {
-      taken.push({ path: each, what: `the rows of ${name}` })
-    }
+    const path = stringOf(own['each']) ?? '@'
+    if (!path.startsWith('@')) taken.push({ path, what: `the rows of ${name}` })
   }
   const placed = [...instances.values()].filter(({ waiting }) => waiting === undefined)
   checkOutputs(placed, taken, ({ id, job: name }, message) => {

@@ -5,7 +5,7 @@ import type { Lane, Reference } from './manifest.ts'
 
 const pattern = /^@([a-z0-9][a-z0-9_-]{0,63})(?:\[([^[\]]+)\])?(?:#([1-9]\d{0,3}))?$/u
 
-/** Reads a reference to what another job makes; undefined for anything else, a misspelt one, too. */
+/** A reference to what another job makes; undefined for any other text. */
 export function parseReference(text: string) {
   const [, job, row, candidate] = pattern.exec(text) ?? []
   if (job === undefined) return undefined
@@ -18,7 +18,6 @@ const maxCompared = 1000
 
 /**
  * What a reference leads to, or what is wrong with it: a sentence.
- * @param text begins with `@`
  * @param wanted what the field takes: results of one kind, or of any for null
  */
 export function resolveReference(
