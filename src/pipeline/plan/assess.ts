@@ -21,7 +21,7 @@ import type { Assessment, ProjectState, Variant } from './project-state.ts'
  * Compares an instance with lock, files, results and journals. The first of these decides: a file that was changed by hand
  * or is in the way, whatever the key; what is locked with this key, or frozen; an upstream that is not known; what
  * journals and results know of the key.
- * @throws FileError for a file that cannot be read
+ * @throws FileError
  */
 export async function assess(
   instance: Instance,
@@ -172,9 +172,7 @@ async function assessHeldUp(subject: Subject): Promise<Assessment> {
   return instance.isFrozen ? blocked('It is frozen, and none of it is locked.') : { ...base, state, reasons }
 }
 
-interface Examined extends Variant {
-  readonly found: VariantState
-}
+type Examined = Variant & VariantState
 
 /** What is locked, if anything, is not what is wanted: what there is of the wanted variants decides. */
 async function assessVariants(subject: Subject, known: InstanceKeys): Promise<Assessment> {
@@ -183,25 +181,29 @@ async function assessVariants(subject: Subject, known: InstanceKeys): Promise<As
   const keys = picked === null ? known.keys.slice(0, instance.variants) : [known.keys[picked - 1]!]
   const variants: Examined[] = []
   for (const [at, key] of keys.entries()) {
-    variants.push({ number: picked ?? at + 1, key, found: await examineVariant(instance, key, project) })
+    variants.push({ number: picked ?? at + 1, key, ...(await examineVariant(instance, key, project)) })
   }
-  const [first] = variants
-  const result = variants.length === 1 ? (first!.found.result ?? null) : null
-  const outputs = result && placeOutputs(instance, result, project.now)
+  const { key, result } = variants[0]!
+  const only = variants.length === 1 ? result : undefined
+  const outputs = only === undefined ? null : placeOutputs(instance, only, project.now)
   const obstacles = project.forced.force ? [] : await obstaclesOf(instance, outputs, project)
   if (obstacles.length > 0) return inTheWay(subject, obstacles)
-  const base = { ...subject.base, key: keys[0]! }
+  const base = { ...subject.base, key }
   for (const state of ['unknown', 'lost'] as const) {
-    const held = variants.flatMap(({ found }) => (found.kind === state ? found : []))
+    const held = variants.filter(({ kind }) => kind === state)
     if (held.length === 0) continue
     const reasons = [...new Set(held.flatMap((one) => one.reasons))]
     return { ...base, state, reasons, isElsewhere: held.some(({ isElsewhere = false }) => isElsewhere) }
   }
-  if (result !== null && outputs !== null) {
-    const wasRejected = Boolean(project.history.results.get(keys[0]!)?.rejected)
+  if (only !== undefined && outputs !== null) {
+    const wasRejected = Boolean(project.history.results.get(key)?.rejected)
     const reason = wasRejected ? 'It was rejected, and is accepted now.' : 'Its result was made before.'
-    const restore = { result: { ...result, outputs }, picked }
-    return { ...base, state: 'restorable', reasons: [reason], restore }
+    return {
+      ...base,
+      state: 'restorable',
+      reasons: [reason],
+      restore: { result: { ...only, outputs }, picked },
+    }
   }
   return await assessMissing({ ...subject, base }, known, variants)
 }
@@ -213,11 +215,11 @@ async function assessMissing(
   variants: readonly Examined[],
 ): Promise<Assessment> {
   const { found, base } = subject
-  const details = variants.flatMap(({ number, found: { reasons } }) =>
+  const details = variants.flatMap(({ number, reasons }) =>
     variants.length === 1 ? reasons : reasons.map((reason) => `Candidate ${number}: ${reason}`),
   )
-  const missing = variants.filter((one) => one.found.kind === 'missing' || one.found.kind === 'unfetched')
-  const there = variants.filter((one) => one.found.kind === 'there')
+  const missing = variants.filter(({ kind }) => kind === 'missing' || kind === 'unfetched')
+  const there = variants.filter(({ kind }) => kind === 'there')
   const toMake = missing.map(({ number, key }) => ({ number, key }))
   if (missing.length > 0) {
     const hold = await firstHold(subject)
@@ -229,7 +231,7 @@ async function assessMissing(
     return { ...base, state: 'awaiting', reasons, toMake }
   }
   if (missing.length === 0) return { ...base, state: 'rejected', reasons: details }
-  if (missing.every((one) => one.found.kind === 'unfetched')) {
+  if (missing.every(({ kind }) => kind === 'unfetched')) {
     return { ...base, state: 'unfetched', reasons: details, toMake }
   }
   const why = found === null ? [] : whyStale(subject, known)
@@ -253,13 +255,12 @@ function whyStale({ instance, project, found }: Subject, known: InstanceKeys): r
 }
 
 /** What there is of one variant of an instance whose key is not the locked one. */
-export interface VariantState {
+interface VariantState {
   /**
    * `there`: it is what was asked for and asserted. `lost`: it was made and billed, and cannot be fetched. `unfetched`: it
-   * can. `missing`: it is to be generated, or gone on with.
+   * can. `missing`: it is to be generated, or continued.
    */
   readonly kind: 'there' | 'rejected' | 'unknown' | 'lost' | 'unfetched' | 'missing'
-  /** Each a sentence. */
   readonly reasons: readonly string[]
   /** Of one that is there. */
   readonly result?: Result
@@ -270,38 +271,17 @@ export interface VariantState {
 /** The exit code of a reply that breaks the contract, among it a result that came whole and is damaged. */
 const damagedExit = 8
 
+const as = (kind: VariantState['kind'], ...reasons: string[]): VariantState => ({ kind, reasons })
+
 /** Looks for the result of a key in its folder, the journals and the lock. */
 export async function examineVariant(
   instance: Instance,
   key: string,
   project: ProjectState,
 ): Promise<VariantState> {
-  const { history, forced, isSentAgain, inQueue } = project
-  const as = (kind: VariantState['kind'], ...reasons: string[]): VariantState => ({ kind, reasons })
+  const { history, forced } = project
   if (forced.regenerate.has(instance.id)) return as('missing')
-  if (history.isOpen(key)) {
-    const made = history.made.get(key)
-    if (made !== undefined) {
-      const expiry = made.expires_at * 1000
-      const until = new Date(expiry).toISOString().replace('.000Z', 'Z')
-      const reason = 'It was made and billed, and could not be fetched.'
-      return expiry <= project.now
-        ? as('lost', `${reason} Its address was valid until ${until}.`)
-        : as('unfetched', `${reason} It can be fetched until ${until}.`)
-    }
-    const job = history.jobs.get(key)
-    if (job !== undefined) return as('missing', `Its job ${job.id} was started before.`)
-    if (inQueue.has(key)) return as('missing', 'It is with the queue.')
-    if (isSentAgain) return as('missing')
-    const { queue, queue_at: queueAt } = history.intents.get(key)!
-    if (queue !== undefined && queue !== project.queue) {
-      const where = queueAt === undefined ? 'another queue' : `the queue at ${queueAt}`
-      const reason = `A request was sent to ${where}: run it with that --queue to learn its outcome.`
-      return { ...as('unknown', reason), isElsewhere: true }
-    }
-    if (instance.onUnknown === 'retry') return as('missing')
-    return as('unknown', 'A request was sent, and its outcome is not known.')
-  }
+  if (history.isOpen(key)) return examineOpen(instance, key, project)
   for (const result of await knownResults(key, project)) {
     const files = await findResult(key, result, project)
     if (files === undefined) continue
@@ -328,11 +308,35 @@ export async function examineVariant(
     : as('unknown', `Its request may have been sent: ${line}, and could be its record.`)
 }
 
+/** Of a request that may have been sent, and has not come to its end. */
+function examineOpen(instance: Instance, key: string, project: ProjectState): VariantState {
+  const { history, isSentAgain, inQueue } = project
+  const made = history.made.get(key)
+  if (made !== undefined) {
+    const expiry = made.expires_at * 1000
+    const until = new Date(expiry).toISOString().replace('.000Z', 'Z')
+    const reason = 'It was made and billed, and could not be fetched.'
+    return expiry <= project.now
+      ? as('lost', `${reason} Its address was valid until ${until}.`)
+      : as('unfetched', `${reason} It can be fetched until ${until}.`)
+  }
+  const job = history.jobs.get(key)
+  if (job !== undefined) return as('missing', `Its job ${job.id} was started before.`)
+  if (inQueue.has(key)) return as('missing', 'It is with the queue.')
+  if (isSentAgain) return as('missing')
+  const { queue, queue_at: queueAt } = history.intents.get(key)!
+  if (queue !== undefined && queue !== project.queue) {
+    const where = queueAt === undefined ? 'another queue' : `the queue at ${queueAt}`
+    const reason = `A request was sent to ${where}: run it with that --queue to learn its outcome.`
+    return { ...as('unknown', reason), isElsewhere: true }
+  }
+  if (instance.onUnknown === 'retry') return as('missing')
+  return as('unknown', 'A request was sent, and its outcome is not known.')
+}
+
 /** Results of the same request, whoever asked for it, the newest first. */
-async function knownResults(
-  key: string,
-  { results, history, lockedByKey, lock }: ProjectState,
-): Promise<readonly Result[]> {
+async function knownResults(key: string, project: ProjectState) {
+  const { results, history, lockedByKey, lock } = project
   if (history.discarded.has(key)) return []
   const own = (await results.get(key))?.result
   const locked = (lockedByKey.get(key) ?? []).map((id) => lock.get(id))
@@ -359,7 +363,7 @@ function foundOutputs(outputs: readonly OutputFacts[], files: readonly string[])
   return outputs.map((facts, at) => ({ path: files[at]!, facts }))
 }
 
-export interface Subject {
+interface Subject {
   readonly instance: Instance
   readonly project: ProjectState
   readonly upstreams: readonly Upstream[]
@@ -370,11 +374,7 @@ export interface Subject {
 }
 
 /** Finds the keys of an instance, as far as its upstreams are known, and its locked block. */
-async function createSubject(
-  instance: Instance,
-  project: ProjectState,
-  assessments: Assessments,
-): Promise<Subject> {
+async function createSubject(instance: Instance, project: ProjectState, assessments: Assessments) {
   const upstreams: Upstream[] = []
   for (const reference of instance.references) {
     upstreams.push(await upstreamOf(reference, assessments, project))
@@ -441,7 +441,6 @@ type FieldDigests = Readonly<Record<string, string>>
 /**
  * What distinguishes a request from the one that was locked, a sentence for each field, with the files and references
  * that the field names. Empty when it is the number of the variant alone.
- * @param locked short digests of its fields, `$command` and `$gateway` among them
  */
 function explainKey(instance: Instance, locked: FieldDigests, current: FieldDigests): string[] {
   // A run that was killed had put the file in place, and not yet locked it.

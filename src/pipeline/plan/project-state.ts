@@ -1,13 +1,12 @@
 import type { RunState } from '../../events/run-document.ts'
 import type { AssertChecker } from '../execute/check-asserts.ts'
 import type { History } from '../journal/journal.ts'
-import type { Lock, LockBlock, Result } from '../lock/lock-block.ts'
+import type { Lock, LockBlock, OutputFacts, Result } from '../lock/lock-block.ts'
 import type { Instance, Manifest } from '../manifest/manifest.ts'
 import { foldedPath, placeOutputs, possiblePaths } from '../manifest/output-paths.ts'
 import type { Replaced } from '../store/blob-store.ts'
 import type { Results } from '../store/results.ts'
 
-/** What an instance is in comparison with lock, files, store and journals. */
 export type State = RunState
 
 /** A candidate that a run has to make, or continue. */
@@ -53,18 +52,15 @@ export interface Forced {
   readonly force: boolean
 }
 
-/** A project as the states of its instances follow from it: manifest, lock, journals, results, files, and what is forced. */
+/** All that the states of instances follow from. */
 export class ProjectState {
   declare readonly manifest: Manifest
-  /** What is locked. */
   declare readonly lock: Lock
   declare readonly history: History
   declare readonly results: Results
-  /** Files that were put aside, or adopted, by their digests. */
   declare readonly replaced: Replaced
   /** SHA-256 of an input file. @param path relative to the manifest's folder */
   declare readonly inputDigest: (path: string) => Promise<string>
-  /** Why a result does not hold the asserts of its instance, each a sentence; empty when it does. */
   declare readonly checkAsserts: AssertChecker['check']
   declare readonly forced: Forced
   /** Whether a request of unknown outcome is simply sent again: it creates nothing twice, or costs nothing. */
@@ -75,7 +71,9 @@ export class ProjectState {
   declare readonly queue: string | null
   /** Milliseconds since 1970: `{date}` in the name of an output is its day. */
   declare readonly now: number
-  #index: ReturnType<typeof indexOf> | undefined
+  #byKey: Lists | undefined
+  #byPath: Lists | undefined
+  #byDigest: Lists | undefined
   #outputs: ReadonlySet<string> | undefined
 
   /** @param parts their lock is not changed any more: what is looked up in it is put together once it is needed */
@@ -84,17 +82,17 @@ export class ProjectState {
   }
 
   /** The ids of the blocks that have a key. */
-  get lockedByKey(): ReadonlyMap<string, readonly string[]> {
-    return this.#indexed.byKey
+  get lockedByKey(): Lists {
+    return (this.#byKey ??= listsOf([...this.lock].map(([id, { key }]) => [key, id])))
   }
 
   /** Digests that the lock names for a path. */
-  get lockedByPath(): ReadonlyMap<string, readonly string[]> {
-    return this.#indexed.byPath
+  get lockedByPath(): Lists {
+    return (this.#byPath ??= listsOf(lockedOutputs(this.lock, (_, { path, sha256 }) => [path, sha256])))
   }
 
-  get lockedByDigest(): ReadonlyMap<string, readonly string[]> {
-    return this.#indexed.byDigest
+  get lockedByDigest(): Lists {
+    return (this.#byDigest ??= listsOf(lockedOutputs(this.lock, (id, { sha256 }) => [sha256, id])))
   }
 
   /** Whether an output of an instance belongs to this path, or to one that some systems take for the same. */
@@ -102,28 +100,20 @@ export class ProjectState {
     this.#outputs ??= outputsOf(this)
     return this.#outputs.has(foldedPath(path))
   }
-
-  get #indexed() {
-    return (this.#index ??= indexOf(this.lock))
-  }
 }
 
 export type ProjectParts = Omit<ProjectState, 'lockedByKey' | 'lockedByPath' | 'lockedByDigest' | 'isOutput'>
 
-function indexOf(lock: Lock) {
-  const outputs = [...lock].flatMap(([id, block]) =>
-    block.outputs.map(({ path, sha256 }) => ({ id, path, sha256 })),
-  )
-  return {
-    byKey: listsOf(Array.from(lock, ([id, { key }]) => [key, id])),
-    byPath: listsOf(outputs.map(({ path, sha256 }) => [path, sha256])),
-    byDigest: listsOf(outputs.map(({ sha256, id }) => [sha256, id])),
-  }
-}
+type Lists = ReadonlyMap<string, readonly string[]>
+type Pair = readonly [name: string, value: string]
 
-function listsOf(pairs: readonly (readonly [name: string, value: string])[]): Map<string, string[]> {
+function listsOf(pairs: readonly Pair[]): Lists {
   const groups = Map.groupBy(pairs, ([name]) => name)
   return new Map(Array.from(groups, ([name, all]) => [name, all.map(([, value]) => value)]))
+}
+
+function lockedOutputs(lock: Lock, pairOf: (id: string, facts: OutputFacts) => Pair): Pair[] {
+  return [...lock].flatMap(([id, { outputs }]) => outputs.map((facts) => pairOf(id, facts)))
 }
 
 function outputsOf({ manifest, lock, now }: ProjectState): ReadonlySet<string> {

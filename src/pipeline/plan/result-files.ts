@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { FileError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
-import type { UpstreamResult } from '../manifest/request-body.ts'
 import type { OutputFacts, Result } from '../lock/lock-block.ts'
 import type { Instance, Reference } from '../manifest/manifest.ts'
 import { digestOfFile, isTextType } from '../store/file-digest.ts'
@@ -59,8 +58,7 @@ export async function obstaclesOf(
 ): Promise<string[]> {
   const obstacles: string[] = []
   const possible = () => possiblePaths(instance, project.now).flat()
-  const places = outputs ?? possible().map((path) => ({ path, sha256: null }))
-  for (const { path, sha256 } of places) {
+  for (const { path, sha256 } of outputs ?? possible().map((path) => ({ path, sha256: null }))) {
     const found = await digestAt(path, instance.lane === 'text', project)
     if (found !== undefined && found !== sha256 && !isLocked(path, found, project)) obstacles.push(path)
   }
@@ -77,8 +75,7 @@ async function digestAt(path: string, isText: boolean, project: ProjectState): P
   try {
     return (await digestOfFile(join(project.manifest.project.outputFolder, path), isText))?.sha256
   } catch (error) {
-    const isOther = error instanceof FileError && error.code === 'not_a_file'
-    if (isOther) return 'no file'
+    if (error instanceof FileError && error.code === 'not_a_file') return 'no file'
     throw error
   }
 }
@@ -149,30 +146,18 @@ export async function placeOutputFiles(
 
 export type Assessments = ReadonlyMap<string, Assessment>
 
-/** What a reference stands for while its upstream is as it was assessed. */
-export interface Upstream {
-  readonly reference: Reference
-  readonly assessment: Assessment
-  /** The bytes that are locked, or made, whatever has become of the file; undefined while that is not known. */
-  readonly found: { readonly key: string; readonly result: Result } | undefined
-}
+export type Upstream = Awaited<ReturnType<typeof upstreamOf>>
 
-export async function upstreamOf(
-  reference: Reference,
-  assessments: Assessments,
-  project: ProjectState,
-): Promise<Upstream> {
+/** What a reference stands for while its upstream is as it was assessed. */
+export async function upstreamOf(reference: Reference, assessments: Assessments, project: ProjectState) {
   const assessment = assessments.get(reference.instance)!
   return { reference, assessment, found: await resultOf(reference, assessment, project) }
 }
 
 /** The files of a reference; undefined while it is not known, or where its bytes are gone. */
-export async function filesOf(
-  { found }: Upstream,
-  project: ProjectState,
-): Promise<UpstreamResult | undefined> {
+export async function filesOf({ found }: Upstream, project: ProjectState) {
   const files = found && (await findResult(found.key, found.result, project))
-  return files && { files, jobId: found!.result.job_id }
+  return files && { files, jobId: found.result.job_id }
 }
 
 /** Why nothing can be made from a reference, as a sentence; null if it can. */
@@ -184,11 +169,12 @@ export async function holdOf(upstream: Upstream, project: ProjectState): Promise
   return files === undefined ? `It needs ${reference.text}, whose bytes are gone.` : null
 }
 
+/** The bytes that are locked, or made, whatever has become of the file; undefined while that is not known. */
 async function resultOf(
   { candidate }: Reference,
   { key, keys, block, restore, state }: Assessment,
   project: ProjectState,
-): Promise<Upstream['found']> {
+): Promise<{ readonly key: string; readonly result: Result } | undefined> {
   // A restored result has the bytes that it had.
   const current = restore?.result ?? (block !== null && block.key === key ? block : undefined)
   const isCurrent = current !== undefined && key !== null && hasResult.has(state)
@@ -200,7 +186,7 @@ async function resultOf(
   return result && { key: wanted, result }
 }
 
-/** States in which the result to use may be known: in the others it is still to be made, or to be chosen. */
+/** In the others the result to use is still to be made, or to be chosen. */
 const hasResult: ReadonlySet<State> = new Set([
   'fresh',
   'restorable',
