@@ -36,22 +36,23 @@ export async function* contactSheet(report: AssetReport, place: SheetPlace): Asy
   const sheet = { place, anchors, currency: report.sums.currency }
   yield pageStart(report).html
   for (const { title, tone, assets } of sectionsOf(report.assets)) {
-    yield sectionStart(tone, title, assets.length)
-    for (const asset of assets) yield (await assetTile(asset, sheet)).html
-    yield '</div></section>\n'
+    yield* section(tone, title, assets, (asset) => assetTile(asset, sheet))
   }
-  const removed = report.since?.removed ?? []
-  if (removed.length > 0) {
-    yield sectionStart('done', 'Removed', removed.length)
-    for (const asset of removed) yield (await removedTile(asset, sheet)).html
-    yield '</div></section>\n'
-  }
+  yield* section('done', 'Removed', report.since?.removed ?? [], (asset) => removedTile(asset, sheet))
   yield '</main>\n</body>\n</html>\n'
 }
 
-function sectionStart(tone: Tone, title: string, count: number): string {
-  const shown = markup`<span class="quiet">${count}</span>`
-  return markup`<section data-tone="${tone}"><h2>${title} ${shown}</h2>\n<div class="grid">\n`.html
+async function* section<Asset>(
+  tone: Tone,
+  title: string,
+  assets: readonly Asset[],
+  tileOf: (asset: Asset) => Promise<Markup>,
+): AsyncIterable<string> {
+  if (assets.length === 0) return
+  const count = markup`<span class="quiet">${assets.length}</span>`
+  yield markup`<section data-tone="${tone}"><h2>${title} ${count}</h2>\n<div class="grid">\n`.html
+  for (const asset of assets) yield (await tileOf(asset)).html
+  yield '</div></section>\n'
 }
 
 /** Whatever might be in the page, nothing runs, and nothing is loaded but the linked videos. */
@@ -86,10 +87,8 @@ ${since === null ? nothing : markup`<p dir="auto">${since}</p>\n`}<p>${sumFacts(
 `
 }
 
-/** In characters. A longer prompt is shown by its beginning. */
+/** In characters; of longer ones the beginning is shown. */
 const maxPromptLength = 20_000
-
-/** In characters. Longer values of fields say nothing in a list. */
 const maxFieldLength = 200
 
 /** One asset: its picture and its state; opened, what it was made from and all there is to compare. */
@@ -117,11 +116,8 @@ ${notes(asset, sheet)}
 type RemovedAsset = NonNullable<AssetReport['since']>['removed'][number]
 
 async function removedTile({ id, files }: RemovedAsset, { place }: Sheet): Promise<Markup> {
-  const shown = await showFiles(
-    place,
-    files,
-    files.some(({ media_type }) => isTextType(media_type)),
-  )
+  const isText = files.some(({ media_type }) => isTextType(media_type))
+  const shown = await showFiles(place, files, isText)
   const figures = [...shown.values()].map((file) => figure({ id, alt: null }, file, 'Before'))
   return markup`<div class="asset"><h3 dir="auto">${id}</h3><div class="shots">${figures}</div></div>\n`
 }
@@ -141,7 +137,6 @@ function candidateNotes(
 ${why}${commandLine(pick)}`
 }
 
-/** All that is written of an asset. */
 function notes(asset: ReportAsset, { anchors, currency }: Sheet): Markup {
   const { alt, command, model, fields, files, output, picked, cost, took_s } = asset
   const request = fields.map(({ name, text, assets }): Fact => {
@@ -214,7 +209,7 @@ function commandLine(words: readonly string[] | null): Markup {
 type Subject = Pick<ReportAsset, 'id' | 'alt'>
 
 function closedTile({ id, alt, state }: ReportAsset, shown: ShownFile | undefined): Markup {
-  if (shown === undefined) return markup`${state === 'lost' ? 'The file is gone' : 'Nothing to see yet'}`
+  if (shown === undefined) return { html: state === 'lost' ? 'The file is gone' : 'Nothing to see yet' }
   const { file, thumbnail, text } = shown
   if (thumbnail !== undefined)
     return markup`<img src="${thumbnail}" alt="${alt ?? id}" loading="lazy" decoding="async">`
@@ -232,11 +227,8 @@ function figure(subject: Subject, shown: ShownFile, label: string): Markup {
   }</span> <span class="quiet">${fileFacts(file)}</span></figcaption></figure>`
 }
 
-function content(
-  { id, alt }: Subject,
-  { link, element, thumbnail, whole, text }: ShownFile,
-  label: string,
-): Markup {
+function content({ id, alt }: Subject, shown: ShownFile, label: string): Markup {
+  const { link, element, thumbnail, whole, text } = shown
   const name = alt ?? (label === '' ? id : `${id}, ${label}`)
   const image = whole ?? thumbnail
   if (element === 'img' && image !== undefined) {
@@ -254,10 +246,7 @@ function content(
   return markup`<div class="text" dir="auto">${text.start}</div>${left}`
 }
 
-/**
- * The style of the contact sheet. Colours are pairs: light, dark. What a state asks of the reader has a colour and a
- * mark, besides its word.
- */
+/** Colours are pairs: light, dark. What a state asks of the reader has a colour and a mark, besides its word. */
 const style = `
 :root { color-scheme: light dark; --page: light-dark(#f4f3f1, #141413); --card: light-dark(#fff, #1d1d1b);
   --line: light-dark(#dedcd7, #33322f); --ink: light-dark(#1b1a18, #ecebe7); --quiet: light-dark(#65625c, #a09d95);

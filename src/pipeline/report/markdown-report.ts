@@ -19,15 +19,11 @@ import {
 /** A column of a table: its heading, and the Markdown of a cell; null for an empty one. */
 type Column<Item> = readonly [heading: string, cell: (item: Item) => string | null]
 
-/**
- * A report for where there is no room for pictures, such as the summary of a job: what failed first, at most 1 MiB. No
- * text from outside becomes markup.
- */
+/** A report for where there is no room for pictures, such as the summary of a job: at most 1 MiB. */
 export function markdownReport(report: AssetReport): string {
   const { name, manifest, time, sandbox, sums } = report
-  const lines = ['<!-- modelgate run report -->', '']
-  lines.push(`# ${literal(name)}`, '')
-  lines.push(`${literal(manifest)}, ${timeText(time)}${sandbox ? ', from the sandbox' : ''}`, '')
+  const origin = `${literal(manifest)}, ${timeText(time)}${sandbox ? ', from the sandbox' : ''}`
+  const lines = ['<!-- modelgate run report -->', '', `# ${literal(name)}`, '', origin, '']
   const changes = sinceFacts(report, literal)
   if (changes !== null) lines.push(changes, '')
   lines.push(sumFacts(report, literal), '')
@@ -79,28 +75,21 @@ function whyText({ state, reasons, failure }: ReportAsset): string {
   return why.length === 0 ? stateWords[state].meaning : linesOf(why)
 }
 
-/**
- * What a run did, for the summary of a job: failures first, then what is left to do, then what was made; at most 1 MiB. No
- * text from outside becomes markup.
- */
+/** What a run did, for the summary of a job: at most 1 MiB. */
 export function runSummary(document: RunDocument): string {
   const { manifest, instances, left, creates, mode, shard, sandbox, warnings } = document
   const cost = document.cost ?? document.estimate
   const states = runStates.filter((state) => document.states[state] > 0)
-  const lines: string[] = []
-  lines.push(`# modelgate run ${literal(manifest)}`, '')
-  lines.push(
-    factLine([
-      counted(instances.length, 'asset'),
-      ...states.map((state) => `${document.states[state]} ${stateWords[state].label}`),
-      `${creates.made} created${creates.limit === null ? '' : ` of at most ${creates.limit}`}`,
-      cost?.amount == null ? null : literal(`${costText(cost.amount, cost.currency)} estimated`),
-      mode === 'run' ? null : `mode: ${mode}`,
-      shard === null ? null : `part ${literal(shard)}`,
-      sandbox ? 'from the sandbox' : null,
-    ]),
-    '',
-  )
+  const facts = factLine([
+    counted(instances.length, 'asset'),
+    ...states.map((state) => `${document.states[state]} ${stateWords[state].label}`),
+    `${creates.made} created${creates.limit === null ? '' : ` of at most ${creates.limit}`}`,
+    cost?.amount == null ? null : literal(`${costText(cost.amount, cost.currency)} estimated`),
+    mode === 'run' ? null : `mode: ${mode}`,
+    shard === null ? null : `part ${literal(shard)}`,
+    sandbox ? 'from the sandbox' : null,
+  ])
+  const lines = [`# modelgate run ${literal(manifest)}`, '', facts, '']
   const failed = instances.filter(({ error }) => error !== null)
   addTable(lines, `Failed (${failed.length})`, failed, [
     ['asset', ({ instance }) => literal(instance)],

@@ -37,9 +37,8 @@ export interface ReportSources extends Pick<ManifestCall, 'next'> {
 }
 
 /**
- * Describes every asset for people who look at them: what failed first, then what awaits a decision, then what is to be
- * brought up to date; otherwise in the order of the manifest. Reads nothing but files that are not as locked, and what is
- * compared with.
+ * Describes every asset for people who look at them, by what it asks of them, then in the order of the manifest. Reads
+ * nothing but files that are not as locked, and what is compared with.
  * @throws ModelgateError if such a file cannot be read
  */
 export async function buildReport(sources: ReportSources): Promise<AssetReport> {
@@ -75,10 +74,7 @@ export async function buildReport(sources: ReportSources): Promise<AssetReport> 
   }
 }
 
-/**
- * Keys of results that were outputs at some time, by their instances, the newest first; none of an instance that has had
- * candidates.
- */
+/** Keys of former outputs, by their instances, the newest first; none of an instance that has had candidates. */
 function earlierOutputs({ results }: History): ReadonlyMap<string, readonly string[]> {
   const kept = [...results.values()].filter(({ rejected }) => rejected === null)
   const withCandidates = new Set(kept.filter(({ variant }) => variant > 1).map(({ instance }) => instance))
@@ -144,7 +140,7 @@ async function filesThen(since: Since, { key, outputs }: LockBlock): Promise<Rep
   return reportFiles(since.project, outputs, files)
 }
 
-/** @param earlier keys of results that were its output at some time, the newest first */
+/** @param earlier keys of its former outputs, the newest first */
 async function describeAsset(
   sources: ReportSources,
   assessment: Assessment,
@@ -178,7 +174,7 @@ async function describeAsset(
     candidates: await candidatesOf(sources, assessment),
     picked: block?.picked ?? restore?.picked ?? null,
     adopted: block?.adopted ?? null,
-    failure: failure === undefined ? null : failureOf(failure),
+    failure: failure === undefined ? null : failureFacts(failure),
     ...describeProvenance(result, block?.key ?? key, history),
     model: result?.model ?? instance.model,
   }
@@ -266,33 +262,25 @@ function describeProvenance(result: Provenance | null, key: string | null, { cos
   return { ...provenance, cost: result === null || key === null ? null : (costs.get(key) ?? null) }
 }
 
-function failureOf({ code, exit_code, message, billed }: RecordedFailure): ReportAsset['failure'] {
+function failureFacts({ code, exit_code, message, billed }: RecordedFailure) {
   return { code, exit_code, message, billed }
 }
 
 function describeFields({ fields }: Instance, promptName: string): ReportAsset['fields'] {
-  return Object.entries(fields)
-    .filter(([name]) => name !== promptName && name !== 'model')
-    .map(([name, value]) => {
-      const assets = referencesOf(value).map(({ instance }) => instance)
-      return { name, text: valueText(value), assets }
-    })
+  const others = Object.entries(fields).filter(([name]) => name !== promptName && name !== 'model')
+  return others.map(([name, value]) => {
+    const assets = referencesOf(value).map(({ instance }) => instance)
+    return { name, text: valueText(value), assets }
+  })
 }
 
 function valueText(value: FieldValue): string {
-  switch (value.kind) {
-    case 'text':
-      return value.text ?? shownSource(value.source!)
-    case 'files':
-      return value.files
-        .map(({ source, role }) => {
-          const text = shownSource(source)
-          return role === null ? text : `${role}=${text}`
-        })
-        .join(', ')
-    case 'value':
-      return typeof value.value === 'string' ? value.value : JSON.stringify(value.value)
-  }
+  if (value.kind === 'text') return value.text ?? shownSource(value.source!)
+  if (value.kind === 'value')
+    return typeof value.value === 'string' ? value.value : JSON.stringify(value.value)
+  return value.files
+    .map(({ source, role }) => `${role === null ? '' : `${role}=`}${shownSource(source)}`)
+    .join(', ')
 }
 
 /** @param stored where the bytes of each lie, absolute; undefined for those that are gone */
@@ -308,10 +296,7 @@ function reportFiles(
   })
 }
 
-async function inspectFiles(
-  { context, project }: ReportSources,
-  paths: readonly string[],
-): Promise<ReportFile[]> {
+async function inspectFiles({ context, project }: ReportSources, paths: readonly string[]) {
   const { outputFolder } = project.manifest.project
   const files: ReportFile[] = []
   for (const path of paths) {

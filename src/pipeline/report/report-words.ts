@@ -3,7 +3,7 @@ import type { AssetReport, ReportAsset, ReportFile } from '../../events/asset-re
 import { byteText, counted, roundedDuration } from '../../quantities.ts'
 import type { State } from '../plan/project-state.ts'
 
-/** What a file is, in short: `1536 × 1024 · 8 s · 182 kB`. */
+/** `1536 × 1024 · 8 s · 182 kB`. */
 export function fileFacts(file: Pick<ReportFile, 'width' | 'height' | 'seconds' | 'bytes'>): string {
   const { width, height, seconds, bytes } = file
   const size = width === null || height === null ? null : `${width} × ${height}`
@@ -31,7 +31,7 @@ export function timeText(time: string): string {
   return `${time.slice(0, 16).replace('T', ' ')} UTC`
 }
 
-/** What all assets come to, in short. @param costOf writes an estimate, in which the currency is the user's own word */
+/** @param costOf writes an estimate, in which the currency is the user's own word */
 export function sumFacts({ sums }: AssetReport, costOf = (text: string) => text): string {
   const { assets, bytes, cost, currency, took_s, creates } = sums
   return factLine([
@@ -43,10 +43,7 @@ export function sumFacts({ sums }: AssetReport, costOf = (text: string) => text)
   ])
 }
 
-/**
- * What has changed since another commit, in short; null for a report that compares with none.
- * @param nameOf writes the commit, whose name is the user's own word
- */
+/** @param nameOf writes the commit, whose name is the user's own word @returns null without one to compare with */
 export function sinceFacts({ since }: AssetReport, nameOf = (text: string) => text): string | null {
   if (since === null) return null
   const { name, commit, changed, added, removed, unchanged } = since
@@ -61,19 +58,17 @@ export function sinceFacts({ since }: AssetReport, nameOf = (text: string) => te
  */
 export type Tone = 'failed' | 'decision' | 'work' | 'done'
 
-const sections: readonly { readonly tone: Tone; readonly title: string }[] = [
+const sections = [
   { tone: 'failed', title: 'Needs attention' },
   { tone: 'decision', title: 'Awaits a decision' },
   { tone: 'work', title: 'To be brought up to date' },
   { tone: 'done', title: 'Up to date' },
-]
+] as const
 
-export function sectionsOf(assets: readonly ReportAsset[]) {
-  const byTone = Map.groupBy(assets, toneOf)
-  return sections.flatMap(({ tone, title }) => {
-    const found = byTone.get(tone)
-    return found === undefined ? [] : [{ tone, title, assets: found }]
-  })
+export function sectionsOf(all: readonly ReportAsset[]) {
+  return sections
+    .map(({ tone, title }) => ({ tone, title, assets: all.filter((asset) => toneOf(asset) === tone) }))
+    .filter(({ assets }) => assets.length > 0)
 }
 
 /** An asset whose last request failed is one to look at, whatever its state. */
@@ -81,15 +76,18 @@ export function toneOf({ state, failure }: Pick<ReportAsset, 'state' | 'failure'
   return failure === null ? stateWords[state].tone : 'failed'
 }
 
-/** A failure outranks the state: `failed`. */
 export function stateLabel({ state, failure }: ReportAsset): string {
   return failure === null ? stateWords[state].label : 'failed'
 }
 
-/** What each state asks of the reader, its word, and what that means for one who does not know it. */
-export const stateWords: Readonly<
-  Record<State, { readonly tone: Tone; readonly label: string; readonly meaning: string }>
-> = {
+interface StateWords {
+  readonly tone: Tone
+  readonly label: string
+  /** For one who does not know it. */
+  readonly meaning: string
+}
+
+export const stateWords: Readonly<Record<State, StateWords>> = {
   unknown: { tone: 'failed', label: 'unknown', meaning: 'A request was sent, and its outcome was lost.' },
   rejected: { tone: 'failed', label: 'rejected', meaning: 'The result failed its assert.' },
   lost: { tone: 'failed', label: 'lost', meaning: 'The locked file is gone, and no copy is in the store.' },

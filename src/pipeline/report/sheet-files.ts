@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import type { ReportFile } from '../../events/asset-report.ts'
 import { decodeImage, encodeWebp, scalePicture } from '../../files/codecs.ts'
+import { tryJson } from '../../json.ts'
 import { readStateFile } from '../project.ts'
 
 /** Where a contact sheet finds files, and where it will lie itself. Absolute paths. */
@@ -28,17 +29,11 @@ export interface ShownFile {
   readonly text: { readonly start: string; readonly bytesLeft: number } | undefined
 }
 
-const elements: ReadonlyMap<string, 'img' | 'video'> = new Map([
-  ['image/png', 'img'],
-  ['image/jpeg', 'img'],
-  ['image/webp', 'img'],
-  ['image/gif', 'img'],
-  ['image/avif', 'img'],
-  ['image/svg+xml', 'img'],
-  ['video/mp4', 'video'],
-  ['video/webm', 'video'],
-  ['video/quicktime', 'video'],
-])
+/** The element that browsers show a file in. */
+function elementOf({ media_type }: ReportFile): 'img' | 'video' | undefined {
+  if (/^image\/(?:png|jpeg|webp|gif|avif|svg\+xml)$/.test(media_type)) return 'img'
+  return /^video\/(?:mp4|webm|quicktime)$/.test(media_type) ? 'video' : undefined
+}
 
 /** In bytes, of all thumbnails of one asset: 100 assets stay under 6 MB with base64 and their texts. */
 const maxAssetBytes = 40_000
@@ -52,7 +47,6 @@ export async function showFiles(
   files: readonly ReportFile[],
   isText: boolean,
 ): Promise<ReadonlyMap<ReportFile, ShownFile>> {
-  const elementOf = ({ media_type }: ReportFile) => elements.get(media_type)
   // The first is also what the tile shows while it is closed.
   const room = maxAssetBytes / (1 + files.filter((file) => elementOf(file) === 'img').length)
   const thumbnails = new Map<string, string | undefined>()
@@ -68,7 +62,7 @@ export async function showFiles(
       link: path && linkTo(sheetFolder, path),
       element,
       thumbnail: thumbnails.get(sha256),
-      whole: path && element && embeds ? await embedded(path, media_type).catch(() => undefined) : undefined,
+      whole: path && element && embeds ? await embedded(path, media_type) : undefined,
       text: path && isText && element === undefined ? await textStart(path, file) : undefined,
     })
   }
@@ -115,10 +109,11 @@ async function thumbnail(
   return undefined
 }
 
-/** @throws for what cannot be read, or is larger than a text can be (about 380 MB) */
+/** Undefined for what cannot be read, or is larger than a text can be (about 380 MB). */
 async function embedded(path: string, mediaType: string): Promise<string | undefined> {
-  const bytes = await readStateFile(path)
-  return bytes && dataUrl(mediaType, bytes)
+  return await readStateFile(path)
+    .then((bytes) => bytes && dataUrl(mediaType, bytes))
+    .catch(() => undefined)
 }
 
 function dataUrl(mediaType: string, bytes: Uint8Array): string {
@@ -136,7 +131,7 @@ export async function startOf(path: string, maxBytes: number): Promise<Buffer | 
   }
 }
 
-/** In bytes. Longer texts are shown by their beginning. */
+/** In bytes; of longer ones the beginning is shown. */
 const maxText = 20_000
 
 async function textStart(path: string, { media_type, bytes }: ReportFile): Promise<ShownFile['text']> {
@@ -149,9 +144,6 @@ async function textStart(path: string, { media_type, bytes }: ReportFile): Promi
 }
 
 function indented(json: string): string {
-  try {
-    return JSON.stringify(JSON.parse(json), null, 2)
-  } catch {
-    return json
-  }
+  const value = tryJson(json)
+  return value === undefined ? json : JSON.stringify(value, null, 2)
 }

@@ -10,7 +10,6 @@ import { git, gitObject } from '../store/blob-store.ts'
 
 /** The lock of another commit, with which a report compares. */
 export interface Since {
-  /** The commit as the user named it. */
   readonly name: string
   /** The id of the commit whose lock it is: where the branches parted. */
   readonly commit: string
@@ -80,15 +79,8 @@ export function foundThen({ project }: Since, { instance, block, keys }: Assessm
   return findBlock(instance, block === null ? keys : [block.key, ...keys], project)
 }
 
-/**
- * The path of the bytes of an output of that time: from the results, from what was put aside, from the files that are there,
- * else from Git; undefined where they are nowhere.
- */
-export async function bytesThen(
-  { project, commit }: Since,
-  key: string,
-  facts: OutputFacts,
-): Promise<string | undefined> {
+/** The path of the bytes of an output of that time, which may be taken from Git; undefined where they are nowhere. */
+export async function bytesThen({ project, commit }: Since, key: string, facts: OutputFacts) {
   const own = await findResult(key, { outputs: [facts] }, project)
   // In a folder that cannot be written to there is a report all the same, without the picture.
   return own?.[0] ?? (await project.replaced.takeFromGit(facts, [commit]).catch(() => undefined))

@@ -28,9 +28,9 @@ export interface ReportOptions {
 }
 
 /**
- * Writes how the assets of a manifest stand into files; nothing is sent. Nothing else is changed, but that earlier bytes that
- * only Git has are kept with those that were put aside, where the page can link to them.
- * @throws UsageError for mistakes in the manifest or the lock, for jobs that there are not, and as `readSince` does; FileError
+ * Writes how the assets of a manifest stand into files. Nothing else is changed, but that earlier bytes that only Git has are
+ * kept with those that were put aside, where the page can link to them.
+ * @throws UsageError for mistakes in the manifest or the lock, for unknown jobs, and as `readSince` does; FileError
  */
 export async function writeReports(call: ManifestCall, options: ReportOptions): Promise<RunReportDocument> {
   return await withProject(call, false, async ({ context, next, project }) => {
