@@ -11,13 +11,7 @@ import { allInputs, createProblemList } from '../../problems.ts'
 import { counted } from '../../quantities.ts'
 import { mediaFacts, textFacts } from '../execute/task.ts'
 import { openJournal } from '../journal/journal.ts'
-import {
-  provenanceOf,
-  unknownProvenance,
-  type LockBlock,
-  type OutputFacts,
-  type Result,
-} from '../lock/lock-block.ts'
+import { type LockBlock, type OutputFacts, provenanceOf, unknownProvenance } from '../lock/lock-block.ts'
 import { nouns } from '../manifest/manifest-fields.ts'
 import { type Instance, promptOf } from '../manifest/manifest.ts'
 import { placeOutputs, possiblePaths } from '../manifest/output-paths.ts'
@@ -73,11 +67,10 @@ export async function adopt(
   const { manifest } = scope.project
   const adopted = `${by}, ${new Date(scope.context.clock.now()).toISOString().slice(0, 10)}`
   const problems = createProblemList()
-  const changed = await changeInstances(scope, matchInstances(manifest, patterns), async (assessment) =>
-    assessment.state === 'fresh'
-      ? undefined
-      : await problems.check(() => adoptedBlock(scope, assessment, adopted)),
-  )
+  const changed = await changeInstances(scope, matchInstances(manifest, patterns), async (assessment) => {
+    if (assessment.state === 'fresh') return undefined
+    return await problems.check(() => adoptedBlock(scope, assessment, adopted))
+  })
   problems.throwIfAny()
   for (const { path, media_type } of changed.flatMap(({ block }) => block.outputs)) {
     await scope.project.replaced.add(join(manifest.project.outputFolder, path), isTextType(media_type))
@@ -140,10 +133,8 @@ async function readOutput(context: FileContext, instance: Instance, path: string
   throw new UsageError(`${path} is not ${nouns[instance.lane][0]}.`, { code: 'wrong_type' })
 }
 
-async function discardRequests(
-  { context, project: { manifest, history } }: ChangeScope,
-  changed: readonly ChangedInstance[],
-): Promise<void> {
+async function discardRequests({ context, project }: ChangeScope, changed: readonly ChangedInstance[]) {
+  const { manifest, history } = project
   const open = changed.map(({ block }) => block.key).filter((key) => history.isOpen(key))
   if (open.length === 0) return
   const { unfinished } = history
@@ -222,12 +213,8 @@ async function placeCandidate(
   return { ...provenanceOf(result), outputs, ...request, picked: variant, adopted: null, prompt }
 }
 
-async function findCandidate(
-  { project, next }: ChangeScope,
-  instance: Instance,
-  key: string,
-  variant: number,
-): Promise<Result> {
+async function findCandidate(scope: ChangeScope, instance: Instance, key: string, variant: number) {
+  const { project, next } = scope
   const { id } = instance
   const found = await examineVariant(instance, key, project)
   if (found.result !== undefined) return found.result
@@ -248,7 +235,7 @@ async function findCandidate(
 }
 
 interface Version {
-  /** Milliseconds since 1970 when it was put aside, or made. */
+  /** When it was put aside, or made. */
   readonly at: number
   readonly sha256: string
   readonly bytes: number
@@ -283,23 +270,18 @@ export async function restoreVersion(
   })
 }
 
-function pathsOf({ project }: ChangeScope, id: string): readonly string[] {
-  const instance = project.manifest.instances.get(id)!
-  const block = project.lock.get(id)
-  return block === undefined
-    ? possiblePaths(instance, project.now).flatMap(([first]) => first ?? [])
-    : placeOutputs(instance, block, project.now).map(({ path }) => path)
-}
-
 /** What was put aside of an instance, and what was made of it before, without what is in place: the oldest first. */
-export async function versionsOf(scope: ChangeScope, id: string): Promise<readonly Version[]> {
-  const { project } = scope
-  const { history, replaced, results } = project
-  const { outputFolder } = project.manifest.project
-  const paths = pathsOf(scope, id)
-  const lane = project.manifest.instances.get(id)!.lane
+export async function versionsOf({ project }: ChangeScope, id: string): Promise<readonly Version[]> {
+  const { history, lock, manifest, now, replaced, results } = project
+  const { outputFolder } = manifest.project
+  const [instance, block] = [manifest.instances.get(id)!, lock.get(id)]
+  const isOfText = instance.lane === 'text'
+  const paths =
+    block === undefined
+      ? possiblePaths(instance, now).flatMap(([first]) => first ?? [])
+      : placeOutputs(instance, block, now).map(({ path }) => path)
   const current = await Promise.all(
-    paths.map(async (path) => (await digestOfFile(join(outputFolder, path), lane === 'text'))?.sha256),
+    paths.map(async (path) => (await digestOfFile(join(outputFolder, path), isOfText))?.sha256),
   )
   const versions = new Map<string, Version>()
   const add = async (at: number, source: string, path: string | undefined, isText: boolean) => {
@@ -311,7 +293,7 @@ export async function versionsOf(scope: ChangeScope, id: string): Promise<readon
     const source = await replaced.open(sha256)
     // Of several outputs it is not known which one a result's file was.
     const path = paths.includes(name) ? name : paths.length === 1 ? paths[0] : undefined
-    if (source !== undefined) await add(at, source, path, lane === 'text')
+    if (source !== undefined) await add(at, source, path, isOfText)
   }
   for (const { instance, key } of history.results.values()) {
     const found = instance === id ? await results.get(key) : undefined

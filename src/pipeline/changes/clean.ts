@@ -34,7 +34,6 @@ export async function cleanProject(call: ManifestCall, options: CleanOptions): P
  * Finds what neither the lock nor a later run needs, and removes it. What was paid for and can still become an output
  * stays: candidates to pick from, rejected results, and all that a request of unknown outcome has left. Outputs only go
  * if their bytes are as they were locked.
- * @returns what was found, by kind
  * @throws FileError
  */
 export async function clean(
@@ -71,7 +70,6 @@ export async function clean(
 
 type Needs = ReturnType<typeof needsOf>
 
-/** What a later run may need. */
 function needsOf({ project }: ChangeScope, { assessments }: Plan) {
   const keys = new Set<string>()
   const unknown = new Set<string>()
@@ -123,24 +121,21 @@ async function unneededBlobs({ project }: ChangeScope): Promise<Garbage[]> {
   return blobs.map(({ path, bytes }) => ({ kind: 'replaced', path, instance: null, bytes }))
 }
 
-/**
- * The oldest journals, up to the first that is still needed: what is in a later one may take back what is in an earlier
- * one.
- */
+/** The oldest journals, up to the first that is still needed: a later one may take back what is in an earlier one. */
 async function endedJournals({ project }: ChangeScope, needs: Needs): Promise<Garbage[]> {
   const { project: places } = project.manifest
   const garbage: Garbage[] = []
-  const isNeeded = (event: JournalEvent) =>
-    'key' in event &&
-    (needs.isKeyNeeded(event.key) || ('instance' in event && needs.isUnknown(event.instance)))
+  const isNeeded = (event: JournalEvent | undefined) =>
+    // What cannot be read may be anything.
+    event === undefined ||
+    ('key' in event && needs.isKeyNeeded(event.key)) ||
+    ('instance' in event && needs.isUnknown(event.instance))
   for await (const { run, path, bytes } of readJournals(places)) {
     const events = [...readLines(bytes)]
     const [first] = events
     if (first?.type === 'begin' && first.manifest !== basename(places.manifestPath)) continue
-    const isOver =
-      first?.type === 'begin' && events.at(-1)?.type === 'end' && project.history.unfinished?.run !== run
-    // What cannot be read may be anything.
-    if (!isOver || events.some((event) => event === undefined || isNeeded(event))) break
+    const isWhole = first?.type === 'begin' && events.at(-1)?.type === 'end'
+    if (!isWhole || project.history.unfinished?.run === run || events.some(isNeeded)) break
     garbage.push({ kind: 'journal', path, instance: null, bytes: bytes.length })
   }
   return garbage

@@ -1,12 +1,12 @@
 import { readdir, unlink } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { asErrorCode, ModelgateError, UsageError } from '../../errors.ts'
-import type { RunDocument, RunMode } from '../../events/run-document.ts'
+import type { RunDocument } from '../../events/run-document.ts'
 import { readError } from '../../files/file-error.ts'
 import { leadTo, nextCommand } from '../../files/next-command.ts'
 import type { Outcome } from '../../operations/operation.ts'
 import { allInputs } from '../../problems.ts'
-import { openJournal, readEvents, type JournalEvent } from '../journal/journal.ts'
+import { openJournal, readEvents, type Journal } from '../journal/journal.ts'
 import { takeOwnership } from '../journal/owner.ts'
 import { readLockText, writeLock, type Lock } from '../lock/lock-block.ts'
 import { resolveLock, type ResolvedLock } from '../lock/merge-lock.ts'
@@ -27,21 +27,13 @@ import { isInOutputFolder, isInPlace, placeOutput, removeOutput } from '../store
 import { Results } from '../store/results.ts'
 import { withProject } from './change-project.ts'
 
-interface MergeFacts {
-  readonly run: string | null
-  /** The mode of a run that would fail in the same way. */
-  readonly failsAs: RunMode
-  readonly jobs: readonly string[]
-  readonly warnings: readonly string[]
-}
-
-/** How a manifest stands after a merge. */
+/** How a manifest stands after a merge. @param run that has put parts together; null for the sides of a conflict */
 async function outcomeOf(
   call: ManifestCall,
   project: OpenProject,
-  { run, failsAs, jobs, warnings }: MergeFacts,
+  { run, jobs, warnings }: { run: string | null; jobs: readonly string[]; warnings: readonly string[] },
   endOf: (assessment: Assessment) => InstanceEnd,
-): Promise<Extract<Outcome<RunDocument>, { kind: 'ended' }>> {
+) {
   const { manifest, history } = project
   const plan = await planRun(project, selectInstances(manifest, jobs), call.context)
   const ends = [...plan.assessments.values()].map(endOf)
@@ -55,8 +47,8 @@ async function outcomeOf(
     orphans: [...plan.orphans],
     warnings: [...manifest.warnings, ...history.problems, ...warnings],
   })
-  const failure = runFailure(failsAs, ends, document.left)
-  return { kind: 'ended', document: { ...document, command: 'run merge' }, failure }
+  const failure = runFailure(run === null ? 'check' : 'run', ends, document.left)
+  return { kind: 'ended', document: { ...document, command: 'run merge' }, failure } as const
 }
 
 /**
@@ -68,15 +60,13 @@ export async function resolveRun(call: ManifestCall): Promise<Outcome<RunDocumen
   const { warnings, resolved } = await resolveConflicts(call)
   return await withProject(call, true, async ({ project }) => {
     warnings.push(...(await replaceOutdated(project, resolved)))
-    const facts = { run: null, failsAs: 'check', jobs: [], warnings } as const
+    const facts = { run: null, jobs: [], warnings }
     return await outcomeOf(call, project, facts, (assessment) => ended(assessment, null))
   })
 }
 
 /** @returns what was decided, each a sentence */
-async function resolveConflicts(
-  call: ManifestCall,
-): Promise<{ readonly warnings: string[]; readonly resolved: ResolvedLock }> {
+async function resolveConflicts(call: ManifestCall) {
   const { context, file, next } = call
   const manifest = await readManifest(context, await findManifest(context, file), call)
   const { project, instances } = manifest
@@ -105,14 +95,10 @@ async function resolveConflicts(
 
 /**
  * Replaces the outputs of the side of a merge that lost, which version control may have left in place: by the bytes that the
- * lock names, from the results or from version control's own objects. What is replaced is put aside. A file that was changed
- * by hand stays.
+ * lock names, from the results or from version control's own objects. A file that was changed by hand stays.
  * @returns how to get what was found nowhere, each a sentence
  */
-async function replaceOutdated(
-  project: OpenProject,
-  { lock, lost }: Pick<ResolvedLock, 'lock' | 'lost'>,
-): Promise<string[]> {
+async function replaceOutdated(project: OpenProject, { lock, lost }: ResolvedLock): Promise<string[]> {
   const { files, replaced, manifest } = project
   const { project: places } = manifest
   const problems: string[] = []
@@ -189,17 +175,12 @@ export async function mergeParts(
     const isResumed = history.unfinished !== null
     const journal = await openJournal(manifest.project, context.clock, history.unfinished)
     try {
-      const record = async (event: JournalEvent) => {
-        await journal.append(event)
-        history.note(event)
-      }
-      for (const part of parts) await takePart(project, part, record)
+      for (const part of parts) await takePart(project, part, journal)
       const changed = new Map([...lock].filter(([id, block]) => project.lock.get(id) !== block))
       const kept = await placeAll(project, lock, changed)
       await writeLock(context, manifest.project, lock)
       const reports = new Map(parts.flatMap(({ report }) => report.instances.map((one) => [one.id, one])))
-      const { jobs } = parts[0]!.report
-      const facts = { run: journal.run, failsAs: 'run', jobs, warnings: [] } as const
+      const facts = { run: journal.run, jobs: parts[0]!.report.jobs, warnings: [] }
       const outcome = await outcomeOf(call, project.with({ lock }), facts, (assessment) =>
         endOf(assessment, reports.get(assessment.instance.id), changed, kept),
       )
@@ -239,19 +220,16 @@ async function checkResults(all: OpenProject, { folder, lock }: Part): Promise<v
 }
 
 /** Takes in what a part has besides its lock: results, and what became of its requests. */
-async function takePart(
-  project: OpenProject,
-  part: Part,
-  record: (event: JournalEvent) => Promise<void>,
-): Promise<void> {
-  const results = new Results(part.project, project.replaced)
-  for (const key of await results.keys()) {
-    const found = await results.get(key)
-    if (found !== undefined) await project.results.take(found)
+async function takePart({ results, replaced, history }: OpenProject, part: Part, journal: Journal) {
+  const made = new Results(part.project, replaced)
+  for (const key of await made.keys()) {
+    const found = await made.get(key)
+    if (found !== undefined) await results.take(found)
   }
   const events = (await readEvents(part.project)).filter(({ type }) => type !== 'begin' && type !== 'end')
   // In their order; those that are written at the same time share a sync.
-  await Promise.all(events.map(record))
+  await Promise.all(events.map((event) => journal.append(event)))
+  for (const event of events) history.note(event)
 }
 
 /** Puts the outputs of changed blocks in place, and removes those of others. @returns the instances whose place is taken */
@@ -268,10 +246,8 @@ async function placeAll(project: OpenProject, lock: Lock, changed: Lock): Promis
     }
   }
   const paths = new Set([...lock.values()].flatMap(({ outputs }) => outputs.map(({ path }) => path)))
-  for (const [id, block] of before) {
-    if (lock.get(id) === block) continue
-    for (const facts of block.outputs)
-      if (!paths.has(facts.path)) await removeOutput(manifest.project, replaced, facts)
+  for (const facts of [...before].flatMap(([id, block]) => (lock.get(id) === block ? [] : block.outputs))) {
+    if (!paths.has(facts.path)) await removeOutput(manifest.project, replaced, facts)
   }
   return kept
 }

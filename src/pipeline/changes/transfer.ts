@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import { ContractError } from '../../errors.ts'
-import type { OutputEvent } from '../../events/documents.ts'
 import type { RunDocument, RunPushDocument } from '../../events/run-document.ts'
 import type { Outcome } from '../../operations/operation.ts'
 import { counted, firstFew } from '../../quantities.ts'
@@ -32,10 +31,7 @@ function lockedFiles({ lock }: ProjectState): Map<string, LockedFile[]> {
   return Map.groupBy(all, ({ facts }) => facts.sha256)
 }
 
-/**
- * `run push`: puts what the lock names into a store, as far as its bytes are on this machine.
- * @throws what reading the project throws; FileError; ModelgateError (exit 3, 5, 6) of the store
- */
+/** `run push`: puts what the lock names into a store. @throws as `projectDocument`; FileError; ModelgateError of the store */
 export async function pushOutputs(call: ManifestCall, store: SharedStore): Promise<RunPushDocument> {
   return await projectDocument(call, 'run push', false, async ({ project }) => {
     const { outputFolder } = project.manifest.project
@@ -56,10 +52,7 @@ export async function pushOutputs(call: ManifestCall, store: SharedStore): Promi
   })
 }
 
-/**
- * The absolute path of a file that is as locked; undefined where there is none on this machine.
- * @param files of the same bytes
- */
+/** The path of one of several files of the same bytes; undefined where there is none on this machine. */
 async function findFile(project: ProjectState, files: readonly LockedFile[]): Promise<string | undefined> {
   for (const { key, facts } of files) {
     const [path] = (await findResult(key, { outputs: [facts] }, project)) ?? []
@@ -76,7 +69,6 @@ async function exactBytes(path: string, sha256: string): Promise<BlobSource> {
 
 /**
  * `run pull`: fetches what the lock names and this machine has nowhere, and restores the outputs as a frozen run does.
- * Nothing is put in place before the source has been asked for everything; what has come is not asked for again.
  * @returns the outcome of that run, whose error has exit code 13 for what is still missing
  * @throws what reading the project throws; FileError; ModelgateError (exit 3, 5, 6) of the source
  */
@@ -85,13 +77,15 @@ export async function pullOutputs(
   source: ByteSource,
 ): Promise<Outcome<RunDocument>> {
   const { listener } = call
-  const event = (event: OutputEvent) => listener.event(event)
   const warnings = await fetchMissing(call, source)
-  for (const message of warnings) event({ type: 'warning-add', message })
+  for (const message of warnings) listener.event({ type: 'warning-add', message })
   const frozen: RunCall = {
     ...call,
-    // Its start has been reported.
-    listener: { event: (one) => one.type !== 'start' && event(one), flush: () => listener.flush() },
+    listener: {
+      // Its start has been reported.
+      event: (event) => event.type !== 'start' && listener.event(event),
+      flush: () => listener.flush(),
+    },
     prices: {},
     idempotencyHonoured: false,
     queue: undefined,
@@ -127,8 +121,6 @@ async function fetchMissing(call: ManifestCall, source: ByteSource): Promise<str
       signal.throwIfAborted()
       if ((await findFile(project, files)) === undefined) missing.push(files[0]!)
     }
-    const { outputFolder } = project.manifest.project
-    const pathOf = ({ facts }: LockedFile) => pathFrom(call.context.cwd, outputFolder, facts.path)
     const refusals = new Set<string>()
     const fetched = new Set<LockedFile>()
     await forEach(signal, missing, async (file) => {
@@ -143,13 +135,12 @@ async function fetchMissing(call: ManifestCall, source: ByteSource): Promise<str
         })
       if (isThere) fetched.add(file)
     })
-    const absent = missing.filter((file) => !fetched.has(file)).map(pathOf)
+    const absent = missing.filter((file) => !fetched.has(file))
     if (absent.length === 0) return []
-    const what = `the bytes of ${counted(absent.length, 'file')}`
-    return [
-      ...refusals,
-      `The store ${source.shown} does not have ${what} as locked: ${firstFew(absent, maxNamed)}.`,
-    ]
+    const { outputFolder } = project.manifest.project
+    const paths = absent.map(({ facts }) => pathFrom(call.context.cwd, outputFolder, facts.path))
+    const what = `the bytes of ${counted(absent.length, 'file')} as locked: ${firstFew(paths, maxNamed)}`
+    return [...refusals, `The store ${source.shown} does not have ${what}.`]
   })
 }
 
