@@ -25,10 +25,7 @@ export const maxTextBytes = 32 * 1024 * 1024
 
 export type InputFiles = ReturnType<typeof createInputFiles>
 
-/**
- * The files that a manifest names, each read once. Paths are relative to its folder, which is absolute.
- * @param secretIn says what looks like a secret in a text: a file with one is not sent
- */
+/** The files that a manifest names, each read once. @param secretIn says what looks like a secret: such a file is not sent */
 export function createInputFiles(
   context: FileContext,
   folder: string,
@@ -74,7 +71,7 @@ export function createInputFiles(
   }
 }
 
-/** A text file in UTF-8, without byte-order mark, with LF. @param shown the path as the user knows it */
+/** A text file in UTF-8, as `canonicalText`. @param shown the path as the user knows it */
 export async function readText(
   context: FileContext,
   path: string,
@@ -159,7 +156,6 @@ function pointerProblem(path: string): string {
 /**
  * The manifest of a cloned repository must not be able to send the files of whoever runs it: inputs lie in the repository
  * that holds the manifest, or in the manifest's folder where there is none, also when links are followed.
- * @returns says of a path, relative to the folder, why it may not be read: a sentence
  */
 function createInputBoundary(folder: string): (path: string) => string | undefined {
   const repository = repositoryOf(folder)

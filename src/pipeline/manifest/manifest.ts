@@ -3,7 +3,7 @@ import { creatingCommands } from '../../contract/commands.ts'
 import type { Project } from '../project.ts'
 import type { Position } from './mistakes.ts'
 
-/** What can be done at the same time, and how many of it, is counted for each kind of result. */
+/** How many requests run at the same time is counted for each kind of result. */
 export const lanes = ['text', 'image', 'video'] as const
 export type Lane = (typeof lanes)[number]
 
@@ -106,7 +106,7 @@ export interface Reference {
   readonly candidate: number | null
 }
 
-/** What a result has to be before it is locked. Sizes in pixels, bytes and seconds. */
+/** What a result has to be before it is locked. */
 export interface Asserts {
   readonly schema?: unknown
   readonly min_chars?: number
@@ -119,7 +119,7 @@ export interface Asserts {
   readonly not_duplicate?: boolean
 }
 
-/** Whether an id is that of an element of a fan-out whose elements are not known. */
+/** Whether an id may be that of an element of a fan-out whose elements are not known. */
 export function isOfWaiting({ instances }: Pick<Manifest, 'instances'>, id: string): boolean {
   return instances.get(id.replace(/\[.*/s, ''))?.waiting !== undefined
 }

@@ -4,10 +4,9 @@ import { nearestName } from '../../nearest-name.ts'
 export interface Scope {
   /** The values of the row; null for a job without `each`, `waiting` where they are not known yet: they stay as written. */
   readonly columns: JsonObject | 'waiting' | null
-  /** The texts of `vars:`, and which of them have been used. */
   readonly vars: ReadonlyMap<string, string>
   readonly usedVars: Set<string>
-  /** The variables of `env:`; undefined for one that is not set. */
+  /** Of `env:`; undefined for one that is not set. */
   readonly variables: ReadonlyMap<string, string | undefined>
 }
 
@@ -15,9 +14,8 @@ export interface Scope {
 const pattern = /\$\$\{|\$\{([^}\n]*)\}|\$\{/g
 
 /**
- * Replaces `${name}`, `${var:NAME}`, `${env:NAME}`, and `$${` by `${`. What is put in is not looked through again.
+ * Replaces `${name}`, `${var:NAME}`, `${env:NAME}`, and `$${` by `${`; what cannot be replaced stays as it was written.
  * @param escape changes what is put in
- * @returns with what could not be replaced as it was written, and why: each a sentence
  */
 export function substitute(
   text: string,

@@ -8,7 +8,7 @@ export interface YamlNode {
   readonly at: number
   /** Of a scalar; undefined for a list or a mapping. */
   readonly value: string | number | boolean | null | undefined
-  /** The members of a mapping, the items of a list by their numbers from 0; none of any other value. */
+  /** The members of a mapping, the items of a list by their numbers from 0. */
   readonly entries: readonly YamlEntry[]
   /** Whether `${` is anywhere in its texts: what it stands for may depend on the row. */
   readonly isTemplated: boolean

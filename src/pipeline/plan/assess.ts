@@ -363,17 +363,9 @@ function foundOutputs(outputs: readonly OutputFacts[], files: readonly string[])
   return outputs.map((facts, at) => ({ path: files[at]!, facts }))
 }
 
-interface Subject {
-  readonly instance: Instance
-  readonly project: ProjectState
-  readonly upstreams: readonly Upstream[]
-  /** Undefined while an upstream is not known. */
-  readonly known: InstanceKeys | undefined
-  readonly found: FoundBlock | null
-  readonly base: Omit<Assessment, 'state'>
-}
+type Subject = Awaited<ReturnType<typeof createSubject>>
 
-/** Finds the keys of an instance, as far as its upstreams are known, and its locked block. */
+/** Finds the keys of an instance, unless an upstream is not known, and its locked block. */
 async function createSubject(instance: Instance, project: ProjectState, assessments: Assessments) {
   const upstreams: Upstream[] = []
   for (const reference of instance.references) {
@@ -390,7 +382,7 @@ async function createSubject(instance: Instance, project: ProjectState, assessme
       })
     : undefined
   const found = instance.waiting === undefined ? findBlock(instance, known?.keys ?? [], project) : null
-  const base = {
+  const base: Omit<Assessment, 'state'> = {
     instance,
     key: known?.keys[(found?.variant ?? instance.pick ?? 1) - 1] ?? null,
     keys: known?.keys.slice(0, instance.variants) ?? [],

@@ -18,17 +18,13 @@ export interface KeyInputs {
 
 export interface InstanceKeys {
   readonly keys: readonly string[]
-  /**
-   * A short digest of each field, for comparison with the lock: by the manifest's names, and `$command`, `$distinct` and
-   * `$gateway` for the other parts of the key.
-   */
+  /** A short digest of each field, for the lock: of the other parts of the key as `$command`, `$distinct` and `$gateway`. */
   readonly fields: Readonly<Record<string, string>>
 }
 
 /**
  * The keys of an instance: the SHA-256 of the canonical JSON of what determines its results, and of nothing else. Texts
  * and files enter by their digests, so that it does not matter where they are.
- * @param gateway `gateway:` of the manifest
  * @returns undefined while the result of another instance, which it refers to, is not known
  * @throws UsageError `wrong_type`, and what `fileDigest` throws
  */
@@ -46,17 +42,16 @@ export async function keysOf(
   const others: Record<string, string> = { command: instance.command }
   if (instance.isDistinct) others['distinct'] = instance.id
   if (gateway !== null) others['gateway'] = gateway
-  const digests = [
+  const digestOf = (value: unknown) => hash('sha256', canonicalJson(value))
+  const parts = [
     ...Object.entries(others).map(([name, value]) => [`$${name}`, value] as const),
     ...Object.entries(fields),
   ]
   return {
     keys: Array.from({ length: instance.variants }, (_, at) =>
-      hash('sha256', canonicalJson({ ...others, fields, rule, variant: at + 1 })),
+      digestOf({ ...others, fields, rule, variant: at + 1 }),
     ),
-    fields: Object.fromEntries(
-      digests.map(([name, value]) => [name, hash('sha256', canonicalJson(value)).slice(0, shortDigits)]),
-    ),
+    fields: Object.fromEntries(parts.map(([name, value]) => [name, digestOf(value).slice(0, shortDigits)])),
   }
 }
 

@@ -24,11 +24,8 @@ export interface Plan {
   readonly orphans: readonly string[]
 }
 
-interface PlanOptions {
-  /** What one request of an instance is estimated to cost; null without prices. */
-  readonly costs?: (instance: Instance) => Cost | null
-  readonly signal: AbortSignal
-}
+/** What one request of an instance is estimated to cost; null without prices. */
+type CostOf = (instance: Instance) => Cost | null
 
 /** After so many instances signals are looked for. */
 const stride = 200
@@ -36,12 +33,12 @@ const stride = 200
 /**
  * Assesses instances and says what a run of them comes to; nothing is changed.
  * @param selected ids, with everything that they refer to
- * @throws FileError for a file that cannot be read; the signal's reason
+ * @throws FileError; the signal's reason
  */
 export async function planRun(
   project: ProjectState,
   selected: ReadonlySet<string>,
-  { costs = () => null, signal }: PlanOptions,
+  { costs = () => null, signal }: { readonly costs?: CostOf; readonly signal: AbortSignal },
 ): Promise<Plan> {
   const assessments = new Map<string, Assessment>()
   // One after another: most time goes into reading files, and small ones are fastest read at once.
@@ -60,11 +57,7 @@ export async function planRun(
   }
 }
 
-function creationsOf(
-  assessments: Iterable<Assessment>,
-  { history }: ProjectState,
-  costOf: NonNullable<PlanOptions['costs']>,
-): Pick<Plan, 'creates' | 'cost' | 'shared'> {
+function creationsOf(assessments: Iterable<Assessment>, { history }: ProjectState, costOf: CostOf) {
   const makers = new Map<string, string>()
   const shared = new Map<string, string>()
   const costs: Cost[] = []
@@ -93,24 +86,20 @@ function sumOf(costs: readonly Cost[]): Cost | null {
   const known = costs.filter((cost): cost is KnownCost => cost.amount !== null)
   const [first] = known
   if (first === undefined) return costs[0] ?? null
-  const without = new Set(
-    costs.flatMap((cost) => (cost.amount === null ? cost.reason : (cost.without ?? []))),
-  )
   const amount = known.reduce((sum, cost) => sum + cost.amount, 0n)
-  const sum = { amount, currency: first.currency }
-  return without.size === 0 ? sum : { ...sum, without: [...without].join(', ') }
+  const left = costs.flatMap((cost) => (cost.amount === null ? cost.reason : (cost.without ?? [])))
+  const without = left.length === 0 ? {} : { without: [...new Set(left)].join(', ') }
+  return { amount, currency: first.currency, ...without }
 }
 
 /** A former name of an instance that was not assessed is among them; of a fan-out that waits nothing is. */
 function orphansOf(assessments: Iterable<Assessment>, { lock, manifest }: ProjectState): readonly string[] {
-  const taken = new Set<string | null>()
-  for (const { lockedAs } of assessments) taken.add(lockedAs)
+  const taken = new Set(Array.from(assessments, ({ lockedAs }) => lockedAs))
   const isKept = (id: string) => taken.has(id) || manifest.instances.has(id) || isOfWaiting(manifest, id)
   return [...lock.keys()].filter((id) => !isKept(id))
 }
 
 /**
- * The instances that names mean, without what they need.
  * @param patterns names of jobs or ids of instances, with `*` and `?` as wildcards; none for everything
  * @throws UsageError `unknown_id` that lists every name that means nothing
  */
@@ -131,7 +120,7 @@ export function matchInstances(manifest: Manifest, patterns: readonly string[]):
   return chosen
 }
 
-/** The same with all that they refer to, in the manifest's order. @throws UsageError as `matchInstances` does */
+/** With all that they refer to. @throws UsageError as `matchInstances` does */
 export function selectInstances(manifest: Manifest, patterns: readonly string[]): ReadonlySet<string> {
   return withNeeds(manifest, matchInstances(manifest, patterns))
 }
@@ -158,7 +147,7 @@ function matcherOf(pattern: string): (name: string) => boolean {
   return (name) => expression.test(name)
 }
 
-/** Words that other tools have as commands, and the flags of `run` that do the same. */
+/** Commands of other tools, and the flags of `run` that do the same. */
 const flagsForWords: Readonly<Record<string, string>> = {
   plan: '--plan',
   diff: '--plan',

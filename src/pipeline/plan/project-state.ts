@@ -39,7 +39,7 @@ export interface Assessment {
   readonly moves: readonly { readonly from: string; readonly to: string }[]
 }
 
-/** How many requests an instance still needs, as far as that is known; of a fan-out that waits as many as may come. */
+/** How many requests an instance still needs; of a fan-out that waits as many as may come. */
 export function requestsLeft({ instance, state, toMake }: Assessment): number {
   const { pick, variants, waiting } = instance
   return state === 'pending' ? (pick === null ? variants : 1) * (waiting?.most ?? 1) : toMake.length

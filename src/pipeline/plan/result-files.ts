@@ -9,45 +9,37 @@ import { placeOutput } from '../store/place-output.ts'
 import { placeOutputs, possiblePaths } from '../manifest/output-paths.ts'
 import type { Assessment, State, ProjectState } from './project-state.ts'
 
-export interface OutputCheck {
-  readonly facts: OutputFacts
-  /** The path where it lay before: the same, unless the output was moved. */
-  readonly from: string
-  readonly isInPlace: boolean
-  /** It lies where it lay before, and does not belong there any more. */
-  readonly isLeftBehind: boolean
-  /** The path of a file that should be this output and has other bytes. */
-  readonly edited: string | null
-  /** The path where it belongs, if a file that is not in the lock is there. */
-  readonly obstacle: string | null
-}
+export type OutputCheck = Awaited<ReturnType<typeof checkOutput>>
 
 /** Compares the files of a result with it, where they belong now and where they lay. */
-export async function checkOutputs(
-  instance: Instance,
-  result: Result,
-  project: ProjectState,
-): Promise<OutputCheck[]> {
+export async function checkOutputs(instance: Instance, result: Result, project: ProjectState) {
   const checks: OutputCheck[] = []
   for (const [at, facts] of placeOutputs(instance, result, project.now).entries()) {
-    const { path, sha256 } = facts
-    const from = result.outputs[at]!.path
-    const isText = isTextType(facts.media_type)
-    const found = await digestAt(path, isText, project)
-    const before = path === from ? found : await digestAt(from, isText, project)
-    const isOther = found !== undefined && found !== sha256
-    // Bytes that the lock knows are those of another output that has got this place.
-    const isTaken = path !== from && before !== undefined && project.lockedByDigest.has(before)
-    checks.push({
-      facts,
-      from,
-      isInPlace: found === sha256,
-      isLeftBehind: path !== from && before === sha256,
-      edited: before !== undefined && before !== sha256 && !isTaken ? from : null,
-      obstacle: path !== from && isOther && !isLocked(path, found, project) ? path : null,
-    })
+    checks.push(await checkOutput(facts, result.outputs[at]!.path, project))
   }
   return checks
+}
+
+/** @param from where it lay before: where it belongs, unless the output was moved */
+async function checkOutput(facts: OutputFacts, from: string, project: ProjectState) {
+  const { path, sha256, media_type } = facts
+  const isMoved = path !== from
+  const isText = isTextType(media_type)
+  const found = await digestAt(path, isText, project)
+  const before = isMoved ? await digestAt(from, isText, project) : found
+  const isOther = found !== undefined && found !== sha256
+  // Bytes that the lock knows are those of another output that has got this place.
+  const isTaken = isMoved && before !== undefined && project.lockedByDigest.has(before)
+  return {
+    facts,
+    from,
+    isInPlace: found === sha256,
+    isLeftBehind: isMoved && before === sha256,
+    /** The path of a file that should be this output and has other bytes. */
+    edited: before !== undefined && before !== sha256 && !isTaken ? from : null,
+    /** The path where it belongs, if a file that is not in the lock is there. */
+    obstacle: isMoved && isOther && !isLocked(path, found, project) ? path : null,
+  }
 }
 
 /** The paths where a new result belongs, and where a file is that is neither locked nor this result. */
@@ -81,8 +73,7 @@ async function digestAt(path: string, isText: boolean, project: ProjectState): P
 }
 
 /**
- * Finds the bytes of all outputs of a result: under its key, else by their digests among what was put aside, or in files that
- * the lock names.
+ * Finds the bytes of a result: under its key, else by their digests among what was put aside, or in files of the lock.
  * @returns absolute paths in the order of the outputs, whose bytes have been checked; undefined unless all are there
  */
 export async function findResult(
@@ -102,15 +93,15 @@ export async function findResult(
 }
 
 async function findBytes(facts: OutputFacts, project: ProjectState): Promise<string | undefined> {
-  const { sha256 } = facts
-  const stored = await project.replaced.open(sha256)
+  const { manifest, lock, lockedByDigest, replaced } = project
+  const stored = await replaced.open(facts.sha256)
   if (stored !== undefined) return stored
-  const lockedFor = (project.lockedByDigest.get(sha256) ?? []).flatMap(
-    (id) => project.lock.get(id)?.outputs ?? [],
-  )
-  for (const { path, media_type, sha256: locked } of [facts, ...lockedFor]) {
-    if (locked !== sha256 || (await digestAt(path, isTextType(media_type), project)) !== sha256) continue
-    return join(project.manifest.project.outputFolder, path)
+  const ids = lockedByDigest.get(facts.sha256) ?? []
+  for (const { path, media_type, sha256 } of [facts, ...ids.flatMap((id) => lock.get(id)?.outputs ?? [])]) {
+    const isSame = sha256 === facts.sha256
+    if (isSame && (await digestAt(path, isTextType(media_type), project)) === sha256) {
+      return join(manifest.project.outputFolder, path)
+    }
   }
   return undefined
 }

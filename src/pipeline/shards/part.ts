@@ -58,7 +58,6 @@ export type PartInstance = Readonly<PartReport['instances'][number]>
 /** A part that has been read. Its results and journals lie where a run has them. */
 export interface Part {
   readonly folder: string
-  /** Its folder is the state folder. */
   readonly project: Project
   readonly report: PartReport
   /** The blocks that its run has changed or added. */
@@ -130,10 +129,9 @@ function parseReport(text: string, file: string): PartReport {
   if (problem !== undefined) throw partDamaged(`${file} ${problem}.`)
   const { success, output, issues } = v.safeParse(partSchema, value)
   if (success) return output
-  const place = v.getDotPath(issues[0])
-  throw partDamaged(
-    `${file} is not the report of a part: ${place === null ? '' : `${place}: `}${issues[0].message}.`,
-  )
+  const path = v.getDotPath(issues[0])
+  const place = path === null ? '' : `${path}: `
+  throw partDamaged(`${file} is not the report of a part: ${place}${issues[0].message}.`)
 }
 
 export function partDamaged(message: string): UsageError {
@@ -156,25 +154,21 @@ export function uniteLocks(parts: readonly Part[], manifest: Manifest, lock: Loc
   const before = digestOfLock(lock)
   for (const { folder, report } of parts) {
     if (report.manifest !== manifest.sha256) {
-      refuse(
-        `${folder} was made from another manifest, or from another version of it.`,
-        'Check out what the parts were made from.',
-      )
+      const hint = 'Check out what the parts were made from.'
+      refuse(`${folder} was made from another manifest, or from another version of it.`, hint)
     }
     if (report.locks.before !== before) {
-      refuse(
-        `${folder} began with another lock than the one that is here.`,
-        'Check out the lock that the parts began with; after a merge they are part of it already.',
-      )
+      const hint = 'Check out the lock that the parts began with; after a merge they are part of it already.'
+      refuse(`${folder} began with another lock than the one that is here.`, hint)
     }
   }
   problems.throwIfAny()
   checkInstances(parts, manifest, refuse)
   problems.throwIfAny()
   const united = new Map(lock)
-  for (const part of parts) {
-    for (const { id } of part.report.instances) {
-      const [instance, block] = [manifest.instances.get(id), part.lock.get(id)]
+  for (const { report, lock: own } of parts) {
+    for (const { id } of report.instances) {
+      const [instance, block] = [manifest.instances.get(id), own.get(id)]
       if (instance === undefined || block === undefined) continue
       for (const [former, { key }] of lock) {
         if (key === block.key && !manifest.instances.has(former)) united.delete(former)
@@ -190,7 +184,6 @@ type Refuse = (message: string, hint?: string) => void
 /** That each instance is in one part, which came to its end. */
 function checkInstances(parts: readonly Part[], manifest: Manifest, refuse: Refuse): void {
   const { shard, jobs } = parts[0]!.report
-  const missing = new Set(selectInstances(manifest, jobs))
   const folders = new Map<string, string>()
   for (const { folder, report: own } of parts) {
     const shared = own.instances.filter(({ id }) => folders.has(id)).map(({ id }) => id)
@@ -198,22 +191,18 @@ function checkInstances(parts: readonly Part[], manifest: Manifest, refuse: Refu
     if (shared.length > 0)
       refuse(`${folder} has ${listed(shared)}, which ${folders.get(shared[0]!)} has as well.`)
     if (left.length > 0) {
-      refuse(
-        `${folder} was stopped early: ${listed(left)} did not run.`,
-        `Resume it where it ran, with --shard ${own.shard.index}/${own.shard.total}, then merge.`,
-      )
+      const hint = `Resume it where it ran, with --shard ${own.shard.index}/${own.shard.total}, then merge.`
+      refuse(`${folder} was stopped early: ${listed(left)} did not run.`, hint)
     }
-    for (const { id } of own.instances) {
-      missing.delete(id)
-      folders.set(id, folder)
-    }
+    for (const { id } of own.instances) folders.set(id, folder)
   }
-  if (missing.size === 0) return
+  const missing = [...selectInstances(manifest, jobs)].filter((id) => !folders.has(id))
+  if (missing.length === 0) return
   const numbers = new Set(parts.map(({ report: { shard } }) => shard.index))
   const absent = Array.from({ length: shard.total }, (_, at) => at + 1).filter((index) => !numbers.has(index))
   const names = listed(absent.map((index) => `${index}/${shard.total}`))
   const shards = absent.length === 0 ? '' : `; not given: ${names}`
-  refuse(`No part has ${listed([...missing])}${shards}.`, 'Name the folders of all shards.')
+  refuse(`No part has ${listed(missing)}${shards}.`, 'Name the folders of all shards.')
 }
 
 const listed = (names: readonly string[]) => firstFew(names, 5)

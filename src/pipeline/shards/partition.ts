@@ -14,8 +14,7 @@ export type ShardedInstance = Pick<Instance, 'id' | 'lane' | 'variants' | 'refer
  * Which part each instance belongs to, from 1. Instances that refer to each other or share a key stay together; the
  * parts take about as long as each other, by the time that each instance took last. The same manifest and the same lock
  * give the same parts, whatever the order of the rows.
- * @param keysOf the keys of an instance that the manifest and the lock alone give; none where they depend on what is to
- * be made first
+ * @param keysOf those that the manifest and the lock alone give; none where they depend on what is to be made first
  * @param lock as it is committed
  */
 export function partition(
