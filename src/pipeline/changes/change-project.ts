@@ -77,7 +77,7 @@ export async function changeProject(
  * @throws FileError; what `change` throws
  */
 export async function changeInstances(
-  { context, project }: Pick<ChangeScope, 'context' | 'project'>,
+  { context, project }: ChangeScope,
   ids: ReadonlySet<string>,
   change: (assessment: Assessment) => Promise<LockBlock | undefined>,
 ): Promise<readonly ChangedInstance[]> {
@@ -98,10 +98,8 @@ export async function changeInstances(
 }
 
 /** Writes the lock with the changed blocks. A block under the former name of an instance goes. @throws FileError */
-export async function saveChanges(
-  { context, project: { lock, manifest } }: Pick<ChangeScope, 'context' | 'project'>,
-  changed: readonly ChangedInstance[],
-): Promise<void> {
+export async function saveChanges({ context, project }: ChangeScope, changed: readonly ChangedInstance[]) {
+  const { lock, manifest } = project
   const current = new Map(lock)
   for (const { lockedAs } of changed) {
     if (lockedAs !== null && !manifest.instances.has(lockedAs)) current.delete(lockedAs)

@@ -29,8 +29,7 @@ export async function assess(
   assessments: Assessments,
 ): Promise<Assessment> {
   const subject = await createSubject(instance, project, assessments)
-  const { found, known, base } = subject
-  const checks = found === null ? [] : await checkOutputs(instance, found.block, project)
+  const { found, known, base, checks } = subject
   if (!project.forced.force) {
     const edited = checks.flatMap((check) => check.edited ?? [])
     if (edited.length > 0) {
@@ -40,8 +39,8 @@ export async function assess(
     const obstacles = checks.flatMap((check) => check.obstacle ?? [])
     if (obstacles.length > 0) return inTheWay(subject, obstacles)
   }
-  if (found !== null && isWanted(subject, found)) return await assessLocked(subject, found, checks)
-  if (found !== null && isAdopted(subject, found)) return await assessAdopted(subject, found, checks)
+  if (found !== null && isWanted(subject, found)) return await assessLocked(subject, found)
+  if (found !== null && isAdopted(subject, found)) return await assessAdopted(subject, found)
   if (known === undefined || instance.isFrozen) return await assessHeldUp(subject)
   return await assessVariants(subject, known)
 }
@@ -74,22 +73,17 @@ function isWanted({ instance, project }: Subject, { block, variant }: FoundBlock
 }
 
 /** What is locked is wanted: its files are there, or can be restored, or are lost. */
-async function assessLocked(
-  { instance, project, base }: Subject,
-  { id, block }: FoundBlock,
-  checks: readonly OutputCheck[],
-): Promise<Assessment> {
+async function assessLocked(subject: Subject, { id, block }: FoundBlock): Promise<Assessment> {
+  const { instance, project, base, checks } = subject
   const outputs = checks.map(({ facts }) => facts)
   const locked = { ...base, key: block.key, fields: instance.isFrozen ? block.fields : base.fields }
   const lost: string[] = []
   const files: string[] = []
   for (const { facts, from, isInPlace, isLeftBehind } of checks) {
     const place = isInPlace ? facts.path : isLeftBehind ? from : undefined
-    const file =
-      place === undefined
-        ? (await findResult(block.key, { outputs: [facts] }, project))?.[0]
-        : join(project.manifest.project.outputFolder, place)
-    if (file !== undefined) files.push(file)
+    const found = place === undefined && (await findResult(block.key, { outputs: [facts] }, project))
+    if (place !== undefined) files.push(join(project.manifest.project.outputFolder, place))
+    else if (found) files.push(...found)
     else lost.push(`${facts.path} is missing, and its bytes are not in .modelgate.`)
   }
   if (lost.length > 0) return { ...locked, state: 'lost', reasons: lost }
@@ -127,12 +121,8 @@ function isAdopted({ instance, project, known, base }: Subject, { block, variant
 }
 
 /** The request has changed since a person adopted the file: it is kept, and put back where it is gone. */
-async function assessAdopted(
-  subject: Subject,
-  found: FoundBlock,
-  checks: readonly OutputCheck[],
-): Promise<Assessment> {
-  const locked = await assessLocked(subject, found, checks)
+async function assessAdopted(subject: Subject, found: FoundBlock): Promise<Assessment> {
+  const locked = await assessLocked(subject, found)
   if (locked.state !== 'fresh' && locked.restore === null) return locked
   const fields = locked.restore === null ? locked.fields : found.block.fields
   const reasons = [...whyStale(subject, subject.known!), `It was adopted by ${found.block.adopted}.`]
@@ -198,12 +188,8 @@ async function assessVariants(subject: Subject, known: InstanceKeys): Promise<As
   if (only !== undefined && outputs !== null) {
     const wasRejected = Boolean(project.history.results.get(key)?.rejected)
     const reason = wasRejected ? 'It was rejected, and is accepted now.' : 'Its result was made before.'
-    return {
-      ...base,
-      state: 'restorable',
-      reasons: [reason],
-      restore: { result: { ...only, outputs }, picked },
-    }
+    const restore = { result: { ...only, outputs }, picked }
+    return { ...base, state: 'restorable', reasons: [reason], restore }
   }
   return await assessMissing({ ...subject, base }, known, variants)
 }
@@ -221,10 +207,8 @@ async function assessMissing(
   const missing = variants.filter(({ kind }) => kind === 'missing' || kind === 'unfetched')
   const there = variants.filter(({ kind }) => kind === 'there')
   const toMake = missing.map(({ number, key }) => ({ number, key }))
-  if (missing.length > 0) {
-    const hold = await firstHold(subject)
-    if (hold !== null) return { ...base, state: 'blocked', reasons: [hold] }
-  }
+  const hold = missing.length > 0 ? await firstHold(subject) : null
+  if (hold !== null) return { ...base, state: 'blocked', reasons: [hold] }
   if (there.length > 0) {
     const numbers = there.map(({ number }) => number).join(', ')
     const reasons = [`Candidates to pick from: ${numbers}.`, ...details]
@@ -394,7 +378,8 @@ async function createSubject(instance: Instance, project: ProjectState, assessme
     restore: null,
     moves: [],
   }
-  return { instance, project, upstreams, known, found, base }
+  const checks = found === null ? [] : await checkOutputs(instance, found.block, project)
+  return { instance, project, upstreams, known, found, checks, base }
 }
 
 function inTheWay({ base }: Subject, paths: readonly string[]): Assessment {

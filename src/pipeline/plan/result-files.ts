@@ -156,8 +156,8 @@ export async function holdOf(upstream: Upstream, project: ProjectState): Promise
   const { reference, assessment, found } = upstream
   if (found === undefined) return whyUnknown(upstream).reason
   if (assessment.state === 'rejected') return `It needs ${reference.text}, which was rejected.`
-  const files = await filesOf(upstream, project)
-  return files === undefined ? `It needs ${reference.text}, whose bytes are gone.` : null
+  const isThere = (await filesOf(upstream, project)) !== undefined
+  return isThere ? null : `It needs ${reference.text}, whose bytes are gone.`
 }
 
 /** The bytes that are locked, or made, whatever has become of the file; undefined while that is not known. */

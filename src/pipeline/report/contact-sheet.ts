@@ -126,15 +126,12 @@ function candidateLabel({ number, state }: ReportCandidate): string {
   return state === 'awaiting' ? `Candidate ${number}` : `Candidate ${number}, ${state}`
 }
 
-function candidateNotes(
-  { candidates }: ReportAsset,
-  { model, cost, took_s, reasons, pick }: ReportCandidate,
-  { currency }: Sheet,
-): Markup {
+function candidateNotes({ candidates }: ReportAsset, one: ReportCandidate, { currency }: Sheet): Markup {
+  const facts = factLine([one.model, tookText(one.took_s), costText(one.cost, currency)])
   // Why the only result was rejected is said of the asset.
-  const why = candidates.length === 1 ? nothing : list(reasons)
-  return markup`<p class="quiet">${factLine([model, tookText(took_s), costText(cost, currency)])}</p>
-${why}${commandLine(pick)}`
+  const why = candidates.length === 1 ? nothing : list(one.reasons)
+  return markup`<p class="quiet">${facts}</p>
+${why}${commandLine(one.pick)}`
 }
 
 function notes(asset: ReportAsset, { anchors, currency }: Sheet): Markup {

@@ -83,10 +83,7 @@ function earlierOutputs({ results }: History): ReadonlyMap<string, readonly stri
   return new Map([...byInstance].map(([id, found]) => [id, found.map(({ key }) => key)]))
 }
 
-function sumsOf(
-  assets: readonly ReportAsset[],
-  { plan: { creates }, currency }: ReportSources,
-): AssetReport['sums'] {
+function sumsOf(assets: readonly ReportAsset[], { plan, currency }: ReportSources): AssetReport['sums'] {
   // The picked candidate stands for the output, too: each request counts once.
   const results = assets.flatMap((asset) => [
     ...(asset.picked !== null && asset.candidates.some(({ state }) => state === 'picked') ? [] : [asset]),
@@ -96,7 +93,7 @@ function sumsOf(
   return {
     assets: assets.length,
     states: countStates(assets),
-    creates,
+    creates: plan.creates,
     bytes: assets.flatMap(({ files }) => files).reduce((sum, { bytes }) => sum + bytes, 0),
     took_s: results.reduce((sum, { took_s }) => sum + (took_s ?? 0), 0),
     cost: costs.length === 0 ? null : amountNumber(costs.reduce((sum, cost) => sum + amountOf(cost), 0n)),
@@ -121,16 +118,13 @@ function hasOutputs(block: LockBlock, outputs: readonly OutputFacts[]): boolean 
 }
 
 /** What was locked at that time of assets that there are no more; nothing of a part of the manifest. */
-async function removedSince(
-  since: Since,
-  { project: { manifest }, plan, shown }: ReportSources,
-): Promise<NonNullable<AssetReport['since']>['removed']> {
-  if (shown.size < manifest.instances.size) return []
+async function removedSince(since: Since, { project, plan, shown }: ReportSources) {
+  const { instances } = project.manifest
+  if (shown.size < instances.size) return []
   const taken = new Set([...plan.assessments.values()].map((found) => foundThen(since, found)?.id))
   const removed: { id: string; files: ReportFile[] }[] = []
   for (const [id, block] of since.project.lock) {
-    if (manifest.instances.has(id) || taken.has(id)) continue
-    removed.push({ id, files: await filesThen(since, block) })
+    if (!instances.has(id) && !taken.has(id)) removed.push({ id, files: await filesThen(since, block) })
   }
   return removed
 }
@@ -232,10 +226,8 @@ function outputsOf({ block, restore }: Assessment): readonly OutputFacts[] {
 }
 
 /** What there is to choose from, and what was rejected: also the only result of an instance without variants. */
-async function candidatesOf(
-  { project, next }: ReportSources,
-  { instance, block, state, keys }: Assessment,
-): Promise<ReportCandidate[]> {
+async function candidatesOf({ project, next }: ReportSources, assessment: Assessment) {
+  const { instance, block, state, keys } = assessment
   if (instance.variants === 1 && state !== 'rejected') return []
   const described: ReportCandidate[] = []
   for (const [index, key] of keys.entries()) {

@@ -90,11 +90,7 @@ const maxPixels = 25_000_000
 const maxUnchanged = 4_000
 
 /** @param maxBytes of the file in it; base64 adds a third @throws for what cannot be decoded */
-async function thumbnail(
-  path: string,
-  { media_type, width, height }: ReportFile,
-  maxBytes: number,
-): Promise<string | undefined> {
+async function thumbnail(path: string, { media_type, width, height }: ReportFile, maxBytes: number) {
   if ((width ?? 0) * (height ?? 0) > maxPixels) return undefined
   const bytes = await readStateFile(path)
   if (bytes === undefined) return undefined

@@ -1,4 +1,5 @@
 import { dirname, join, relative, resolve } from 'node:path'
+import type { FileContext } from '../../context.ts'
 import type { AssetReport } from '../../events/asset-report.ts'
 import { outputVersion } from '../../events/version.ts'
 import type { RunReportDocument } from '../../events/run-document.ts'
@@ -6,7 +7,7 @@ import { openAtomicFile } from '../../files/atomic-file.ts'
 import { withoutSecrets } from '../../operations/operation.ts'
 import { matchInstances, planRun, withNeeds } from '../plan/plan-run.ts'
 import { withProject } from '../changes/change-project.ts'
-import type { ManifestCall, OpenProject } from '../run/project.ts'
+import type { ManifestCall } from '../run/project.ts'
 import { contactSheet } from './contact-sheet.ts'
 import { markdownReport } from './markdown-report.ts'
 import { buildReport } from './report-model.ts'
@@ -35,8 +36,8 @@ export interface ReportOptions {
 export async function writeReports(call: ManifestCall, options: ReportOptions): Promise<RunReportDocument> {
   return await withProject(call, false, async ({ context, next, project }) => {
     const { manifest } = project
-    const { isSandbox, outputFolder } = manifest.project
-    const folder = isSandbox && !options.isPlaced ? relative(context.cwd, outputFolder) : ''
+    const { isSandbox, folder, outputFolder } = manifest.project
+    const above = isSandbox && !options.isPlaced ? relative(context.cwd, outputFolder) : ''
     const since = options.since === undefined ? null : await readSince(project, options.since)
     const { jobs, currency } = options
     const shown = matchInstances(manifest, jobs)
@@ -46,7 +47,7 @@ export async function writeReports(call: ManifestCall, options: ReportOptions): 
     const report = withoutSecrets(built, call.redactor)
     const files: RunReportDocument['files'][number][] = []
     for (const { path, format } of options.files) {
-      files.push(await writeReport(call, project, report, { path: join(folder, path), format }, options))
+      files.push(await writeReport(context, folder, report, { path: join(above, path), format }, options))
     }
     return {
       version: outputVersion,
@@ -60,17 +61,17 @@ export async function writeReports(call: ManifestCall, options: ReportOptions): 
 }
 
 async function writeReport(
-  { context }: ManifestCall,
-  project: OpenProject,
+  context: FileContext,
+  folder: string,
   report: AssetReport,
   { path, format }: ReportOptions['files'][number],
   { isForced, embeds }: ReportOptions,
-): Promise<RunReportDocument['files'][number]> {
+) {
   const absolute = resolve(context.cwd, path)
   const before = (await startOf(absolute, 1000))?.toString() ?? ''
   const file = await openAtomicFile(context, path, { force: isForced || marks[format].test(before) })
   try {
-    const place = { folder: project.manifest.project.folder, sheetFolder: dirname(absolute), embeds }
+    const place = { folder, sheetFolder: dirname(absolute), embeds }
     const pieces =
       format === 'html'
         ? contactSheet(report, place)
