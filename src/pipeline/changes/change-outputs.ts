@@ -4,7 +4,7 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
-import type { RunChangeDocument, RunRestoreDocument } from '../../events/run-document.ts'
+import type { RunRestoreDocument } from '../../events/run-document.ts'
 import { readInputFile } from '../../files/input-file.ts'
 import { leadTo, nextCommand } from '../../files/next-command.ts'
 import { allInputs, createProblemList } from '../../problems.ts'
@@ -35,12 +35,8 @@ import {
 } from './change-project.ts'
 
 /** `run adopt`. @throws as `adopt` does, and what reading the project throws */
-export async function adoptJobs(
-  call: ManifestCall,
-  patterns: readonly string[],
-  by?: string,
-): Promise<RunChangeDocument> {
-  return await changeProject(call, 'run adopt', (scope) => adopt(scope, patterns, by))
+export async function adoptJobs(call: ManifestCall, patterns: readonly string[]) {
+  return await changeProject(call, 'run adopt', (scope) => adopt(scope, patterns))
 }
 
 /** In a container the user may have no name. */
@@ -81,11 +77,7 @@ export async function adopt(
 }
 
 /** The block of an instance with its files as they are. @throws UsageError, FileError with all that is wrong with them */
-async function adoptedBlock(
-  { context, project }: ChangeScope,
-  assessment: Assessment,
-  adopted: string,
-): Promise<LockBlock> {
+async function adoptedBlock({ context, project }: ChangeScope, assessment: Assessment, adopted: string) {
   const { instance, block } = assessment
   const request = requestOf(assessment, assessment.instance.pick ?? 1)
   const { id, variants, pick } = instance
@@ -148,11 +140,7 @@ async function discardRequests({ context, project }: ChangeScope, changed: reado
 }
 
 /** `run pick`. @throws as `pick` does, and what reading the project throws */
-export async function pickCandidate(
-  call: ManifestCall,
-  name: string,
-  variant: number,
-): Promise<RunChangeDocument> {
+export async function pickCandidate(call: ManifestCall, name: string, variant: number) {
   return await changeProject(call, 'run pick', async (scope) => [await pick(scope, name, variant)])
 }
 
@@ -182,11 +170,7 @@ function checkChoice({ id, variants, pick, isFrozen }: Instance, variant: number
   if (variant > variants) refuse(`${id} has only candidates 1 to ${variants}.`)
 }
 
-async function placeCandidate(
-  scope: ChangeScope,
-  assessment: Assessment,
-  variant: number,
-): Promise<LockBlock> {
+async function placeCandidate(scope: ChangeScope, assessment: Assessment, variant: number) {
   const { project, next } = scope
   const { instance, block } = assessment
   const { project: places, locksPrompts } = project.manifest

@@ -23,11 +23,7 @@ interface CleanOptions {
 
 /** `run clean`: lists or removes what is not needed. @throws as `clean` does, and what reading the project throws */
 export async function cleanProject(call: ManifestCall, options: CleanOptions): Promise<RunCleanDocument> {
-  const { isRemoving } = options
-  return await projectDocument(call, 'run clean', isRemoving, async (scope) => ({
-    removed: isRemoving,
-    ...(await clean(scope, options)),
-  }))
+  return await projectDocument(call, 'run clean', options.isRemoving, (scope) => clean(scope, options))
 }
 
 /**
@@ -36,10 +32,7 @@ export async function cleanProject(call: ManifestCall, options: CleanOptions): P
  * if their bytes are as they were locked.
  * @throws FileError
  */
-export async function clean(
-  scope: ChangeScope,
-  { isRemoving, outputs }: CleanOptions,
-): Promise<Pick<RunCleanDocument, 'items' | 'bytes' | 'warnings'>> {
+export async function clean(scope: ChangeScope, { isRemoving, outputs }: CleanOptions) {
   const { context, project } = scope
   const plan = await planRun(project, new Set(project.manifest.instances.keys()), context)
   const warnings: string[] = []
@@ -65,7 +58,7 @@ export async function clean(
     ...item,
     path: relative(outputFolder, item.path).replaceAll('\\', '/'),
   }))
-  return { items, bytes: items.reduce((sum, { bytes }) => sum + bytes, 0), warnings }
+  return { removed: isRemoving, items, bytes: items.reduce((sum, { bytes }) => sum + bytes, 0), warnings }
 }
 
 type Needs = ReturnType<typeof needsOf>

@@ -195,11 +195,8 @@ export async function mergeParts(
 }
 
 /** The parts in folders such as `.modelgate/parts`; a folder without any is one itself. */
-async function readParts(
-  { context: { cwd } }: ManifestCall,
-  { manifest }: OpenProject,
-  folders: readonly string[],
-): Promise<Part[]> {
+async function readParts({ context }: ManifestCall, { manifest }: OpenProject, folders: readonly string[]) {
+  const { cwd } = context
   const found: string[] = []
   for (const folder of folders) {
     const names = await readdir(resolve(cwd, folder)).catch((error: unknown) => {

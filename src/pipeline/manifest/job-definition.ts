@@ -23,6 +23,8 @@ export interface WrittenField {
   readonly node: YamlNode
 }
 
+type WrittenFields = ReadonlyMap<string, WrittenField>
+
 /** By the column `id` in Unicode's form NFC, else a digest of the row. */
 export type Rows = ReadonlyMap<string, JsonObject>
 
@@ -33,7 +35,7 @@ export interface JobDefinition {
   readonly node: YamlNode
   readonly command: CreatingCommand
   readonly commandAt: number
-  readonly fields: ReadonlyMap<string, WrittenField>
+  readonly fields: WrittenFields
   /** The values of `jobFields` that are right. */
   readonly own: JsonObject
   readonly settings: JobSettings
@@ -58,7 +60,7 @@ const isCommand = (name: string): name is CreatingCommand => Object.hasOwn(creat
 
 /** The jobs, without those whose command is not clear; that has been reported. */
 export function readJobs(mistakes: Mistakes, root: YamlNode): JobDefinition[] {
-  const defaults = new Map<string, ReadonlyMap<string, WrittenField>>()
+  const defaults = new Map<string, WrittenFields>()
   for (const { name, at, node } of entriesOf(root, 'defaults')) {
     if (isCommand(name)) defaults.set(name, readFields(mistakes, name, node))
     else mistakes.report(at, unknownName(name, commandNames, 'defaults'))
@@ -69,7 +71,7 @@ export function readJobs(mistakes: Mistakes, root: YamlNode): JobDefinition[] {
 function readJob(
   mistakes: Mistakes,
   { name, at, node }: YamlEntry,
-  defaults: ReadonlyMap<string, ReadonlyMap<string, WrittenField>>,
+  defaults: ReadonlyMap<string, WrittenFields>,
 ): JobDefinition | undefined {
   if (subcommands.has(name)) {
     mistakes.warnings.add(`The job ${name} has the name of a subcommand: run it alone as \`run -- ${name}\`.`)
@@ -132,7 +134,7 @@ function laneOf(command: CreatingCommand, out: unknown): Lane {
   return command === 'generate' && isPicture ? 'image' : creatingCommands[command].creates
 }
 
-function missingFields(command: CreatingCommand, fields: ReadonlyMap<string, WrittenField>): string[] {
+function missingFields(command: CreatingCommand, fields: WrittenFields): string[] {
   const { content, inputs, model, prompt } = creatingCommands[command]
   const isGiven = (name: string) => fields.has(fieldName(name))
   const missing = inputs.filter(({ name, required }) => required === true && !isGiven(name))
@@ -149,7 +151,7 @@ function jobNameProblem(name: string): string {
 }
 
 /** The fields of a command, without those that it does not have, which are reported. */
-function readFields(mistakes: Mistakes, command: CreatingCommand, node: YamlNode): Map<string, WrittenField> {
+function readFields(mistakes: Mistakes, command: CreatingCommand, node: YamlNode): WrittenFields {
   const fields = fieldsOf(command)
   const found = new Map<string, WrittenField>()
   if (node.value !== null && node.kind !== 'mapping') {

@@ -3,7 +3,6 @@ import { creatingCommands } from '../../contract/commands.ts'
 import type { Project } from '../project.ts'
 import type { Position } from './mistakes.ts'
 
-/** How many requests run at the same time is counted for each kind of result. */
 export const lanes = ['text', 'image', 'video'] as const
 export type Lane = (typeof lanes)[number]
 
@@ -106,7 +105,6 @@ export interface Reference {
   readonly candidate: number | null
 }
 
-/** What a result has to be before it is locked. */
 export interface Asserts {
   readonly schema?: unknown
   readonly min_chars?: number

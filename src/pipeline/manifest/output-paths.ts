@@ -23,11 +23,7 @@ type OutputTemplate = ReturnType<typeof parseTemplate>
  * Reports every mistake in the places of outputs: outside the manifest's folder, names that some system refuses or reads
  * in another way, and two files in one place, also where only case or the form of Unicode distinguishes them.
  */
-export function checkOutputs(
-  outputs: readonly Instance[],
-  taken: readonly TakenPath[],
-  report: Report,
-): void {
+export function checkOutputs(outputs: readonly Instance[], taken: readonly TakenPath[], report: Report) {
   const places = new Map<string, TakenPath>()
   for (const { path, what } of taken) {
     const plain = posix.normalize(path)

@@ -40,10 +40,7 @@ const longText = 100_000
 /** A run of more takes so long that its memory counts. */
 const manyInstances = 1_000
 
-/**
- * The absolute path of the given manifest, else of the nearest `modelgate.yaml` from the working directory upwards.
- * @throws UsageError `manifest_invalid`
- */
+/** The absolute path of the given manifest, else of the nearest one upwards. @throws UsageError `manifest_invalid` */
 export async function findManifest({ cwd }: FileContext, given: string | undefined): Promise<string> {
   if (given !== undefined) return resolve(cwd, given)
   for (let folder = cwd; ; folder = dirname(folder)) {

@@ -64,10 +64,7 @@ const maxCycles = 20
  * Puts ids after those that they need, else leaves them as given; with a cycle, not all of that holds.
  * @returns also the cycles, one for all rows of the same jobs; each begins and ends with the same id: `a`, `b`, `a`
  */
-export function orderInstances(
-  ids: Iterable<string>,
-  needsOf: (id: string) => readonly string[],
-): { readonly order: readonly string[]; readonly cycles: readonly (readonly string[])[] } {
+export function orderInstances(ids: Iterable<string>, needsOf: (id: string) => readonly string[]) {
   const given = new Set(ids)
   const order: string[] = []
   const cycles = new Map<string, readonly string[]>()

@@ -125,11 +125,7 @@ export function outputCount({ lane }: Pick<Instance, 'lane'>, body: Body): numbe
 /** What each reference stands for, by its text. The files of one that is not there are left out. */
 type Upstream = ReadonlyMap<string, UpstreamResult>
 
-/**
- * The request of an instance, with all texts and files in it.
- * @param inputs `folder`: the manifest's
- * @throws UsageError, FileError with everything that is wrong with the files
- */
+/** With all texts and files in it. @throws UsageError, FileError with everything that is wrong with the files */
 export async function buildRequest(
   context: FileContext,
   instance: Instance,

@@ -89,7 +89,6 @@ async function readRowsOf(
   else mistakes.report(found.at ?? written.at, found.problem)
 }
 
-/** What `each: '@job'` says. Mistakes in it are reported. */
 function readFanOut({ mistakes, jobs }: Reading, own: JobDefinition, written: YamlNode): FanOut {
   const { max_instances: most, each, out } = own.own
   const text = String(each)
@@ -112,7 +111,6 @@ function readFanOut({ mistakes, jobs }: Reading, own: JobDefinition, written: Ya
   }
 }
 
-/** The rows of a text, in the form that the ending of its file says: a JSON array, JSON lines, else CSV. */
 export function rowsOf(path: string, text: string): FoundRows {
   const ending = extname(path).toLowerCase()
   if (ending === '.json') return rowsOfJson(text, 'The file')

@@ -17,11 +17,7 @@ const pattern = /\$\$\{|\$\{([^}\n]*)\}|\$\{/g
  * Replaces `${name}`, `${var:NAME}`, `${env:NAME}`, and `$${` by `${`; what cannot be replaced stays as it was written.
  * @param escape changes what is put in
  */
-export function substitute(
-  text: string,
-  scope: Scope,
-  escape: (value: string) => string = (value) => value,
-): { readonly value: string; readonly problems: readonly string[] } {
+export function substitute(text: string, scope: Scope, escape = (value: string) => value) {
   const problems: string[] = []
   const value = text.replace(pattern, (written: string, name: string | undefined) => {
     if (written === '$${') return '${'

@@ -70,12 +70,7 @@ function mappingTag(yaml: typeof Yaml) {
   })
 }
 
-function placeValues(
-  yaml: typeof Yaml,
-  events: readonly Yaml.Event[],
-  root: unknown,
-  mistakes: Mistakes,
-): { readonly node: YamlNode; readonly size: number } {
+function placeValues(yaml: typeof Yaml, events: readonly Yaml.Event[], root: unknown, mistakes: Mistakes) {
   const { DOCUMENT, SEQUENCE, MAPPING, ALIAS } = yaml.EVENT_ID
   const anchored = new Map<unknown, { readonly node: YamlNode; readonly size: number }>()
   let next = 0

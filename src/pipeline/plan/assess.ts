@@ -125,7 +125,7 @@ async function assessAdopted(subject: Subject, found: FoundBlock): Promise<Asses
   const locked = await assessLocked(subject, found)
   if (locked.state !== 'fresh' && locked.restore === null) return locked
   const fields = locked.restore === null ? locked.fields : found.block.fields
-  const reasons = [...whyStale(subject, subject.known!), `It was adopted by ${found.block.adopted}.`]
+  const reasons = [...whyStale(subject), `It was adopted by ${found.block.adopted}.`]
   return { ...locked, state: 'adopted', fields, reasons: [...reasons, ...locked.reasons] }
 }
 
@@ -191,15 +191,11 @@ async function assessVariants(subject: Subject, known: InstanceKeys): Promise<As
     const restore = { result: { ...only, outputs }, picked }
     return { ...base, state: 'restorable', reasons: [reason], restore }
   }
-  return await assessMissing({ ...subject, base }, known, variants)
+  return await assessMissing({ ...subject, base }, variants)
 }
 
 /** At least one of the wanted variants is missing, or none can be the output as it is. */
-async function assessMissing(
-  subject: Subject,
-  known: InstanceKeys,
-  variants: readonly Examined[],
-): Promise<Assessment> {
+async function assessMissing(subject: Subject, variants: readonly Examined[]): Promise<Assessment> {
   const { found, base } = subject
   const details = variants.flatMap(({ number, reasons }) =>
     variants.length === 1 ? reasons : reasons.map((reason) => `Candidate ${number}: ${reason}`),
@@ -218,7 +214,7 @@ async function assessMissing(
   if (missing.every(({ kind }) => kind === 'unfetched')) {
     return { ...base, state: 'unfetched', reasons: details, toMake }
   }
-  const why = found === null ? [] : whyStale(subject, known)
+  const why = found === null ? [] : whyStale(subject)
   return { ...base, state: found === null ? 'new' : 'stale', reasons: [...why, ...details], toMake }
 }
 
@@ -230,9 +226,10 @@ async function firstHold({ upstreams, project }: Subject): Promise<string | null
   return null
 }
 
-function whyStale({ instance, project, found }: Subject, known: InstanceKeys): readonly string[] {
+/** Why what is locked is not what is wanted, whose key is known. */
+function whyStale({ instance, project, found, known }: Subject): readonly string[] {
   if (project.forced.regenerate.has(instance.id)) return ['It is to be generated again.']
-  const changes = explainKey(instance, found!.block.fields, known.fields)
+  const changes = explainKey(instance, found!.block.fields, known!.fields)
   if (changes.length > 0) return changes
   if (found!.variant === null) return ['What is locked is another variant.']
   return instance.pick === null ? ['It is being generated again.'] : [`\`pick\` is ${instance.pick} now.`]

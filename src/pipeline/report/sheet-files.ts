@@ -42,11 +42,8 @@ const maxAssetBytes = 40_000
  * Reads what a sheet shows of the files of one asset. What cannot be read, or is too large, is only linked.
  * @param isText whether the asset is a text
  */
-export async function showFiles(
-  { folder, sheetFolder, embeds }: SheetPlace,
-  files: readonly ReportFile[],
-  isText: boolean,
-): Promise<ReadonlyMap<ReportFile, ShownFile>> {
+export async function showFiles(place: SheetPlace, files: readonly ReportFile[], isText: boolean) {
+  const { folder, sheetFolder, embeds } = place
   // The first is also what the tile shows while it is closed.
   const room = maxAssetBytes / (1 + files.filter((file) => elementOf(file) === 'img').length)
   const thumbnails = new Map<string, string | undefined>()

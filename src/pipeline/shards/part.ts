@@ -28,10 +28,7 @@ const partSchema = v.object({
   manifest: digest,
   /** SHA-256 of the committed lock, and of what the part has changed of it: `lock.json`. */
   locks: v.object({ before: digest, changed: digest }),
-  shard: v.pipe(
-    v.object({ index: ordinal, total: ordinal }),
-    v.check(({ index, total }) => index <= total, 'is not a part of a whole'),
-  ),
+  shard: v.object({ index: ordinal, total: ordinal }),
   jobs: v.array(v.string()),
   instances: v.array(
     v.object({

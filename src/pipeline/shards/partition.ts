@@ -10,6 +10,8 @@ export interface Shard {
 
 export type ShardedInstance = Pick<Instance, 'id' | 'lane' | 'variants' | 'references'>
 
+type KeysOf = (id: string) => readonly string[]
+
 /**
  * Which part each instance belongs to, from 1. Instances that refer to each other or share a key stay together; the
  * parts take about as long as each other, by the time that each instance took last. The same manifest and the same lock
@@ -19,7 +21,7 @@ export type ShardedInstance = Pick<Instance, 'id' | 'lane' | 'variants' | 'refer
  */
 export function partition(
   instances: Iterable<ShardedInstance>,
-  keysOf: (id: string) => readonly string[],
+  keysOf: KeysOf,
   lock: Lock,
   total: number,
 ): ReadonlyMap<string, number> {
@@ -40,10 +42,7 @@ export function partition(
   return shards
 }
 
-function groupsOf(
-  instances: readonly ShardedInstance[],
-  keysOf: (id: string) => readonly string[],
-): readonly ShardedInstance[][] {
+function groupsOf(instances: readonly ShardedInstance[], keysOf: KeysOf): readonly ShardedInstance[][] {
   const groups = new Map(instances.map((instance) => [instance.id, [instance]]))
   const join = (id: string, other: string) => {
     const [one, two] = [groups.get(id)!, groups.get(other)!]

@@ -327,11 +327,11 @@ test('nothing is changed while the manifest is being run', async () => {
   const project = projectOf(join(folder, 'modelgate.yaml'), false)
   const other = await takeOwnership(project, call.context)
   const busy = 'is already being run'
-  await expect(adoptJobs(call, ['note'], 'Ada')).rejects.toThrow(busy)
+  await expect(adoptJobs(call, ['note'])).rejects.toThrow(busy)
   await expect(cleanProject(call, { isRemoving: true, outputs: true })).rejects.toThrow(busy)
   expect(existsSync(project.lockPath)).toBe(false)
   await other.release()
   // One that was refused gives the manifest back.
   await expect(pickCandidate(call, 'note', 1)).rejects.toThrow('note has no candidates.')
-  expect(await adoptJobs(call, ['note'], 'Ada')).toMatchObject({ instances: [{ instance: 'note' }] })
+  expect(await adoptJobs(call, ['note'])).toMatchObject({ instances: [{ instance: 'note' }] })
 })
