@@ -41,7 +41,7 @@ export function checkOutputs(outputs: readonly Instance[], taken: readonly Taken
     for (const each of clauses) report(output, `${quoted(output.output)} ${each}`)
     if (clauses.length > 0) continue
     const keys = new Map(paths.map((path) => [foldedPath(path), path]))
-    const [clash] = keys.keys().filter((key) => places.has(key))
+    const clash = keys.keys().find((key) => places.has(key))
     if (clash !== undefined) report(output, samePlace(keys.get(clash)!, output, places.get(clash)!))
     const what = `an output of ${quoted(output.id)}`
     for (const [key, path] of keys) if (!places.has(key)) places.set(key, { path, what, owner: output })
