@@ -16,9 +16,9 @@ import { scopeOf } from './change-scope.ts'
 
 const edited = { fields: textFields({ prompt: 'Another picture' }) }
 
-async function cleanIn(world: SampleWorld, options: { isRemoving?: boolean; outputs?: boolean } = {}) {
+async function cleanIn(world: SampleWorld, { isRemoving = false, outputs = false } = {}) {
   const history = await readHistory(world.world().manifest.project)
-  const found = await clean(scopeOf(world, history), { isRemoving: false, outputs: false, ...options })
+  const { removed: _, ...found } = await clean(scopeOf(world, history), { isRemoving, outputs })
   return { ...found, items: found.items.map(({ kind, instance, path }) => `${kind} ${instance} ${path}`) }
 }
 
@@ -40,7 +40,7 @@ test('bytes that the lock does not name are listed, and removed with --yes', asy
   world.keep('one')
   world.keep('two')
   const items = [`replaced null ${blobPath('one')}`]
-  expect(await cleanIn(world)).toEqual({ removed: false, items, bytes: 3, warnings: [] })
+  expect(await cleanIn(world)).toEqual({ items, bytes: 3, warnings: [] })
   expect(world.read(blobPath('one'))).toBe('one')
   await cleanIn(world, { isRemoving: true })
   expect([world.read(blobPath('one')), world.read(blobPath('two'))]).toEqual([undefined, 'two'])
@@ -161,7 +161,6 @@ test('outputs of jobs that are gone go when that is asked for, if they are as th
   world.remove('assets/missing.png')
   expect((await cleanIn(world)).items).toEqual([])
   expect(await cleanIn(world, { outputs: true, isRemoving: true })).toEqual({
-    removed: true,
     items: ['output old assets/old.png'],
     bytes: 3,
     warnings: ['assets/edited.png of edited is kept: it differs from the lock.'],
@@ -183,7 +182,6 @@ test('outputs stay as long as one of them may belong to a job that was renamed',
   world.define('banner', { output: 'wide.png', fields: { image: filesField('@hero') } })
   world.define('hero', edited)
   expect(await cleanIn(world, { outputs: true, isRemoving: true })).toEqual({
-    removed: true,
     items: [],
     bytes: 0,
     warnings: [
