@@ -93,7 +93,8 @@ export class Mistakes {
   #lineOf({ at, message, instances }: Mistake): string {
     const [one, ...others] = instances
     const more = others.length === 0 ? '' : ` and ${others.length} more`
-    const isNamed = one !== undefined && (others.length > 0 || isRow(one))
+    // Where a job has one instance, the place of a mistake says enough.
+    const isNamed = one !== undefined && (others.length > 0 || one.includes('['))
     const text = isNamed ? `${message} (${one}${more})` : message
     const safe = this.secretIn(text) === undefined ? oneLine(text) : hiddenMessage
     return `${at.file}:${at.line}:${at.column}: ${safe}`
@@ -105,9 +106,6 @@ export class Mistakes {
     return b.file === this.#file || a.file > b.file ? 1 : -1
   }
 }
-
-/** Where a job has one instance, the place of a mistake says enough. */
-const isRow = (instance: string) => instance.includes('[')
 
 const quotedOrNumber = /"(?:[^"\\]|\\.)*"|\d+/g
 

@@ -410,13 +410,11 @@ export function findBlock(
   return own === undefined ? null : { id, block: own, variant: null }
 }
 
-type FieldDigests = Readonly<Record<string, string>>
-
 /**
  * What distinguishes a request from the one that was locked, a sentence for each field, with the files and references
  * that the field names. Empty when it is the number of the variant alone.
  */
-function explainKey(instance: Instance, locked: FieldDigests, current: FieldDigests): string[] {
+function explainKey(instance: Instance, locked: LockBlock['fields'], current: LockBlock['fields']): string[] {
   // A run that was killed had put the file in place, and not yet locked it.
   if (Object.keys(locked).length === 0) return ['What is there was made by another request.']
   const names = new Set([...Object.keys(current), ...Object.keys(locked)])
