@@ -102,7 +102,7 @@ export async function reopenPart({ stateFolder }: Project): Promise<void> {
  * Reads a part that `writePart` has left.
  * @param folder as it was named; relative to the working directory
  * @param project of the whole
- * @throws UsageError `lock_invalid`; FileError
+ * @throws UsageError `lock_invalid`, `other_version`; FileError
  */
 export async function readPart(cwd: string, folder: string, project: Project): Promise<Part> {
   const own = inPart(project, resolve(cwd, folder))
@@ -110,7 +110,12 @@ export async function readPart(cwd: string, folder: string, project: Project): P
     (await readStateFile(join(own.stateFolder, name), join(folder, name), maxStateText))?.toString()
   const text = await read(partName)
   if (text === undefined) {
-    throw partDamaged(`${folder} is not a part of a run that has ended: it has no ${partName}.`)
+    if ((await read('report.json')) === undefined)
+      throw partDamaged(`${folder} is not a part of a run that has ended: it has no ${partName}.`)
+    throw new UsageError(`${folder} was left by an older version of modelgate.`, {
+      code: 'other_version',
+      hint: 'Merge it with the version that has made it, or run the shard again with this one.',
+    })
   }
   const report = parseReport(text, join(folder, partName))
   const lockText = await read(lockName)

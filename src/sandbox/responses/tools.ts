@@ -181,14 +181,23 @@ export async function useTools(setting: CallSetting, isCallless: boolean, maxTok
   return { lists, made, tokens, isCut: made.length < all.length, calls, toolOutputs }
 }
 
+/** Of the ids of calls, as the public service has them. */
+const prefixes: Readonly<Record<string, string>> = {
+  web_search: 'ws',
+  file_search: 'fs',
+  code_interpreter: 'ci',
+  image_generation: 'ig',
+  computer: 'cu',
+  local_shell: 'lsh',
+}
+
 async function makeCall(call: BuiltInCall): Promise<MadeCall> {
   const { kind, newId } = call
   if (kind === 'mcp') return callRemoteTool(call)
   const { fields, streamed, finding, partials = [] } = await builtInTools[kind]!(call)
   const fails = call.fails && finding !== undefined
-  const initials = kind.replace(/([a-z])[a-z]*_?/g, '$1')
   const status = fails ? 'failed' : 'completed'
-  const item = { id: newId(initials), type: `${kind}_call`, status, ...fields }
+  const item = { id: newId(prefixes[kind]!), type: `${kind}_call`, status, ...fields }
   const what = kind === 'code_interpreter' ? 'program' : kind.replace('_', ' ')
   return {
     output: output(item, streamed, { partials }),

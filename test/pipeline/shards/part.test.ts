@@ -53,6 +53,16 @@ test.each<[file: string, from: string, to: string | null, message: string]>([
   })
 })
 
+test('a part of 0.1.0 is named as such', async () => {
+  const project = await leavePart(sample)
+  rmSync(join(project.stateFolder, 'part.json'))
+  writeFileSync(join(project.stateFolder, 'report.json'), '{}')
+  await expect(readPart('/', project.stateFolder, project)).rejects.toMatchObject({
+    exit: 'usage',
+    code: 'other_version',
+  })
+})
+
 const began = new Map([
   ['hero', block('hero.png', 'old hero')],
   ['old', block('copy.png', 'copy')],

@@ -64,6 +64,21 @@ test.each([
   expect(response.max_tool_calls).toBe(most)
 })
 
+test('the ids of calls begin as those of the public service', async () => {
+  const shell = { type: 'local_shell' } satisfies Tool
+  const computer = {
+    type: 'computer_use_preview',
+    display_width: 800,
+    display_height: 600,
+    environment: 'linux',
+  } satisfies Tool
+  const idsOf = async (tool: Tool) =>
+    (await create({ input: 'Look', tools: [tool], tool_choice: 'required' })).output.map(({ id }) => id)
+  expect(await idsOf(shell)).toEqual([expect.stringMatching(/^lsh_/)])
+  expect(await idsOf(computer)).toEqual([expect.stringMatching(/^cu_/)])
+  expect(await idsOf(webSearch)).toEqual([expect.stringMatching(/^ws_/), expect.stringMatching(/^msg_/)])
+})
+
 test('parallel_tool_calls false leaves one call', async () => {
   const tools = [weather, webSearch]
   const input = 'get_weather and web_search'
