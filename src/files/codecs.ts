@@ -83,6 +83,7 @@ export async function encodePng(pixels: Pixels): Promise<Uint8Array> {
   return encode(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), width, height, 8)
 }
 
+/** @param quality 0 to 100. Transparency is lost. */
 export async function encodeJpeg(pixels: Pixels, quality: number): Promise<Uint8Array> {
   const [{ default: factory }, { defaultOptions }] = await Promise.all([
     import('@jsquash/jpeg/codec/enc/mozjpeg_enc.js'),
@@ -92,6 +93,7 @@ export async function encodeJpeg(pixels: Pixels, quality: number): Promise<Uint8
   return encodeWith(factory, '@jsquash/jpeg/codec/enc/mozjpeg_enc.wasm', pixels, options)
 }
 
+/** @param quality 0 to 100; transparency is kept without loss. */
 export async function encodeWebp(pixels: Pixels, quality: number): Promise<Uint8Array> {
   const [{ default: factory }, { defaultOptions }] = await Promise.all([
     import('@jsquash/webp/codec/enc/webp_enc_simd.js'),

@@ -189,6 +189,7 @@ function* gifBlocks(image: ImageContainer): Parser<Integrity> {
     if (kind === 0x2c) {
       isBeforePictures = false
       yield* skipBytes(gifPaletteBytes((yield* readBytes(9))[8]!))
+      // The LZW minimum code size.
       yield* skipBytes(1)
     } else if (kind === 0x21) extension = (yield* readBytes(1))[0]!
     else return damaged('its parts are out of order')
@@ -262,6 +263,7 @@ class IsoContainer implements Container {
     if (this.#lastChunk > this.#parser.received) return short(endsEarly)
     if (found.has('moof')) {
       if (this.#lastType === 'moof') return short(endsEarly)
+      // Without mfra more fragments may be missing.
       return found.has('mfra') ? whole : unknownEnd
     }
     if (found.has('mdat')) return whole
@@ -282,6 +284,7 @@ class IsoContainer implements Container {
         size = Number((yield* readBytes(8)).readBigUInt64BE())
         used = 16
       }
+      // 0 means the rest of the file.
       if (size === 0) size = left
       if (size < used) return false
       size = Math.min(size, left)

@@ -3,6 +3,7 @@ import { basename, extname } from 'node:path'
 // Leaves room for a suffix and a folder on systems with short limits.
 const maxBytes = 120
 
+/** Windows opens a device for these, with any extension, in any folder. */
 const deviceName = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\.|$)/i
 
 /** Never empty, never a path. Different texts may give the same name: a caller must not overwrite. */

@@ -55,6 +55,7 @@ export async function openConnection(origin: string, options: ConnectionOptions,
     dispatcher,
     destroy() {
       controller.abort(isOver)
+      // Destroyed rather than closed: nothing more is expected from this connection.
       void dispatcher.destroy(isOver).catch(() => {})
     },
   }

@@ -218,6 +218,7 @@ export function drawLine(parts: LineParts, step: number, width: number, styles: 
 function bar(percent: number | null, length: number, step: number, styles: Styles): string {
   const full = percent === null ? movingLength : Math.floor((percent * length) / 100)
   const turn = length - movingLength
+  // Without a percentage it moves back and forth, so that it is always visible.
   const start = percent === null ? turn - Math.abs(turn - (step % (2 * turn))) : 0
   const rest = length - start - full
   const empty = (length: number) => (length === 0 ? '' : styles.dim('░'.repeat(length)))

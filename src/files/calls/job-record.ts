@@ -31,11 +31,13 @@ export interface NewJob<Kind extends RecordKind = RecordKind> {
 }
 
 export interface JobProgress {
+  /** Or the name of an operation; null until the gateway's reply has arrived. */
   readonly id: string | null
   readonly checked_at: number | null
   /** Unix seconds, of the gateway's clock if it says when, else when its end was first seen. */
   readonly completed_at?: number | null
   readonly state: JobState
+  /** The gateway's own word for the state. */
   readonly status: string | null
   readonly progress: number | null
   readonly expires_at: number | null

@@ -3,6 +3,7 @@ import { decodeImage, encodePng, scalePicture, type Pixels } from '../../files/c
 import { readImageInfo } from '../../files/image-info.ts'
 import { detectProtocol, hasTrueColour, type PreviewMode } from './detect-protocol.ts'
 
+/** Decoding takes four bytes per pixel, on this thread. */
 const maxPixels = 40_000_000
 
 /** @param skip gets the reason why it is not shown @throws whatever a decoder throws for broken bytes */
