@@ -203,7 +203,6 @@ export async function readVars(mistakes: Mistakes, root: YamlNode, files: InputF
     else if (typeof file?.value === 'string') {
       text = await readPath(mistakes, file.value, files.text, (problem) => mistakes.report(file.at, problem))
     } else mistakes.report(node.at, `${name} of vars must be a text, or { file: PATH }.`)
-    // A mistake in it is reported once, and not again wherever it is used.
     vars.set(name, trimmed(text ?? ''))
   }
   return vars
