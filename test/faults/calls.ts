@@ -1,33 +1,7 @@
-import {
-  picture,
-  film,
-  generateStream,
-  respondStream,
-  respondWhole,
-  queued,
-  responseRunning,
-  responsePoll,
-  responseStream,
-  responseCancel,
-  imageCreation,
-  imageEdit,
-  imageStream,
-  partialImages,
-  imageByUrl,
-  pictureDownload,
-  operation,
-  videoCreation,
-  remixCreation,
-  videoLookUp,
-  remixLookUp,
-  filmDownload,
-  modelList,
-  gatewayCheck,
-  remixPoll,
-  remixReport,
-  remixDownload,
-  type Exchange,
-} from './exchanges.ts'
+import * as asked from './exchanges.ts'
+import type { Exchange } from './exchanges.ts'
+
+const { film, operation, picture } = asked
 
 /** Every way to call the program that sends something: what the fault programme spoils one by one. */
 
@@ -83,24 +57,24 @@ const videoJob = manifest('    video generate: { model: veo, prompt: A boat }\n 
 export const isReport = ({ exchanges }: Call): boolean => exchanges[0]?.role === 'report'
 
 export const calls: readonly Call[] = [
-  call('generate', 'generate -m some-model "Say hello."', [generateStream], hello, { begun }),
+  call('generate', 'generate -m some-model "Say hello."', [asked.generateStream], hello, { begun }),
   call(
     'generate -o',
     'generate -m some-model -o x.txt "Say hello."',
-    [generateStream],
+    [asked.generateStream],
     { stdout: '', files: { 'x.txt': Buffer.from('Hello, wörld.') } },
     { begun },
   ),
   call(
     'generate --conversation-file',
     'generate -m some-model --conversation-file talk.json "Say hello."',
-    [generateStream],
+    [asked.generateStream],
     hello,
     { files: { 'talk.json': JSON.stringify({ version: 2, style: 'generate', messages: [] }) }, begun },
   ),
-  call('respond', 'respond -m some-model "Say hello."', [respondStream], hello, { begun }),
-  call('respond --no-stream', 'respond -m some-model --no-stream "Say hello."', [respondWhole], hello),
-  call('respond --background', 'respond -m some-model --background "Say hello."', [queued], {
+  call('respond', 'respond -m some-model "Say hello."', [asked.respondStream], hello, { begun }),
+  call('respond --no-stream', 'respond -m some-model --no-stream "Say hello."', [asked.respondWhole], hello),
+  call('respond --background', 'respond -m some-model --background "Say hello."', [asked.queued], {
     stdout: 'resp_1\n',
     files: {},
   }),
@@ -108,95 +82,106 @@ export const calls: readonly Call[] = [
     how: 'chat',
     name: 'chat',
     argv: line('chat -m some-model --render never "Say hello."'),
-    exchanges: [respondStream],
+    exchanges: [asked.respondStream],
     leaves: hello,
     begun,
   },
-  call('wait, a response', 'wait resp_1', [responsePoll], hello),
-  call('wait --stream, a response', 'wait resp_1 --stream', [responseStream], hello, { begun }),
+  call('wait, a response', 'wait resp_1', [asked.responsePoll], hello),
+  call('wait --stream, a response', 'wait resp_1 --stream', [asked.responseStream], hello, { begun }),
   call(
     'cancel',
     'cancel resp_1',
-    [responseCancel],
+    [asked.responseCancel],
     { stdout: 'id        resp_1\nmodel     some-model\nstate     cancelled\n', files: {} },
-    { provides: [responseRunning] },
+    { provides: [asked.responseRunning] },
   ),
   call(
     'image create',
     'image create -m gpt-image-2 -o x.png "A boat"',
-    [imageCreation],
+    [asked.imageCreation],
     saved('x.png', picture),
   ),
   call(
     'image create --stream',
     'image create -m gpt-image-2 --stream -o x.png "A boat"',
-    [imageStream],
+    [asked.imageStream],
     saved('x.png', picture),
   ),
   call(
     'image create --partial-images',
     'image create -m gpt-image-2 --stream --partial-images 1 -o x.png "A boat"',
-    [partialImages],
+    [asked.partialImages],
     saved('x.png', picture),
   ),
   call(
     'image create, by URL',
     'image create -m image-model-b -o x.png "A boat"',
-    [imageByUrl, pictureDownload],
+    [asked.imageByUrl, asked.pictureDownload],
     saved('x.png', picture),
   ),
   call(
     'image edit',
     'image edit -m gpt-image-2 --image in.png -o x.png "At night"',
-    [imageEdit],
+    [asked.imageEdit],
     saved('x.png', picture),
     { files: { 'in.png': picture } },
   ),
-  call('video generate --no-wait', 'video generate -m veo --no-wait "A boat"', [videoCreation], {
+  call('video generate --no-wait', 'video generate -m veo --no-wait "A boat"', [asked.videoCreation], {
     stdout: `${operation}\n`,
     files: {},
   }),
   call(
     'video generate --wait',
     'video generate -m veo --wait -o x.mp4 "A boat"',
-    [videoCreation, videoLookUp, filmDownload],
+    [asked.videoCreation, asked.videoLookUp, asked.filmDownload],
     saved('x.mp4', film),
   ),
   call(
     'video remix --no-wait',
     'video remix -m video-model-remix --no-check --no-wait video_source Night',
-    [remixCreation],
+    [asked.remixCreation],
     { stdout: 'video_0123456789\n', files: {} },
   ),
-  call('video status', 'video status video_0123456789', [remixLookUp], {
+  call('video status', 'video status video_0123456789', [asked.remixLookUp], {
     stdout: 'id        video_0123456789\nstate     completed\nprogress  100%\n',
     files: {},
   }),
   call(
     'wait, the operation of a video',
     `wait -o x.mp4 ${operation}`,
-    [videoLookUp, filmDownload],
+    [asked.videoLookUp, asked.filmDownload],
     saved('x.mp4', film),
   ),
-  call('wait, a video', 'wait -o x.mp4 video_0123456789', [remixPoll, remixDownload], saved('x.mp4', film)),
+  call(
+    'wait, a video',
+    'wait -o x.mp4 video_0123456789',
+    [asked.remixPoll, asked.remixDownload],
+    saved('x.mp4', film),
+  ),
   call(
     'jobs --refresh',
     'jobs --refresh',
-    [remixReport],
+    [asked.remixReport],
     { stdout: '', files: {} },
     {
       before: [line('video remix -m video-model-remix --no-check --no-wait video_source Night')],
-      provides: [remixCreation],
+      provides: [asked.remixCreation],
     },
   ),
-  call('models', 'models', [modelList], { stdout: 'some-model\t\t\t\t\t\n', files: {} }),
-  call('auth status --check', 'auth status --check', [gatewayCheck], { stdout: '', files: {} }),
-  call('doctor', 'doctor', [gatewayCheck], { stdout: '', files: {} }),
-  call('run, a text', 'run --yes', [generateStream], saved('x.txt', Buffer.from('Hello, wörld.')), {
+  call('models', 'models', [asked.modelList], { stdout: 'some-model\t\t\t\t\t\n', files: {} }),
+  call('auth status --check', 'auth status --check', [asked.gatewayCheck], { stdout: '', files: {} }),
+  call('doctor', 'doctor', [asked.gatewayCheck], { stdout: '', files: {} }),
+  call('run, a text', 'run --yes', [asked.generateStream], saved('x.txt', Buffer.from('Hello, wörld.')), {
     files: textJob,
   }),
-  call('run, an image', 'run --yes', [imageCreation], saved('x.png', picture), { files: imageJob }),
-  call('run, a video', 'run --yes', [videoCreation, videoLookUp, filmDownload], saved('x.mp4', film), {
-    files: videoJob,
-  }),
+  call('run, an image', 'run --yes', [asked.imageCreation], saved('x.png', picture), { files: imageJob }),
+  call(
+    'run, a video',
+    'run --yes',
+    [asked.videoCreation, asked.videoLookUp, asked.filmDownload],
+    saved('x.mp4', film),
+    {
+      files: videoJob,
+    },
+  ),
 ]

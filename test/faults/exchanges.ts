@@ -36,6 +36,7 @@ export interface Exchange {
   readonly reply: WholeReply
 }
 
+const exchange = (role: Role, asks: RegExp, reply: WholeReply): Exchange => ({ role, asks, reply })
 const json = (value: unknown): WholeReply => ({
   type: 'application/json',
   pieces: [Buffer.from(JSON.stringify(value))],
@@ -53,11 +54,11 @@ const generated = (text: string, finishReason?: string) => ({
   candidates: [{ content: { role: 'model', parts: [{ text }] }, index: 0, finishReason }],
 })
 const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 }
-export const generateStream: Exchange = {
-  role: 'text',
-  asks: /^POST \/v1beta\/models\/some-model:streamGenerateContent\?alt=sse /,
-  reply: events(generated('Hello, '), { ...generated('wörld.', 'STOP'), usageMetadata }),
-}
+export const generateStream = exchange(
+  'text',
+  /^POST \/v1beta\/models\/some-model:streamGenerateContent\?alt=sse /,
+  events(generated('Hello, '), { ...generated('wörld.', 'STOP'), usageMetadata }),
+)
 
 const message = {
   type: 'message',
@@ -72,124 +73,76 @@ const response = {
   output: [message],
   usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
 }
-const delta = (text: string) => ({
-  type: 'response.output_text.delta',
-  output_index: 0,
-  content_index: 0,
-  delta: text,
-})
-export const respondStream: Exchange = {
-  role: 'text',
-  asks: /^POST \/v1\/responses /,
-  reply: events(delta('Hello, '), delta('wörld.'), { type: 'response.completed', response }),
-}
-export const respondWhole: Exchange = { ...respondStream, reply: json(response) }
-export const queued: Exchange = {
-  role: 'creation',
-  asks: /^POST \/v1\/responses /,
-  reply: json({ ...response, status: 'queued', output: [] }),
-}
-const responseLookUp: Exchange = {
-  role: 'look-up',
-  asks: /^GET \/v1\/responses\/resp_1/,
-  reply: json(response),
-}
+const unfinished = (status: string) => ({ ...response, status, output: [] })
+const place = { output_index: 0, content_index: 0 }
+const delta = (text: string) => ({ type: 'response.output_text.delta', ...place, delta: text })
+const responses = /^POST \/v1\/responses /
+export const respondStream = exchange(
+  'text',
+  responses,
+  events(delta('Hello, '), delta('wörld.'), { type: 'response.completed', response }),
+)
+export const respondWhole = exchange('text', responses, json(response))
+export const queued = exchange('creation', responses, json(unfinished('queued')))
 
+const response1 = /^GET \/v1\/responses\/resp_1/
 /** Whoever cannot be cancelled is asked how it goes. */
-export const responseRunning: Exchange = {
-  ...responseLookUp,
-  reply: json({ ...response, status: 'in_progress', output: [] }),
-}
-export const responsePoll: Exchange = { ...responseLookUp, role: 'poll' }
-export const responseStream: Exchange = {
-  role: 'stream',
-  asks: /^GET \/v1\/responses\/resp_1\?stream=true/,
-  reply: events(
-    { type: 'response.created', sequence_number: 0, response: { ...response, status: 'queued', output: [] } },
+export const responseRunning = exchange('look-up', response1, json(unfinished('in_progress')))
+export const responsePoll = exchange('poll', response1, json(response))
+export const responseStream = exchange(
+  'stream',
+  /^GET \/v1\/responses\/resp_1\?stream=true/,
+  events(
+    { type: 'response.created', sequence_number: 0, response: unfinished('queued') },
     { ...delta('Hello, '), sequence_number: 1 },
     { ...delta('wörld.'), sequence_number: 2 },
     { type: 'response.completed', sequence_number: 3, response },
   ),
-}
-
-export const responseCancel: Exchange = {
-  role: 'look-up',
-  asks: /^POST \/v1\/responses\/resp_1\/cancel /,
-  reply: json({ ...response, status: 'cancelled', output: [] }),
-}
+)
+export const responseCancel = exchange(
+  'look-up',
+  /^POST \/v1\/responses\/resp_1\/cancel /,
+  json(unfinished('cancelled')),
+)
 
 const base64 = picture.toString('base64')
 const images = json({ created: 1, data: [{ b64_json: base64 }] })
-export const imageCreation: Exchange = {
-  role: 'creation',
-  asks: /^POST \/v1\/images\/generations /,
-  reply: images,
-}
-export const imageEdit: Exchange = { role: 'creation', asks: /^POST \/v1\/images\/edits /, reply: images }
-export const imageStream: Exchange = {
-  ...imageCreation,
-  reply: events({ type: 'image_generation.completed', b64_json: base64 }),
-}
-export const partialImages: Exchange = {
-  ...imageCreation,
-  reply: events(
-    { type: 'image_generation.partial_image', partial_image_index: 0, b64_json: base64 },
-    { type: 'image_generation.completed', b64_json: base64 },
-  ),
-}
-export const imageByUrl: Exchange = {
-  ...imageCreation,
-  reply: json({ created: 1, data: [{ url: '/made/picture.png' }] }),
-}
-export const pictureDownload: Exchange = {
-  role: 'download',
-  asks: /^GET \/made\/picture\.png /,
-  reply: { type: 'image/png', pieces: [picture] },
-}
+const completed = { type: 'image_generation.completed', b64_json: base64 }
+const partial = { type: 'image_generation.partial_image', partial_image_index: 0, b64_json: base64 }
+const byUrl = json({ created: 1, data: [{ url: '/made/picture.png' }] })
+const generations = /^POST \/v1\/images\/generations /
+export const imageCreation = exchange('creation', generations, images)
+export const imageEdit = exchange('creation', /^POST \/v1\/images\/edits /, images)
+export const imageStream = exchange('creation', generations, events(completed))
+export const partialImages = exchange('creation', generations, events(partial, completed))
+export const imageByUrl = exchange('creation', generations, byUrl)
+const pictureFile: WholeReply = { type: 'image/png', pieces: [picture] }
+export const pictureDownload = exchange('download', /^GET \/made\/picture\.png /, pictureFile)
 
 export const operation = 'models/veo/operations/op-0123'
-export const videoCreation: Exchange = {
-  role: 'creation',
-  asks: /^POST \/v1beta\/models\/veo:predictLongRunning /,
-  reply: json({ name: operation }),
-}
-export const remixCreation: Exchange = {
-  role: 'creation',
-  asks: /^POST \/v1\/videos\/video_source\/remix /,
-  reply: json({ id: 'video_0123456789', object: 'video', status: 'queued', progress: 0 }),
-}
-export const videoLookUp: Exchange = {
-  role: 'poll',
-  asks: /^GET \/v1beta\/models\/veo\/operations\/op-0123 /,
-  reply: json({
-    name: operation,
-    done: true,
-    response: { generateVideoResponse: { generatedSamples: [{ video: { uri: '/made/film.mp4' } }] } },
-  }),
-}
-export const remixLookUp: Exchange = {
-  role: 'look-up',
-  asks: /^GET \/v1\/videos\/video_0123456789 /,
-  reply: json({ id: 'video_0123456789', object: 'video', status: 'completed', progress: 100 }),
-}
-export const filmDownload: Exchange = {
-  role: 'download',
-  asks: /^GET \/made\/film\.mp4 /,
-  reply: { type: 'video/mp4', pieces: [film] },
-}
+const generatedSamples = [{ video: { uri: '/made/film.mp4' } }]
+const done = { name: operation, done: true, response: { generateVideoResponse: { generatedSamples } } }
+const video = { id: 'video_0123456789', object: 'video' }
+const remixed = json({ ...video, status: 'completed', progress: 100 })
+const remixState = /^GET \/v1\/videos\/video_0123456789 /
+const filmFile: WholeReply = { type: 'video/mp4', pieces: [film] }
+export const videoCreation = exchange(
+  'creation',
+  /^POST \/v1beta\/models\/veo:predictLongRunning /,
+  json({ name: operation }),
+)
+export const videoLookUp = exchange('poll', /^GET \/v1beta\/models\/veo\/operations\/op-0123 /, json(done))
+export const filmDownload = exchange('download', /^GET \/made\/film\.mp4 /, filmFile)
+export const remixCreation = exchange(
+  'creation',
+  /^POST \/v1\/videos\/video_source\/remix /,
+  json({ ...video, status: 'queued', progress: 0 }),
+)
+export const remixLookUp = exchange('look-up', remixState, remixed)
+export const remixPoll = exchange('poll', remixState, remixed)
+export const remixReport = exchange('report', remixState, remixed)
+export const remixDownload = exchange('download', /^GET \/v1\/videos\/video_0123456789\/content/, filmFile)
 
-export const modelList: Exchange = {
-  role: 'look-up',
-  asks: /^GET \/v1\/models /,
-  reply: json({ object: 'list', data: [{ id: 'some-model', object: 'model', owned_by: 'somebody' }] }),
-}
-
+const models = { object: 'list', data: [{ id: 'some-model', object: 'model', owned_by: 'somebody' }] }
+export const modelList = exchange('look-up', /^GET \/v1\/models /, json(models))
 export const gatewayCheck: Exchange = { ...modelList, role: 'report' }
-
-export const remixPoll: Exchange = { ...remixLookUp, role: 'poll' }
-export const remixReport: Exchange = { ...remixLookUp, role: 'report' }
-export const remixDownload: Exchange = {
-  role: 'download',
-  asks: /^GET \/v1\/videos\/video_0123456789\/content/,
-  reply: { type: 'video/mp4', pieces: [film] },
-}
