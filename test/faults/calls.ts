@@ -33,7 +33,8 @@ export interface Call {
 export const line = (text: string): string[] =>
   [...text.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word)
 
-const hello = { stdout: 'Hello, wörld.\n', files: {} }
+const printed = (stdout: string) => ({ stdout, files: {} })
+const hello = printed('Hello, wörld.\n')
 
 const begun = 'Hello, \n'
 const call = (
@@ -44,6 +45,8 @@ const call = (
   more: Partial<Call> = {},
 ): Call => ({ how: 'program', name, argv: line(words), exchanges, leaves, ...more })
 const saved = (name: string, bytes: Uint8Array) => ({ stdout: `${name}\n`, files: { [name]: bytes } })
+const pictured = saved('x.png', picture)
+const filmed = saved('x.mp4', film)
 const manifest = (job: string) => ({ 'modelgate.yaml': `version: 1\njobs:\n  one:\n${job}` })
 
 // A text that may have been made is asked for again by a run, unless the manifest forbids it.
@@ -52,6 +55,8 @@ const textJob = manifest(
 )
 const imageJob = manifest('    image create: { model: gpt-image-2, prompt: A boat }\n    out: x.png\n')
 const videoJob = manifest('    video generate: { model: veo, prompt: A boat }\n    out: x.mp4\n')
+
+const remix = 'video remix -m video-model-remix --no-check --no-wait video_source Night'
 
 /** Its standard output is not about one thing alone. */
 export const isReport = ({ exchanges }: Call): boolean => exchanges[0]?.role === 'report'
@@ -74,114 +79,89 @@ export const calls: readonly Call[] = [
   ),
   call('respond', 'respond -m some-model "Say hello."', [asked.respondStream], hello, { begun }),
   call('respond --no-stream', 'respond -m some-model --no-stream "Say hello."', [asked.respondWhole], hello),
-  call('respond --background', 'respond -m some-model --background "Say hello."', [asked.queued], {
-    stdout: 'resp_1\n',
-    files: {},
-  }),
-  {
+  call(
+    'respond --background',
+    'respond -m some-model --background "Say hello."',
+    [asked.queued],
+    printed('resp_1\n'),
+  ),
+  call('chat', 'chat -m some-model --render never "Say hello."', [asked.respondStream], hello, {
     how: 'chat',
-    name: 'chat',
-    argv: line('chat -m some-model --render never "Say hello."'),
-    exchanges: [asked.respondStream],
-    leaves: hello,
     begun,
-  },
+  }),
   call('wait, a response', 'wait resp_1', [asked.responsePoll], hello),
   call('wait --stream, a response', 'wait resp_1 --stream', [asked.responseStream], hello, { begun }),
   call(
     'cancel',
     'cancel resp_1',
     [asked.responseCancel],
-    { stdout: 'id        resp_1\nmodel     some-model\nstate     cancelled\n', files: {} },
+    printed('id        resp_1\nmodel     some-model\nstate     cancelled\n'),
     { provides: [asked.responseRunning] },
   ),
-  call(
-    'image create',
-    'image create -m gpt-image-2 -o x.png "A boat"',
-    [asked.imageCreation],
-    saved('x.png', picture),
-  ),
+  call('image create', 'image create -m gpt-image-2 -o x.png "A boat"', [asked.imageCreation], pictured),
   call(
     'image create --stream',
     'image create -m gpt-image-2 --stream -o x.png "A boat"',
     [asked.imageStream],
-    saved('x.png', picture),
+    pictured,
   ),
   call(
     'image create --partial-images',
     'image create -m gpt-image-2 --stream --partial-images 1 -o x.png "A boat"',
     [asked.partialImages],
-    saved('x.png', picture),
+    pictured,
   ),
   call(
     'image create, by URL',
     'image create -m image-model-b -o x.png "A boat"',
     [asked.imageByUrl, asked.pictureDownload],
-    saved('x.png', picture),
+    pictured,
   ),
   call(
     'image edit',
     'image edit -m gpt-image-2 --image in.png -o x.png "At night"',
     [asked.imageEdit],
-    saved('x.png', picture),
+    pictured,
     { files: { 'in.png': picture } },
   ),
-  call('video generate --no-wait', 'video generate -m veo --no-wait "A boat"', [asked.videoCreation], {
-    stdout: `${operation}\n`,
-    files: {},
-  }),
+  call(
+    'video generate --no-wait',
+    'video generate -m veo --no-wait "A boat"',
+    [asked.videoCreation],
+    printed(`${operation}\n`),
+  ),
   call(
     'video generate --wait',
     'video generate -m veo --wait -o x.mp4 "A boat"',
     [asked.videoCreation, asked.videoLookUp, asked.filmDownload],
-    saved('x.mp4', film),
+    filmed,
   ),
+  call('video remix --no-wait', remix, [asked.remixCreation], printed('video_0123456789\n')),
   call(
-    'video remix --no-wait',
-    'video remix -m video-model-remix --no-check --no-wait video_source Night',
-    [asked.remixCreation],
-    { stdout: 'video_0123456789\n', files: {} },
+    'video status',
+    'video status video_0123456789',
+    [asked.remixLookUp],
+    printed('id        video_0123456789\nstate     completed\nprogress  100%\n'),
   ),
-  call('video status', 'video status video_0123456789', [asked.remixLookUp], {
-    stdout: 'id        video_0123456789\nstate     completed\nprogress  100%\n',
-    files: {},
-  }),
   call(
     'wait, the operation of a video',
     `wait -o x.mp4 ${operation}`,
     [asked.videoLookUp, asked.filmDownload],
-    saved('x.mp4', film),
+    filmed,
   ),
-  call(
-    'wait, a video',
-    'wait -o x.mp4 video_0123456789',
-    [asked.remixPoll, asked.remixDownload],
-    saved('x.mp4', film),
-  ),
-  call(
-    'jobs --refresh',
-    'jobs --refresh',
-    [asked.remixReport],
-    { stdout: '', files: {} },
-    {
-      before: [line('video remix -m video-model-remix --no-check --no-wait video_source Night')],
-      provides: [asked.remixCreation],
-    },
-  ),
-  call('models', 'models', [asked.modelList], { stdout: 'some-model\t\t\t\t\t\n', files: {} }),
-  call('auth status --check', 'auth status --check', [asked.gatewayCheck], { stdout: '', files: {} }),
-  call('doctor', 'doctor', [asked.gatewayCheck], { stdout: '', files: {} }),
+  call('wait, a video', 'wait -o x.mp4 video_0123456789', [asked.remixPoll, asked.remixDownload], filmed),
+  call('jobs --refresh', 'jobs --refresh', [asked.remixReport], printed(''), {
+    before: [line(remix)],
+    provides: [asked.remixCreation],
+  }),
+  call('models', 'models', [asked.modelList], printed('some-model\t\t\t\t\t\n')),
+  call('auth status --check', 'auth status --check', [asked.gatewayCheck], printed('')),
+  call('doctor', 'doctor', [asked.gatewayCheck], printed('')),
   call('run, a text', 'run --yes', [asked.generateStream], saved('x.txt', Buffer.from('Hello, wörld.')), {
     files: textJob,
   }),
-  call('run, an image', 'run --yes', [asked.imageCreation], saved('x.png', picture), { files: imageJob }),
-  call(
-    'run, a video',
-    'run --yes',
-    [asked.videoCreation, asked.videoLookUp, asked.filmDownload],
-    saved('x.mp4', film),
-    {
-      files: videoJob,
-    },
-  ),
+  call('run, an image', 'run --yes', [asked.imageCreation], pictured, { files: imageJob }),
+  call('run, a video', 'run --yes', [asked.videoCreation, asked.videoLookUp, asked.filmDownload], filmed, {
+    files: videoJob,
+  }),
 ]

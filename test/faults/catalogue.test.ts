@@ -89,7 +89,8 @@ function isSingle(call: Call): boolean {
   return call.how === 'program' && call.argv[0] !== 'run' && !isReport(call)
 }
 
-function leftBy({ call, expected: { leaves } }: FaultCase, end: CallEnd): Call['leaves'] {
+function leftBy({ call, expected }: FaultCase, end: CallEnd): Call['leaves'] {
+  const { exit, leaves = exit === 0 ? 'all' : 'nothing' } = expected
   if (leaves === 'all') return call.leaves
   if (leaves === 'files') return { stdout: '', files: call.leaves.files }
   if (leaves === 'damaged') {

@@ -62,10 +62,11 @@ export interface Expected {
   /** Pauses between them, in milliseconds. */
   readonly waits?: readonly number[]
   /**
-   * Of the whole result: all of it, what had come of a streamed text, the beginning of a file under the name of a damaged
-   * one, the files without a word on standard output, nothing, or another text in its place.
+   * Of the whole result: what had come of a streamed text, the beginning of a file under the name of a damaged one, the
+   * files without a word on standard output, nothing, or another text in its place. Unless told, all of it after 0, and
+   * nothing after a failure.
    */
-  readonly leaves: 'all' | 'begun' | 'damaged' | 'files' | 'nothing' | { readonly text: string }
+  readonly leaves?: 'begun' | 'damaged' | 'files' | 'nothing' | { readonly text: string }
 }
 
 /**

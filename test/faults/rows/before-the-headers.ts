@@ -13,28 +13,34 @@ import { pngBytes } from '../../support/image-bytes.ts'
 import type { Call } from '../calls.ts'
 import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 import { wholeReply, type Trouble } from '../perform-call.ts'
-import { always, brokeOff, everywhere, gaveUp, paid, replyWith, sampled, worksAt } from './expectations.ts'
+import {
+  always,
+  brokeOff,
+  ever,
+  everywhere,
+  gaveUp,
+  once,
+  paid,
+  replyWith,
+  sampled,
+  worksAt,
+} from './expectations.ts'
 
 const lost: Expected = {
   exit: 7,
   says: /closed the connection/,
   error: { code: 'connection_lost', billed: 'maybe', phase: 'wait', http_status: null },
-  leaves: 'nothing',
 }
 
 /** Sent whole: what is paid for is not sent again, and what is only read is. */
-const lostOnce = (name: string, reply: ServerReply): FaultVariant => ({
-  name,
-  replies: () => [reply],
-  expects: { ...everywhere(worksAt(2)), ...paid(lost), stream: worksAt(2) },
-})
+const lostOnce = (name: string, reply: ServerReply): FaultVariant =>
+  once(name, reply, { ...everywhere(worksAt(2)), ...paid(lost), stream: worksAt(2) })
 
 const silent = (name: string, reply: ServerReply): FaultVariant => {
   const expected: Expected = {
     exit: 7,
     says: /No reply from \S+ within (120|600) s/,
     error: { code: 'timeout', billed: 'maybe', phase: 'wait', http_status: null },
-    leaves: 'nothing',
   }
   return {
     name,
@@ -82,7 +88,6 @@ const refused = (exit: number, status: number): Expected => ({
   exit,
   says: new RegExp(`HTTP ${status}`),
   error: { http_status: status, billed: 'no', phase: 'reply' },
-  leaves: 'nothing',
 })
 
 const manyHeaders = Object.fromEntries(Array.from({ length: 1800 }, (_, at) => [`x-${at}`, 'y'.repeat(80)]))
@@ -93,12 +98,7 @@ const unreadable = (
   reply: string | Uint8Array,
   { code, says }: { readonly code: string; readonly says: RegExp },
 ): FaultVariant => {
-  const expected: Expected = {
-    exit: 8,
-    says,
-    error: { code, phase: 'wait', http_status: null },
-    leaves: 'nothing',
-  }
+  const expected: Expected = { exit: 8, says, error: { code, phase: 'wait', http_status: null } }
   return {
     name,
     replies: () => always([readAll, write(reply), end]),
@@ -132,7 +132,6 @@ export const beforeTheHeaders: readonly FaultRow[] = [
       error: { phase: 'send', billed: 'no', http_status: null },
       attempts: 3,
       waits: [375, 750],
-      leaves: 'nothing',
     }),
   ]),
   row(
@@ -142,16 +141,14 @@ export const beforeTheHeaders: readonly FaultRow[] = [
     [
       lostOnce('reset', [readAll, reset]),
       lostOnce('closed', [readAll, end]),
-      ...sampled({
-        name: 'closed, again and again',
-        replies: () => always([readAll, end]),
-        expects: {
-          'look-up': { exit: 5, says: /closed the connection/, attempts: 3, leaves: 'nothing' },
+      ...sampled(
+        ever('closed, again and again', [readAll, end], {
+          'look-up': { exit: 5, says: /closed the connection/, attempts: 3 },
           poll: gaveUp,
           stream: brokeOff,
-          download: { exit: 5, says: /closed the connection/, attempts: 3, leaves: 'nothing' },
-        },
-      }),
+          download: { exit: 5, says: /closed the connection/, attempts: 3 },
+        }),
+      ),
     ],
   ),
   row('B3', 'the connection ends in the status line or in the headers', 'as before the headers', [
@@ -175,11 +172,11 @@ export const beforeTheHeaders: readonly FaultRow[] = [
     ...sampled(silent('a part of the headers', [readAll, write('HTTP/1.1 200 OK\r\nx-slow: '), stall])),
   ]),
   row('B12', '100 Continue never comes, or comes unasked', 'it is not asked for, and skipped', [
-    {
-      name: 'unasked',
-      replies: (exchange) => [[readHead, write(head(100)), ...replyWith(exchange, {})]],
-      expects: everywhere(worksAt(1)),
-    },
+    once(
+      'unasked',
+      (exchange) => [readHead, write(head(100)), ...replyWith(exchange, {})],
+      everywhere(worksAt(1)),
+    ),
   ]),
   row(
     'B13',
@@ -210,7 +207,6 @@ export const beforeTheHeaders: readonly FaultRow[] = [
           says: /Nothing was sent\./,
           error: { code: 'not_sent', phase: 'send', billed: 'no' },
           attempts: 3,
-          leaves: 'nothing',
         },
         { stepMs: 10_000 },
       ),

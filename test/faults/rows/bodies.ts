@@ -19,12 +19,15 @@ import type { Exchange } from '../exchanges.ts'
 import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 import {
   always,
+  atLast,
   bodyOf,
   brokeOff,
+  ever,
   everywhere,
   gaveUp,
   isNoReport,
   isStream,
+  once,
   paid,
   replyWith,
   sampled,
@@ -36,17 +39,13 @@ const page = (title: string) =>
 
 /** Whatever is in it: the status decides. */
 const rejected = (name: string, reply: ServerReply, says: RegExp): FaultVariant => {
-  const expected: Expected = { exit: 4, says, error: { http_status: 400, billed: 'no' }, leaves: 'nothing' }
-  return {
-    name,
-    replies: () => always(reply),
-    expects: {
-      ...paid(expected),
-      'look-up': expected,
-      poll: { ...expected, error: { http_status: 400 } },
-      stream: { ...expected, says: /./, error: {}, attempts: 'any' },
-    },
-  }
+  const expected: Expected = { exit: 4, says, error: { http_status: 400, billed: 'no' } }
+  return ever(name, reply, {
+    ...paid(expected),
+    'look-up': expected,
+    poll: { ...expected, error: { http_status: 400 } },
+    stream: { ...expected, says: /./, error: {}, attempts: 'any' },
+  })
 }
 const body = (name: string, value: unknown, words: string): FaultVariant =>
   rejected(name, json(value, { status: 400 }), new RegExp(`\\(HTTP 400\\)${words}`))
@@ -56,14 +55,10 @@ const plain = (name: string, reply: ServerReply): FaultVariant =>
 const badGateway = (exit: number): Expected => ({
   exit,
   says: /\(HTTP 502\): an HTML page, "502 Bad Gateway"/,
-  leaves: 'nothing',
 })
 
-const type = (name: string, headers: Readonly<Record<string, string>>): FaultVariant => ({
-  name,
-  replies: (exchange) => [replyWith(exchange, headers)],
-  expects: everywhere(worksAt(1)),
-})
+const type = (name: string, headers: Readonly<Record<string, string>>): FaultVariant =>
+  once(name, (exchange) => replyWith(exchange, headers), everywhere(worksAt(1)))
 
 /** The last event of a stream holds what a reply without one is. */
 const wholeOf = ({ reply, asks }: Exchange): Buffer<ArrayBuffer> => {
@@ -88,39 +83,32 @@ const inChunks = (exchange: Exchange, ...steps: readonly Step[]): ServerReply =>
 const first = (body: Buffer): Buffer => body.subarray(0, Math.ceil(body.length / 3))
 
 /** What is paid for is lost, whatever has come of it; what is only read is asked for again. */
-const cut = (name: string, reply: (exchange: Exchange) => ServerReply): FaultVariant => ({
-  name,
-  where: (call, exchange) => exchange.role !== 'report' && !keepsSomething(call, exchange),
-  replies: (exchange) => [reply(exchange)],
-  expects: {
-    ...everywhere(worksAt(2)),
-    ...paid({
-      exit: 7,
-      says: /cut off|before the answer was complete|before the image was complete|closed the connection/,
-      error: { billed: 'maybe' },
-      leaves: 'nothing',
-    }),
-  },
-})
+const cut = (name: string, reply: (exchange: Exchange) => ServerReply): FaultVariant =>
+  once(
+    name,
+    (exchange) => reply(exchange),
+    {
+      ...everywhere(worksAt(2)),
+      ...paid({
+        exit: 7,
+        says: /cut off|before the answer was complete|before the image was complete|closed the connection/,
+        error: { billed: 'maybe' },
+      }),
+    },
+    (call, exchange) => exchange.role !== 'report' && !keepsSomething(call, exchange),
+  )
 
 /** Of an image, and of the name of a job, the beginning is kept: see cuts.test.ts. */
 const keepsSomething = (call: Call, { role, reply }: Exchange): boolean =>
   role === 'creation' || (role === 'text' && reply.type === 'text/event-stream') || call.argv[0] === 'run'
 
-const unreadable = (
-  name: string,
-  says: RegExp,
-  reply: (exchange: Exchange) => ServerReply,
-): FaultVariant => ({
-  name,
-  where: isNoReport,
-  replies: (exchange) => always(reply(exchange)),
-  expects: {
-    ...everywhere({ exit: 8, says, error: { code: 'reply_not_understood' }, leaves: 'nothing' }),
-    poll: gaveUp,
-    stream: brokeOff,
-  },
-})
+const unreadable = (name: string, says: RegExp, reply: (exchange: Exchange) => ServerReply): FaultVariant =>
+  ever(
+    name,
+    (exchange) => reply(exchange),
+    atLast(everywhere({ exit: 8, says, error: { code: 'reply_not_understood' } })),
+    isNoReport,
+  )
 
 const notRequested = /The reply is encoded \(.*\), which was not requested\./
 const encoded = (name: string, coding: string, body: (exchange: Exchange) => Buffer): FaultVariant =>
@@ -133,36 +121,31 @@ const half = (bytes: Buffer): Buffer => bytes.subarray(0, bytes.length / 2)
 /** C25 to C35, and D: what is in the body of an error, what a reply says that it is, and how it is framed and encoded. */
 export const bodies: readonly FaultRow[] = [
   row('C25', 'an HTML page with 200', 'refused; its title is reported', [
-    {
-      name: 'a page to log in',
-      where: isNoReport,
-      replies: () => always(text(page('Log in'), { headers: { 'content-type': 'text/html' } })),
-      expects: {
-        ...everywhere({
-          exit: 8,
-          says: /an HTML page, "Log in"/,
-          error: { code: 'reply_not_understood' },
-          leaves: 'nothing',
-        }),
-        poll: gaveUp,
-        stream: brokeOff,
-        download: { exit: 8, says: /HTML|no image|not an image|no video|not a video/, leaves: 'nothing' },
+    ever(
+      'a page to log in',
+      text(page('Log in'), { headers: { 'content-type': 'text/html' } }),
+      {
+        ...atLast(
+          everywhere({ exit: 8, says: /an HTML page, "Log in"/, error: { code: 'reply_not_understood' } }),
+        ),
+        download: { exit: 8, says: /HTML|no image|not an image|no video|not a video/ },
       },
-    },
+      isNoReport,
+    ),
   ]),
   row('C26', 'an HTML page with 502', 'the status decides; the title is reported', [
-    {
-      name: '502 Bad Gateway',
-      where: isNoReport,
-      replies: () => always(text(page('502 Bad Gateway'), { status: 502 })),
-      expects: {
+    ever(
+      '502 Bad Gateway',
+      text(page('502 Bad Gateway'), { status: 502 }),
+      {
         text: { ...badGateway(7), attempts: 3, isNotForRuns: true },
         creation: badGateway(7),
         'look-up': { ...badGateway(5), attempts: 3 },
         poll: gaveUp,
         stream: brokeOff,
       },
-    },
+      isNoReport,
+    ),
   ]),
   row(
     'C27',
@@ -197,56 +180,54 @@ export const bodies: readonly FaultRow[] = [
     '200 with an error object in place of the answer',
     'a failure of the generation; a look-up is asked for again later',
     [
-      {
-        name: 'an error object',
-        where: isNoReport,
-        replies: () => always(json({ error: { code: 'broken', message: 'It broke inside.' } })),
-        expects: {
-          text: { exit: 9, says: /It broke inside\./, error: { billed: 'maybe' }, leaves: 'nothing' },
-          creation: { exit: 9, says: /It broke inside\./, leaves: 'nothing' },
-          'look-up': { exit: 5, says: /It broke inside\./, attempts: 'any', leaves: 'nothing' },
+      ever(
+        'an error object',
+        json({ error: { code: 'broken', message: 'It broke inside.' } }),
+        {
+          text: { exit: 9, says: /It broke inside\./, error: { billed: 'maybe' } },
+          creation: { exit: 9, says: /It broke inside\./ },
+          'look-up': { exit: 5, says: /It broke inside\./, attempts: 'any' },
           poll: gaveUp,
-          stream: { exit: 9, says: /It broke inside\./, attempts: 'any', leaves: 'nothing' },
+          stream: { exit: 9, says: /It broke inside\./, attempts: 'any' },
         },
-      },
+        isNoReport,
+      ),
     ],
   ),
   row('C30', 'a wrong content type', 'what comes is judged by itself', [
     type('text/plain', { 'content-type': 'text/plain' }),
   ]),
   row('C31', 'a whole reply, though a stream was asked for', 'read as it is', [
-    {
-      name: 'application/json',
-      where: (call, exchange) => isStream(call, exchange) && exchange.role !== 'stream',
-      replies: (exchange) => [replyWith(exchange, { 'content-type': 'application/json' }, wholeOf(exchange))],
-      expects: everywhere(worksAt(1)),
-    },
+    once(
+      'application/json',
+      (exchange) => replyWith(exchange, { 'content-type': 'application/json' }, wholeOf(exchange)),
+      everywhere(worksAt(1)),
+      (call, exchange) => isStream(call, exchange) && exchange.role !== 'stream',
+    ),
   ]),
   row('C32', 'a stream, though a whole reply was asked for', 'read as it is', [
-    {
-      name: 'one event',
-      where: (_, { reply }) => reply.type === 'application/json',
-      replies: ({ reply }) => [sse([`data: ${Buffer.concat(reply.pieces).toString()}\n\n`])],
-      expects: everywhere(worksAt(1)),
-    },
+    once(
+      'one event',
+      ({ reply }) => sse([`data: ${Buffer.concat(reply.pieces).toString()}\n\n`]),
+      everywhere(worksAt(1)),
+      (_, { reply }) => reply.type === 'application/json',
+    ),
   ]),
   row('C33', 'no content type, or one with another character set', 'streams are UTF-8 always', [
     {
       ...type('latin1', { 'content-type': 'text/event-stream;charset=latin1' }),
       where: isStream,
     },
-    {
-      name: 'none',
-      replies: (exchange) => [
-        [
-          readAll,
-          write(head(200, { 'content-length': String(bodyOf(exchange).length) })),
-          write(bodyOf(exchange)),
-          end,
-        ],
+    once(
+      'none',
+      (exchange) => [
+        readAll,
+        write(head(200, { 'content-length': String(bodyOf(exchange).length) })),
+        write(bodyOf(exchange)),
+        end,
       ],
-      expects: everywhere(worksAt(1)),
-    },
+      everywhere(worksAt(1)),
+    ),
   ]),
   row('C34', 'JSON in UTF-16', 'refused', [
     {
@@ -257,15 +238,9 @@ export const bodies: readonly FaultRow[] = [
         const text = Buffer.from(`\ufeff${bodyOf(exchange)}`, 'utf16le')
         return always(replyWith(exchange, { 'content-type': 'application/json; charset=utf-16' }, text))
       },
-      expects: {
-        ...everywhere({
-          exit: 8,
-          says: /not valid JSON|no JSON|no image|neither text nor the end/,
-          leaves: 'nothing',
-        }),
-        poll: gaveUp,
-        stream: brokeOff,
-      },
+      expects: atLast(
+        everywhere({ exit: 8, says: /not valid JSON|no JSON|no image|neither text nor the end/ }),
+      ),
     },
   ]),
   row(
@@ -290,13 +265,11 @@ export const bodies: readonly FaultRow[] = [
     'after every byte, and for images and jobs: cuts.test.ts',
   ),
   row('D3', 'more bytes than the length says', 'left unread', [
-    {
-      name: 'more behind',
-      replies: (exchange) => [
-        ofLength(exchange, Buffer.concat([bodyOf(exchange), Buffer.from('more')]), end),
-      ],
-      expects: everywhere(worksAt(1)),
-    },
+    once(
+      'more behind',
+      (exchange) => ofLength(exchange, Buffer.concat([bodyOf(exchange), Buffer.from('more')]), end),
+      everywhere(worksAt(1)),
+    ),
   ]),
   row(
     'D4',
@@ -304,12 +277,12 @@ export const bodies: readonly FaultRow[] = [
     'cut, even if the last event was whole; nothing is missing once the end of the answer has come',
     [
       cut('after the first', (exchange) => inChunks(exchange, write(chunk(first(bodyOf(exchange)))), end)),
-      {
-        name: 'behind the end of the answer',
-        where: isStream,
-        replies: (exchange) => [inChunks(exchange, write(chunk(bodyOf(exchange))), end)],
-        expects: everywhere(worksAt(1)),
-      },
+      once(
+        'behind the end of the answer',
+        (exchange) => inChunks(exchange, write(chunk(bodyOf(exchange))), end),
+        everywhere(worksAt(1)),
+        isStream,
+      ),
     ],
   ),
   row('D5', 'the connection ends within a chunk', 'the same', [
@@ -358,12 +331,11 @@ export const bodies: readonly FaultRow[] = [
     sampled(encoded('16 MiB of nothing', 'gzip', () => bomb)),
   ),
   row('D14', 'trailers that tell of an error', 'ignored', [
-    {
-      name: 'a status of 500',
-      replies: (exchange) => [
+    once(
+      'a status of 500',
+      (exchange) =>
         inChunks(exchange, write(chunk(bodyOf(exchange))), write('0\r\nx-status: 500\r\n\r\n'), end),
-      ],
-      expects: everywhere(worksAt(1)),
-    },
+      everywhere(worksAt(1)),
+    ),
   ]),
 ]

@@ -6,7 +6,7 @@ import { silence } from '../../support/socket-faults.ts'
 import type { Call } from '../calls.ts'
 import type { Trouble } from '../perform-call.ts'
 import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
-import { brokeOff, everywhere, gaveUp, isFirst, paid, sampled, worksAt } from './expectations.ts'
+import { atLast, brokeOff, everywhere, gaveUp, isFirst, paid, sampled, worksAt } from './expectations.ts'
 
 /** A host of the resolver that the row puts in place; https, since no key goes to it in clear text. */
 const host = 'https://gateway.invalid'
@@ -18,7 +18,6 @@ const unsent = (code: string, says: RegExp, attempts: number): Expected => ({
   says,
   error: { code, phase: 'connect', billed: 'no', http_status: null },
   attempts,
-  leaves: 'nothing',
 })
 
 /** What is wrong with the way to the gateway. */
@@ -101,19 +100,11 @@ const certificate = (
 
 /** A host that is asked for through the proxy; what is on this machine is reached without one. */
 const throughProxy = (name: string, connection: ServerReply): FaultVariant =>
-  onTheWay(
-    name,
-    {
-      ...final('not_sent_proxy', /The proxy did not open a connection to gateway\.invalid/),
-      poll: gaveUp,
-      stream: brokeOff,
-    },
-    {
-      baseUrl: () => host,
-      connection,
-      env: ({ port }) => ({ HTTPS_PROXY: `http://user:secret-word@127.0.0.1:${port}` }),
-    },
-  )
+  onTheWay(name, atLast(final('not_sent_proxy', /The proxy did not open a connection to gateway\.invalid/)), {
+    baseUrl: () => host,
+    connection,
+    env: ({ port }) => ({ HTTPS_PROXY: `http://user:secret-word@127.0.0.1:${port}` }),
+  })
 const refusal = (status: number): ServerReply => [
   readHead,
   write(head(status, { 'content-length': '0' })),
@@ -126,7 +117,6 @@ const unasked = (exit: number, says: RegExp, error: Expected['error'] = {}): Exp
   says,
   error: { billed: 'no', http_status: null, ...error },
   attempts: 0,
-  leaves: 'nothing',
 })
 
 const setting = (
@@ -218,15 +208,10 @@ export const connecting: readonly FaultRow[] = [
     handshake('silence', [stall], / within 10 s/, 10_000),
   ]),
   row('A11', 'https to a port that speaks no TLS', 'said at once, with a hint at http://', [
-    onTheWay(
-      'plain HTTP',
-      {
-        ...final('not_sent_tls', /does not speak TLS on this port/),
-        poll: gaveUp,
-        stream: brokeOff,
-      },
-      { baseUrl: overTls, connection: [write('HTTP/1.1 400 Bad Request\r\n\r\n'), end] },
-    ),
+    onTheWay('plain HTTP', atLast(final('not_sent_tls', /does not speak TLS on this port/)), {
+      baseUrl: overTls,
+      connection: [write('HTTP/1.1 400 Bad Request\r\n\r\n'), end],
+    }),
   ]),
   row(
     'A12',
@@ -261,7 +246,6 @@ export const connecting: readonly FaultRow[] = [
         exit: 6,
         says: /may demand a client certificate/,
         error: { code: 'not_sent_certificate', http_status: null },
-        leaves: 'nothing',
       }),
     }),
   ),

@@ -13,7 +13,7 @@ import type { Call } from '../calls.ts'
 import type { Exchange } from '../exchanges.ts'
 import type { Expected, FaultVariant } from '../row.ts'
 
-export const all: Expected = { exit: 0, leaves: 'all' }
+export const all: Expected = { exit: 0 }
 
 /** The same whatever was asked for. */
 export const everywhere = (expected: Expected): FaultVariant['expects'] => ({
@@ -42,7 +42,6 @@ export const gaveUp: Expected = {
   says: /Looking up the job failed 10 times in a row/,
   attempts: 10,
   isNotForRuns: true,
-  leaves: 'nothing',
 }
 
 /** A stream of a response is taken up again five times, which says nothing about the response (F20). */
@@ -51,8 +50,30 @@ export const brokeOff: Expected = {
   says: /The stream of the response resp_1 broke off 6 times in a row/,
   error: { code: 'still_running', remote_id: 'resp_1' },
   attempts: 'any',
-  leaves: 'nothing',
 }
+
+/** Of what is wrong for as long as it is tried; polls and the stream of a response have an end of their own. */
+export const atLast = (expects: FaultVariant['expects']): FaultVariant['expects'] => ({
+  ...expects,
+  poll: gaveUp,
+  stream: brokeOff,
+})
+
+const answeredBy =
+  (count: number) =>
+  (
+    name: string,
+    reply: ServerReply | ((exchange: Exchange) => ServerReply),
+    expects: FaultVariant['expects'],
+    where: FaultVariant['where'] = () => true,
+  ): FaultVariant => {
+    const replyTo = (exchange: Exchange) => (typeof reply === 'function' ? reply(exchange) : reply)
+    return { name, where, replies: (exchange) => Array(count).fill(replyTo(exchange)), expects }
+  }
+/** What the first request of an exchange gets. */
+export const once = answeredBy(1)
+/** What all of its requests get. */
+export const ever = answeredBy(60)
 
 /** Each of these is tried at one exchange of each role only: the others read such replies in the same way. */
 export const sampled = (...variants: readonly FaultVariant[]): readonly FaultVariant[] =>
@@ -113,7 +134,7 @@ export function spoilt(
   expects: FaultVariant['expects'] = harmless,
   where = isStream,
 ): FaultVariant {
-  return { name, where, replies: (exchange) => [streamOf(exchange, change)], expects }
+  return once(name, (exchange) => streamOf(exchange, change), expects, where)
 }
 
 /** An event of its own. */

@@ -29,7 +29,7 @@ const signalled = (
     where: (call, exchange) => call.how === 'program' && isFirst(call, exchange),
     replies: () => [reply],
     trouble: () => ({ signal, stepMs: 1000 }),
-    expects: everywhere({ exit, says, leaves: 'nothing' }),
+    expects: everywhere({ exit, says }),
   }))
 
 /** G: what goes wrong on this machine. */
@@ -94,7 +94,7 @@ export const localSide: readonly FaultRow[] = [
         name: 'a name that is too long',
         where: hasFile,
         trouble: () => ({ more: ['-o', `${'x'.repeat(300)}.png`] }),
-        expects: everywhere({ exit: 10, says: /too long/, attempts: 0, leaves: 'nothing' }),
+        expects: everywhere({ exit: 10, says: /too long/, attempts: 0 }),
       },
     ],
     'each call of the file system: test/faults/torture',
@@ -104,7 +104,7 @@ export const localSide: readonly FaultRow[] = [
       name: 'a device in its place',
       where: hasFile,
       trouble: (_, { leaves }) => ({ more: ['-o', `/dev/null/${Object.keys(leaves.files)[0]}`] }),
-      expects: everywhere({ exit: 10, says: /not a folder/, attempts: 0, leaves: 'nothing' }),
+      expects: everywhere({ exit: 10, says: /not a folder/, attempts: 0 }),
     },
   ]),
   row('G8', 'the output exists', 'said before anything is sent; replaced with `--force`', [
@@ -113,7 +113,7 @@ export const localSide: readonly FaultRow[] = [
       // What was paid for gets a name of its own.
       where: (call, exchange) => hasFile(call, exchange) && exchange.role !== 'poll',
       trouble: (_, call) => precious(call),
-      expects: everywhere({ exit: 10, says: /already exists/, attempts: 0, leaves: 'nothing' }),
+      expects: everywhere({ exit: 10, says: /already exists/, attempts: 0 }),
     },
     {
       name: 'with --force',
@@ -126,7 +126,7 @@ export const localSide: readonly FaultRow[] = [
       where: hasFile,
       replies: () => [[readAll, write(head(400, { 'content-length': '0' })), end]],
       trouble: (_, call) => ({ ...precious(call), more: ['--force'] }),
-      expects: everywhere({ exit: 4, says: /HTTP 400/, leaves: 'nothing' }),
+      expects: everywhere({ exit: 4, says: /HTTP 400/ }),
     },
   ]),
   row(

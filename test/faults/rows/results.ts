@@ -3,7 +3,18 @@ import { end, json, readAll, reset, text, type ServerReply } from '../../support
 import type { Call } from '../calls.ts'
 import type { Exchange } from '../exchanges.ts'
 import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
-import { all, always, bodyOf, event, isRun, isStream, replyWith, streamOf } from './expectations.ts'
+import {
+  all,
+  always,
+  bodyOf,
+  event,
+  ever,
+  isRun,
+  isStream,
+  once,
+  replyWith,
+  streamOf,
+} from './expectations.ts'
 
 const picture = pngBytes({ width: 2, height: 1 })
 const base64 = picture.toString('base64')
@@ -13,13 +24,9 @@ const makesImage = ({ name }: Call, { role }: Exchange) => role === 'creation' &
 const isPlain = (call: Call, exchange: Exchange) =>
   makesImage(call, exchange) && !isStream(call, exchange) && !call.name.includes('by URL')
 
-const answered = (name: string, items: readonly object[], expected: Expected): FaultVariant => ({
-  name,
-  where: isPlain,
-  replies: () => [json({ created: 1, data: items })],
-  expects: { creation: expected },
-})
-const refused = (says: RegExp): Expected => ({ exit: 8, says, leaves: 'nothing' })
+const answered = (name: string, items: readonly object[], expected: Expected): FaultVariant =>
+  once(name, json({ created: 1, data: items }), { creation: expected }, isPlain)
+const refused = (says: RegExp): Expected => ({ exit: 8, says })
 
 const spelt = base64
   .replaceAll(/.{20}/g, '$&\r\n')
@@ -28,7 +35,7 @@ const spelt = base64
   .replaceAll('=', '')
 const partial = event({ type: 'image_generation.partial_image', b64_json: base64, partial_image_index: 0 })
 
-const later = (attempts: number): Expected => ({ exit: 5, says: /HTTP 503/, attempts, leaves: 'nothing' })
+const later = (attempts: number): Expected => ({ exit: 5, says: /HTTP 503/, attempts })
 
 const isOfVideo = ({ asks }: Exchange) => asks.source.includes('video_0123456789 ')
 /** A video, not an operation: its state has a word and a number. */
@@ -45,7 +52,7 @@ const times = (count: number, reply: ServerReply) => always(reply).slice(0, coun
 const status = (code: number): ServerReply => text('', { status: code })
 
 const isOfJob = ({ name }: Call) => name.includes('video')
-const expired: Expected = { exit: 4, says: /HTTP 4\d\d/, leaves: 'nothing' }
+const expired: Expected = { exit: 4, says: /HTTP 4\d\d/ }
 
 const goneAt = (code: number) => (code === 410 ? ({ isGone: true } as const) : {})
 
@@ -68,16 +75,15 @@ export const results: readonly FaultRow[] = [
     'read; other characters are refused',
     [
       answered('a data URL', [{ b64_json: `data:image/png;base64,${base64}` }], all),
-      {
-        name: 'line breaks, the URL alphabet and no padding, in an event',
-        where: (call, exchange) => makesImage(call, exchange) && isStream(call, exchange),
-        replies: (exchange) => [
+      once(
+        'line breaks, the URL alphabet and no padding, in an event',
+        (exchange) =>
           streamOf(exchange, (_, index) =>
             index === 0 ? event({ type: 'image_generation.completed', b64_json: spelt }) : [],
           ),
-        ],
-        expects: { creation: all },
-      },
+        { creation: all },
+        (call, exchange) => makesImage(call, exchange) && isStream(call, exchange),
+      ),
       answered(
         'a character that is none of it',
         [{ b64_json: `${base64.slice(0, 30)}!${base64.slice(31)}` }],
@@ -91,12 +97,12 @@ export const results: readonly FaultRow[] = [
     'partial images after the final one, or none of those that were asked for',
     'the final image counts',
     [
-      {
-        name: 'on both sides, unasked',
-        where: (call, exchange) => makesImage(call, exchange) && isStream(call, exchange),
-        replies: (exchange) => [streamOf(exchange, (piece) => [partial, piece, partial])],
-        expects: { creation: all },
-      },
+      once(
+        'on both sides, unasked',
+        (exchange) => streamOf(exchange, (piece) => [partial, piece, partial]),
+        { creation: all },
+        (call, exchange) => makesImage(call, exchange) && isStream(call, exchange),
+      ),
     ],
   ),
   row('E36', 'an image that is none: a page, a text, nothing', 'refused: the first bytes decide', [
@@ -112,12 +118,12 @@ export const results: readonly FaultRow[] = [
     'fewer or more results than were asked for',
     'what came is kept, and the difference is reported',
     [
-      {
-        name: 'none',
-        where: isPlain,
-        replies: () => [json({ created: 1, data: [] })],
-        expects: { creation: { exit: 9, says: /answered without an image/, leaves: 'nothing' } },
-      },
+      once(
+        'none',
+        json({ created: 1, data: [] }),
+        { creation: { exit: 9, says: /answered without an image/ } },
+        isPlain,
+      ),
     ],
     'some of several: test/program/images/odd-replies.test.ts',
   ),
@@ -141,18 +147,15 @@ export const results: readonly FaultRow[] = [
     'a state that goes backwards, progress of 101 or "50"',
     'clamped for display, never used for a decision',
     [
-      {
-        name: 'progress of 101',
-        where: looksUpVideo,
-        replies: () => [video({ progress: 101 })],
-        expects: { 'look-up': all },
-      },
-      ...[-1, '50', null].map((progress) => ({
-        name: `progress of ${JSON.stringify(progress)}, the job being done`,
-        where: (call: Call, exchange: Exchange) => isOfVideo(exchange) && waits(call),
-        replies: () => [video({ progress })],
-        expects: { 'look-up': all },
-      })),
+      once('progress of 101', video({ progress: 101 }), { 'look-up': all }, looksUpVideo),
+      ...[-1, '50', null].map((progress) =>
+        once(
+          `progress of ${JSON.stringify(progress)}, the job being done`,
+          video({ progress }),
+          { 'look-up': all },
+          (call: Call, exchange: Exchange) => isOfVideo(exchange) && waits(call),
+        ),
+      ),
       {
         name: 'running, queued, done',
         where: (call, exchange) => isOfVideo(exchange) && waits(call),
@@ -165,23 +168,25 @@ export const results: readonly FaultRow[] = [
     ],
   ),
   row('F2', 'an unknown word for a state', 'the job counts as running', [
-    {
-      name: 'warming',
-      where: (call, exchange) => isOfVideo(exchange) && waits(call),
-      replies: () => [video({ status: 'warming' })],
-      expects: { 'look-up': { ...all, attempts: 2 } },
-    },
+    once(
+      'warming',
+      video({ status: 'warming' }),
+      { 'look-up': { ...all, attempts: 2 } },
+      (call, exchange) => isOfVideo(exchange) && waits(call),
+    ),
   ]),
   row(
     'F3',
     'a failure without a reason',
     '"no reason given"',
-    [{}, { error: null }, { error: { code: null, message: null } }].map((more) => ({
-      name: JSON.stringify(more),
-      where: (call: Call, exchange: Exchange) => isOfVideo(exchange) && waits(call),
-      replies: () => [video({ status: 'failed', ...more })],
-      expects: { 'look-up': { exit: 9, says: /no reason given/, leaves: 'nothing' as const } },
-    })),
+    [{}, { error: null }, { error: { code: null, message: null } }].map((more) =>
+      once(
+        JSON.stringify(more),
+        video({ status: 'failed', ...more }),
+        { 'look-up': { exit: 9, says: /no reason given/ } },
+        (call: Call, exchange: Exchange) => isOfVideo(exchange) && waits(call),
+      ),
+    ),
   ),
   row('F4', 'a job that is done, without its length and when it expires', 'nothing', [
     { name: 'neither', where: looksUpVideo, expects: { 'look-up': all } },
@@ -199,18 +204,13 @@ export const results: readonly FaultRow[] = [
       replies: () => times(2, text('<!doctype html><title>Busy</title>')),
       expects: { 'look-up': { ...all, attempts: 3 } },
     },
-    {
-      name: 'always',
-      where: waits,
-      replies: () => always(busy),
-      expects: { 'look-up': { ...later(10), says: /Looking up the job failed 10 times in a row/ } },
-    },
-    {
-      name: 'always, of a single look-up',
-      where: asksOnce,
-      replies: () => always(busy),
-      expects: { 'look-up': later(3) },
-    },
+    ever(
+      'always',
+      busy,
+      { 'look-up': { ...later(10), says: /Looking up the job failed 10 times in a row/ } },
+      waits,
+    ),
+    ever('always, of a single look-up', busy, { 'look-up': later(3) }, asksOnce),
   ]),
   row(
     'F6',
@@ -220,12 +220,12 @@ export const results: readonly FaultRow[] = [
     'test/gateway/videos/wait-for-job.test.ts',
   ),
   row('F7', 'a reply about another job', 'refused', [
-    {
-      name: 'another id',
-      where: (call, exchange) => isOfVideo(exchange) && asksOnce(call),
-      replies: () => [video({ id: 'video_other' })],
-      expects: { 'look-up': { exit: 8, says: /video_other|another/, leaves: 'nothing' } },
-    },
+    once(
+      'another id',
+      video({ id: 'video_other' }),
+      { 'look-up': { exit: 8, says: /video_other|another/ } },
+      (call, exchange) => isOfVideo(exchange) && asksOnce(call),
+    ),
   ]),
   row(
     'F8',
@@ -245,12 +245,14 @@ export const results: readonly FaultRow[] = [
     'F10',
     'an operation name with `..`, a host or control characters',
     'refused; a name is never used as an address',
-    ['../../secrets', 'https://example.invalid/x', 'models/veo/operations/..', 'a\nb', ''].map((name) => ({
-      name: JSON.stringify(name),
-      where: ({ name: called }: Call) => called.startsWith('video generate') || called === 'run, a video',
-      replies: () => [json({ name })],
-      expects: { creation: { exit: 8, says: /A job may exist/, leaves: 'nothing' as const } },
-    })),
+    ['../../secrets', 'https://example.invalid/x', 'models/veo/operations/..', 'a\nb', ''].map((name) =>
+      once(
+        JSON.stringify(name),
+        json({ name }),
+        { creation: { exit: 8, says: /A job may exist/ } },
+        ({ name: called }: Call) => called.startsWith('video generate') || called === 'run, a video',
+      ),
+    ),
   ),
   row(
     'F19',
@@ -271,27 +273,23 @@ export const results: readonly FaultRow[] = [
     'a result address that has expired',
     'the job is looked up once for a fresh one',
     [403, 410].flatMap((code) => [
-      {
-        name: `HTTP ${code}, for ever`,
-        where: isOfJob,
-        replies: () => always(status(code)),
-        expects: { download: { ...expired, ...goneAt(code), attempts: 2 } },
-      },
-      {
-        name: `HTTP ${code}, of a result that belongs to no job`,
-        where: (call: Call) => !isOfJob(call),
-        replies: () => [status(code)],
-        expects: { download: { ...expired, ...goneAt(code) } },
-      },
+      ever(
+        `HTTP ${code}, for ever`,
+        status(code),
+        { download: { ...expired, ...goneAt(code), attempts: 2 } },
+        isOfJob,
+      ),
+      once(
+        `HTTP ${code}, of a result that belongs to no job`,
+        status(code),
+        { download: { ...expired, ...goneAt(code) } },
+        (call: Call) => !isOfJob(call),
+      ),
     ]),
   ),
   row('F12', '404 for a result that was just completed', 'asked for again for a few seconds', [
-    { name: 'once', replies: () => [status(404)], expects: { download: { ...all, attempts: 2 } } },
-    {
-      name: 'for ever',
-      replies: () => always(status(404)),
-      expects: { download: { exit: 4, says: /HTTP 404/, attempts: 4, leaves: 'nothing' } },
-    },
+    once('once', status(404), { download: { ...all, attempts: 2 } }),
+    ever('for ever', status(404), { download: { exit: 4, says: /HTTP 404/, attempts: 4 } }),
   ]),
   row(
     'F13',
@@ -301,16 +299,8 @@ export const results: readonly FaultRow[] = [
     'test/gateway/download.test.ts',
   ),
   row('F14', 'a download that breaks off', 'begun again', [
-    {
-      name: 'closed',
-      replies: (exchange) => [cut(exchange)],
-      expects: { download: { ...all, attempts: 2 } },
-    },
-    {
-      name: 'reset before the headers',
-      replies: () => [[readAll, reset]],
-      expects: { download: { ...all, attempts: 2 } },
-    },
+    once('closed', (exchange) => cut(exchange), { download: { ...all, attempts: 2 } }),
+    once('reset before the headers', [readAll, reset], { download: { ...all, attempts: 2 } }),
     {
       name: 'closed, for ever',
       // A run begins a download again for as long as it goes on with its other tasks.
@@ -323,34 +313,27 @@ export const results: readonly FaultRow[] = [
   ]),
   row('F15', '`Range` is ignored', 'no part is asked for', [], 'test/gateway/download.test.ts'),
   row('F16', 'a part in place of the whole', 'begun again', [
-    {
-      name: 'once',
-      replies: (exchange) => [part(exchange)],
-      expects: { download: { ...all, attempts: 2 } },
-    },
-    {
-      name: 'for ever',
-      where: (call) => !isRun(call),
-      replies: (exchange) => always(part(exchange)),
-      expects: { download: { exit: 5, says: /HTTP 206/, attempts: 3, leaves: 'nothing' } },
-    },
+    once('once', (exchange) => part(exchange), { download: { ...all, attempts: 2 } }),
+    ever(
+      'for ever',
+      (exchange) => part(exchange),
+      { download: { exit: 5, says: /HTTP 206/, attempts: 3 } },
+      (call) => !isRun(call),
+    ),
   ]),
   row(
     'F17',
     'an error page in place of a file',
     'refused: the first bytes decide',
-    ['text/html', 'image/png', 'video/mp4'].map((type) => ({
-      name: `a page called ${type}`,
-      replies: () =>
-        always(text('<!doctype html><title>Gone</title>', { headers: { 'content-type': type } })),
-      expects: { download: { exit: 8, says: /HTML|text\/html/, leaves: 'nothing' as const } },
-    })),
+    ['text/html', 'image/png', 'video/mp4'].map((type) =>
+      ever(
+        `a page called ${type}`,
+        text('<!doctype html><title>Gone</title>', { headers: { 'content-type': type } }),
+        { download: { exit: 8, says: /HTML|text\/html/ } },
+      ),
+    ),
   ),
   row('F18', 'an empty file', 'refused', [
-    {
-      name: 'of a known length',
-      replies: () => always(text('')),
-      expects: { download: { exit: 8, says: /empty|0 bytes|no bytes/, leaves: 'nothing' } },
-    },
+    ever('of a known length', text(''), { download: { exit: 8, says: /empty|0 bytes|no bytes/ } }),
   ]),
 ]

@@ -2,7 +2,19 @@ import { json, text, type ServerReply } from '../../support/server-replies.ts'
 import type { Call } from '../calls.ts'
 import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 import { wholeReply } from '../perform-call.ts'
-import { always, brokeOff, everywhere, gaveUp, isNoReport, paid, sampled, worksAt } from './expectations.ts'
+import {
+  always,
+  atLast,
+  brokeOff,
+  ever,
+  everywhere,
+  gaveUp,
+  isNoReport,
+  once,
+  paid,
+  sampled,
+  worksAt,
+} from './expectations.ts'
 
 /** Whether the job was created by the call itself. */
 const isNew = (call: Call) => call.exchanges[0]?.role === 'creation'
@@ -19,7 +31,6 @@ const neverFound: Expected = {
   says: /The gateway has no status of the operation/,
   error: { http_status: 404 },
   attempts: 4,
-  leaves: 'nothing',
 }
 
 /** The gateway says no, and would say it again. */
@@ -27,7 +38,6 @@ const final = (exit: number, status: number, more: Partial<Expected> = {}): Expe
   exit,
   says: new RegExp(`HTTP ${status}`),
   error: facts(status),
-  leaves: 'nothing',
   ...more,
 })
 
@@ -37,16 +47,13 @@ const everyRequest = (expected: Expected): FaultVariant['expects'] => {
   // Without a stream the response is looked up, and this gateway knows none then.
   const stream: Expected =
     expected.exit === 4
-      ? { exit: 4, says: /The gateway knows no response resp_1/, attempts: 'any', leaves: 'nothing' }
+      ? { exit: 4, says: /The gateway knows no response resp_1/, attempts: 'any' }
       : { ...ofJob, attempts: 'any' }
   return { ...paid(expected), 'look-up': ofJob, stream }
 }
 
-const rejected = (status: number): FaultVariant => ({
-  name: `HTTP ${status}`,
-  replies: () => always(refusal(status)),
-  expects: everyRequest(final(4, status)),
-})
+const rejected = (status: number): FaultVariant =>
+  ever(`HTTP ${status}`, refusal(status), everyRequest(final(4, status)))
 
 /** Refused before anything was done: asked again by all, and given up with 5. */
 const busy = (status: number): FaultVariant => {
@@ -55,23 +62,20 @@ const busy = (status: number): FaultVariant => {
     attempts: 3,
     waits: [375, 750],
   })
-  return {
-    name: `HTTP ${status}, again and again`,
-    where: isNoReport,
-    replies: () => always(refusal(status)),
-    expects: {
+  return ever(
+    `HTTP ${status}, again and again`,
+    refusal(status),
+    {
       ...paid(expected),
       'look-up': { ...expected, error: { http_status: status } },
       poll: gaveUp,
       stream: brokeOff,
     },
-  }
+    isNoReport,
+  )
 }
-const busyOnce = (status: number): FaultVariant => ({
-  name: `HTTP ${status}, once`,
-  replies: () => [refusal(status)],
-  expects: everywhere(worksAt(2)),
-})
+const busyOnce = (status: number): FaultVariant =>
+  once(`HTTP ${status}, once`, refusal(status), everywhere(worksAt(2)))
 
 /** Failed, and nobody knows whether the work was done. */
 const failed = (status: number): FaultVariant => {
@@ -80,11 +84,10 @@ const failed = (status: number): FaultVariant => {
     error: { http_status: status, billed: 'maybe', phase: 'reply' },
   })
   const read = final(5, status, { attempts: 3, attemptsOfRun: 'any', error: { http_status: status } })
-  return {
-    name: `HTTP ${status}, again and again`,
-    where: isNoReport,
-    replies: () => always(refusal(status)),
-    expects: {
+  return ever(
+    `HTTP ${status}, again and again`,
+    refusal(status),
+    {
       text: { ...lost, attempts: 3, waits: [375, 750], isNotForRuns: true },
       creation: lost,
       'look-up': read,
@@ -92,37 +95,38 @@ const failed = (status: number): FaultVariant => {
       stream: brokeOff,
       download: { ...read, error: {} },
     },
-  }
+    isNoReport,
+  )
 }
 const failedOnce = (status: number): FaultVariant => {
   const works = worksAt(2)
-  return {
-    name: `HTTP ${status}, once`,
-    replies: () => [refusal(status)],
-    expects: { text: { ...works, isNotForRuns: true }, 'look-up': works, download: works },
-  }
+  return once(`HTTP ${status}, once`, refusal(status), {
+    text: { ...works, isNotForRuns: true },
+    'look-up': works,
+    download: works,
+  })
 }
 
 const broken = (code: string, says: RegExp, more: Expected['error'] = {}): Expected => ({
   exit: 8,
   says,
   error: { code, ...more },
-  leaves: 'nothing',
 })
 
 /** A reply without a word in it. */
-const nothing = (name: string, reply: ServerReply): FaultVariant => ({
-  name,
-  where: isNoReport,
-  replies: () => always(reply),
-  expects: {
-    text: broken('reply_not_understood', /neither text nor the end|no JSON/, { billed: 'maybe' }),
-    creation: broken('reply_not_understood', /no image|no JSON/, { billed: 'maybe' }),
-    'look-up': broken('reply_not_understood', /no JSON/),
-    poll: gaveUp,
-    stream: brokeOff,
-  },
-})
+const nothing = (name: string, reply: ServerReply): FaultVariant =>
+  ever(
+    name,
+    reply,
+    {
+      text: broken('reply_not_understood', /neither text nor the end|no JSON/, { billed: 'maybe' }),
+      creation: broken('reply_not_understood', /no image|no JSON/, { billed: 'maybe' }),
+      'look-up': broken('reply_not_understood', /no JSON/),
+      poll: gaveUp,
+      stream: brokeOff,
+    },
+    isNoReport,
+  )
 
 const redirect = (status: number, location: string): ServerReply =>
   text('', { status, headers: { location } })
@@ -131,29 +135,26 @@ const notTaken = (status: number, says: RegExp): Expected =>
   broken('reply_not_understood', says, { http_status: status })
 
 /** A request that creates something is not sent to another address. */
-const notFollowed = (status: number, location: string, says: RegExp): FaultVariant => ({
-  name: `HTTP ${status} to ${location}`,
-  replies: () => always(redirect(status, location)),
-  expects: paid(notTaken(status, says)),
-})
+const notFollowed = (status: number, location: string, says: RegExp): FaultVariant =>
+  ever(`HTTP ${status} to ${location}`, redirect(status, location), paid(notTaken(status, says)))
 
 const slowDown = (headers: Readonly<Record<string, string>>): ServerReply =>
   text('Busy.', { status: 429, headers })
 
 /** Obeyed by single commands; a wait for a job has its own pauses. */
-const waits = (name: string, reply: ServerReply, waitMs: number): FaultVariant => ({
-  name,
-  where: ({ argv }, { role }) => argv[0] !== 'run' && role !== 'poll' && role !== 'report',
-  replies: () => [reply],
-  expects: everywhere(worksAt(2, [waitMs])),
-})
+const waits = (name: string, reply: ServerReply, waitMs: number): FaultVariant =>
+  once(
+    name,
+    reply,
+    everywhere(worksAt(2, [waitMs])),
+    ({ argv }, { role }) => argv[0] !== 'run' && role !== 'poll' && role !== 'report',
+  )
 
 const tooLong = (name: string, reply: ServerReply, seconds: number): FaultVariant => {
   const expected: Expected = {
     exit: 5,
     says: /It asks to wait \d+ s, longer than the 120 s/,
     error: { http_status: 429, retry_after_s: seconds },
-    leaves: 'nothing',
   }
   return {
     name,
@@ -192,37 +193,35 @@ export const statuses: readonly FaultRow[] = [
     nothing('no body', text('')),
   ]),
   row('C6', '304, though no earlier answer was named', 'refused', [
-    {
-      name: 'HTTP 304',
-      where: isNoReport,
-      replies: () => always(text('', { status: 304 })),
-      expects: { ...everywhere(broken('reply_not_understood', /HTTP 304/)), stream: brokeOff },
-    },
+    ever(
+      'HTTP 304',
+      text('', { status: 304 }),
+      { ...everywhere(broken('reply_not_understood', /HTTP 304/)), stream: brokeOff },
+      isNoReport,
+    ),
   ]),
   row('C7', '400 because the prompt is too long', "the gateway's words; not repeated", [
-    {
-      name: 'context_length_exceeded',
-      replies: () => [refusal(400, 'Your input exceeds the context window.', 'context_length_exceeded')],
-      expects: paid(final(4, 400, { says: /\(HTTP 400\): Your input exceeds the context window\./ })),
-    },
+    once(
+      'context_length_exceeded',
+      refusal(400, 'Your input exceeds the context window.', 'context_length_exceeded'),
+      paid(final(4, 400, { says: /\(HTTP 400\): Your input exceeds the context window\./ })),
+    ),
   ]),
   row(
     'C8',
     '401, 403',
     'the key is refused; not repeated',
-    [401, 403].map((status) => ({
-      name: `HTTP ${status}`,
-      replies: () => always(refusal(status)),
-      expects: everyRequest(final(3, status, { says: /The gateway refused the key/ })),
-    })),
+    [401, 403].map((status) =>
+      ever(
+        `HTTP ${status}`,
+        refusal(status),
+        everyRequest(final(3, status, { says: /The gateway refused the key/ })),
+      ),
+    ),
   ),
   row('C9', '402', 'rejected; not repeated', [rejected(402)]),
   row('C10', '404 for a path or a model', 'rejected, with a hint at the model and the base URL', [
-    {
-      name: 'HTTP 404',
-      replies: () => [refusal(404, 'Not found.')],
-      expects: paid(final(4, 404)),
-    },
+    once('HTTP 404', refusal(404, 'Not found.'), paid(final(4, 404))),
     ...sampled({
       name: 'a base URL that ends in /v1',
       where: isNoReport,
@@ -235,18 +234,8 @@ export const statuses: readonly FaultRow[] = [
     '404 for a job that was just created',
     'looked up again for ten seconds',
     [
-      {
-        name: 'once',
-        where: isNew,
-        replies: () => [text('{}', { status: 404 })],
-        expects: { poll: worksAt(2) },
-      },
-      {
-        name: 'for ever',
-        where: isNew,
-        replies: () => always(text('{}', { status: 404 })),
-        expects: { poll: neverFound },
-      },
+      once('once', text('{}', { status: 404 }), { poll: worksAt(2) }, isNew),
+      ever('for ever', text('{}', { status: 404 }), { poll: neverFound }, isNew),
     ],
     'of a look-up in a later call: test/program/videos/waiting.test.ts, test/program/responses/background.test.ts',
   ),
@@ -257,11 +246,11 @@ export const statuses: readonly FaultRow[] = [
   row('C13', '408, 425', 'refused before any work: repeated, unless `x-should-retry` forbids it', [
     busyOnce(408),
     ...sampled(busy(408), busyOnce(425)),
-    {
-      name: 'with x-should-retry: false',
-      replies: () => always(text('{}', { status: 408, headers: { 'x-should-retry': 'false' } })),
-      expects: paid(final(5, 408)),
-    },
+    ever(
+      'with x-should-retry: false',
+      text('{}', { status: 408, headers: { 'x-should-retry': 'false' } }),
+      paid(final(5, 408)),
+    ),
   ]),
   row('C14', '409', 'rejected; not repeated, unless `x-should-retry` asks for it', [
     rejected(409),
@@ -275,22 +264,22 @@ export const statuses: readonly FaultRow[] = [
   ]),
   row('C15', '413', 'rejected, with a hint at what could be smaller; not repeated', [rejected(413)]),
   row('C20', '429 because the quota is spent', 'rejected; not repeated', [
-    {
-      name: 'insufficient_quota',
-      replies: () => always(refusal(429, 'You exceeded your quota.', 'insufficient_quota')),
-      expects: everyRequest(final(4, 429, { says: /You exceeded your quota\./ })),
-      where: (_, { role }) => role !== 'poll' && role !== 'stream' && role !== 'report',
-    },
+    ever(
+      'insufficient_quota',
+      refusal(429, 'You exceeded your quota.', 'insufficient_quota'),
+      everyRequest(final(4, 429, { says: /You exceeded your quota\./ })),
+      (_, { role }) => role !== 'poll' && role !== 'stream' && role !== 'report',
+    ),
   ]),
   row('C21', '500, 502, 504', 'text and reads are repeated; a creation is an unknown outcome', [
     failedOnce(500),
     failed(500),
     ...sampled(failedOnce(502), failed(502), failedOnce(504), failed(504)),
-    {
-      name: 'with x-should-retry: true',
-      replies: () => [text('{}', { status: 500, headers: { 'x-should-retry': 'true' } })],
-      expects: paid({ ...worksAt(2), isNotForRuns: true }),
-    },
+    once(
+      'with x-should-retry: true',
+      text('{}', { status: 500, headers: { 'x-should-retry': 'true' } }),
+      paid({ ...worksAt(2), isNotForRuns: true }),
+    ),
   ]),
   row(
     'C23',
@@ -302,16 +291,16 @@ export const statuses: readonly FaultRow[] = [
     'C24',
     'a status that does not exist',
     'refused',
-    [600, 999].map((status) => ({
-      name: `HTTP ${status}`,
-      where: isNoReport,
-      replies: () => always(text('', { status })),
-      expects: {
-        ...everywhere(broken('reply_not_understood', new RegExp(`HTTP ${status}`), { http_status: status })),
-        poll: gaveUp,
-        stream: brokeOff,
-      },
-    })),
+    [600, 999].map((status) =>
+      ever(
+        `HTTP ${status}`,
+        text('', { status }),
+        atLast(
+          everywhere(broken('reply_not_understood', new RegExp(`HTTP ${status}`), { http_status: status })),
+        ),
+        isNoReport,
+      ),
+    ),
   ),
   row(
     'C3',
@@ -341,33 +330,28 @@ export const statuses: readonly FaultRow[] = [
         'https://elsewhere.invalid/v1?a=b',
         /a redirect \(HTTP 307\) to https:\/\/elsewhere\.invalid;/,
       ),
-      {
-        name: 'of a look-up',
-        where: isNoReport,
-        replies: () => always(redirect(302, 'https://elsewhere.invalid/v1')),
-        expects: {
+      ever(
+        'of a look-up',
+        redirect(302, 'https://elsewhere.invalid/v1'),
+        {
           'look-up': notTaken(302, /a redirect \(HTTP 302\) to https:\/\/elsewhere\.invalid;/),
           stream: brokeOff,
         },
-      },
+        isNoReport,
+      ),
     ],
   ),
   row('C5', 'redirects in a circle', 'given up after three of a look-up, and five of a download', [
-    {
-      name: 'a circle',
-      replies: ({ asks }) => always(redirect(302, pathOf(asks))),
-      where: isNoReport,
-      expects: {
+    ever(
+      'a circle',
+      ({ asks }) => redirect(302, pathOf(asks)),
+      {
         'look-up': { ...notTaken(302, /a redirect \(HTTP 302\) to the same host/), attempts: 4 },
         stream: brokeOff,
-        download: {
-          exit: 8,
-          says: /redirects more than 5 times/,
-          attempts: 6,
-          leaves: 'nothing',
-        },
+        download: { exit: 8, says: /redirects more than 5 times/, attempts: 6 },
       },
-    },
+      isNoReport,
+    ),
   ]),
   row('C16', '429 that asks to wait for some seconds', 'as long is waited', [
     waits('Retry-After: 2', slowDown({ 'retry-after': '2' }), 2_000),

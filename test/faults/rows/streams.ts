@@ -7,6 +7,7 @@ import {
   isRun,
   isStream,
   isStyle,
+  once,
   paid,
   spoilt,
   streamOf,
@@ -22,16 +23,16 @@ const truncated: Expected = {
 }
 
 /** Something between the first event and the second. */
-const between = (name: string, text: string, expects: FaultVariant['expects']): FaultVariant => ({
-  name,
-  where: isStream,
-  replies: (exchange) => [
-    streamOf(exchange, (piece, index) =>
-      index === 0 && !isLast(exchange.reply.pieces) ? [piece, text] : [text, piece],
-    ),
-  ],
-  expects,
-})
+const between = (name: string, text: string, expects: FaultVariant['expects']): FaultVariant =>
+  once(
+    name,
+    (exchange) =>
+      streamOf(exchange, (piece, index) =>
+        index === 0 && !isLast(exchange.reply.pieces) ? [piece, text] : [text, piece],
+      ),
+    expects,
+    isStream,
+  )
 const isLast = ({ length }: readonly unknown[]) => length === 1
 
 /** Nothing but this. */
@@ -42,7 +43,6 @@ const notUnderstood: Expected = {
   exit: 8,
   says: /contains neither text nor the end of a generation/,
   error: { code: 'reply_not_understood', billed: 'maybe' },
-  leaves: 'nothing',
 }
 const failed = (says: RegExp, leaves: Expected['leaves'] = 'begun'): Expected => ({ exit: 9, says, leaves })
 
@@ -80,12 +80,12 @@ const stalled = (says: RegExp): Expected => ({
 /** E1 to E33: how a stream is cut into events, what these say, how it ends, and how long it takes. */
 export const streams: readonly FaultRow[] = [
   row('E1', 'a stream that arrives byte by byte', 'the same output', [
-    {
-      name: 'a chunk for each byte',
-      where: isStream,
-      replies: ({ reply }) => [sse(inPieces(Buffer.concat(reply.pieces).toString(), 1))],
-      expects: harmless,
-    },
+    once(
+      'a chunk for each byte',
+      ({ reply }) => sse(inPieces(Buffer.concat(reply.pieces).toString(), 1)),
+      harmless,
+      isStream,
+    ),
   ]),
   row('E2', 'lines that end in LF, CRLF, CR, or in each in turn', 'the same output', [
     {
@@ -122,17 +122,16 @@ export const streams: readonly FaultRow[] = [
     }),
   ]),
   row('E6', 'the stream ends in the middle of a character', 'it was cut; no replacement character is shown', [
-    {
-      name: 'after the first byte of two',
-      where: isStream,
-      replies: (exchange) => [
+    once(
+      'after the first byte of two',
+      (exchange) =>
         untilClosed(exchange, (piece, index) => {
           const bytes = Buffer.from(piece)
           return index > 1 ? [] : [index === 0 ? bytes : bytes.subarray(0, bytes.indexOf('ö') + 1)]
         }),
-      ],
-      expects: { text: truncated },
-    },
+      { text: truncated },
+      isStream,
+    ),
   ]),
   row('E7', 'bytes that are not UTF-8', 'each is shown as a replacement character', [
     spoilt('in a text', (piece) => [Buffer.from(piece.replaceAll('ö', '\u00ff'), 'latin1')], {
@@ -150,16 +149,15 @@ export const streams: readonly FaultRow[] = [
     ),
   ]),
   row('E9', 'the blank line after the last event is missing', 'a last event that is complete counts', [
-    {
-      name: 'the connection ends behind the last line',
-      where: isStream,
-      replies: (exchange) => [
+    once(
+      'the connection ends behind the last line',
+      (exchange) =>
         untilClosed(exchange, (piece, index, pieces) =>
           index === pieces.length - 1 ? piece.trimEnd() : piece,
         ),
-      ],
-      expects: harmless,
-    },
+      harmless,
+      isStream,
+    ),
   ]),
   row(
     'E10',
@@ -167,12 +165,12 @@ export const streams: readonly FaultRow[] = [
     'an error: what has been printed stays, what is whole is kept',
     [
       spoilt('by its framing', (piece, index) => (index === 0 ? piece : []), { text: truncated }),
-      {
-        name: 'with the connection',
-        where: isStream,
-        replies: (exchange) => [untilClosed(exchange, (piece, index) => (index === 0 ? piece : []))],
-        expects: { text: truncated },
-      },
+      once(
+        'with the connection',
+        (exchange) => untilClosed(exchange, (piece, index) => (index === 0 ? piece : [])),
+        { text: truncated },
+        isStream,
+      ),
     ],
   ),
   row('E11', 'the connection stays open after the end', 'the program ends at once, or after a short grace', [
@@ -185,12 +183,7 @@ export const streams: readonly FaultRow[] = [
     },
   ]),
   row('E12', 'the connection is reset after the end', 'nothing is missing', [
-    {
-      name: 'at once',
-      where: isStream,
-      replies: (exchange) => [streamOf(exchange, (piece) => piece, 'reset')],
-      expects: harmless,
-    },
+    once('at once', (exchange) => streamOf(exchange, (piece) => piece, 'reset'), harmless, isStream),
   ]),
   row('E13', 'data after the end, or a second end', 'ignored', [
     spoilt('another event, and the last one again', (piece, index, { length }) =>
@@ -281,7 +274,7 @@ export const streams: readonly FaultRow[] = [
         String(index),
         (piece) =>
           piece.replaceAll('"index":0', `"index":${index}`).replaceAll('_index":0', `_index":${index}`),
-        { text: { exit: 8, says: /index/, leaves: 'nothing' } },
+        { text: { exit: 8, says: /index/ } },
       ),
     ),
   ),
@@ -346,19 +339,20 @@ export const streams: readonly FaultRow[] = [
     'E32',
     'a response that is still running, though it was not to run in the background',
     'its id is printed, and the command that waits for it',
-    ['queued', 'in_progress'].map((status): FaultVariant => ({
-      name: status,
-      where: ({ name }) => name === 'respond --no-stream',
-      replies: () => [json({ id: 'resp_1', object: 'response', status, output: [] })],
-      expects: {
-        text: {
-          exit: 11,
-          says: /The response resp_1 is still running/,
-          error: { code: 'still_running', billed: 'yes', remote_id: 'resp_1' },
-          leaves: 'nothing',
+    ['queued', 'in_progress'].map((status): FaultVariant =>
+      once(
+        status,
+        json({ id: 'resp_1', object: 'response', status, output: [] }),
+        {
+          text: {
+            exit: 11,
+            says: /The response resp_1 is still running/,
+            error: { code: 'still_running', billed: 'yes', remote_id: 'resp_1' },
+          },
         },
-      },
-    })),
+        ({ name }) => name === 'respond --no-stream',
+      ),
+    ),
   ),
   row(
     'E33',
@@ -431,12 +425,12 @@ export const streams: readonly FaultRow[] = [
     'a stream that drips',
     'continues for as long as something comes',
     [
-      {
-        name: 'two bytes at a time',
-        where: isStream,
-        replies: ({ reply }) => [sse(inPieces(Buffer.concat(reply.pieces).toString(), 2))],
-        expects: harmless,
-      },
+      once(
+        'two bytes at a time',
+        ({ reply }) => sse(inPieces(Buffer.concat(reply.pieces).toString(), 2)),
+        harmless,
+        isStream,
+      ),
     ],
     'slowly: test/gateway/stream-text.test.ts',
   ),
