@@ -15,7 +15,6 @@ export interface FaultRow {
   readonly note?: string
 }
 
-/** @param note why it is not produced here, or the test that shows it where it is not a matter of replies */
 export function row(
   id: string,
   fault: string,
@@ -25,6 +24,10 @@ export function row(
 ): FaultRow {
   return { id, fault, happens, tried, ...(note !== undefined && { note }) }
 }
+
+/** @param note why it is not produced here, or the test that shows it where it is not a matter of replies */
+export const elsewhere = (id: string, fault: string, happens: string, note: string): FaultRow =>
+  row(id, fault, happens, [], note)
 
 /** One way in which a fault shows, at every exchange of every call that it says something of. */
 export interface FaultVariant {

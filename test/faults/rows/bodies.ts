@@ -16,7 +16,7 @@ import {
 } from '../../support/server-replies.ts'
 import type { Call } from '../calls.ts'
 import type { Exchange } from '../exchanges.ts'
-import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
+import { elsewhere, row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 import {
   always,
   atLast,
@@ -86,7 +86,7 @@ const first = (body: Buffer): Buffer => body.subarray(0, Math.ceil(body.length /
 const cut = (name: string, reply: (exchange: Exchange) => ServerReply): FaultVariant =>
   once(
     name,
-    (exchange) => reply(exchange),
+    reply,
     {
       ...everywhere(worksAt(2)),
       ...paid({
@@ -105,7 +105,7 @@ const keepsSomething = (call: Call, { role, reply }: Exchange): boolean =>
 const unreadable = (name: string, says: RegExp, reply: (exchange: Exchange) => ServerReply): FaultVariant =>
   ever(
     name,
-    (exchange) => reply(exchange),
+    reply,
     atLast(everywhere({ exit: 8, says, error: { code: 'reply_not_understood' } })),
     isNoReport,
   )
@@ -243,11 +243,10 @@ export const bodies: readonly FaultRow[] = [
       ),
     },
   ]),
-  row(
+  elsewhere(
     'C35',
     'escape sequences in the id of a request',
     'shown, not obeyed',
-    [],
     'shown by test/program/request-id.test.ts',
   ),
   row(

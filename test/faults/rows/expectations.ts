@@ -59,21 +59,26 @@ export const atLast = (expects: FaultVariant['expects']): FaultVariant['expects'
   stream: brokeOff,
 })
 
-const answeredBy =
-  (count: number) =>
-  (
-    name: string,
-    reply: ServerReply | ((exchange: Exchange) => ServerReply),
-    expects: FaultVariant['expects'],
-    where: FaultVariant['where'] = () => true,
-  ): FaultVariant => {
-    const replyTo = (exchange: Exchange) => (typeof reply === 'function' ? reply(exchange) : reply)
-    return { name, where, replies: (exchange) => Array(count).fill(replyTo(exchange)), expects }
-  }
-/** What the first request of an exchange gets. */
-export const once = answeredBy(1)
-/** What all of its requests get. */
-export const ever = answeredBy(60)
+type Reply = ServerReply | ((exchange: Exchange) => ServerReply)
+
+/** What the first requests of an exchange get. */
+export function inTurn(
+  name: string,
+  replies: readonly Reply[],
+  expects: FaultVariant['expects'],
+  where: FaultVariant['where'] = () => true,
+): FaultVariant {
+  const replyTo = (exchange: Exchange) => (reply: Reply) =>
+    typeof reply === 'function' ? reply(exchange) : reply
+  return { name, where, replies: (exchange) => replies.map(replyTo(exchange)), expects }
+}
+
+type Tried = readonly [expects: FaultVariant['expects'], where?: FaultVariant['where']]
+/** What the first of them gets. */
+export const once = (name: string, reply: Reply, ...tried: Tried) => inTurn(name, [reply], ...tried)
+/** What all of them get. */
+export const ever = (name: string, reply: Reply, ...tried: Tried) =>
+  inTurn(name, Array<Reply>(60).fill(reply), ...tried)
 
 /** Each of these is tried at one exchange of each role only: the others read such replies in the same way. */
 export const sampled = (...variants: readonly FaultVariant[]): readonly FaultVariant[] =>

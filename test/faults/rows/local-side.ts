@@ -2,7 +2,7 @@ import { FileError, OutputClosed } from '../../../src/errors.ts'
 import { end, head, readAll, stall, write } from '../../support/server-replies.ts'
 import type { Call } from '../calls.ts'
 import type { Exchange } from '../exchanges.ts'
-import { row, type FaultRow, type FaultVariant } from '../row.ts'
+import { elsewhere, row, type FaultRow, type FaultVariant } from '../row.ts'
 import { all, everywhere, isFirst, isRun } from './expectations.ts'
 
 /** Writes a file, under a name that was said. */
@@ -64,25 +64,22 @@ export const localSide: readonly FaultRow[] = [
     ],
     '/dev/full: test/black-box/full-output.ci.test.ts',
   ),
-  row(
+  elsewhere(
     'G3',
     'much is written, and then the program ends',
     'everything is written first',
-    [],
     'test/black-box/pipes.ci.test.ts',
   ),
-  row(
+  elsewhere(
     'G4',
     'nobody reads what is written',
     'the gateway is not read either; the memory stays the same',
-    [],
     'test/files/stream-media.test.ts; its memory: test/bench/long-life.ts',
   ),
-  row(
+  elsewhere(
     'G5',
     'standard input is a terminal, never ends, is binary, empty, or larger than the limit',
     'refused or passed over, and never waited for without a word',
-    [],
     'test/commands/shared/input/standard-input.test.ts; test/black-box/loops-over-input.ci.test.ts',
   ),
   row(
@@ -140,21 +137,19 @@ export const localSide: readonly FaultRow[] = [
     ],
     'in a stream, at a prompt, between two attempts: test/program/scenarios; a second signal: test/black-box/signals.test.ts',
   ),
-  row(
+  elsewhere(
     'G10',
     'SIGKILL, a loss of power',
     'final files are absent, as they were, or whole',
-    [],
     'test/crashes/kills.long.test.ts; test/black-box/video-kills.long.test.ts; test/pipeline/run-kills.long.test.ts',
   ),
-  row(
+  elsewhere(
     'G11',
     'a terminal that is one column wide, changes its size, is dumb, or is none',
     'no bar off a terminal; never a crash',
-    [],
     'test/black-box/terminal.ci.test.ts; test/output/waiting',
   ),
-  row('G12', 'the program is suspended, and resumed', 'as F19', [], 'test/crashes/suspended.long.test.ts'),
+  elsewhere('G12', 'the program is suspended, and resumed', 'as F19', 'test/crashes/suspended.long.test.ts'),
   row('G13', 'standard error is closed', 'nothing: the result is what counts', [
     {
       name: 'from the beginning',
@@ -163,25 +158,22 @@ export const localSide: readonly FaultRow[] = [
       expects: everywhere(all),
     },
   ]),
-  row(
+  elsewhere(
     'G14',
     'no home directory, a read-only one, a file in place of the folder of the configuration',
     'works without configuration, and says what it cannot keep',
-    [],
     'test/black-box/missing-home.test.ts',
   ),
-  row(
+  elsewhere(
     'G15',
     'two processes with the same output',
     'one wins wholly, the other says that the file exists',
-    [],
     'test/crashes/at-once.long.test.ts',
   ),
-  row(
+  elsewhere(
     'G16',
     'an error that nobody expected',
     'one message that asks for a report, without key and prompt',
-    [],
     'test/errors.test.ts',
   ),
 ]

@@ -2,7 +2,7 @@ import { pngBytes } from '../../support/image-bytes.ts'
 import { end, json, readAll, reset, text, type ServerReply } from '../../support/server-replies.ts'
 import type { Call } from '../calls.ts'
 import type { Exchange } from '../exchanges.ts'
-import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
+import { elsewhere, row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 import {
   all,
   always,
@@ -14,6 +14,8 @@ import {
   once,
   replyWith,
   streamOf,
+  inTurn,
+  worksAt,
 } from './expectations.ts'
 
 const picture = pngBytes({ width: 2, height: 1 })
@@ -23,6 +25,9 @@ const makesImage = ({ name }: Call, { role }: Exchange) => role === 'creation' &
 /** An image that comes in the reply to its creation, as one JSON value. */
 const isPlain = (call: Call, exchange: Exchange) =>
   makesImage(call, exchange) && !isStream(call, exchange) && !call.name.includes('by URL')
+
+const streamsImage = (call: Call, exchange: Exchange) =>
+  makesImage(call, exchange) && isStream(call, exchange)
 
 const answered = (name: string, items: readonly object[], expected: Expected): FaultVariant =>
   once(name, json({ created: 1, data: items }), { creation: expected }, isPlain)
@@ -42,6 +47,7 @@ const isOfVideo = ({ asks }: Exchange) => asks.source.includes('video_0123456789
 const looksUpVideo = (_: Call, exchange: Exchange) => isOfVideo(exchange)
 /** Waits for the end of a job, so that a look-up that fails is one of many. */
 const waits = ({ name }: Call) => /wait/.test(name) && !/no-wait|response/.test(name)
+const waitsForVideo = (call: Call, exchange: Exchange) => isOfVideo(exchange) && waits(call)
 const asksOnce = ({ name }: Call) => / status| cancel/.test(name)
 
 const video = (more: object): ServerReply =>
@@ -49,6 +55,7 @@ const video = (more: object): ServerReply =>
 const busy = text('', { status: 503 })
 const times = (count: number, reply: ServerReply) => always(reply).slice(0, count)
 
+const pageOf = (title: string, headers = {}) => text(`<!doctype html><title>${title}</title>`, { headers })
 const status = (code: number): ServerReply => text('', { status: code })
 
 const isOfJob = ({ name }: Call) => name.includes('video')
@@ -82,7 +89,7 @@ export const results: readonly FaultRow[] = [
             index === 0 ? event({ type: 'image_generation.completed', b64_json: spelt }) : [],
           ),
         { creation: all },
-        (call, exchange) => makesImage(call, exchange) && isStream(call, exchange),
+        streamsImage,
       ),
       answered(
         'a character that is none of it',
@@ -101,7 +108,7 @@ export const results: readonly FaultRow[] = [
         'on both sides, unasked',
         (exchange) => streamOf(exchange, (piece) => [partial, piece, partial]),
         { creation: all },
-        (call, exchange) => makesImage(call, exchange) && isStream(call, exchange),
+        streamsImage,
       ),
     ],
   ),
@@ -134,12 +141,12 @@ export const results: readonly FaultRow[] = [
     [
       answered('both', [{ url: 'https://example.invalid/x.png', b64_json: base64 }], all),
       answered('neither', [{ revised_prompt: 'A boat' }], refused(/an image without base64 or a URL/)),
-      {
-        name: 'a reply without images',
-        where: isPlain,
-        replies: () => [json({ hello: 'world' }), text('')],
-        expects: { creation: refused(/contains no image/) },
-      },
+      inTurn(
+        'a reply without images',
+        [json({ hello: 'world' }), text('')],
+        { creation: refused(/contains no image/) },
+        isPlain,
+      ),
     ],
   ),
   row(
@@ -153,27 +160,19 @@ export const results: readonly FaultRow[] = [
           `progress of ${JSON.stringify(progress)}, the job being done`,
           video({ progress }),
           { 'look-up': all },
-          (call: Call, exchange: Exchange) => isOfVideo(exchange) && waits(call),
+          waitsForVideo,
         ),
       ),
-      {
-        name: 'running, queued, done',
-        where: (call, exchange) => isOfVideo(exchange) && waits(call),
-        replies: () => [
-          video({ status: 'in_progress', progress: 50 }),
-          video({ status: 'queued', progress: 0 }),
-        ],
-        expects: { 'look-up': { ...all, attempts: 3 } },
-      },
+      inTurn(
+        'running, queued, done',
+        [video({ status: 'in_progress', progress: 50 }), video({ status: 'queued', progress: 0 })],
+        { 'look-up': worksAt(3) },
+        waitsForVideo,
+      ),
     ],
   ),
   row('F2', 'an unknown word for a state', 'the job counts as running', [
-    once(
-      'warming',
-      video({ status: 'warming' }),
-      { 'look-up': { ...all, attempts: 2 } },
-      (call, exchange) => isOfVideo(exchange) && waits(call),
-    ),
+    once('warming', video({ status: 'warming' }), { 'look-up': worksAt(2) }, waitsForVideo),
   ]),
   row(
     'F3',
@@ -184,7 +183,7 @@ export const results: readonly FaultRow[] = [
         JSON.stringify(more),
         video({ status: 'failed', ...more }),
         { 'look-up': { exit: 9, says: /no reason given/ } },
-        (call: Call, exchange: Exchange) => isOfVideo(exchange) && waits(call),
+        waitsForVideo,
       ),
     ),
   ),
@@ -192,18 +191,8 @@ export const results: readonly FaultRow[] = [
     { name: 'neither', where: looksUpVideo, expects: { 'look-up': all } },
   ]),
   row('F5', 'look-ups that fail', 'the wait continues, and gives up after ten in a row or fifteen minutes', [
-    {
-      name: 'four times',
-      where: waits,
-      replies: () => times(4, busy),
-      expects: { 'look-up': { ...all, attempts: 5 } },
-    },
-    {
-      name: 'a page instead of the state, twice',
-      where: waits,
-      replies: () => times(2, text('<!doctype html><title>Busy</title>')),
-      expects: { 'look-up': { ...all, attempts: 3 } },
-    },
+    inTurn('four times', times(4, busy), { 'look-up': worksAt(5) }, waits),
+    inTurn('a page instead of the state, twice', times(2, pageOf('Busy')), { 'look-up': worksAt(3) }, waits),
     ever(
       'always',
       busy,
@@ -212,11 +201,10 @@ export const results: readonly FaultRow[] = [
     ),
     ever('always, of a single look-up', busy, { 'look-up': later(3) }, asksOnce),
   ]),
-  row(
+  elsewhere(
     'F6',
     'how often a job is looked up',
     "2 s, growing to 15 s with jitter; the gateway's hint comes first",
-    [],
     'test/gateway/videos/wait-for-job.test.ts',
   ),
   row('F7', 'a reply about another job', 'refused', [
@@ -227,18 +215,16 @@ export const results: readonly FaultRow[] = [
       (call, exchange) => isOfVideo(exchange) && asksOnce(call),
     ),
   ]),
-  row(
+  elsewhere(
     'F8',
     'Ctrl-C while a job is waited for',
     'the command that continues is printed; the job is not cancelled',
-    [],
     'test/program/videos/waiting.test.ts',
   ),
-  row(
+  elsewhere(
     'F9',
     'the reply to a creation is lost',
     'a job may exist; its idempotency key is on record',
-    [],
     'B2; test/program/videos/records.test.ts',
   ),
   row(
@@ -254,18 +240,16 @@ export const results: readonly FaultRow[] = [
       ),
     ),
   ),
-  row(
+  elsewhere(
     'F19',
     'the clock jumps, the machine sleeps',
     'limits count on the monotonic clock; what came while the program stood still is read first',
-    [],
     'test/crashes/moved-clock.long.test.ts, suspended.long.test.ts',
   ),
-  row(
+  elsewhere(
     'F20',
     'the stream of a background response breaks off',
     'resumed after its last event, five times without a new one; nothing comes twice',
-    [],
     'test/gateway/responses/follow-response.test.ts',
   ),
   row(
@@ -288,19 +272,18 @@ export const results: readonly FaultRow[] = [
     ]),
   ),
   row('F12', '404 for a result that was just completed', 'asked for again for a few seconds', [
-    once('once', status(404), { download: { ...all, attempts: 2 } }),
+    once('once', status(404), { download: worksAt(2) }),
     ever('for ever', status(404), { download: { exit: 4, says: /HTTP 404/, attempts: 4 } }),
   ]),
-  row(
+  elsewhere(
     'F13',
     'a result address that leads elsewhere, inside the network, or is none',
     'https only, no private addresses, the key to the gateway alone; each redirect is checked again',
-    [],
     'test/gateway/download.test.ts',
   ),
   row('F14', 'a download that breaks off', 'begun again', [
-    once('closed', (exchange) => cut(exchange), { download: { ...all, attempts: 2 } }),
-    once('reset before the headers', [readAll, reset], { download: { ...all, attempts: 2 } }),
+    once('closed', cut, { download: worksAt(2) }),
+    once('reset before the headers', [readAll, reset], { download: worksAt(2) }),
     {
       name: 'closed, for ever',
       // A run begins a download again for as long as it goes on with its other tasks.
@@ -311,26 +294,19 @@ export const results: readonly FaultRow[] = [
       },
     },
   ]),
-  row('F15', '`Range` is ignored', 'no part is asked for', [], 'test/gateway/download.test.ts'),
+  elsewhere('F15', '`Range` is ignored', 'no part is asked for', 'test/gateway/download.test.ts'),
   row('F16', 'a part in place of the whole', 'begun again', [
-    once('once', (exchange) => part(exchange), { download: { ...all, attempts: 2 } }),
-    ever(
-      'for ever',
-      (exchange) => part(exchange),
-      { download: { exit: 5, says: /HTTP 206/, attempts: 3 } },
-      (call) => !isRun(call),
-    ),
+    once('once', part, { download: worksAt(2) }),
+    ever('for ever', part, { download: { exit: 5, says: /HTTP 206/, attempts: 3 } }, (call) => !isRun(call)),
   ]),
   row(
     'F17',
     'an error page in place of a file',
     'refused: the first bytes decide',
     ['text/html', 'image/png', 'video/mp4'].map((type) =>
-      ever(
-        `a page called ${type}`,
-        text('<!doctype html><title>Gone</title>', { headers: { 'content-type': type } }),
-        { download: { exit: 8, says: /HTML|text\/html/ } },
-      ),
+      ever(`a page called ${type}`, pageOf('Gone', { 'content-type': type }), {
+        download: { exit: 8, says: /HTML|text\/html/ },
+      }),
     ),
   ),
   row('F18', 'an empty file', 'refused', [
