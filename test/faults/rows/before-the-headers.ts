@@ -15,6 +15,7 @@ import { elsewhere, row, type Expected, type FaultRow, type FaultVariant } from 
 import { wholeReply, type Trouble } from '../perform-call.ts'
 import {
   always,
+  atLast,
   brokeOff,
   ever,
   everywhere,
@@ -144,8 +145,7 @@ export const beforeTheHeaders: readonly FaultRow[] = [
       ...sampled(
         ever('closed, again and again', [readAll, end], {
           'look-up': { exit: 5, says: /closed the connection/, attempts: 3 },
-          poll: gaveUp,
-          stream: brokeOff,
+          ...atLast,
           download: { exit: 5, says: /closed the connection/, attempts: 3 },
         }),
       ),

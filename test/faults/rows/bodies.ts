@@ -21,12 +21,11 @@ import {
   always,
   atLast,
   bodyOf,
-  brokeOff,
   ever,
   everywhere,
   gaveUp,
-  isNoReport,
   isStream,
+  lasting,
   once,
   paid,
   replyWith,
@@ -103,12 +102,10 @@ const keepsSomething = (call: Call, { role, reply }: Exchange): boolean =>
   role === 'creation' || (role === 'text' && reply.type === 'text/event-stream') || call.argv[0] === 'run'
 
 const unreadable = (name: string, says: RegExp, reply: (exchange: Exchange) => ServerReply): FaultVariant =>
-  ever(
-    name,
-    reply,
-    atLast(everywhere({ exit: 8, says, error: { code: 'reply_not_understood' } })),
-    isNoReport,
-  )
+  lasting(name, reply, {
+    ...everywhere({ exit: 8, says, error: { code: 'reply_not_understood' } }),
+    ...atLast,
+  })
 
 const notRequested = /The reply is encoded \(.*\), which was not requested\./
 const encoded = (name: string, coding: string, body: (exchange: Exchange) => Buffer): FaultVariant =>
@@ -121,31 +118,19 @@ const half = (bytes: Buffer): Buffer => bytes.subarray(0, bytes.length / 2)
 /** C25 to C35, and D: what is in the body of an error, what a reply says that it is, and how it is framed and encoded. */
 export const bodies: readonly FaultRow[] = [
   row('C25', 'an HTML page with 200', 'refused; its title is reported', [
-    ever(
-      'a page to log in',
-      text(page('Log in'), { headers: { 'content-type': 'text/html' } }),
-      {
-        ...atLast(
-          everywhere({ exit: 8, says: /an HTML page, "Log in"/, error: { code: 'reply_not_understood' } }),
-        ),
-        download: { exit: 8, says: /HTML|no image|not an image|no video|not a video/ },
-      },
-      isNoReport,
-    ),
+    lasting('a page to log in', text(page('Log in'), { headers: { 'content-type': 'text/html' } }), {
+      ...everywhere({ exit: 8, says: /an HTML page, "Log in"/, error: { code: 'reply_not_understood' } }),
+      ...atLast,
+      download: { exit: 8, says: /HTML|no image|not an image|no video|not a video/ },
+    }),
   ]),
   row('C26', 'an HTML page with 502', 'the status decides; the title is reported', [
-    ever(
-      '502 Bad Gateway',
-      text(page('502 Bad Gateway'), { status: 502 }),
-      {
-        text: { ...badGateway(7), attempts: 3, isNotForRuns: true },
-        creation: badGateway(7),
-        'look-up': { ...badGateway(5), attempts: 3 },
-        poll: gaveUp,
-        stream: brokeOff,
-      },
-      isNoReport,
-    ),
+    lasting('502 Bad Gateway', text(page('502 Bad Gateway'), { status: 502 }), {
+      text: { ...badGateway(7), attempts: 3, isNotForRuns: true },
+      creation: badGateway(7),
+      'look-up': { ...badGateway(5), attempts: 3 },
+      ...atLast,
+    }),
   ]),
   row(
     'C27',
@@ -180,18 +165,13 @@ export const bodies: readonly FaultRow[] = [
     '200 with an error object in place of the answer',
     'a failure of the generation; a look-up is asked for again later',
     [
-      ever(
-        'an error object',
-        json({ error: { code: 'broken', message: 'It broke inside.' } }),
-        {
-          text: { exit: 9, says: /It broke inside\./, error: { billed: 'maybe' } },
-          creation: { exit: 9, says: /It broke inside\./ },
-          'look-up': { exit: 5, says: /It broke inside\./, attempts: 'any' },
-          poll: gaveUp,
-          stream: { exit: 9, says: /It broke inside\./, attempts: 'any' },
-        },
-        isNoReport,
-      ),
+      lasting('an error object', json({ error: { code: 'broken', message: 'It broke inside.' } }), {
+        text: { exit: 9, says: /It broke inside\./, error: { billed: 'maybe' } },
+        creation: { exit: 9, says: /It broke inside\./ },
+        'look-up': { exit: 5, says: /It broke inside\./, attempts: 'any' },
+        poll: gaveUp,
+        stream: { exit: 9, says: /It broke inside\./, attempts: 'any' },
+      }),
     ],
   ),
   row('C30', 'a wrong content type', 'what comes is judged by itself', [
@@ -238,9 +218,10 @@ export const bodies: readonly FaultRow[] = [
         const text = Buffer.from(`\ufeff${bodyOf(exchange)}`, 'utf16le')
         return always(replyWith(exchange, { 'content-type': 'application/json; charset=utf-16' }, text))
       },
-      expects: atLast(
-        everywhere({ exit: 8, says: /not valid JSON|no JSON|no image|neither text nor the end/ }),
-      ),
+      expects: {
+        ...everywhere({ exit: 8, says: /not valid JSON|no JSON|no image|neither text nor the end/ }),
+        ...atLast,
+      },
     },
   ]),
   elsewhere(

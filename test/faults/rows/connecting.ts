@@ -66,6 +66,7 @@ const handshake = (name: string, connection: ServerReply, says: RegExp, stepMs?:
 
 /** Nothing that another attempt could change. */
 const final = (code: string, says: RegExp) => everywhere(unsent(code, says, 1))
+const finalOnce = (code: string, says: RegExp) => ({ ...final(code, says), ...atLast })
 
 /** Certificates take a while to make: each is made once, by the first test that needs it. */
 const once = <Value>(make: () => Value) => {
@@ -100,7 +101,7 @@ const certificate = (
 
 /** A host that is asked for through the proxy; what is on this machine is reached without one. */
 const throughProxy = (name: string, connection: ServerReply): FaultVariant =>
-  onTheWay(name, atLast(final('not_sent_proxy', /The proxy did not open a connection to gateway\.invalid/)), {
+  onTheWay(name, finalOnce('not_sent_proxy', /The proxy did not open a connection to gateway\.invalid/), {
     baseUrl: () => host,
     connection,
     env: ({ port }) => ({ HTTPS_PROXY: `http://user:secret-word@127.0.0.1:${port}` }),
@@ -208,7 +209,7 @@ export const connecting: readonly FaultRow[] = [
     handshake('silence', [stall], / within 10 s/, 10_000),
   ]),
   row('A11', 'https to a port that speaks no TLS', 'said at once, with a hint at http://', [
-    onTheWay('plain HTTP', atLast(final('not_sent_tls', /does not speak TLS on this port/)), {
+    onTheWay('plain HTTP', finalOnce('not_sent_tls', /does not speak TLS on this port/), {
       baseUrl: overTls,
       connection: [write('HTTP/1.1 400 Bad Request\r\n\r\n'), end],
     }),

@@ -52,12 +52,8 @@ export const brokeOff: Expected = {
   attempts: 'any',
 }
 
-/** Of what is wrong for as long as it is tried; polls and the stream of a response have an end of their own. */
-export const atLast = (expects: FaultVariant['expects']): FaultVariant['expects'] => ({
-  ...expects,
-  poll: gaveUp,
-  stream: brokeOff,
-})
+/** Of what is wrong for as long as it is tried: the ends of a wait for a job, and of the stream of a response. */
+export const atLast = { poll: gaveUp, stream: brokeOff }
 
 type Reply = ServerReply | ((exchange: Exchange) => ServerReply)
 
@@ -79,6 +75,10 @@ export const once = (name: string, reply: Reply, ...tried: Tried) => inTurn(name
 /** What all of them get. */
 export const ever = (name: string, reply: Reply, ...tried: Tried) =>
   inTurn(name, Array<Reply>(60).fill(reply), ...tried)
+
+/** The same, where a report does not tell of it in words of its own. */
+export const lasting = (name: string, reply: Reply, expects: FaultVariant['expects']) =>
+  ever(name, reply, expects, isNoReport)
 
 /** Each of these is tried at one exchange of each role only: the others read such replies in the same way. */
 export const sampled = (...variants: readonly FaultVariant[]): readonly FaultVariant[] =>

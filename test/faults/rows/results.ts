@@ -9,12 +9,12 @@ import {
   bodyOf,
   event,
   ever,
+  inTurn,
   isRun,
   isStream,
   once,
   replyWith,
   streamOf,
-  inTurn,
   worksAt,
 } from './expectations.ts'
 

@@ -10,6 +10,7 @@ import {
   everywhere,
   gaveUp,
   isNoReport,
+  lasting,
   once,
   paid,
   sampled,
@@ -62,17 +63,11 @@ const busy = (status: number): FaultVariant => {
     attempts: 3,
     waits: [375, 750],
   })
-  return ever(
-    `HTTP ${status}, again and again`,
-    refusal(status),
-    {
-      ...paid(expected),
-      'look-up': { ...expected, error: { http_status: status } },
-      poll: gaveUp,
-      stream: brokeOff,
-    },
-    isNoReport,
-  )
+  return lasting(`HTTP ${status}, again and again`, refusal(status), {
+    ...paid(expected),
+    'look-up': { ...expected, error: { http_status: status } },
+    ...atLast,
+  })
 }
 const busyOnce = (status: number): FaultVariant =>
   once(`HTTP ${status}, once`, refusal(status), everywhere(worksAt(2)))
@@ -84,19 +79,13 @@ const failed = (status: number): FaultVariant => {
     error: { http_status: status, billed: 'maybe', phase: 'reply' },
   })
   const read = final(5, status, { attempts: 3, attemptsOfRun: 'any', error: { http_status: status } })
-  return ever(
-    `HTTP ${status}, again and again`,
-    refusal(status),
-    {
-      text: { ...lost, attempts: 3, waits: [375, 750], isNotForRuns: true },
-      creation: lost,
-      'look-up': read,
-      poll: gaveUp,
-      stream: brokeOff,
-      download: { ...read, error: {} },
-    },
-    isNoReport,
-  )
+  return lasting(`HTTP ${status}, again and again`, refusal(status), {
+    text: { ...lost, attempts: 3, waits: [375, 750], isNotForRuns: true },
+    creation: lost,
+    'look-up': read,
+    ...atLast,
+    download: { ...read, error: {} },
+  })
 }
 const failedOnce = (status: number): FaultVariant => {
   const works = worksAt(2)
@@ -107,32 +96,25 @@ const failedOnce = (status: number): FaultVariant => {
   })
 }
 
-const broken = (code: string, says: RegExp, more: Expected['error'] = {}): Expected => ({
+const broken = (says: RegExp, more: Expected['error'] = {}): Expected => ({
   exit: 8,
   says,
-  error: { code, ...more },
+  error: { code: 'reply_not_understood', ...more },
 })
 
 /** A reply without a word in it. */
 const nothing = (name: string, reply: ServerReply): FaultVariant =>
-  ever(
-    name,
-    reply,
-    {
-      text: broken('reply_not_understood', /neither text nor the end|no JSON/, { billed: 'maybe' }),
-      creation: broken('reply_not_understood', /no image|no JSON/, { billed: 'maybe' }),
-      'look-up': broken('reply_not_understood', /no JSON/),
-      poll: gaveUp,
-      stream: brokeOff,
-    },
-    isNoReport,
-  )
+  lasting(name, reply, {
+    text: broken(/neither text nor the end|no JSON/, { billed: 'maybe' }),
+    creation: broken(/no image|no JSON/, { billed: 'maybe' }),
+    'look-up': broken(/no JSON/),
+    ...atLast,
+  })
 
 const redirect = (status: number, location: string): ServerReply =>
   text('', { status, headers: { location } })
 
-const notTaken = (status: number, says: RegExp): Expected =>
-  broken('reply_not_understood', says, { http_status: status })
+const notTaken = (status: number, says: RegExp): Expected => broken(says, { http_status: status })
 
 /** A request that creates something is not sent to another address. */
 const notFollowed = (status: number, location: string, says: RegExp): FaultVariant =>
@@ -185,7 +167,7 @@ export const statuses: readonly FaultRow[] = [
       ...nothing('HTTP 204', text('', { status: 204 })),
       expects: {
         ...nothing('', []).expects,
-        download: broken('reply_not_understood', /HTTP 204 and no content/),
+        download: broken(/HTTP 204 and no content/),
       },
     },
   ]),
@@ -193,12 +175,10 @@ export const statuses: readonly FaultRow[] = [
     nothing('no body', text('')),
   ]),
   row('C6', '304, though no earlier answer was named', 'refused', [
-    ever(
-      'HTTP 304',
-      text('', { status: 304 }),
-      { ...everywhere(broken('reply_not_understood', /HTTP 304/)), stream: brokeOff },
-      isNoReport,
-    ),
+    lasting('HTTP 304', text('', { status: 304 }), {
+      ...everywhere(broken(/HTTP 304/)),
+      stream: brokeOff,
+    }),
   ]),
   row('C7', '400 because the prompt is too long', "the gateway's words; not repeated", [
     once(
@@ -292,14 +272,10 @@ export const statuses: readonly FaultRow[] = [
     'a status that does not exist',
     'refused',
     [600, 999].map((status) =>
-      ever(
-        `HTTP ${status}`,
-        text('', { status }),
-        atLast(
-          everywhere(broken('reply_not_understood', new RegExp(`HTTP ${status}`), { http_status: status })),
-        ),
-        isNoReport,
-      ),
+      lasting(`HTTP ${status}`, text('', { status }), {
+        ...everywhere(broken(new RegExp(`HTTP ${status}`), { http_status: status })),
+        ...atLast,
+      }),
     ),
   ),
   row(
@@ -330,28 +306,18 @@ export const statuses: readonly FaultRow[] = [
         'https://elsewhere.invalid/v1?a=b',
         /a redirect \(HTTP 307\) to https:\/\/elsewhere\.invalid;/,
       ),
-      ever(
-        'of a look-up',
-        redirect(302, 'https://elsewhere.invalid/v1'),
-        {
-          'look-up': notTaken(302, /a redirect \(HTTP 302\) to https:\/\/elsewhere\.invalid;/),
-          stream: brokeOff,
-        },
-        isNoReport,
-      ),
+      lasting('of a look-up', redirect(302, 'https://elsewhere.invalid/v1'), {
+        'look-up': notTaken(302, /a redirect \(HTTP 302\) to https:\/\/elsewhere\.invalid;/),
+        stream: brokeOff,
+      }),
     ],
   ),
   row('C5', 'redirects in a circle', 'given up after three of a look-up, and five of a download', [
-    ever(
-      'a circle',
-      ({ asks }) => redirect(302, pathOf(asks)),
-      {
-        'look-up': { ...notTaken(302, /a redirect \(HTTP 302\) to the same host/), attempts: 4 },
-        stream: brokeOff,
-        download: { exit: 8, says: /redirects more than 5 times/, attempts: 6 },
-      },
-      isNoReport,
-    ),
+    lasting('a circle', ({ asks }) => redirect(302, pathOf(asks)), {
+      'look-up': { ...notTaken(302, /a redirect \(HTTP 302\) to the same host/), attempts: 4 },
+      stream: brokeOff,
+      download: { exit: 8, says: /redirects more than 5 times/, attempts: 6 },
+    }),
   ]),
   row('C16', '429 that asks to wait for some seconds', 'as long is waited', [
     waits('Retry-After: 2', slowDown({ 'retry-after': '2' }), 2_000),
