@@ -2,17 +2,9 @@ import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ModelgateError } from '../../src/errors.ts'
 import { temporaryFolder, writeFiles } from './temporary-folder.ts'
-import { testContext, type TestContext, type TestOverrides } from './test-context.ts'
+import { testContext, type TestOverrides } from './test-context.ts'
 
-export interface ConfigPlace {
-  readonly context: TestContext
-  readonly home: string
-  readonly project: string
-  readonly userFile: string
-  readonly projectFile: string
-  /** A text with the folder's random name replaced by `HOME`. */
-  scrub(text: string): string
-}
+export type ConfigPlace = ReturnType<typeof configPlace>
 
 export interface ConfigPlaceContent extends Omit<TestOverrides, 'cwd' | 'home'> {
   /** Content of `~/.config/modelgate/config.yaml`. */
@@ -27,17 +19,11 @@ export interface ConfigPlaceContent extends Omit<TestOverrides, 'cwd' | 'home'> 
 }
 
 /** A home directory with a project in it, and a context whose working directory is the project. */
-export function configPlace(content: ConfigPlaceContent = {}): ConfigPlace {
+export function configPlace(content: ConfigPlaceContent = {}) {
   const { user, project, credentials, credentialsMode, files, ...overrides } = content
   const home = temporaryFolder()
   const folder = join(home, 'project')
   mkdirSync(folder)
-  const place = {
-    home,
-    project: folder,
-    userFile: join(home, '.config/modelgate/config.yaml'),
-    projectFile: join(folder, '.modelgaterc'),
-  }
   if (user !== undefined) writeFiles(home, { '.config/modelgate/config.yaml': user })
   if (project !== undefined) writeFiles(folder, { '.modelgaterc': project })
   if (credentials !== undefined) {
@@ -46,8 +32,15 @@ export function configPlace(content: ConfigPlaceContent = {}): ConfigPlace {
     chmodSync(join(home, '.config/modelgate/credentials.json'), credentialsMode ?? 0o600)
   }
   if (files !== undefined) writeFiles(home, files)
-  const context = testContext({ ...overrides, cwd: folder, home })
-  return { ...place, context, scrub: (text) => text.replaceAll(home, 'HOME') }
+  return {
+    home,
+    project: folder,
+    userFile: join(home, '.config/modelgate/config.yaml'),
+    projectFile: join(folder, '.modelgaterc'),
+    context: testContext({ ...overrides, cwd: folder, home }),
+    /** A text with the folder's random name replaced by `HOME`. */
+    scrub: (text: string) => text.replaceAll(home, 'HOME'),
+  }
 }
 
 /** The error of a call that must fail with one of the program's own: exit code, code, message and hint as one text. */

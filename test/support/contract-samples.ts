@@ -1,13 +1,7 @@
 import type { Field } from '../../src/contract/field.ts'
 
-/** A value that a field takes, as a flag is given it and as the body holds it. */
-export interface FieldSample {
-  readonly words: readonly string[]
-  readonly value: unknown
-}
-
-/** One valid value for a field; a list of texts has two. */
-export function sampleFor(field: Field): FieldSample {
+/** One valid value for a field, as a flag is given it and as the body holds it; a list of texts has two. */
+export function sampleFor(field: Field): { readonly words: readonly string[]; readonly value: unknown } {
   const types = typeof field.type === 'string' ? [field.type] : field.type
   const word = field.values?.[0] ?? field.known?.[0] ?? 'some text'
   switch (types[0]) {
@@ -37,6 +31,4 @@ function exampleObject(field: Field | undefined): Record<string, unknown> {
   return { ...Object.fromEntries(entries), 'x-own': { deep: [1, null, 'é'] } }
 }
 
-function asJson(value: unknown): FieldSample {
-  return { words: [JSON.stringify(value)], value }
-}
+const asJson = (value: unknown) => ({ words: [JSON.stringify(value)], value })

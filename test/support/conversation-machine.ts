@@ -1,25 +1,13 @@
 import { join } from 'node:path'
 import { systemClock } from '../../src/context.ts'
 import { fakeClock } from './fake-clock.ts'
-import { runMain, type RunResult } from './run-main.ts'
+import { runMain } from './run-main.ts'
 import { runningSandbox } from './running-sandbox.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 import type { TestOverrides } from './test-context.ts'
 
-export interface Machine {
-  /** A call in a process of its own, in the terminal `one` unless another is said. */
-  run(words: readonly string[], more?: TestOverrides): Promise<RunResult>
-  /** The body that a call would send, and what it says. */
-  bodyOf(
-    words: readonly string[],
-    more?: TestOverrides,
-  ): Promise<{ readonly body: Record<string, unknown>; readonly err: string }>
-  /** The working directory; the state folder is `state` in it. */
-  readonly folder: string
-}
-
-/** A machine with a gateway and a log. */
-export async function conversationMachine(env: Record<string, string> = {}): Promise<Machine> {
+/** A machine with a gateway and a log; its folder is the working directory, with the state folder in it. */
+export async function conversationMachine(env: Record<string, string> = {}) {
   const { url } = await runningSandbox()
   const folder = temporaryFolder()
   const base = {
@@ -30,7 +18,8 @@ export async function conversationMachine(env: Record<string, string> = {}): Pro
     MODELGATE_HISTORY: 'full',
     ...env,
   }
-  const run: Machine['run'] = (words, more = {}) =>
+  /** A call in a process of its own, in the terminal `one` unless another is said. */
+  const run = (words: readonly string[], more: TestOverrides = {}) =>
     runMain(words, {
       terminalId: 'one',
       cwd: folder,
@@ -39,7 +28,8 @@ export async function conversationMachine(env: Record<string, string> = {}): Pro
       ...more,
       env: { ...base, ...more.env },
     })
-  const bodyOf: Machine['bodyOf'] = async (words, more) => {
+  /** The body that a call would send, and what it says. */
+  const bodyOf = async (words: readonly string[], more?: TestOverrides) => {
     const { out, err } = await run([...words, '--dry-run'], more)
     return { body: (JSON.parse(out) as { body: Record<string, unknown> }).body, err }
   }

@@ -119,17 +119,8 @@ async function install(): Promise<void> {
         : closed()
     return opened
   }
-  wrapPromised(promises, ['open', ...pathCalls, 'readFile', 'writeFile', 'appendFile'], '')
-  wrapSync([
-    ...pathCalls,
-    'readFile',
-    'writeFile',
-    'appendFile',
-    'exists',
-    'open',
-    'close',
-    ...descriptorCalls,
-  ])
+  wrapPromised(promises, ['open', ...pathCalls], '')
+  wrapSync(['exists', 'open', 'close', ...pathCalls, ...descriptorCalls])
   // Streams are made of these.
   wrapCallbacks(['open', 'close', 'fstat', 'read', 'write', 'writev', 'fsync'])
   syncBuiltinESMExports()
@@ -141,7 +132,7 @@ const handleMethods =
 /** What is there as a promise, as a call with `Sync`, and begins with a path. */
 const pathCalls = [
   'access chmod copyFile link lstat mkdir mkdtemp opendir readdir readlink realpath rename rm rmdir',
-  'stat statfs symlink truncate unlink utimes',
+  'stat statfs symlink truncate unlink utimes readFile writeFile appendFile',
 ].flatMap((words) => words.split(' '))
 
 const descriptorCalls = 'fstat read readv write writev ftruncate fdatasync fsync fchmod'.split(' ')

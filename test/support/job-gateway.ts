@@ -20,16 +20,7 @@ export const moments = [
 ] as const
 export type Moment = (typeof moments)[number]
 
-/** A gateway on which jobs are started, looked up and fetched, as often as anybody likes. */
-export interface JobGateway {
-  readonly url: string
-  /** Idempotency keys of the POSTs that have begun. */
-  readonly asked: readonly string[]
-  /** Those that came whole: each is a job that costs money. */
-  readonly created: readonly string[]
-  /** Everything that has happened. */
-  readonly seen: readonly Moment[]
-}
+export type JobGateway = Awaited<ReturnType<typeof jobGateway>>
 
 interface JobGatewayOptions {
   /** The video of the job with this number, from 0. */
@@ -43,9 +34,11 @@ interface JobGatewayOptions {
 /** A program asks again as soon as it ever does, so that a test need not take the time that a job takes. */
 const jsonHeaders = { 'content-type': 'application/json', 'openai-poll-after-ms': '100' }
 
-/** A gateway for one test. A job is told to be done with its third look-up, unless told. */
-export async function jobGateway({ film, stopAt, lookUps = 2 }: JobGatewayOptions): Promise<JobGateway> {
+/** A gateway for one test, on which jobs run. A job is told to be done with its third look-up, unless told. */
+export async function jobGateway({ film, stopAt, lookUps = 2 }: JobGatewayOptions) {
+  /** Idempotency keys of the POSTs that have begun. */
   const asked: string[] = []
+  /** Those that came whole: each is a job that costs money. */
   const created: string[] = []
   const seen: Moment[] = []
   const looked = new Map<string, number>()

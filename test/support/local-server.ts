@@ -14,38 +14,14 @@ export interface ReceivedRequest {
   readonly complete: boolean
 }
 
-export interface LocalServer {
-  /** `http://127.0.0.1:…`, or https. */
-  readonly url: string
-  readonly port: number
-  /** How many there have been, also of those on which no TLS came about. */
-  readonly connections: number
-  /** One for each connection, in order. */
-  readonly requests: readonly ReceivedRequest[]
-  /** How many replies have been played to their last step, or given up because the client had gone. */
-  readonly played: number
-  readonly openSockets: number
-  /** Whether the reply on the last connection has come to a stall or a flood: only time ends it. */
-  readonly isEndless: boolean
-  /** Bytes written that the system has taken. */
-  readonly taken: number
-  /** Bytes that have come, over all connections. */
-  readonly received: number
-}
+export type LocalServer = Readonly<Awaited<ReturnType<typeof localServer>>>
 
 /** Says what a connection gets, once the head of its request has come. */
 export type ChooseReply = (request: ReceivedRequest) => ServerReply
 
-export interface ServerTls {
-  readonly key: string
-  readonly cert: string
-  /** Whether clients need a certificate, too. */
-  readonly requestCert?: boolean
-}
-
 export interface LocalServerOptions {
-  /** Speaks TLS with this key and certificate (PEM). */
-  readonly tls?: ServerTls | undefined
+  /** Speaks TLS with this key and certificate (PEM), and may ask clients for one, too. */
+  readonly tls?: { readonly key: string; readonly cert: string; readonly requestCert?: boolean } | undefined
   /**
    * Whether the end of the test checks that there were exactly as many connections as replies. Off only where
    * the number of connections is what the test itself looks at.
@@ -61,19 +37,37 @@ export interface LocalServerOptions {
 export async function localServer(
   replies: readonly ServerReply[] | ChooseReply,
   { tls, verify = true }: LocalServerOptions = {},
-): Promise<LocalServer> {
+) {
+  /** One for each connection, in order. */
   const requests: ReceivedRequest[] = []
   const sockets = new Set<Socket>()
   const faults: unknown[] = []
   let last: { readonly isEndless: boolean } | undefined
-  let played = 0
-  let taken = 0
-  let received = 0
+  const seen = {
+    requests,
+    /** How many replies have been played to their last step, or given up because the client had gone. */
+    played: 0,
+    /** Bytes written that the system has taken. */
+    taken: 0,
+    /** Bytes that have come, over all connections. */
+    received: 0,
+    /** How many there have been, also of those on which no TLS came about. */
+    get connections() {
+      return connections.size
+    },
+    get openSockets() {
+      return sockets.size
+    },
+    /** Whether the reply on the last connection has come to a stall or a flood: only time ends it. */
+    get isEndless() {
+      return last?.isEndless === true
+    },
+  }
   const accept = (socket: Socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
-    socket.on('data', ({ length }: Buffer) => (received += length))
-    const connection = createConnection(socket, (bytes) => (taken += bytes))
+    socket.on('data', ({ length }: Buffer) => (seen.received += length))
+    const connection = createConnection(socket, (bytes) => (seen.taken += bytes))
     const reply = typeof replies === 'function' ? replies : replies[requests.length]
     requests.push(connection.request)
     last = connection
@@ -81,7 +75,7 @@ export async function localServer(
     connection
       .play(reply)
       .catch((error: unknown) => faults.push(error))
-      .finally(() => played++)
+      .finally(() => seen.played++)
   }
   const options = { noDelay: true, allowHalfOpen: true }
   const server = tls === undefined ? createPlainServer(options) : createTlsServer({ ...options, ...tls })
@@ -99,29 +93,8 @@ export async function localServer(
       expect(requests.length, 'connections to the local server').toBe(replies.length)
     }
   })
-  return {
-    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
-    port,
-    requests,
-    get connections() {
-      return connections.size
-    },
-    get played() {
-      return played
-    },
-    get openSockets() {
-      return sockets.size
-    },
-    get isEndless() {
-      return last?.isEndless === true
-    },
-    get taken() {
-      return taken
-    },
-    get received() {
-      return received
-    },
-  }
+  const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`
+  return Object.assign(seen, { url, port })
 }
 
 /** A port on which nothing listens. */

@@ -1,26 +1,12 @@
 import { PassThrough } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
-import type { Input } from '../../src/context.ts'
-import { memorySink, type MemorySink } from './memory-sink.ts'
+import { memorySink } from './memory-sink.ts'
 import { pipedInput } from './piped-input.ts'
 import type { TestOverrides } from './test-context.ts'
 import { until } from './until.ts'
 
-/** Somebody at a terminal who can be asked. */
-export interface QuestionTerminal {
-  /** For `testContext`. */
-  readonly overrides: { readonly stdin: Input; readonly stderr: MemorySink }
-  /** Waits until the screen shows a text, so that no key is pressed too early. */
-  until(text: string): Promise<void>
-  press(keys: string): void
-  /** All that was written to the screen so far. */
-  shown(): string
-  /** The terminal is closed. */
-  hangUp(): void
-}
-
-/** A terminal that is a pair of streams. */
-export function questionTerminal(): QuestionTerminal {
+/** Somebody at a terminal, which is a pair of streams, who can be asked. */
+export function questionTerminal() {
   const keys = new PassThrough()
   const screen = new PassThrough()
   // As with a real terminal, the end of a question is not its end.
@@ -28,12 +14,15 @@ export function questionTerminal(): QuestionTerminal {
   let shown = ''
   screen.on('data', (chunk: Buffer) => (shown += chunk.toString()))
   return {
+    /** For `testContext`. */
     overrides: {
       stdin: { ...pipedInput('terminal'), stream: keys as unknown as NodeJS.ReadStream },
       stderr: { ...memorySink({ isTerminal: true }), stream: screen as unknown as NodeJS.WriteStream },
     },
-    until: (text) => until(() => stripVTControlCharacters(shown).includes(text)),
-    press: (text) => keys.write(text),
+    /** Waits until the screen shows a text, so that no key is pressed too early. */
+    until: (text: string) => until(() => stripVTControlCharacters(shown).includes(text)),
+    press: (text: string) => keys.write(text),
+    /** All that was written to the screen so far. */
     shown: () => shown,
     hangUp: () => keys.end(),
   }

@@ -1,9 +1,9 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { closedPort } from './local-server.ts'
 
 /** A server of a queue of the test's own, on loopback, with a folder of its own. */
 export interface QueueServer {
@@ -30,14 +30,6 @@ function findPostgres(): string | undefined {
   return folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')))
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
 /** The servers that a queue can be on, each as a queue needs it. */
 export const queueServers = [
   { name: 'Redis', needs: 'redis-server', isThere: hasRedis, start: () => startRedis() },
@@ -47,20 +39,14 @@ export const queueServers = [
 /** @param settings lines of its configuration, besides what makes it durable */
 export async function startRedis(settings: Readonly<Record<string, string>> = {}): Promise<QueueServer> {
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-redis-'))
-  const port = await freePort()
+  const port = await closedPort()
   const all = { appendonly: 'yes', appendfsync: 'always', save: '', ...settings }
   const args = Object.entries({ port: String(port), bind: '127.0.0.1', dir: folder, ...all })
+  const words = args.flatMap(([name, value]) => [`--${name}`, value])
   return keepServer({
     folder,
     url: `redis://127.0.0.1:${port}`,
-    spawn: () =>
-      spawn(
-        'redis-server',
-        args.flatMap(([name, value]) => [`--${name}`, value]),
-        {
-          stdio: ['ignore', 'pipe', 'inherit'],
-        },
-      ),
+    spawn: () => spawn('redis-server', words, { stdio: ['ignore', 'pipe', 'inherit'] }),
     isReady: /Ready to accept connections/,
   })
 }
@@ -69,7 +55,7 @@ export async function startRedis(settings: Readonly<Record<string, string>> = {}
 export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<QueueServer> {
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-postgres-'))
   const data = join(folder, 'data')
-  const port = await freePort()
+  const port = await closedPort()
   // It refuses to run as root.
   const user = process.getuid?.() === 0 ? postgresUser() : undefined
   chmodSync(folder, 0o755)

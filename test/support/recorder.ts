@@ -1,10 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
 import { systemClock, type Clock } from '../../src/context.ts'
 import { createUpstream } from '../../src/gateway/upstream.ts'
-import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/start-sandbox.ts'
-import type { Json } from './running-sandbox.ts'
+import type { SandboxOptions } from '../../src/sandbox/start-sandbox.ts'
+import { runningSandbox, type Json } from './running-sandbox.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 interface RecorderOptions extends Partial<SandboxOptions> {
@@ -14,19 +13,14 @@ interface RecorderOptions extends Partial<SandboxOptions> {
   readonly clock?: Clock
 }
 
-export interface TestSandbox extends Sandbox {
-  readonly folder: string
-  /** What was reported. */
-  readonly lines: readonly string[]
-}
-
 export const upstreamKey = 'upstream-key-2f8a61c09d'
 
 /** A sandbox that records a gateway; closed when the test ends. */
 export async function recorder(
   upstreamUrl: string,
   { folder = temporaryFolder(), key = upstreamKey, clock = systemClock, ...options }: RecorderOptions = {},
-): Promise<TestSandbox> {
+) {
+  /** What was reported. */
   const lines: string[] = []
   const upstream = createUpstream({
     baseUrl: new URL(upstreamUrl),
@@ -37,24 +31,18 @@ export async function recorder(
   })
   const files = { cwd: folder, platform: process.platform, clock, signal: new AbortController().signal }
   const record = { folder, files, upstream, secrets: [], report: (line: string) => void lines.push(line) }
-  const sandbox = await startSandbox({ clock, ...options, recordings: { record } })
-  onTestFinished(() => sandbox.close())
+  const sandbox = await runningSandbox({ clock, ...options, recordings: { record } })
   return { ...sandbox, folder, lines }
 }
 
 /** A sandbox that answers from recordings; closed when the test ends. */
 export async function replayer(
   folder: string,
-  {
-    pace = 'fast',
-    clock = systemClock,
-    ...options
-  }: { pace?: 'fast' | 'real' } & Partial<SandboxOptions> = {},
-): Promise<TestSandbox> {
+  { pace = 'fast', ...options }: { pace?: 'fast' | 'real' } & Partial<SandboxOptions> = {},
+) {
   const lines: string[] = []
   const replay = { folder, pace, report: (line: string) => void lines.push(line) }
-  const sandbox = await startSandbox({ clock, ...options, recordings: { replay } })
-  onTestFinished(() => sandbox.close())
+  const sandbox = await runningSandbox({ ...options, recordings: { replay } })
   return { ...sandbox, folder, lines }
 }
 

@@ -2,16 +2,10 @@ import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** A way to a gateway that can be cut. */
-export interface Relay {
-  readonly url: string
-  /** Breaks off every connection, and refuses new ones. */
-  cut(): Promise<void>
-  /** Is there again, at the same address. */
-  restore(): Promise<void>
-}
+export type Relay = Awaited<ReturnType<typeof startRelay>>
 
-export async function startRelay(url: string): Promise<Relay> {
+/** A way to a gateway that can be cut, and is there again at the same address. */
+export async function startRelay(url: string) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     const upstream = connect(Number(new URL(url).port), '127.0.0.1')
@@ -31,6 +25,7 @@ export async function startRelay(url: string): Promise<Relay> {
   }
   await listen(0)
   const { port } = server.address() as AddressInfo
+  /** Breaks off every connection, and refuses new ones. */
   const cut = async () => {
     const closed = once(server, 'close')
     server.close()

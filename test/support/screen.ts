@@ -14,15 +14,7 @@ export interface ScreenOptions {
   readonly type?: readonly { readonly when: string | RegExp; readonly keys: string }[]
 }
 
-export interface ScreenResult {
-  /** The lines as a person sees them at the end, scrolled-off ones included, without trailing blanks. */
-  readonly lines: string[]
-  /** The same at the time of each key. */
-  readonly screens: readonly string[][]
-  /** Everything the program wrote. */
-  readonly bytes: string
-  readonly exitCode: number
-}
+export type ScreenResult = Awaited<ReturnType<typeof runOnScreen>>
 
 /**
  * After the program this tells its exit code in a control sequence and waits. What the program has written comes before
@@ -39,10 +31,11 @@ export async function runOnScreen(
   program: string | readonly string[],
   args: readonly string[] = [],
   { columns = 80, rows = 24, env = {}, cwd, type = [] }: ScreenOptions = {},
-): Promise<ScreenResult> {
+) {
   skipOnWindows('shell to hold a pseudo-terminal open')
   const terminal = new Terminal({ cols: columns, rows, scrollback: 10_000, allowProposedApi: true })
   const keystrokes = [...type]
+  /** What was on the screen at the time of each key. */
   const screens: string[][] = []
   let bytes = ''
   const words = typeof program === 'string' ? [process.execPath, program] : program
