@@ -9,6 +9,15 @@ import type { OutputEvent } from '../../src/events/documents.ts'
 import { sampleWorkerEvents } from './worker-samples.ts'
 import { sampleRunEvents } from './run-samples.ts'
 
+/** What most documents hold. */
+const documentOf = <Command extends string>(command: Command) => ({
+  version: 1 as const,
+  command,
+  warnings: [] as string[],
+})
+const sha256 = 'ab'.repeat(32)
+const pngFile = { path: 'a.png', bytes: 8, sha256, mime_type: 'image/png' }
+
 const sampleJob: JobSummary = {
   id: null,
   kind: 'operation',
@@ -98,7 +107,7 @@ const sampleCall: CallSummary = {
     {
       path: '/home/a b/boat.png',
       bytes: 5,
-      sha256: 'ab'.repeat(32),
+      sha256,
       format: 'png',
       width: 1024,
       height: 1024,
@@ -108,18 +117,15 @@ const sampleCall: CallSummary = {
 }
 
 export const sampleLog: LogDocument = {
-  version: 1,
-  command: 'log',
+  ...documentOf('log'),
   calls: [
     sampleCall,
     { ...sampleCall, error: null, prompt: null, inputs: [{ ...sampleCall.inputs[0]!, field: null }] },
   ],
-  warnings: [],
 }
 
 export const sampleCallDocument: CallDocument = {
-  version: 1,
-  command: 'log show',
+  ...documentOf('log show'),
   call: {
     ...sampleCall,
     files: sampleCall.files.map((file) => ({ ...file, state: 'unchanged' })),
@@ -127,20 +133,17 @@ export const sampleCallDocument: CallDocument = {
     request: { prompt: 'A boat' },
     reply: null,
   },
-  warnings: [],
 }
 
 export const sampleClearing: LogClearDocument = {
-  version: 1,
-  command: 'log clear',
+  ...documentOf('log clear'),
   removed: 3,
-  warnings: [],
 }
 
 const sampleInspection: Inspection = {
   path: 'boat.png',
   bytes: 1234,
-  sha256: 'ab'.repeat(32),
+  sha256,
   mime_type: 'image/png',
   width: 1024,
   height: 1024,
@@ -196,7 +199,7 @@ export const sampleEvents = {
   'image-data': { type: 'image-data', mime_type: 'image/png', base64: 'iVBORw0KGgo=', partial: false },
   'file-save': {
     type: 'file-save',
-    file: { path: 'a.png', bytes: 8, sha256: 'ab'.repeat(32), mime_type: 'image/png' },
+    file: pngFile,
   },
   'retry-wait': {
     type: 'retry-wait',
@@ -213,10 +216,7 @@ export const sampleEvents = {
     index: 1,
     count: 2,
     file: {
-      path: 'a.png',
-      bytes: 8,
-      sha256: 'ab'.repeat(32),
-      mime_type: 'image/png',
+      ...pngFile,
       format: 'png',
       width: 4,
       height: 3,
@@ -259,7 +259,7 @@ export const sampleEvents = {
     file: {
       path: 'a.mp4',
       bytes: 8,
-      sha256: 'ab'.repeat(32),
+      sha256,
       mime_type: 'video/mp4',
       format: 'mp4',
       width: 1280,
@@ -293,8 +293,7 @@ export const sampleEvents = {
 } as const satisfies { readonly [Type in OutputEvent['type']]: Extract<OutputEvent, { type: Type }> }
 
 export const sampleDocument: TextDocument = {
-  version: 1,
-  command: 'generate',
+  ...documentOf('generate'),
   model: 'text-model',
   text: 'Hello',
   extracted: null,
@@ -309,7 +308,6 @@ export const sampleDocument: TextDocument = {
   candidates: [{ index: 0, text: 'Hello', finish_reason: 'stop' }],
   citations: [],
   files: [],
-  warnings: [],
   id: 'text_1',
   state: null,
 }

@@ -42,6 +42,8 @@ export const sampleRunFile: RunFile = {
   seconds: null,
 }
 
+const shop = { version: 1, manifest: 'modelgate.yaml', folder: '/work/shop', warnings: [] } as const
+
 /** An instance that was generated. */
 export const sampleInstance: RunInstance = {
   instance: 'hero',
@@ -108,12 +110,9 @@ export const sampleRun: RunDocument = {
 }
 
 export const sampleRunChange: RunChangeDocument = {
-  version: 1,
+  ...shop,
   command: 'run pick',
-  manifest: 'modelgate.yaml',
-  folder: '/work/shop',
   instances: [{ instance: 'hero', variant: 2, files: [sampleRunFile] }],
-  warnings: [],
 }
 
 export const sampleRunReport: RunReportDocument = {
@@ -126,10 +125,8 @@ export const sampleRunReport: RunReportDocument = {
 }
 
 export const sampleRunRestore: RunRestoreDocument = {
-  version: 1,
+  ...shop,
   command: 'run restore',
-  manifest: 'modelgate.yaml',
-  folder: '/work/shop',
   instance: 'hero',
   versions: [
     {
@@ -142,31 +139,24 @@ export const sampleRunRestore: RunRestoreDocument = {
   ],
   restored: null,
   adopted: null,
-  warnings: [],
 }
 
 export const sampleRunPush: RunPushDocument = {
-  version: 1,
+  ...shop,
   command: 'run push',
-  manifest: 'modelgate.yaml',
-  folder: '/work/shop',
   store: 's3://assets/shop',
   files: [
     { instance: 'hero', path: 'assets/hero.webp', sha256: '0'.repeat(64), bytes: 99, state: 'new' },
     { instance: 'logo', path: 'assets/logo.webp', sha256: '1'.repeat(64), bytes: 99, state: 'present' },
   ],
-  warnings: [],
 }
 
 export const sampleRunClean: RunCleanDocument = {
-  version: 1,
+  ...shop,
   command: 'run clean',
-  manifest: 'modelgate.yaml',
-  folder: '/work/shop',
   removed: false,
   items: [{ path: '.modelgate/replaced/00/0000', kind: 'replaced', instance: null, bytes: 99 }],
   bytes: 99,
-  warnings: [],
 }
 
 /** One of every event of a run. */
