@@ -3,14 +3,13 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { crashProject } from '../pipeline/crash-project.ts'
 import { runningSandbox } from '../support/running-sandbox.ts'
-import { crashMachine, filesBelow, type Machine } from './machine.ts'
+import { crashMachine, filesBelow, generate, image, twoImages, type Machine } from './machine.ts'
 
 /** Calls the same so many times at once. */
 const callAll = (machine: Machine, calls: readonly (readonly string[])[], env = {}) =>
   Promise.all(calls.map((call) => machine.start(call, env).ended))
 
-const image = ['image', 'create', '-m', 'gpt-image-2', '-o', 'hero.png', 'A boat']
-const text = ['generate', '-m', 'sandbox-text', '-o', 'note.txt', 'A note']
+const text = [...generate, '-o', 'note.txt', 'A note']
 
 const settings = [
   ['text_model', 'some-model'],
@@ -34,8 +33,8 @@ describe.each([2, 8])('%i processes at once', (count) => {
     expect([name, others, machine.leftovers()]).toEqual(['hero.png', [], []])
     // A PNG file ends so.
     expect(content!.subarray(-8).toString('latin1', 0, 4)).toBe('IEND')
-    const lines = (await machine.finish(['log', '--json'])).stdout.toString()
-    expect((JSON.parse(lines) as { calls: [] }).calls).toHaveLength(count)
+    const { calls } = await machine.document<{ calls: [] }>('log')
+    expect(calls).toHaveLength(count)
   })
 
   test('write the same new file: none replaces what another one has written', async () => {
@@ -73,16 +72,14 @@ describe.each([2, 8])('%i processes at once', (count) => {
     expect(ended.map(({ exit, stdout }) => [exit, stdout.toString()])).toEqual(times([0, 'boat.mp4\n']))
     expect([...machine.files().keys()]).toEqual(['boat.mp4'])
     expect(machine.sandbox.created()).toBe(1)
-    const { stdout } = await machine.finish(['jobs', '--json'])
-    const { jobs, warnings } = JSON.parse(stdout.toString()) as { jobs: { state: string }[]; warnings: [] }
-    expect([jobs.map(({ state }) => state), warnings]).toEqual([['completed'], []])
+    expect(await machine.document('jobs')).toMatchObject({ jobs: [{ state: 'completed' }], warnings: [] })
     expect([machine.leftovers(), machine.brokenRecords()]).toEqual([[], []])
   })
 
   test('with room for one creation less: one is refused', async () => {
     const machine = await crashMachine()
-    const words = times(['generate', '-m', 'sandbox-text', 'A word'])
-    const ended = await callAll(machine, words, { MODELGATE_MAX_CREATES: String(count - 1) })
+    const limit = { MODELGATE_MAX_CREATES: String(count - 1) }
+    const ended = await callAll(machine, times([...generate, 'A word']), limit)
     expect(ended.map(({ exit }) => Number(exit)).toSorted((one, other) => one - other)).toEqual([
       ...times(0).slice(1),
       15,
@@ -105,20 +102,14 @@ describe.each([2, 8])('%i processes at once', (count) => {
 
   test('run the same project: one of them makes everything, once', async () => {
     const sandbox = await runningSandbox({ latency: 100 })
-    const project = crashProject(sandbox, {
-      'modelgate.yaml': `version: 1
-jobs:
-  a: { image create: { model: gpt-image-2, prompt: One }, out: a.png }
-  b: { image create: { model: gpt-image-2, prompt: Two }, out: b.png }
-`,
-    })
+    const project = crashProject(sandbox, { 'modelgate.yaml': `version: 1\n${twoImages.jobs}` })
     const ended = await Promise.all(times(['--yes']).map((words) => project.start(words).ended))
     // Who comes when it has ended finds everything done.
     const others = ended.filter(({ exit }) => exit !== 0)
     expect(others.length).toBeLessThan(count)
     for (const { exit, stderr } of others)
       expect([exit, stderr.includes('modelgate.yaml" is already being run by process')]).toEqual([2, true])
-    expect([sandbox.created(), project.outputs()]).toEqual([2, { 'a.png': true, 'b.png': true }])
+    expect([sandbox.created(), project.outputs()]).toEqual([2, twoImages.outputs])
     expect(project.leftovers()).toEqual([])
   })
 })

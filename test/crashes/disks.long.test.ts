@@ -14,11 +14,9 @@ import {
   mountTmpfs,
 } from '../support/small-disks.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { crashMachine, filesBelow } from './machine.ts'
+import { crashMachine, endOf, filesBelow, generate, image, video } from './machine.ts'
 
-const image = ['image', 'create', '-m', 'gpt-image-2', '-o', 'hero.png', 'A boat']
-const video = ['video', 'generate', '-m', 'veo-3.1', '--wait', '--force', '-o', 'boat.mp4', 'A boat']
-const text = ['generate', '-m', 'sandbox-text', '--force', '-o', 'note.txt', 'A note']
+const text = [...generate, '--force', '-o', 'note.txt', 'A note']
 const words = 'These words come from the local sandbox'
 const older = 'What was there before.'
 
@@ -82,7 +80,7 @@ describe.skipIf(!canMount)('a disk that is full (needs the right to mount a tmpf
 
   test('an answer is printed where there is no room for the log', async () => {
     const { machine, untouched } = await fullMachine('state', 0)
-    const { stdout, stderr } = await machine.finish(['generate', '-m', 'sandbox-text', 'A note'])
+    const { stdout, stderr } = await machine.finish([...generate, 'A note'])
     expect(stdout.toString()).toContain(words)
     expect(stderr).toContain('there is no space left')
     untouched()
@@ -97,9 +95,8 @@ describe.skipIf(!canMount)('a disk that is full (needs the right to mount a tmpf
       const project = crashProject(sandbox, { 'modelgate.yaml': manifest }, { folder })
       const state = temporaryFolder()
       const free = fillDisk(folder, left * 1024)
-      const run = () => project.start(['--yes'], { MODELGATE_STATE_DIR: state }).ended
-      const first = await run()
-      expect([first.exit, first.exit === 10 ? '' : first.stderr]).toEqual([10, ''])
+      const run = () => project.start(['--yes'], { MODELGATE_STATE_DIR: state })
+      await endOf(run(), 10)
       const files = filesBelow(folder)
       expect(files.filter((name) => /\.mgpart$|\.owner/.test(name))).toEqual([])
       for (const name of files.filter((file) => file.endsWith('.jsonl'))) {
@@ -110,8 +107,7 @@ describe.skipIf(!canMount)('a disk that is full (needs the right to mount a tmpf
       expect(before.every(Boolean)).toBe(true)
       const lost = filesBelow(join(state, 'rescued')).length
       free()
-      const { exit, stderr } = await run()
-      expect([exit, exit === 0 ? '' : stderr]).toEqual([0, ''])
+      await endOf(run())
       expect([project.outputs(), project.leftovers()]).toEqual([outputs, []])
       // What was rescued is made again: the run does not look there.
       expect(sandbox.created() - lost).toBeLessThanOrEqual(3)
@@ -168,7 +164,7 @@ describe.skipIf(!canMount)('a folder that is read-only (needs the right to mount
     writeFileSync(join(machine.cwd, 'modelgate.yaml'), manifest)
     mkdirSync(machine.state)
     mountReadOnly(machine.state)
-    const word = ['generate', '-m', 'sandbox-text', 'A word']
+    const word = [...generate, 'A word']
     for (const call of [word, image, video]) expect((await machine.finish(call)).stderr).toContain(told)
     for (const call of [['run', '--yes'], ['log'], ['jobs']]) await machine.finish(call)
     expect(machine.sandbox.created()).toBe(6)

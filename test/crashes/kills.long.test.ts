@@ -9,7 +9,7 @@ import { atEach } from '../pipeline/kill-points.ts'
 import { recordCall } from '../support/call-records.ts'
 import { namedPoints, runToPoint } from '../support/run-to-point.ts'
 import { amount, sample, seedOf } from '../support/sample.ts'
-import { crashMachine, type Machine } from './machine.ts'
+import { crashMachine, generate, video, type Machine } from './machine.ts'
 
 /** Its videos take no time. */
 const clock = {
@@ -25,25 +25,21 @@ interface KillScene {
   /** What is there before. */
   prepare?(machine: Machine): Promise<unknown>
   /** The next call, how it may end, and what it creates; by default the same. */
-  next?(machine: Machine): Promise<NextCall>
+  next?(machine: Machine): Promise<{
+    readonly call: readonly string[]
+    readonly exits: readonly number[]
+    readonly creates: number
+  }>
   /** How much the call creates; 1 by default. */
   readonly creates?: 0
   /** What else is expected in the end. */
   finally?(machine: Machine, ended: Ended): void | Promise<void>
 }
 
-interface NextCall {
-  readonly call: readonly string[]
-  readonly exits: readonly number[]
-  readonly creates: number
-}
-
-const video = ['video', 'generate', '-m', 'veo-3.1', '--wait', '--force', '-o', 'boat.mp4', 'A boat']
-const generate = ['generate', '-m', 'sandbox-text', '--force']
 const note = 'A note of before.'
 
 async function callTwice(machine: Machine): Promise<void> {
-  for (const prompt of ['One', 'Two']) await machine.finish([...generate, prompt])
+  for (const prompt of ['One', 'Two']) await machine.finish([...generate, '--force', prompt])
 }
 
 /** The ends of calls on record. */
@@ -54,10 +50,7 @@ const ends = ({ state }: Machine) =>
     .filter((line) => line.includes('"type":"end"'))
 
 /** The jobs on record. */
-async function jobsOf(machine: Machine) {
-  const { stdout } = await machine.finish(['jobs', '--json'])
-  return (JSON.parse(stdout.toString()) as JobListDocument).jobs
-}
+const jobsOf = async (machine: Machine) => (await machine.document<JobListDocument>('jobs')).jobs
 
 const scenes: readonly KillScene[] = [
   {
@@ -96,7 +89,7 @@ const scenes: readonly KillScene[] = [
   },
   {
     name: 'generate -o, which is logged',
-    call: [...generate, '-o', 'note.txt', 'A note'],
+    call: [...generate, '--force', '-o', 'note.txt', 'A note'],
     async prepare(machine) {
       await callTwice(machine)
       writeFileSync(join(machine.cwd, 'note.txt'), note)

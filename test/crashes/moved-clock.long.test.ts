@@ -12,7 +12,8 @@ import * as reply from '../support/server-replies.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
 import { mp4Bytes } from '../support/video-bytes.ts'
-import { crashMachine } from './machine.ts'
+import { heldReply, restOfStream } from './held-reply.ts'
+import { crashMachine, endOf, generate, twoImages } from './machine.ts'
 
 /*
  * Fault F19: the clock of the machine is set while the program runs, or is another one than before. A wait that went by
@@ -36,6 +37,7 @@ function movableClock(offset = '+0') {
   return { env, move }
 }
 
+const oneByOne = { 'modelgate.yaml': `version: 1\nlanes: { image: 1 }\n${twoImages.jobs}` }
 const moves = ['+1d', '-1d'] as const
 const { delta, end } = textStyles.generate
 const clip = mp4Bytes({ width: 1280, height: 720 }, Buffer.alloc(3_000_000, 7))
@@ -50,10 +52,7 @@ describe.skipIf(library === undefined)('a clock that is moved by a day (needs fa
 
   test.each(moves)('%s while a text streams: it is whole, and took seconds', async (to) => {
     const { promise: isMoved, resolve: goOn } = Promise.withResolvers<void>()
-    const [readAll, head] = reply.sse([])
-    const rest = [reply.write(reply.chunk(delta('you.') + end)), reply.write('0\r\n\r\n'), reply.end]
-    const first = reply.write(reply.chunk(delta('Hello, ')))
-    const server = await localServer([[readAll!, head!, first, reply.hold(isMoved), ...rest]])
+    const server = await localServer([heldReply(isMoved, restOfStream)])
     const clock = movableClock()
     const state = temporaryFolder()
     const env = { ...clock.env, MODELGATE_STATE_DIR: state }
@@ -61,8 +60,7 @@ describe.skipIf(library === undefined)('a clock that is moved by a day (needs fa
     await until(() => program.stdout.length > 0)
     clock.move(to)
     goOn()
-    const { exit, stdout } = await program.ended
-    expect([exit, stdout.toString()]).toEqual([0, 'Hello, you.\n'])
+    expect((await endOf(program)).stdout.toString()).toBe('Hello, you.\n')
     const months = globSync(join(state, 'calls/*.jsonl')).map((path) => readFileSync(path, 'utf8'))
     const took = Number(/"duration_ms":([^,}]*)/.exec(months.join(''))?.[1])
     expect(took >= 0 && took < 60_000).toBe(true)
@@ -76,8 +74,8 @@ describe.skipIf(library === undefined)('a clock that is moved by a day (needs fa
     const program = workspace.start(words, clock.env)
     await until(() => gateway.seen.includes('first-look-up'))
     clock.move(to)
-    const { exit, stderr } = await program.ended
-    expect([exit, exit === 0 ? '' : stderr, gateway.created.length]).toEqual([0, '', 1])
+    await endOf(program)
+    expect(gateway.created).toHaveLength(1)
     expect(workspace.read('x.mp4').equals(clip)).toBe(true)
   })
 
@@ -93,38 +91,26 @@ describe.skipIf(library === undefined)('a clock that is moved by a day (needs fa
       const server = await localServer([busy, reply.sse([delta('Hello.'), end])])
       const { env } = movableClock(to)
       const words = ['generate', '-m', 'm', '--base-url', server.url, 'Hi']
-      const { exit, stdout } = await spawnProgram(words, { env }).ended
-      expect([exit, stdout.toString()]).toEqual([0, 'Hello.\n'])
+      expect((await endOf(spawnProgram(words, { env }))).stdout.toString()).toBe('Hello.\n')
     },
   )
-
-  const manifest = {
-    'modelgate.yaml': `version: 1
-lanes: { image: 1 }
-jobs:
-  a: { image create: { model: gpt-image-2, prompt: One }, out: a.png }
-  b: { image create: { model: gpt-image-2, prompt: Two }, out: b.png }
-`,
-  }
-  const outputs = { 'a.png': true, 'b.png': true }
 
   test.each(moves)('%s while a run waits, as it was told to: it goes on as ever', async (to) => {
     const busy = { endpoint: 'image-generations', action: 'status', status: 429, times: 1 } as const
     const sandbox = await runningSandbox({ faults: [{ ...busy, headers: { 'retry-after': '1' } }] })
-    const project = crashProject(sandbox, manifest)
+    const project = crashProject(sandbox, oneByOne)
     const clock = movableClock()
     const program = project.start(['--yes'], clock.env)
     await until(() => sandbox.firedFaults().length === 1)
     clock.move(to)
-    const { exit, stderr } = await program.ended
-    expect([exit, exit === 0 ? '' : stderr]).toEqual([0, ''])
-    expect([sandbox.created(), project.outputs()]).toEqual([2, outputs])
+    await endOf(program)
+    expect([sandbox.created(), project.outputs()]).toEqual([2, twoImages.outputs])
   })
 
   test.each(moves)('%s since a run began: it is not taken over, and once it is dead, at once', async (to) => {
     const stalled = { endpoint: 'image-generations', action: 'stall', at: 'before-headers' } as const
     const sandbox = await runningSandbox({ faults: [{ ...stalled, times: 1 }] })
-    const project = crashProject(sandbox, manifest)
+    const project = crashProject(sandbox, oneByOne)
     const first = project.start(['--yes'])
     await until(() => sandbox.firedFaults().length === 1)
     const { env } = movableClock(to)
@@ -133,9 +119,8 @@ jobs:
     expect(second.stderr).toContain(`is already being run by process ${first.process.pid} on this machine.`)
     first.process.kill('SIGKILL')
     await first.ended
-    const third = await project.start(['--yes'], env).ended
-    expect([third.exit, third.exit === 0 ? '' : third.stderr]).toEqual([0, ''])
-    expect([project.outputs(), project.leftovers()]).toEqual([outputs, []])
+    await endOf(project.start(['--yes'], env))
+    expect([project.outputs(), project.leftovers()]).toEqual([twoImages.outputs, []])
   })
 
   test.each(moves)(
@@ -149,34 +134,26 @@ jobs:
       await until(() => gateway.seen.includes('video-half'))
       await until(() => workspace.parts().some((name) => name.startsWith('.x.mp4')), workspace.cwd)
       const { env } = movableClock(to)
-      const other = await workspace.start(['generate', '-m', 'veo', '--wait', '-o', 'y.mp4', 'Waves'], env)
-        .ended
-      expect(other.exit).toBe(0)
-      const { exit, stderr } = await program.ended
-      expect([exit, exit === 0 ? '' : stderr]).toEqual([0, ''])
+      await endOf(workspace.start(['generate', '-m', 'veo', '--wait', '-o', 'y.mp4', 'Waves'], env))
+      await endOf(program)
       expect(workspace.files()).toEqual(['x.mp4', 'y.mp4'])
     },
   )
 
   test('back for one call: the log shows what was called before and after it', async () => {
     const machine = await crashMachine()
-    const call = async (prompt: string, env = {}) =>
-      expect((await machine.start(['generate', '-m', 'sandbox-text', prompt], env).ended).exit).toBe(0)
-    await call('one')
-    await call('two', movableClock('-1d').env)
-    await call('three')
-    const { stdout } = await machine.finish(['log', '--since', '2h', '--json'])
-    const { calls } = JSON.parse(stdout.toString()) as { calls: { prompt: string }[] }
-    expect(calls.map(({ prompt }) => prompt)).toEqual(['three', 'one'])
+    await machine.finish([...generate, 'one'])
+    await machine.finish([...generate, 'two'], movableClock('-1d').env)
+    await machine.finish([...generate, 'three'])
+    const log = await machine.document('log', '--since', '2h')
+    expect(log).toMatchObject({ calls: [{ prompt: 'three' }, { prompt: 'one' }] })
   })
 
   test('back: what was created counts still', async () => {
     const machine = await crashMachine()
-    const call = (env = {}) =>
-      machine.start(['generate', '-m', 'sandbox-text', 'A word'], { ...env, MODELGATE_MAX_CREATES: '1' })
-        .ended
-    expect((await call()).exit).toBe(0)
-    expect((await call(movableClock('-1d').env)).exit).toBe(15)
+    const call = (env = {}) => machine.start([...generate, 'A word'], { ...env, MODELGATE_MAX_CREATES: '1' })
+    await endOf(call())
+    await endOf(call(movableClock('-1d').env), 15)
     expect(machine.sandbox.created()).toBe(1)
   })
 })

@@ -16,6 +16,8 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { paddedPng } from '../support/test-images.ts'
 import { until } from '../support/until.ts'
 import { mp4Bytes } from '../support/video-bytes.ts'
+import { endOf } from './machine.ts'
+import { heldReply, restOfStream } from './held-reply.ts'
 
 /*
  * Faults F19 and G12: a process that is stopped (Ctrl-Z, a laptop that is closed) and goes on later. How long it was
@@ -36,7 +38,7 @@ const limits = {
 const stoppedMs = 2500
 
 /** Stops a process, lets something happen meanwhile, and lets it go on when its limits have passed. */
-async function suspend({ process, ended }: Spawned, meanwhile: () => unknown): Promise<Ended> {
+async function suspend({ process, ended }: Spawned, meanwhile = (): unknown => undefined): Promise<Ended> {
   process.kill('SIGSTOP')
   await Promise.all([meanwhile(), setTimeout(stoppedMs)])
   process.kill('SIGCONT')
@@ -47,13 +49,10 @@ const { delta, end } = textStyles.generate
 const generate = (url: string) => ['generate', '-m', 'some-model', '--base-url', url, '-q', 'Hi']
 
 /** A stream that stops after its first words, until it is told to go on as given. */
-async function stoppedStream(rest: readonly reply.Step[], call = generate) {
+async function stoppedStream(rest: readonly reply.Step[]) {
   const { promise: isStopped, resolve: goOn } = Promise.withResolvers<void>()
-  const [readAll, first] = reply.sse([])
-  const server = await localServer([
-    [readAll!, first!, reply.write(reply.chunk(delta('Hello, '))), reply.hold(isStopped), ...rest],
-  ])
-  const program = spawnProgram(call(server.url), { env: limits })
+  const server = await localServer([heldReply(isStopped, rest)])
+  const program = spawnProgram(generate(server.url), { env: limits })
   await until(() => program.stdout.length > 0)
   const { exit, stdout, stderr } = await suspend(program, async () => {
     goOn()
@@ -64,8 +63,7 @@ async function stoppedStream(rest: readonly reply.Step[], call = generate) {
 
 describe.skipIf(process.platform === 'win32')('suspended for longer than its limits (needs signals)', () => {
   test('a stream: what has come meanwhile is read', async () => {
-    const rest = [reply.write(reply.chunk(delta('you.') + end)), reply.write('0\r\n\r\n'), reply.end]
-    expect(await stoppedStream(rest)).toEqual({ exit: 0, stdout: 'Hello, you.\n', stderr: '' })
+    expect(await stoppedStream(restOfStream)).toEqual({ exit: 0, stdout: 'Hello, you.\n', stderr: '' })
   })
 
   test.each([
@@ -94,24 +92,12 @@ describe.skipIf(process.platform === 'win32')('suspended for longer than its lim
     ])
     const cwd = temporaryFolder()
     writeFileSync(join(cwd, 'in.png'), paddedPng(pngBytes(), 12_000_000))
-    const words = [
-      'image',
-      'edit',
-      '-m',
-      'm',
-      '--base-url',
-      server.url,
-      '--image',
-      'in.png',
-      '-o',
-      'out.png',
-      'x',
-    ]
+    const words = `image edit -m m --base-url ${server.url} --image in.png -o out.png x`.split(' ')
     const program = spawnProgram(words, { cwd, env: limits })
     await until(() => server.requests[0]?.line !== undefined && server.requests[0].line !== '')
     // Takes what is on its way, which may be nothing, while the program stands still.
-    const { exit, stderr } = await suspend(program, goOn)
-    expect([exit, exit === 0 ? '' : stderr, server.requests.length]).toEqual([0, '', 1])
+    await endOf({ ended: suspend(program, goOn) })
+    expect(server.requests).toHaveLength(1)
   })
 
   const clip = mp4Bytes({ width: 1280, height: 720 }, Buffer.alloc(3_000_000, 7))
@@ -122,8 +108,8 @@ describe.skipIf(process.platform === 'win32')('suspended for longer than its lim
       const workspace = videoWorkspace(gateway)
       const program = workspace.start(['generate', '-m', 'veo', '--wait', '-o', 'x.mp4', 'A boat'], limits)
       await until(() => gateway.seen.includes(moment))
-      const { exit, stderr } = await suspend(program, () => {})
-      expect([exit, exit === 0 ? '' : stderr, gateway.created.length]).toEqual([0, '', 1])
+      await endOf({ ended: suspend(program) })
+      expect(gateway.created).toHaveLength(1)
       expect(workspace.read('x.mp4').equals(clip)).toBe(true)
     },
   )
@@ -133,8 +119,7 @@ describe.skipIf(process.platform === 'win32')('suspended for longer than its lim
     const server = await localServer([busy, reply.sse([delta('Hello.'), end])])
     const program = spawnProgram(generate(server.url), { env: limits })
     await until(() => server.played === 1)
-    const { exit, stdout } = await suspend(program, () => {})
-    expect([exit, stdout.toString()]).toEqual([0, 'Hello.\n'])
+    expect((await endOf({ ended: suspend(program) })).stdout.toString()).toBe('Hello.\n')
   })
 
   const manifest = {
@@ -152,8 +137,7 @@ jobs:
     const project = crashProject(sandbox, manifest)
     const program = project.start(['--yes'])
     await until(() => project.events('intent').length === 3, project.runs)
-    const { exit, stderr } = await suspend(program, () => {})
-    expect([exit, exit === 0 ? '' : stderr]).toEqual([0, ''])
+    await endOf({ ended: suspend(program) })
     expect([sandbox.created(), project.outputs()]).toEqual([3, outputs])
   })
 
@@ -166,8 +150,7 @@ jobs:
     const env = { MODELGATE_BASE_URL: sandbox.url, MODELGATE_POLL_INTERVAL: '0.1' }
     const worker = spawnProgram(['run', 'worker', '--until-empty', ...places], { env })
     await until(() => sandbox.requests().length > 0)
-    const { exit, stderr } = await suspend(worker, () => {})
-    expect([exit, exit === 0 ? '' : stderr]).toEqual([0, ''])
+    await endOf({ ended: suspend(worker) })
     await project.finish(['--yes', ...places])
     expect([sandbox.created(), project.outputs()]).toEqual([3, outputs])
   })
