@@ -1,5 +1,14 @@
 import { expect, test } from 'vitest'
-import { end, head, readAll, reset, write, type ServerReply, type Step } from '../support/server-replies.ts'
+import {
+  chunk,
+  end,
+  head,
+  readAll,
+  reset,
+  write,
+  type ServerReply,
+  type Step,
+} from '../support/server-replies.ts'
 import { calls, isReport, type Call } from './calls.ts'
 import type { Exchange, WholeReply } from './exchanges.ts'
 import { performCall, type CallEnd } from './perform-call.ts'
@@ -11,29 +20,17 @@ type Framing = (typeof framings)[number]
 
 const endings: Readonly<Record<'FIN' | 'RST', Step>> = { FIN: end, RST: reset }
 
-const lineEnd = Buffer.from('\r\n')
-
 /** All bytes of a reply: its head, and its body as it is framed. */
-function wireOf(
-  { type, pieces, headers }: WholeReply,
-  framing: Framing,
-): readonly [head: Buffer, body: Buffer] {
-  const all = { 'content-type': type, ...headers }
+function wireOf({ type, pieces }: WholeReply, framing: Framing): readonly [head: Buffer, body: Buffer] {
   const body = Buffer.concat(pieces)
-  const chunks = pieces.map((piece) =>
-    Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, lineEnd]),
-  )
-  switch (framing) {
-    case 'length':
-      return [Buffer.from(head(200, { ...all, 'content-length': String(body.length) })), body]
-    case 'chunked':
-      return [
-        Buffer.from(head(200, { ...all, 'transfer-encoding': 'chunked' })),
-        Buffer.concat([...chunks, Buffer.from('0\r\n\r\n')]),
-      ]
-    case 'close-delimited':
-      return [Buffer.from(head(200, all)), body]
+  const chunks = Buffer.concat([...pieces.map(chunk), Buffer.from('0\r\n\r\n')])
+  const headers = {
+    length: { 'content-length': String(body.length) },
+    chunked: { 'transfer-encoding': 'chunked' },
+    'close-delimited': {},
   }
+  const start = Buffer.from(head(200, { 'content-type': type, ...headers[framing] }))
+  return [start, framing === 'chunked' ? chunks : body]
 }
 
 /**

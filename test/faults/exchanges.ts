@@ -25,7 +25,6 @@ export interface WholeReply {
   readonly type: 'application/json' | 'text/event-stream' | 'image/png' | 'video/mp4'
   /** What a gateway writes at once: a whole document, or an event. */
   readonly pieces: readonly Buffer[]
-  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** A request that a call makes, and its answer. */

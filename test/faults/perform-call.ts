@@ -15,7 +15,7 @@ import {
   type ReceivedRequest,
 } from '../support/local-server.ts'
 import { typedTerminal } from '../support/question-terminal.ts'
-import { end, head, readAll, write, type ServerReply } from '../support/server-replies.ts'
+import { end, head, readAll, sse, text, write, type ServerReply } from '../support/server-replies.ts'
 import { withSocketHook } from '../support/socket-faults.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import type { TestOverrides } from '../support/test-context.ts'
@@ -23,20 +23,7 @@ import type { Call } from './calls.ts'
 import type { Exchange, WholeReply } from './exchanges.ts'
 
 /** What was seen of a call whose gateway did something wrong. */
-export interface CallEnd {
-  readonly exit: number
-  readonly stdout: string
-  readonly stderr: string
-  /** The error object on standard error, with `--json`. */
-  readonly error: ErrorDocument['error'] | undefined
-  /** In the working directory, without what the call found there; a run's own files are not among them. */
-  readonly files: Readonly<Record<string, Buffer>>
-  /** Requests of the spoilt exchange whose head has come. */
-  readonly attempts: number
-  /** Pauses of the program, in milliseconds; each passed at once. */
-  readonly waits: readonly number[]
-  readonly home: string
-}
+export type CallEnd = Awaited<ReturnType<typeof performCall>>
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -74,7 +61,7 @@ export interface Trouble {
  * Performs a call on a gateway that spoils one of its exchanges, and checks what holds for every call: no trace of the
  * key, no temporary file, and never two creations that a gateway may have accepted.
  */
-export async function performCall(trouble: Trouble): Promise<CallEnd> {
+export async function performCall(trouble: Trouble) {
   const { call, exchange, more = [], env, baseUrl, connection, tls, lookup, connectFails, stepMs } = trouble
   const key = canaryKey()
   const home = temporaryFolder()
@@ -83,12 +70,9 @@ export async function performCall(trouble: Trouble): Promise<CallEnd> {
   writeFiles(cwd, call.files ?? {})
   let attempts = 0
   let isSpoilt = false
-  const server = await localServer((request) => {
-    const asked = [...call.exchanges, ...(call.provides ?? [])].find(({ asks }) => asks.test(request.line))
-    if (asked === undefined) return notFound
-    const isChosen = isSpoilt && asked === exchange
-    return (isChosen ? trouble.replies[attempts++] : undefined) ?? wholeReply(asked.reply)
-  })
+  const spoil = (asked: Exchange) =>
+    isSpoilt && asked === exchange ? trouble.replies[attempts++] : undefined
+  const server = await gatewayFor(call, spoil)
   const own = {
     HOME: home,
     MODELGATE_BASE_URL: server.url,
@@ -142,33 +126,33 @@ export async function performCall(trouble: Trouble): Promise<CallEnd> {
     exit,
     stdout: stdout.text,
     stderr: stderr.text,
+    /** The error object on standard error, with `--json`. */
     error: errorIn(stderr.text),
+    /** In the working directory, without what the call found there; a run's own files are not among them. */
     files: filesIn(cwd, known, call),
+    /** Requests of the spoilt exchange whose head has come. */
     attempts: other?.connections ?? attempts,
+    /** Pauses of the program, in milliseconds; each passed at once. */
     waits: run.clock.waits,
-    home,
   }
 }
 
-export const notFound: ServerReply = [readAll, write(head(404, { 'content-length': '0' })), end]
+/** A gateway that answers what a call asks. @param spoil gives another reply */
+export const gatewayFor = (
+  { exchanges, provides = [] }: Pick<Call, 'exchanges' | 'provides'>,
+  spoil: (asked: Exchange) => ServerReply | undefined = () => undefined,
+): Promise<LocalServer> =>
+  localServer(({ line }) => {
+    const asked = [...exchanges, ...provides].find(({ asks }) => asks.test(line))
+    return asked === undefined ? text('', { status: 404 }) : (spoil(asked) ?? wholeReply(asked.reply))
+  })
 
 /** A reply as it should come: of a known length, or for events in chunks. */
-export function wholeReply({ type, pieces, headers }: WholeReply): ServerReply {
-  const all = { 'content-type': type, ...headers }
-  if (type !== 'text/event-stream') {
-    const body = Buffer.concat(pieces)
-    return [readAll, write(head(200, { ...all, 'content-length': String(body.length) })), write(body), end]
-  }
-  const chunks = pieces.map((piece) =>
-    write(Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')])),
-  )
-  return [
-    readAll,
-    write(head(200, { ...all, 'transfer-encoding': 'chunked' })),
-    ...chunks,
-    write('0\r\n\r\n'),
-    end,
-  ]
+export function wholeReply({ type, pieces }: WholeReply): ServerReply {
+  if (type === 'text/event-stream') return sse(pieces)
+  const body = Buffer.concat(pieces)
+  const headers = { 'content-type': type, 'content-length': String(body.length) }
+  return [readAll, write(head(200, headers)), write(body), end]
 }
 
 function errorIn(stderr: string): ErrorDocument['error'] | undefined {

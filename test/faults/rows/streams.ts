@@ -1,4 +1,14 @@
-import { flood, head, inPieces, json, readAll, sse, write } from '../../support/server-replies.ts'
+import {
+  flood,
+  head,
+  inPieces,
+  json,
+  readAll,
+  sse,
+  write,
+  type ServerReply,
+} from '../../support/server-replies.ts'
+import type { Exchange } from '../exchanges.ts'
 import { elsewhere, row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 import {
   all,
@@ -22,16 +32,22 @@ const truncated: Expected = {
   leaves: 'begun',
 }
 
+/** What the first request for a stream gets. */
+const streamed = (
+  name: string,
+  reply: (exchange: Exchange) => ServerReply,
+  expects = harmless,
+): FaultVariant => once(name, reply, expects, isStream)
+
 /** Something between the first event and the second. */
 const between = (name: string, text: string, expects: FaultVariant['expects']): FaultVariant =>
-  once(
+  streamed(
     name,
     (exchange) =>
       streamOf(exchange, (piece, index) =>
         index === 0 && !isLast(exchange.reply.pieces) ? [piece, text] : [text, piece],
       ),
     expects,
-    isStream,
   )
 const isLast = ({ length }: readonly unknown[]) => length === 1
 
@@ -80,24 +96,16 @@ const stalled = (says: RegExp): Expected => ({
 /** E1 to E33: how a stream is cut into events, what these say, how it ends, and how long it takes. */
 export const streams: readonly FaultRow[] = [
   row('E1', 'a stream that arrives byte by byte', 'the same output', [
-    once(
-      'a chunk for each byte',
-      ({ reply }) => sse(inPieces(Buffer.concat(reply.pieces).toString(), 1)),
-      harmless,
-      isStream,
+    streamed('a chunk for each byte', ({ reply }) =>
+      sse(inPieces(Buffer.concat(reply.pieces).toString(), 1)),
     ),
   ]),
   row('E2', 'lines that end in LF, CRLF, CR, or in each in turn', 'the same output', [
-    {
-      name: 'each event another',
-      where: isStream,
-      replies: (exchange) => {
-        let index = 0
-        const lineEnd = () => ['\n', '\r\n', '\r'][(index++ >> 1) % 3]!
-        return [streamOf(exchange, (piece) => piece.replaceAll('\n', lineEnd))]
-      },
-      expects: harmless,
-    },
+    streamed('each event another', (exchange) => {
+      let index = 0
+      const lineEnd = () => ['\n', '\r\n', '\r'][(index++ >> 1) % 3]!
+      return streamOf(exchange, (piece) => piece.replaceAll('\n', lineEnd))
+    }),
   ]),
   row('E3', 'a byte order mark', 'skipped at the start of the stream', [
     spoilt('at the start', (piece, index) => (index === 0 ? `\uFEFF${piece}` : piece)),
@@ -122,7 +130,7 @@ export const streams: readonly FaultRow[] = [
     }),
   ]),
   row('E6', 'the stream ends in the middle of a character', 'it was cut; no replacement character is shown', [
-    once(
+    streamed(
       'after the first byte of two',
       (exchange) =>
         untilClosed(exchange, (piece, index) => {
@@ -130,7 +138,6 @@ export const streams: readonly FaultRow[] = [
           return index > 1 ? [] : [index === 0 ? bytes : bytes.subarray(0, bytes.indexOf('ö') + 1)]
         }),
       { text: truncated },
-      isStream,
     ),
   ]),
   row('E7', 'bytes that are not UTF-8', 'each is shown as a replacement character', [
@@ -149,14 +156,10 @@ export const streams: readonly FaultRow[] = [
     ),
   ]),
   row('E9', 'the blank line after the last event is missing', 'a last event that is complete counts', [
-    once(
-      'the connection ends behind the last line',
-      (exchange) =>
-        untilClosed(exchange, (piece, index, pieces) =>
-          index === pieces.length - 1 ? piece.trimEnd() : piece,
-        ),
-      harmless,
-      isStream,
+    streamed('the connection ends behind the last line', (exchange) =>
+      untilClosed(exchange, (piece, index, pieces) =>
+        index === pieces.length - 1 ? piece.trimEnd() : piece,
+      ),
     ),
   ]),
   row(
@@ -165,11 +168,10 @@ export const streams: readonly FaultRow[] = [
     'an error: what has been printed stays, what is whole is kept',
     [
       spoilt('by its framing', (piece, index) => (index === 0 ? piece : []), { text: truncated }),
-      once(
+      streamed(
         'with the connection',
         (exchange) => untilClosed(exchange, (piece, index) => (index === 0 ? piece : [])),
         { text: truncated },
-        isStream,
       ),
     ],
   ),
@@ -183,7 +185,7 @@ export const streams: readonly FaultRow[] = [
     },
   ]),
   row('E12', 'the connection is reset after the end', 'nothing is missing', [
-    once('at once', (exchange) => streamOf(exchange, (piece) => piece, 'reset'), harmless, isStream),
+    streamed('at once', (exchange) => streamOf(exchange, (piece) => piece, 'reset')),
   ]),
   row('E13', 'data after the end, or a second end', 'ignored', [
     spoilt('another event, and the last one again', (piece, index, { length }) =>
@@ -428,11 +430,8 @@ export const streams: readonly FaultRow[] = [
     'a stream that drips',
     'continues for as long as something comes',
     [
-      once(
-        'two bytes at a time',
-        ({ reply }) => sse(inPieces(Buffer.concat(reply.pieces).toString(), 2)),
-        harmless,
-        isStream,
+      streamed('two bytes at a time', ({ reply }) =>
+        sse(inPieces(Buffer.concat(reply.pieces).toString(), 2)),
       ),
     ],
     'slowly: test/gateway/stream-text.test.ts',

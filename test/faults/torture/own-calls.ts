@@ -9,13 +9,11 @@ function called(name: string): Call {
   return found
 }
 
-const [generated, responded, imaged, edited, filmed] = [
-  'generate',
-  'respond',
-  'image create',
-  'image edit',
-  'video generate --wait',
-].map((name) => called(name).exchanges) as [Exchange[], Exchange[], Exchange[], Exchange[], Exchange[]]
+const generated = called('generate').exchanges
+const responded = called('respond').exchanges
+const imaged = called('image create').exchanges
+const edited = called('image edit').exchanges
+const filmed = called('video generate --wait').exchanges
 
 const program = { how: 'program', leaves: { stdout: '', files: {} } } as const
 const call = (

@@ -6,7 +6,7 @@ import { seededRandom } from '../../../src/sandbox/seeded-random.ts'
 import { startProgram } from '../../program/start-program.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { withFsHook, type FsHook } from '../../support/fs-faults.ts'
-import type { LocalServer, ReceivedRequest } from '../../support/local-server.ts'
+import type { LocalServer } from '../../support/local-server.ts'
 import { withSocketHook } from '../../support/socket-faults.ts'
 import { typedTerminal } from '../../support/question-terminal.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
@@ -28,20 +28,7 @@ export interface Fault {
 }
 
 /** How a call of the program ended, one of whose calls to the system failed. */
-export interface CaseEnd {
-  /** Undefined when it has not ended. */
-  readonly exit: number | undefined
-  readonly stdout: string
-  readonly stderr: string
-  /** Everything below the home directory. */
-  readonly files: Readonly<Record<string, Buffer>>
-  readonly requests: readonly ReceivedRequest[]
-  /** In order, as far as it came. */
-  readonly calls: readonly SystemCall[]
-  readonly failed: (SystemCall & { readonly code: string }) | undefined
-  /** What it left open. */
-  readonly leftOpen: readonly string[]
-}
+export type CaseEnd = Awaited<ReturnType<typeof performCase>>
 
 const opens = new Set(['open', 'readFile', 'writeFile', 'appendFile', 'readdir', 'opendir', 'copyFile'])
 const writes = /^(?:handle\.(?:write|append|truncate|sync|datasync)|write|append|ftruncate|f(?:data)?sync)/
@@ -75,21 +62,12 @@ function systemError(code: string, { name, path }: SystemCall): Error {
 const limitMs = 20_000
 let runs = 0
 
-/** What came of an action, one of whose calls to the system failed. */
-interface Tortured<Value> extends Pick<CaseEnd, 'calls' | 'failed' | 'leftOpen'> {
-  /** Undefined when it has not ended. */
-  readonly ended: Value | undefined
-}
-
 /** Does something, and lets one of its calls to the system fail: on the network, or below a folder. */
-export async function torture<Value>(
-  folder: string,
-  action: () => Promise<Value>,
-  fault?: Fault,
-): Promise<Tortured<Value>> {
+export async function torture<Value>(folder: string, action: () => Promise<Value>, fault?: Fault) {
+  /** In order, as far as it came. */
   const calls: SystemCall[] = []
   const counts = { file: 0, network: 0 }
-  let failed: CaseEnd['failed']
+  let failed: (SystemCall & { readonly code: string }) | undefined
   let leftOpen: readonly string[] = []
   const pass = (made: SystemCall): Error | undefined => {
     calls.push(made)
@@ -116,7 +94,7 @@ export async function torture<Value>(
   )
   const ended = await Promise.race([hooked, setTimeout(limitMs, undefined, { signal: limit.signal })])
   limit.abort()
-  return { ended, calls, failed, leftOpen }
+  return { ended: ended as Value | undefined, calls, failed, leftOpen }
 }
 
 /** Runs a call of the program in a folder of its own, and lets one of its calls to the system fail. */
@@ -125,7 +103,7 @@ export async function performCase(
   home: string,
   server: LocalServer,
   fault?: Fault,
-): Promise<CaseEnd> {
+) {
   const begun = server.requests.length
   // Tells its requests from those of other cases.
   const key = `test-key-${randomUUID()}`
@@ -151,6 +129,7 @@ export async function performCase(
     .slice(begun)
     .filter(({ headers }) => headers['authorization'] === `Bearer ${key}`)
   return {
+    // Undefined when it has not ended.
     ...(ended ?? { exit: undefined, stdout: '', stderr: '' }),
     files: filesBelow(home),
     requests,

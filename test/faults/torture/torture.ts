@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { localServer } from '../../support/local-server.ts'
-import { notFound, wholeReply } from '../perform-call.ts'
+import { gatewayFor } from '../perform-call.ts'
 import type { Call } from '../calls.ts'
 import {
   codesOf,
@@ -25,10 +24,7 @@ export function testTorture(calls: readonly Call[], choose: ChooseFaults): void 
     'calls that fail: %s',
     { timeout: 600_000 },
     async ([, call], { annotate }) => {
-      const server = await localServer(({ line }) => {
-        const asked = [...call.exchanges, ...(call.provides ?? [])].find(({ asks }) => asks.test(line))
-        return asked === undefined ? notFound : wholeReply(asked.reply)
-      })
+      const server = await gatewayFor(call)
       const template = await prepareHome(call, server)
       const before = filesBelow(template)
       // The first run loads what the program consists of.

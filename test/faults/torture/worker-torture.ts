@@ -6,11 +6,11 @@ import { seededRandom } from '../../../src/sandbox/seeded-random.ts'
 import { isAnswer, resultFrom, type Outcome } from '../../../src/pipeline/queue/message.ts'
 import { passing, recordingClock } from '../../program/start-program.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
-import { localServer, type LocalServer, type ReceivedRequest } from '../../support/local-server.ts'
+import type { LocalServer, ReceivedRequest } from '../../support/local-server.ts'
 import { instanceOf, textField } from '../../support/pipeline-task.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { calls } from '../calls.ts'
-import { notFound, wholeReply } from '../perform-call.ts'
+import { gatewayFor } from '../perform-call.ts'
 import { memoryWorkers } from '../../pipeline/queue/memory-workers.ts'
 import { filesBelow, inCopy, torture, type Fault } from './perform-case.ts'
 import { faultsOf, type ChooseFaults } from './torture.ts'
@@ -35,10 +35,7 @@ export function testWorkerTorture(choose: ChooseFaults): void {
     'calls that fail: %s',
     { timeout: 600_000 },
     async (_, call) => {
-      const server = await localServer(({ line }) => {
-        const asked = call.exchanges.find(({ asks }) => asks.test(line))
-        return asked === undefined ? notFound : wholeReply(asked.reply)
-      })
+      const server = await gatewayFor(call)
       const template = temporaryFolder()
       const golden = await inCopy(template, 0, (home) => performTask(call, home, server))
       expect([golden.problems, golden.state]).toEqual([[], 'done'])
