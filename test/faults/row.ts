@@ -3,6 +3,7 @@ import type { ServerReply } from '../support/server-replies.ts'
 import type { Call } from './calls.ts'
 import type { Exchange, Role } from './exchanges.ts'
 import type { Trouble } from './perform-call.ts'
+import { elsewhere } from './rows/elsewhere.ts'
 
 /** A row of docs/faults.md: one thing that can go wrong, and all the ways in which it is tried. The page is made of them. */
 export interface FaultRow {
@@ -19,15 +20,11 @@ export function row(
   id: string,
   fault: string,
   happens: string,
-  tried: readonly FaultVariant[],
-  note?: string,
+  tried: readonly FaultVariant[] = [],
 ): FaultRow {
+  const note = elsewhere[id]
   return { id, fault, happens, tried, ...(note !== undefined && { note }) }
 }
-
-/** @param note why it is not produced here, or the test that shows it where it is not a matter of replies */
-export const elsewhere = (id: string, fault: string, happens: string, note: string): FaultRow =>
-  row(id, fault, happens, [], note)
 
 /** One way in which a fault shows, at every exchange of every call that it says something of. */
 export interface FaultVariant {

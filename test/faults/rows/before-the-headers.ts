@@ -11,7 +11,7 @@ import {
 } from '../../support/server-replies.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import type { Call } from '../calls.ts'
-import { elsewhere, row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
+import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 import { wholeReply, type Trouble } from '../perform-call.ts'
 import {
   always,
@@ -155,11 +155,10 @@ export const beforeTheHeaders: readonly FaultRow[] = [
     lostOnce('closed in the headers', [readAll, write('HTTP/1.1 200 OK\r\ncontent-'), end]),
     ...sampled(lostOnce('reset in the status line', [readAll, write('HTTP/1.1 2'), reset])),
   ]),
-  elsewhere(
+  row(
     'B4',
     'the server closes a connection that is used again',
     'cannot occur: each request has a connection of its own',
-    'shown by test/gateway/phases.test.ts',
   ),
   row(
     'B5',
@@ -186,11 +185,10 @@ export const beforeTheHeaders: readonly FaultRow[] = [
       whileSending('401, then silence', early(401, [stall]), refused(3, 401)),
     ],
   ),
-  elsewhere(
+  row(
     'B14',
     'the server refuses and resets the connection before its answer could be read',
     'what had come of the answer counts; else nothing was sent, and it is tried again',
-    'what a reset leaves of an answer is a matter of chance; both ends of it are B1 and B13',
   ),
   row(
     'B15',
@@ -242,8 +240,8 @@ export const beforeTheHeaders: readonly FaultRow[] = [
   row('B11', 'informational replies without end', 'at most 100 are read', [
     ...sampled(unreadable('103', head(103, { link: '<a>' }).repeat(2_000), protocol)),
   ]),
-  elsewhere('B16', 'HTTP/2: GOAWAY, REFUSED_STREAM', 'cannot occur', 'only HTTP/1.1 is spoken'),
-  elsewhere('B17', 'HTTP/2: RST_STREAM after the headers', 'cannot occur', 'only HTTP/1.1 is spoken'),
+  row('B16', 'HTTP/2: GOAWAY, REFUSED_STREAM', 'cannot occur'),
+  row('B17', 'HTTP/2: RST_STREAM after the headers', 'cannot occur'),
   row(
     'B18',
     'a second reply that nobody asked for',

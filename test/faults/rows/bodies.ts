@@ -16,7 +16,7 @@ import {
 } from '../../support/server-replies.ts'
 import type { Call } from '../calls.ts'
 import type { Exchange } from '../exchanges.ts'
-import { elsewhere, row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
+import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 import {
   always,
   atLast,
@@ -144,22 +144,15 @@ export const bodies: readonly FaultRow[] = [
       },
       ...sampled(plain('cut', [readAll, write(`${head(400, { 'content-length': '99' })}{"error":`), end])),
     ],
-    'that it takes five seconds: test/gateway/phases.test.ts',
   ),
-  row(
-    'C28',
-    'error bodies of all shapes',
-    'one reader takes what it knows; the status alone suffices',
-    [
-      body('an error object', { error: { message: 'Not so.', code: 'bad' } }, ': Not so\\.'),
-      ...sampled(
-        body('a list of details', { detail: [{ loc: ['body', 'n'], msg: 'Not so.' }] }, '.*Not so'),
-        body('null', null, ''),
-        plain('JSON nested thousands of levels deep', text('['.repeat(20_000), { status: 400 })),
-      ),
-    ],
-    'others: test/gateway/reply-errors.test.ts',
-  ),
+  row('C28', 'error bodies of all shapes', 'one reader takes what it knows; the status alone suffices', [
+    body('an error object', { error: { message: 'Not so.', code: 'bad' } }, ': Not so\\.'),
+    ...sampled(
+      body('a list of details', { detail: [{ loc: ['body', 'n'], msg: 'Not so.' }] }, '.*Not so'),
+      body('null', null, ''),
+      plain('JSON nested thousands of levels deep', text('['.repeat(20_000), { status: 400 })),
+    ),
+  ]),
   row(
     'C29',
     '200 with an error object in place of the answer',
@@ -224,26 +217,16 @@ export const bodies: readonly FaultRow[] = [
       },
     },
   ]),
-  elsewhere(
-    'C35',
-    'escape sequences in the id of a request',
-    'shown, not obeyed',
-    'shown by test/program/request-id.test.ts',
-  ),
+  row('C35', 'escape sequences in the id of a request', 'shown, not obeyed'),
   row(
     'D1',
     'a body shorter than its length, and the end of the connection',
     'cut: an unknown outcome, or asked for again',
     [cut('FIN', (exchange) => ofLength(exchange, first(bodyOf(exchange)), end))],
-    'after every byte, and for images and jobs: cuts.test.ts',
   ),
-  row(
-    'D2',
-    'a body shorter than its length, and a reset',
-    'the same',
-    [cut('RST', (exchange) => ofLength(exchange, first(bodyOf(exchange)), reset))],
-    'after every byte, and for images and jobs: cuts.test.ts',
-  ),
+  row('D2', 'a body shorter than its length, and a reset', 'the same', [
+    cut('RST', (exchange) => ofLength(exchange, first(bodyOf(exchange)), reset)),
+  ]),
   row('D3', 'more bytes than the length says', 'left unread', [
     once(
       'more behind',

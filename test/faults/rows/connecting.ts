@@ -5,7 +5,7 @@ import { end, head, readHead, reset, stall, write, type ServerReply } from '../.
 import { silence } from '../../support/socket-faults.ts'
 import type { Call } from '../calls.ts'
 import type { Trouble } from '../perform-call.ts'
-import { elsewhere, row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
+import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 import { atLast, brokeOff, everywhere, gaveUp, isFirst, paid, sampled, worksAt } from './expectations.ts'
 
 /** A host of the resolver that the row puts in place; https, since no key goes to it in clear text. */
@@ -284,7 +284,6 @@ export const connecting: readonly FaultRow[] = [
         ),
       ),
     ],
-    'others: test/config/base-url.test.ts',
   ),
   row(
     'A17',
@@ -339,16 +338,10 @@ export const connecting: readonly FaultRow[] = [
       },
     ],
   ),
-  elsewhere(
-    'A21',
-    'a file changes its size while it is uploaded',
-    'aborted, not repeated',
-    'shown by test/gateway/multipart.test.ts: exit 10',
-  ),
-  elsewhere(
+  row('A21', 'a file changes its size while it is uploaded', 'aborted, not repeated'),
+  row(
     'A22',
     'no more files can be opened (EMFILE)',
     'said like any file that cannot be read; files are opened one at a time',
-    'shown by test/files/read-input-file.test.ts: exit 10',
   ),
 ]

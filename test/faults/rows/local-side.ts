@@ -2,7 +2,7 @@ import { FileError, OutputClosed } from '../../../src/errors.ts'
 import { end, head, readAll, stall, write } from '../../support/server-replies.ts'
 import type { Call } from '../calls.ts'
 import type { Exchange } from '../exchanges.ts'
-import { elsewhere, row, type FaultRow, type FaultVariant } from '../row.ts'
+import { row, type FaultRow, type FaultVariant } from '../row.ts'
 import { all, everywhere, isFirst, isRun } from './expectations.ts'
 
 /** Writes a file, under a name that was said. */
@@ -48,39 +48,21 @@ export const localSide: readonly FaultRow[] = [
         expects: everywhere({ exit: 0, leaves: 'files' }),
       },
     ],
-    'pipes: test/black-box/pipes.ci.test.ts',
   ),
+  row('G2', 'standard output is full', 'said, with the code of local files; what was made is kept', [
+    {
+      name: 'from the beginning',
+      where: (call, exchange) => isAlone(call, exchange) && Object.keys(call.leaves.files).length === 0,
+      trouble: () => ({ stdoutFails: full }),
+      expects: everywhere({ exit: 10, says: /Standard output cannot be written/, leaves: 'files' }),
+    },
+  ]),
+  row('G3', 'much is written, and then the program ends', 'everything is written first'),
+  row('G4', 'nobody reads what is written', 'the gateway is not read either; the memory stays the same'),
   row(
-    'G2',
-    'standard output is full',
-    'said, with the code of local files; what was made is kept',
-    [
-      {
-        name: 'from the beginning',
-        where: (call, exchange) => isAlone(call, exchange) && Object.keys(call.leaves.files).length === 0,
-        trouble: () => ({ stdoutFails: full }),
-        expects: everywhere({ exit: 10, says: /Standard output cannot be written/, leaves: 'files' }),
-      },
-    ],
-    '/dev/full: test/black-box/full-output.ci.test.ts',
-  ),
-  elsewhere(
-    'G3',
-    'much is written, and then the program ends',
-    'everything is written first',
-    'test/black-box/pipes.ci.test.ts',
-  ),
-  elsewhere(
-    'G4',
-    'nobody reads what is written',
-    'the gateway is not read either; the memory stays the same',
-    'test/files/stream-media.test.ts; its memory: test/bench/long-life.ts',
-  ),
-  elsewhere(
     'G5',
     'standard input is a terminal, never ends, is binary, empty, or larger than the limit',
     'refused or passed over, and never waited for without a word',
-    'test/commands/shared/input/standard-input.test.ts; test/black-box/loops-over-input.ci.test.ts',
   ),
   row(
     'G6',
@@ -94,7 +76,6 @@ export const localSide: readonly FaultRow[] = [
         expects: everywhere({ exit: 10, says: /too long/, attempts: 0 }),
       },
     ],
-    'each call of the file system: test/faults/torture',
   ),
   row('G7', 'the folder of an output is missing, or is a file', 'made; or said before anything is sent', [
     {
@@ -135,21 +116,14 @@ export const localSide: readonly FaultRow[] = [
       ...signalled('interrupt', 130, /Stopped\./),
       ...signalled('terminate', 143, /Terminated\./),
     ],
-    'in a stream, at a prompt, between two attempts: test/program/scenarios; a second signal: test/black-box/signals.test.ts',
   ),
-  elsewhere(
-    'G10',
-    'SIGKILL, a loss of power',
-    'final files are absent, as they were, or whole',
-    'test/crashes/kills.long.test.ts; test/black-box/video-kills.long.test.ts; test/pipeline/run-kills.long.test.ts',
-  ),
-  elsewhere(
+  row('G10', 'SIGKILL, a loss of power', 'final files are absent, as they were, or whole'),
+  row(
     'G11',
     'a terminal that is one column wide, changes its size, is dumb, or is none',
     'no bar off a terminal; never a crash',
-    'test/black-box/terminal.ci.test.ts; test/output/waiting',
   ),
-  elsewhere('G12', 'the program is suspended, and resumed', 'as F19', 'test/crashes/suspended.long.test.ts'),
+  row('G12', 'the program is suspended, and resumed', 'as F19'),
   row('G13', 'standard error is closed', 'nothing: the result is what counts', [
     {
       name: 'from the beginning',
@@ -158,22 +132,11 @@ export const localSide: readonly FaultRow[] = [
       expects: everywhere(all),
     },
   ]),
-  elsewhere(
+  row(
     'G14',
     'no home directory, a read-only one, a file in place of the folder of the configuration',
     'works without configuration, and says what it cannot keep',
-    'test/black-box/missing-home.test.ts',
   ),
-  elsewhere(
-    'G15',
-    'two processes with the same output',
-    'one wins wholly, the other says that the file exists',
-    'test/crashes/at-once.long.test.ts',
-  ),
-  elsewhere(
-    'G16',
-    'an error that nobody expected',
-    'one message that asks for a report, without key and prompt',
-    'test/errors.test.ts',
-  ),
+  row('G15', 'two processes with the same output', 'one wins wholly, the other says that the file exists'),
+  row('G16', 'an error that nobody expected', 'one message that asks for a report, without key and prompt'),
 ]

@@ -2,7 +2,7 @@ import { pngBytes } from '../../support/image-bytes.ts'
 import { end, json, readAll, reset, text, type ServerReply } from '../../support/server-replies.ts'
 import type { Call } from '../calls.ts'
 import type { Exchange } from '../exchanges.ts'
-import { elsewhere, row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
+import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 import {
   all,
   always,
@@ -97,7 +97,6 @@ export const results: readonly FaultRow[] = [
         refused(/base64/),
       ),
     ],
-    'others: test/fuzz/targets/replies.ts',
   ),
   row(
     'E35',
@@ -132,7 +131,6 @@ export const results: readonly FaultRow[] = [
         isPlain,
       ),
     ],
-    'some of several: test/program/images/odd-replies.test.ts',
   ),
   row(
     'E38',
@@ -201,11 +199,10 @@ export const results: readonly FaultRow[] = [
     ),
     ever('always, of a single look-up', busy, { 'look-up': later(3) }, asksOnce),
   ]),
-  elsewhere(
+  row(
     'F6',
     'how often a job is looked up',
     "2 s, growing to 15 s with jitter; the gateway's hint comes first",
-    'test/gateway/videos/wait-for-job.test.ts',
   ),
   row('F7', 'a reply about another job', 'refused', [
     once(
@@ -215,18 +212,12 @@ export const results: readonly FaultRow[] = [
       (call, exchange) => isOfVideo(exchange) && asksOnce(call),
     ),
   ]),
-  elsewhere(
+  row(
     'F8',
     'Ctrl-C while a job is waited for',
     'the command that continues is printed; the job is not cancelled',
-    'test/program/videos/waiting.test.ts',
   ),
-  elsewhere(
-    'F9',
-    'the reply to a creation is lost',
-    'a job may exist; its idempotency key is on record',
-    'B2; test/program/videos/records.test.ts',
-  ),
+  row('F9', 'the reply to a creation is lost', 'a job may exist; its idempotency key is on record'),
   row(
     'F10',
     'an operation name with `..`, a host or control characters',
@@ -240,17 +231,15 @@ export const results: readonly FaultRow[] = [
       ),
     ),
   ),
-  elsewhere(
+  row(
     'F19',
     'the clock jumps, the machine sleeps',
     'limits count on the monotonic clock; what came while the program stood still is read first',
-    'test/crashes/moved-clock.long.test.ts, suspended.long.test.ts',
   ),
-  elsewhere(
+  row(
     'F20',
     'the stream of a background response breaks off',
     'resumed after its last event, five times without a new one; nothing comes twice',
-    'test/gateway/responses/follow-response.test.ts',
   ),
   row(
     'F11',
@@ -275,11 +264,10 @@ export const results: readonly FaultRow[] = [
     once('once', status(404), { download: worksAt(2) }),
     ever('for ever', status(404), { download: { exit: 4, says: /HTTP 404/, attempts: 4 } }),
   ]),
-  elsewhere(
+  row(
     'F13',
     'a result address that leads elsewhere, inside the network, or is none',
     'https only, no private addresses, the key to the gateway alone; each redirect is checked again',
-    'test/gateway/download.test.ts',
   ),
   row('F14', 'a download that breaks off', 'begun again', [
     once('closed', cut, { download: worksAt(2) }),
@@ -294,7 +282,7 @@ export const results: readonly FaultRow[] = [
       },
     },
   ]),
-  elsewhere('F15', '`Range` is ignored', 'no part is asked for', 'test/gateway/download.test.ts'),
+  row('F15', '`Range` is ignored', 'no part is asked for'),
   row('F16', 'a part in place of the whole', 'begun again', [
     once('once', part, { download: worksAt(2) }),
     ever('for ever', part, { download: { exit: 5, says: /HTTP 206/, attempts: 3 } }, (call) => !isRun(call)),

@@ -209,16 +209,10 @@ export const statuses: readonly FaultRow[] = [
       expects: everywhere(worksAt(1)),
     }),
   ]),
-  row(
-    'C11',
-    '404 for a job that was just created',
-    'looked up again for ten seconds',
-    [
-      once('once', text('{}', { status: 404 }), { poll: worksAt(2) }, isNew),
-      ever('for ever', text('{}', { status: 404 }), { poll: neverFound }, isNew),
-    ],
-    'of a look-up in a later call: test/program/videos/waiting.test.ts, test/program/responses/background.test.ts',
-  ),
+  row('C11', '404 for a job that was just created', 'looked up again for ten seconds', [
+    once('once', text('{}', { status: 404 }), { poll: worksAt(2) }, isNew),
+    ever('for ever', text('{}', { status: 404 }), { poll: neverFound }, isNew),
+  ]),
   row('C12', '405, 415, 422', 'rejected; not repeated', [
     rejected(422),
     ...sampled(rejected(415), rejected(405)),

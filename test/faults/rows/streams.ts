@@ -9,7 +9,7 @@ import {
   type ServerReply,
 } from '../../support/server-replies.ts'
 import type { Exchange } from '../exchanges.ts'
-import { elsewhere, row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
+import { row, type Expected, type FaultRow, type FaultVariant } from '../row.ts'
 import {
   all,
   event,
@@ -369,30 +369,15 @@ export const streams: readonly FaultRow[] = [
       ),
     ],
   ),
-  elsewhere(
-    'E22',
-    'an event of more than 64 MiB',
-    'delivered',
-    'test/gateway/events/long-events.long.test.ts',
-  ),
-  elsewhere(
-    'E23',
-    'an event of more than 96 MiB, or a line without an end',
-    'refused at the limit',
-    'test/gateway/events/long-events.long.test.ts',
-  ),
+  row('E22', 'an event of more than 64 MiB', 'delivered'),
+  row('E23', 'an event of more than 96 MiB, or a line without an end', 'refused at the limit'),
   row('E24', 'an event of very many lines', 'read', [
     spoilt(
       '20,000 lines of a comment, and as many of data',
       (piece) => `${':\n'.repeat(20_000)}data: \n${'data:\n'.repeat(20_000)}${piece}`,
     ),
   ]),
-  elsewhere(
-    'E25',
-    'a stream of a million events',
-    'read as it comes, in no more memory than a short one',
-    'measured by npm run bench',
-  ),
+  row('E25', 'a stream of a million events', 'read as it comes, in no more memory than a short one'),
   row('E26', 'a stream that falls silent', 'given up after 60 s (`--idle-timeout`)', [
     {
       name: 'in the middle',
@@ -425,21 +410,8 @@ export const streams: readonly FaultRow[] = [
       expects: { text: stalled(/made no progress for 300 s/) },
     },
   ]),
-  row(
-    'E28',
-    'a stream that drips',
-    'continues for as long as something comes',
-    [
-      streamed('two bytes at a time', ({ reply }) =>
-        sse(inPieces(Buffer.concat(reply.pieces).toString(), 2)),
-      ),
-    ],
-    'slowly: test/gateway/stream-text.test.ts',
-  ),
-  elsewhere(
-    'E29',
-    'a long silence within the limits, and then the rest',
-    'continues',
-    'test/gateway/stream-text.test.ts',
-  ),
+  row('E28', 'a stream that drips', 'continues for as long as something comes', [
+    streamed('two bytes at a time', ({ reply }) => sse(inPieces(Buffer.concat(reply.pieces).toString(), 2))),
+  ]),
+  row('E29', 'a long silence within the limits, and then the rest', 'continues'),
 ]
