@@ -11,6 +11,7 @@ import { createServer, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { systemClock } from '../../src/context.ts'
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts'
 import { shellBlocks } from './pages.ts'
@@ -106,26 +107,20 @@ async function runShell(script: string, cwd: string, env: NodeJS.ProcessEnv) {
 /** A sandbox behind a server that notes each request. */
 async function recordedSandbox(requests: string[]) {
   const sandbox = await startSandbox({ clock: systemClock })
-  const server = createServer((incoming, reply) => {
+  const { port } = new URL(sandbox.url)
+  const server = createServer(async (incoming, reply) => {
     const { method, url: path, headers } = incoming
-    const chunks: Buffer[] = []
-    incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
-    incoming.on('end', () => {
-      const body = Buffer.concat(chunks)
-      const shown = Object.entries(headers).filter(
-        ([name]) => !/^(?:host|date|connection|idempotency-key)$/.test(name),
-      )
-      requests.push(
-        `${method} ${path} ${JSON.stringify(Object.fromEntries(shown))} ${body.toString('latin1')}`,
-      )
-      const { port } = new URL(sandbox.url)
-      const outgoing = send({ port, method, path, headers }, (answer) => {
-        reply.writeHead(answer.statusCode!, answer.headers)
-        answer.pipe(reply)
-      })
-      outgoing.on('error', () => reply.destroy())
-      outgoing.end(body)
+    const body = await buffer(incoming).catch(() => undefined)
+    // The client was killed.
+    if (body === undefined) return
+    const { host: _, date: __, connection: ___, 'idempotency-key': ____, ...shown } = headers
+    requests.push(`${method} ${path} ${JSON.stringify(shown)} ${body.toString('latin1')}`)
+    const outgoing = send({ port, method, path, headers }, (answer) => {
+      reply.writeHead(answer.statusCode!, answer.headers)
+      answer.pipe(reply)
     })
+    outgoing.on('error', () => reply.destroy())
+    outgoing.end(body)
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   return {

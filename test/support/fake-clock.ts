@@ -54,10 +54,7 @@ export function fakeClock({
   }
 }
 
+/** Of those due at once the one that was set first. */
 function earliest(timers: Iterable<PendingTimer>, until: number): PendingTimer | undefined {
-  let first: PendingTimer | undefined
-  for (const timer of timers) {
-    if (timer.due <= until && (first === undefined || timer.due < first.due)) first = timer
-  }
-  return first
+  return [...timers].filter(({ due }) => due <= until).toSorted((one, other) => one.due - other.due)[0]
 }

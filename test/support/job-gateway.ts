@@ -54,15 +54,7 @@ export async function jobGateway({ film, stopAt, lookUps = 2 }: JobGatewayOption
       response.writeHead(200, jsonHeaders)
       response.end(JSON.stringify(value), resolve)
     })
-  const answerWithName = async (response: ServerResponse, name: string) => {
-    const text = JSON.stringify({ name, metadata: {} })
-    const half = text.indexOf(',')
-    response.writeHead(200, { ...jsonHeaders, 'content-length': text.length })
-    await send(response, Buffer.from(text.slice(0, half)))
-    await reach('name-sent')
-    await new Promise<void>((resolve) => void response.end(text.slice(half), resolve))
-  }
-  const send = (response: ServerResponse, bytes: Buffer) =>
+  const send = (response: ServerResponse, bytes: string | Buffer) =>
     new Promise<void>((resolve) => void response.write(bytes, () => resolve()))
 
   async function create(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -70,10 +62,14 @@ export async function jobGateway({ film, stopAt, lookUps = 2 }: JobGatewayOption
     asked.push(key)
     await reach('post-begun')
     for await (const _ of request);
-    const name = `models/veo/operations/op${created.length}`
+    const text = JSON.stringify({ name: `models/veo/operations/op${created.length}`, metadata: {} })
     created.push(key)
     await reach('post-received')
-    await answerWithName(response, name)
+    const half = text.indexOf(',')
+    response.writeHead(200, { ...jsonHeaders, 'content-length': text.length })
+    await send(response, text.slice(0, half))
+    await reach('name-sent')
+    await new Promise<void>((resolve) => void response.end(text.slice(half), resolve))
     await reach('post-answered')
   }
   async function lookUp(name: string, response: ServerResponse): Promise<void> {

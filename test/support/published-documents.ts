@@ -28,8 +28,7 @@ function expectValid(name: OutputSchemaName, value: unknown): void {
 function objectsIn(text: string): unknown[] {
   const parsed = (json: string): unknown[] => {
     try {
-      const value: unknown = JSON.parse(json)
-      return isObject(value) ? [value] : []
+      return [JSON.parse(json)].filter(isObject)
     } catch {
       return []
     }

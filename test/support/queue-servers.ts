@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,16 +7,7 @@ import { onTestFinished } from 'vitest'
 import { closedPort } from './local-server.ts'
 
 /** A server of a queue of the test's own, on loopback, with a folder of its own. */
-export interface QueueServer {
-  readonly url: string
-  /** As an operator does: what is under way is ended, and nothing lost. */
-  stop(): Promise<void>
-  /** As a power cut does, as far as processes go. */
-  kill(): Promise<void>
-  start(): Promise<void>
-  /** Ends it and removes its folder. */
-  remove(): Promise<void>
-}
+export type QueueServer = Awaited<ReturnType<typeof keepServer>>
 
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0
 
@@ -138,17 +130,19 @@ async function keepServer({ folder, url, spawn, isReady, stopSignal = 'SIGTERM' 
     const ending = child
     child = undefined
     if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return
-    const { promise, resolve } = Promise.withResolvers<void>()
-    ending.once('exit', () => resolve())
+    const ended = once(ending, 'exit')
     ending.kill(signal)
-    await promise
+    await ended
   }
 
-  const server: QueueServer = {
+  const server = {
     url,
     start,
+    /** As an operator does: what is under way is ended, and nothing lost. */
     stop: () => end(stopSignal),
+    /** As a power cut does, as far as processes go. */
     kill: () => end('SIGKILL'),
+    /** Ends it and removes its folder. */
     async remove() {
       // In order: what PostgreSQL shares between its processes would stay behind.
       await end(stopSignal)

@@ -9,14 +9,7 @@ import type { RunDocument } from '../../src/events/run-document.ts'
 import type { Outcome } from '../../src/operations/operation.ts'
 import type { RunCall, RunOptions } from '../../src/pipeline/run/run-state.ts'
 import type { ManifestCall } from '../../src/pipeline/run/project.ts'
-import {
-  sampleRun,
-  sampleRunChange,
-  sampleRunClean,
-  sampleRunPush,
-  sampleRunReport,
-  sampleRunRestore,
-} from './run-samples.ts'
+import * as samples from './run-samples.ts'
 import { testContext, type TestOverrides } from './test-context.ts'
 
 /** What the commands of a manifest were told to do. */
@@ -27,14 +20,14 @@ type Asked =
 /** The engine of a test. */
 export type FakeEngine = (call: RunCall, options: RunOptions) => Promise<Outcome<RunDocument>>
 
-const ended: FakeEngine = async () => ({ kind: 'ended', document: sampleRun })
+const ended: FakeEngine = async () => ({ kind: 'ended', document: samples.sampleRun })
 
 /** Runs `modelgate run …` in this process, with these in place of what works on a manifest. */
 export async function runCall(
   argv: readonly string[],
   overrides: TestOverrides = {},
   engine: FakeEngine = ended,
-  push = sampleRunPush,
+  push = samples.sampleRunPush,
 ) {
   const context = testContext(overrides)
   const asked: Asked[] = []
@@ -51,19 +44,19 @@ export async function runCall(
     asked.push({ what: 'run', call, options })
     return await engine(call, options)
   })
-  const adopted = { ...sampleRunChange, command: 'run adopt' } as const
+  const adopted = { ...samples.sampleRunChange, command: 'run adopt' } as const
   change.registerRunAdopt(run.command('adopt'), context, note('adopt', adopted))
-  change.registerRunPick(run.command('pick'), context, note('pick', sampleRunChange))
-  const restore = note('restore', sampleRunRestore)
+  change.registerRunPick(run.command('pick'), context, note('pick', samples.sampleRunChange))
+  const restore = note('restore', samples.sampleRunRestore)
   change.registerRunRestore(run.command('restore'), context, async (call, id, number) => {
     return { ...(await restore(call, id, number)), restored: number ?? null }
   })
-  registerRunReport(run.command('report'), context, note('report', sampleRunReport))
+  registerRunReport(run.command('report'), context, note('report', samples.sampleRunReport))
   registerRunPush(run.command('push'), context, note('push', push))
-  const pulled = { kind: 'ended', document: { ...sampleRun, command: 'run pull' } } as const
+  const pulled = { kind: 'ended', document: { ...samples.sampleRun, command: 'run pull' } } as const
   registerRunPull(run.command('pull'), context, note('pull', pulled))
-  change.registerRunClean(run.command('clean'), context, note('clean', sampleRunClean))
-  const merged = { kind: 'ended', document: { ...sampleRun, command: 'run merge' } } as const
+  change.registerRunClean(run.command('clean'), context, note('clean', samples.sampleRunClean))
+  const merged = { kind: 'ended', document: { ...samples.sampleRun, command: 'run merge' } } as const
   registerRunMerge(run.command('merge'), context, {
     mergeParts: note('merge', merged),
     resolveRun: note('resolve', merged),

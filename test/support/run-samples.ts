@@ -1,18 +1,7 @@
-import type {
-  RunChangeDocument,
-  RunCleanDocument,
-  RunPushDocument,
-  RunRestoreDocument,
-  RunDocument,
-  RunEvent,
-  RunFile,
-  RunInstance,
-  RunReportDocument,
-  StateCounts,
-} from '../../src/events/run-document.ts'
+import type * as run from '../../src/events/run-document.ts'
 
 /** How many instances are in each state: none, but for those given. */
-export function stateCounts(counts: Partial<StateCounts> = {}): StateCounts {
+export function stateCounts(counts: Partial<run.StateCounts> = {}): run.StateCounts {
   return {
     fresh: 0,
     restorable: 0,
@@ -32,7 +21,7 @@ export function stateCounts(counts: Partial<StateCounts> = {}): StateCounts {
   }
 }
 
-export const sampleRunFile: RunFile = {
+export const sampleRunFile: run.RunFile = {
   path: 'assets/hero.webp',
   bytes: 48_213,
   sha256: '0'.repeat(64),
@@ -45,7 +34,7 @@ export const sampleRunFile: RunFile = {
 const shop = { version: 1, manifest: 'modelgate.yaml', folder: '/work/shop', warnings: [] } as const
 
 /** An instance that was generated. */
-export const sampleInstance: RunInstance = {
+export const sampleInstance: run.RunInstance = {
   instance: 'hero',
   job: 'hero',
   at: 'modelgate.yaml:8:3',
@@ -65,7 +54,7 @@ export const sampleInstance: RunInstance = {
   error: null,
 }
 
-export const failedInstance: RunInstance = {
+export const failedInstance: run.RunInstance = {
   ...sampleInstance,
   instance: 'banner',
   job: 'banner',
@@ -81,7 +70,7 @@ export const failedInstance: RunInstance = {
   error: { code: 'blocked', exit_code: 9, billed: 'maybe', message: 'The prompt was blocked.' },
 }
 
-export const sampleRun: RunDocument = {
+export const sampleRun: run.RunDocument = {
   version: 1,
   command: 'run',
   mode: 'run',
@@ -109,13 +98,13 @@ export const sampleRun: RunDocument = {
   warnings: ['odd'],
 }
 
-export const sampleRunChange: RunChangeDocument = {
+export const sampleRunChange: run.RunChangeDocument = {
   ...shop,
   command: 'run pick',
   instances: [{ instance: 'hero', variant: 2, files: [sampleRunFile] }],
 }
 
-export const sampleRunReport: RunReportDocument = {
+export const sampleRunReport: run.RunReportDocument = {
   version: 1,
   command: 'run report',
   manifest: 'modelgate.yaml',
@@ -124,7 +113,7 @@ export const sampleRunReport: RunReportDocument = {
   warnings: [],
 }
 
-export const sampleRunRestore: RunRestoreDocument = {
+export const sampleRunRestore: run.RunRestoreDocument = {
   ...shop,
   command: 'run restore',
   instance: 'hero',
@@ -141,7 +130,7 @@ export const sampleRunRestore: RunRestoreDocument = {
   adopted: null,
 }
 
-export const sampleRunPush: RunPushDocument = {
+export const sampleRunPush: run.RunPushDocument = {
   ...shop,
   command: 'run push',
   store: 's3://assets/shop',
@@ -151,7 +140,7 @@ export const sampleRunPush: RunPushDocument = {
   ],
 }
 
-export const sampleRunClean: RunCleanDocument = {
+export const sampleRunClean: run.RunCleanDocument = {
   ...shop,
   command: 'run clean',
   removed: false,
@@ -196,4 +185,4 @@ export const sampleRunEvents = {
     reason: 'The gateway asks to wait.',
   },
   'circuit-change': { type: 'circuit-change', open: true, reason: 'Five failures in a row.' },
-} as const satisfies { readonly [Type in RunEvent['type']]: Extract<RunEvent, { type: Type }> }
+} as const satisfies { readonly [Type in run.RunEvent['type']]: Extract<run.RunEvent, { type: Type }> }

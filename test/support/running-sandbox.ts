@@ -57,14 +57,10 @@ export function eventsOf({ text }: { readonly text: string }): Json[] {
     .map((line) => JSON.parse(line.slice(6)) as Json)
 }
 
-interface RawAnswer {
-  /** Everything that came, as Latin-1, so that every byte is one character. */
-  readonly bytes: string
-  /** How it ended: properly closed by the sandbox, or reset. */
-  readonly ending: 'end' | 'reset'
-}
-
-/** A connection without an HTTP client in between, to see every byte and how the connection ends. */
+/**
+ * A connection without an HTTP client in between, to see every byte as a character of Latin-1, and how it ends: properly
+ * closed by the sandbox, or reset.
+ */
 export function rawCall(sandbox: Sandbox, path: string, body: unknown, headers: Json = {}) {
   const { hostname, port } = new URL(sandbox.url)
   const socket = connect(Number(port), hostname)
@@ -79,7 +75,7 @@ export function rawCall(sandbox: Sandbox, path: string, body: unknown, headers: 
   }).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.write(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${text}`)
   let bytes = ''
-  const { promise: over, resolve } = Promise.withResolvers<RawAnswer>()
+  const { promise: over, resolve } = Promise.withResolvers<{ bytes: string; ending: 'end' | 'reset' }>()
   socket.on('data', (chunk) => (bytes += chunk.toString('latin1')))
   socket.on('end', () => resolve({ bytes, ending: 'end' }))
   socket.on('error', () => resolve({ bytes, ending: 'reset' }))

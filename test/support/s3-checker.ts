@@ -1,14 +1,8 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
-
-/** Who may use the server. */
-export interface S3Keys {
-  readonly accessKeyId: string
-  readonly secretAccessKey: string
-  readonly sessionToken?: string
-}
 
 /** What goes wrong with one request. */
 export type S3Fault =
@@ -26,7 +20,12 @@ export type S3Fault =
   | { readonly kind: 'short' | 'wrong' }
 
 export interface S3CheckerOptions {
-  readonly keys: S3Keys
+  /** Of who may use it. */
+  readonly keys: {
+    readonly accessKeyId: string
+    readonly secretAccessKey: string
+    readonly sessionToken?: string
+  }
   readonly buckets: readonly string[]
   readonly region?: string
   /** Milliseconds since 1970. */
@@ -62,19 +61,10 @@ export function signatureOf({ method, target, headers }: SignedRequest, secret: 
   const lines = names
     .split(';')
     .map((name) => `${name}:${(headers[name] ?? '').trim().replaceAll(/ +/g, ' ')}\n`)
-  const canonical = [
-    method,
-    path,
-    canonicalQuery,
-    lines.join(''),
-    names,
-    headers['x-amz-content-sha256'],
-  ].join('\n')
+  const digest = headers['x-amz-content-sha256']
+  const canonical = [method, path, canonicalQuery, lines.join(''), names, digest].join('\n')
   const text = ['AWS4-HMAC-SHA256', headers['x-amz-date'], scope, sha256(canonical)].join('\n')
-  const key = [day, region, service, end].reduce<Buffer>(
-    (last, part) => hmac(last, part),
-    Buffer.from(`AWS4${secret}`),
-  )
+  const key = [day, region, service, end].reduce<Buffer>(hmac, Buffer.from(`AWS4${secret}`))
   return hmac(key, text).toString('hex')
 }
 
@@ -141,18 +131,13 @@ export async function s3Checker(options: S3CheckerOptions) {
     const given = request.headers as SignedRequest['headers']
     if (given['x-amz-checksum-sha256'] !== undefined && checksums === 'refused')
       throw new Refused(400, 'InvalidArgument')
-    const hash = createHash('sha256')
-    const chunks: Buffer[] = []
-    for await (const chunk of request as AsyncIterable<Buffer>) {
-      hash.update(chunk)
-      chunks.push(chunk)
-    }
-    const digest = hash.digest()
+    const bytes = await buffer(request)
+    const digest = createHash('sha256').update(bytes).digest()
     if (given['x-amz-content-sha256'] !== digest.toString('hex'))
       throw new Refused(400, 'XAmzContentSHA256Mismatch')
     const checksum = given['x-amz-checksum-sha256']
     if (checksum !== undefined && checksum !== digest.toString('base64')) throw new Refused(400, 'BadDigest')
-    objects.set(path, Buffer.concat(chunks))
+    objects.set(path, bytes)
     if (checksum === undefined || checksums === 'ignored') digests.delete(path)
     else digests.set(path, checksum)
     written.push(path)

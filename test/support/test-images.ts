@@ -19,23 +19,17 @@ export function testPicture(
   return { data, width, height }
 }
 
-interface TestImages {
-  readonly png: Uint8Array
-  readonly jpeg: Uint8Array
-  readonly webp: Uint8Array
-}
-
-const encoded = new Map<string, Promise<TestImages>>()
+const encoded = new Map<string, ReturnType<typeof encodeAll>>()
 
 /** PNG with an alpha channel, JPEG and WebP files of that size; encoded once. */
-export function testImages(width: number, height = width): Promise<TestImages> {
+export function testImages(width: number, height = width): ReturnType<typeof encodeAll> {
   const size = `${width}x${height}`
   let images = encoded.get(size)
   if (images === undefined) encoded.set(size, (images = encodeAll(width, height)))
   return images
 }
 
-async function encodeAll(width: number, height: number): Promise<TestImages> {
+async function encodeAll(width: number, height: number) {
   const picture = testPicture(width, height)
   const [png, jpeg, webp] = await Promise.all([
     encodePng(picture),
