@@ -1,4 +1,5 @@
 import { registerImageCreate, registerImageEdit, type ImageOptions } from '../../src/commands/image.ts'
+import type { CommandCall } from '../../src/commands/shared/gateway/open-gateway.ts'
 import type { ImageRequest } from '../../src/operations/image-request.ts'
 import type { Settings } from '../../src/config/settings.ts'
 import { parsedCall, refusalBy, type Refusal } from './parsed-call.ts'
@@ -20,14 +21,10 @@ export const gatewayOnly = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080' }
 export function imageCall(argv: readonly string[], overrides: TestOverrides = {}): Promise<ImageCall> {
   const context = testContext({ env: gatewayOnly, ...overrides })
   return parsedCall<ImageCall>(argv, (program, send) => {
-    for (const [name, register] of [
-      ['create', registerImageCreate],
-      ['edit', registerImageEdit],
-    ] as const) {
-      register(program.command(name), context, async ({ options, settings }, request) => {
-        send({ request, options, settings })
-      })
-    }
+    const perform = async ({ options, settings }: CommandCall<ImageOptions>, request: ImageRequest) =>
+      send({ request, options, settings })
+    registerImageCreate(program.command('create'), context, perform)
+    registerImageEdit(program.command('edit'), context, perform)
   })
 }
 

@@ -19,19 +19,18 @@ export interface MemorySink extends Sink {
 /** A sink in memory; not a terminal unless told so. */
 export function memorySink({ isTerminal = false, columns = 80 } = {}): MemorySink {
   const chunks: Buffer[] = []
-  let drains = 0
   let failure: Error | undefined
   let failing: { readonly error: Error; bytesLeft: number } | undefined
   let gate: PromiseWithResolvers<void> | undefined
-  return {
+  const sink = {
     isTerminal,
     columns,
     isClosed: false,
     stream: undefined,
-    write(chunk) {
+    write(chunk: string | Uint8Array) {
       if (failure !== undefined) return
       const bytes = Buffer.from(chunk as string).subarray(0, failing?.bytesLeft)
-      chunks.push(bytes)
+      sink.writes = chunks.push(bytes)
       if (failing !== undefined && (failing.bytesLeft -= bytes.length) === 0) failure = failing.error
     },
     get needsDrain() {
@@ -40,8 +39,10 @@ export function memorySink({ isTerminal = false, columns = 80 } = {}): MemorySin
     get isIdle() {
       return gate === undefined && failure === undefined
     },
+    writes: 0,
+    drains: 0,
     async drain() {
-      drains++
+      sink.drains++
       await gate?.promise
       if (failure !== undefined) throw failure
     },
@@ -52,7 +53,7 @@ export function memorySink({ isTerminal = false, columns = 80 } = {}): MemorySin
       gate?.resolve()
       gate = undefined
     },
-    fail(error, afterBytes = 0) {
+    fail(error: Error, afterBytes = 0) {
       failing = { error, bytesLeft: afterBytes }
       if (afterBytes === 0) failure = error
       gate?.resolve()
@@ -63,11 +64,6 @@ export function memorySink({ isTerminal = false, columns = 80 } = {}): MemorySin
     get bytes() {
       return Buffer.concat(chunks)
     },
-    get writes() {
-      return chunks.length
-    },
-    get drains() {
-      return drains
-    },
   }
+  return sink
 }

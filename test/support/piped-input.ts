@@ -1,42 +1,28 @@
 import type { Input, InputKind } from '../../src/context.ts'
 
-export interface PipedInput extends Input {
-  /** Hands over bytes, as the writer of a pipe does. */
-  send(chunk: string | Uint8Array): void
-  /** Closes the pipe. */
-  end(): void
-  fail(error: Error): void
-  /** How often `release` was called. */
-  readonly releases: number
-  /** How often `read` was called. */
-  readonly reads: number
-}
+export type PipedInput = ReturnType<typeof pipedInput>
 
 /** Standard input under a test's control; open and silent at first. */
-export function pipedInput(kind: InputKind = 'pipe', consumed: Input['consumed'] = 'none'): PipedInput {
-  let releases = 0
-  let reads = 0
+export function pipedInput(kind: InputKind = 'pipe', consumed: Input['consumed'] = 'none') {
   let controller!: ReadableStreamDefaultController<Uint8Array>
   const stream = new ReadableStream<Uint8Array>({ start: (given) => void (controller = given) })
-  return {
+  const input = {
     kind,
     consumed,
+    /** How often each of these was called. */
+    releases: 0,
+    reads: 0,
     read() {
-      reads++
+      input.reads++
       return stream.values()
     },
-    release() {
-      releases++
-    },
+    release: () => void input.releases++,
     stream: undefined,
-    send: (chunk) => controller.enqueue(Buffer.from(chunk as string)),
+    /** Hands over bytes, as the writer of a pipe does. */
+    send: (chunk: string | Uint8Array) => controller.enqueue(Buffer.from(chunk as string)),
+    /** Closes the pipe. */
     end: () => controller.close(),
-    fail: (error) => controller.error(error),
-    get releases() {
-      return releases
-    },
-    get reads() {
-      return reads
-    },
+    fail: (error: Error) => controller.error(error),
   }
+  return input
 }

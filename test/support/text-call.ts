@@ -1,6 +1,7 @@
 import type { Settings } from '../../src/config/settings.ts'
 import { registerGenerate } from '../../src/commands/generate.ts'
 import { registerRespond } from '../../src/commands/respond.ts'
+import type { CommandCall } from '../../src/commands/shared/gateway/open-gateway.ts'
 import type { CommonOptions } from '../../src/commands/shared/options/common-options.ts'
 import type { TextRequest } from '../../src/operations/generate-text.ts'
 import { separateContinue } from '../../src/program.ts'
@@ -32,14 +33,10 @@ export function textCall(
 export function wholeCall(argv: readonly string[], overrides: TestOverrides = {}): Promise<TextCall> {
   const context = testContext({ env: configured, ...overrides })
   return parsedCall<TextCall>(separateContinue(argv), (program, send) => {
-    for (const [name, register] of [
-      ['generate', registerGenerate],
-      ['respond', registerRespond],
-    ] as const) {
-      register(program.command(name), context, async ({ options, settings }, request) => {
-        send({ request, options, settings })
-      })
-    }
+    const perform = async ({ options, settings }: CommandCall<CommonOptions>, request: TextRequest) =>
+      send({ request, options, settings })
+    registerGenerate(program.command('generate'), context, perform)
+    registerRespond(program.command('respond'), context, perform)
   })
 }
 

@@ -64,14 +64,10 @@ export const ownCalls: readonly Call[] = [
     responded,
     { before: [line('respond -m some-model --conversation-file talk.yaml "Say hello."')] },
   ),
-  {
-    ...program,
+  call('chat, which is saved', 'chat -m some-model --render never "Say hello."', responded, {
     how: 'chat',
-    name: 'chat, which is saved',
-    argv: called('chat').argv,
     typed: '/save talk.yaml\r/save answer.md\r/exit\r',
-    exchanges: responded,
-  },
+  }),
   call(
     'image create --json, over an older file',
     'image create --json --force -m gpt-image-2 -o x.png "A boat"',
