@@ -1,7 +1,5 @@
 import type { Input, InputKind } from '../../src/context.ts'
 
-export type PipedInput = ReturnType<typeof pipedInput>
-
 /** Standard input under a test's control; open and silent at first. */
 export function pipedInput(kind: InputKind = 'pipe', consumed: Input['consumed'] = 'none') {
   let controller!: ReadableStreamDefaultController<Uint8Array>
