@@ -3,17 +3,19 @@ import { end, head, readAll, stall, write } from '../../support/server-replies.t
 import type { Call } from '../calls.ts'
 import type { Exchange } from '../exchanges.ts'
 import { row, type FaultRow, type FaultVariant } from '../row.ts'
-import { all, everywhere, isFirst, isRun } from './expectations.ts'
+import { all, everywhere, isFirst, isRun, once } from './expectations.ts'
 
 /** Writes a file, under a name that was said. */
 const hasFile = (call: Call, exchange: Exchange) => isFirst(call, exchange) && call.argv.includes('-o')
 /** The output is there. */
 const precious = ({ leaves }: Call) => ({ files: { [Object.keys(leaves.files)[0]!]: 'precious' } })
-const isAlone = (call: Call, exchange: Exchange) =>
-  isFirst(call, exchange) && call.how === 'program' && !isRun(call)
+/** A chat stops its answer, and goes on. */
+const isNoChat = (call: Call, exchange: Exchange) => call.how === 'program' && isFirst(call, exchange)
+const isAlone = (call: Call, exchange: Exchange) => isNoChat(call, exchange) && !isRun(call)
 
 const full = new FileError('write_failed', 'Standard output cannot be written: no space left.')
 
+const beginning = [readAll, write(head(200).slice(0, 20)), stall]
 /** A signal while the gateway takes its time. */
 const signalled = (
   signal: 'hangup' | 'interrupt' | 'terminate',
@@ -21,16 +23,9 @@ const signalled = (
   says: RegExp,
 ): readonly FaultVariant[] =>
   [
-    { name: `${signal} before the headers`, reply: [readAll, stall] },
-    { name: `${signal} in the headers`, reply: [readAll, write(head(200).slice(0, 20)), stall] },
-  ].map(({ name, reply }) => ({
-    name,
-    // A chat stops its answer, and goes on.
-    where: (call, exchange) => call.how === 'program' && isFirst(call, exchange),
-    replies: () => [reply],
-    trouble: () => ({ signal, stepMs: 1000 }),
-    expects: everywhere({ exit, says }),
-  }))
+    once(`${signal} before the headers`, [readAll, stall], everywhere({ exit, says }), isNoChat),
+    once(`${signal} in the headers`, beginning, everywhere({ exit, says }), isNoChat),
+  ].map((variant) => ({ ...variant, trouble: () => ({ signal, stepMs: 1000 }) }))
 
 /** G: what goes wrong on this machine. */
 export const localSide: readonly FaultRow[] = [

@@ -67,10 +67,7 @@ async function performTask(
     const processes = { own, isRunning: (other: number) => other === own }
     const gateway = { onRetry() {} }
     const { ended, warnings } = bench.work(server.url, { untilEmpty: true }, { gateway, processes })
-    const isOver = ended.then(
-      () => 0,
-      () => 0,
-    )
+    const isOver = Promise.allSettled([ended]).then(() => 0)
     await passing(clock, isOver, () => '').passWaits()
     const reason = await ended.catch((error: unknown) => error)
     return { reason: reason && asModelgateError(reason, false), warnings: warnings() }
