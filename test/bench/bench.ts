@@ -4,20 +4,23 @@
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { measureExecutable } from './executable.ts'
-import { measureImages } from './images.ts'
-import { measureLatency } from './latency.ts'
+import { measureImages, measureVideo } from './images.ts'
 import { measureLog } from './log.ts'
 import { measureLongLife } from './long-life.ts'
-import { measureLongStreams, measureMarkdown, measureRawStream, measureVariants } from './long-stream.ts'
+import {
+  measureLatency,
+  measureLongStreams,
+  measureMarkdown,
+  measureRawStream,
+  measureVariants,
+} from './long-stream.ts'
 import { measureManyAssets } from './many-assets.ts'
 import { tableOf, type Measurement } from './measurement.ts'
 import { measurePeers } from './peers.ts'
 import { machineFacts, performancePage } from './performance-page.ts'
 import { measureQueue } from './queue.ts'
 import { measureShortReply } from './short-reply.ts'
-import { measureStartup } from './startup.ts'
-import { measureVideo } from './video.ts'
+import { measureExecutable, measureStartup } from './startup.ts'
 import { withWorkbench, type Workbench } from './workbench.ts'
 
 type Measure = (workbench: Workbench) => readonly Measurement[] | Promise<readonly Measurement[]>

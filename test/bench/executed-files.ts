@@ -30,16 +30,6 @@ const start = `
   process.exitCode = await main(process.argv.slice(1), systemContext())
 `
 
-interface Script {
-  readonly url: string
-  readonly functions: readonly { readonly ranges: readonly { readonly count: number }[] }[]
-}
-
-/** Whether a function of the module was called; the first entry is the module itself, which runs when it is loaded. */
-function hasRun({ functions: [, ...functions] }: Script): boolean {
-  return functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0)
-}
-
 for (const [name, argv] of Object.entries(calls)) {
   const files = executedFiles([...argv, '--sandbox'])
   console.log(
@@ -53,35 +43,31 @@ function sizeOf(files: readonly string[]): string {
   return `${files.length} files, ${lines.reduce((sum, count) => sum + count, 0)} lines`
 }
 
+interface Script {
+  readonly url: string
+  readonly functions: readonly { readonly ranges: readonly { readonly count: number }[] }[]
+}
+
+/** Whether a function of the module was called; the first entry is the module itself, which runs when it is loaded. */
+function hasRun({ functions: [, ...functions] }: Script): boolean {
+  return functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0)
+}
+
 function executedFiles(argv: readonly string[]): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-coverage-'))
   const coverage = join(folder, 'coverage')
+  const state = { MODELGATE_STATE_DIR: join(folder, 'state'), NODE_V8_COVERAGE: coverage }
+  const env = { PATH: process.env['PATH'], HOME: folder, ...state }
   writeFileSync(join(folder, 'modelgate.yaml'), manifest)
   try {
-    const { status, stderr } = spawnSync(
-      process.execPath,
-      ['--input-type=module', '--eval', start, '--', ...argv],
-      {
-        cwd: folder,
-        env: {
-          PATH: process.env['PATH'],
-          HOME: folder,
-          MODELGATE_STATE_DIR: join(folder, 'state'),
-          NODE_V8_COVERAGE: coverage,
-        },
-        encoding: 'utf8',
-      },
-    )
+    const words = ['--input-type=module', '--eval', start, '--', ...argv]
+    const { status, stderr } = spawnSync(process.execPath, words, { cwd: folder, env, encoding: 'utf8' })
     if (status !== 0) throw new Error(`exit ${status}: ${stderr}`)
-    const urls = readdirSync(coverage).flatMap((file) => {
-      const { result } = JSON.parse(readFileSync(join(coverage, file), 'utf8')) as {
-        readonly result: readonly Script[]
-      }
-      return result.filter(hasRun).map(({ url }) => url)
+    const scripts = readdirSync(coverage).flatMap((file) => {
+      const written = JSON.parse(readFileSync(join(coverage, file), 'utf8')) as { result: Script[] }
+      return written.result.filter(({ url }) => url.startsWith(source.href)).filter(hasRun)
     })
-    const paths = urls
-      .filter((url) => url.startsWith(source.href))
-      .map((url) => url.slice(source.href.length))
+    const paths = scripts.map(({ url }) => url.slice(source.href.length))
     return [...new Set(paths)].filter((path) => !path.startsWith('sandbox/')).sort()
   } finally {
     rmSync(folder, { recursive: true })

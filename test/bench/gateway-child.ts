@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { bigPng } from './big-png.ts'
-import { sendLargeVideo } from './large-video.ts'
+import { json } from 'node:stream/consumers'
+import { bigPng, sendLargeVideo } from './large-files.ts'
 import {
   contentEvent,
   longContentStream,
@@ -12,10 +12,6 @@ import {
   shortContentStream,
   variantStreams,
 } from './replies.ts'
-
-/** Between two events of a paced stream. */
-const pauseMs = 20
-const pacedEvents = 100
 
 /** As bytes: turning 23 MB of text into them takes longer than a whole short reply, and is not what is measured. */
 const bodies: Readonly<Record<string, Buffer>> = {
@@ -28,14 +24,14 @@ const bodies: Readonly<Record<string, Buffer>> = {
 
 const server = createServer(async (request, response) => {
   if (request.url!.startsWith('/v1/images/')) return answerImages(request, response)
-  if (request.url === '/v1/videos/bench-video') return answerVideo(response)
+  if (request.url === '/v1/videos/bench-video') return void response.end(JSON.stringify(video))
   if (request.url === '/v1/videos/bench-video/content') return sendLargeVideo(response)
-  const sent = await textOf(request)
-  const model = /models\/([\w-]+):/.exec(request.url!)?.[1] ?? (JSON.parse(sent) as { model: string }).model
+  const sent = await json(request)
+  const model = /models\/([\w-]+):/.exec(request.url!)?.[1] ?? (sent as { model: string }).model
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   const million = millions[model]
   if (million !== undefined) await sendMillion(response, million)
-  else if (model === 'bench-paced') pace(response, pacedEvents)
+  else if (model === 'bench-paced') pace(response, 100)
   else response.end(bodies[model])
 })
 server.listen(0, '127.0.0.1', () => {
@@ -60,10 +56,7 @@ async function sendMillion(
   response.end(last)
 }
 
-function answerVideo(response: ServerResponse): void {
-  response.writeHead(200, { 'content-type': 'application/json' })
-  response.end(JSON.stringify({ id: 'bench-video', object: 'video', status: 'completed', progress: 100 }))
-}
+const video = { id: 'bench-video', object: 'video', status: 'completed', progress: 100 }
 
 const smallImage = bigPng(200).toString('base64')
 
@@ -74,7 +67,7 @@ async function answerImages(request: IncomingMessage, response: ServerResponse):
     await once(request, 'end')
     return void response.end(JSON.stringify({ created: 1, data: [{ b64_json: smallImage }] }))
   }
-  const { model } = JSON.parse(await textOf(request)) as { model: string }
+  const { model } = (await json(request)) as { model: string }
   const [count, bytes] = model === 'bench-huge' ? [1, 525_000_000] : [4, 18_750_000]
   const pieces = base64Pieces(bytes)
   response.writeHead(200, { 'content-type': 'application/json' })
@@ -87,31 +80,22 @@ async function answerImages(request: IncomingMessage, response: ServerResponse):
   response.end(']}')
 }
 
-const made = new Map<number, readonly Buffer[]>()
+const made: Record<number, readonly Buffer[]> = {}
 
 /** An image of so many bytes as base64, made once: what is measured is its reader. */
 function base64Pieces(bytes: number): readonly Buffer[] {
-  const known = made.get(bytes)
-  if (known !== undefined) return known
-  const image = bigPng(bytes)
   // A multiple of 3, so that the pieces can be put together.
   const step = 3 * 1024 * 1024
-  const pieces = Array.from({ length: Math.ceil(bytes / step) }, (_, index) =>
-    Buffer.from(image.toString('base64', index * step, Math.min((index + 1) * step, bytes)), 'latin1'),
-  )
-  made.set(bytes, pieces)
-  return pieces
+  const piecesOf = (image: Buffer) =>
+    Array.from({ length: Math.ceil(bytes / step) }, (_, index) =>
+      Buffer.from(image.toString('base64', index * step, Math.min((index + 1) * step, bytes)), 'latin1'),
+    )
+  return (made[bytes] ??= piecesOf(bigPng(bytes)))
 }
 
 /** Each event carries the moment at which it was written, in nanoseconds of the machine's own clock. */
 function pace(response: ServerResponse, left: number): void {
   if (left === 0) return void response.end(contentEvent(' ', 'STOP'))
   response.write(contentEvent(`at=${process.hrtime.bigint()}; `))
-  setTimeout(() => pace(response, left - 1), pauseMs)
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  let text = ''
-  for await (const chunk of request.setEncoding('utf8')) text += chunk as string
-  return text
+  setTimeout(() => pace(response, left - 1), 20)
 }

@@ -1,16 +1,15 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sealedLine } from '../../src/files/sealed-lines.ts'
-import type { Measurement } from './measurement.ts'
-import { median, run } from './timing.ts'
+import { writeFiles } from '../support/temporary-folder.ts'
+import { within, type Measurement } from './measurement.ts'
+import { run } from './timing.ts'
 import { modelgate, type Workbench } from './workbench.ts'
 
 const entries = 100_000
-const maxMs = 300
 
 const idOf = (at: number) => (at * 40_503).toString(16).padStart(16, '0')
 
-const calls: readonly (readonly string[])[] = [
+const calls = [
   ['log'],
   ['log', 'show', idOf(0)],
   ['usage'],
@@ -22,32 +21,22 @@ const calls: readonly (readonly string[])[] = [
 /** How long a look into the records of 100,000 calls takes. */
 export function measureLog(workbench: Workbench): Measurement[] {
   const folder = join(workbench.folder, 'long-log')
-  mkdirSync(join(folder, 'calls/words'), { recursive: true })
   const lines = Array.from({ length: entries }, (_, at) => recordOf(at, workbench.folder))
-  writeFileSync(join(folder, 'calls/2026-11.jsonl'), lines.join(''))
-  writeFileSync(join(folder, 'calls/version'), '1\n')
   const parts = [{ text: 'Tell me about ferries' }]
   const words = {
     request: { contents: [{ role: 'user', parts }] },
     reply: { content: { role: 'model', parts } },
   }
-  writeFileSync(join(folder, 'calls/words', `${idOf(entries - 1)}.json`), JSON.stringify(words))
+  writeFiles(join(folder, 'calls'), {
+    '2026-11.jsonl': lines.join(''),
+    version: '1\n',
+    [`words/${idOf(entries - 1)}.json`]: JSON.stringify(words),
+  })
   const env = { MODELGATE_STATE_DIR: folder }
   return calls.map((words) => {
     const line = modelgate(...words)
     const times = Array.from({ length: 8 }, () => run(workbench, line, 'ignore', env).ms).slice(1)
-    const ours = median(times)
-    const name = `${words.join(' ')}, 100,000 calls`
-    const figure = `${Math.round(ours)} ms`
-    return {
-      name,
-      unit: 'ms',
-      ours,
-      figure,
-      bar: `<= ${maxMs} ms`,
-      isMet: ours <= maxMs,
-      runs: { ours: times },
-    }
+    return within(`${words.join(' ')}, 100,000 calls`, times, 300, 'ms')
   })
 }
 
@@ -55,12 +44,7 @@ function recordOf(at: number, cwd: string): string {
   const began = Date.UTC(2026, 10, 1) + at * 15_000
   const [time, end] = [began, began + 1_290].map((ms) => new Date(ms).toISOString())
   const id = idOf(at)
-  const start = {
-    command: 'generate',
-    cwd,
-    origin: 'https://gateway.example',
-    model: 'text-model',
-  }
+  const start = { command: 'generate', cwd, origin: 'https://gateway.example', model: 'text-model' }
   const counted = { count: 1, amount: '0.0012', currency: 'USD', of: 'text' }
   const facts = {
     time,

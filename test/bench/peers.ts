@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import type { Measurement } from './measurement.ts'
-import { beside } from './ratio.ts'
+import { beside, type Measurement } from './measurement.ts'
 import { run, timeInTurns } from './timing.ts'
 import { modelgate, type Workbench } from './workbench.ts'
 
@@ -17,7 +16,7 @@ export function hasCurl(workbench: Workbench): boolean {
 }
 
 /** The nearest program of its kind: text, images and videos over one gateway. */
-const peer = { name: 'ai-cli', version: '0.4.2', command: 'ai' } as const
+const peer = 'ai-cli@0.4.2'
 
 /**
  * How long `--help` of another program takes. It speaks only to its own gateway, so nothing else can be compared.
@@ -25,17 +24,12 @@ const peer = { name: 'ai-cli', version: '0.4.2', command: 'ai' } as const
  */
 export function measurePeers(workbench: Workbench): Measurement[] {
   const folder = join(workbench.folder, 'peer')
-  const { name, version, command } = peer
-  const wanted = `${name}@${version}`
-  const words = ['install', '--prefix', folder, '--no-audit', '--no-fund', '--ignore-scripts', wanted]
+  const words = ['install', '--prefix', folder, '--no-audit', '--no-fund', '--ignore-scripts', peer]
   if (spawnSync('npm', words, { timeout: 120_000 }).status !== 0) {
-    skip(workbench, `Nothing is compared with ${wanted}, which cannot be installed from the registry here.`)
+    skip(workbench, `Nothing is compared with ${peer}, which cannot be installed from the registry here.`)
     return []
   }
-  const theirs = [process.execPath, join(folder, 'node_modules/.bin', command), '--help']
-  const contenders = [modelgate('--help'), theirs].map((contender) => ({
-    words: contender,
-    output: run(workbench, contender, 'pipe').stdout,
-  }))
-  return [beside(`--help / ${wanted}`, timeInTurns(workbench, contenders[0]!, contenders[1]!, 11))]
+  const theirs = [process.execPath, join(folder, 'node_modules/.bin/ai'), '--help']
+  const call = (words: readonly string[]) => ({ words, output: run(workbench, words, 'pipe').stdout })
+  return [beside(`--help / ${peer}`, timeInTurns(workbench, call(modelgate('--help')), call(theirs), 11))]
 }

@@ -1,28 +1,15 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { arch, cpus, loadavg, release, totalmem, type } from 'node:os'
-import { markdownTable } from '../support/markdown-table.ts'
-import { amount, type Measurement } from './measurement.ts'
-
-/** What the numbers depend on. */
-export interface MachineFacts {
-  readonly date: string
-  readonly processors: string
-  readonly memory: string
-  readonly system: string
-  /** How many processes waited for a processor in the minute before. */
-  readonly load: number
-  /** Of the programs that are compared, by name. */
-  readonly versions: Readonly<Record<string, string>>
-}
+import { readPage } from '../support/pages.ts'
+import type { Json } from '../support/running-sandbox.ts'
+import { tableOf, type Measurement } from './measurement.ts'
 
 /** The clients that the baselines use. */
 const clients = ['openai', '@google/genai']
 
-export function machineFacts(): MachineFacts {
-  const { version, devDependencies } = JSON.parse(
-    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-  ) as { version: string; devDependencies: Record<string, string> }
+/** What the numbers depend on. */
+export function machineFacts() {
+  const { version, devDependencies } = JSON.parse(readPage('package.json')) as Json
   const curl = spawnSync('curl', ['--version'], { encoding: 'utf8' }).stdout as string | null
   const [, curlVersion] = /^curl (\S+)/.exec(curl ?? '') ?? []
   const all = cpus()
@@ -31,12 +18,14 @@ export function machineFacts(): MachineFacts {
     processors: `${all.length} × ${all[0]?.model ?? 'unknown'}`,
     memory: `${Math.round(totalmem() / 1024 ** 3)} GiB`,
     system: `${type()} ${release()}, ${arch()}`,
+    /** How many processes waited for a processor in the minute before. */
     load: Number(loadavg()[0]!.toFixed(1)),
+    /** Of the programs that are compared. */
     versions: {
       modelgate: version,
       Node: process.versions.node,
-      ...Object.fromEntries(clients.map((name) => [name, devDependencies[name]!])),
-      ...(curlVersion === undefined ? {} : { curl: curlVersion }),
+      ...Object.fromEntries(clients.map((name) => [name, devDependencies[name]])),
+      ...(curlVersion !== undefined && { curl: curlVersion }),
     },
   }
 }
@@ -48,7 +37,7 @@ export function machineFacts(): MachineFacts {
  */
 export function performancePage(
   sections: readonly (readonly [heading: string, measurements: readonly Measurement[]])[],
-  facts: MachineFacts,
+  facts: ReturnType<typeof machineFacts>,
   skipped: readonly string[],
 ): string {
   const missed = sections.flatMap(([, all]) => all).filter(({ isMet }) => !isMet)
@@ -70,23 +59,4 @@ export function performancePage(
     ...sections.flatMap(([heading, measurements]) => [`## ${heading}`, tableOf(measurements)]),
   ]
   return `${paragraphs.join('\n\n')}\n`
-}
-
-const headings = ['what', 'modelgate', 'compared with', 'takes', 'figure', 'bar', 'met']
-
-function tableOf(measurements: readonly Measurement[]): string {
-  const rows = measurements.map(({ name, unit, ours, baseline, figure, bar, isMet }) => {
-    // The name of a ratio says what it is of.
-    const [what, against] = baseline === undefined ? [name] : name.split(/ \/ (?!.* \/ )/)
-    return [
-      what!,
-      amount(ours, unit),
-      against ?? '',
-      baseline === undefined ? '' : amount(baseline, unit),
-      figure,
-      bar ?? '',
-      bar === undefined ? '' : isMet ? 'yes' : 'no',
-    ]
-  })
-  return markdownTable(headings, rows)
 }

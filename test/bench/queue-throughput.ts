@@ -1,12 +1,13 @@
 import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { startLoadSandbox } from '../pipeline/queue/load-sandbox.ts'
 import type { QueueServer } from '../support/queue-servers.ts'
 import { cpuSeconds, machineSeconds } from './cpu-time.ts'
-import { peakMb } from './memory.ts'
+import { processMb } from './memory.ts'
 import { modelgate } from './workbench.ts'
 
 export interface Throughput {
@@ -31,8 +32,6 @@ export interface Work {
   readonly callMs: number
   /** Undefined for a run that makes all requests itself. */
   readonly server: QueueServer | undefined
-  /** More options of Node for a worker and for the run. */
-  readonly profile?: readonly string[]
 }
 
 /** Of all creations these are not counted, at the beginning and in the end: there not all workers are at work. */
@@ -40,7 +39,7 @@ const edge = 0.2
 
 /** Has texts made, and measures in the middle of it. */
 export async function throughputOf(work: Work): Promise<Throughput> {
-  const { folder, jobs, workers, places, callMs, server, profile = [] } = work
+  const { folder, jobs, workers, places, callMs, server } = work
   const faults = [{ id: 'slow', action: 'stall', at: 'before-headers', ms: callMs } as const]
   const sandbox = await startLoadSandbox({ faults: callMs === 0 ? [] : faults })
   const children: ChildProcess[] = []
@@ -48,7 +47,7 @@ export async function throughputOf(work: Work): Promise<Throughput> {
   const start = (words: readonly string[], stdout: 'ignore' | 'pipe' = 'ignore') => {
     const [program, ...args] = modelgate(...words)
     const stdio: StdioOptions = ['ignore', stdout, 'ignore']
-    const child = spawn(program!, [...profile, ...args], { cwd: folder, env, stdio })
+    const child = spawn(program!, args, { cwd: folder, env, stdio })
     children.push(child)
     return child
   }
@@ -69,7 +68,9 @@ export async function throughputOf(work: Work): Promise<Throughput> {
       const cpu = (processes: readonly { readonly pid?: number | undefined }[]) =>
         processes.reduce((sum, { pid }) => sum + cpuSeconds(pid!), 0)
       const made = await sandbox.created()
-      const all = cpuSeconds(process.pid) - ownCpu()
+      // Of this process alone.
+      const { user, system } = process.cpuUsage()
+      const all = cpuSeconds(process.pid) - (user + system) / 1e6
       const own = { workers: cpu(crew), run: cpu([run]), gateway: cpuSeconds(sandbox.pid) }
       const known = own.workers + own.run + own.gateway
       return { made, at: performance.now(), machine: machineSeconds(), ...own, server: all - known }
@@ -79,8 +80,8 @@ export async function throughputOf(work: Work): Promise<Throughput> {
     const memory = { worker: 0, run: 0 }
     // The most of a process is known as long as it lives.
     const lookAtMemory = () => {
-      memory.worker = Math.max(memory.worker, ...crew.map(({ pid }) => peakMb(pid!)))
-      memory.run = Math.max(memory.run, peakMb(run.pid!))
+      memory.worker = Math.max(memory.worker, ...crew.map(({ pid }) => processMb(pid!, 'VmHWM')))
+      memory.run = Math.max(memory.run, processMb(run.pid!, 'VmHWM'))
     }
     while ((run.exitCode ?? run.signalCode) === null) {
       await Promise.race([setTimeout(50), ended])
@@ -95,10 +96,10 @@ export async function throughputOf(work: Work): Promise<Throughput> {
     if (code !== 0 || from === undefined || to === undefined) throw new Error(`The run ended with ${code}.`)
     const seconds = (to.at - from.at) / 1000
     const made = to.made - from.made
-    const of = (name: 'workers' | 'run' | 'server' | 'gateway') => ((to[name] - from[name]) * 1000) / made
+    const of = (name: keyof Throughput['cpuMs']) => ((to[name] - from[name]) * 1000) / made
     return {
       perSecond: made / seconds,
-      machineBusy: (to.machine - from.machine) / seconds / processors(),
+      machineBusy: (to.machine - from.machine) / seconds / cpus().length,
       cpuMs: { workers: of('workers'), run: of('run'), server: of('server'), gateway: of('gateway') },
       peakMb: memory,
     }
@@ -121,14 +122,4 @@ ${rows.join('\n')}
     generate: { model: gemini-3-flash, prompt: "A name for boat \${id}" }
     out: names/\${id}.txt
 `
-}
-
-/** Of this process alone. */
-function ownCpu(): number {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1e6
-}
-
-function processors(): number {
-  return readFileSync('/proc/stat', 'latin1').match(/^cpu\d+ /gm)!.length
 }

@@ -1,80 +1,56 @@
-import { mkdirSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
-import { queueServers, type QueueServer } from '../support/queue-servers.ts'
-import type { Measurement } from './measurement.ts'
-import { memoryWithin } from './memory.ts'
-import { atMost } from './ratio.ts'
+import { queueServers } from '../support/queue-servers.ts'
+import { atMost, within, type Measurement } from './measurement.ts'
 import { throughputOf, type Throughput, type Work } from './queue-throughput.ts'
 import type { Workbench } from './workbench.ts'
 
-const callMs = 200
-/** Few, so that eight workers leave something of a small machine. */
-const places = 2
-/** Of each worker: eight seconds of work. */
-const jobsEach = 80
 const linearBar = 0.85
 /** So busy in the middle, a machine is full time and again. */
 const fullBar = 0.9
 
-const manyJobs = 10_000
-const manyWorkers = 2
-const processorBar = 6
-const maxMb = { worker: 250, run: 400 } as const
+type Measured = (facts: Pick<Work, 'jobs' | 'workers' | 'places' | 'callMs'>) => Promise<Throughput>
 
 /** `run --queue` and its workers: how they grow, and what they take. Without a server of a queue it is not measured. */
-export async function measureQueue(workbench: Workbench): Promise<Measurement[]> {
+export async function measureQueue({ folder, env, skipped }: Workbench): Promise<Measurement[]> {
   const all: Measurement[] = []
-  for (const { name, isThere, start } of queueServers) {
-    if (!isThere) {
-      workbench.skipped.push(`A queue on ${name} is not measured: this machine lacks the server.`)
-      continue
+  const throughput = (start?: (typeof queueServers)[number]['start']): Measured => {
+    return async (facts) => {
+      const server = await start?.()
+      try {
+        return await throughputOf({ ...facts, folder: mkdtempSync(join(folder, 'queue-')), env, server })
+      } finally {
+        await server?.remove()
+      }
     }
-    all.push(...(await measureGrowth(workbench, name, start)))
-    all.push(...(await measureMany(workbench, name, start)))
+  }
+  for (const { name, isThere, start } of queueServers) {
+    if (isThere) {
+      all.push(...(await measureGrowth(name, throughput(start))))
+      all.push(...(await measureMany(name, throughput(start), throughput())))
+    } else skipped.push(`A queue on ${name} is not measured: this machine lacks the server.`)
   }
   return all
 }
 
-let count = 0
-
-async function work(
-  { folder, env }: Workbench,
-  start: (() => Promise<QueueServer>) | undefined,
-  facts: Pick<Work, 'jobs' | 'workers' | 'places' | 'callMs'>,
-): Promise<Throughput> {
-  const place = join(folder, `queue-${count++}`)
-  mkdirSync(place)
-  const server = await start?.()
-  try {
-    return await throughputOf({ ...facts, folder: place, env, server })
-  } finally {
-    await server?.remove()
-  }
-}
-
-/** The same share of requests for each of 1, 2, 4 and 8 workers. */
-async function measureGrowth(
-  workbench: Workbench,
-  name: string,
-  start: () => Promise<QueueServer>,
-): Promise<Measurement[]> {
-  let one: Throughput | undefined
+/** The same share of requests for each of 1, 2, 4 and 8 workers: eight seconds of work for each. */
+async function measureGrowth(name: string, work: Measured): Promise<Measurement[]> {
+  // Few places, so that eight workers leave something of a small machine.
+  const facts = { places: 2, callMs: 200 }
+  const one = await work({ jobs: 80, workers: 1, ...facts })
   const all: Measurement[] = []
-  for (const workers of [1, 2, 4, 8]) {
-    const found = await work(workbench, start, { jobs: jobsEach * workers, workers, places, callMs })
-    one ??= found
-    const share = found.perSecond / (one.perSecond * workers)
-    if (workers === 1) continue
-    const ours = 1000 / found.perSecond
-    const baseline = 1000 / one.perSecond
+  for (const workers of [2, 4, 8]) {
+    const { perSecond, machineBusy } = await work({ jobs: 80 * workers, workers, ...facts })
+    const share = perSecond / (one.perSecond * workers)
+    const [ours, baseline] = [1000 / perSecond, 1000 / one.perSecond]
     all.push({
       name: `a job by ${workers} workers / by one, ${name}`,
       unit: 'ms',
       ours,
       baseline,
-      figure: `${percent(share)} of linear, machine ${percent(found.machineBusy)} busy`,
+      figure: `${percent(share)} of linear, machine ${percent(machineBusy)} busy`,
       bar: `>= ${percent(linearBar)} unless full`,
-      isMet: share >= linearBar || found.machineBusy >= fullBar,
+      isMet: share >= linearBar || machineBusy >= fullBar,
       runs: { ours: [ours], baseline: [baseline] },
     })
   }
@@ -82,25 +58,18 @@ async function measureGrowth(
 }
 
 /** As fast as it goes: what a job takes of the processors, and how much memory thousands of them take. */
-async function measureMany(
-  workbench: Workbench,
-  name: string,
-  start: () => Promise<QueueServer>,
-): Promise<Measurement[]> {
-  const facts = { jobs: manyJobs, workers: manyWorkers, places: 8, callMs: 0 }
-  const { cpuMs, peakMb } = await work(workbench, start, facts)
-  const alone = await work(workbench, undefined, { ...facts, jobs: manyJobs / 5 })
-  const ours = cpuMs.workers + cpuMs.run + cpuMs.server
-  const baseline = alone.cpuMs.run
+async function measureMany(name: string, work: Measured, alone: Measured): Promise<Measurement[]> {
+  const facts = { workers: 2, places: 8, callMs: 0 }
+  const { cpuMs, peakMb } = await work({ jobs: 10_000, ...facts })
+  const runs = {
+    ours: [cpuMs.workers + cpuMs.run + cpuMs.server],
+    baseline: [(await alone({ jobs: 2_000, ...facts })).cpuMs.run],
+  }
   const parts = `${cpuMs.workers.toFixed(1)} workers, ${cpuMs.run.toFixed(1)} run, ${cpuMs.server.toFixed(1)} server`
   return [
-    atMost(
-      `processor a job, run --queue (${parts}) / run, ${name}`,
-      { ours: [ours], baseline: [baseline] },
-      processorBar,
-    ),
-    memoryWithin(`memory of a worker, 10,000 texts, ${name}`, [peakMb.worker], maxMb.worker),
-    memoryWithin(`memory of run --queue, 10,000 texts, ${name}`, [peakMb.run], maxMb.run),
+    atMost(`processor a job, run --queue (${parts}) / run, ${name}`, runs, 6),
+    within(`memory of a worker, 10,000 texts, ${name}`, [peakMb.worker], 250),
+    within(`memory of run --queue, 10,000 texts, ${name}`, [peakMb.run], 400),
   ]
 }
 

@@ -4,89 +4,90 @@ const longEvents = 100_000
 /** What each event of a long stream adds to the text. */
 const word = 'river '
 
-/** The text that a long stream adds up to. */
 export const longText = word.repeat(longEvents)
-
 export const shortText = 'Rhine, Danube, Elbe.'
+
+const eventOf = (message: object) => `data: ${JSON.stringify(message)}\n\n`
 
 /** One event in the content-generation style. */
 export function contentEvent(text: string, finishReason?: string): string {
-  const chunk = {
+  return eventOf({
     candidates: [{ content: { parts: [{ text }], role: 'model' }, finishReason, index: 0 }],
-    usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 1, totalTokenCount: 8 },
+    usageMetadata: tokens,
     modelVersion: 'bench-model',
     responseId: 'bench-0123456789abcdef0',
-  }
-  return `data: ${JSON.stringify(chunk)}\n\n`
+  })
 }
 
-/** Chunks of a long answer as other gateways send them: the same fields in another order, fewer, and more. */
-const otherChunks = {
-  'no responseId': (text: string) => ({
-    candidates: [{ content: { parts: [{ text }], role: 'model' }, index: 0 }],
-    usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 1, totalTokenCount: 8 },
-    modelVersion: 'bench-model',
-  }),
-  'another order': (text: string) => ({
-    responseId: 'bench-0123456789abcdef0',
-    createTime: '2026-11-22T10:00:00.123456Z',
-    modelVersion: 'bench-model',
-    usageMetadata: { totalTokenCount: 8, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 7 }] },
-    candidates: [{ index: 0, avgLogprobs: -0.25, content: { role: 'model', parts: [{ text }] } }],
-  }),
-  'safety ratings': (text: string) => ({
-    candidates: [
-      {
-        content: { parts: [{ text }], role: 'model' },
-        finishReason: 'FINISH_REASON_UNSPECIFIED',
-        safetyRatings: [{ category: 'HARM_CATEGORY_HARASSMENT', probability: 'NEGLIGIBLE' }],
-      },
-    ],
-  }),
-} as const
+const tokens = { promptTokenCount: 7, candidatesTokenCount: 1, totalTokenCount: 8 }
+const logprobs = [{ bytes: [114, 105, 118], logprob: -0.125, token: 'river', top_logprobs: [] }]
+const safetyRatings = [{ category: 'HARM_CATEGORY_HARASSMENT', probability: 'NEGLIGIBLE' }]
 
-/** Events of a long response as other gateways send them. */
-const otherDeltas = {
-  'alphabetical order': (delta: string, sequence_number: number) => ({
-    content_index: 0,
-    delta,
-    item_id: 'msg_bench',
-    logprobs: [{ bytes: [114, 105, 118], logprob: -0.125, token: 'river', top_logprobs: [] }],
-    output_index: 0,
-    sequence_number,
-    type: 'response.output_text.delta',
-  }),
-  'few fields': (delta: string) => ({ type: 'response.output_text.delta', delta }),
-} as const
-
-/** Long streams of unusual messages, by the names of models. */
-export const variants = [
-  ...Object.keys(otherChunks).map(
-    (form) => ({ command: 'generate', form, model: modelOf('chunk', form) }) as const,
-  ),
-  ...Object.keys(otherDeltas).map(
-    (form) => ({ command: 'respond', form, model: modelOf('delta', form) }) as const,
-  ),
+/** Messages of a long answer as other gateways send them: the same fields in another order, fewer, and more. */
+const otherMessages: readonly (readonly [
+  command: 'generate' | 'respond',
+  form: string,
+  make: (text: string, n: number) => object,
+])[] = [
+  [
+    'generate',
+    'no responseId',
+    (text) => ({
+      candidates: [{ content: { parts: [{ text }], role: 'model' }, index: 0 }],
+      usageMetadata: tokens,
+      modelVersion: 'bench-model',
+    }),
+  ],
+  [
+    'generate',
+    'another order',
+    (text) => ({
+      responseId: 'bench-0123456789abcdef0',
+      createTime: '2026-11-22T10:00:00.123456Z',
+      modelVersion: 'bench-model',
+      usageMetadata: { totalTokenCount: 8, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 7 }] },
+      candidates: [{ index: 0, avgLogprobs: -0.25, content: { role: 'model', parts: [{ text }] } }],
+    }),
+  ],
+  [
+    'generate',
+    'safety ratings',
+    (text) => {
+      const content = { parts: [{ text }], role: 'model' }
+      return { candidates: [{ content, finishReason: 'FINISH_REASON_UNSPECIFIED', safetyRatings }] }
+    },
+  ],
+  [
+    'respond',
+    'alphabetical order',
+    (delta, sequence_number) => ({
+      content_index: 0,
+      delta,
+      item_id: 'msg_bench',
+      logprobs,
+      output_index: 0,
+      sequence_number,
+      type: 'response.output_text.delta',
+    }),
+  ],
+  ['respond', 'few fields', (delta) => ({ type: 'response.output_text.delta', delta })],
 ]
 
-function modelOf(kind: string, form: string): string {
-  return `bench-${kind}-${form.replaceAll(' ', '-')}`
-}
+/** Long streams of unusual messages, each by the name of a model. */
+export const variants = otherMessages.map(([command, form, make]) => {
+  return { command, form, make, model: `bench-${command}-${form.replaceAll(' ', '-')}` }
+})
 
 /** The bodies of these streams, by the names of models. */
 export function variantStreams(): Record<string, string> {
-  const lines = (messages: readonly unknown[]) =>
-    messages.map((message) => `data: ${JSON.stringify(message)}\n\n`).join('')
-  const chunks = Object.entries(otherChunks).map(([form, make]) => [
-    modelOf('chunk', form),
-    lines(Array.from({ length: longEvents }, () => make(word))) + contentEvent('', 'STOP'),
-  ])
-  const end = { type: 'response.completed', response: { status: 'completed', output: [] } }
-  const deltas = Object.entries(otherDeltas).map(([form, make]) => [
-    modelOf('delta', form),
-    lines([...Array.from({ length: longEvents }, (_, n) => make(word, n)), end]),
-  ])
-  return Object.fromEntries([...chunks, ...deltas]) as Record<string, string>
+  const completed = { type: 'response.completed', response: { status: 'completed', output: [] } }
+  const ends = { generate: contentEvent('', 'STOP'), respond: eventOf(completed) }
+  return Object.fromEntries(
+    variants.map(({ command, make, model }) => {
+      const events = Array.from({ length: longEvents }, (_, n) => eventOf(make(word, n)))
+      return [model, events.join('') + ends[command]]
+    }),
+  )
 }
 
 export function shortContentStream(): string {
@@ -141,6 +142,8 @@ export function longResponseStream(): string {
   }
   const item = { id: 'msg_bench', type: 'message', role: 'assistant', status: 'in_progress', content: [] }
   const place = { item_id: item.id, output_index: 0, content_index: 0 }
+  const added = { delta: word, logprobs: [], obfuscation: 'Xq8' }
+  const delta = { type: 'response.output_text.delta', ...place, ...added }
   const done = { type: 'output_text', text: longText, annotations: [], logprobs: [] }
   const finished = { ...item, status: 'completed', content: [done] }
   const usage = { input_tokens: 7, output_tokens: longEvents, total_tokens: longEvents + 7 }
@@ -148,20 +151,12 @@ export function longResponseStream(): string {
     { type: 'response.created', response },
     { type: 'response.output_item.added', output_index: 0, item },
     { type: 'response.content_part.added', ...place, part: { ...done, text: '' } },
-    ...Array.from({ length: longEvents }, () => ({
-      type: 'response.output_text.delta',
-      ...place,
-      delta: word,
-      logprobs: [],
-      obfuscation: 'Xq8',
-    })),
+    ...Array.from({ length: longEvents }, () => delta),
     { type: 'response.output_text.done', ...place, text: longText, logprobs: [] },
     { type: 'response.content_part.done', ...place, part: done },
     { type: 'response.output_item.done', output_index: 0, item: finished },
     { type: 'response.completed', response: { ...response, status: 'completed', output: [finished], usage } },
   ]
-    .map((event, index) => {
-      return `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: index })}\n\n`
-    })
+    .map((event, at) => `event: ${event.type}\n${eventOf({ ...event, sequence_number: at })}`)
     .join('')
 }

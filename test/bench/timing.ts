@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import type { Pair } from './measurement.ts'
 import type { Workbench } from './workbench.ts'
 
 /** A command to measure, and what it must print; without that it has to end well, and no more. */
@@ -7,22 +8,15 @@ export interface Contender {
   readonly output?: string
 }
 
-export interface Pair {
-  /** Milliseconds of each run. */
-  readonly ours: readonly number[]
-  readonly baseline: readonly number[]
-}
-
 /**
- * Times two commands in turns, A B A B, so that both meet the same machine.
+ * Times two commands in turns, A B A B, in milliseconds, so that both meet the same machine.
  * Each runs once before, which fills caches and proves that it prints what it should.
  */
 export function timeInTurns(workbench: Workbench, ours: Contender, other: Contender, runs: number): Pair {
   for (const { words, output } of [ours, other]) {
     const printed = run(workbench, words, output === undefined ? 'ignore' : 'pipe').stdout
-    if (output !== undefined && printed !== output) {
+    if (output !== undefined && printed !== output)
       throw new Error(`${words.join(' ')} printed ${JSON.stringify(printed.slice(0, 200))}`)
-    }
   }
   const pair = { ours: [] as number[], baseline: [] as number[] }
   for (let turn = 0; turn < runs; turn++) {
@@ -42,7 +36,7 @@ export function run(
   [program, ...args]: readonly string[],
   stdout: 'pipe' | 'ignore',
   more: NodeJS.ProcessEnv = {},
-): { readonly ms: number; readonly stdout: string } {
+) {
   const start = performance.now()
   const ending = spawnSync(program!, args, {
     cwd: folder,
@@ -52,14 +46,7 @@ export function run(
     maxBuffer: 64 * 1024 * 1024,
   })
   const ms = performance.now() - start
-  if (ending.status !== 0) {
+  if (ending.status !== 0)
     throw new Error(`${args.join(' ')} ended with ${ending.status ?? ending.signal}: ${ending.stderr}`)
-  }
   return { ms, stdout: ending.stdout ?? '' }
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  const last = sorted.length - 1
-  return (sorted[Math.floor(last / 2)]! + sorted[Math.ceil(last / 2)]!) / 2
 }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,6 +26,19 @@ export function baseline(name: string, ...args: string[]): string[] {
   return [process.execPath, join(import.meta.dirname, 'baselines', `${name}.js`), ...args]
 }
 
+/** Where a text of this model is streamed from. */
+export function contentUrl({ url }: Workbench, model: string): string {
+  return `${url}/v1beta/models/${model}:streamGenerateContent?alt=sse`
+}
+
+/** The address that a process prints once it is there. */
+export function printedUrl(server: ChildProcess): Promise<string> {
+  return new Promise<string>((resolve, reject) => {
+    server.once('exit', (code) => reject(new Error(`the server ended with ${code}`)))
+    server.stdout!.once('data', (text: Buffer) => resolve(text.toString().trim()))
+  })
+}
+
 /** Starts the gateway, measures, and cleans up whatever happens. */
 export async function withWorkbench(measure: (workbench: Workbench) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-bench-'))
@@ -33,10 +46,7 @@ export async function withWorkbench(measure: (workbench: Workbench) => Promise<v
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   try {
-    const url = await new Promise<string>((resolve, reject) => {
-      gateway.once('exit', (code) => reject(new Error(`the gateway ended with ${code}`)))
-      gateway.stdout.once('data', (text: Buffer) => resolve(text.toString().trim()))
-    })
+    const url = await printedUrl(gateway)
     const env = {
       PATH: process.env['PATH'],
       HOME: folder,

@@ -1,6 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
+import { pngBytes, pngChunk } from '../support/image-bytes.ts'
 import { ftyp, largeBox, moov } from '../support/video-bytes.ts'
+
+/** A PNG of one pixel and of exactly the given size in bytes: the rest is a comment. */
+export function bigPng(bytes: number): Buffer {
+  const comment = Buffer.alloc(bytes - pngBytes().length - 12)
+  for (let at = 0; at + 4 <= comment.length; at += 4) comment.writeUInt32LE((at * 2_654_435_761) >>> 0, at)
+  return pngBytes({ chunks: [pngChunk('npAd', comment)] })
+}
 
 const pieceBytes = 1_048_576
 const pieces = 2048
@@ -18,13 +26,13 @@ export async function sendLargeVideo(response: ServerResponse): Promise<void> {
   const end = sent++ % 2 === 0 ? Math.floor(largeVideoBytes / 2) : largeVideoBytes
   response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': largeVideoBytes })
   // A client that goes away in between is no fault of the gateway.
-  await pipeline(bytesBetween(0, end), response, { end: false }).catch(() => {})
+  await pipeline(bytesUntil(end), response, { end: false }).catch(() => {})
   if (end < largeVideoBytes) response.destroy()
   else response.end()
 }
 
-function* bytesBetween(from: number, end: number): Generator<Buffer> {
-  for (let at = from; at < end;) {
+function* bytesUntil(end: number): Generator<Buffer> {
+  for (let at = 0; at < end;) {
     const bytes = at < start.length ? start.subarray(at) : piece.subarray((at - start.length) % pieceBytes)
     const next = bytes.subarray(0, end - at)
     at += next.length
