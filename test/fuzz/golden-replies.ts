@@ -15,6 +15,7 @@ const aFunction =
   '[{"type":"function","name":"f","parameters":{"type":"object","properties":{"a":{"type":"string"}}}}]'
 const schema = '{"type":"object","properties":{"a":{"type":"string"}}}'
 const hill = ['A hill', '-m', 'gpt-image-2', '-o', 'b-{index}.{ext}', '--force']
+const byAddress = ['-m', 'image-model-b', '--response-format', 'url', '--json']
 const film = ['A hill', '-m', 'video-model-a', '-o', 'b.{ext}', '--force', '--wait']
 
 /** Calls that together read every kind of reply. `a.png` is there. */
@@ -25,16 +26,7 @@ export const goldenCalls: Readonly<Record<string, readonly string[]>> = {
   'an answer of a schema': ['respond', 'Hi', '--schema', schema],
   'a background response': ['respond', 'Hi', '--background'],
   'images in base64': ['image', 'create', ...hill, '-n', '2'],
-  'images by address': [
-    'image',
-    'create',
-    ...hill,
-    '-m',
-    'image-model-b',
-    '--response-format',
-    'url',
-    '--json',
-  ],
+  'images by address': ['image', 'create', ...hill, ...byAddress],
   'streamed images': ['image', 'create', ...hill, '--stream', '--partial-images', '1', '--jsonl'],
   'an edited image': ['image', 'edit', ...hill, '--image', 'a.png'],
   'a video': ['video', 'generate', ...film],
@@ -43,15 +35,10 @@ export const goldenCalls: Readonly<Record<string, readonly string[]>> = {
   'the models': ['models', '--json'],
 }
 
-/** A local gateway for one call. */
-interface OneCallServer {
-  readonly url: string
-  close(): Promise<void>
-}
-
 type Answer = (request: IncomingMessage, body: Buffer, response: ServerResponse) => void | Promise<void>
 
-export async function serve(answer: Answer): Promise<OneCallServer> {
+/** A local gateway for one call. */
+export async function serve(answer: Answer) {
   const server = createServer((request, response) => {
     buffer(request)
       .then((body) => answer(request, body, response))

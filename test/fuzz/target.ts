@@ -23,18 +23,14 @@ export interface Target<Input> {
 /** With the types of its input checked against each other, and forgotten. */
 export const target = <Input>(one: Target<Input>): Target<unknown> => one as Target<unknown>
 
-interface FuzzRun {
-  readonly seed: number
-  /** How many runs, from the first. */
-  readonly runs: number
-  /** Only the run at this path, as a failure names it. */
-  readonly path?: string | undefined
-}
-
-/** @throws with an input that breaks the promise, as small as it could be made */
+/**
+ * @param runs how many, from the first
+ * @param path only the run there, as a failure names it
+ * @throws with an input that breaks the promise, as small as it could be made
+ */
 export async function fuzz(
   { name, promises, input, check }: Target<unknown>,
-  { seed, runs, path }: FuzzRun,
+  { seed, runs, path }: { readonly seed: number; readonly runs: number; readonly path?: string | undefined },
 ): Promise<void> {
   const folder = temporaryFolder()
   const property = fc.asyncProperty(input, async (value) => {

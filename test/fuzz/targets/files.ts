@@ -17,7 +17,7 @@ import { sampleBlock } from '../../pipeline/lock/sample-block.ts'
 import { anyText } from '../../support/any-text.ts'
 import { testContext } from '../../support/test-context.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
-import { changed, changes, textOf } from '../arbitraries.ts'
+import { changed, changes, textOf, type Change } from '../arbitraries.ts'
 import { target } from '../target.ts'
 
 const prototypeNames = ['__proto__', 'constructor', 'prototype', 'toString']
@@ -87,25 +87,17 @@ const manifestWords = [
   commands.map((name) => `${name}:`),
 ].flat()
 const lines = textOf([...manifestWords, ...manifestWords, ...yamlMarks], fc.string({ maxLength: 8 }))
+const manifestName = fc.oneof(fc.constantFrom(...manifestNames), fc.string({ maxLength: 5 }))
 const tree = fc.letrec<{ value: unknown; mapping: object }>((tie) => ({
   value: fc.oneof({ depthSize: 'small' }, fc.jsonValue({ maxDepth: 3 }), tie('mapping')),
-  mapping: fc.dictionary(
-    fc.oneof(fc.constantFrom(...manifestNames), fc.string({ maxLength: 5 })),
-    tie('value'),
-    {
-      maxKeys: 4,
-      noNullPrototype: true,
-    },
-  ),
+  mapping: fc.dictionary(manifestName, tie('value'), { maxKeys: 4, noNullPrototype: true }),
 }))
 const anyValue = fc.jsonValue({ maxDepth: 3 })
+const manifestJobs = fc.dictionary(fc.constantFrom('a', 'b'), tree.mapping, { noNullPrototype: true })
 const manifestValue = fc.record(
   {
     version: fc.oneof(fc.constant(1), anyValue),
-    jobs: fc.oneof(
-      fc.dictionary(fc.constantFrom('a', 'b'), tree.mapping, { noNullPrototype: true }),
-      anyValue,
-    ),
+    jobs: fc.oneof(manifestJobs, anyValue),
     defaults: fc.oneof(tree.mapping, anyValue),
     env: anyValue,
     lanes: anyValue,
@@ -132,13 +124,15 @@ const manifest = target({
     const options = { isSandbox: false, env: {}, families: {} }
     const reading = readManifest(testContext({ cwd: folder }), join(folder, 'modelgate.yaml'), options)
     const mistakes = await reading.then(() => '', messageOf(UsageError))
-    if (mistakes === '') return
-    assert.deepEqual(
-      mistakes.split('\n').filter((line) => !placed.test(line)),
-      [],
-    )
+    const others = mistakes.split('\n').filter((line) => !placed.test(line))
+    if (mistakes !== '') assert.deepEqual(others, [])
   },
 })
+
+/** This text with some changes, or what was made in its place. */
+function bytesOf(input: Change[] | Uint8Array | string, text: string): Buffer {
+  return Array.isArray(input) ? changed(Buffer.from(text), input) : Buffer.from(input)
+}
 
 const digest = (digit: string) => digit.repeat(64)
 const lockText = formatLock(new Map(['hero', 'row[a]', '10'].map((id) => [id, sampleBlock])))
@@ -177,13 +171,6 @@ const journalEvents: readonly JournalEvent[] = [
 ]
 const journalLines = journalEvents.map((event) => writeLine(event, Date.UTC(2026, 10, 22, 12)))
 
-/** What these lines say. */
-function told(lineNumbers: ReadonlySet<number>) {
-  const history = new History()
-  for (const [at, event] of journalEvents.entries()) if (lineNumbers.has(at)) history.note(event)
-  return history
-}
-
 const journal = target({
   name: 'journal',
   promises: 'a changed journal tells what its whole lines say, and takes nothing else for an event',
@@ -191,25 +178,18 @@ const journal = target({
   input: fc.oneof(changes([...jsonWords, ...journalLines]), fc.uint8Array({ maxLength: 300 })),
   async check(input, folder) {
     const project = sampleProject('modelgate.yaml', folder)
-    const bytes = Array.isArray(input)
-      ? changed(Buffer.from(journalLines.join('')), input)
-      : Buffer.from(input)
+    const bytes = bytesOf(input, journalLines.join(''))
     writeFiles(project.stateFolder, { [`runs/${run}.jsonl`]: bytes })
-    const { results, intents, failures, jobs } = await readHistory(project)
+    const read = await readHistory(project)
     const present = bytes.toString('latin1').split('\n')
     const known = journalLines.map((line) => Buffer.from(line).toString('latin1').slice(0, -1))
     const order = present.map((line) => known.indexOf(line)).filter((at) => at !== -1)
     // Where no line was repeated, what is read is what those say that are whole.
     if (order.some((at, index) => index > 0 && at <= order[index - 1]!)) return
-    const expected = told(new Set(order))
-    for (const [read, right] of [
-      [results, expected.results],
-      [intents, expected.intents],
-      [failures, expected.failures],
-      [jobs, expected.jobs],
-    ] as const) {
-      assert.deepEqual([...read.keys()], [...right.keys()])
-    }
+    const right = new History()
+    for (const at of order) right.note(journalEvents[at]!)
+    for (const kind of ['results', 'intents', 'failures', 'jobs'] as const)
+      assert.deepEqual([...read[kind].keys()], [...right[kind].keys()])
   },
 })
 
@@ -235,15 +215,12 @@ const callRecords = target({
   cost: 'moderate',
   input: fc.oneof(changes([...jsonWords, ...logged, '\0\0\0']), fc.uint8Array({ maxLength: 300 })),
   check(input, folder) {
-    const bytes = Array.isArray(input) ? changed(Buffer.from(logged.join('')), input) : Buffer.from(input)
+    const bytes = bytesOf(input, logged.join(''))
     writeFiles(folder, { '2026-11.jsonl': bytes })
-    const lines = bytes
-      .toString('latin1')
-      .split('\n')
-      .map((line) => `${line}\n`)
-    const whole = new Set(lines.filter((line) => logged.includes(line)).map((line) => line.slice(7, 23)))
+    const lines = new Set(bytes.toString('latin1').split('\n'))
+    const whole = logged.filter((line) => lines.has(line.slice(0, -1))).map((line) => line.slice(7, 23))
     const found = [...new CallReader(folder).calls()].map(({ facts }) => facts.id)
-    assert.deepEqual(found.toSorted(), [...whole].toSorted())
+    assert.deepEqual(found.toSorted(), whole)
   },
 })
 
@@ -268,29 +245,19 @@ const recorded = JSON.stringify(
   null,
   2,
 )
-const recordingWords = [
-  ...jsonWords,
-  '"../../etc/passwd"',
-  '1e999',
-  '-1',
-  '"file":',
-  '"json":',
-  '"text":',
-  '\ufeff',
-]
+const places = ['"../../etc/passwd"', '1e999', '-1', '"file":', '"json":', '"text":', '\ufeff']
 
 const recording = target({
   name: 'recording',
   promises: 'a changed recording is read or refused, and reaches no file outside its folder',
   cost: 'moderate',
   input: fc.oneof(
-    changes(recordingWords),
+    changes([...jsonWords, ...places]),
     jsonWith(fc.constantFrom('format', 'request', 'reply', 'body', ...prototypeNames)),
     anyText(),
   ),
   async check(input, folder) {
-    const content = Array.isArray(input) ? changed(Buffer.from(recorded), input) : input
-    writeFiles(folder, { '0001.json': content })
+    writeFiles(folder, { '0001.json': bytesOf(input, recorded) })
     const library = await readLibrary(folder).catch(messageOf(ModelgateError))
     if (typeof library === 'string') return assert.ok(library.length < 10_000)
     const { reply } = await readRecording(folder, '0001.json')

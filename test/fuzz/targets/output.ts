@@ -6,7 +6,7 @@ import { anyText } from '../../support/any-text.ts'
 import { sampleDocument, textDelta } from '../../support/output-samples.ts'
 import { controlRanges, controlsIn, terminalAttacks } from '../../support/terminal-attacks.ts'
 import { testContext } from '../../support/test-context.ts'
-import { cutText, places } from '../arbitraries.ts'
+import { cutAt, places } from '../arbitraries.ts'
 import { target } from '../target.ts'
 
 const hostileText = fc.string({
@@ -43,7 +43,7 @@ const onTerminal = target({
   async check([text, cuts]) {
     const context = testContext({ terminal: true })
     const output = createOutput(context, { quiet: true, usage: false })
-    for (const piece of cutText(text, cuts)) {
+    for (const piece of cutAt(text, cuts)) {
       if (piece === '') continue
       output.event(textDelta(piece))
       await output.flush()
@@ -109,15 +109,16 @@ const redactedKey = target({
     const text = before + written + after
     const clean = createRedactor([secret])(text)
     expectHidden(clean, written, 6)
-    const stream = createStreamRedactor([secret])
-    const streamed =
-      cutText(text, cuts)
-        .map((piece) => stream.push(piece))
-        .join('') + stream.end()
+    const streamed = inPieces(createStreamRedactor([secret]), text, cuts)
     // Its first three characters may have gone out before they could be recognised.
     expectHidden(streamed, written, 9)
   },
 })
+
+function inPieces(stream: ReturnType<typeof createStreamRedactor>, text: string, cuts: readonly number[]) {
+  const pieces = cutAt(text, cuts).map((piece) => stream.push(piece))
+  return pieces.join('') + stream.end()
+}
 
 /** @param edge characters of a form that may stay, as those of base64 that belong to its surroundings as well */
 function expectHidden(clean: string, written: string, edge: number): void {
@@ -167,6 +168,7 @@ const redactionRule = target({
   check: (text) => assert.equal(createRedactor([plain])(text), expectedText(text, plain)),
 })
 
+const escapes = ['\\', '"', '\n', '\u0001', 'x']
 const odd = String.raw`ab\cdef"ghijk/lmnopqrstuvwxy\z0123`
 
 const redactedJson = target({
@@ -176,20 +178,9 @@ const redactedJson = target({
   input: fc.tuple(
     fc.array(
       fc
-        .array(
-          fc.constantFrom(
-            odd,
-            odd.slice(0, 14),
-            odd.slice(1),
-            odd.slice(-20),
-            '\\',
-            '"',
-            '\n',
-            '\u0001',
-            'x',
-          ),
-          { maxLength: 4 },
-        )
+        .array(fc.constantFrom(...[0, 1, 14].map((from) => odd.slice(from)), odd.slice(0, 14), ...escapes), {
+          maxLength: 4,
+        })
         .map((words) => words.join('')),
       { maxLength: 4 },
     ),
@@ -199,11 +190,7 @@ const redactedJson = target({
     const json = JSON.stringify({ strings })
     const whole = createRedactor([odd], true)(json)
     assert.ok(Array.isArray((JSON.parse(whole) as { strings: unknown }).strings))
-    const stream = createStreamRedactor([odd], true)
-    const clean =
-      cutText(json, cuts)
-        .map((piece) => stream.push(piece))
-        .join('') + stream.end()
+    const clean = inPieces(createStreamRedactor([odd], true), json, cuts)
     const read = (JSON.parse(clean) as { strings: string[] }).strings
     assert.equal(read.length, strings.length)
     assert.ok(!read.some((text) => text.includes(odd)))

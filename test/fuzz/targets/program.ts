@@ -46,22 +46,15 @@ const value = fc.oneof(
 /** A flag of the command, with a value that it knows or any other; or a word. */
 function wordsFor({ flags, argument }: CommandNode): fc.Arbitrary<string[]> {
   const known = [...flags, ...tree.flags].flatMap((flag) =>
-    flag.names.map((name) => ({
-      name,
-      words: flag.value?.words ?? [],
-      takesValue: flag.value !== undefined,
-    })),
+    flag.names.map((name) => ({ name, taken: flag.value })),
   )
-  const flag = fc.constantFrom(...known).chain(({ name, words, takesValue }) => {
+  const flag = fc.constantFrom(...known).chain(({ name, taken }) => {
+    const alone = fc.constant([name])
+    if (taken === undefined) return alone
+    const { words = [] } = taken
     const right = words.length === 0 ? value : fc.oneof(fc.constantFrom(...words), value)
-    const pair = right.map((text) => (name.startsWith('--') ? [`${name}=${text}`] : [name, text]))
-    return takesValue
-      ? fc.oneof(
-          pair,
-          right.map((text) => [name, text]),
-          fc.constant([name]),
-        )
-      : fc.constant([name])
+    const pair = right.map((text) => [name, text])
+    return fc.oneof(name.startsWith('--') ? right.map((text) => [`${name}=${text}`]) : pair, pair, alone)
   })
   const word = fc
     .oneof(value, fc.constantFrom('Hi', 'A hill', '1', ...(argument?.words ?? [])))
@@ -108,18 +101,10 @@ interface ProgramCall {
 }
 
 /** Runs the whole program, and checks what holds for every call. */
-async function callProgram(
-  { argv, stdin, isTerminal }: ProgramCall,
-  home: string,
-  gateway: string,
-): Promise<number> {
+async function callProgram({ argv, stdin, isTerminal }: ProgramCall, home: string, gateway: string) {
   const cwd = join(home, 'project')
-  writeFiles(cwd, {
-    'a.txt': 'Hi',
-    'data.csv': 'id\na\n',
-    'a.yaml': 'version: 1\njobs: {}\n',
-    'a.png': picture,
-  })
+  const manifest = 'version: 1\njobs: {}\n'
+  writeFiles(cwd, { 'a.txt': 'Hi', 'data.csv': 'id\na\n', 'a.yaml': manifest, 'a.png': picture })
   const context = testContext({
     home,
     cwd,
@@ -139,11 +124,9 @@ async function callProgram(
   const told = `${JSON.stringify(argv)} ended with ${code}:\n${context.stderr.text}`
   assert.ok(exitCodes.has(code), told)
   if (!argv.includes('--debug')) assert.ok(!/^\s+at .+:\d+:\d+\)?$/m.test(context.stderr.text), told)
-  const left = readdirSync(cwd, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    name.endsWith('.mgpart'),
-  )
-  assert.deepEqual(left, [], told)
-  return code
+  const left = readdirSync(cwd, { recursive: true, encoding: 'utf8' })
+  const parts = left.filter((name) => name.endsWith('.mgpart'))
+  assert.deepEqual(parts, [], told)
 }
 
 /** Those of docs/exit-codes.md but 1, which is a bug. */
@@ -169,18 +152,12 @@ const replyWords = [
   ['\\ud800', '😀', 'é'],
   ['"status":"failed",', '"status":"what",', '"type":"error",', '"url":"http://10.0.0.1/a",'],
   ['"url":"file:///a",'],
-  [
-    '"id":"../../x",',
-    '"b64_json":"AAAA",',
-    '"index":1e9,',
-    '"output_index":-1,',
-    '"progress":-5,',
-    '"data":[],',
-  ],
+  ['"id":"../../x",', '"b64_json":"AAAA",', '"index":1e9,', '"output_index":-1,', '"progress":-5,'],
+  ['"data":[],'],
 ].flat()
 
 /** What the sandbox answers to each call, asked for once. */
-const goldens = new Map<string, ReturnType<typeof goldenReplies>>()
+const goldens: Record<string, ReturnType<typeof goldenReplies>> = {}
 
 const changedReplies = target({
   name: 'changed-replies',
@@ -199,25 +176,15 @@ const changedReplies = target({
   }),
   async check({ name, which, list, status, isTerminal }, folder) {
     const call = { argv: goldenCalls[name]!, stdin: '', isTerminal }
-    if (!goldens.has(name))
-      goldens.set(
-        name,
-        goldenReplies((url) => callProgram(call, folder, url)),
-      )
-    const replies = await goldens.get(name)!
+    const replies = await (goldens[name] ??= goldenReplies((url) => callProgram(call, folder, url)))
+    const at = which % replies.length
+    const golden = replies[at]!
+    const other = { ...golden, status: status ?? golden.status, body: changed(golden.body, list) }
     let asked = 0
-    const server = await serve((_, __, response) => {
-      const golden = replies[asked]
-      const isChanged = asked++ === which % replies.length
-      // What is asked for once more is not there: else a job would be looked up for ever.
-      if (golden === undefined) return play(gone, server.url, response)
-      if (!isChanged) return play(golden, server.url, response)
-      play(
-        { ...golden, status: status ?? golden.status, body: changed(golden.body, list) },
-        server.url,
-        response,
-      )
-    })
+    // What is asked for once more is not there: else a job would be looked up for ever.
+    const server = await serve((_, __, response) =>
+      play(replies.with(at, other)[asked++] ?? gone, server.url, response),
+    )
     try {
       await callProgram(call, folder, server.url)
     } finally {

@@ -10,7 +10,7 @@ import { corpora } from '../../gateway/events/corpora.ts'
 import { outcomeOf } from '../../gateway/events/outcome.ts'
 import { hostileValue } from '../../gateway/hostile-values.ts'
 import { anyText } from '../../support/any-text.ts'
-import { cutAt, cutText, places, textOf } from '../arbitraries.ts'
+import { cutAt, places, textOf } from '../arbitraries.ts'
 import { target } from '../target.ts'
 
 /** Pieces that framings are made of, so that random replies get past the first character. */
@@ -134,15 +134,8 @@ const jsonValues = target({
       (text) => values.push(text),
       (text) => strays.push(text),
     )
-    for (const piece of cutText(texts.join(join), cuts)) splitter.feed(piece)
-    assert.deepEqual(
-      { values, strays, pending: splitter.pendingLength },
-      {
-        values: texts,
-        strays: [],
-        pending: 0,
-      },
-    )
+    for (const piece of cutAt(texts.join(join), cuts)) splitter.feed(piece)
+    assert.deepEqual([values, strays, splitter.pendingLength], [texts, [], 0])
   },
 })
 
