@@ -1,21 +1,17 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { until } from '../support/running-sandbox.ts'
+import { until, type Json } from '../support/running-sandbox.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { spawnProgram } from './spawn-program.ts'
-
-interface Entry {
-  readonly timing: { readonly acceptedAt: number }
-}
 
 /** Makes the responses of the sandbox ten seconds older, so that they have ended without a wait. */
 function passTenSeconds(home: string): void {
   const folder = join(home, '.local/state/modelgate/sandbox/responses')
   for (const name of readdirSync(folder)) {
-    const entry = JSON.parse(readFileSync(join(folder, name), 'utf8')) as Entry
-    const timing = { ...entry.timing, acceptedAt: entry.timing.acceptedAt - 10_000 }
-    writeFileSync(join(folder, name), JSON.stringify({ ...entry, timing }))
+    const entry = JSON.parse(readFileSync(join(folder, name), 'utf8')) as Json
+    entry.timing.acceptedAt -= 10_000
+    writeFileSync(join(folder, name), JSON.stringify(entry))
   }
 }
 

@@ -3,17 +3,13 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { packagedProgram, spawnProgram } from './spawn-program.ts'
+import { endOf, packagedProgram } from './spawn-program.ts'
 
 /** Runs `help exit-codes` with a folder for compiled code. */
 async function run(folder: string, { cwd, ...env }: Record<string, string> = {}): Promise<void> {
-  const { exit, stdout, stderr } = await spawnProgram(['help', 'exit-codes'], {
-    program: packagedProgram,
-    env: { NODE_COMPILE_CACHE: folder, ...env },
-    ...(cwd !== undefined && { cwd }),
-  }).ended
-  expect([exit, stderr]).toEqual([0, ''])
-  expect(stdout.toString()).toContain('How modelgate ends')
+  const options = { program: packagedProgram, env: { NODE_COMPILE_CACHE: folder, ...env } }
+  const ended = await endOf(['help', 'exit-codes'], { ...options, ...(cwd !== undefined && { cwd }) })
+  expect(ended).toEqual({ exit: 0, stdout: expect.stringContaining('How modelgate ends'), stderr: '' })
 }
 
 /** The paths of the kept code of the scripts. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import {
   copyFileSync,
   cpSync,
@@ -24,7 +24,7 @@ import { skipOnWindows, windowsEnvironment } from '../support/skip-on-windows.ts
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
 import { textStyles } from '../program/text-styles.ts'
-import { packagedProgram, spawnProgram } from './spawn-program.ts'
+import { endOf, packagedProgram, spawnProgram } from './spawn-program.ts'
 
 const { platform } = process
 const examples = fileURLToPath(new URL('examples/', projectRoot))
@@ -42,13 +42,17 @@ beforeAll(() => {
 
 afterAll(() => rmSync(bin, { recursive: true, force: true }))
 
-/** Calls the executable in a folder, which is the user's home, too. */
-function call(cwd: string, words: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  return spawnProgram(words, {
-    program: [executable],
-    cwd,
-    env: { PATH: bin, HOME: cwd, ...windowsEnvironment(cwd), ...env },
-  })
+/** The executable in a folder, which is the user's home, too. */
+const placed = (cwd: string, env: Readonly<Record<string, string>> = {}) => ({
+  program: [executable],
+  cwd,
+  env: { PATH: bin, HOME: cwd, ...windowsEnvironment(cwd), ...env },
+})
+
+/** What a call of it ends with, and prints. */
+async function call(cwd: string, words: readonly string[], env?: Readonly<Record<string, string>>) {
+  const { exit, stdout } = await endOf(words, placed(cwd, env))
+  return [exit, stdout] as const
 }
 
 /** What a call prints and leaves, where nothing of it depends on the time. */
@@ -57,22 +61,18 @@ async function traceOf(program: readonly string[], words: readonly string[]) {
   for (const name of ['boat.jpg', 'person.json', 'room.png']) cpSync(join(examples, name), join(cwd, name))
   const home = temporaryFolder()
   const env = { PATH: bin, HOME: home, ...windowsEnvironment(home) }
-  const { exit, stdout, stderr } = await spawnProgram(words, { program, cwd, env }).ended
-  const digest = (name: string) =>
-    createHash('sha256')
-      .update(readFileSync(join(cwd, name)))
-      .digest('hex')
-  const files = readdirSync(cwd).map((name) => `${name} ${digest(name)}`)
+  const { exit, stdout, stderr } = await endOf(words, { program, cwd, env })
+  const files = readdirSync(cwd).map((name) => [name, hash('sha256', readFileSync(join(cwd, name)))])
   // The package has them, the executable has not.
   const pages = /(?<=The pages of the documentation:)\s+\S+/
-  return { exit, stdout: stdout.toString().replace(pages, 'docs'), stderr, files }
+  return { exit, stdout: stdout.replace(pages, 'docs'), stderr, files }
 }
 
 test('there is no Node where the executable is tried', async () => {
   skipOnWindows('/bin/bash')
   const program = ['/bin/bash', '-c', 'command -v node', 'bash']
-  const { stdout } = await spawnProgram([], { program, cwd: bin, env: { PATH: bin, HOME: bin } }).ended
-  expect(stdout.toString()).toBe('')
+  const { stdout } = await endOf([], { program, cwd: bin, env: { PATH: bin, HOME: bin } })
+  expect(stdout).toBe('')
   expect(readdirSync(bin)).toEqual([basename(executable)])
 })
 
@@ -103,14 +103,13 @@ test.each<[number, readonly string[]]>([
 
 test('a video is made, looked up and made anew, each in a process of its own', async () => {
   const cwd = temporaryFolder()
-  const made = await call(cwd, ['video', 'generate', '--sandbox', '--wait', '-o', 'boat.mp4', 'A boat']).ended
-  expect([made.exit, made.stdout.toString()]).toEqual([0, 'boat.mp4\n'])
-  const list = await call(cwd, ['jobs']).ended
-  const [id] = list.stdout.toString().split('\t')
-  const status = await call(cwd, ['video', 'status', id!]).ended
-  expect([status.exit, status.stdout.toString()]).toEqual([0, expect.stringContaining('completed')])
-  const remix = await call(cwd, ['video', 'remix', '--sandbox', id!, 'By night']).ended
-  expect([remix.exit, remix.stdout.toString()]).toEqual([0, expect.stringMatching(/^video_\w+\n$/)])
+  const generate = ['video', 'generate', '--sandbox', '--wait', '-o', 'boat.mp4', 'A boat']
+  expect(await call(cwd, generate)).toEqual([0, 'boat.mp4\n'])
+  const [, list] = await call(cwd, ['jobs'])
+  const [id] = list.split('\t')
+  expect(await call(cwd, ['video', 'status', id!])).toEqual([0, expect.stringContaining('completed')])
+  const remix = ['video', 'remix', '--sandbox', id!, 'By night']
+  expect(await call(cwd, remix)).toEqual([0, expect.stringMatching(/^video_\w+\n$/)])
   expect(readFileSync(join(cwd, 'boat.mp4')).toString('latin1', 4, 8)).toBe('ftyp')
 })
 
@@ -124,18 +123,19 @@ test('a picture is shown on a terminal', async () => {
 
 test('its sandbox serves another process, until it dies of a signal', async () => {
   const cwd = temporaryFolder()
-  const sandbox = call(cwd, ['sandbox'])
+  const sandbox = spawnProgram(['sandbox'], placed(cwd))
   await until(() => sandbox.stdout.includes('\n'))
   const env = { MODELGATE_BASE_URL: sandbox.stdout.toString().trim() }
-  const { exit, stdout } = await call(cwd, ['respond', '-m', 'any', 'Hello'], env).ended
-  expect([exit, stdout.toString()]).toEqual([0, expect.stringContaining('[sandbox]')])
+  const answer = await call(cwd, ['respond', '-m', 'any', 'Hello'], env)
+  expect(answer).toEqual([0, expect.stringContaining('[sandbox]')])
   sandbox.process.kill('SIGINT')
   expect((await sandbox.ended).exit).toBe('SIGINT')
 })
 
 test('it dies of a signal in the middle of a stream, all written', async () => {
   const server = await localServer([sse([textStyles.respond.delta('Hello, ')], { ending: 'stall' })])
-  const program = call(temporaryFolder(), ['respond', '-m', 'any', '--base-url', server.url, 'x'])
+  const words = ['respond', '-m', 'any', '--base-url', server.url, 'x']
+  const program = spawnProgram(words, placed(temporaryFolder()))
   await until(() => program.stdout.length > 0)
   program.process.kill('SIGTERM')
   const { exit, stdout } = await program.ended
@@ -147,9 +147,9 @@ test.skipIf(platform !== 'linux')(
   'bash completes what it knows of the configuration (on Linux)',
   async () => {
     const folder = temporaryFolder()
-    const { stdout } = await call(folder, ['completion', 'bash']).ended
+    const [, script] = await call(folder, ['completion', 'bash'])
     writeFiles(folder, {
-      script: stdout,
+      script,
       '.config/modelgate/config.yaml': 'profiles:\n  work:\n    base_url: https://gw.example\n',
     })
     mkdirSync(join(folder, 'bin'))
@@ -164,15 +164,14 @@ test('a manifest runs, once, and its assets are shown on a page', async () => {
   const cwd = temporaryFolder()
   const job = '{ image create: { model: my-own, prompt: A boat, size: 256x256 }, out: boat.png }'
   writeFiles(cwd, { 'modelgate.yaml': `version: 1\njobs:\n  boat: ${job}\n` })
-  const first = await call(cwd, ['run', '--sandbox']).ended
-  expect([first.exit, first.stdout.toString()]).toEqual([0, '.modelgate/sandbox/boat.png\n'])
-  const report = await call(cwd, ['run', 'report', '--embed', '--sandbox']).ended
-  expect([report.exit, report.stdout.toString()]).toEqual([0, '.modelgate/sandbox/report.html\n'])
+  expect(await call(cwd, ['run', '--sandbox'])).toEqual([0, '.modelgate/sandbox/boat.png\n'])
+  const report = await call(cwd, ['run', 'report', '--embed', '--sandbox'])
+  expect(report).toEqual([0, '.modelgate/sandbox/report.html\n'])
   const page = readFileSync(join(cwd, '.modelgate/sandbox/report.html'), 'utf8')
   expect(page).toMatch(/^<!doctype html>/i)
   expect(page).toContain(readFileSync(join(cwd, '.modelgate/sandbox/boat.png')).toString('base64'))
-  const second = await call(cwd, ['run', '--sandbox']).ended
-  expect([second.exit, second.stderr]).toEqual([0, '1 instance: 1 fresh\n'])
+  const second = await endOf(['run', '--sandbox'], placed(cwd))
+  expect(second).toMatchObject({ exit: 0, stderr: '1 instance: 1 fresh\n' })
 })
 
 test('no foreign code is run, nor by the thread that checks a schema, which has options of its own', async () => {
@@ -190,6 +189,6 @@ test('no foreign code is run, nor by the thread that checks a schema, which has 
   const traps = plantTraps([project, folder], evidence)
   const words = ['respond', '--sandbox', '--schema', 'person.json', 'Hi']
   const env = { NODE_OPTIONS: `--require ${project}/trap.cjs`, NODE_PATH: project }
-  const { exit } = await call(project, words, env).ended
+  const [exit] = await call(project, words, env)
   expect({ exit, sprung: traps.sprung() }).toEqual({ exit: 0, sprung: [] })
 })

@@ -8,10 +8,11 @@ import { runningSandbox } from '../support/running-sandbox.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { textStyles } from '../program/text-styles.ts'
 import { rescuedIn } from '../program/images/image-run.ts'
-import { spawnProgram } from './spawn-program.ts'
+import { endOf } from './spawn-program.ts'
 import { canaryKey } from '../support/canary-key.ts'
 
 const cannotBeFull = !existsSync('/dev/full')
+const noSpaceLeft: unknown = expect.stringContaining('Standard output cannot be written: no space left')
 
 /** A sandbox that, other than that of `--sandbox`, answers at once. */
 async function sandboxEnv(): Promise<Readonly<Record<string, string>>> {
@@ -21,11 +22,8 @@ async function sandboxEnv(): Promise<Readonly<Record<string, string>>> {
 
 /** What is said of money when nothing can be written to standard output. */
 async function remarkOf(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const { exit, stderr } = await spawnProgram(argv, { shell: 'modelgate "$@" >/dev/full', env }).ended
-  expect([exit, stderr]).toEqual([
-    10,
-    expect.stringContaining('Standard output cannot be written: no space left'),
-  ])
+  const { exit, stderr } = await endOf(argv, { shell: 'modelgate "$@" >/dev/full', env })
+  expect([exit, stderr]).toEqual([10, noSpaceLeft])
   return /(?:"billed":"|The request )(\w+)/.exec(stderr)?.[1]
 }
 
@@ -51,8 +49,7 @@ test.skipIf(!canMount)('a disk that fills up while text comes loses nothing of i
   const state = temporaryFolder()
   const env = { MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: canaryKey(), MODELGATE_STATE_DIR: state }
   const words = ['generate', '-m', 'm', 'x']
-  const shell = 'modelgate "$@" >out.txt'
-  const printed = await spawnProgram(words, { shell, env, cwd: folder }).ended
+  const printed = await endOf(words, { shell: 'modelgate "$@" >out.txt', env, cwd: folder })
   expect(printed.exit).toBe(10)
   const begun = readFileSync(join(folder, 'out.txt'), 'utf8')
   const rest = String(rescuedIn(state).get('generate.txt'))
@@ -62,8 +59,8 @@ test.skipIf(!canMount)('a disk that fills up while text comes loses nothing of i
   expect(begun.length + rest.length).toBeGreaterThanOrEqual(gateway.text.length)
   expect(gateway.text.startsWith(begun)).toBe(true)
   rmSync(join(folder, 'out.txt'))
-  const saved = await spawnProgram([...words, '-o', 'answer.txt'], { env, cwd: folder }).ended
-  expect([saved.exit, saved.stdout.toString()]).toEqual([10, ''])
+  const saved = await endOf([...words, '-o', 'answer.txt'], { env, cwd: folder })
+  expect(saved).toMatchObject({ exit: 10, stdout: '' })
   expect(saved.stderr).toMatch(
     /^modelgate: "answer\.txt" cannot be written: there is no space left\. It is kept in /m,
   )
@@ -77,11 +74,8 @@ test.skipIf(!canMount).each([
   const folder = temporaryFolder()
   mountTmpfs(folder, 4)
   const shell = 'modelgate "$@" >out'
-  const { exit, stderr } = await spawnProgram(words, { shell, cwd: folder, env: await sandboxEnv() }).ended
-  expect([exit, stderr]).toEqual([
-    10,
-    expect.stringContaining('Standard output cannot be written: no space left'),
-  ])
+  const { exit, stderr } = await endOf(words, { shell, cwd: folder, env: await sandboxEnv() })
+  expect([exit, stderr]).toEqual([10, noSpaceLeft])
   expect(readFileSync(join(folder, 'out')).length).toBe(4096)
 })
 

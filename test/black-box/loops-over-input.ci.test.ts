@@ -1,8 +1,7 @@
-import { spawnSync } from 'node:child_process'
 import process from 'node:process'
 import { describe, expect, test } from 'vitest'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
-import { spawnProgram } from './spawn-program.ts'
+import { endOf, isShell } from './spawn-program.ts'
 
 /** Runs a script beside a file `list` of three lines; `ask` shows a text request and `draw` an image request, unsent. */
 async function run(shell: string, script: string) {
@@ -13,8 +12,8 @@ async function run(shell: string, script: string) {
     draw() { "$NODE" "$LAUNCHER" image create --sandbox --dry-run "$@"; }
   `
   const program = [shell, '-c', functions + script]
-  const { stdout, stderr } = await spawnProgram([], { program, cwd: folder }).ended
-  const prompts = String(stdout).matchAll(/^ {4}"(?:input|prompt)": (".*"),?$/gm)
+  const { stdout, stderr } = await endOf([], { program, cwd: folder })
+  const prompts = stdout.matchAll(/^ {4}"(?:input|prompt)": (".*"),?$/gm)
   return {
     prompts: [...prompts].map(([, json]) => JSON.parse(json!) as string),
     notes: stderr.split('\n').filter((line) => line !== ''),
@@ -25,9 +24,7 @@ const [joined, leftAlone] = [/^modelgate: Joined 14 bytes of /, /^modelgate: Sta
 const lines = ['one', 'two', 'three']
 const items = ['item one', 'item two', 'item three']
 
-const known = ['bash', 'dash', 'zsh'].filter(
-  (shell) => process.platform !== 'win32' && spawnSync(shell, ['-c', 'true']).status === 0,
-)
+const known = ['bash', 'dash', 'zsh'].filter(isShell)
 
 describe.each(known)('in %s', (shell) => {
   test.runIf(process.platform === 'linux')('`while read` over a file calls once for each line', async () => {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { launcher, spawnProgram } from './spawn-program.ts'
+import { endOf, launcher } from './spawn-program.ts'
 
 /** The machine's own Node, which the one pinned by the project hides, if it is too old for the program. */
 const oldNode = (process.env['PATH'] ?? '')
@@ -15,9 +15,7 @@ const oldNode = (process.env['PATH'] ?? '')
 
 test.skipIf(oldNode === undefined)('an older Node gets one clear sentence', async () => {
   const { file, version } = oldNode!
-  const { ended } = spawnProgram([launcher, '--version'], { shell: `"${file}" "$@"` })
-  const { exit, stdout, stderr } = await ended
-  expect({ exit, stdout: stdout.toString(), stderr }).toEqual({
+  expect(await endOf([launcher, '--version'], { shell: `"${file}" "$@"` })).toEqual({
     exit: 2,
     stdout: '',
     stderr: `modelgate needs Node 22.22.2, 24.15.0 or 26 and newer; this is Node ${version}. In a clone, npm scripts and npx use the right one.\n`,

@@ -7,7 +7,7 @@ import { textStyles } from '../program/text-styles.ts'
 import { localServer } from '../support/local-server.ts'
 import { until } from '../support/running-sandbox.ts'
 import { chunk, flood, head, readAll, sse, write } from '../support/server-replies.ts'
-import { spawnProgram } from './spawn-program.ts'
+import { endOf, spawnProgram } from './spawn-program.ts'
 import { amount } from '../support/sample.ts'
 
 const { delta, end } = textStyles.generate
@@ -18,10 +18,9 @@ test('`| head -1` ends quietly and stops the request', async () => {
   const server = await localServer([
     [readAll, write(head(200, streamed)), write(chunk(delta('one\n'))), flood(chunk(delta('and so on\n')))],
   ])
-  const program = spawnProgram([...call(server.url), 'x'], {
-    shell: 'modelgate "$@" | head -1; exit ${PIPESTATUS[0]}',
-  })
-  expect(await program.ended).toEqual({ exit: 0, stdout: Buffer.from('one\n'), stderr: '' })
+  const shell = 'modelgate "$@" | head -1; exit ${PIPESTATUS[0]}'
+  const ended = await endOf([...call(server.url), 'x'], { shell })
+  expect(ended).toEqual({ exit: 0, stdout: 'one\n', stderr: '' })
   await until(() => server.openSockets === 0)
 })
 
@@ -30,8 +29,7 @@ test.runIf(process.platform === 'linux').each(['--version', 'help exit-codes'])(
   async (words) => {
     // A pipe that has lost its reader before the program begins: Linux lets one process open both of its ends.
     const shell = 'mkfifo p; exec 3<>p 4>p 3<&-; modelgate "$@" >&4; echo "status $?"'
-    const { stdout, stderr } = await spawnProgram(words.split(' '), { shell }).ended
-    expect([stdout.toString(), stderr]).toEqual(['status 0\n', ''])
+    expect(await endOf(words.split(' '), { shell })).toMatchObject({ stdout: 'status 0\n', stderr: '' })
   },
 )
 
@@ -62,13 +60,8 @@ test(`${megabytes} MB of standard input reach a gateway that takes them`, async 
   onTestFinished(() => void server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const shell = `yes | head -c ${megabytes}000000 | modelgate "$@"`
-  const { ended } = spawnProgram(['respond', '-m', 'some-model', '--base-url', url, '-'], { shell })
-  const { exit, stdout, stderr } = await ended
-  expect({ exit, stdout: stdout.toString(), stderr }).toEqual({
-    exit: 0,
-    stdout: 'Read.\n',
-    stderr: '',
-  })
+  const ended = await endOf(['respond', '-m', 'some-model', '--base-url', url, '-'], { shell })
+  expect(ended).toEqual({ exit: 0, stdout: 'Read.\n', stderr: '' })
   // In JSON each of the line ends takes two characters.
   expect(received).toBeGreaterThan(megabytes * 1_500_000)
 })

@@ -6,7 +6,7 @@ import { codeBlocks, projectRoot, readPage } from '../support/pages.ts'
 import { runningSandbox } from '../support/running-sandbox.ts'
 import { isInstalled } from '../support/shell-session.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { spawnProgram } from './spawn-program.ts'
+import { endOf } from './spawn-program.ts'
 
 const readme = readPage('README.md')
 
@@ -27,23 +27,21 @@ const complaintsIn = (stderr: string) =>
 /** As in a clone: its examples, and a history. */
 const inClone = 'git init -q . && git -c user.name=a -c user.email=a commit -q --allow-empty -m "Begin"\n'
 
+const env = {
+  MODELGATE_TEXT_MODEL: 'text',
+  MODELGATE_IMAGE_MODEL: 'gpt-image-2',
+  MODELGATE_VIDEO_MODEL: 'veo',
+}
+
 async function run(script: string) {
-  const sandbox = await runningSandbox()
+  const { url } = await runningSandbox()
   const cwd = temporaryFolder()
   cpSync(fileURLToPath(new URL('examples', projectRoot)), join(cwd, 'examples'), { recursive: true })
-  const models = { TEXT_MODEL: 'text', IMAGE_MODEL: 'gpt-image-2', VIDEO_MODEL: 'veo' }
-  const env = Object.entries({ BASE_URL: sandbox.url, ...models }).map(([name, value]) => [
-    `MODELGATE_${name}`,
-    value,
-  ])
-  const { exit, stdout, stderr } = await spawnProgram([], {
-    shell: `set -euo pipefail\n${inClone}${script}`,
-    cwd,
-    env: Object.fromEntries(env),
-  }).ended
+  const shell = `set -euo pipefail\n${inClone}${script}`
+  const { exit, stdout, stderr } = await endOf([], { shell, cwd, env: { ...env, MODELGATE_BASE_URL: url } })
   expect([exit, complaintsIn(stderr)]).toEqual([0, []])
   const files = readdirSync(cwd).filter((name) => !name.startsWith('.') && name !== 'examples')
-  return { out: String(stdout), files: files.toSorted() }
+  return { out: stdout, files: files.toSorted() }
 }
 
 describe.skipIf(!isInstalled('bash') || !isInstalled('git') || !isInstalled('jq'))(
@@ -67,10 +65,8 @@ describe.skipIf(!isInstalled('bash') || !isInstalled('git') || !isInstalled('jq'
       const [, script = ''] = blocksOf('All assets from one file')
       const { out } = await run(script)
       const outputs = out.split('\n').filter((line) => line.endsWith('.webp'))
-      expect([outputs.length, out]).toEqual([
-        8,
-        expect.stringMatching(/^\.modelgate\/sandbox\/report\.html\n$/m),
-      ])
+      expect(outputs.length).toBe(8)
+      expect(out).toMatch(/^\.modelgate\/sandbox\/report\.html\n$/m)
     })
 
     test('the recipes for tools of docs/text.md', async () => {
@@ -98,9 +94,6 @@ describe.skipIf(!isInstalled('bash') || !isInstalled('git') || !isInstalled('jq'
 
 test('the two commands of a fresh clone stand by themselves', () => {
   const [first = ''] = blocksOf('Start')
-  expect(first.split('\n').map((line) => line.replace(/ +#.*/, ''))).toEqual([
-    'npm ci && npm start',
-    'npm cit',
-    '',
-  ])
+  const lines = first.split('\n').map((line) => line.replace(/ +#.*/, ''))
+  expect(lines).toEqual(['npm ci && npm start', 'npm cit', ''])
 })

@@ -8,7 +8,7 @@ import { localServer } from '../support/local-server.ts'
 import { until } from '../support/running-sandbox.ts'
 import { sse } from '../support/server-replies.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { launcher, spawnProgram } from './spawn-program.ts'
+import { isShell, launcher, spawnProgram } from './spawn-program.ts'
 import { canaryKey } from '../support/canary-key.ts'
 
 const { delta } = textStyles.respond
@@ -56,11 +56,8 @@ function startShell(shell: string, words: readonly string[], url: string) {
   }
 }
 
-const isHere = (shell: string) =>
-  process.platform !== 'win32' && spawnSync(shell, ['-c', 'true']).status === 0
-
 for (const name of ['bash', 'dash', 'zsh']) {
-  test.skipIf(!isHere(name))(`Ctrl-C stops a script in ${name} at its first call`, async () => {
+  test.skipIf(!isShell(name))(`Ctrl-C stops a script in ${name} at its first call`, async () => {
     const server = await localServer([stalling])
     const shell = startShell(name, ['-c', `${loop}; echo after`], server.url)
     await shell.screen(/Hello, /)
@@ -75,7 +72,7 @@ for (const [name, ...words] of [
   ['bash', '--norc', '--noprofile', '-i'],
   ['zsh', '-f', '-i'],
 ] as const) {
-  test.skipIf(!isHere(name))(`Ctrl-C stops a loop typed into ${name}, and $? is 130`, async () => {
+  test.skipIf(!isShell(name))(`Ctrl-C stops a loop typed into ${name}, and $? is 130`, async () => {
     const server = await localServer([stalling])
     const shell = startShell(name, words, server.url)
     shell.type(`${loop}\r`)

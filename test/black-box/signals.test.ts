@@ -45,7 +45,7 @@ test('SIGINT while standard input is waited for', async () => {
   await new Promise((resolve) => program.process.stdin!.write('x'.repeat(300_000), resolve))
   program.process.kill('SIGINT')
   const { exit, stdout, stderr } = await program.ended
-  expect({ exit, stdout: stdout.toString() }).toEqual({ exit: 'SIGINT', stdout: '' })
+  expect([exit, stdout.length]).toEqual(['SIGINT', 0])
   expect(stderr).toContain('modelgate: Stopped.\n')
 })
 

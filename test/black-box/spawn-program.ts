@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
@@ -53,12 +53,11 @@ export function spawnProgram(
   if (shell !== undefined) skipOnWindows('bash of its own')
   const home = temporaryFolder()
   const key = canaryKey()
-  const stdio: StdioOptions = [stdin ?? 'ignore', 'pipe', 'pipe']
   const script = `modelgate() { ${program.map((word) => `'${word}'`).join(' ')} "$@"; }; ${shell}`
   const [command, ...args] =
     shell === undefined ? [...program, ...argv] : ['bash', '-c', script, 'bash', ...argv]
   const child = spawn(command!, args, {
-    stdio,
+    stdio: [stdin ?? 'ignore', 'pipe', 'pipe'],
     cwd: cwd ?? home,
     env: {
       PATH: process.env['PATH'],
@@ -110,6 +109,16 @@ export function spawnProgram(
     },
   }
   return running
+}
+
+/** Whether there is this shell, where shells are. */
+export const isShell = (name: string) =>
+  process.platform !== 'win32' && spawnSync(name, ['-c', 'true']).status === 0
+
+/** How a call of it ends. */
+export async function endOf(argv: readonly string[], options: SpawnOptions = {}) {
+  const { exit, stdout, stderr } = await spawnProgram(argv, options).ended
+  return { exit, stdout: stdout.toString(), stderr }
 }
 
 /** What everybody on the machine can read of a process. */

@@ -9,7 +9,7 @@ import { localServer } from '../support/local-server.ts'
 import { runMain } from '../support/run-main.ts'
 import { sse } from '../support/server-replies.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { spawnProgram } from './spawn-program.ts'
+import { endOf, spawnProgram } from './spawn-program.ts'
 
 const { delta, end } = textStyles.generate
 const gateway = { MODELGATE_BASE_URL: 'https://127.0.0.1:59999' }
@@ -42,12 +42,12 @@ const places: readonly (readonly [name: string, argv: readonly string[], variabl
   ['--faults', ['sandbox', '--faults', 'FILE']],
 ]
 
-const table = places.map(([name, argv, variable = '']) => [name, argv, variable] as const)
+const table = places.map(([name, argv, variable]) => [name, argv, variable] as const)
 
 /** The words and variables of a place that names this file. */
-const naming = (file: string, argv: readonly string[], variable: string) => ({
+const naming = (file: string, argv: readonly string[], variable?: string) => ({
   words: argv.map((word) => word.replace('FILE', file)),
-  env: { ...gateway, ...(variable !== '' && { [variable]: file }) },
+  env: { ...gateway, ...(variable !== undefined && { [variable]: file }) },
 })
 const isLinux = process.platform === 'linux'
 
@@ -84,10 +84,10 @@ test.runIf(isLinux).each(table.filter(([name]) => waiting.has(name)))(
 test.runIf(isLinux)('process substitution gives a body, a prompt and an attachment', async () => {
   const shell = `modelgate generate -m m --dry-run --body @<(echo '{"generationConfig":{"seed":1}}') \
     -a <(echo attached) @<(echo asked)`
-  const { exit, stdout, stderr } = await spawnProgram([], { shell, env: gateway }).ended
+  const { exit, stdout, stderr } = await endOf([], { shell, env: gateway })
   const parts = [{ inlineData: { mimeType: 'text/plain', data: 'YXR0YWNoZWQK' } }, { text: 'asked\n' }]
   const body = { generationConfig: { seed: 1 }, contents: [{ role: 'user', parts }] }
-  expect([exit, stderr, JSON.parse(stdout.toString())]).toMatchObject([0, '', { body }])
+  expect([exit, stderr, JSON.parse(stdout)]).toMatchObject([0, '', { body }])
 })
 
 test.skipIf(!canMakeCertificates)('process substitution gives a key and certificates', async () => {
@@ -95,23 +95,21 @@ test.skipIf(!canMakeCertificates)('process substitution gives a key and certific
   const server = await localServer([sse([delta('Hello.'), end])], { tls: { key, cert } })
   const env = { CERT: cert, MODELGATE_API_KEY: undefined }
   const shell = 'modelgate "$@" --api-key-file <(echo some-key) --ca-file <(echo "$CERT")'
-  const { stdout } = await spawnProgram([...text, '--base-url', server.url, 'x'], { shell, env }).ended
-  expect(stdout.toString()).toBe('Hello.\n')
+  const { stdout } = await endOf([...text, '--base-url', server.url, 'x'], { shell, env })
+  expect(stdout).toBe('Hello.\n')
   expect(server.requests[0]!.headers['authorization']).toBe('Bearer some-key')
 })
 
 test('a pipe without end is read to the limit alone', async () => {
   const shell = 'modelgate generate -m m --ca-file <(cat /dev/zero) x'
-  const { exit, stderr } = await spawnProgram([], { shell, env: gateway }).ended
-  expect([exit, stderr]).toEqual([
-    2,
-    expect.stringContaining('more than 4194304 bytes; the limit is 4194304 bytes.'),
-  ])
+  const { exit, stderr } = await endOf([], { shell, env: gateway })
+  expect(exit).toBe(2)
+  expect(stderr).toContain('more than 4194304 bytes; the limit is 4194304 bytes.')
 })
 
 test('a key that is piped in is never part of a prompt', async () => {
   const shell = 'echo piped-key | modelgate generate -m m --dry-run --api-key-file /dev/stdin asked'
-  const { exit, stdout } = await spawnProgram([], { shell, env: gateway }).ended
+  const { exit, stdout } = await endOf([], { shell, env: gateway })
   expect(exit).toBe(0)
-  expect(stdout.toString()).not.toContain('piped-key')
+  expect(stdout).not.toContain('piped-key')
 })

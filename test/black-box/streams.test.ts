@@ -4,7 +4,7 @@ import { textStyles } from '../program/text-styles.ts'
 import { canMakeCertificates, makeCertificate } from '../support/certificate.ts'
 import { localServer } from '../support/local-server.ts'
 import { sse } from '../support/server-replies.ts'
-import { spawnProgram, type SpawnOptions } from './spawn-program.ts'
+import { endOf, type SpawnOptions } from './spawn-program.ts'
 
 const { delta, end } = textStyles.generate
 const isLinux = process.platform === 'linux'
@@ -13,8 +13,7 @@ const isLinux = process.platform === 'linux'
 async function run(shell: string, { replies = [], ...options }: SpawnOptions & { replies?: string[] } = {}) {
   const server = await localServer(replies.map((reply) => sse([reply])))
   const argv = ['generate', '-m', 'some-model', '--base-url', server.url, 'x']
-  const { exit, stdout, stderr } = await spawnProgram(argv, { shell, ...options }).ended
-  return { exit, stdout: stdout.toString(), stderr }
+  return await endOf(argv, { shell, ...options })
 }
 
 const replies = [delta('Hello.') + end]
@@ -56,10 +55,7 @@ const spawning = `
 
 test.each([
   ['a shell', 'modelgate generate --sandbox --dry-run x >/dev/null'],
-  [
-    'a program that opens /dev/null for reading as well',
-    '"$NODE" -e "$SPAWN" generate --sandbox --dry-run x',
-  ],
+  ['a program that opens it to read, too,', '"$NODE" -e "$SPAWN" generate --sandbox --dry-run x'],
 ])('%s discards standard output', async (_, shell) => {
   expect(await run(shell, { env: { SPAWN: spawning } })).toEqual({ exit: 0, stdout: '', stderr: '' })
 })
@@ -67,8 +63,7 @@ test.each([
 test.runIf(canMakeCertificates)('no warning says that certificates are not checked: they are', async () => {
   const server = await localServer([[]], { tls: makeCertificate(), verify: false })
   const argv = ['generate', '-m', 'some-model', '--base-url', server.url, 'x']
-  const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' }
-  const { exit, stderr } = await spawnProgram(argv, { env }).ended
+  const { exit, stderr } = await endOf(argv, { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } })
   expect({ exit, stderr }).toEqual({ exit: 6, stderr: expect.stringMatching(/^modelgate: .*certificate/) })
   expect(stderr).not.toContain('Warning')
 })

@@ -9,7 +9,7 @@ import { runOnScreen, type ScreenOptions } from '../support/screen.ts'
 import { sse } from '../support/server-replies.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
-import { launcher, spawnProgram } from './spawn-program.ts'
+import { endOf, launcher } from './spawn-program.ts'
 
 const { delta, end } = textStyles.generate
 const key = canaryKey()
@@ -51,8 +51,7 @@ test('auth login: neither the key nor its length is on the screen', async () => 
 test('the help that the build has written down is that of the commands, also on a terminal', async () => {
   const plain = testContext()
   await runProgram(['--help'], plain)
-  const { exit, stdout, stderr } = await spawnProgram(['--help']).ended
-  expect([exit, stdout.toString(), stderr]).toEqual([0, plain.stdout.text, ''])
+  expect(await endOf(['--help'])).toEqual({ exit: 0, stdout: plain.stdout.text, stderr: '' })
   const narrow = testContext({ terminal: true, columns: 40 })
   await runProgram(['--help'], narrow)
   const { bytes } = await onScreen(['--help'], { columns: 40, rows: 60 })

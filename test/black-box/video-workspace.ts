@@ -5,7 +5,7 @@ import type { JobListDocument, JobSummary } from '../../src/events/video.ts'
 import { canaryKey, expectNoKeyBelow } from '../support/canary-key.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { isForAll } from '../program/workspace.ts'
-import { spawnProgram } from './spawn-program.ts'
+import { endOf, spawnProgram } from './spawn-program.ts'
 
 export type VideoWorkspace = ReturnType<typeof videoWorkspace>
 
@@ -19,12 +19,10 @@ export function videoWorkspace({ url }: { readonly url: string }) {
   onTestFinished(() => expectNoKeyBelow(home, key))
   const env = { HOME: home, MODELGATE_BASE_URL: url, MODELGATE_API_KEY: key }
   const names = () => readdirSync(cwd).sort()
+  const whole = (words: readonly string[]) => (isForAll(words) ? words : ['video', ...words])
   const start = (words: readonly string[], more: Readonly<Record<string, string>> = {}) =>
-    spawnProgram(isForAll(words) ? words : ['video', ...words], { cwd, env: { ...env, ...more } })
-  const run = async (words: readonly string[]) => {
-    const { exit, stdout, stderr } = await start(words).ended
-    return { exit, stdout: stdout.toString(), stderr }
-  }
+    spawnProgram(whole(words), { cwd, env: { ...env, ...more } })
+  const run = (words: readonly string[]) => endOf(whole(words), { cwd, env })
   return {
     home,
     cwd,

@@ -8,12 +8,8 @@ import { spawnProgram } from './spawn-program.ts'
 
 const manifest = `version: 1
 jobs:
-  one:
-    generate: { model: sandbox-text, prompt: One }
-    out: one.txt
-  two:
-    generate: { model: sandbox-text, prompt: Two }
-    out: two.txt
+  one: { generate: { model: sandbox-text, prompt: One }, out: one.txt }
+  two: { generate: { model: sandbox-text, prompt: Two }, out: two.txt }
 `
 
 /** A queue with a project beside it, and a gateway for its workers. */
