@@ -25,10 +25,8 @@ test('person.json is a schema that an answer can follow', async () => {
   const env = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'key', MODELGATE_STATE_DIR: temporaryFolder() }
   const words = ['respond', '--schema', `${examples}person.json`, 'Invent a person']
   const { code, out } = await runMain(words, { env, cwd: temporaryFolder() })
-  const isValid = new Ajv2020().validate(
-    JSON.parse(readPage('examples/person.json')) as object,
-    JSON.parse(out),
-  )
+  const schema = JSON.parse(readPage('examples/person.json')) as object
+  const isValid = new Ajv2020().validate(schema, JSON.parse(out))
   expect([code, isValid]).toEqual([0, true])
 })
 
@@ -68,11 +66,8 @@ test('every piece of a manifest on the page about pipelines is valid', () => {
     const isTop = names.every((name) => Object.hasOwn(schema['properties'] as object, name))
     const jobs = ofJob ? { jobs: { hero: { ...hero, ...piece } } } : { jobs: piece }
     const manifest = { version: 1, jobs: { hero }, ...(isTop ? piece : jobs) }
-    expect({ text, valid: validate(manifest), errors: validate.errors }).toEqual({
-      text,
-      valid: true,
-      errors: null,
-    })
+    const valid = validate(manifest)
+    expect({ text, valid, errors: validate.errors }).toEqual({ text, valid: true, errors: null })
   }
 })
 

@@ -1,15 +1,15 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { titlesOfClient } from '../support/client-tests.ts'
 import { generatedBlocks } from '../support/generated-blocks.ts'
 import { generatedFiles } from '../support/generated-files.ts'
 import { projectRoot, readPage, userPages } from '../support/pages.ts'
 import { loadedProgram } from '../support/program-tree.ts'
+import type { Json } from '../support/running-sandbox.ts'
 
 describe('what is generated has not drifted', async () => {
   test.each([...(await generatedFiles())])('%s', (path, content) => {
-    const file = new URL(path, projectRoot)
-    const kept = existsSync(file) ? readFileSync(file, 'utf8') : ''
+    const kept = existsSync(new URL(path, projectRoot)) ? readPage(path) : ''
     expect(kept === content, `${path} has drifted: run npm run generate`).toBe(true)
   })
 })
@@ -31,17 +31,16 @@ describe('what is said of the code names what is there', () => {
     .concat('.ci/run', readdirSync(projectRoot))
 
   test.each(['docs/architecture.md', '.github/CONTRIBUTING.md'])('files of %s', (document) => {
-    const text = readFileSync(new URL(document, projectRoot), 'utf8')
-    const named = [...text.matchAll(/`([\w][\w./-]*\.(?:ts|c?js|md)|src\/[\w./-]+|test\/[\w./-]+)`/g)].map(
-      ([, path]) => path!.replace(/\/$/, ''),
-    )
-    const missing = named.filter((path) => !names.some((name) => name === path || name.endsWith(`/${path}`)))
+    const named = [
+      ...readPage(document).matchAll(/`([\w][\w./-]*\.(?:ts|c?js|md)|src\/[\w./-]+|test\/[\w./-]+)`/g),
+    ].map(([, path]) => path!.replace(/\/$/, ''))
+    const missing = named.filter((path) => !names.some((name) => `/${name}`.endsWith(`/${path}`)))
     expect([named.length > 10, missing]).toEqual([true, []])
   })
 
   test('tests that the pages of docs/ name by the beginning of their path', () => {
     const pages = names.filter((name) => /^docs\/[\w-]+\.md$/.test(name))
-    const text = pages.map((page) => readFileSync(new URL(page, projectRoot), 'utf8')).join('\n')
+    const text = pages.map(readPage).join('\n')
     const named = [...text.matchAll(/`(?:npm [\w :]+ -- )?(test\/[\w./-]+)`/g)].map(([, path]) => path!)
     const missing = named.filter((path) => !names.some((name) => name.startsWith(path)))
     expect([named.length > 20, missing]).toEqual([true, []])
@@ -49,7 +48,7 @@ describe('what is said of the code names what is there', () => {
 })
 
 describe('the table of clients in docs/sandbox.md', () => {
-  const page = readFileSync(new URL('docs/sandbox.md', projectRoot), 'utf8')
+  const page = readPage('docs/sandbox.md')
   const table = page.slice(page.indexOf('## Clients'), page.indexOf('## HTTP'))
   const rows = [...table.matchAll(/^\| (`.*) +\|$/gm)].map(([, row]) =>
     row!.split('|').map((cell) => cell.trim()),
@@ -71,9 +70,7 @@ describe('the table of clients in docs/sandbox.md', () => {
   })
 
   test('names the versions that are tested', () => {
-    const { devDependencies } = JSON.parse(readFileSync(new URL('package.json', projectRoot), 'utf8')) as {
-      devDependencies: Record<string, string>
-    }
+    const { devDependencies } = JSON.parse(readPage('package.json')) as Json
     const named = rows.flatMap(([cell]) => packagesOf(cell!))
     expect(named).toEqual(named.map(([name]) => [name, devDependencies[name!]]))
   })

@@ -8,8 +8,8 @@ const pages = [...userPages, '.github/CONTRIBUTING.md', 'CHANGELOG.md', '.github
 function anchorsOf(page: string): Set<string> {
   const found = new Map<string, number>()
   const anchors = [...proseOf(page).matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = '']) => {
-    const plain = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-    const slug = plain
+    const slug = heading
+      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
       .replaceAll(/\s/g, '-')
@@ -22,21 +22,17 @@ function anchorsOf(page: string): Set<string> {
 
 /** Links and pictures to files of the repository. */
 function linksOf(page: string) {
-  const targets = [
-    ...[...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target!),
-    ...[...page.matchAll(/\b(?:src|srcset|href)="([^"\s]+)"/g)].map(([, target]) => target!),
-  ]
-  return targets
-    .filter((target) => !/^[a-z]+:/.test(target))
-    .map((target) => {
-      const [path = '', anchor] = target.split('#')
-      return { path, anchor }
-    })
+  const inText = proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)
+  const targets = [...inText, ...page.matchAll(/\b(?:src|srcset|href)="([^"\s]+)"/g)]
+  return targets.flatMap(([, target = '']) => {
+    const [path = '', anchor] = target.split('#')
+    return /^[a-z]+:/.test(target) ? [] : [{ path, anchor }]
+  })
 }
 
 test.each(pages)('%s links to what is there', (page) => {
   const broken = linksOf(readPage(page)).filter(({ path, anchor }) => {
-    const file = path === '' ? new URL(page, projectRoot) : new URL(path, new URL(page, projectRoot))
+    const file = new URL(path, new URL(page, projectRoot))
     if (!existsSync(file)) return true
     if (anchor === undefined || !file.pathname.endsWith('.md')) return false
     return !anchorsOf(readPage(file.pathname.slice(projectRoot.pathname.length))).has(anchor)

@@ -10,17 +10,12 @@ import { packProgram, version } from './release-server.ts'
 const program = '#!/bin/sh\necho "it runs"\n'
 const pack = (platform: string) => packProgram(program, platform)
 
-const wanted = (folder: string, name: string) =>
-  [
-    'LICENSE',
-    'THIRD-PARTY-NOTICES',
-    'completions/_modelgate',
-    'completions/modelgate.bash',
-    'completions/modelgate.fish',
-    'completions/modelgate.ps1',
-    'man/modelgate.1',
-    name,
-  ].map((file) => `${folder}/${file}`)
+const completions = ['_modelgate', 'modelgate.bash', 'modelgate.fish', 'modelgate.ps1']
+const wanted = (folder: string, name: string) => [
+  ...['LICENSE', 'THIRD-PARTY-NOTICES'].map((file) => `${folder}/${file}`),
+  ...completions.map((file) => `${folder}/completions/${file}`),
+  ...['man/modelgate.1', name].map((file) => `${folder}/${file}`),
+]
 
 /** Without the folders, which a tar archive has, too. */
 const filesIn = (list: string) => list.split('\n').filter((path) => /[^/]$/.test(path))

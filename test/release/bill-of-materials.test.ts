@@ -5,17 +5,17 @@ import { dirname, join } from 'node:path'
 import { Ajv } from 'ajv'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { billOfMaterials } from '../../build/third-party.ts'
-import { projectRoot } from '../support/pages.ts'
+import { readPage } from '../support/pages.ts'
 import type { Json } from '../support/running-sandbox.ts'
 
 const parse = (text: string) => JSON.parse(text) as Json
-const packageBill = () => readFileSync(new URL('modelgate.cdx.json', projectRoot), 'utf8')
+const packageBill = () => parse(readPage('modelgate.cdx.json'))
 
 /** The schema of CycloneDX 1.6 as the project publishes it. */
 const require = createRequire(import.meta.url)
 const schemas = dirname(require.resolve('@cyclonedx/cyclonedx-library/package.json'))
 const schemaOf = (name: string) =>
-  JSON.parse(readFileSync(join(schemas, `res/schema/${name}.SNAPSHOT.schema.json`), 'utf8')) as object
+  parse(readFileSync(join(schemas, `res/schema/${name}.SNAPSHOT.schema.json`), 'utf8')) as object
 
 const ajv = new Ajv({ strict: false, validateFormats: false })
 for (const name of ['spdx', 'jsf-0.82', 'cryptography-defs'])
@@ -30,9 +30,8 @@ function collected() {
     return new Models.Component(Enums.ComponentType.Library, name, { version: '1.0.0', purl: bomRef, bomRef })
   })
   undici!.dependencies.add(other!.bomRef)
-  const tools = new Models.Tools({
-    tools: new Models.ToolRepository([new Models.Tool({ name: 'rolldown' })]),
-  })
+  const used = new Models.ToolRepository([new Models.Tool({ name: 'rolldown' })])
+  const tools = new Models.Tools({ tools: used })
   const metadata = new Models.Metadata({ component: program!, tools })
   return new Models.Bom({ metadata, components: new Models.ComponentRepository([undici!, other!]) })
 }
@@ -56,13 +55,14 @@ test('a bill of materials of an executable names Node, and what Node consists of
 
 describe('the bill of materials of the package', () => {
   test('is valid, and names what THIRD-PARTY-NOTICES names, and nothing else', () => {
-    expect(schemaProblems(parse(packageBill()))).toEqual([])
-    const notices = readFileSync(new URL('THIRD-PARTY-NOTICES', projectRoot), 'utf8')
-    const noticed = [...notices.split(/^={70,}$/m)[0]!.matchAll(/^- (.+?)(?: \(Rust\))? \(.*\)$/gm)]
-    const named: Json[] = parse(packageBill()).components.flatMap((one: Json) => [
-      one,
-      ...(one.components ?? []),
-    ])
+    expect(schemaProblems(packageBill())).toEqual([])
+    const noticed = [
+      ...readPage('THIRD-PARTY-NOTICES')
+        .split(/^={70,}$/m)[0]!
+        .matchAll(/^- (.+?)(?: \(Rust\))? \(.*\)$/gm),
+    ]
+    const { components }: { components: Json[] } = packageBill()
+    const named = components.flatMap((one): Json[] => [one, ...(one.components ?? [])])
     const titles = named.map(({ 'bom-ref': ref, name, version = '' }) => {
       const [, group = ''] = /^pkg:npm\/%40([^/]+\/)[^#]*$/.exec(ref) ?? []
       return `${group && `@${group}`}${name} ${version}`.trim()
@@ -71,7 +71,7 @@ describe('the bill of materials of the package', () => {
   })
 
   test('has a licence of every package, a digest of every archive, and nothing that only tests need', () => {
-    const components: Json[] = parse(packageBill()).components
+    const components: Json[] = packageBill().components
     expect(components.length).toBeGreaterThan(60)
     expect(components.find(({ name }) => name === 'core')).toMatchObject({
       group: '@inquirer',

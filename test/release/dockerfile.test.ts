@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { projectRoot } from '../support/pages.ts'
+import { readPage } from '../support/pages.ts'
 
-const lines = readFileSync(new URL('Dockerfile', projectRoot), 'utf8')
+const lines = readPage('Dockerfile')
   .replaceAll('\\\n', '')
   .split('\n')
   .filter((line) => line !== '' && !line.startsWith('#'))
@@ -17,9 +16,8 @@ test('the image runs the program itself, not as root', () => {
 
 test('nothing is run for a processor that the building machine does not have', () => {
   expect(image).not.toMatch(/^RUN /m)
-  expect(stages.slice(0, -1).filter((stage) => !stage.startsWith('FROM --platform=$BUILDPLATFORM '))).toEqual(
-    [],
-  )
+  const others = stages.slice(0, -1).filter((stage) => !stage.startsWith('FROM --platform=$BUILDPLATFORM '))
+  expect(others).toEqual([])
 })
 
 test('nothing but the package is taken from the folder, and so sent to the builder', () => {

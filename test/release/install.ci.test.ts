@@ -12,12 +12,12 @@ import {
 import { basename, join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { projectRoot } from '../support/pages.ts'
+import { readPage } from '../support/pages.ts'
 import { isInstalled } from '../support/shell-session.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { checksumLine, packProgram, releaseServer, version, type ReleaseFiles } from './release-server.ts'
 
-const script = readFileSync(new URL('install.sh', projectRoot), 'utf8')
+const script = readPage('install.sh')
 const program = `#!/bin/sh\necho ${version}\n`
 const archiveName = `modelgate-${version}-linux-x64.tar.gz`
 
@@ -47,6 +47,7 @@ interface Machine {
   readonly text?: string
 }
 
+const uname = (system: string, processor: string) => `[ "$1" = -s ] && echo ${system} || echo ${processor}`
 const usual =
   'awk basename cat chmod cp curl dirname getconf gzip mkdir mktemp mv rm rmdir sed sha256sum tar'.split(' ')
 
@@ -58,7 +59,7 @@ async function install(
 ) {
   const bin = temporaryFolder()
   const temporary = temporaryFolder()
-  const all = { uname: '[ "$1" = -s ] && echo Linux || echo x86_64', ...programs }
+  const all = { uname: uname('Linux', 'x86_64'), ...programs }
   for (const name of usual) if (!(name in programs)) symlinkSync(pathOf(name), join(bin, name))
   for (const [name, content] of Object.entries(all))
     if (content !== undefined) writeFileSync(join(bin, name), `#!/bin/sh\n${content}\n`, { mode: 0o755 })
@@ -162,8 +163,8 @@ describe('what is right is installed', () => {
     const archive = packProgram(program, 'macos-arm64')
     const path = `download/v${version}/${basename(archive)}`
     const files = { 'latest/download/SHA256SUMS': checksumLine(archive), [path]: readFileSync(archive) }
-    const uname = '[ "$1" = -s ] && echo Darwin || echo x86_64'
-    const run = await install(files, [], { programs: { uname, sysctl: 'echo 1', getconf: undefined } })
+    const programs = { uname: uname('Darwin', 'x86_64'), sysctl: 'echo 1', getconf: undefined }
+    const run = await install(files, [], { programs })
     expect(run).toMatchObject({ exit: 0, files: installed })
   })
 
@@ -215,8 +216,8 @@ describe('what is wrong is refused, and leaves what was there', () => {
   const torn = () => ({ [`download/v${version}/${archiveName}`]: { torn: readFileSync(archive()) } })
   const running = (words: string) => release(packProgram(`#!/bin/sh\n${words}\n`, 'linux-x64'))
   const otherSum = `${'a'.repeat(64)}  ${archiveName}\n`
-  const lacking =
-    'it does not run here: libatomic.so.1 is missing. The package may: npm install --global modelgate'
+  const library = 'libatomic.so.1 is missing'
+  const lacking = `it does not run here: ${library}. The package may: npm install --global modelgate`
 
   test.each<[string, files: () => ReleaseFiles, problem: string]>([
     ['a wrong checksum', () => release(archive(), otherSum), 'is not what SHA256SUMS says'],
@@ -224,11 +225,7 @@ describe('what is wrong is refused, and leaves what was there', () => {
     ['a torn checksum', () => release(archive(), `abc  ${archiveName}\n`), 'has no checksum of modelgate-'],
     ['an archive that is cut off', () => ({ ...release(), ...torn() }), '.tar.gz could not be downloaded'],
     ['no release', () => ({}), 'SHA256SUMS could not be downloaded'],
-    [
-      'a program that does not run here',
-      () => running('echo "libatomic.so.1 is missing" >&2; exit 127'),
-      lacking,
-    ],
+    ['a program that does not run here', () => running(`echo "${library}" >&2; exit 127`), lacking],
     ['a program of another version', () => running('echo 9.9.9'), 'it says that it is 9.9.9, not'],
   ])('%s', async (_, files, problem) => {
     const home = homeWithOld()
@@ -238,18 +235,14 @@ describe('what is wrong is refused, and leaves what was there', () => {
     expect(readFileSync(join(home, '.local/bin/modelgate'), 'utf8')).toBe('old')
   })
 
-  const uname = (system: string, processor: string) => `[ "$1" = -s ] && echo ${system} || echo ${processor}`
+  const glibc = 'for Linux with glibc. Here, use the package: npm install --global modelgate'
   const intel = { uname: uname('Darwin', 'x86_64'), sysctl: 'echo 0' }
 
   test.each<[string, NonNullable<Machine['programs']>, problem: string]>([
     ['another system', { uname: uname('FreeBSD', 'x86_64') }, 'no executable for FreeBSD'],
     ['another processor', { uname: uname('Linux', 'riscv64') }, 'no executable for riscv64'],
     ['Intel and macOS', intel, 'no executable for Macs with Intel processors. Use the package: npm'],
-    [
-      'musl',
-      { getconf: 'exit 1' },
-      'for Linux with glibc. Here, use the package: npm install --global modelgate',
-    ],
+    ['musl', { getconf: 'exit 1' }, glibc],
     ['nothing to download with', { curl: undefined }, 'curl or wget is needed'],
     [
       'nothing to verify with',

@@ -5,12 +5,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { basename } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { projectRoot } from '../support/pages.ts'
+import { projectRoot, readPage } from '../support/pages.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 
-export const { version } = JSON.parse(readFileSync(new URL('package.json', projectRoot), 'utf8')) as {
-  version: string
-}
+export const { version } = JSON.parse(readPage('package.json')) as { version: string }
 
 /** Packs a program that says a version, with all that belongs to it, by `build/archive.sh`. @returns the archive */
 export function packProgram(script: string, platform: string, folder = temporaryFolder()): string {
