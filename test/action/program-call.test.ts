@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { readInputs, stateFolder } from '../../action/src/inputs.ts'
 import { allowedMode, runArguments } from '../../action/src/program-call.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
-import { manifestOf } from './scene.ts'
+import { manifestOf, pullRequest } from './scene.ts'
 
 /** A checkout in which a step has these inputs, for an event. */
 function checkout(given: Readonly<Record<string, string>> = {}, event: object = {}): string {
@@ -57,12 +57,11 @@ test.each<[Record<string, string>, 'frozen' | 'check' | 'plan' | 'generate', str
 })
 
 const mallory = { full_name: 'mallory/site' }
-const from = (name: string) => ({ pull_request: { head: { repo: { full_name: name } } } })
 
 test.each<[string, object, string, string]>([
   ['a push', {}, 'octocat', 'generate'],
-  ['a pull request of the repository itself', from('shop/site'), 'octocat', 'generate'],
-  ['a fork', from('mallory/site'), 'octocat', 'frozen'],
+  ['a pull request of the repository itself', pullRequest('shop/site'), 'octocat', 'generate'],
+  ['a fork', pullRequest('mallory/site'), 'octocat', 'frozen'],
   ['a fork that is gone', { pull_request: { head: { repo: null } } }, 'octocat', 'frozen'],
   ['Dependabot', {}, 'dependabot[bot]', 'frozen'],
   ['a run of a fork', { workflow_run: { head_repository: mallory } }, 'octocat', 'frozen'],

@@ -5,7 +5,7 @@ import { commitAll, git } from '../support/git-repository.ts'
 import { until } from '../support/running-sandbox.ts'
 import { writeFiles } from '../support/temporary-folder.ts'
 import { actionFile, findOnPath, version } from './runner.ts'
-import { manifestOf, scene, three } from './scene.ts'
+import { busy, manifestOf, pullRequest, scene, three } from './scene.ts'
 
 test('from a clean checkout to files, summary, contact sheet and store, from which the next one is filled', async () => {
   const { services, sandbox, machine, job, pictures } = await scene()
@@ -43,11 +43,7 @@ test('from a clean checkout to files, summary, contact sheet and store, from whi
 })
 
 test('a run that is cancelled keeps what was paid for, and the next one goes on, also in a folder that is a pattern', async () => {
-  // The third request has to wait a minute.
-  const headers = { 'retry-after': '60' }
-  const { services, sandbox, machine, start, job, pictures } = await scene({
-    faults: [{ endpoint: 'image-generations', nth: 3, action: 'status', status: 429, headers }],
-  })
+  const { services, sandbox, machine, start, job, pictures } = await scene({ faults: busy })
   const checkout = {
     'my [assets]*/in/modelgate.yaml': three['modelgate.yaml'],
     'my a/in/.modelgate/x': 'foreign',
@@ -112,8 +108,8 @@ test('frozen needs no key, sends nothing and saves nothing', async () => {
 
 test('for a fork nothing is generated, even with a key', async () => {
   const { sandbox, start } = await scene()
-  const event = { pull_request: { head: { repo: { full_name: 'mallory/site' } } } }
-  const { exit, outputs, log } = await start({ event, with: { report: '' } }).ended
+  const { exit, outputs, log } = await start({ event: pullRequest('mallory/site'), with: { report: '' } })
+    .ended
   expect([exit, outputs['mode'], sandbox.requests()]).toEqual([13, 'frozen', []])
   expect(log).toContain('::warning::Nothing is generated for a pull request of a fork or of Dependabot')
 })
@@ -177,10 +173,8 @@ test('a limit reaches the program, and what could not be saved is an error that 
   expect([exit, outputs['exit_code'], sandbox.created()]).toEqual([15, '15', 2])
   services.cacheStatus = 400
   const post = await step.post()
-  expect([post.exit, post.log]).toEqual([
-    0,
-    expect.stringContaining('::error::What this run has made could not be saved'),
-  ])
+  expect(post.exit).toBe(0)
+  expect(post.log).toContain('::error::What this run has made could not be saved')
 })
 
 test('some jobs, with the key of the environment, and no cache: nothing is asked of it or saved', async () => {
@@ -201,8 +195,8 @@ test('a store that is there is newer than any that was saved', async () => {
 
 test('the sandbox needs neither key nor gateway, also for a fork', async () => {
   const { machine, services, sandbox, start } = await scene()
-  const event = { pull_request: { head: { repo: { full_name: 'mallory/site' } } } }
-  const step = start({ event, with: { sandbox: 'true', 'api-key': '', jobs: 'icons[boat]' } })
+  const inputs = { sandbox: 'true', 'api-key': '', jobs: 'icons[boat]' }
+  const step = start({ event: pullRequest('mallory/site'), with: inputs })
   const { exit, outputs } = await step.ended
   await step.post()
   expect([exit, outputs['mode'], outputs['created'], sandbox.requests()]).toEqual([0, 'generate', '1', []])

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { inflateRawSync } from 'node:zlib'
 import { fileURLToPath } from 'node:url'
 import { load } from 'js-yaml'
@@ -32,16 +32,6 @@ export interface StepOptions {
   readonly run?: number
 }
 
-export interface Ended {
-  readonly exit: number | NodeJS.Signals
-  /** Both streams. */
-  readonly log: string
-  readonly outputs: Readonly<Record<string, string>>
-  readonly summary: string
-  /** What it has added to the PATH of later steps. */
-  readonly path: readonly string[]
-}
-
 export type Runner = ReturnType<typeof runner>
 
 /** A token of a job, as the artifact service reads it. */
@@ -50,35 +40,32 @@ const runtimeToken = `e30.${Buffer.from('{"scp":"Actions.Results:run:job"}').toS
 /** A machine on which nothing is but an operating system: no Node, no project, nobody's home. */
 export function runner() {
   const root = temporaryFolder()
-  const [workspace, bin, temp, tools] = ['work/repo', 'bin', 'temp', 'tools'].map((name) => join(root, name))
-  for (const folder of [workspace!, bin!, temp!, tools!]) mkdirSync(folder, { recursive: true })
-  for (const tool of ['sh', 'tar', 'gzip']) symlinkSync(findOnPath(tool), join(bin!, tool))
+  const workspace = join(root, 'work/repo')
+  const [bin, temp, tools] = [join(root, 'bin'), join(root, 'temp'), join(root, 'tools')]
+  for (const folder of [workspace, bin, temp, tools]) mkdirSync(folder, { recursive: true })
+  for (const tool of ['sh', 'tar', 'gzip']) symlinkSync(findOnPath(tool), join(bin, tool))
   let steps = 0
   return {
     root,
     /** The checkout. */
-    workspace: workspace!,
+    workspace,
     /** The only folder of the PATH. */
-    bin: bin!,
+    bin,
     /** Adds a program. */
     install(name: string, script: string) {
-      writeFileSync(join(bin!, name), `#!/bin/sh\n${script}\n`)
-      chmodSync(join(bin!, name), 0o755)
+      writeScript(join(bin, name), script)
     },
     /** A version in the tool cache, which does nothing but tell what it is. */
     tool(version: string) {
-      const folder = `modelgate/${version}/${process.arch}`
-      writeFiles(tools!, {
-        [`${folder}/modelgate`]: `#!/bin/sh\necho ${version}\n`,
-        [`${folder}.complete`]: '',
-      })
-      chmodSync(join(tools!, folder, 'modelgate'), 0o755)
+      const folder = join(tools, 'modelgate', version, process.arch)
+      writeFiles(folder, { [`../${process.arch}.complete`]: '' })
+      writeScript(join(folder, 'modelgate'), `echo ${version}`)
     },
     /** A checkout as `actions/checkout` makes it: what is not in the repository is gone. */
     checkout(files: Readonly<Record<string, string>>) {
-      rmSync(workspace!, { recursive: true })
-      mkdirSync(workspace!)
-      writeFiles(workspace!, files)
+      rmSync(workspace, { recursive: true })
+      mkdirSync(workspace)
+      writeFiles(workspace, files)
     },
     step({ services, with: given = {}, env = {}, event = {}, run = 1 }: StepOptions) {
       const unknown = Object.keys(given).filter((name) => !(name in actionFile.inputs))
@@ -89,12 +76,10 @@ export function runner() {
       })
       const folder = join(root, `step-${steps++}`)
       const names = ['OUTPUT', 'STEP_SUMMARY', 'PATH', 'STATE', 'ENV']
-      writeFiles(folder, {
-        'event.json': JSON.stringify(event),
-        ...Object.fromEntries(names.map((name) => [name, ''])),
-      })
+      const empty = Object.fromEntries(names.map((name) => [name, '']))
+      writeFiles(folder, { 'event.json': JSON.stringify(event), ...empty })
       const whole = {
-        PATH: bin!,
+        PATH: bin,
         HOME: join(root, 'nobody'),
         CI: 'true',
         GITHUB_ACTIONS: 'true',
@@ -106,12 +91,12 @@ export function runner() {
         GITHUB_RUN_ID: String(run),
         GITHUB_SERVER_URL: 'https://github.com',
         GITHUB_API_URL: services.url,
-        GITHUB_WORKSPACE: workspace!,
+        GITHUB_WORKSPACE: workspace,
         ...Object.fromEntries(names.map((name) => [`GITHUB_${name}`, join(folder, name)])),
         RUNNER_OS: 'Linux',
         RUNNER_ARCH: 'X64',
-        RUNNER_TEMP: temp!,
-        RUNNER_TOOL_CACHE: tools!,
+        RUNNER_TEMP: temp,
+        RUNNER_TOOL_CACHE: tools,
         ACTIONS_RUNTIME_TOKEN: runtimeToken,
         ACTIONS_RESULTS_URL: `${services.url}/`,
         ACTIONS_CACHE_SERVICE_V2: 'True',
@@ -120,34 +105,43 @@ export function runner() {
       }
       const read = (name: string) => readFileSync(join(folder, name), 'utf8')
       const start = (main: string, env: Record<string, string>) => {
-        const child = spawn(process.execPath, [fileURLToPath(new URL(main, projectRoot))], {
-          cwd: workspace!,
-          env,
-          stdio: ['ignore', 'pipe', 'pipe'],
-        })
-        onTestFinished(() => void child.kill('SIGKILL'))
-        let log = ''
-        for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (log += String(text)))
-        const ended = once(child, 'close').then(([code, signal]): Ended => {
+        const script = fileURLToPath(new URL(main, projectRoot))
+        const { process: child, ended } = logged(process.execPath, [script], workspace, env)
+        const whole = ended.then(({ exit, log }) => {
+          // What it has added to the PATH of later steps.
           const path = read('PATH').split('\n').filter(Boolean)
-          const outputs = valuesOf(read('OUTPUT'))
-          return { exit: code ?? signal, log, outputs, summary: read('STEP_SUMMARY'), path }
+          return { exit, log, outputs: valuesOf(read('OUTPUT')), summary: read('STEP_SUMMARY'), path }
         })
-        return { process: child, ended }
+        return { process: child, ended: whole }
       }
       return {
         ...start(actionFile.runs.main, whole),
         /** The end of the job, after the step. */
         post() {
-          const state = Object.entries(valuesOf(read('STATE'))).map(([name, value]) => [
-            `STATE_${name}`,
-            value,
-          ])
-          return start(actionFile.runs.post, { ...whole, ...Object.fromEntries(state) }).ended
+          const env: Record<string, string> = { ...whole }
+          for (const [name, value] of Object.entries(valuesOf(read('STATE')))) env[`STATE_${name}`] = value
+          return start(actionFile.runs.post, env).ended
         },
       }
     },
   }
+}
+
+/** Starts a program, and tells how it ends, and what it writes to both streams. */
+export function logged(program: string, words: readonly string[], cwd: string, env: NodeJS.ProcessEnv) {
+  const child = spawn(program, words, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let log = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (log += String(text)))
+  const ended = once(child, 'close').then(([code, signal]: (number | NodeJS.Signals | null)[]) => {
+    return { exit: code ?? signal!, log }
+  })
+  return { process: child, ended }
+}
+
+function writeScript(path: string, script: string): void {
+  writeFiles(dirname(path), { [basename(path)]: `#!/bin/sh\n${script}\n` })
+  chmodSync(path, 0o755)
 }
 
 /** The path of a program of this machine. @throws Error */
@@ -185,8 +179,8 @@ export const startsProgram = `NODE_COMPILE_CACHE='${process.env['NODE_COMPILE_CA
 export function release(services: ActionsServices, { named = version, script = startsProgram } = {}): string {
   const folder = temporaryFolder()
   const name = `modelgate-${named}-linux-${process.arch}`
-  writeFiles(folder, { [`${name}/modelgate`]: `#!/bin/sh\n${script}\n`, [`${name}/LICENSE`]: 'MIT' })
-  chmodSync(join(folder, name, 'modelgate'), 0o755)
+  writeFiles(folder, { [`${name}/LICENSE`]: 'MIT' })
+  writeScript(join(folder, name, 'modelgate'), script)
   spawnSync('tar', ['-czf', `${name}.tar.gz`, name], { cwd: folder })
   return put(services, named, `${name}.tar.gz`, readFileSync(join(folder, `${name}.tar.gz`)))
 }
@@ -195,9 +189,7 @@ export function release(services: ActionsServices, { named = version, script = s
 export function packageRelease(services: ActionsServices): void {
   const file = join(temporaryFolder(), 'package.tgz')
   const renamed = ['--transform', 's,^,package/,', '--use-compress-program', 'gzip -1']
-  spawnSync('tar', ['-cf', file, ...renamed, 'bin', 'dist', 'package.json'], {
-    cwd: fileURLToPath(projectRoot),
-  })
+  spawnSync('tar', ['-cf', file, ...renamed, 'bin', 'dist', 'package.json'], { cwd: projectRoot })
   put(services, version, `modelgate-${version}.tgz`, readFileSync(file))
 }
 

@@ -4,7 +4,7 @@ import { canaryKey, expectNoKey, expectNoKeyBelow } from '../support/canary-key.
 import { runningSandbox } from '../support/running-sandbox.ts'
 import type { SandboxOptions } from '../../src/sandbox/start-sandbox.ts'
 import { actionsServices } from './actions-services.ts'
-import { release, runner, unpacked, type Ended, type StepOptions } from './runner.ts'
+import { release, runner, unpacked, type StepOptions } from './runner.ts'
 
 /** A manifest of one picture for each name. */
 export const manifestOf = (names: readonly string[]) => `
@@ -18,6 +18,14 @@ jobs:
 `
 
 export const three = { 'modelgate.yaml': manifestOf(['anchor', 'boat', 'crane']) }
+
+/** The third picture has to wait for a minute. */
+export const busy = [
+  { endpoint: 'image-generations', nth: 3, action: 'status', status: 429, headers: { 'retry-after': '60' } },
+] as const
+
+/** The event of a pull request from a repository of this name. */
+export const pullRequest = (full_name: string) => ({ pull_request: { head: { repo: { full_name } } } })
 
 /** A runner, a gateway, GitHub with a release, and a key that must not be seen. */
 export async function scene(options: Partial<SandboxOptions> = {}) {
@@ -42,7 +50,14 @@ export async function scene(options: Partial<SandboxOptions> = {}) {
     const step = start(more)
     const main = await step.ended
     const post = await step.post()
-    for (const ended of [main, post]) expectHidden(ended, key)
+    for (const { log, outputs, summary } of [main, post]) {
+      // The runner takes the key from the log as soon as the line that masks it has come: nothing may come before.
+      const [mask, ...rest] = log.split('\n')
+      expect(mask).toBe(`::add-mask::${key.replaceAll('%', '%25')}`)
+      expectNoKey('the log', rest.join('\n'), key)
+      expectNoKey('the outputs', JSON.stringify(outputs), key)
+      expectNoKey('the summary', summary, key)
+    }
     expectNoKeyBelow(machine.root, key)
     for (const { bytes } of services.caches) expectNoKeyBelow(unpacked(bytes), key)
     for (const { name, bytes } of services.artifacts) expectNoKey(name, bytes, key)
@@ -54,13 +69,4 @@ export async function scene(options: Partial<SandboxOptions> = {}) {
       .filter((path) => path.endsWith('.png') && !path.includes('.modelgate'))
       .toSorted()
   return { services, sandbox, machine, key, start, job, pictures }
-}
-
-/** The runner takes the key from the log as soon as the line that masks it has come: nothing may come before. */
-function expectHidden({ log, outputs, summary }: Ended, key: string): void {
-  const [mask, ...rest] = log.split('\n')
-  expect(mask).toBe(`::add-mask::${key.replaceAll('%', '%25')}`)
-  expectNoKey('the log', rest.join('\n'), key)
-  expectNoKey('the outputs', JSON.stringify(outputs), key)
-  expectNoKey('the summary', summary, key)
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { checksumOf, releaseFile } from '../../action/src/release-files.ts'
 import { launcher } from '../black-box/spawn-program.ts'
 import { packageRelease, release, startsProgram, version } from './runner.ts'
-import { scene } from './scene.ts'
+import { scene, three } from './scene.ts'
 
 /** Only puts the program on the PATH. */
 const setup = { mode: 'setup' }
@@ -83,26 +83,14 @@ test.each([
   expect(services.asked).toEqual(expected)
 })
 
+const missing = /http:\S+\/releases\/v8\.8\.8\/SHA256SUMS could not be fetched: Unexpected HTTP response: 404/
+const other = /The release of modelgate 9\.9\.9 contains modelgate \d+\.\d+\.\d+\./
+
 test.each<[string, wanted: string, program: { named?: string; script?: string }, RegExp]>([
   ['a range of a mirror', '1.x', {}, /version must be exact where there is a mirror, not 1\.x\./],
-  [
-    'a version that there is not',
-    '8.8.8',
-    {},
-    /http:\S+\/releases\/v8\.8\.8\/SHA256SUMS could not be fetched: Unexpected HTTP response: 404/,
-  ],
-  [
-    'a release that contains another version',
-    '9.9.9',
-    { named: '9.9.9' },
-    /The release of modelgate 9\.9\.9 contains modelgate \d+\.\d+\.\d+\./,
-  ],
-  [
-    'an executable that this system cannot run',
-    '',
-    { script: 'exit 127' },
-    /\/\S+\/modelgate cannot be run: /,
-  ],
+  ['a version that there is not', '8.8.8', {}, missing],
+  ['a release that contains another version', '9.9.9', { named: '9.9.9' }, other],
+  ['an executable that cannot be run here', '', { script: 'exit 127' }, /\/\S+\/modelgate cannot be run: /],
 ])('%s is refused', async (_, wanted, program, message) => {
   const { services, start } = await scene()
   release(services, program)
@@ -112,8 +100,7 @@ test.each<[string, wanted: string, program: { named?: string; script?: string },
 
 test.each(['tools/mine', 'mine'])('an executable that is there, as %s', async (executable) => {
   const { services, machine, start } = await scene()
-  const manifest = readFileSync(join(machine.workspace, 'modelgate.yaml'), 'utf8')
-  machine.checkout({ 'modelgate.yaml': manifest, 'tools/x': '' })
+  machine.checkout({ ...three, 'tools/x': '' })
   machine.install(executable === 'mine' ? 'mine' : '../work/repo/tools/mine', startsProgram)
   const { exit, outputs, path } = await start({ with: { ...check, executable } }).ended
   expect([exit, outputs['version'], path]).toEqual([13, version, []])
