@@ -10,7 +10,7 @@ function passTenSeconds(home: string): void {
   const folder = join(home, '.local/state/modelgate/sandbox/responses')
   for (const name of readdirSync(folder)) {
     const entry = JSON.parse(readFileSync(join(folder, name), 'utf8')) as Json
-    entry.timing.acceptedAt -= 10_000
+    entry.acceptedAt -= 10_000
     writeFileSync(join(folder, name), JSON.stringify(entry))
   }
 }
