@@ -85,7 +85,7 @@ export async function settle<Document extends OutputDocument>(
 /** The exit of a command that does several things, some of which failed. @param count of all things */
 export function commonExit(errors: readonly ModelgateError[], count: number): ExitName {
   const exits = new Set(errors.map(({ exit }) => exit))
-  // What can still be had outranks what came; else a reason that all have in common is told.
+  // What can still be had outranks what came; else a reason that all have in common is reported.
   if (exits.has('running')) return 'running'
   const [exit = 'partial'] = exits
   return errors.length === count && exits.size === 1 ? exit : 'partial'

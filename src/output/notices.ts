@@ -105,7 +105,7 @@ type Texts = {
   ) => string | undefined
 }
 
-/** What is told even where a document on standard output contains all else. */
+/** What is reported even where a document on standard output has all else. */
 const warnings: Texts = {
   'warning-add': ({ message }) => `warning: ${message}`,
   'retry-wait': retryText,
