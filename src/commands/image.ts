@@ -45,7 +45,7 @@ import {
   type Draft,
 } from './shared/request/build-request.ts'
 import { readPromptField } from './shared/request/text-prompt.ts'
-import { recordPlan } from './shared/log/call-facts.ts'
+import { recordPlan } from './shared/jobs/named-job.ts'
 import { resumeCommand } from './shared/jobs/resume-command.ts'
 import {
   acceptMismatchOption,
@@ -225,7 +225,7 @@ export async function sendImages(call: CommandCall<ImageOptions>, request: Image
   const answered = quiet ? withReasons : (outcome: Outcome<ImageDocument>) => outcome
   if (request.wanted.length === 0) {
     const take = (listener: Output) => takeExistingImages({ context, listener }, request)
-    return void (await showOperation(call, { result: 'files' }, take))
+    return await showOperation(call, { result: 'files' }, take)
   }
   await runOperation(call, {
     streamed: request.streamed,

@@ -25,8 +25,14 @@ import { allInputs } from '../problems.ts'
 import { readTextPrompt, readPromptField } from './shared/request/text-prompt.ts'
 import { isStandardInputClaimed, readStandardInputBytes } from './shared/input/standard-input.ts'
 import { UsageError, ModelgateError } from '../errors.ts'
-import { addJobOptions, lastOption, findNamedJob, optionsForJob } from './shared/jobs/named-job.ts'
-import { recordPlan, resultLocation } from './shared/log/call-facts.ts'
+import {
+  addJobOptions,
+  lastOption,
+  findNamedJob,
+  optionsForJob,
+  recordPlan,
+  resultLocation,
+} from './shared/jobs/named-job.ts'
 import { stateFolder } from '../context/folders.ts'
 import { videoKinds } from '../files/calls/job-record.ts'
 import { modelSegment } from '../gateway/url.ts'

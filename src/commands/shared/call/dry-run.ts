@@ -1,25 +1,23 @@
 import { shownSource } from '../../../files/next-command.ts'
 import type { Settings } from '../../../config/settings.ts'
-import type { Context } from '../../../context.ts'
 import type { Gateway, GatewayRequest } from '../../../gateway/gateway.ts'
 import { wireRequest, hideHeader } from '../../../gateway/send-request.ts'
 import type { ImagePart } from '../../../operations/image-request.ts'
-import { type Gate, sanitise, sanitiseJson } from '../../../output/gate.ts'
-import type { CommonOptions } from '../options/common-options.ts'
+import { sanitise, sanitiseJson } from '../../../output/gate.ts'
+import { sandboxKey, type CommandCall } from '../gateway/open-gateway.ts'
 
-/** @param shellKey what a shell expands to the key */
+/** Prints a request in place of sending it. */
 export async function printRequest(
-  context: Context,
-  options: CommonOptions,
-  { gateway, gate, shellKey }: { readonly gateway: Gateway; readonly gate: Gate; readonly shellKey: string },
+  { context: { stdout }, options, settings, gate }: CommandCall,
+  gateway: Gateway,
   request: GatewayRequest,
-  content: PrintableContent,
+  content: PrintableContent = {},
 ): Promise<void> {
   const { method, url, headers } = wireRequest(gateway, request)
   // Headers of the user have their values as they are written.
   const isOwn = (name: string) => Object.hasOwn(gateway.headers ?? {}, name)
-  const { stdout } = context
   if (options.curl) {
+    const shellKey = options.sandbox ? sandboxKey : await keyForShell(settings)
     const lines = Object.entries(headers).map(([name, value]) => {
       if (isOwn(name)) return [name, `-H ${ownHeader(name, value)}`] as const
       if (name === 'authorization') return [name, `-H "authorization: Bearer ${shellKey}"`] as const
@@ -52,7 +50,7 @@ function ownHeader(name: string, source: string): string {
 const maxArgumentBytes = 100_000
 
 /** What a POSIX shell expands to the key when the command runs, from wherever the key is configured. */
-export async function keyForShell({ keyLocation }: Settings): Promise<string> {
+async function keyForShell({ keyLocation }: Settings): Promise<string> {
   // A location that cannot be used is reported when a key is needed.
   const location = await keyLocation().catch(() => undefined)
   switch (location?.kind) {

@@ -20,16 +20,10 @@ import { createOutput, type OutputOptions } from '../../../output/create-output.
 import { loadColours } from '../../../output/screen.ts'
 import { commandLineOf, isDryRun, type CommonOptions } from '../options/common-options.ts'
 import type { EndedCall, LoggedRequest } from '../log/log-call.ts'
-import { keyForShell, printRequest, type PrintableContent } from './dry-run.ts'
-import {
-  lineLimit,
-  openGateway,
-  sandboxKey,
-  type CommandCall,
-  type OpenGateway,
-} from '../gateway/open-gateway.ts'
+import { printRequest, type PrintableContent } from './dry-run.ts'
+import { lineLimit, openGateway, type CommandCall, type OpenGateway } from '../gateway/open-gateway.ts'
 
-interface CommandRun<Document extends OutputDocument> {
+interface CommandRun {
   readonly streamed?: boolean
   /** For `--dry-run`; left out by a command that refuses it. */
   describeRequest?(gateway: Gateway): {
@@ -38,7 +32,7 @@ interface CommandRun<Document extends OutputDocument> {
   }
   /** Evaluated only when there is something to render, so that a dry run creates no file. */
   output(): Partial<OutputOptions> | Promise<Partial<OutputOptions>>
-  operation(call: Call): Promise<Outcome<Document>>
+  operation(call: Call): Promise<Outcome<OutputDocument>>
   /** A gateway that is open already, and stays so. */
   readonly opened?: OpenGateway
   /** For what a gateway that was already open reports. */
@@ -53,13 +47,9 @@ interface CommandRun<Document extends OutputDocument> {
 
 /**
  * Prints a dry run instead, renders the events, reports the outcome, adds the call to the log.
- * @returns the document; undefined for a dry run
  * @throws AlreadyReported for a failure, which has been reported by then
  */
-export async function runOperation<Document extends OutputDocument>(
-  given: CommandCall,
-  command: CommandRun<Document>,
-): Promise<Document | undefined> {
+export async function runOperation(given: CommandCall, command: CommandRun): Promise<void> {
   const { context, options, settings, gate } = given
   const { describeRequest, operation, logged, warnings = [] } = command
   const { history, quiet } = settings
@@ -68,13 +58,12 @@ export async function runOperation<Document extends OutputDocument>(
   const { gateway, book, spending, hasSent } = opened
   try {
     if (isDryRun(options)) {
-      const { request, content = {} } = describeRequest!(gateway)
+      const { request, content } = describeRequest!(gateway)
       for (const message of quiet.value ? [] : warnings) {
         context.stderr.write(`${gate.line(`warning: ${message}`, lineLimit)}\n`)
       }
-      const shellKey = options.sandbox ? sandboxKey : await keyForShell(settings)
-      await printRequest(context, options, { gateway, gate, shellKey }, request, content)
-      return undefined
+      await printRequest(given, gateway, request, content)
+      return
     }
     if (logged !== undefined) spending.call = await callStart(given, gateway, logged)
     const began = { at: context.clock.now(), monotonic: context.clock.monotonic() }
@@ -104,21 +93,16 @@ export async function runOperation<Document extends OutputDocument>(
       hasSent,
     }
     const outcome = await operation(call)
-    let thrown: unknown
-    try {
-      return await reportOutcome(output, options, outcome, hasSent)
-    } catch (error) {
-      thrown = error
-      throw error
-    } finally {
-      const { document } = outcome
-      // A look-up costs nothing, so it counts only if it came to something.
-      const counts = hasSent() || (logged?.jobs !== undefined && document !== undefined)
-      if (counts && logged !== undefined) {
-        const ended = { began, document, thrown, reply, textFile }
-        await addToLog({ ...given, request: logged, book, spending, ...ended })
-      }
+    const { document } = outcome
+    const thrown = await reportOutcome(output, options, outcome, hasSent).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    // A look-up costs nothing, so it counts only if it came to something.
+    if (logged !== undefined && (hasSent() || (logged.jobs !== undefined && document !== undefined))) {
+      await addToLog({ ...given, request: logged, book, spending, began, document, thrown, reply, textFile })
     }
+    if (thrown !== undefined) throw thrown
   } finally {
     if (command.opened === undefined) await opened.close()
   }
@@ -177,13 +161,13 @@ export type View = Omit<OutputOptions, 'mode' | 'usage' | 'step' | 'quiet' | 'ga
 type ShownCall = Omit<CommandCall, 'settings'> & { readonly settings?: Settings }
 
 /** For an operation that needs no gateway, or opens its own. @throws AlreadyReported for a failure */
-export async function showOperation<Document extends OutputDocument>(
+export async function showOperation(
   call: ShownCall,
   { hasSent, ...view }: View,
-  operation: (output: Output) => Outcome<Document> | Promise<Outcome<Document>>,
-): Promise<Document> {
+  operation: (output: Output) => Outcome<OutputDocument> | Promise<Outcome<OutputDocument>>,
+): Promise<void> {
   const output = await openOutput(call, view)
-  return await reportOutcome(output, call.options, await operation(output), hasSent)
+  await reportOutcome(output, call.options, await operation(output), hasSent)
 }
 
 async function openOutput({ context, options, settings, gate }: ShownCall, view: View): Promise<Output> {
@@ -212,12 +196,12 @@ function withSameCall(context: Context, error: ModelgateError): ModelgateError {
 }
 
 /** @throws AlreadyReported for a failure */
-async function reportOutcome<Document extends OutputDocument>(
+async function reportOutcome(
   output: Output,
   { json, jsonl, debug }: CommonOptions,
-  outcome: Outcome<Document>,
+  outcome: Outcome<OutputDocument>,
   hasSent: () => boolean = () => false,
-): Promise<Document> {
+): Promise<void> {
   if (outcome.kind === 'failed') {
     await output.error(outcome.error, outcome.document)
     throw new AlreadyReported(outcome.error)
@@ -235,5 +219,4 @@ async function reportOutcome<Document extends OutputDocument>(
     throw new AlreadyReported(reported)
   }
   if (failure !== undefined) throw new AlreadyReported(failure)
-  return document
 }

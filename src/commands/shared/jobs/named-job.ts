@@ -6,7 +6,13 @@ import { UsageError } from '../../../errors.ts'
 import { isStartedWith, type JobRecord, type RecordKind } from '../../../files/calls/job-record.ts'
 import { shellWord } from '../../../files/file-error.ts'
 import type { JobStore } from '../../../files/calls/job-store.ts'
-import { namedJob, openJobs, unrecordedJob, type NamedJob } from '../../../operations/jobs.ts'
+import {
+  namedJob,
+  openJobs,
+  unrecordedJob,
+  type NamedJob,
+  type RecordPlan,
+} from '../../../operations/jobs.ts'
 import { createGate } from '../../../output/gate.ts'
 import { learnName, type JobNames } from './resume-command.ts'
 import type { CommonOptions } from '../options/common-options.ts'
@@ -99,4 +105,21 @@ export async function findNamedJob<
   const names: JobNames = new Map()
   if (stored !== undefined) await learnName(context, store, names, named.id)
   return { context, named, given, options, settings, gate, store, names }
+}
+
+export function resultLocation({ output, force }: CommonOptions, folder: string | undefined) {
+  return { output: output ?? null, folder: folder ?? null, force: force === true }
+}
+
+/** How a job that this call starts is recorded. */
+export function recordPlan({ context, options, settings, gate }: CommandCall): RecordPlan {
+  const { profile, outputDir, history } = settings
+  return {
+    store: openJobs(context, stateFolder(context), gate),
+    isSandbox: options.sandbox === true,
+    profile: profile.value,
+    terminal: context.terminalId,
+    location: resultLocation(options, outputDir.value),
+    keepsWords: history.value === 'full',
+  }
 }

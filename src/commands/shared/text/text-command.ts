@@ -265,7 +265,7 @@ export async function sendText(call: CommandCall<TextOptions>, request: TextRequ
       // Loaded only for a response that is recorded on this machine.
       const [{ startBackground }, { recordPlan }] = await Promise.all([
         import('../../../operations/background-response.ts'),
-        import('../log/call-facts.ts'),
+        import('../jobs/named-job.ts'),
       ])
       const record = recordPlan(call)
       return await startBackground(own, request, {
