@@ -58,12 +58,36 @@ const keyOption = /^--?(?:api|secret|auth|access)?[-_]?(?:key|token)$/i
 
 export function parserError(error: CommanderError, program: Command, argv: readonly string[]): UsageError {
   const command = calledCommand(program, argv)
-  const [, word = ''] = /unknown (?:command|option) '([^']*)'/.exec(error.message) ?? []
-  const gone = goneWords[`${pathOf(command)} ${word}`]
-  const message = messageOf(error, command, gone !== undefined)
-  return new UsageError(message, {
-    hint: gone ?? hintFor(error, command),
-    next: correctedCall(message, program, argv),
+  const path = pathOf(command)
+  // The mark of text that begins with a dash.
+  const plain = error.message
+    .replace(/^error: /, '')
+    .replace('\n', ' ')
+    .replaceAll('\0', '')
+  const [, kind, word = '', offer = ''] = /^unknown (command|option) '([^]*)'([^']*)$/.exec(plain) ?? []
+  const hint = `See ${path} --help.`
+  if (kind === undefined) return new UsageError(choicesOf(plain), { hint })
+  const gone = goneWords[`${path} ${word}`]
+  if (gone !== undefined) return new UsageError(`unknown ${kind} '${word}'`, { hint: gone })
+  if (kind === 'command') {
+    const meant = didYouMean(meantCommands(command, word))
+    const next = correctedCall(word, meant, program, argv)
+    return new UsageError(`unknown command '${word}'${meant}`, { hint, next })
+  }
+  // A value after "=" may be a key.
+  const name = word.replace(/=[^]*$/, '')
+  if (keyOption.test(name)) {
+    return new UsageError(`unknown option '${name}'`, {
+      hint: 'Arguments are seen by others: set MODELGATE_API_KEY, or pass --api-key-file FILE.',
+    })
+  }
+  const usual = usualWords[name] ?? usualOptions[name]?.find((long) => optionOf(command, long) !== undefined)
+  const meant = usual === undefined ? offer : didYouMean([usual])
+  // Names of options have no white space.
+  const isText = /\s/.test(name)
+  return new UsageError(`unknown option '${name}'${meant}`, {
+    hint: isText ? `Text that begins with a dash follows "--": ${path} [options] -- "-text"` : hint,
+    next: correctedCall(name, meant, program, argv),
   })
 }
 
@@ -91,36 +115,21 @@ function optionOf({ options }: Command, word: string) {
   return options.find(({ short, long }) => short === name || long === name)
 }
 
-/** Only what the message suggests, where that is one word. */
+/** Only what is suggested in place of the wrong word, where that is one word. */
 function correctedCall(
-  message: string,
+  wrong: string,
+  suggestion: string,
   program: Command,
   argv: readonly string[],
 ): readonly string[] | undefined {
-  const [, wrong, meant] =
-    /^unknown (?:command|option) '([^]*)' \(Did you mean ([\w -]+)\?\)$/.exec(message) ?? []
+  const [, meant] = /^ \(Did you mean ([\w -]+)\?\)$/.exec(suggestion) ?? []
   // A value of the wrong option may be a key; and of several words none is the one.
-  if (wrong === undefined || meant === undefined || / or |key/.test(meant)) return undefined
+  if (meant === undefined || / or |key/.test(meant)) return undefined
   const at = argv.findIndex((word) => word === wrong || word.startsWith(`${wrong}=`))
   if (at === -1) return undefined
   const rest = argv[at]!.slice(wrong.length)
-  return [
-    program.name(),
-    ...argv.slice(0, at),
-    ...`${meant}${rest}`.split(rest === '' ? ' ' : '\0'),
-    ...argv.slice(at + 1),
-  ]
-}
-
-function hintFor(error: CommanderError, command: Command): string {
-  const [, name = ''] = /unknown option '([^'=]*)/.exec(error.message) ?? []
-  if (error.code === 'commander.unknownOption' && keyOption.test(name)) {
-    return 'Arguments are seen by others: set MODELGATE_API_KEY, or pass --api-key-file FILE.'
-  }
-  // Names of options have no white space.
-  const isText = /unknown option '[^'=]*\s/.test(error.message)
-  const asText = `Text that begins with a dash follows "--": ${pathOf(command)} [options] -- "-text"`
-  return isText ? asText : `See ${pathOf(command)} --help.`
+  const words = rest === '' ? meant.split(' ') : [meant + rest]
+  return [program.name(), ...argv.slice(0, at), ...words, ...argv.slice(at + 1)]
 }
 
 export function calledCommand(program: Command, argv: readonly string[]): Command {
@@ -135,26 +144,8 @@ export function calledCommand(program: Command, argv: readonly string[]): Comman
   return command
 }
 
-function messageOf({ code, message }: CommanderError, command: Command, isGone: boolean): string {
-  // The mark of text that begins with a dash.
-  const plain = message
-    .replace(/^error: /, '')
-    .replace('\n', ' ')
-    .replaceAll('\0', '')
-  const [, word = ''] = /^unknown (?:command|option) '([^]*)'/.exec(plain) ?? []
-  if (isGone) return plain.replace(/ \(Did you mean [^]*$/, '')
-  if (code === 'commander.unknownCommand') {
-    return `unknown command '${word}'${didYouMean(meantCommands(command, word))}`
-  }
-  if (code === 'commander.unknownOption') {
-    // A value after "=" may be a key.
-    const name = word.replace(/=[^]*$/, '')
-    if (keyOption.test(name)) return `unknown option '${name}'`
-    const has = (long: string) => command.options.some((option) => option.long === long)
-    const meant = usualWords[name] ?? usualOptions[name]?.find(has)
-    return meant === undefined ? plain.replace(word, name) : `unknown option '${name}'${didYouMean([meant])}`
-  }
-  return plain.replace(
+function choicesOf(message: string): string {
+  return message.replace(
     /^command-argument value '(.*)' is invalid for argument '(.*)'\. Allowed choices are (.*)\.$/,
     (_, given: string, name: string, choices: string) =>
       `The ${name} must be one of ${choices}, not ${JSON.stringify(given)}.`,
