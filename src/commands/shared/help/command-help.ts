@@ -1,6 +1,6 @@
 import type { Command, HelpConfiguration, Help, Option } from 'commander'
 import { formatPage, type HelpPage, type HelpRow } from '../../../output/help-page.ts'
-import { isHarmless, isShared, examplesOf, shownFirst } from '../options/common-options.ts'
+import { isHarmless, isShared, examplesOf, nameOf, shownFirst } from '../options/common-options.ts'
 
 /** Every `--help`. Commander takes the colours out where there are none. */
 export const helpLayout: HelpConfiguration = {
@@ -24,13 +24,13 @@ export function commandPage(command: Command, help: Help): HelpPage {
   const rows = <Item>(items: readonly Item[], term: (item: Item) => string, about: (item: Item) => string) =>
     items.map((item): HelpRow => [term.call(help, item), about.call(help, item)])
   const isGroup = command.parent !== null && command.commands.length > 0 && command.options.length === 0
-  const { shown, hidden } = isGroup ? { shown: [], hidden: false } : optionsOf(command, help, showsAll)
+  const options = isGroup ? undefined : optionsOf(command, help, showsAll)
   const blocks: [heading: string, rows: HelpRow[]][] = [
     ['Arguments:', rows(help.visibleArguments(command), help.argumentTerm, help.argumentDescription)],
     ...commandBlocks(command, help),
-    ...[...groups(command, shown)].map(([heading, options]): [string, HelpRow[]] => [
+    ...[...(options?.groups ?? [])].map(([heading, some]): [string, HelpRow[]] => [
       heading,
-      rows(options, help.optionTerm, help.optionDescription),
+      rows(some, help.optionTerm, help.optionDescription),
     ]),
   ]
   const examples = examplesOf(command)
@@ -42,7 +42,7 @@ export function commandPage(command: Command, help: Help): HelpPage {
     blocks: blocks.filter(([, all]) => all.length > 0),
     more: [
       ...(isGroup ? [`Options of each: ${path} COMMAND --help`] : []),
-      ...(hidden ? [`All options: ${path} --help ${allFlag}`] : []),
+      ...(options?.areSome ? [`All options: ${path} --help ${allFlag}`] : []),
     ],
   }
 }
@@ -59,27 +59,31 @@ function refuseUnknownCommand(command: Command): void {
 /** With fewer of the shared options than that, all are shown, but for those that are harmless everywhere. */
 const few = 16
 
+/** By their headings, in the order of the help; `areSome` where there are more. */
 function optionsOf(command: Command, help: Help, showsAll: boolean) {
-  const [common, own] = split(help.visibleOptions(command), isShared)
+  const all = help.visibleOptions(command)
+  const last = all.filter(({ long }) => long === '--version' || long === '--help')
+  const common = all.filter(isShared)
+  const own = all.filter((option) => !last.includes(option) && !isShared(option))
+  const isFew = common.length < few
   const first = shownFirst(command)
   const placeOf = ({ long }: Option) => first?.indexOf(long?.slice(2) ?? '') ?? 0
-  const isUsual = (option: Option) => {
-    if (!isShared(option)) return isFew || isLast(option) || placeOf(option) !== -1
-    return headingOf(option) === usualHeading || (isFew && !isHarmless(option))
-  }
-  const isFew = common.length < few
-  const [later, sooner] = split(own, (option) => placeOf(option) === -1)
-  const ordered = [...common, ...sooner.toSorted((one, other) => placeOf(one) - placeOf(other)), ...later]
+  const isUsual = (option: Option) =>
+    isShared(option)
+      ? headingOf(option) === usualHeading || (isFew && !isHarmless(option))
+      : isFew || last.includes(option) || placeOf(option) !== -1
+  const sooner = own.filter((option) => placeOf(option) !== -1)
+  const later = own.filter((option) => placeOf(option) === -1)
+  const ordered = [...common, ...sooner.toSorted((a, b) => placeOf(a) - placeOf(b)), ...later, ...last]
   const shown = ordered.filter((option) => showsAll || isUsual(option))
-  return { shown, hidden: shown.length < ordered.length }
+  return { groups: help.groupItems([...last, ...own], shown, headingOf), areSome: shown.length < all.length }
 }
 
-function split<Item>(items: readonly Item[], isFirst: (item: Item) => boolean): [Item[], Item[]] {
-  return [items.filter(isFirst), items.filter((item) => !isFirst(item))]
-}
+const usualHeading = 'Options:'
+const headingOf = ({ helpGroupHeading }: Option) => helpGroupHeading ?? usualHeading
 
 export function pathOf(command: Command): string {
-  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
+  return ['modelgate', nameOf(command)].join(' ').trim()
 }
 
 /** By name alone: the arguments of a command are not known before it is loaded. */
@@ -88,21 +92,6 @@ function commandBlocks(command: Command, help: Help): [heading: string, rows: He
   if (command.parent !== null) return [['Commands:', rows(help.visibleCommands(command))]]
   return groupCommands(command).map((group) => [`${group.heading}:`, rows(group.commands)])
 }
-
-/** Those without a heading come first, including the program's. */
-function groups(command: Command, shown: readonly Option[]): Map<string, Option[]> {
-  const [last, all] = [shown.filter(isLast), shown.filter((option) => !isLast(option))]
-  const own = command.options.flatMap((option) => (isShared(option) ? [] : headingOf(option)))
-  const headings = [usualHeading, ...own, ...all.map(headingOf)]
-  return new Map(
-    headings.map((heading) => [heading, [...all, ...last].filter((option) => headingOf(option) === heading)]),
-  )
-}
-
-const isLast = ({ long }: Option) => long === '--version' || long === '--help'
-
-const usualHeading = 'Options:'
-const headingOf = ({ helpGroupHeading }: Option) => helpGroupHeading ?? usualHeading
 
 const commandGroups: Readonly<Record<string, readonly string[]>> = {
   'Make text': ['respond', 'generate', 'chat'],
