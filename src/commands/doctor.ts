@@ -29,8 +29,13 @@ import { byteText, counted, roundedDuration } from '../quantities.ts'
 import { environmentRows } from './help/topics.ts'
 import { homePath, printReport, printNote } from './shared/call/print-document.ts'
 import { checkGateway, describeCheck, type GatewayCheck } from './shared/gateway/check-gateway.ts'
-import { proxiesFrom } from './shared/gateway/configured-gateway.ts'
-import { readSettings, sandboxKey, startOwnSandbox, type CommandCall } from './shared/gateway/open-gateway.ts'
+import {
+  proxiesFrom,
+  readSettings,
+  sandboxKey,
+  startOwnSandbox,
+  type CommandCall,
+} from './shared/gateway/open-gateway.ts'
 import { addShared, type CommonOptions, addExamples } from './shared/options/common-options.ts'
 
 /** Seconds for each request, so that the whole takes a minute at most. */

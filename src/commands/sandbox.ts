@@ -239,8 +239,7 @@ async function openRecordings(
   }
   const { record, upstream: address, options } = settings
   // None of this is needed for the sandbox's own answers.
-  const { readSettings } = await import('./shared/gateway/open-gateway.ts')
-  const { networkOptions, ownHeaders } = await import('./shared/gateway/configured-gateway.ts')
+  const { networkOptions, ownHeaders, readSettings } = await import('./shared/gateway/open-gateway.ts')
   const { createUpstream } = await import('../gateway/upstream.ts')
   const configuration = await readSettings(context, options)
   const { allowHttp, connectTimeout, baseUrl: configured } = configuration

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { proxiesFrom } from '../../src/commands/shared/gateway/configured-gateway.ts'
+import { proxiesFrom } from '../../src/commands/shared/gateway/open-gateway.ts'
 import { canMakeCertificates, makeCertificate } from '../support/certificate.ts'
 import { localServer } from '../support/local-server.ts'
 import { json, readHead, stall, text } from '../support/server-replies.ts'

@@ -7,8 +7,7 @@ import type { OpenQueue, QueueCall, RunOptions } from '../../pipeline/run/run-st
 import { openSharedStore } from '../../pipeline/store/shared-store.ts'
 import type { StoreNetwork } from '../../pipeline/store/store-request.ts'
 import { createProblemList } from '../../problems.ts'
-import { configuredBaseUrl, networkOptions } from '../shared/gateway/configured-gateway.ts'
-import { createTraceSink } from '../shared/gateway/open-gateway.ts'
+import { configuredBaseUrl, createTraceSink, networkOptions } from '../shared/gateway/open-gateway.ts'
 import type { CommonOptions } from '../shared/options/common-options.ts'
 import type { RunFlags } from './run-flags.ts'
 

@@ -59,6 +59,9 @@ export async function runOperation(given: CommandCall, command: CommandRun): Pro
   try {
     if (isDryRun(options)) {
       const { request, content } = describeRequest!(gateway)
+      if (options.sandbox && options.curl && !options.quiet) {
+        context.stderr.write('modelgate: Start the sandbox first: modelgate sandbox --port 8080\n')
+      }
       for (const message of quiet.value ? [] : warnings) {
         context.stderr.write(`${gate.line(`warning: ${message}`, lineLimit)}\n`)
       }

@@ -15,8 +15,14 @@ import {
   refuseConflicts,
   valueOf,
 } from './contract-flags.ts'
-import { addMissingKey, configuredBaseUrl, isNotSetUp, notSetUp } from '../gateway/configured-gateway.ts'
-import { readSettings, type CommandCall } from '../gateway/open-gateway.ts'
+import {
+  addMissingKey,
+  configuredBaseUrl,
+  isNotSetUp,
+  notSetUp,
+  readSettings,
+  type CommandCall,
+} from '../gateway/open-gateway.ts'
 import { createGate, type Gate } from '../../../output/gate.ts'
 import { createProblemList, type ProblemList } from '../../../problems.ts'
 import { parseJsonFlag } from './flag-values.ts'
