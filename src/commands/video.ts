@@ -174,7 +174,12 @@ function splitReference(text: string): { name: string; type: string } {
 }
 
 /** Model and prompt, its only fields, have the common flag -m and the arguments. */
-const remixShape = { endpoint: videoRemixEndpoint, flags: [], modelKind: 'remix' } as const
+const remixShape = {
+  endpoint: videoRemixEndpoint,
+  flags: [],
+  modelKind: 'video',
+  sandboxModel: 'video-model-remix',
+} as const
 
 /** Specification, endpoint 3. */
 export function registerVideoRemix(command: Command, context: Context, start = startJob): void {

@@ -43,8 +43,13 @@ export interface RequestShape {
   readonly conflicts?: readonly ConflictingNames[]
   /** Flags that set a field in another form, by the name of the field's own flag: messages name what was given. */
   readonly otherForms?: Readonly<Record<string, string>>
-  readonly modelKind: ModelKind
+  /** As configuration and families call it. */
+  readonly modelKind: keyof typeof sandboxModels
+  /** The one that the sandbox has for it, if not every model of the kind will do. */
+  readonly sandboxModel?: string
 }
+
+const sandboxModels = { text: 'sandbox-text', image: 'image-model-a', video: 'sandbox-video' } as const
 
 /** Its problems are collected, to be thrown together. */
 export interface Draft<Options extends CommonOptions = CommonOptions>
@@ -62,28 +67,24 @@ export interface Draft<Options extends CommonOptions = CommonOptions>
 /** Later sources win: `--body`, the flags of fields, what the command adds, `--set` and the model (`nameModel`). */
 export async function startRequest<Options extends CommonOptions>(
   call: ParsedCall<Options>,
-  { flags: all, conflicts = [], otherForms = {}, ...shape }: RequestShape,
+  shape: RequestShape,
 ): Promise<Draft<Options>> {
   const { context, options } = call
-  const flags = all.map((flag) => {
-    const other = otherForms[flag.name]
-    return other !== undefined && valueOf(options, other) !== undefined ? { ...flag, named: other } : flag
-  })
   const problems = createProblemList()
   const { check } = problems
   const settings = await check(() => readSettings(context, options))
   const isFirst = settings !== undefined && !options.sandbox && (await isNotSetUp(settings))
-  if (isFirst) problems.add(notSetUp(modelVariable(shape.modelKind)))
+  if (isFirst) problems.add(notSetUp(modelVariable(shape)))
   else if (settings !== undefined && !options.sandbox) await check(() => configuredBaseUrl(settings))
-  await check(() => refuseConflicts(options, conflicts))
+  await check(() => refuseConflicts(options, shape.conflicts))
   const given =
     options.body === undefined ? {} : await check(() => parseJsonFlag(context, '--body', options.body!))
   if (given !== undefined && !isObject(given)) problems.add(new UsageError('--body must be a JSON object.'))
   const body = (isObject(given) ? given : {}) as Body
-  await applyContractFlags(context, flags, options, body, problems)
+  await applyContractFlags(context, shape.flags, options, body, problems)
   const sets: Setting[] = []
   for (const text of options.set ?? []) await check(() => void sets.push(parseSet(text)))
-  return { ...shape, ...call, gate: createGate(context), flags, problems, body, sets, settings, isFirst }
+  return { ...shape, ...call, gate: createGate(context), problems, body, sets, settings, isFirst }
 }
 
 /** The call, once nothing is wrong with its request. @throws UsageError, FileError with all problems */
@@ -139,10 +140,8 @@ export async function nameModel(draft: Draft, carried?: string): Promise<Model |
 
 /** By every rule of the endpoint and of the model's family. @returns warnings, each a sentence */
 export async function checkRequest(draft: Draft, model: Model | undefined): Promise<string[]> {
-  const { endpoint, flags, modelKind, context, options, body, settings, problems } = draft
-  const { check } = problems
+  const { endpoint, modelKind: kind, context, options, body, settings, problems } = draft
   const warnings: string[] = []
-  const kind = familyKind(modelKind)
   if (kind !== 'text' && model !== undefined) {
     const { modelWarnings, familiesOf } = await import('../../../contract/known-models.ts')
     const configured = settings?.families.value
@@ -156,9 +155,9 @@ export async function checkRequest(draft: Draft, model: Model | undefined): Prom
     }
   }
   if (!options.validate) return warnings
-  await check(() => throwViolations(draft, model))
+  await problems.check(() => throwViolations(draft, model))
   for (const { path, other = '', problem } of ignoredAdvice(endpoint, body)) {
-    warnings.push(`${flagFor(path, flags)} and ${flagFor(other, flags)} are used together: ${problem}.`)
+    warnings.push(`${flagFor(path, draft)} and ${flagFor(other, draft)} are used together: ${problem}.`)
   }
   return warnings
 }
@@ -179,7 +178,7 @@ function throwViolations(draft: Draft, model: Model | undefined): void {
   throw new UsageError(
     [
       ...violations.map((violation) => sentence(violation, draft)),
-      ...slips.map(([path, problem]) => `${flagFor(path, flags)} ${problem}`),
+      ...slips.map(([path, problem]) => `${flagFor(path, draft)} ${problem}`),
     ],
     {
       code: 'invalid_request',
@@ -191,60 +190,49 @@ function throwViolations(draft: Draft, model: Model | undefined): void {
   )
 }
 
-function sentence({ path, kind, problem, other }: Violation, { endpoint, flags }: Draft): string {
+function sentence({ path, kind, problem, other }: Violation, draft: Draft): string {
   if (kind === 'unknown') {
-    const known = nearestName(path, Object.keys(endpoint.fields))
+    const known = nearestName(path, Object.keys(draft.endpoint.fields))
     return `"${path}" ${problem}${known === undefined ? '.' : `; did you mean "${known}"?`}`
   }
-  const flag = flagFor(path, flags)
-  if (kind === 'exclusive')
-    return `${flag} and ${flagFor(other ?? '', flags)} cannot be used together: ${problem}.`
-  if (kind === 'requires') return `${flag} needs ${flagFor(other ?? '', flags)}: ${problem}.`
+  const flag = flagFor(path, draft)
+  const otherFlag = flagFor(other ?? '', draft)
+  if (kind === 'exclusive') return `${flag} and ${otherFlag} cannot be used together: ${problem}.`
+  if (kind === 'requires') return `${flag} needs ${otherFlag}: ${problem}.`
   return `${flag} ${problem}.`
 }
 
 /** Its own, or that of the object around it with the path. */
-function flagFor(path: string, flags: readonly ContractFlag[]): string {
+function flagFor(path: string, { flags, otherForms, options }: Draft): string {
   const steps = path.split('.')
   for (let length = steps.length; length > 0; length--) {
     const flag = flags.find((candidate) => candidate.path.join('.') === steps.slice(0, length).join('.'))
     if (flag === undefined) continue
-    const name = `--${flag.named ?? flag.name}`
+    const other = otherForms?.[flag.name]
+    const isOther = other !== undefined && valueOf(options, other) !== undefined
+    const name = `--${isOther ? other : flag.name}`
     return length === steps.length ? name : `${name}: ${path}`
   }
   return path
 }
 
-/** The models that the sandbox advertises, by the kind that a command needs. */
-const sandboxModels = {
-  text: 'sandbox-text',
-  image: 'image-model-a',
-  video: 'sandbox-video',
-  remix: 'video-model-remix',
-} as const
-
-type ModelKind = keyof typeof sandboxModels
-
-/** As configuration and families call it. */
-const familyKind = (kind: ModelKind) => (kind === 'remix' ? 'video' : kind)
-
-const modelVariable = (kind: ModelKind) => `MODELGATE_${familyKind(kind).toUpperCase()}_MODEL`
+const modelVariable = ({ modelKind }: RequestShape) => `MODELGATE_${modelKind.toUpperCase()}_MODEL`
 
 function configuredModel({ modelKind, options, settings }: Draft): string | undefined {
-  const model = settings === undefined ? options.model : settings[`${familyKind(modelKind)}Model`].value
+  const model = settings === undefined ? options.model : settings[`${modelKind}Model`].value
   return model === '' ? undefined : model
 }
 
 /** Settings that could not be read may have a model. */
 async function chooseModel(draft: Draft): Promise<string | undefined> {
-  const { modelKind, context, options, settings, problems } = draft
+  const { modelKind, sandboxModel, context, options, settings, problems } = draft
   if (settings === undefined) return undefined
-  if (options.sandbox) return sandboxModels[modelKind]
+  if (options.sandbox) return sandboxModel ?? sandboxModels[modelKind]
   if (!problems.any && canAsk(context, options.noInput)) {
     const answer = await askText(context, 'Model:')
     if (answer.trim() !== '') return answer.trim()
   }
-  const ways = `set ${modelVariable(modelKind)} (${familyKind(modelKind)}_model in the configuration), or pass -m`
+  const ways = `set ${modelVariable(draft)} (${modelKind}_model in the configuration), or pass -m`
   throw new UsageError(`No model was given: ${ways}.`, {
     code: 'model_missing',
     hint: 'modelgate models shows those of the gateway; modelgate init makes one the default.',

@@ -10,8 +10,6 @@ import { fieldValue } from './flag-values.ts'
 import { setField } from './set-path.ts'
 
 export interface ContractFlag extends FieldFlag {
-  /** The flag that was given in its place, for messages. */
-  readonly named?: string
   /** The default, if the command decides it; otherwise the contract's. */
   readonly default?: string
 }
@@ -126,7 +124,7 @@ export function inputOption(input: CommandInput & { readonly isList?: boolean })
   return isRepeatable ? option.argParser(collect) : option
 }
 
-export function refuseConflicts(options: object, pairs: readonly ConflictingNames[]): void {
+export function refuseConflicts(options: object, pairs: readonly ConflictingNames[] = []): void {
   const isGiven = (name: string) => valueOf(options, name) !== undefined
   const problems = pairs
     .filter(([one, other]) => isGiven(one) && isGiven(other))
