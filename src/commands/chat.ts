@@ -4,7 +4,7 @@ import { UsageError } from '../errors.ts'
 import type { Style } from '../operations/conversation/conversation.ts'
 import type { ChatOptions } from './chat/run-chat.ts'
 import { addShared, wordOption, addExamples } from './shared/options/common-options.ts'
-import { continueOption, conversationFileOption, renderOption } from './shared/text/text-command.ts'
+import { conversationOptions, renderOption } from './shared/text/text-command.ts'
 
 export function registerChat(command: Command, context: Context): void {
   addExamples(command, [
@@ -17,8 +17,8 @@ export function registerChat(command: Command, context: Context): void {
   command
     .argument('[prompt...]', 'the first message')
     .addOption(wordOption('--style <style>', 'respond (default) or generate', ['respond', 'generate']))
-    .addOption(continueOption())
-    .addOption(conversationFileOption())
+  for (const option of conversationOptions()) command.addOption(option)
+  command
     .option('-s, --system <text>', 'instructions as text, or @file')
     .addOption(renderOption())
     .action(async (words: string[], options: ChatOptions & { style?: Style }) => {

@@ -1,9 +1,11 @@
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
+import type { OutputDocument } from '../../../events/documents.ts'
 import { shortIds } from '../../../events/format-job.ts'
 import { shellWord } from '../../../files/file-error.ts'
 import { nextCommand, withoutHeaderValues, type NextCommand } from '../../../files/next-command.ts'
 import type { JobStore } from '../../../files/calls/job-store.ts'
+import { objectOf, objectsOf } from '../../../json.ts'
 import type { CommonOptions } from '../options/common-options.ts'
 
 export type JobNames = Map<string, string>
@@ -35,20 +37,24 @@ export function waitLimits({ clock }: Pick<Context, 'clock'>, { timeout, pollInt
 
 type ResumeOptions = CommonOptions & { readonly allowPrivateUrls?: true; readonly acceptMismatch?: true }
 
+/** Its words, if it was given. */
+function flag(name: string, given: string | true | undefined): readonly string[] {
+  return given === undefined ? [] : given === true ? [name] : [name, given]
+}
+
 /** A job on record knows that it is in the sandbox. */
 function gatewayFlags(
   { sandbox, profile, baseUrl, apiKeyFile, caFile, header = [], allowHttp }: ResumeOptions,
   isRecorded: boolean,
-): string[] {
+): readonly string[] {
   if (sandbox) return isRecorded ? [] : ['--sandbox']
-  const value = (flag: string, given: string | undefined) => (given === undefined ? [] : [flag, given])
   return [
-    ...value('--profile', profile),
-    ...value('--base-url', baseUrl),
-    ...value('--api-key-file', apiKeyFile),
+    ...flag('--profile', profile),
+    ...flag('--base-url', baseUrl),
+    ...flag('--api-key-file', apiKeyFile),
     ...withoutHeaderValues(header.flatMap((line) => ['--header', line])),
-    ...value('--ca-file', caFile),
-    ...(allowHttp ? ['--allow-http'] : []),
+    ...flag('--ca-file', caFile),
+    ...flag('--allow-http', allowHttp),
   ]
 }
 
@@ -63,7 +69,7 @@ export function resumeCommand(
   isStart = false,
 ) {
   const { json, output, force, allowPrivateUrls, acceptMismatch } = options
-  const place = [...(output === undefined ? [] : ['-o', output]), ...(force ? ['--force'] : [])]
+  const place = [...flag('-o', output), ...flag('--force', force)]
   // A text that has been printed is not printed again, unless it is only useful whole: in a file, or as one document.
   const isWhole = json === true || (output !== undefined && output !== '-')
   /** @param after the number of the event after which the stream of a response continues */
@@ -75,8 +81,8 @@ export function resumeCommand(
       ...(isWhole || after === undefined ? [] : ['--stream', '--starting-after', String(after)]),
       ...gatewayFlags(options, isRecorded),
       ...(isStart && isRecorded ? [] : place),
-      ...(allowPrivateUrls ? ['--allow-private-urls'] : []),
-      ...(acceptMismatch ? ['--accept-mismatch'] : []),
+      ...flag('--allow-private-urls', allowPrivateUrls),
+      ...flag('--accept-mismatch', acceptMismatch),
     ]
     const operands = ids.map((id) => names.get(id) ?? id)
     const end = operands.some((id) => id.startsWith('-')) ? ['--'] : []
@@ -84,14 +90,27 @@ export function resumeCommand(
   }
 }
 
-/** @param answers flags and their values, with TEXT for what the user has to fill in */
+/**
+ * What answers the calls of tools in a response, with TEXT for the user to fill in; undefined for one that asks for nothing,
+ * or is not kept.
+ */
 export function answerCommand(
   { program }: Pick<Context, 'program'>,
   options: CommonOptions,
-  id: string,
-  answers: readonly string[],
-): string {
-  const model = options.model === undefined ? [] : ['-m', options.model]
+  document: OutputDocument,
+): string | undefined {
+  if (document.command !== 'respond') return undefined
+  const { id, store, output } = objectOf(document.response)
+  const calls = document.tool_calls.flatMap(({ type, id: call }) => [
+    type === 'custom' ? '--custom-tool-output' : '--tool-output',
+    `${call}=TEXT`,
+  ])
+  const approvals = objectsOf(output)
+    .filter((item) => item['type'] === 'mcp_approval_request' && typeof item['id'] === 'string')
+    .flatMap((item) => ['--approve', item['id'] as string])
+  const answers = [...calls, ...approvals]
+  if (typeof id !== 'string' || store === false || answers.length === 0) return undefined
+  const model = flag('-m', options.model)
   const words = [
     'respond',
     ...gatewayFlags(options, false),

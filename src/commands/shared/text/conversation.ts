@@ -5,7 +5,6 @@ import { shownPath } from '../../../files/file-error.ts'
 import {
   prepareRequest,
   titleOf,
-  type PreparedRequest,
   type Session,
 } from '../../../operations/conversation/conversation-session.ts'
 import type { Conversation, Style } from '../../../operations/conversation/conversation.ts'
@@ -15,7 +14,6 @@ import { roundedDuration } from '../../../quantities.ts'
 import type { CommandCall } from '../gateway/open-gateway.ts'
 import { askChoice, canAsk } from '../input/questions.ts'
 import { isDryRun, type CommonOptions } from '../options/common-options.ts'
-import type { Draft } from '../request/build-request.ts'
 
 export interface ConversationOptions extends CommonOptions {
   /** Empty for the last call. */
@@ -23,17 +21,7 @@ export interface ConversationOptions extends CommonOptions {
   conversationFile?: string
 }
 
-/** @param session the conversation, where no flag names it */
-export async function continueConversation(
-  { settings, ...draft }: Draft<ConversationOptions>,
-  style: Style,
-  session?: Session,
-): Promise<PreparedRequest | undefined> {
-  // What the settings would say of the gateway and the log is not known; the call fails anyway.
-  if (settings === undefined) return undefined
-  const opened = session ?? (await openSession({ ...draft, settings }, style))
-  return await prepareRequest(draft.context, opened, style, draft.body)
-}
+export { prepareRequest }
 
 /** @param offered the style of what the user may choose from where nothing can be continued; undefined for either */
 export async function openSession(

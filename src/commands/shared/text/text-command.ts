@@ -3,9 +3,7 @@ import { rescueFolder } from '../../../context/folders.ts'
 import type { Context } from '../../../context.ts'
 import { commandInputs, type ConflictingNames } from '../../../contract/command-inputs.ts'
 import { UsageError } from '../../../errors.ts'
-import type { OutputDocument } from '../../../events/documents.ts'
 import type { TextFile } from '../../../files/atomic-file.ts'
-import { objectOf, objectsOf } from '../../../json.ts'
 import { compileAnswerSchema, type AnswerSchema } from '../../../operations/answer-schema.ts'
 import { attachBytes, readAttachment, type Attachment } from '../../../operations/attachments.ts'
 import { readHistory } from '../../../operations/chat-history.ts'
@@ -78,8 +76,7 @@ export function registerText<Options extends TextOptions>(
   const tool = `${[...tools.words, ...tools.others].join(', ')}, or a function or whole tool: @file, JSON (repeatable)`
   const options = [
     inputOption(attach),
-    continueOption(),
-    conversationFileOption(),
+    ...conversationOptions(),
     inputOption(schema),
     ...own,
     suggestWords(new Option('--tool <tool>', tool).argParser(collect), tools.words),
@@ -95,18 +92,14 @@ export function registerText<Options extends TextOptions>(
   })
 }
 
-export function continueOption(): Option {
-  return new Option(
-    '-c, --continue [id]',
-    'continue the last exchange of this terminal, else of this folder; or any of the log',
-  )
-}
-
-export function conversationFileOption(): Option {
-  return new Option(
-    '--conversation-file <file>',
-    'keep the conversation in a file, to edit, copy and continue',
-  )
+export function conversationOptions(): readonly Option[] {
+  return [
+    new Option(
+      '-c, --continue [id]',
+      'continue the last exchange of this terminal, else of this folder; or any of the log',
+    ),
+    new Option('--conversation-file <file>', 'keep the conversation in a file, to edit, copy and continue'),
+  ]
 }
 
 export function conversationConflicts(...own: readonly string[]): readonly ConflictingNames[] {
@@ -130,7 +123,7 @@ export async function readTextParts(
   readTool: (context: Context, text: string) => Promise<unknown>,
   session?: Session,
 ): Promise<TextParts> {
-  const { context, options, body, problems } = draft
+  const { context, options, settings, body, problems } = draft
   const { check } = problems
   const { system, history, tool, schema, attach = [], conversationFile } = options
   const { field, valueOf } = systemFields[style]
@@ -143,12 +136,15 @@ export async function readTextParts(
     await check(async () => appendEntries(body, 'tools', await tools()))
   }
   const isAlone = session === undefined && options.continue === undefined && conversationFile === undefined
-  const talk = isAlone
-    ? undefined
-    : await check(async () => {
-        const { continueConversation } = await import('./conversation.ts')
-        return await continueConversation(draft, style, session)
-      })
+  // What the settings would say of the gateway and the log is not known; the call fails anyway.
+  const talk =
+    isAlone || settings === undefined
+      ? undefined
+      : await check(async () => {
+          const { openSession, prepareRequest } = await import('./conversation.ts')
+          const opened = session ?? (await openSession({ ...draft, settings }, style))
+          return await prepareRequest(context, opened, style, body)
+        })
   const answerSchema =
     schema === undefined ? undefined : await check(() => addAnswerSchema(context, body, style, schema))
   const attachments = await check(() => allInputs(attach.map((location) => attachment(context, location))))
@@ -254,10 +250,7 @@ export async function sendText(call: CommandCall<TextOptions>, request: TextRequ
     output: async () => ({
       ...(await textOutput(call, await openOutputFile(context, options))),
       resume: plan.resume,
-      answer(document) {
-        const asked = answersFor(document)
-        return asked && answerCommand(context, options, asked.id, asked.flags)
-      },
+      answer: (document) => answerCommand(context, options, document),
     }),
     rescue: `${command}.txt`,
     async operation(own) {
@@ -276,21 +269,6 @@ export async function sendText(call: CommandCall<TextOptions>, request: TextRequ
       })
     },
   })
-}
-
-/** With TEXT for each output. @returns undefined for a response that asks for nothing, or is not kept */
-function answersFor(document: OutputDocument) {
-  if (document.command !== 'respond') return undefined
-  const { id, store, output } = objectOf(document.response)
-  const calls = document.tool_calls.map(({ type, id: call }) => [
-    type === 'custom' ? '--custom-tool-output' : '--tool-output',
-    `${call}=TEXT`,
-  ])
-  const approvals = objectsOf(output)
-    .filter((item) => item['type'] === 'mcp_approval_request' && typeof item['id'] === 'string')
-    .map((item) => ['--approve', item['id'] as string])
-  const flags = [...calls, ...approvals].flat()
-  return typeof id === 'string' && store !== false && flags.length > 0 ? { id, flags } : undefined
 }
 
 export function renderOption(): Option {
