@@ -24,7 +24,7 @@ import {
 import { inputOption } from './shared/request/contract-flags.ts'
 import { underFlag } from './shared/request/flag-values.ts'
 import { readTextPrompt } from './shared/request/text-prompt.ts'
-import { contentToolForms, readContentTool, readToolOutput } from './shared/request/tool-flag.ts'
+import { readToolOutput } from './shared/request/tool-flag.ts'
 import {
   conversationConflicts,
   finishMessage,
@@ -65,11 +65,10 @@ export const generateExamples: readonly Example[] = [
 /** Specification, endpoint 1. */
 export function registerGenerate(command: Command, context: Context, send = sendText): void {
   const safety = 'safety setting, such as harassment=BLOCK_NONE (repeatable)'
-  registerText<GenerateOptions>(command, context, {
+  registerText<GenerateOptions>(command, context, 'generate', {
     argument: '[prompt...]',
     examples: generateExamples,
     shape,
-    tools: contentToolForms,
     shown:
       'system attach continue schema tool extract temperature max-output-tokens thinking-level stop-sequences seed aspect-ratio',
     options: [
@@ -95,7 +94,7 @@ export async function buildGenerateRequest(call: ParsedCall<GenerateOptions>, se
   const draft = await startRequest(call, shape)
   const { body, problems } = draft
   const { check } = problems
-  const parts = await readTextParts(draft, 'generate', readContentTool, session)
+  const parts = await readTextParts(draft, 'generate', session)
   const { talk, answerSchema, attachments } = parts
   const { safety } = options
   if (safety !== undefined) {

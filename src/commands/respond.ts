@@ -20,12 +20,7 @@ import {
 } from './shared/request/build-request.ts'
 import { parseTextFlag, underFlag } from './shared/request/flag-values.ts'
 import { readTextPrompt } from './shared/request/text-prompt.ts'
-import {
-  readApproval,
-  readResponseTool,
-  readToolOutput,
-  responseToolForms,
-} from './shared/request/tool-flag.ts'
+import { readApproval, readToolOutput } from './shared/request/tool-flag.ts'
 import {
   conversationConflicts,
   finishMessage,
@@ -71,11 +66,10 @@ export const respondExamples: readonly Example[] = [
 
 /** Specification, endpoint 2. */
 export function registerRespond(command: Command, context: Context, send = sendText): void {
-  registerText<RespondOptions>(command, context, {
+  registerText<RespondOptions>(command, context, 'respond', {
     argument: '[input...]',
     examples: respondExamples,
     shape,
-    tools: responseToolForms,
     shown:
       'system attach continue schema tool extract temperature max-output-tokens reasoning-effort verbosity previous-response-id background',
     options: [
@@ -111,7 +105,7 @@ export async function buildRespondRequest(call: ParsedCall<RespondOptions>, sess
     const read = () => parseTextFlag(context, '--instructions', instructions)
     body['instructions'] = await problems.check(read)
   }
-  const parts = await readTextParts(draft, 'respond', readResponseTool, session)
+  const parts = await readTextParts(draft, 'respond', session)
   const { talk, answerSchema, attachments } = parts
   const known = talk === undefined ? body['input'] : talk.known
   const answers = (await problems.check(() => readToolAnswers(draft, known))) ?? []

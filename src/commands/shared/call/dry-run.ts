@@ -13,23 +13,24 @@ export async function printRequest(
   request: GatewayRequest,
   content: PrintableContent = {},
 ): Promise<void> {
-  const { method, url, headers } = wireRequest(gateway, request)
+  const wire = wireRequest(gateway, request)
   // Headers of the user have their values as they are written.
   const isOwn = (name: string) => Object.hasOwn(gateway.headers ?? {}, name)
   if (options.curl) {
     const shellKey = options.sandbox ? sandboxKey : await keyForShell(settings)
-    const lines = Object.entries(headers).map(([name, value]) => {
-      if (isOwn(name)) return [name, `-H ${ownHeader(name, value)}`] as const
-      if (name === 'authorization') return [name, `-H "authorization: Bearer ${shellKey}"`] as const
-      return [name, `-H ${quoted(`${name}: ${value}`)}`] as const
-    })
-    const body = 'body' in content && content.body !== undefined ? JSON.stringify(content.body) : undefined
-    const command = gate.text(curlCommand(method, url, lines, 'parts' in content ? content.parts : body))
+    const headerLine = ([name, value]: readonly [string, string]) => {
+      if (isOwn(name)) return `-H ${ownHeader(name, value)}`
+      return name === 'authorization'
+        ? `-H "${name}: Bearer ${shellKey}"`
+        : `-H ${quoted(`${name}: ${value}`)}`
+    }
+    const command = gate.text(curlCommand(wire, headerLine, content))
     stdout.write(`${stdout.isTerminal ? sanitise(command) : command}\n`)
   } else {
-    const shown = Object.entries(headers).map(([name, value]) => {
+    const shown = Object.entries(wire.headers).map(([name, value]) => {
       return [name, isOwn(name) ? shownSource(value) : hideHeader(name, value)] as const
     })
+    const { method, url } = wire
     const parts = { method, url: url.href, headers: Object.fromEntries(shown), ...content }
     const json = JSON.stringify(parts, undefined, 2)
     stdout.write(`${gate.document(stdout.isTerminal ? sanitiseJson(json) : json)}\n`)
@@ -68,26 +69,26 @@ async function keyForShell({ keyLocation }: Settings): Promise<string> {
   }
 }
 
-/** The key is never in the text. */
 function curlCommand(
-  method: string,
-  url: URL,
-  headers: readonly (readonly [name: string, argument: string])[],
-  body: string | readonly ImagePart[] | undefined,
+  { method, url, headers }: ReturnType<typeof wireRequest>,
+  headerLine: (header: readonly [name: string, value: string]) => string,
+  content: PrintableContent,
 ): string {
-  const isParts = typeof body === 'object'
+  const parts = 'parts' in content ? content.parts : undefined
+  const body = 'body' in content && content.body !== undefined ? JSON.stringify(content.body) : undefined
   // curl makes the boundary of a multipart body itself.
-  const headerLines = headers.flatMap(([name, line]) => (isParts && name === 'content-type' ? [] : line))
+  const shown = Object.entries(headers).filter(([name]) => parts === undefined || name !== 'content-type')
   // curl sends a POST by itself where there is a body.
-  const verb = body === undefined && method !== 'GET' ? ` -X ${method}` : ''
-  const start = `curl --no-buffer --fail-with-body -sS${verb} ${quoted(url.href)}`
-  if (body === undefined) return [start, ...headerLines].join(' \\\n  ')
-  if (isParts) return [start, ...headerLines, ...body.map(formLine)].join(' \\\n  ')
+  const verb = method === 'GET' || parts !== undefined || body !== undefined ? '' : ` -X ${method}`
   // printf is a shell builtin, which has no such limit.
-  const isLong = Buffer.byteLength(body) > maxArgumentBytes
-  const feed = isLong ? [`printf %s ${quoted(body)} |`] : []
-  const data = `--data-binary ${isLong ? '@-' : quoted(body)}`
-  return [...feed, start, ...headerLines, data].join(' \\\n  ')
+  const isPiped = body !== undefined && Buffer.byteLength(body) > maxArgumentBytes
+  return [
+    ...(isPiped ? [`printf %s ${quoted(body)} |`] : []),
+    `curl --no-buffer --fail-with-body -sS${verb} ${quoted(url.href)}`,
+    ...shown.map(headerLine),
+    ...(parts ?? []).map(formLine),
+    ...(body === undefined ? [] : [`--data-binary ${isPiped ? '@-' : quoted(body)}`]),
+  ].join(' \\\n  ')
 }
 
 function formLine(part: ImagePart): string {

@@ -1,66 +1,61 @@
 import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
 import { isObject } from '../../../json.ts'
+import type { Style } from '../../../operations/conversation/conversation.ts'
 import type { Approval, ToolOutput } from '../../../operations/tool-outputs.ts'
 import { parseJsonFlag, parseTextFlag } from './flag-values.ts'
 
-/** They need no configuration (wire notes, section 1, "Request fields"). */
-const contentTools: Readonly<Record<string, string>> = {
-  google_search: 'googleSearch',
-  code_execution: 'codeExecution',
-  url_context: 'urlContext',
-  google_maps: 'googleMaps',
+/** They need no configuration (wire notes, section 1, "Request fields"; section 2, "Input"). */
+export const namedTools: Readonly<Record<Style, Readonly<Record<string, unknown>>>> = {
+  generate: {
+    google_search: { googleSearch: {} },
+    code_execution: { codeExecution: {} },
+    url_context: { urlContext: {} },
+    google_maps: { googleMaps: {} },
+  },
+  respond: {
+    web_search: { type: 'web_search' },
+    web_search_preview: { type: 'web_search_preview' },
+    image_generation: { type: 'image_generation' },
+    code_interpreter: { type: 'code_interpreter', container: { type: 'auto' } },
+    local_shell: { type: 'local_shell' },
+  },
 }
 
-/** What `--tool` takes beside JSON: words, and other forms. */
-export interface ToolForms {
-  readonly words: readonly string[]
-  readonly others: readonly string[]
+/** What `--tool` takes beside JSON. */
+export function toolForms(style: Style): string {
+  const others = style === 'respond' ? ['file_search:ID[,ID]', 'mcp:LABEL=URL', 'connector:LABEL=ID'] : []
+  return [...Object.keys(namedTools[style]), ...others].join(', ')
 }
 
-export const contentToolForms: ToolForms = { words: Object.keys(contentTools), others: [] }
-
-/** A built-in tool by name, or a function declaration (or a whole tool) as JSON or `@file`. */
-export async function readContentTool(context: Context, text: string): Promise<unknown> {
-  if (Object.hasOwn(contentTools, text)) return { [contentTools[text]!]: {} }
-  if (!/^\s*[{@]/.test(text)) {
-    throw new UsageError(
-      `--tool ${JSON.stringify(text)} is not one of ${Object.keys(contentTools).join(', ')}, nor JSON or @file.`,
-    )
+/** A tool by its name or in another form of the style; or a function, or a whole tool, as JSON or `@file`. */
+export async function readTool(context: Context, style: Style, text: string): Promise<unknown> {
+  const named = namedTools[style]
+  if (Object.hasOwn(named, text)) return named[text]
+  if (/^\s*[{@]/.test(text)) {
+    const value = await parseJsonFlag(context, '--tool', text)
+    return style === 'respond' ? asFunction(value) : asDeclaration(value)
   }
-  const value = await parseJsonFlag(context, '--tool', text)
-  // A function declaration has a name; a complete tool does not.
-  const isDeclaration = typeof (value as { name?: unknown } | null)?.name === 'string'
-  return isDeclaration ? { functionDeclarations: [value] } : value
+  const tool = style === 'respond' ? remoteTool(text) : undefined
+  if (tool !== undefined) return tool
+  throw new UsageError(`--tool ${JSON.stringify(text)} is not one of ${toolForms(style)}, nor JSON or @file.`)
 }
 
-/** They need only a name (wire notes, section 2, "Input"). */
-const responseTools: Readonly<Record<string, unknown>> = {
-  web_search: { type: 'web_search' },
-  web_search_preview: { type: 'web_search_preview' },
-  image_generation: { type: 'image_generation' },
-  code_interpreter: { type: 'code_interpreter', container: { type: 'auto' } },
-  local_shell: { type: 'local_shell' },
-}
-
-export const responseToolForms: ToolForms = {
-  words: Object.keys(responseTools),
-  others: ['file_search:ID[,ID]', 'mcp:LABEL=URL', 'connector:LABEL=ID'],
-}
-
-export async function readResponseTool(context: Context, text: string): Promise<unknown> {
-  if (Object.hasOwn(responseTools, text)) return responseTools[text]
-  if (/^\s*[{@]/.test(text)) return asFunction(await parseJsonFlag(context, '--tool', text))
+function remoteTool(text: string): unknown {
   const [kind, rest = ''] = splitOnce(text, ':')
   if (kind === 'file_search' && rest !== '') return { type: 'file_search', vector_store_ids: rest.split(',') }
   const [label, target = ''] = splitOnce(rest, '=')
-  if (label !== '' && target !== '') {
-    if (kind === 'mcp') requireUrl(text, target)
-    if (kind === 'mcp') return { type: 'mcp', server_label: label, server_url: target }
-    if (kind === 'connector') return { type: 'mcp', server_label: label, connector_id: target }
-  }
-  const forms = [...responseToolForms.words, ...responseToolForms.others].join(', ')
-  throw new UsageError(`--tool ${JSON.stringify(text)} is not one of ${forms}, nor JSON or @file.`)
+  if (label === '' || target === '') return undefined
+  if (kind === 'connector') return { type: 'mcp', server_label: label, connector_id: target }
+  if (kind !== 'mcp') return undefined
+  requireUrl(text, target)
+  return { type: 'mcp', server_label: label, server_url: target }
+}
+
+/** A function declaration has a name; a complete tool does not. */
+function asDeclaration(value: unknown): unknown {
+  const isDeclaration = isObject(value) && typeof value['name'] === 'string'
+  return isDeclaration ? { functionDeclarations: [value] } : value
 }
 
 function requireUrl(text: string, url: string): void {

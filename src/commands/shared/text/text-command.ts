@@ -8,7 +8,7 @@ import { compileAnswerSchema, type AnswerSchema } from '../../../operations/answ
 import { attachBytes, readAttachment, type Attachment } from '../../../operations/attachments.ts'
 import { readHistory } from '../../../operations/chat-history.ts'
 import { messageField, type Style } from '../../../operations/conversation/conversation.ts'
-import type { PreparedRequest, Session } from '../../../operations/conversation/conversation-session.ts'
+import type { Session } from '../../../operations/conversation/conversation-session.ts'
 import { generateText, textGatewayRequest, type TextRequest } from '../../../operations/generate-text.ts'
 import { appendEntries, type Body } from '../../../operations/operation.ts'
 import { schemaFormat } from '../../../operations/response-request.ts'
@@ -31,7 +31,7 @@ import type { Draft, ParsedCall, RequestShape } from '../request/build-request.t
 import { addContractFlags, inputOption } from '../request/contract-flags.ts'
 import { ofFlag, parseJsonFileFlag, parseTextFlag, underFlag } from '../request/flag-values.ts'
 import { setField } from '../request/set-path.ts'
-import type { ToolForms } from '../request/tool-flag.ts'
+import { namedTools, readTool, toolForms } from '../request/tool-flag.ts'
 import type { ConversationOptions } from './conversation.ts'
 
 export interface TextOutputFlags {
@@ -52,7 +52,6 @@ interface TextCommand<Options extends TextOptions> {
   readonly argument: string
   readonly examples: readonly Example[]
   readonly shape: RequestShape
-  readonly tools: ToolForms
   readonly shown: string
   /** Those that the other command has not, or means otherwise. */
   readonly options: readonly Option[]
@@ -65,7 +64,8 @@ interface TextCommand<Options extends TextOptions> {
 export function registerText<Options extends TextOptions>(
   command: Command,
   context: Context,
-  { argument, examples, shape, tools, shown, options: own, build, send }: TextCommand<Options>,
+  style: Style,
+  { argument, examples, shape, shown, options: own, build, send }: TextCommand<Options>,
 ): void {
   const { attach, schema } = commandInputs.respond
   addExamples(command, examples)
@@ -73,20 +73,20 @@ export function registerText<Options extends TextOptions>(
     strict: 'treat an answer truncated by the token limit as a failure',
   })
   command.argument(argument, 'what to ask; "-" or a pipe reads standard input, @file a file')
-  const tool = `${[...tools.words, ...tools.others].join(', ')}, or a function or whole tool: @file, JSON (repeatable)`
+  const tool = `${toolForms(style)}, or a function or whole tool: @file, JSON (repeatable)`
   const options = [
     inputOption(attach),
     ...conversationOptions(),
     inputOption(schema),
     ...own,
-    suggestWords(new Option('--tool <tool>', tool).argParser(collect), tools.words),
+    suggestWords(new Option('--tool <tool>', tool).argParser(collect), Object.keys(namedTools[style])),
   ]
   for (const option of options) command.addOption(option)
   addTextOutputOptions(command)
   addContractFlags(command, shape.flags, shape.conflicts)
   showFirst(command, shown)
   command.action(async (given: string[], all: Options) => {
-    const { options, words } = await takeLanguage(all, given, command.name())
+    const { options, words } = await takeLanguage(all, given, style)
     const { call, request } = await build({ context, options, words })
     await send(call, request)
   })
@@ -109,20 +109,13 @@ export function conversationConflicts(...own: readonly string[]): readonly Confl
   ])
 }
 
-interface TextParts {
-  /** Undefined for a call that stands alone, for which nothing of conversations is loaded. */
-  readonly talk: PreparedRequest | undefined
-  readonly answerSchema: AnswerSchema | undefined
-  readonly attachments: readonly Attachment[]
-}
+type TextParts = Awaited<ReturnType<typeof readTextParts>>
 
-/** @param session the conversation, where no flag names it */
-export async function readTextParts(
-  draft: Draft<TextOptions>,
-  style: Style,
-  readTool: (context: Context, text: string) => Promise<unknown>,
-  session?: Session,
-): Promise<TextParts> {
+/**
+ * Where a call stands alone, nothing of conversations is loaded, and there is no `talk`.
+ * @param session the conversation, where no flag names it
+ */
+export async function readTextParts(draft: Draft<TextOptions>, style: Style, session?: Session) {
   const { context, options, settings, body, problems } = draft
   const { check } = problems
   const { system, history, tool, schema, attach = [], conversationFile } = options
@@ -132,7 +125,7 @@ export async function readTextParts(
   }
   if (history !== undefined) await check(() => addHistory(draft, style, history))
   if (tool !== undefined) {
-    const tools = () => allInputs(tool.map((text) => readTool(context, text)))
+    const tools = () => allInputs(tool.map((text) => readTool(context, style, text)))
     await check(async () => appendEntries(body, 'tools', await tools()))
   }
   const isAlone = session === undefined && options.continue === undefined && conversationFile === undefined
@@ -240,9 +233,7 @@ export async function sendText(call: CommandCall<TextOptions>, request: TextRequ
     streamed,
     warnings,
     logged: {
-      command,
-      model,
-      body,
+      ...request,
       media: [...(options.attach ?? []), ...(talk?.media ?? [])],
       ...(isBackground ? { creation: { model, count: 1, of: 'text' } } : {}),
     },
