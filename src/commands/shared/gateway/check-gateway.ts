@@ -40,14 +40,10 @@ export async function ownSettings(context: Context, options: CommonOptions): Pro
 /** What became of asking for the models, which costs nothing anywhere. */
 export type GatewayCheck =
   | { readonly verdict: 'lists'; readonly models: readonly ModelEntry[] }
-  /** 401 or 403: it wants a key, or refuses the one that it got. */
-  | { readonly verdict: 'refuses'; readonly error: ModelgateError }
-  /** 404, 405 or 501: no such list. It may still be a gateway. */
-  | { readonly verdict: 'lists none'; readonly error: ModelgateError }
-  /** Nothing answers there: DNS, connection, TLS, proxy, a time limit. */
-  | { readonly verdict: 'unreachable'; readonly error: ModelgateError }
-  /** Something answers, but not as a gateway does, or not now. */
-  | { readonly verdict: 'in doubt'; readonly error: ModelgateError }
+  | FailedCheck<ReturnType<typeof verdictOn>>
+type FailedCheck<Verdict> = Verdict extends string
+  ? { readonly verdict: Verdict; readonly error: ModelgateError }
+  : never
 
 /** Unless `--timeout` says otherwise: somebody waits for it. */
 const checkSeconds = 15
@@ -74,18 +70,20 @@ export async function checkGateway(
     const outcome = await listModels(own, call.settings.families.value)
     if (outcome.kind === 'ended') return { verdict: 'lists', models: outcome.document.models }
     if (signal.aborted) throw signal.reason
-    return judge(outcome.error)
+    return { verdict: verdictOn(outcome.error), error: outcome.error } as GatewayCheck
   } finally {
     await opened.close()
   }
 }
 
-function judge(error: ModelgateError): GatewayCheck {
-  if (error.exit === 'key') return { verdict: 'refuses', error }
-  if ([404, 405, 501].includes(error.facts.httpStatus ?? 0)) return { verdict: 'lists none', error }
-  const isSilent =
-    error.exit === 'notSent' || (error.exit !== 'contract' && error.facts.httpStatus === undefined)
-  return { verdict: isSilent ? 'unreachable' : 'in doubt', error }
+function verdictOn({ exit, facts: { httpStatus } }: ModelgateError) {
+  // 401 or 403: it wants a key, or refuses the one that it got.
+  if (exit === 'key') return 'refuses'
+  // No such list. It may still be a gateway.
+  if ([404, 405, 501].includes(httpStatus ?? 0)) return 'lists none'
+  // DNS, connection, TLS, proxy, a time limit; or something answers, but not as a gateway does, or not now.
+  const isSilent = exit === 'notSent' || (exit !== 'contract' && httpStatus === undefined)
+  return isSilent ? 'unreachable' : 'in doubt'
 }
 
 function settingsFor(settings: Settings, baseUrl: URL, key: string): Settings {

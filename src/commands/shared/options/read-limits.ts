@@ -14,10 +14,8 @@ export async function readLimits(
 ): Promise<SpendingLimits> {
   const { check, throwIfAny } = createProblemList()
   const now = clock.now()
-  const own = await check(() => countOf(maxCreates, (problem) => new UsageError(`--max-creates ${problem}`)))
-  const all = await check(() =>
-    countOf(env[limitVariable] || undefined, (problem) => new ConfigError(`${limitVariable} ${problem}`)),
-  )
+  const own = await check(() => countOf('--max-creates', maxCreates, UsageError))
+  const all = await check(() => countOf(limitVariable, env[limitVariable] || undefined, ConfigError))
   const cost = await check(() => amountOf(maxCost))
   const since = await check(() => startOf(env[sinceVariable] || undefined, now))
   throwIfAny()
@@ -27,10 +25,10 @@ export async function readLimits(
 const limitVariable = 'MODELGATE_MAX_CREATES'
 const sinceVariable = 'MODELGATE_COUNT_SINCE'
 
-function countOf(text: string | undefined, wrong: (problem: string) => UsageError): number | undefined {
+function countOf(name: string, text: string | undefined, Wrong: new (message: string) => UsageError) {
   if (text === undefined) return undefined
   if (/^\d{1,9}$/.test(text.trim())) return Number(text)
-  throw wrong(`must be a whole number from 0, not ${JSON.stringify(text.slice(0, 40))}.`)
+  throw new Wrong(`${name} must be a whole number from 0, not ${JSON.stringify(text.slice(0, 40))}.`)
 }
 
 function amountOf(text: string | undefined) {
