@@ -89,11 +89,7 @@ function validation(check: CheckAnswer<string> | undefined, signal: AbortSignal)
 
 type Questions = Pick<typeof Library, 'input' | 'password' | 'confirm' | 'select' | 'search'>
 
-interface Streams {
-  readonly input?: NodeJS.ReadStream
-  readonly output?: NodeJS.WriteStream
-  readonly signal: AbortSignal
-}
+type Streams = NonNullable<Parameters<Questions['input']>[1]>
 
 /** @param atEnd the answer if the input has ended; left out where nobody is there any more then */
 async function ask<Value>(
@@ -102,10 +98,11 @@ async function ask<Value>(
   atEnd?: Value,
 ): Promise<Value> {
   const [ended, over] = [new AbortController(), new AbortController()]
-  const streams = {
+  const abort = AbortSignal.any([signal, ended.signal])
+  const streams: Streams = {
     ...(stdin.stream === undefined ? {} : { input: stdin.stream }),
     ...(stderr.stream === undefined ? {} : { output: stderr.stream }),
-    signal: AbortSignal.any([signal, ended.signal]),
+    signal: abort,
   }
   // At the end of input the question would never be answered. The line reader then only pauses the stream, as it also
   // does after an answer, when there is nothing left to abort.
@@ -116,7 +113,7 @@ async function ask<Value>(
     // Large and rarely needed. The kinds of question that have no name here stay out of the bundle.
     const { input, password, confirm, select, search } = await import('@inquirer/prompts')
     const library = { input, password, confirm, select, search }
-    return await question(library, streams, AbortSignal.any([over.signal, streams.signal]))
+    return await question(library, streams, AbortSignal.any([over.signal, abort]))
   } catch (error) {
     if (signal.aborted) throw signal.reason
     const { name } = error instanceof Error ? error : {}

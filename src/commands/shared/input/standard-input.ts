@@ -1,6 +1,7 @@
-import type { Context, InputKind } from '../../../context.ts'
+import type { Context } from '../../../context.ts'
 import { defaultSeconds, maxRequestBytes, maxRequestMebibytes } from '../../../limits.ts'
 import { FileError, ModelgateError, UsageError } from '../../../errors.ts'
+import { counted } from '../../../quantities.ts'
 import { consumeInput, type SilenceStep, decodeText } from '../../../files/input-file.ts'
 
 export interface PromptSource {
@@ -45,20 +46,15 @@ export async function readPrompt(context: Context, source: PromptSource): Promis
   const steps = kind === 'pipe' ? silenceSteps(source) : []
   const piped = await readStandardInputText(context, 'the piped prompt', steps)
   if (!/\S/.test(piped)) return argument
-  notice(joinedNote(kind, piped))
-  return joined(piped, argument)
+  const place = kind === 'file' ? 'the file on standard input' : 'standard input'
+  notice(`Joined ${counted(Buffer.byteLength(piped), 'byte')} of ${place} (in a loop: --no-stdin).`)
+  const gap = piped.endsWith('\n\n') ? '' : piped.endsWith('\n') ? '\n' : '\n\n'
+  return `${piped}${gap}${argument}`
 }
 
 const leftAlone =
   'Standard input was left unread: it is a file that has been read in part, for example by a `while read` loop. ' +
   '"-" as the prompt reads the rest; --no-stdin silences this note.'
-
-function joinedNote(kind: InputKind, piped: string): string {
-  const bytes = Buffer.byteLength(piped)
-  const amount = bytes === 1 ? '1 byte' : `${bytes} bytes`
-  const source = kind === 'file' ? 'the file on standard input' : 'standard input'
-  return `Joined ${amount} of ${source} (in a loop: --no-stdin).`
-}
 
 /** @param reader as the user wrote it, for the message if it is read twice: `--tools @-` */
 export async function readStandardInputBytes(
@@ -67,26 +63,7 @@ export async function readStandardInputBytes(
   steps: readonly SilenceStep[] = [],
 ): Promise<Buffer> {
   claimStandardInput(context, reader)
-  return context.stdin.kind === 'empty' ? Buffer.alloc(0) : await consume(context, steps)
-}
-
-/** UTF-8, or UTF-16 with a byte order mark. */
-export async function readStandardInputText(
-  context: Context,
-  reader: string,
-  steps: readonly SilenceStep[] = [],
-): Promise<string> {
-  claimStandardInput(context, reader)
-  if (context.stdin.kind === 'empty') return ''
-  const { text, problem } = decodeText(await consume(context, steps))
-  if (text !== undefined) return text
-  throw new UsageError(`Standard input ${problem}.`, {
-    code: 'wrong_type',
-    hint: 'Pass data that is not text with a flag: -a - attaches it to a question, --image - edits it.',
-  })
-}
-
-async function consume(context: Context, steps: readonly SilenceStep[]): Promise<Buffer> {
+  if (context.stdin.kind === 'empty') return Buffer.alloc(0)
   try {
     return await consumeInput(context, context.stdin, { maxBytes: maxRequestBytes, tooLarge, steps })
   } catch (error) {
@@ -98,6 +75,20 @@ async function consume(context: Context, steps: readonly SilenceStep[]): Promise
       cause: error,
     })
   }
+}
+
+/** UTF-8, or UTF-16 with a byte order mark. */
+export async function readStandardInputText(
+  context: Context,
+  reader: string,
+  steps: readonly SilenceStep[] = [],
+): Promise<string> {
+  const { text, problem } = decodeText(await readStandardInputBytes(context, reader, steps))
+  if (text !== undefined) return text
+  throw new UsageError(`Standard input ${problem}.`, {
+    code: 'wrong_type',
+    hint: 'Pass data that is not text with a flag: -a - attaches it to a question, --image - edits it.',
+  })
 }
 
 function tooLarge(): UsageError {
@@ -126,11 +117,6 @@ const alternatives =
   'To send the prompt alone, add --no-stdin (or set MODELGATE_NO_STDIN=1) or </dev/null; ' +
   'to read the pipe alone, give "-" as the prompt; ' +
   'to wait longer, set --stdin-timeout SECONDS.'
-
-function joined(piped: string, argument: string): string {
-  const gap = piped.endsWith('\n\n') ? '' : piped.endsWith('\n') ? '\n' : '\n\n'
-  return `${piped}${gap}${argument}`
-}
 
 /** Standard input can be read only once. @param reader as the user wrote it: `-`, `--tools @-`, `-a -` */
 export function claimStandardInput({ stdin }: Context, reader: string): void {
