@@ -29,36 +29,25 @@ export function parseSet(text: string): Setting {
 
 /**
  * Missing objects are created. A number indexes an existing array or, if it is 0, creates one; the index after the last appends.
- * @throws UsageError `invalid_request` when the path leads through a text, a number or past the end of an array
+ * @param depth how much of the path leads to the container
+ * @returns a copy with the value @throws UsageError `invalid_request` when the path leads through a text, a number or past
+ *   the end of an array
  */
-export function setPath(body: JsonObject, path: readonly string[], value: unknown): JsonObject {
-  return setIn(body, path, 0, value) as JsonObject
-}
-
-/** @param flag the flag that sets it, for the message */
-export function setField(body: Body, path: readonly string[], value: unknown, flag = '--set'): void {
-  const name = path[0]!
-  try {
-    body[name] = setPath(body, path, value)[name]
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error
-    throw error.amend({ message: error.message.replace('--set', flag) })
-  }
-}
-
-function setIn(container: unknown, path: readonly string[], depth: number, value: unknown): unknown {
+export function setPath(container: unknown, path: readonly string[], value: unknown, depth = 0): unknown {
   const name = path[depth]
   if (name === undefined) return value
   refuseName(name)
-  const inside = (current: unknown) => setIn(current, path, depth + 1, value)
-  if (Array.isArray(container) || (isMissing(container) && name === '0')) {
+  const inside = (current: unknown) => setPath(current, path, value, depth + 1)
+  const field = shown(path.slice(0, depth).join('.'))
+  const isMissing = container === undefined || container === null
+  if (Array.isArray(container) || (isMissing && name === '0')) {
     const entries = (container ?? []) as unknown[]
-    const index = arrayIndex(name, entries.length, path.slice(0, depth + 1))
-    return entries.toSpliced(index, 1, inside(entries[index]))
+    const index = /^(?:0|[1-9][0-9]*)$/.test(name) ? Number(name) : -1
+    if (index >= 0 && index <= entries.length) return entries.toSpliced(index, 1, inside(entries[index]))
+    const range = `an array of ${entries.length}, so its index is 0 to ${entries.length}`
+    throw invalid(`${field} is ${range}, not ${shown(name)}`)
   }
-  if (!isMissing(container) && typeof container !== 'object') {
-    throw invalid(`${shown(path.slice(0, depth).join('.'))} is neither an object nor an array`)
-  }
+  if (!isMissing && typeof container !== 'object') throw invalid(`${field} is neither an object nor an array`)
   const fields = (container ?? {}) as JsonObject
   return { ...fields, [name]: inside(Object.hasOwn(fields, name) ? fields[name] : undefined) }
 }
@@ -67,13 +56,15 @@ function refuseName(name: string): void {
   if (dangerousNames.has(name)) throw invalid(`the name "${name}" is not allowed`)
 }
 
-const isMissing = (container: unknown) => container === undefined || container === null
-
-function arrayIndex(name: string, length: number, path: readonly string[]): number {
-  const index = /^(?:0|[1-9][0-9]*)$/.test(name) ? Number(name) : -1
-  if (index >= 0 && index <= length) return index
-  const field = shown(path.slice(0, -1).join('.'))
-  throw invalid(`${field} is an array of ${length}, so its index is 0 to ${length}, not ${shown(name)}`)
+/** @param flag the flag that sets it, for the message */
+export function setField(body: Body, path: readonly string[], value: unknown, flag = '--set'): void {
+  const name = path[0]!
+  try {
+    body[name] = (setPath(body, path, value) as Body)[name]
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    throw error.amend({ message: error.message.replace('--set', flag) })
+  }
 }
 
 function splitPath(text: string): string[] {
