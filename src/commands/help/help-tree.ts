@@ -75,7 +75,7 @@ function describeArgument(argument: Argument): HelpCommand['arguments'][number] 
 const flagOf = ({ long, short }: Option) => long ?? short!
 
 function describeOption(name: string, command: Command, option: Option): HelpOption {
-  const { flags, conflicts } = contractFlagsOf(command)
+  const [flags, conflicts] = contractFlagsOf(command)
   const flag = flagOf(option)
   const contract = flags.find((one) => `--${one.name}` === flag)
   const opposite = command.options.find(({ long }) => long === flag.replace('--', '--no-'))

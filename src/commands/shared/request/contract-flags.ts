@@ -16,15 +16,12 @@ export interface ContractFlag extends FieldFlag {
 
 const group = 'Fields of the request (JSON is inline, @file or @-):'
 
-/** For those that describe commands. */
-interface Declared {
-  readonly flags: readonly ContractFlag[]
-  readonly conflicts: readonly ConflictingNames[]
-}
+type Declared = readonly [flags: readonly ContractFlag[], conflicts: readonly ConflictingNames[]]
 const declared = new WeakMap<Command, Declared>()
 
+/** For those that describe commands. */
 export function contractFlagsOf(command: Command): Declared {
-  return declared.get(command) ?? { flags: [], conflicts: [] }
+  return declared.get(command) ?? [[], []]
 }
 
 /** Parsing checks and converts nothing, so that all problems are reported at once. */
@@ -33,7 +30,7 @@ export function addContractFlags(
   flags: readonly ContractFlag[],
   conflicts: readonly ConflictingNames[] = [],
 ): void {
-  declared.set(command, { flags, conflicts })
+  declared.set(command, [flags, conflicts])
   // What is written by hand before JSON.
   const isJson = ({ field }: ContractFlag) =>
     Number(placeholder(field) === 'json' && field.type !== 'boolean')

@@ -13,15 +13,14 @@ interface FlagValue {
   readonly text: string
   /** Starts a message: `--tools`, `--tools: "a.json"`, `--tools: standard input`. */
   readonly location: string
-  readonly isInline: boolean
 }
 
 /** `@file` is the text of a file (UTF-8, or UTF-16 with a byte order mark), `@-` that of standard input. */
 async function readFlagValue(context: Context, flag: string, value: string): Promise<FlagValue> {
-  if (!value.startsWith('@')) return { text: value, location: flag, isInline: true }
+  if (!value.startsWith('@')) return { text: value, location: flag }
   if (value === '@-') {
     const text = await readStandardInputText(context, `${flag} @-`)
-    return { text, location: `${flag}: standard input`, isInline: false }
+    return { text, location: `${flag}: standard input` }
   }
   const path = value.slice(1)
   const location = `${flag}: ${shownPath(path)}`
@@ -30,7 +29,7 @@ async function readFlagValue(context: Context, flag: string, value: string): Pro
   if (bytes instanceof ModelgateError) throw ofFlag(flag, bytes)
   const { text, problem } = decodeText(bytes)
   if (text === undefined) throw new UsageError(`${location} ${problem}.`, { code: 'wrong_type' })
-  return { text, location, isInline: false }
+  return { text, location }
 }
 
 export function ofFlag(flag: string, error: unknown): unknown {
@@ -50,11 +49,13 @@ export function underFlag<Value>(flag: string, run: () => Value): Value {
  * @throws UsageError `invalid_request` with line and column
  */
 export async function parseJsonFlag(context: Context, flag: string, value: string): Promise<unknown> {
-  const read = await readFlagValue(context, flag, value)
-  if (!read.isInline) return jsonOf(read)
+  if (value.startsWith('@')) return jsonOf(await readFlagValue(context, flag, value))
   const isJson = /^\s*[[{"]/.test(value)
   const file = isJson ? undefined : await stat(resolve(context.cwd, value)).catch(() => undefined)
-  return jsonOf(read, `To read JSON from a file: ${flag} @${file?.isFile() ? value : 'FILE'}`)
+  return jsonOf(
+    { text: value, location: flag },
+    `To read JSON from a file: ${flag} @${file?.isFile() ? value : 'FILE'}`,
+  )
 }
 
 /** For an object or a list, usually in a file: text that starts with neither a bracket nor `@` is a file name. */
@@ -72,8 +73,7 @@ function jsonOf({ text, location }: FlagValue, hint?: string): unknown {
 export async function parseTextFlag(context: Context, flag: string, value: string): Promise<string> {
   if (value.startsWith(String.raw`\@`)) return value.slice(1)
   try {
-    const { text } = await readFlagValue(context, flag, value)
-    return text
+    return (await readFlagValue(context, flag, value)).text
   } catch (error) {
     if (!(error instanceof ModelgateError) || !notAFileName.has(error.code)) throw error
     const start = `${value.slice(0, 20)}${value.length > 20 ? '…' : ''}`
@@ -94,7 +94,7 @@ export async function fieldValue(
   given: unknown,
 ): Promise<unknown> {
   if (typeof given === 'boolean') return given
-  const texts = Array.isArray(given) ? (given as string[]) : [given as string]
+  const texts = [given as string | string[]].flat()
   const text = texts[0]!
   if (field.nullable && texts.length === 1 && text === 'null') return null
   if (isList(field)) return listOf(context, flag, texts)
@@ -119,8 +119,8 @@ async function textOrJson(context: Context, flag: string, text: string): Promise
 }
 
 async function listOf(context: Context, flag: string, texts: readonly string[]): Promise<unknown> {
-  const [text = ''] = texts
-  if (texts.length > 1 || !/^\s*[[@]/.test(text)) return texts
+  const [text = '', ...others] = texts
+  if (others.length > 0 || !/^\s*[[@]/.test(text)) return texts
   try {
     return await parseJsonFlag(context, flag, text)
   } catch (error) {
