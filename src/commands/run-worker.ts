@@ -93,7 +93,7 @@ async function workWith(
 ): Promise<Outcome<WorkerDocument>> {
   const isSandbox = flags.sandbox === true
   tally.event({ type: 'start', version: outputVersion, command: 'run worker', model: null })
-  const opened = await openGateway({ context, options: flags, settings, gate }, false, () => tally)
+  const opened = await openGateway({ context, options: flags, settings, gate }, false, tally)
   try {
     const { baseUrl } = opened.gateway
     const shared = await openShared(context, flags, settings, places, gate, baseUrl)

@@ -119,11 +119,7 @@ async function runJobs(context: Context, flags: RunFlags, jobs: readonly string[
         async connect() {
           // The limits of the flags are those of the run, which counts for itself.
           const { maxCreates: _, maxCost: __, ...own } = flags
-          opened = await openGateway(
-            { context, options: own, settings: settings!, gate },
-            false,
-            () => output,
-          )
+          opened = await openGateway({ context, options: own, settings: settings!, gate }, false, output)
           const { gateway, newSpending } = opened
           return { gateway, newSpending, ...executeSettings(settings!) }
         },

@@ -340,7 +340,7 @@ async function waitForSeveral(
       try {
         for (const job of unsaved) {
           if (calls.has(gatewayOf(job))) continue
-          const next = await openGateway(job, false, () => listener)
+          const next = await openGateway(job, false, listener)
           opened.push(next)
           calls.set(gatewayOf(job), { ...call, gateway: next.gateway, hasSent: next.hasSent })
         }

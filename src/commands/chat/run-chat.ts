@@ -6,7 +6,6 @@ import type { Style } from '../../operations/conversation/conversation.ts'
 import { announce, dropAnswer } from '../../operations/conversation/conversation-session.ts'
 import { generateText } from '../../operations/generate-text.ts'
 import { reportError } from '../../output/create-output.ts'
-import type { Output } from '../../output/output.ts'
 import { loadColours, stylesFor } from '../../output/screen.ts'
 import { createWordWrap } from '../../output/word-wrap.ts'
 import { buildGenerateRequest } from '../generate.ts'
@@ -56,18 +55,16 @@ export async function runChat(
       code: 'model_missing',
     })
   }
-  let output: Output | undefined
-  const opened = await openGateway(call, true, () => output)
-  const onOutput = (next: Output) => void (output = next)
+  const opened = await openGateway(call, true)
   try {
-    await converse({ ...call, session, opened, onOutput }, style, first)
+    await converse({ ...call, session, opened }, style, first)
   } finally {
     await opened.close()
   }
   context.signal.throwIfAborted()
 }
 
-type Talk = Omit<Chat, 'say' | 'retry'> & { onOutput(output: Output): void }
+type Talk = Omit<Chat, 'say' | 'retry'>
 
 async function converse(talk: Talk, style: Style, first: string): Promise<void> {
   const { context, session, gate } = talk
@@ -180,7 +177,7 @@ async function answer(
   { text, attach }: Question,
   stopped: AbortSignal,
 ): Promise<ModelgateError | undefined> {
-  const { context, settings, session, opened, onOutput } = talk
+  const { context, settings, session, opened } = talk
   const signal = AbortSignal.any([context.signal, stopped])
   const turn = { ...context, signal }
   rememberCommandLine(turn, commandLineOf(context))
@@ -205,7 +202,6 @@ async function answer(
       { ...talk, context: turn },
       {
         opened: { ...opened, gateway, hasSent: () => hasSent },
-        onOutput,
         logged: { command: 'chat', model, body, media },
         output: () => textOutput(talk),
         rescue: 'chat.txt',

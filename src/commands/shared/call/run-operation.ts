@@ -35,8 +35,6 @@ interface CommandRun {
   operation(call: Call): Promise<Outcome<OutputDocument>>
   /** A gateway that is open already, and stays so. */
   readonly opened?: OpenGateway
-  /** For what a gateway that was already open reports. */
-  onOutput?(output: Output): void
   /** The file for text that standard output does not take. */
   readonly rescue?: string | undefined
   /** Left out for a mere look-up, which is not in the log. */
@@ -53,8 +51,7 @@ export async function runOperation(given: CommandCall, command: CommandRun): Pro
   const { context, options, settings, gate } = given
   const { describeRequest, operation, logged, warnings = [] } = command
   const { history, quiet } = settings
-  let output: Output | undefined
-  const opened = command.opened ?? (await openGateway(given, command.streamed, () => output))
+  const opened = command.opened ?? (await openGateway(given, command.streamed))
   const { gateway, book, spending, hasSent } = opened
   try {
     if (isDryRun(options)) {
@@ -77,8 +74,8 @@ export async function runOperation(given: CommandCall, command: CommandRun): Pro
     const noted = file && { ...file, commit: async (text: string) => (textFile = await file.commit(text)) }
     const rescue =
       command.rescue === undefined ? undefined : { folder: rescueFolder(context), name: command.rescue }
-    output = await openOutput(given, { ...parts, file: noted, rescue })
-    command.onOutput?.(output)
+    const output = await openOutput(given, { ...parts, file: noted, rescue })
+    opened.reportTo(output)
     const keepsReply = logged !== undefined && history.value === 'full'
     const call: Call = {
       context,

@@ -50,11 +50,11 @@ export async function readSettings(context: Context, options: CommonOptions): Pr
   return settings
 }
 
-/** @param currentOutput where retries are reported, once there is one */
+/** @param output where retries are reported; else once it is said (`reportTo`) */
 export async function openGateway(
   { context, options, settings, gate }: CommandCall,
   streamed = false,
-  currentOutput: () => Pick<Output, 'event'> | undefined = () => undefined,
+  output?: Pick<Output, 'event'>,
 ) {
   const milliseconds = (seconds: number | undefined) => (seconds ? seconds * 1000 : undefined)
   const { value: caFile } = settings.caFile
@@ -82,7 +82,7 @@ export async function openGateway(
       isSandbox: options.sandbox === true,
       limits,
       own: counted,
-      warn: (message) => currentOutput()?.event({ type: 'warning-add', message }),
+      warn: (message) => output?.event({ type: 'warning-add', message }),
     })
   const spending = newSpending()
   let hasSent = false
@@ -108,7 +108,7 @@ export async function openGateway(
     },
     admit: (creation) => spending.admit(creation),
     onSend: () => void (hasSent = true),
-    onRetry: (retry) => currentOutput()?.event({ type: 'retry-wait', ...retry }),
+    onRetry: (retry) => output?.event({ type: 'retry-wait', ...retry }),
     ...(options.debug ? { trace: createTraceSink(context, gate) } : {}),
     ...network,
     ...headers,
@@ -121,6 +121,7 @@ export async function openGateway(
     newSpending,
     /** Whether a request that may cost money has been sent. */
     hasSent: () => hasSent,
+    reportTo: (next: Pick<Output, 'event'>) => void (output = next),
     close: async () => sandbox?.close(),
   }
 }
