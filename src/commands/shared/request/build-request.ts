@@ -89,9 +89,8 @@ export async function startRequest<Options extends CommonOptions>(
 
 /** The call, once nothing is wrong with its request. @throws UsageError, FileError with all problems */
 export function finishedCall<Options extends CommonOptions>(draft: Draft<Options>): CommandCall<Options> {
-  const { context, options, settings, gate, problems } = draft
-  problems.throwIfAny()
-  return { context, options, settings: settings!, gate }
+  draft.problems.throwIfAny()
+  return { ...draft, settings: draft.settings! }
 }
 
 /** A top-level field or part of it. */
@@ -171,23 +170,18 @@ function throwViolations(draft: Draft, model: Model | undefined): void {
     if (kind === 'unknown') return !isSet(draft, path)
     return kind !== 'required' || !isPartial || path.includes('.')
   })
-  const slips = [...misspeltValues(flags, options)].filter(([path]) => {
+  const slips = misspeltValues(flags, options).filter(({ path }) => {
     return !isSet(draft, path.split('.')[0]!) && !violations.some((violation) => violation.path === path)
   })
-  if (violations.length + slips.length === 0) return
-  throw new UsageError(
-    [
-      ...violations.map((violation) => sentence(violation, draft)),
-      ...slips.map(([path, problem]) => `${flagFor(path, draft)} ${problem}`),
-    ],
-    {
-      code: 'invalid_request',
-      // `--no-validate` does not help against other problems.
-      hint: isPartial
-        ? '--no-validate skips the checks against the documented limits.'
-        : '--no-validate sends it anyway.',
-    },
-  )
+  const sentences = [...violations, ...slips].map((violation) => sentence(violation, draft))
+  if (sentences.length === 0) return
+  throw new UsageError(sentences, {
+    code: 'invalid_request',
+    // `--no-validate` does not help against other problems.
+    hint: isPartial
+      ? '--no-validate skips the checks against the documented limits.'
+      : '--no-validate sends it anyway.',
+  })
 }
 
 function sentence({ path, kind, problem, other }: Violation, draft: Draft): string {
@@ -204,16 +198,13 @@ function sentence({ path, kind, problem, other }: Violation, draft: Draft): stri
 
 /** Its own, or that of the object around it with the path. */
 function flagFor(path: string, { flags, otherForms, options }: Draft): string {
-  const steps = path.split('.')
-  for (let length = steps.length; length > 0; length--) {
-    const flag = flags.find((candidate) => candidate.path.join('.') === steps.slice(0, length).join('.'))
-    if (flag === undefined) continue
-    const other = otherForms?.[flag.name]
-    const isOther = other !== undefined && valueOf(options, other) !== undefined
-    const name = `--${isOther ? other : flag.name}`
-    return length === steps.length ? name : `${name}: ${path}`
-  }
-  return path
+  const around = flags.filter((flag) => `${path}.`.startsWith(`${flag.path.join('.')}.`))
+  const [flag] = around.toSorted((a, b) => b.path.length - a.path.length)
+  if (flag === undefined) return path
+  const other = otherForms?.[flag.name]
+  const isOther = other !== undefined && valueOf(options, other) !== undefined
+  const name = `--${isOther ? other : flag.name}`
+  return flag.path.join('.') === path ? name : `${name}: ${path}`
 }
 
 const modelVariable = ({ modelKind }: RequestShape) => `MODELGATE_${modelKind.toUpperCase()}_MODEL`

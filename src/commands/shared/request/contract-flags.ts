@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import type { Context } from '../../../context.ts'
 import type { CommandInput, ConflictingNames } from '../../../contract/command-inputs.ts'
-import { type Field, isList, wordsOf, type FieldFlag } from '../../../contract/field.ts'
+import { type Field, isList, wordsOf, type FieldFlag, type Violation } from '../../../contract/field.ts'
 import { collect, suggestWords } from '../options/common-options.ts'
 import { nearestName } from '../../../nearest-name.ts'
 import type { ProblemList } from '../../../problems.ts'
@@ -68,11 +68,10 @@ export async function applyContractFlags(
   }
 }
 
-/** By the path of the field. Letter case is no slip, and another number is another value. */
-export function misspeltValues(flags: readonly ContractFlag[], options: object): Map<string, string> {
+/** Letter case is no slip, and another number is another value. */
+export function misspeltValues(flags: readonly ContractFlag[], options: object): Violation[] {
   const digits = (text: string) => text.replaceAll(/\D/g, '')
-  const found = new Map<string, string>()
-  for (const { name, path, field } of flags) {
+  return flags.flatMap(({ name, path, field }) => {
     const known = wordsOf(field) ?? []
     const near = [valueOf(options, name)].flat().flatMap((given) => {
       if (typeof given !== 'string' || known.some((word) => word.toLowerCase() === given.toLowerCase()))
@@ -81,9 +80,9 @@ export function misspeltValues(flags: readonly ContractFlag[], options: object):
       const meant = nearestName(given, alike, given.length < 6 ? 1 : 2)
       return meant === undefined ? [] : [`${JSON.stringify(given)} is unknown; did you mean ${meant}?`]
     })
-    if (near.length > 0) found.set(path.join('.'), `${near[0]} Known values: ${known.join(', ')}.`)
-  }
-  return found
+    const problem = `${near[0]} Known values: ${known.join(', ')}`
+    return near.length === 0 ? [] : [{ path: path.join('.'), kind: 'value', problem }]
+  })
 }
 
 /** Commander keeps a flag under a name of its own. */
