@@ -106,7 +106,7 @@ export async function buildGenerateRequest(call: ParsedCall<GenerateOptions>, se
   const isUnreadable = problems.any && [options.history, options.contents].some(isGiven)
   const hasContent =
     isUnreadable || isGiven(body['contents']) || isSet(draft, 'contents') || talk?.awaitsAnswer === true
-  const prompt = await readTextPrompt(draft, { hasContent, joins: true, carried: talk?.model })
+  const prompt = await readTextPrompt(draft, hasContent, talk?.model)
   await finishMessage(draft, parts, () => addMessage(body, attachments, prompt))
 
   const model = await nameModel(draft, talk?.model)

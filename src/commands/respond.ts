@@ -118,7 +118,7 @@ export async function buildRespondRequest(call: ParsedCall<RespondOptions>, sess
     answers.length > 0 ||
     talk?.awaitsAnswer === true ||
     ['input', 'prompt'].some((name) => isGiven(body[name]) || isSet(draft, name))
-  const prompt = await readTextPrompt(draft, { hasContent, joins: true, carried: talk?.model })
+  const prompt = await readTextPrompt(draft, hasContent, talk?.model)
   await finishMessage(draft, parts, () => addInput(body, attachments, prompt, answers))
 
   const model = await nameModel(draft, talk?.model)

@@ -96,7 +96,7 @@ export function registerVideoGenerate(command: Command, context: Context, start 
         mediaFlags.some((name) => options[name] !== undefined) ||
         instancesOf(body).length > 0 ||
         ['prompt', 'instances'].some((name) => isSet(draft, name))
-      const prompt = await readTextPrompt(draft, { hasContent, joins: false })
+      const prompt = await readTextPrompt(draft, hasContent)
       if (prompt === undefined && settings?.quiet.value !== true) noteUnreadInput(context)
       body['parameters'] ??= {}
       await problems.check(() => addInstance(body, prompt, media))

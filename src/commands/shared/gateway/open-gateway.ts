@@ -57,8 +57,8 @@ export async function openGateway(
   output?: Pick<Output, 'event'>,
 ) {
   const milliseconds = (seconds: number | undefined) => (seconds ? seconds * 1000 : undefined)
-  const { value: caFile } = settings.caFile
   // A file that cannot be used is reported here as well.
+  const { value: caFile } = settings.caFile
   if (options.sandbox && caFile !== undefined) await readCertificates(context, caFile)
   const network = options.sandbox ? {} : await networkOptions(context, settings)
   const headers = options.sandbox ? {} : await ownHeaders(context, options, settings, gate)

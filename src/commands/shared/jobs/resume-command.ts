@@ -105,9 +105,9 @@ export function answerCommand(
     type === 'custom' ? '--custom-tool-output' : '--tool-output',
     `${call}=TEXT`,
   ])
-  const approvals = objectsOf(output)
-    .filter((item) => item['type'] === 'mcp_approval_request' && typeof item['id'] === 'string')
-    .flatMap((item) => ['--approve', item['id'] as string])
+  const approvals = objectsOf(output).flatMap(({ type, id: request }) =>
+    type === 'mcp_approval_request' && typeof request === 'string' ? ['--approve', request] : [],
+  )
   const answers = [...calls, ...approvals]
   if (typeof id !== 'string' || store === false || answers.length === 0) return undefined
   const model = flag('-m', options.model)

@@ -5,24 +5,21 @@ import { readPrompt } from '../input/standard-input.ts'
 import { hasModel, isSet, type Draft } from './build-request.ts'
 import { parseTextFlag } from './flag-values.ts'
 
-interface PromptUse {
-  /** Then standard input is read only for `-`. */
-  readonly hasContent: boolean
-  /** Whether piped text and a prompt make one prompt. */
-  readonly joins: boolean
-  /** That of the conversation that is continued. */
-  readonly carried?: string | undefined
-}
-
 /**
  * A call that fails anyway neither asks nor reads standard input.
+ * @param isContained whether the request has content already: then standard input is read only for `-`
+ * @param carried the model of the conversation that is continued
  * @returns undefined if the request already has its content and nothing was added, or the prompt is among the problems
  */
-export async function readTextPrompt(draft: Draft, use: PromptUse): Promise<string | undefined> {
+export async function readTextPrompt(
+  draft: Draft,
+  isContained: boolean,
+  carried?: string,
+): Promise<string | undefined> {
   const { context, options, words, prompt, problems, settings } = draft
   // A body that could not be read probably held the content.
-  const hasContent = use.hasContent || (problems.any && options.body !== undefined)
-  const isAsked = (words.length === 0 && prompt === undefined && !hasContent) || !hasModel(draft, use.carried)
+  const hasContent = isContained || (problems.any && options.body !== undefined)
+  const isAsked = (words.length === 0 && prompt === undefined && !hasContent) || !hasModel(draft, carried)
   const needsKey = !options.sandbox && !isDryRun(options)
   if (isAsked && !problems.any && settings !== undefined && needsKey && canAsk(context, options.noInput)) {
     // So that nothing is typed for a call that cannot be sent.
@@ -32,40 +29,39 @@ export async function readTextPrompt(draft: Draft, use: PromptUse): Promise<stri
   return await problems.check(() => {
     const given = joinedWords(words)
     if (given === undefined && hasContent) return undefined
-    if (given?.trim() === '') throw emptyPrompt()
-    return problems.any ? unaskedPrompt(draft, given) : askedPrompt(draft, given, use.joins)
+    if (given?.trim() === '') throw missing('The prompt is empty.')
+    return problems.any ? unaskedPrompt(draft, given) : askedPrompt(draft, given)
   })
 }
 
 export async function readPromptField(draft: Draft): Promise<string | undefined> {
   const { body } = draft
   const hasContent = body['prompt'] !== undefined || isSet(draft, 'prompt')
-  // Piped input may be the list of a loop, or a picture, so it is not read if there is a prompt.
-  const prompt = await readTextPrompt(draft, { hasContent, joins: false })
+  const prompt = await readTextPrompt(draft, hasContent)
   if (prompt !== undefined) body['prompt'] = prompt
   return prompt
 }
 
 async function askedPrompt(
-  { context, options, settings }: Draft,
+  { context, options, settings, modelKind }: Draft,
   given: string | undefined,
-  joins: boolean,
 ): Promise<string> {
   const argument =
     given !== undefined && /^\\?@/.test(given) ? await parseTextFlag(context, 'The prompt', given) : given
   const prompt = await readPrompt(context, {
     argument,
     noStdin: !options.stdin ? 'flag' : settings?.noStdin.value === true && 'setting',
-    joins,
+    // Otherwise piped input may be the list of a loop, or a picture, so it is not read if there is a prompt.
+    joins: modelKind === 'text',
     stdinTimeout: options.stdinTimeout,
     notice: (line) => {
       if (!options.quiet && settings?.quiet.value !== true) context.stderr.write(`modelgate: ${line}\n`)
     },
   })
-  if (prompt?.trim() === '') throw emptyPrompt()
+  if (prompt?.trim() === '') throw missing('The prompt is empty.')
   if (prompt !== undefined) return prompt
   const answer = canAsk(context, options.noInput) ? await askText(context, 'Prompt:') : ''
-  if (answer.trim() === '') throw missingPrompt()
+  if (answer.trim() === '') throw missing('No prompt was given.', ways)
   return answer
 }
 
@@ -74,10 +70,13 @@ async function unaskedPrompt(
   { context, options }: Draft,
   given: string | undefined,
 ): Promise<string | undefined> {
-  if (given === undefined && (!options.stdin || context.stdin.kind === 'empty')) throw missingPrompt()
+  if (given === undefined && (!options.stdin || context.stdin.kind === 'empty'))
+    throw missing('No prompt was given.', ways)
   const isInput = given === undefined || given === '-' || given === '@-'
   return isInput ? undefined : await parseTextFlag(context, 'The prompt', given)
 }
+
+const ways = 'Give it as words, pipe it in, or use "-" to read standard input.'
 
 /** Among several words `-` or `@file` would be sent literally, which is most likely not intended. */
 function joinedWords(words: readonly string[]): string | undefined {
@@ -93,13 +92,6 @@ function joinedWords(words: readonly string[]): string | undefined {
   )
 }
 
-function missingPrompt(): UsageError {
-  return new UsageError('No prompt was given.', {
-    code: 'prompt_missing',
-    hint: 'Give it as words, pipe it in, or use "-" to read standard input.',
-  })
-}
-
-function emptyPrompt(): UsageError {
-  return new UsageError('The prompt is empty.', { code: 'prompt_missing' })
+function missing(message: string, hint?: string): UsageError {
+  return new UsageError(message, { code: 'prompt_missing', hint })
 }
