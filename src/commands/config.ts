@@ -8,12 +8,12 @@ import { settingList } from '../output/setup-report.ts'
 import { addShared, type CommonOptions, suggestWords, addExamples } from './shared/options/common-options.ts'
 import { homePath, printDocument, printNote, printLine } from './shared/call/print-document.ts'
 import { findUserFile, writtenProfiles, findProjectFile, userFilePath } from '../config/find-config-file.ts'
-import { settingTable, settingNames, type Kind } from '../config/setting-table.ts'
+import { settingCalled, settingTable, type Kind } from '../config/setting-table.ts'
 import { ConfigError, ModelgateError, UsageError } from '../errors.ts'
 import { isObject, objectOf } from '../json.ts'
-import { editUserFile, type Change } from '../config/edit-config.ts'
+import { editUserFile, pathToWrite, type Change } from '../config/edit-config.ts'
 import { parseYaml } from '../config/parse-config.ts'
-import { parseValue, pathToWrite } from '../config/setting-value.ts'
+import { parseValue } from '../config/layers.ts'
 import { existsSync } from 'node:fs'
 import { credentialsPath } from '../config/key.ts'
 import { configFolder, rescueFolder, stateFolder } from '../context/folders.ts'
@@ -32,7 +32,7 @@ export function registerConfigList(command: Command, context: Context): void {
   command.action(async (options: CommonOptions & { readonly all?: true }) => {
     const { json, profile, quiet, all } = options
     const settings = await resolveSettings(context, { profile })
-    const described = await describeSettings(context, settings)
+    const described = describeSettings(settings)
     const document: SettingsDocument = {
       version: outputVersion,
       command: 'config list',
@@ -60,7 +60,7 @@ export function registerConfigGet(command: Command, context: Context): void {
     const path = parseSettingPath(typed)
     const settings = await resolveSettings(context, { profile: path.profile ?? profile })
     const { file } = settingTable[path.name]
-    const described = (await describeSettings(context, settings)).find(({ name }) => name === file)!
+    const described = describeSettings(settings).find(({ name }) => name === file)!
     const whole = described.hidden ? settings[path.name].value : described.value
     const value = path.inner.length > 0 ? await writtenValue(context, path) : whole
     if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) {
@@ -151,8 +151,7 @@ async function otherKeys(context: Context, name: string): Promise<string[] | und
   const owner =
     keys.length === 1 ? objectOf((await findUserFile(context))?.content) : await writtenProfiles(context)
   const isThere = Object.hasOwn(owner, keys.at(-1)!)
-  const isSetting = Object.values(settingTable).some(({ file }) => file === name)
-  return isThere && !isSetting ? keys : undefined
+  return isThere && !settingCalled.has(name) ? keys : undefined
 }
 
 /** The settings of the profile `default` are those at the top of the file, unless it is written out there. */
@@ -278,6 +277,6 @@ export function registerConfigSchema(command: Command, context: Context): void {
 }
 
 function settingArgument(command: Command): Argument {
-  const words = settingNames.map((name) => settingTable[name].file)
-  return suggestWords(command.createArgument('<name>', 'a setting, as in the file: base_url'), words)
+  const name = command.createArgument('<name>', 'a setting, as in the file: base_url')
+  return suggestWords(name, [...settingCalled.keys()])
 }

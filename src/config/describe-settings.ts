@@ -1,13 +1,9 @@
-import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
-import { objectOf, type JsonObject } from '../json.ts'
 import { nearestName } from '../nearest-name.ts'
-import { findProjectFile, findUserFile } from './find-config-file.ts'
-import { lineOf } from './layers.ts'
-import type { Setting } from './setting-value.ts'
+import { lineOf, type Setting } from './layers.ts'
 import { priceNames } from './model-prices.ts'
-import { quoted, type FoundFile } from './parse-config.ts'
-import { flagName, settingNames, settingTable, type SettingName } from './setting-table.ts'
+import { quoted } from './parse-config.ts'
+import { flagName, settingCalled, settingNames, settingTable, type SettingName } from './setting-table.ts'
 import type { Settings } from './settings.ts'
 
 export interface SettingPath {
@@ -23,7 +19,7 @@ export function parseSettingPath(typed: string): SettingPath {
   const [, profile, own = typed] = /^profiles\.(.+)\.([^.]+)$/.exec(typed) ?? []
   const [first = '', ...rest] = own.split('.')
   const plain = first.replaceAll('-', '_').toLowerCase()
-  const name = settingNames.find((setting) => settingTable[setting].file === plain)
+  const name = settingCalled.get(plain)
   if (name === undefined) throw unknownSetting(first)
   if (rest.length > 0 && !settingTable[name].isMapping) {
     throw new UsageError(`${plain} has no parts: ${quoted(own)} is not a setting.`, {
@@ -49,10 +45,7 @@ export function keysOf({ name, inner, profile }: SettingPath): readonly string[]
 
 function unknownSetting(typed: string): UsageError {
   const isKey = /^api[-_]?key$/i.test(typed)
-  const nearest = nearestName(
-    typed,
-    settingNames.map((name) => settingTable[name].file),
-  )
+  const nearest = nearestName(typed, [...settingCalled.keys()])
   return new UsageError(`${quoted(typed)} is not a setting.`, {
     code: 'config_invalid',
     hint: isKey
@@ -72,25 +65,20 @@ const secretSettings: ReadonlySet<SettingName> = new Set([
 ])
 
 /** Every setting with its value and where that comes from, as `config list` shows it. */
-export async function describeSettings(context: Context, settings: Settings) {
-  const files = { project: await findProjectFile(context), user: await findUserFile(context) }
+export function describeSettings(settings: Settings) {
   return settingNames.map((name) => {
-    const { file: ownName, env, flag, about, onlyInFiles } = settingTable[name]
-    const setting: Setting<unknown> = settings[name]
-    const file =
-      setting.level === 'project' ? files.project : setting.level === 'user' ? files.user : undefined
-    const hidden = secretSettings.has(name) && setting.level !== 'default'
+    const { file, env, flag, about, onlyInFiles } = settingTable[name]
+    const { value, written, level, source, place }: Setting<unknown> = settings[name]
+    const hidden = secretSettings.has(name) && level !== 'default'
     return {
-      name: ownName,
-      value:
-        onlyInFiles && !hidden
-          ? written(ownName, settings.profile.value, files)
-          : plainValue(setting.value, hidden),
+      name: file,
+      // What a mapping is converted to says less.
+      value: hidden ? null : shownValue(onlyInFiles ? written : value),
       hidden,
-      level: setting.level,
-      source: setting.source,
-      file: file?.path ?? null,
-      line: file === undefined ? null : (lineIn(file, setting.source, ownName) ?? null),
+      level,
+      source,
+      file: place?.file.path ?? null,
+      line: (place && lineOf(place)) ?? null,
       env: env ?? null,
       flag: flag === undefined ? null : flagName(flag),
       about,
@@ -98,24 +86,6 @@ export async function describeSettings(context: Context, settings: Settings) {
   })
 }
 
-function lineIn(file: FoundFile, source: string, name: string): number | undefined {
-  const [, profile] = /, profile (.*)$/.exec(source) ?? []
-  return lineOf(file, profile === undefined ? [name] : ['profiles', profile, name])
-}
-
-/** A mapping as it is written, of all files together: what it is converted to says less. */
-function written(
-  name: string,
-  profile: string,
-  { project, user }: Readonly<Record<'project' | 'user', FoundFile | undefined>>,
-): JsonObject | null {
-  const own = objectOf(user?.content)
-  const sections = [own, objectOf(objectOf(own['profiles'])[profile]), objectOf(project?.content)]
-  const entries = sections.flatMap((section) => Object.entries(objectOf(section[name])))
-  return entries.length === 0 ? null : Object.fromEntries(entries)
-}
-
-function plainValue(value: unknown, hidden: boolean): unknown {
-  if (value === undefined || hidden) return null
-  return value instanceof URL ? value.href.replace(/\/$/, '') : value
+function shownValue(value: unknown): unknown {
+  return value instanceof URL ? value.href.replace(/\/$/, '') : (value ?? null)
 }

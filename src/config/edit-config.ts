@@ -6,7 +6,7 @@ import { isObject, tryJson } from '../json.ts'
 import { createProblemList } from '../problems.ts'
 import { normaliseBaseUrl } from './base-url.ts'
 import { findUserFile, parseUserFile, userFilePath } from './find-config-file.ts'
-import { fileLayer, type FileLayer, type Layer } from './layers.ts'
+import { absolutePath, fileLayer, type FileLayer, type Layer } from './layers.ts'
 import { configFolder } from '../context/folders.ts'
 import { rewriteFile, type RewrittenFile } from './rewrite-file.ts'
 
@@ -79,6 +79,11 @@ function checkBaseUrls({ settings, profiles }: FileLayer): void {
   }
   check(settings, 'base_url')
   for (const [name, profile] of profiles) check(profile, `profiles.${name}.base_url`)
+}
+
+/** A path as the file takes it, whatever folder it was typed in: `~/` is the home directory there, too. */
+export function pathToWrite(context: Context, path: string): string {
+  return /^~[\\/]/.test(path) ? path : absolutePath(context, context.cwd, path)
 }
 
 export interface Change {

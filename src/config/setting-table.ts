@@ -319,6 +319,11 @@ export const settingTable = Object.fromEntries(
   }),
 ) as { readonly [Name in SettingName]: SettingRow<Rows[Name]> }
 
+/** By their names in files, in the order of the table. */
+export const settingCalled: ReadonlyMap<string, SettingName> = new Map(
+  settingNames.map((name) => [settingTable[name].file, name]),
+)
+
 /** As the user types it: `baseUrl` is `--base-url`. */
 export function flagName(flag: string): string {
   return `--${flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`

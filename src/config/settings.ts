@@ -1,26 +1,11 @@
 import { inCi, type Context } from '../context.ts'
 import { ConfigError } from '../errors.ts'
-import { createProblemList, type ProblemList } from '../problems.ts'
+import { createProblemList } from '../problems.ts'
 import { findProjectFile, findUserFile } from './find-config-file.ts'
 import { findKey, locateKey, profileExists, type ApiKey, type KeyLocation } from './key.ts'
-import {
-  environmentLayer,
-  fileLayer,
-  firstOf,
-  flagLayer,
-  type FileLayer,
-  type Layer,
-  type Values,
-} from './layers.ts'
-import type { Setting } from './setting-value.ts'
+import { fileLayer, firstValues, textLayer, type Layer, type Setting } from './layers.ts'
 import { quoted } from './parse-config.ts'
-import {
-  settingNames,
-  settingTable,
-  type SettingFlags,
-  type SettingName,
-  type SettingValues,
-} from './setting-table.ts'
+import { settingTable, type SettingFlags, type SettingName, type SettingValues } from './setting-table.ts'
 import { checkedAddresses, checkProjectFile, type Addresses } from './trust.ts'
 
 export type { SettingFlags } from './setting-table.ts'
@@ -45,8 +30,8 @@ export async function resolveSettings(
   { withProject = true }: { readonly withProject?: boolean } = {},
 ): Promise<Settings> {
   const problems = createProblemList(maxProblems)
-  const flag = await flagLayer(context, flags, problems)
-  const environment = await environmentLayer(context, problems)
+  const flag = await textLayer(context, 'flag', flags, problems)
+  const environment = await textLayer(context, 'environment', context.env, problems)
   const project = await problems.check(async () => {
     const file = withProject ? await findProjectFile(context) : undefined
     return file && fileLayer(context, file, 'project', problems)
@@ -57,18 +42,25 @@ export async function resolveSettings(
   })
   problems.throwIfAny()
 
-  const layers = [flag, environment, project?.settings, user?.settings].filter((layer) => layer !== undefined)
-  const profile = await chosenProfile(context, firstOf(layers, 'profile'), user, problems)
-  const all = [...(profile === undefined ? layers : withProfile(layers, profile)), ownDefaults(context)]
-  const values = firstValues(all)
-  if (project !== undefined) {
-    const own = all.filter((layer) => layer !== project.settings)
-    await checkProjectFile(context, project.folder, values, own, problems)
+  const chosen = firstValues([flag, environment, project?.settings, user?.settings]).profile
+  const profile = user?.profiles.get(chosen.value)
+  if (profile === undefined) {
+    await problems.check(() => checkProfile(context, chosen, [...(user?.profiles.keys() ?? [])]))
   }
+  // A profile with a key source of its own must not get the key of another.
+  const shared = new Map(user?.settings)
+  if (profile?.has('apiKeyFile') || profile?.has('apiKeyCommand')) {
+    shared.delete('apiKeyFile')
+    shared.delete('apiKeyCommand')
+  }
+  const layers = [flag, environment, project?.settings, profile, shared, ownDefaults(context)]
+  const values = firstValues(layers)
+  const own = firstValues(layers.filter((layer) => layer !== project?.settings))
+  await checkProjectFile(context, values, own, problems)
   // The sandbox has its own address.
   const addresses = flags.sandbox
     ? undefined
-    : await problems.check(() => checkedAddresses(context, values, all))
+    : await problems.check(() => checkedAddresses(context, values, layers))
   problems.throwIfAny()
   let key: Promise<ApiKey> | undefined
   return {
@@ -87,39 +79,15 @@ function ownDefaults({ env }: Context): Layer {
   return new Map<SettingName, Setting<unknown>>(inCi(env) ? [['history', history]] : [])
 }
 
-function firstValues(layers: readonly Layer[]): Values {
-  // The table checks each value against the type of its own setting, which cannot be expressed here.
-  return Object.fromEntries(settingNames.map((name) => [name, firstOf(layers, name)])) as unknown as Values
-}
-
-/** Undefined if it is the default one and the file does not have it. */
-async function chosenProfile(
+/** Of a profile that the file does not have. @throws ConfigError unless a key is stored for it, or it is the default one */
+async function checkProfile(
   context: Context,
-  chosen: Setting<unknown>,
-  user: FileLayer | undefined,
-  problems: ProblemList,
-): Promise<Layer | undefined> {
-  const name = chosen.value as string
-  const profile = user?.profiles.get(name)
-  const isUnknown = profile === undefined && name !== settingTable.profile.default
-  if (isUnknown && !(await profileExists(context, name))) {
-    const known = [...new Set([settingTable.profile.default, ...(user?.profiles.keys() ?? [])])]
-    problems.add(
-      new ConfigError(`There is no profile ${quoted(name)} (${chosen.source}).`, {
-        hint: `Known profiles: ${known.join(', ')}.`,
-      }),
-    )
-  }
-  return profile
-}
-
-/** Inserts a profile before the rest of the user's own file, which is the last layer. */
-function withProfile(layers: readonly Layer[], profile: Layer): Layer[] {
-  const rest = new Map(layers.at(-1))
-  // A profile with a key source of its own must not get the key of another.
-  if (profile.has('apiKeyFile') || profile.has('apiKeyCommand')) {
-    rest.delete('apiKeyFile')
-    rest.delete('apiKeyCommand')
-  }
-  return [...layers.slice(0, -1), profile, rest]
+  { value: name, source }: Setting<string>,
+  written: readonly string[],
+): Promise<void> {
+  if (name === settingTable.profile.default || (await profileExists(context, name))) return
+  const known = new Set([settingTable.profile.default, ...written])
+  throw new ConfigError(`There is no profile ${quoted(name)} (${source}).`, {
+    hint: `Known profiles: ${[...known].join(', ')}.`,
+  })
 }

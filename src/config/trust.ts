@@ -5,26 +5,23 @@ import type { Context } from '../context.ts'
 import type { ProblemList } from '../problems.ts'
 import { normaliseBaseUrl } from './base-url.ts'
 import { userFilePath } from './find-config-file.ts'
-import { firstOf, type Layer, type Values } from './layers.ts'
-import type { Setting } from './setting-value.ts'
+import type { Layer, Setting, Values } from './layers.ts'
 import { homeFolder } from '../context/folders.ts'
 import { flagName, settingNames, settingTable, type BaseUrls, type SettingName } from './setting-table.ts'
 
-/** Checks what a project file sets against what its user allows. @param own all sources but the project file */
+/** Checks what a project file sets against what its user allows. @param own without what the project file sets */
 export async function checkProjectFile(
   context: Context,
-  folder: string,
   values: Values,
-  own: readonly Layer[],
+  own: Values,
   problems: ProblemList,
 ): Promise<void> {
   const userFile = userFilePath(context)
   for (const name of settingNames.filter((name) => values[name].level === 'project')) {
-    if (settingTable[name].project !== 'only to lower it') continue
-    await problems.check(() => checkNotRaised(name, values[name], firstOf(own, name), userFile))
-  }
-  if (values.outputDir.level === 'project') {
-    await problems.check(() => checkInsideProject(values.outputDir, folder, homeFolder(context), userFile))
+    if (settingTable[name].project === 'only to lower it')
+      await problems.check(() => checkNotRaised(name, values[name], own[name], userFile))
+    if (name === 'outputDir')
+      await problems.check(() => checkInsideProject(values.outputDir, homeFolder(context), userFile))
   }
 }
 
@@ -39,7 +36,7 @@ export interface Addresses {
 export function checkedAddresses(
   context: Context,
   { baseUrl, baseUrls, allowHttp, trustedOrigins }: Values,
-  layers: readonly Layer[],
+  layers: readonly (Layer | undefined)[],
 ): Addresses {
   const check = ({ source, level }: Setting<unknown>, value: string) => {
     if (level === 'project') {
@@ -49,7 +46,7 @@ export function checkedAddresses(
     }
     return normaliseBaseUrl(value, source, allowHttp.value)
   }
-  const nearest = layers.find((layer) => layer.has('baseUrl') || layer.has('baseUrls'))
+  const nearest = layers.find((layer) => layer?.has('baseUrl') || layer?.has('baseUrls'))
   if (nearest?.has('baseUrl') && nearest.has('baseUrls')) {
     throw new ConfigError(`base_url and base_urls (${baseUrl.source}) cannot be used together.`)
   }
@@ -76,17 +73,16 @@ function checkTrustedOrigin(url: URL, trustedOrigins: readonly string[], source:
 }
 
 /**
- * A cloned repository must not have files written elsewhere, whether by `..`, an absolute path or a symbolic link.
- * @param folder where the project file was found; the project is the repository around it, or else this folder
+ * A cloned repository must not have files written elsewhere, whether by `..`, an absolute path or a symbolic link. The
+ * project is the repository around its file, or else the folder where that was found.
  * @param home the user's home directory, where the search for a repository ends
  */
 function checkInsideProject(
-  { value, source }: Setting<unknown>,
-  folder: string,
+  { value, source, place }: Setting<unknown>,
   home: string | undefined,
   userFile: string,
 ): void {
-  const project = realPath(repositoryOf(folder, home))
+  const project = realPath(repositoryOf(place!.file.folder, home))
   const path = relative(project, realPath(value as string))
   if (path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path)) return
   throw new ConfigError(`output_dir: ${String(value)} (${source}) is outside the project, ${project}.`, {

@@ -1,6 +1,7 @@
 import { normaliseBaseUrl } from '../../config/base-url.ts'
+import { pathToWrite } from '../../config/edit-config.ts'
 import { checkKey, credentialsPath, findKey } from '../../config/key.ts'
-import { absolutePath, pathToWrite } from '../../config/setting-value.ts'
+import { absolutePath } from '../../config/layers.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import type { ModelEntry } from '../../events/model.ts'
 import { isLoopback } from '../../loopback.ts'
