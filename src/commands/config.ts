@@ -1,19 +1,33 @@
 import { Option, type Command, type Argument } from 'commander'
-import { describeSettings, keysOf, parseSettingPath, type SettingPath } from '../config/describe-settings.ts'
-import { resolveSettings } from '../config/settings.ts'
+import { resolveSettings, type Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
-import type { SettingsDocument, PlacesDocument } from '../events/setting.ts'
+import type { SettingEntry, SettingsDocument, PlacesDocument } from '../events/setting.ts'
 import { outputVersion } from '../events/version.ts'
 import { settingList } from '../output/setup-report.ts'
 import { addShared, type CommonOptions, suggestWords, addExamples } from './shared/options/common-options.ts'
 import { homePath, printDocument, printNote, printLine } from './shared/call/print-document.ts'
-import { findUserFile, writtenProfiles, findProjectFile, userFilePath } from '../config/find-config-file.ts'
-import { settingCalled, settingTable, type Kind } from '../config/setting-table.ts'
+import {
+  findUserFile,
+  writtenProfiles,
+  findProjectFile,
+  profileSection,
+  userFilePath,
+} from '../config/find-config-file.ts'
+import {
+  flagName,
+  settingCalled,
+  settingNames,
+  settingTable,
+  type AnyRow,
+  type SettingName,
+} from '../config/setting-table.ts'
 import { ConfigError, ModelgateError, UsageError } from '../errors.ts'
 import { isObject, objectOf } from '../json.ts'
+import { nearestName } from '../nearest-name.ts'
 import { editUserFile, pathToWrite, type Change } from '../config/edit-config.ts'
-import { parseYaml } from '../config/parse-config.ts'
-import { parseValue } from '../config/layers.ts'
+import { lineOf, parseValue, type Setting } from '../config/layers.ts'
+import { priceNames } from '../config/model-prices.ts'
+import { parseYaml, quoted } from '../config/parse-config.ts'
 import { existsSync } from 'node:fs'
 import { credentialsPath } from '../config/key.ts'
 import { configFolder, rescueFolder, stateFolder } from '../context/folders.ts'
@@ -30,14 +44,14 @@ export function registerConfigList(command: Command, context: Context): void {
   command.addOption(new Option('-a, --all', 'include settings at their default'))
   addShared(command, 'json profile messages')
   command.action(async (options: CommonOptions & { readonly all?: true }) => {
-    const { json, profile, quiet, all } = options
+    const { json, profile, quiet, all: withDefaults } = options
     const settings = await resolveSettings(context, { profile })
-    const described = describeSettings(settings)
+    const all = settingNames.map((name) => describeSetting(settings, name))
     const document: SettingsDocument = {
       version: outputVersion,
       command: 'config list',
       profile: settings.profile.value,
-      settings: described.filter(({ level }) => all || json || level !== 'default'),
+      settings: all.filter(({ level }) => withDefaults || json || level !== 'default'),
     }
     const shorten = (text: string) => homePath(context, text)
     await printDocument(context, { json }, document, (styles, columns) =>
@@ -46,6 +60,35 @@ export function registerConfigList(command: Command, context: Context): void {
     if (document.settings.length === 0 && !quiet)
       printNote(context, 'Nothing is set. All settings: modelgate config list --all')
   })
+}
+
+/** A command may have a key in its words, an address a password. */
+const secretSettings: readonly SettingName[] = ['apiKeyCommand', 'queue', 'headers', 'downloadHeaders']
+
+/** A setting with its value and where that comes from, as `config list` shows it. */
+function describeSetting(settings: Settings, name: SettingName): SettingEntry {
+  const { file, env, flag, about } = settingTable[name]
+  const { level, source, place } = settings[name]
+  const hidden = secretSettings.includes(name) && level !== 'default'
+  return {
+    name: file,
+    value: hidden ? null : shownValue(settings, name),
+    hidden,
+    level,
+    source,
+    file: place?.file.path ?? null,
+    line: (place && lineOf(place)) ?? null,
+    env: env ?? null,
+    flag: flag === undefined ? null : flagName(flag),
+    about,
+  }
+}
+
+function shownValue(settings: Settings, name: SettingName): unknown {
+  const { value, written }: Setting<unknown> = settings[name]
+  // What a mapping is converted to says less.
+  if (settingTable[name].onlyInFiles) return written ?? null
+  return value instanceof URL ? value.href.replace(/\/$/, '') : (value ?? null)
 }
 
 export function registerConfigGet(command: Command, context: Context): void {
@@ -58,21 +101,17 @@ export function registerConfigGet(command: Command, context: Context): void {
   addShared(command, 'json profile messages')
   command.action(async (typed: string, { json, profile }: CommonOptions) => {
     const path = parseSettingPath(typed)
-    const settings = await resolveSettings(context, { profile: path.profile ?? profile })
-    const { file } = settingTable[path.name]
-    const described = describeSettings(settings).find(({ name }) => name === file)!
-    const whole = described.hidden ? settings[path.name].value : described.value
-    const value = path.inner.length > 0 ? await writtenValue(context, path) : whole
+    const settings = await resolveSettings(context, { profile: path.section[1] ?? profile })
+    const value = path.inner.length > 0 ? await writtenValue(context, path) : shownValue(settings, path.name)
     if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) {
       throw new ConfigError(`${typed} is not set.`, { hint: `Set it: modelgate config set ${typed} VALUE` })
     }
+    const name = keysOf({ ...path, section: [] }).join('.')
     const document: SettingsDocument = {
       version: outputVersion,
       command: 'config get',
       profile: settings.profile.value,
-      settings: [
-        { ...described, name: keysOf({ ...path, profile: undefined }).join('.'), value, hidden: false },
-      ],
+      settings: [{ ...describeSetting(settings, path.name), name, value, hidden: false }],
     }
     await printDocument(context, { json }, document, () => `${lines(value)}\n`)
   })
@@ -116,7 +155,7 @@ export function registerConfigSet(command: Command, context: Context): void {
       for (let at = 0; at < words.length; at += 2) {
         const path = await inProfile(context, parseSettingPath(words[at]!), profile)
         paths.push(path)
-        changes.push({ path: keysOf(path), value: await checkedValue(context, path, words[at + 1]!) })
+        changes.push({ path: keysOf(path), value: await valueToWrite(context, path, words[at + 1]!) })
       }
       const { path: file } = await editUserFile(context, changes)
       if (quiet) return
@@ -154,52 +193,39 @@ async function otherKeys(context: Context, name: string): Promise<string[] | und
   return isThere && !settingCalled.has(name) ? keys : undefined
 }
 
-/** The settings of the profile `default` are those at the top of the file, unless it is written out there. */
-async function inProfile(
-  context: Context,
-  path: SettingPath,
-  profile: string | undefined,
-): Promise<SettingPath> {
-  if (profile === undefined || path.profile !== undefined) return path
-  if (profile !== settingTable.profile.default) return { ...path, profile }
-  return Object.hasOwn(await writtenProfiles(context), profile) ? { ...path, profile } : path
+async function inProfile(context: Context, path: SettingPath, profile?: string): Promise<SettingPath> {
+  if (profile === undefined || path.section.length > 0) return path
+  return { ...path, section: await profileSection(context, profile) }
 }
 
-async function checkedValue(context: Context, path: SettingPath, text: string): Promise<unknown> {
-  const value = await valueOf(context, path, text)
-  // A part of a mapping is checked with the whole.
-  if (path.inner.length > 0) return value
-  const { kind, file } = settingTable[path.name]
-  const result = await parseValue(kind as Kind<unknown>, value)
-  if ('wrong' in result) {
-    const problems = result.wrong.map(({ keys, problem }) => `${[file, ...keys].join('.')} ${problem}.`)
-    throw new UsageError(problems, { code: 'config_invalid' })
-  }
-  return value
-}
-
-/** As the file has it. A path is meant from here, but a file's are read from its folder. */
-async function valueOf(context: Context, { name, inner }: SettingPath, text: string): Promise<unknown> {
-  const { onlyInFiles, isMapping } = settingTable[name]
+/** As the file is to have it. A path is meant from here, but a file's are read from its folder. @throws UsageError */
+async function valueToWrite(context: Context, { name, inner }: SettingPath, text: string): Promise<unknown> {
+  const { kind, file, onlyInFiles, isMapping }: AnyRow = settingTable[name]
+  let value: unknown = kind.fromText?.(text) ?? text
   if (inner.length > 0 || onlyInFiles || isMapping) {
     // Braces and numbers are YAML; any other text is a name.
-    if (/^\s*[{[]/.test(text)) return await parseYaml('the value', text)
-    return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text
+    const isNumber = /^\d+(\.\d+)?$/.test(text)
+    value = /^\s*[{[]/.test(text) ? await parseYaml('the value', text) : isNumber ? Number(text) : text
+  } else if (text.trim() !== '' && kind.locate !== undefined) {
+    value = kind.locate(text, (path) => pathToWrite(context, path))
   }
-  const { locate, fromText } = settingTable[name].kind as Kind<string>
-  if (text.trim() === '' || locate === undefined) return fromText?.(text) ?? text
-  return locate(text, (path) => pathToWrite(context, path))
+  // A part of a mapping is checked with the whole.
+  if (inner.length > 0) return value
+  const result = await parseValue(kind, value)
+  if (!('wrong' in result)) return value
+  const problems = result.wrong.map(({ keys, problem }) => `${[file, ...keys].join('.')} ${problem}.`)
+  throw new UsageError(problems, { code: 'config_invalid' })
 }
 
 async function report(context: Context, path: SettingPath, what: string): Promise<void> {
-  const { name, profile, inner } = path
+  const { name, section, inner } = path
   printNote(context, `${keysOf(path).join('.')} ${what}.`)
   // A mapping is joined from all its sources, so nothing hides a part of it but the same part.
   if (inner.length > 0) return
   try {
-    const { level, source } = (await resolveSettings(context, { profile }))[name]
+    const { level, source, place } = (await resolveSettings(context, { profile: section[1] }))[name]
     if (level === 'default') return
-    const isOwn = level === 'user' && (profile !== undefined || !source.includes(', profile '))
+    const isOwn = level === 'user' && (section.length > 0 || place?.keys[0] !== 'profiles')
     if (!isOwn) printNote(context, `warning: ${source} takes precedence over it.`)
     else if (what.startsWith('is removed')) printNote(context, `It is still set: ${source}.`)
   } catch (error) {
@@ -208,18 +234,34 @@ async function report(context: Context, path: SettingPath, what: string): Promis
   }
 }
 
-const placeNames = ['user', 'project', 'credentials', 'state', 'log', 'rescued'] as const
+const places = {
+  user: (context: Context) => configFolder(context) && userFilePath(context),
+  project: async (context: Context) => (await findProjectFile(context))?.path,
+  credentials: credentialsPath,
+  state: stateFolder,
+  log(context: Context) {
+    const state = stateFolder(context)
+    return state && callsFolder(state)
+  },
+  rescued: rescueFolder,
+}
 
 export function registerConfigPath(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate config path', 'all places'],
     ['cat "$(modelgate config path user)"', 'one of them'],
   ])
-  const name = command.createArgument('[name]', 'print only the path of this place').choices(placeNames)
+  const name = command
+    .createArgument('[name]', 'print only the path of this place')
+    .choices(Object.keys(places))
   command.addArgument(name)
   addShared(command, 'json messages')
   command.action(async (chosen: string | undefined, { json }: CommonOptions) => {
-    const all = await places(context)
+    const all: PlacesDocument['places'][number][] = []
+    for (const [name, find] of Object.entries(places)) {
+      const path = (await find(context)) ?? null
+      all.push({ name, path, exists: path !== null && existsSync(path) })
+    }
     if (chosen !== undefined) {
       if (json) throw new UsageError('--json prints all places: leave the name out.')
       const path = all.find(({ name }) => name === chosen)?.path ?? null
@@ -247,22 +289,6 @@ export function registerConfigPath(command: Command, context: Context): void {
   })
 }
 
-async function places(context: Context): Promise<PlacesDocument['places']> {
-  const state = stateFolder(context)
-  const paths: Readonly<Record<(typeof placeNames)[number], string | undefined>> = {
-    user: configFolder(context) === undefined ? undefined : userFilePath(context),
-    project: (await findProjectFile(context))?.path,
-    credentials: credentialsPath(context),
-    state,
-    log: state === undefined ? undefined : callsFolder(state),
-    rescued: rescueFolder(context),
-  }
-  return placeNames.map((name) => {
-    const path = paths[name] ?? null
-    return { name, path, exists: path !== null && existsSync(path) }
-  })
-}
-
 export function registerConfigSchema(command: Command, context: Context): void {
   addExamples(command, [
     ['modelgate config schema > modelgate.schema.json', 'for an editor'],
@@ -279,4 +305,53 @@ export function registerConfigSchema(command: Command, context: Context): void {
 function settingArgument(command: Command): Argument {
   const name = command.createArgument('<name>', 'a setting, as in the file: base_url')
   return suggestWords(name, [...settingCalled.keys()])
+}
+
+interface SettingPath {
+  readonly name: SettingName
+  /** The keys inside a setting that is a mapping: `['my-model']` of `families.my-model`, `['gpt-4.1', 'input']` of a price. */
+  readonly inner: readonly string[]
+  /** `['profiles', 'work']` of `profiles.work.timeout`; empty at the top. */
+  readonly section: readonly string[]
+}
+
+/** Reads `base_url`, also with dashes, `families.my-model`, `profiles.work.base_url`. @throws UsageError, with the nearest */
+function parseSettingPath(typed: string): SettingPath {
+  const [, profile, own = typed] = /^profiles\.(.+)\.([^.]+)$/.exec(typed) ?? []
+  const [first = '', ...rest] = own.split('.')
+  const plain = first.replaceAll('-', '_').toLowerCase()
+  const name = settingCalled.get(plain)
+  if (name === undefined) throw unknownSetting(first)
+  if (rest.length > 0 && !settingTable[name].isMapping) {
+    const message = `${plain} has no parts: ${quoted(own)} is not a setting.`
+    throw new UsageError(message, { code: 'config_invalid' })
+  }
+  if (name === 'profile' && profile !== undefined) {
+    throw new UsageError('profile cannot be set in a profile.', { code: 'config_invalid' })
+  }
+  return { name, inner: innerKeys(name, rest), section: profile === undefined ? [] : ['profiles', profile] }
+}
+
+/** An id of a model may have dots in it: what it costs begins with the name of a price. */
+function innerKeys(name: SettingName, rest: readonly string[]): readonly string[] {
+  if (rest.length === 0) return []
+  const at = name === 'prices' ? rest.findIndex((word, index) => index > 0 && priceNames.includes(word)) : -1
+  return at === -1 ? [rest.join('.')] : [rest.slice(0, at).join('.'), ...rest.slice(at)]
+}
+
+function keysOf({ name, inner, section }: SettingPath): readonly string[] {
+  return [...section, settingTable[name].file, ...inner]
+}
+
+function unknownSetting(typed: string): UsageError {
+  const isKey = /^api[-_]?key$/i.test(typed)
+  const nearest = nearestName(typed, [...settingCalled.keys()])
+  return new UsageError(`${quoted(typed)} is not a setting.`, {
+    code: 'config_invalid',
+    hint: isKey
+      ? 'Keys do not belong in configuration files: store it with modelgate auth login.'
+      : nearest === undefined
+        ? 'See: modelgate config list --all'
+        : `Did you mean ${nearest}? All settings: modelgate config list --all`,
+  })
 }

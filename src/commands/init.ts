@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { storeKey } from '../config/credentials.ts'
 import { editUserFile, pathToWrite, type Change } from '../config/edit-config.ts'
-import { findUserFile, userFilePath, writtenProfiles } from '../config/find-config-file.ts'
+import { findUserFile, profileSection, userFilePath } from '../config/find-config-file.ts'
 import { credentialsPath, lastFour, locateKey } from '../config/key.ts'
 import { settingTable, type SettingName } from '../config/setting-table.ts'
 import { resolveSettings } from '../config/settings.ts'
@@ -169,11 +169,7 @@ type Plan = Awaited<ReturnType<typeof planChanges>>
 
 async function planChanges(session: Session, { gateway, key, models }: Answers) {
   const { context, settings, options } = session
-  const profile = settings.profile.value
-  const isAtTop =
-    profile === settingTable.profile.default && !Object.hasOwn(await writtenProfiles(context), profile)
-  // Where the settings of the profile are: at the top, unless the file has a section for it.
-  const section = isAtTop ? [] : ['profiles', profile]
+  const section = await profileSection(context, settings.profile.value)
   const content = objectOf((await findUserFile(context))?.content)
   const present = section.reduce((part, name) => objectOf(part[name]), content)
   const wanted: [SettingName, unknown][] = [['baseUrl', gateway.baseUrl.href.replace(/\/$/, '')]]

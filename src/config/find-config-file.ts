@@ -58,6 +58,12 @@ export async function writtenProfiles(context: Environment): Promise<JsonObject>
   return objectOf(objectOf((await findUserFile(context))?.content)['profiles'])
 }
 
+/** The keys to a profile's settings in the user's own file: those of `default` are at the top, unless it is written out. */
+export async function profileSection(context: Environment, profile: string): Promise<string[]> {
+  const isAtTop = profile === 'default' && !Object.hasOwn(await writtenProfiles(context), profile)
+  return isAtTop ? [] : ['profiles', profile]
+}
+
 /** The files that are there, for a reader that cannot wait for the packages below and does without checks. */
 export function presentFiles(context: Environment): { readonly user: string[]; readonly project: string[] } {
   const folder = configFolder(context)
