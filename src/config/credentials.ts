@@ -2,7 +2,7 @@ import type { Context } from '../context.ts'
 import { ConfigError } from '../errors.ts'
 import { dangerousNames, objectOf } from '../json.ts'
 import { editJson } from './edit-config.ts'
-import { readIfThere, rewriteFile, type RewrittenFile } from './rewrite-file.ts'
+import { textIfThere, rewriteFile, type RewrittenFile } from './rewrite-file.ts'
 import { checkKey, credentialsPath, parseCredentials } from './key.ts'
 import { quoted } from './parse-config.ts'
 
@@ -20,7 +20,7 @@ export async function removeKey(context: Context, profile: string): Promise<Rewr
 /** The profiles whose keys are stored, in the order of the file; also of a file that others can read. */
 export function storedProfiles(context: Context): readonly string[] {
   const path = credentialsPath(context)
-  const text = path === undefined ? undefined : readIfThere(path)
+  const text = path === undefined ? undefined : textIfThere(path)
   return path === undefined || text === undefined ? [] : Object.keys(parseCredentials(path, text))
 }
 

@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Node, YAMLMap } from 'yaml'
 import type { Context } from '../context.ts'
 import { ConfigError } from '../errors.ts'
-import { isObject, tryJson } from '../json.ts'
+import { isObject, objectOf, tryJson } from '../json.ts'
 import { createProblemList } from '../problems.ts'
 import { normaliseBaseUrl } from './base-url.ts'
 import { findUserFile, parseUserFile, userFilePath } from './find-config-file.ts'
-import { absolutePath, fileLayer, type FileLayer, type Layer } from './layers.ts'
+import { absolutePath, fileLayer } from './layers.ts'
 import { configFolder } from '../context/folders.ts'
 import { rewriteFile, type RewrittenFile } from './rewrite-file.ts'
 
@@ -24,18 +24,16 @@ export async function editUserFile(context: Context, changes: readonly Change[])
     })
   }
   const path = (await findUserFile(context))?.path ?? userFilePath(context)
+  const empty = path.endsWith('.json') ? '{}\n' : newUserFile
   return await rewriteFile(context, path, async (before) => {
-    const text = await editedText(path, before ?? newUserFile(path), changes)
-    if (before === undefined && text === newUserFile(path)) return undefined
+    const text = await editedText(path, before ?? empty, changes)
+    if (before === undefined && text === empty) return undefined
     await checkUserFile(context, path, text)
     return text
   })
 }
 
-function newUserFile(path: string): string {
-  if (path.endsWith('.json')) return '{}\n'
-  return '# Settings of modelgate. All there are: modelgate config list --all\n'
-}
+const newUserFile = '# Settings of modelgate. All there are: modelgate config list --all\n'
 
 async function editedText(path: string, before: string, changes: readonly Change[]): Promise<string> {
   const mark = before.startsWith('\uFEFF') ? '\uFEFF' : ''
@@ -66,19 +64,14 @@ async function checkUserFile(context: Context, path: string, text: string): Prom
   // A file of comments alone has no settings.
   if (file.content === null || file.content === undefined) return
   const problems = createProblemList(20)
-  const layer = await fileLayer(context, file, 'user', problems)
-  await problems.check(() => checkBaseUrls(layer))
-  problems.throwIfAny()
-}
-
-function checkBaseUrls({ settings, profiles }: FileLayer): void {
-  const check = (own: Layer, source: string) => {
+  const { settings, profiles } = await fileLayer(context, file, 'user', problems)
+  for (const [source, own] of [['base_url', settings] as const, ...profiles]) {
     const url = own.get('baseUrl')?.value
-    const allowHttp = own.get('allowHttp') ?? settings.get('allowHttp')
-    if (typeof url === 'string') normaliseBaseUrl(url, source, allowHttp?.value === true)
+    const allowHttp = (own.get('allowHttp') ?? settings.get('allowHttp'))?.value === true
+    const name = own === settings ? source : `profiles.${source}.base_url`
+    if (typeof url === 'string') await problems.check(() => normaliseBaseUrl(url, name, allowHttp))
   }
-  check(settings, 'base_url')
-  for (const [name, profile] of profiles) check(profile, `profiles.${name}.base_url`)
+  problems.throwIfAny()
 }
 
 /** A path as the file takes it, whatever folder it was typed in: `~/` is the home directory there, too. */
@@ -93,23 +86,21 @@ export interface Change {
   readonly value: unknown
 }
 
-/** Mappings on the way are created, and stay when they become empty. @returns the document if nothing is to change */
+/**
+ * Mappings on the way are created, and stay when they become empty; what is removed becomes undefined.
+ * @returns the document if nothing is to change
+ */
 function changedData(document: unknown, { path, value }: Change): unknown {
   const [key, ...rest] = path
   if (key === undefined) return value
-  const mapping = isObject(document) ? document : {}
-  const isThere = Object.hasOwn(mapping, key)
-  const inner = isThere ? mapping[key] : undefined
-  if (value === undefined && (!isThere || (rest.length > 0 && !isObject(inner)))) return document
-  const next = changedData(inner, { path: rest, value })
-  const entries = Object.entries(mapping)
-  if (!isThere) return Object.fromEntries([...entries, [key, next]])
-  return Object.fromEntries(
-    entries.flatMap(([name, old]) =>
-      name !== key ? [[name, old]] : next === undefined ? [] : [[name, next]],
-    ),
-  )
+  const mapping = objectOf(document)
+  const inner = Object.hasOwn(mapping, key) ? mapping[key] : undefined
+  if (value === undefined && rest.length > 0 && !isObject(inner)) return document
+  return { ...mapping, [key]: changedData(inner, { path: rest, value }) }
 }
+
+/** As JSON has it. */
+const plain = (data: unknown): unknown => JSON.parse(JSON.stringify(data))
 
 /** A JSON text after the changes, with its indentation. */
 export function editJson(text: string, changes: readonly Change[]): string {
@@ -127,28 +118,26 @@ export function editJson(text: string, changes: readonly Change[]): string {
  * is changed, may not. A comment indented under a setting belongs to it.
  * @returns undefined where a value cannot be changed without changing others (anchors and aliases)
  */
-async function editYaml(text: string, given: Change): Promise<string | undefined> {
+async function editYaml(text: string, change: Change): Promise<string | undefined> {
   const { isCollection, isScalar, parse, parseDocument } = await import('yaml')
   // More aliases than that, counted as they unfold, are an attack.
-  const read = (source: string): unknown => parse(source, { maxAliasCount: 100 }) ?? {}
-  // Data that was read as YAML has mappings without a prototype, which would be another value.
-  const { path, value } = given
-  const change: Change = { path, value: value === undefined ? undefined : JSON.parse(JSON.stringify(value)) }
+  const read = (source: string) => plain(parse(source, { maxAliasCount: 100 }) ?? {})
   try {
     const before = read(text)
-    const expected = changedData(before, change)
+    const expected = plain(changedData(before, change))
     if (isDeepStrictEqual(before, expected)) return text
     // Not `{}`, which would make a JSON file of it.
     if (isDeepStrictEqual(expected, {})) return text.match(/^\s*#.*\n?/gm)?.join('') ?? ''
     const document = parseDocument(text)
+    const { path, value } = change
     // A key without a value gets a mapping.
     const empty = path.findIndex((_, at) => document.getIn(path.slice(0, at + 1)) == null)
     const [within, rest] = empty === -1 ? [path, []] : [path.slice(0, empty + 1), path.slice(empty + 1)]
-    const nested = rest.reduceRight<unknown>((inner, key) => ({ [key]: inner }), change.value)
+    const nested = rest.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value)
     const old = document.getIn(path, true)
     const node = document.createNode(nested)
     if (isCollection(old) && isCollection(node) && old.flow) node.flow = true
-    if (change.value === undefined) {
+    if (value === undefined) {
       const parent = (document.getIn(path.slice(0, -1), true) ?? document.contents) as YAMLMap<Node>
       const at = parent.items.findIndex((item) => item.value === old)
       const above = parent.items[at]?.key.commentBefore

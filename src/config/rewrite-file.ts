@@ -2,7 +2,7 @@ import { readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Context } from '../context.ts'
 import { FileError } from '../errors.ts'
-import { readError, shellWord, shownPath, systemCode, writeError } from '../files/file-error.ts'
+import { readingIfThere, shellWord, shownPath, writeError, writing } from '../files/file-error.ts'
 import { takeLock } from '../files/lock-file.ts'
 import { openAtomicFile } from '../files/atomic-file.ts'
 import { makeFolder } from '../files/write-target.ts'
@@ -30,7 +30,7 @@ export async function rewriteFile(
 ): Promise<RewrittenFile> {
   const unchanged = { path, created: false, changed: false }
   // Without a folder there is nothing to change, and nothing is created for that.
-  if (readIfThere(path) === undefined) {
+  if (textIfThere(path) === undefined) {
     if ((await edit(undefined)) === undefined) return unchanged
     await makeFolder(dirname(path)).catch((error: unknown) => {
       throw writeError(error, dirname(path))
@@ -38,12 +38,12 @@ export async function rewriteFile(
   }
   const release = await lock(context, path)
   try {
-    const before = readIfThere(path)
+    const before = textIfThere(path)
     const after = await edit(before)
     if (after === undefined || (after === before && hasMode(context, path, mode))) return unchanged
     const created = before === undefined
     // Behind a symbolic link, so that the link stays.
-    const target = created ? (linkTarget(path) ?? path) : written(path, () => realpathSync(path))
+    const target = created ? linkTarget(path) : writing(path, () => realpathSync(path))
     const ownMode = mode ?? (created ? 0o600 : undefined)
     const options = { force: !created, ...(ownMode === undefined ? {} : { mode: ownMode }) }
     const file = await openAtomicFile(context, target, options)
@@ -59,36 +59,21 @@ export async function rewriteFile(
   }
 }
 
-/** Where a link leads, also if nothing is there. */
-function linkTarget(path: string): string | undefined {
+/** Where a link leads, also if nothing is there; the path of what is no link. */
+function linkTarget(path: string): string {
   try {
     return resolve(dirname(path), readlinkSync(path))
   } catch {
-    return undefined
+    return path
   }
 }
 
-export function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return undefined
-    throw readError(error, path)
-  }
-}
+export const textIfThere = (path: string) => readingIfThere(path, () => readFileSync(path, 'utf8'))
 
 const hasMode = ({ platform }: Context, path: string, mode: number | undefined) =>
   mode === undefined ||
   !hasPermissions(platform) ||
-  (written(path, () => statSync(path)).mode & 0o777) === mode
-
-function written<Value>(path: string, look: () => Value): Value {
-  try {
-    return look()
-  } catch (error) {
-    throw writeError(error, path)
-  }
-}
+  (writing(path, () => statSync(path)).mode & 0o777) === mode
 
 /** Longer than it takes until a lock is stale. */
 const lockWaitMs = 15_000
