@@ -7,10 +7,10 @@ import { findProjectFile, findUserFile } from '../config/find-config-file.ts'
 import { lastFour, shortKeyWarning } from '../config/key.ts'
 import { rescueFolder, stateFolder } from '../context/folders.ts'
 import { settingTable } from '../config/setting-table.ts'
-import { resolveSettings, type Settings } from '../config/settings.ts'
+import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { isFinal } from '../contract/video-state.ts'
-import { AlreadyReported, exitCodes, Interrupted, ModelgateError, type ExitName } from '../errors.ts'
+import { AlreadyReported, Interrupted, ModelgateError, type ExitName } from '../errors.ts'
 import type { Check } from '../events/checks.ts'
 import { outputVersion } from '../events/version.ts'
 import { callsFolder } from '../files/calls/call-book.ts'
@@ -24,7 +24,6 @@ import { createGate, type Gate } from '../output/gate.ts'
 import { hasHyperlinks } from '../output/markdown/hyperlinks.ts'
 import { detectProtocol, hasTrueColour } from '../output/preview/detect-protocol.ts'
 import { hasPermissions } from '../platform.ts'
-import { isProblem } from '../problems.ts'
 import { byteText, counted, roundedDuration } from '../quantities.ts'
 import { environmentRows } from './help/topics.ts'
 import { homePath, printReport, printNote } from './shared/call/print-document.ts'
@@ -56,24 +55,22 @@ export function registerDoctor(command: Command, context: Context): void {
     },
   )
   command.action(async (options: CommonOptions) => {
-    const { json, jsonl, sandbox } = options
-    const configured = await usableSettings(context, options)
+    const settings = await readSettings(context, options).catch(asFailure)
+    const usable = settings instanceof ModelgateError ? undefined : settings
     // With problems in the configuration nothing is asked, whatever the address.
-    const running =
-      sandbox && configured !== undefined ? await startOwnSandbox(context, configured) : undefined
-    const settings = running === undefined ? configured : settingsOfSandbox(configured!, new URL(running.url))
+    const sandbox = options.sandbox && usable && (await startOwnSandbox(context, usable))
     const gate = createGate(context)
-    const mode = jsonl ? 'jsonl' : json ? 'json' : undefined
+    const mode = options.jsonl ? 'jsonl' : options.json ? 'json' : undefined
     const output = mode && createOutput(context, { mode, quiet: true, usage: false, gate })
     output?.event({ type: 'start', version: outputVersion, command: 'doctor', model: null })
     const checks: Check[] = []
+    let failure: ModelgateError | undefined
     try {
-      for await (const [name, finding] of findings(context, options, settings, gate)) {
-        // Nobody's name belongs into a report.
-        const shorten = (text: string) => homePath(context, text)
-        const { message, remedy } = finding
-        const check = { name, ...finding, message: shorten(message), remedy: remedy && shorten(remedy) }
+      const asked = usable && sandbox ? settingsOfSandbox(usable, new URL(sandbox.url)) : settings
+      for await (const [name, finding] of findings(context, options, asked, gate)) {
+        const check = checkOf(context, name, finding)
         checks.push(check)
+        if (finding instanceof ModelgateError) failure ??= finding
         output?.event({ type: 'check-end', check })
         await output?.flush()
         if (output === undefined) {
@@ -81,60 +78,77 @@ export function registerDoctor(command: Command, context: Context): void {
         }
       }
     } finally {
-      await running?.close()
+      await sandbox?.close()
     }
-    const has = (verdict: Check['verdict']) => checks.some((check) => check.verdict === verdict)
+    const hasWarning = checks.some(({ verdict }) => verdict === 'warning')
     await output?.end({
       version: outputVersion,
       command: 'doctor',
-      verdict: has('failed') ? 'failed' : has('warning') ? 'warning' : 'ok',
+      verdict: failure ? 'failed' : hasWarning ? 'warning' : 'ok',
       program: __VERSION__,
       platform: `${context.platform} ${arch()}`,
       checks,
     })
-    if (output === undefined && configured?.quiet.value !== true) printNote(context, summaryLine(checks))
-    const failure = checks.find(({ verdict }) => verdict === 'failed')
-    if (failure === undefined) return
-    const exits = Object.keys(exitCodes) as ExitName[]
-    const exit = exits.find((name) => exitCodes[name].code === failure.exit_code)!
-    throw new AlreadyReported(new ModelgateError(exit, 'some_failed', failure.message))
+    if (output === undefined && !usable?.quiet.value) printNote(context, summaryLine(checks))
+    if (failure !== undefined) throw new AlreadyReported(failure)
   })
+}
+
+/** What a check has found; a failure is an error, with the exit code that it leads to. */
+type Finding = ModelgateError | Pick<Check, 'verdict' | 'message' | 'remedy'>
+
+const finding =
+  (verdict: Exclude<Check['verdict'], 'failed'>) =>
+  (message: string, remedy: string | null = null): Finding => ({ verdict, message, remedy })
+
+const ok = finding('ok')
+const skipped = finding('skipped')
+const warning = finding('warning')
+
+const failed = (exit: ExitName, message: string, hint: string | undefined): Finding =>
+  new ModelgateError(exit, 'some_failed', message, { hint })
+
+function checkOf(context: Context, name: string, found: Finding): Check {
+  const isFailure = found instanceof ModelgateError
+  const remedy = isFailure ? (found.facts.hint ?? null) : found.remedy
+  return {
+    name,
+    verdict: isFailure ? 'failed' : found.verdict,
+    // Nobody's name belongs into a report.
+    message: homePath(context, found.message),
+    remedy: remedy && homePath(context, remedy),
+    exit_code: isFailure ? found.exitCode : null,
+  }
 }
 
 async function* findings(
   context: Context,
   options: CommonOptions,
-  settings: Settings | undefined,
+  configured: Settings | ModelgateError,
   gate: Gate,
 ): AsyncGenerator<readonly [name: string, finding: Finding]> {
+  const settings = configured instanceof ModelgateError ? undefined : configured
   const baseUrl = settings?.baseUrl.value
   yield ['Node', ok(`${context.nodeVersion} on ${context.platform} ${arch()}`)]
-  yield ['terminal', await checkTerminal(context)]
-  yield ['configuration', await checkConfiguration(context, options)]
+  yield ['terminal', checkTerminal(context)]
+  yield ['configuration', await checkConfiguration(context, configured)]
   yield ['state', await checkState(context)]
   const unusable = skipped('the configuration has problems')
   yield ['base URL', settings === undefined ? unusable : checkBaseUrl(settings)]
   yield ['proxy', checkProxy(context, baseUrl)]
-  const key = await settings?.apiKey().catch((error: unknown) => {
-    if (error instanceof ModelgateError) return error
-    throw error
-  })
+  const key = await settings?.apiKey().catch(asFailure)
   // A gateway that has seen the key before may give it back to a request without it.
   if (key !== undefined && !(key instanceof ModelgateError)) gate.hide(key.value)
   // What is asked goes to an address, also where that is the sandbox.
   const { sandbox: _, ...asked } = options
-  const call = settings && { context, options: asked, settings, gate }
+  const call = settings && { context, options: asked, settings: withLimit(settings), gate }
   const look = call && baseUrl && (await lookAtGateway(call, baseUrl))
   yield ['gateway', look === undefined ? skipped('there is no base URL') : checkAnswer(look)]
   yield ['key', call === undefined ? unusable : await checkKey(call, key!, look)]
   yield ['clock', checkClock(look)]
 }
 
-async function usableSettings(context: Context, options: CommonOptions): Promise<Settings | undefined> {
-  const settings = await readSettings(context, options).catch((error: unknown) => {
-    if (!isProblem(error)) throw error
-  })
-  if (!settings) return undefined
+function withLimit(settings: Settings): Settings {
   const { timeout } = settings
   return { ...settings, timeout: { ...timeout, value: timeout.value ?? requestSeconds } }
 }
@@ -149,29 +163,13 @@ function settingsOfSandbox(settings: Settings, url: URL): Settings {
   }
 }
 
-type Finding = Omit<Check, 'name'>
-
-const finding =
-  (verdict: Check['verdict']) =>
-  (message: string, remedy: string | null = null): Finding => ({ verdict, message, remedy, exit_code: null })
-
-const ok = finding('ok')
-const skipped = finding('skipped')
-const warning = finding('warning')
-
-const failed = (exit: ExitName, message: string, remedy: string | null = null): Finding => ({
-  verdict: 'failed',
-  message,
-  remedy,
-  exit_code: exitCodes[exit].code,
-})
-
-function failedBy(error: unknown): Finding {
-  if (!(error instanceof ModelgateError)) throw error
-  return failed(error.exit, error.message, error.facts.hint ?? null)
+/** A configuration, a key or a network that cannot be used is what the checks are for. */
+function asFailure(error: unknown): ModelgateError {
+  if (error instanceof ModelgateError && !(error instanceof Interrupted)) return error
+  throw error
 }
 
-async function checkTerminal(context: Context): Promise<Finding> {
+function checkTerminal(context: Context): Finding {
   const { stdout, stderr, env } = context
   const screen = stdout.isTerminal ? stdout : stderr.isTerminal ? stderr : undefined
   if (screen === undefined) return skipped('no terminal: plain text is printed')
@@ -202,39 +200,31 @@ function speaksUtf8({ env, platform }: Context): boolean {
   return platform === 'win32' || platform === 'darwin' || /utf-?8/i.test(locale)
 }
 
-/** The flags, the files that are read, and variables that nothing reads. */
-async function checkConfiguration(context: Context, options: CommonOptions): Promise<Finding> {
-  try {
-    const settings = await resolveSettings(context, options)
-    const [user, project] = [await findUserFile(context), await findProjectFile(context)]
-    const profile = settings.profile.value
-    const found = [
-      user && `user file ${user.path}`,
-      project && `project file ${project.path}`,
-      user === undefined && project === undefined && 'no file',
-      profile !== settingTable.profile.default && `profile ${profile}`,
-    ]
-      .filter(Boolean)
-      .join(', ')
-    const stray = strayVariables(context.env)
-    return stray.length === 0
-      ? ok(found)
-      : warning(`${found}; not read: ${stray.join(', ')}`, 'See: modelgate help environment')
-  } catch (error) {
-    // A configuration that cannot be used is what this check is for.
-    if (isProblem(error)) return failedBy(error)
-    throw error
-  }
+/** The files that are read, and variables that nothing reads. */
+async function checkConfiguration(context: Context, settings: Settings | ModelgateError): Promise<Finding> {
+  if (settings instanceof ModelgateError) return settings
+  const [user, project] = [await findUserFile(context), await findProjectFile(context)]
+  const profile = settings.profile.value
+  const found = [
+    user && `user file ${user.path}`,
+    project && `project file ${project.path}`,
+    user === undefined && project === undefined && 'no file',
+    profile !== settingTable.profile.default && `profile ${profile}`,
+  ]
+  const text = found.filter(Boolean).join(', ')
+  const stray = strayVariables(context.env)
+  return stray.length === 0
+    ? ok(text)
+    : warning(`${text}; not read: ${stray.join(', ')}`, 'See: modelgate help environment')
 }
 
 function strayVariables(env: Context['env']): string[] {
   const known = environmentRows().flatMap(([names]) => names.split(', '))
-  const ours = known.filter((name) => name.startsWith('MODELGATE_'))
-  const given = Object.keys(env).filter((name) => name.startsWith('MODELGATE_') && env[name])
-  return given
-    .filter((name) => !known.includes(name))
+  const isOurs = (name: string) => name.startsWith('MODELGATE_')
+  return Object.keys(env)
+    .filter((name) => isOurs(name) && env[name] && !known.includes(name))
     .map((name) => {
-      const near = nearestName(name, ours, 3)
+      const near = nearestName(name, known.filter(isOurs), 3)
       return near === undefined ? name : `${name} (did you mean ${near}?)`
     })
 }
@@ -255,7 +245,7 @@ async function checkState(context: Context): Promise<Finding> {
   try {
     await access(existing, constants.W_OK | constants.X_OK)
   } catch (error) {
-    return failedBy(writeError(error, folder))
+    return writeError(error, folder)
   }
   const free = await statfs(existing).then(
     ({ bavail, bsize }) => bavail * bsize,
@@ -273,38 +263,34 @@ async function checkState(context: Context): Promise<Finding> {
   const damaged = warnings.length === 0 ? '' : `, ${counted(warnings.length, 'damaged record')}`
   const jobText = `${counted(running.length, 'job').replace(/^0/, 'no')} running${damaged}`
   const text = `${folder}, ${jobText}, log of ${byteText(logBytes)}`
-  if (free < lowBytes) return warning(`${text}; ${byteText(free)} left`, 'Free some space.')
-  const { mode } = await stat(folder)
-  if ((mode & 0o077) !== 0 && hasPermissions(context.platform)) {
-    return warning(`${text}; other users can read it`, `Run: chmod 700 ${shellWord(folder)}`)
-  }
+  const isOpen = hasPermissions(context.platform) && ((await stat(folder)).mode & 0o077) !== 0
   const rescues = rescueFolder(context)!
   const rescued = (await readdir(rescues).catch(() => [])).length
-  if (rescued > 0)
-    return warning(`${text}; ${counted(rescued, 'rescued result')}`, `See: ls ${shellWord(rescues)}`)
-  if (logBytes > largeLogBytes) {
-    return warning(text, 'modelgate log clear --before 30d forgets old calls.')
-  }
-  return ok(text)
+  const worries: readonly (readonly [isSo: boolean, clause: string, remedy: string])[] = [
+    [free < lowBytes, `; ${byteText(free)} left`, 'Free some space.'],
+    [isOpen, '; other users can read it', `Run: chmod 700 ${shellWord(folder)}`],
+    [rescued > 0, `; ${counted(rescued, 'rescued result')}`, `See: ls ${shellWord(rescues)}`],
+    [logBytes > largeLogBytes, '', 'modelgate log clear --before 30d forgets old calls.'],
+  ]
+  const worst = worries.find(([isSo]) => isSo)
+  return worst === undefined ? ok(text) : warning(text + worst[1], worst[2])
 }
 
 async function sizeOf(folder: string): Promise<number> {
   const names = await readdir(folder).catch(() => [])
-  const files = await Promise.allSettled(names.map((name) => stat(join(folder, name))))
-  return files.reduce(
-    (sum, file) => sum + (file.status === 'fulfilled' && file.value.isFile() ? file.value.size : 0),
-    0,
-  )
+  const files = await Promise.all(names.map((name) => stat(join(folder, name)).catch(() => undefined)))
+  return files.reduce((sum, file) => sum + (file?.isFile() ? file.size : 0), 0)
 }
 
 async function nearestThatExists(path: string): Promise<string> {
-  const above = dirname(path)
-  const isThere = await stat(path).then(
-    () => true,
+  try {
+    await stat(path)
+  } catch (error) {
     // Something that may not be looked at is there.
-    (error: unknown) => !['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? ''),
-  )
-  return isThere || above === path ? path : nearestThatExists(above)
+    const isMissing = ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')
+    if (isMissing && dirname(path) !== path) return nearestThatExists(dirname(path))
+  }
+  return path
 }
 
 function checkBaseUrl({ baseUrl, baseUrls }: Settings): Finding {
@@ -351,13 +337,11 @@ async function lookAtGateway(call: CommandCall, baseUrl: URL): Promise<FirstLook
     // The gateway wrote the date somewhere between; it has no fractions of a second.
     if (!Number.isNaN(date)) skewMs ??= date + 500 - (sent + clock.now()) / 2
   }
-  try {
-    return { check: await checkGateway(call, baseUrl, '', { onReply }), skewMs }
-  } catch (error) {
-    // Certificates or a proxy that cannot be used.
-    if (!(error instanceof ModelgateError) || error instanceof Interrupted) throw error
-    return { check: { verdict: 'unreachable', error }, skewMs }
-  }
+  const check = await checkGateway(call, baseUrl, '', { onReply }).catch((error: unknown): GatewayCheck => ({
+    verdict: 'unreachable',
+    error: asFailure(error),
+  }))
+  return { check, skewMs }
 }
 
 function checkAnswer({ check }: FirstLook): Finding {
@@ -375,7 +359,7 @@ function checkAnswer({ check }: FirstLook): Finding {
       const { exit, facts } = check.error
       const isPage = check.verdict === 'in doubt' && exit === 'contract' && facts.httpStatus === undefined
       const remedy = isPage ? 'Is it the address of the gateway, and not of a page or a log-in?' : facts.hint
-      return failed(exit, text, remedy ?? null)
+      return failed(exit, text, remedy)
     }
   }
 }
@@ -389,8 +373,7 @@ async function checkKey(
   const ofProfile = profile === settingTable.profile.default ? '' : ` --profile ${shellWord(profile)}`
   const login = (what: string) => `Store ${what}: modelgate auth login${ofProfile}`
   if (found instanceof ModelgateError) {
-    const finding = failedBy(found)
-    return found.exit === 'key' ? { ...finding, remedy: login('one') } : finding
+    return found.exit === 'key' ? found.amend({ hint: login('one') }) : found
   }
   const { value: key, source } = found
   const ending = lastFour(key)
@@ -410,7 +393,7 @@ async function checkKey(
     case 'refuses':
       return failed('key', `The gateway refuses the key ${what}.`, login('another'))
     default:
-      return failed(check.error.exit, describeCheck(check, true), check.error.facts.hint ?? null)
+      return failed(check.error.exit, describeCheck(check, true), check.error.facts.hint)
   }
 }
 
