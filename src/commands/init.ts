@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { storeKey } from '../config/credentials.ts'
 import { editUserFile, pathToWrite, type Change } from '../config/edit-config.ts'
 import { findUserFile, profileSection, userFilePath } from '../config/find-config-file.ts'
-import { credentialsPath, lastFour, locateKey } from '../config/key.ts'
+import { credentialsPath, lastFour } from '../config/key.ts'
 import { settingTable, type SettingName } from '../config/setting-table.ts'
 import { resolveSettings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
@@ -207,7 +207,7 @@ async function overridden({ context, settings }: Session, answers: Answers): Pro
   const { gateway, key, models } = answers
   try {
     const now = await resolveSettings(context, { profile: settings.profile.value })
-    const location = await locateKey(context, now)
+    const location = await now.keyLocation()
     const expected = key.kind === 'store' ? 'credentials' : key.kind === 'file' ? 'file' : location?.kind
     const inFront = (name: SettingName, isOther: boolean) =>
       isOther ? [`${now[name].source} goes before ${settingTable[name].file} of the configuration.`] : []

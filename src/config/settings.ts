@@ -23,17 +23,21 @@ export type Settings = {
 /** A file with more problems was not written for this program. */
 const maxProblems = 20
 
-/** Precedence: flag, environment, project file, user file (chosen profile first), default. @throws ConfigError, with all that is wrong */
+/**
+ * Precedence: flag, environment, project file, user file (chosen profile first), default.
+ * @param isOwn for what writes the user's own files: without a project file, and the profile need not exist yet
+ * @throws ConfigError, with all that is wrong
+ */
 export async function resolveSettings(
   context: Context,
   flags: SettingFlags = {},
-  { withProject = true }: { readonly withProject?: boolean } = {},
+  isOwn = false,
 ): Promise<Settings> {
   const problems = createProblemList(maxProblems)
   const flag = await textLayer(context, 'flag', flags, problems)
   const environment = await textLayer(context, 'environment', context.env, problems)
   const project = await problems.check(async () => {
-    const file = withProject ? await findProjectFile(context) : undefined
+    const file = isOwn ? undefined : await findProjectFile(context)
     return file && fileLayer(context, file, 'project', problems)
   })
   const user = await problems.check(async () => {
@@ -44,7 +48,7 @@ export async function resolveSettings(
 
   const chosen = firstValues([flag, environment, project?.settings, user?.settings]).profile
   const profile = user?.profiles.get(chosen.value)
-  if (profile === undefined) {
+  if (profile === undefined && !isOwn) {
     await problems.check(() => checkProfile(context, chosen, [...(user?.profiles.keys() ?? [])]))
   }
   // A profile with a key source of its own must not get the key of another.

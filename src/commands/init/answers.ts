@@ -194,7 +194,7 @@ async function givenKey(
 async function readKey({ context, settings }: Session, key: KeyAnswer): Promise<string | undefined> {
   if (key.kind === 'store') return key.value
   if (key.kind === 'later') return undefined
-  if (key.kind === 'as it is') return (await settings.apiKey()).value
+  if (key.kind === 'as it is') return (await findKey(context, settings)).value
   const value = absolutePath(context, context.cwd, key.path)
   const apiKeyFile = { level: 'flag', source: 'as given', value } as const
   return (await findKey(context, { ...settings, apiKeyFile })).value
