@@ -79,8 +79,8 @@ async function setUp(context: Context, options: InitOptions): Promise<void> {
       : error
   })
   const { gateway, key, check, models } = answers
-  const plan = await planChanges(session, answers)
-  const written = isPlan ? plan.files : await writeAnswers(session, plan, key)
+  const changes = await plannedChanges(session, answers)
+  const written = isPlan ? plannedFiles(context, changes, key) : await write(session, changes, key)
   const warnings = isPlan ? [] : await overridden(session, answers)
   for (const warning of warnings) say(`warning: ${warning}`)
   const document: InitDocument = {
@@ -91,8 +91,8 @@ async function setUp(context: Context, options: InitOptions): Promise<void> {
     gateway: check?.verdict ?? null,
     key: await keyFacts(session, key),
     models: { text: models.text ?? null, image: models.image ?? null, video: models.video ?? null },
-    changed: Object.keys(plan.values),
-    written: [...written],
+    changed: changes.map(({ path }) => path.at(-1)!),
+    written,
     test_exit_code: null,
     completion: null,
     warnings,
@@ -164,10 +164,8 @@ function nextCommands({ text, image, video }: InitDocument['models'], profile: s
   return [...rows, [`${program} chat${model}`, 'a conversation'] as const].slice(0, 3)
 }
 
-/** What the answers change, but for what is so already. */
-type Plan = Awaited<ReturnType<typeof planChanges>>
-
-async function planChanges(session: Session, { gateway, key, models }: Answers) {
+/** What the answers change in the file of settings, but for what is so already. */
+async function plannedChanges(session: Session, { gateway, key, models }: Answers): Promise<Change[]> {
   const { context, settings, options } = session
   const section = await profileSection(context, settings.profile.value)
   const content = objectOf((await findUserFile(context))?.content)
@@ -177,26 +175,32 @@ async function planChanges(session: Session, { gateway, key, models }: Answers) 
   if (options.allowHttp) wanted.push(['allowHttp', true])
   if (options.caFile !== undefined) wanted.push(['caFile', pathToWrite(context, options.caFile)])
   // A stored key is only found where no setting names another.
-  if (key.kind === 'store') wanted.push(['apiKeyFile', undefined], ['apiKeyCommand', undefined])
-  if (key.kind === 'file') wanted.push(['apiKeyFile', key.path], ['apiKeyCommand', undefined])
+  const keyFile = key.kind === 'file' ? key.path : undefined
+  if (key.kind === 'file' || key.kind === 'store') {
+    wanted.push(['apiKeyFile', keyFile], ['apiKeyCommand', undefined])
+  }
   for (const kind of modelKinds) {
     // One that comes from elsewhere stays there.
     if (settings[`${kind}Model`].value !== models[kind]) wanted.push([`${kind}Model`, models[kind]])
   }
-  const changes = wanted.map(([name, value]) => [settingTable[name].file, value] as const)
-  const values = Object.fromEntries(changes.filter(([name, value]) => present[name] !== value))
+  return wanted
+    .map(([name, value]) => ({ name: settingTable[name].file, value }))
+    .filter(({ name, value }) => present[name] !== value)
+    .map(({ name, value }) => ({ path: [...section, name], value }))
+}
+
+function plannedFiles(context: Context, changes: readonly Change[], key: KeyAnswer): string[] {
+  const settings = changes.length === 0 ? undefined : userFilePath(context)
   const store = key.kind === 'store' ? credentialsPath(context) : undefined
-  const file = Object.keys(values).length === 0 ? undefined : userFilePath(context)
-  return { section, values, files: [file, store].filter((path) => path !== undefined) }
+  return [settings, store].filter((path) => path !== undefined)
 }
 
 /** All of the file of settings at once, then the key. @returns the paths of the files that were changed */
-async function writeAnswers(
+async function write(
   { context, settings: { profile } }: Session,
-  { section, values }: Plan,
+  changes: readonly Change[],
   key: KeyAnswer,
 ): Promise<string[]> {
-  const changes = Object.entries(values).map(([name, value]): Change => ({ path: [...section, name], value }))
   const settings = changes.length === 0 ? undefined : await editUserFile(context, changes)
   const store = key.kind === 'store' ? await storeKey(context, profile.value, key.value) : undefined
   return [settings, store].flatMap((file) => (file?.changed ? [file.path] : []))

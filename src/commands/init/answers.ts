@@ -241,28 +241,18 @@ async function answerModel(
   const given = options[`${kind}Model`]
   if (given === undefined && !asks) return present
   const models = inOrder(kind, listed)
-  const answer =
-    given ??
-    (await askSearch(
-      context,
-      `Model for ${kind === 'text' ? 'text' : `${kind}s`}:`,
-      (typed) => choicesFor(typed.trim(), models, present),
-      present ?? (models.some(({ fits }) => fits) ? undefined : ''),
-    ))
+  const find = (typed: string) => choicesFor(typed.trim(), models, present)
+  const marked = present ?? (models.some(({ fits }) => fits) ? undefined : '')
+  const what = kind === 'text' ? kind : `${kind}s`
+  const answer = given ?? (await askSearch(context, `Model for ${what}:`, find, marked))
   const id = answer.trim()
   return id === '' || id === '-' ? undefined : id
 }
 
-const maxIdLength = 200
-
-interface Candidate {
-  readonly id: string
-  readonly fits: boolean
-  readonly about: string
-}
+type Candidate = Choice<string> & { readonly fits: boolean }
 
 /** Not what could act on the terminal, or look like another. */
-const canBeChosen = (id: string) => id.length <= maxIdLength && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(id)
+const canBeChosen = (id: string) => id.length <= 200 && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(id)
 
 /** Models that seem to be of the kind come first, of them those that no vendor retires; otherwise the gateway's order. */
 export function inOrder(
@@ -276,7 +266,7 @@ export function inOrder(
       const guess = kindOf(entry)
       const { id, retires, retired } = entry
       const ending = retires === null ? '' : `, ${retired ? 'retired' : 'retires'} ${retires}`
-      return { id, fits: guess === kind, about: `${guess}${ending}` }
+      return { value: id, name: id, description: `${guess}${ending}`, fits: guess === kind }
     })
   return candidates.toSorted((one, other) => Number(other.fits) - Number(one.fits))
 }
@@ -295,25 +285,18 @@ export function kindOf({ id, kind }: Pick<ModelEntry, 'id' | 'kind'>): ModelKind
   return words.find(([, pattern]) => pattern.test(id.toLowerCase()))?.[0] ?? 'text'
 }
 
-function choicesFor(
-  typed: string,
-  models: readonly Candidate[],
-  present: string | undefined,
-): Choice<string>[] {
+function choicesFor(typed: string, models: readonly Candidate[], present?: string): Choice<string>[] {
   const parts = typed.toLowerCase().split(/\s+/)
-  const found = models.filter(({ id }) => parts.every((part) => id.toLowerCase().includes(part)))
-  const isListed = (id: string) => models.some((model) => model.id === id)
-  const choice = ({ id, about }: Candidate): Choice<string> => ({ value: id, name: id, description: about })
+  const found = models.filter(({ value }) => parts.every((part) => value.toLowerCase().includes(part)))
+  const isListed = (id: string) => models.some(({ value }) => value === id)
   const none = { value: '', name: '(none)', description: 'give one with -m on each call' }
   if (typed === '-') return [none]
   if (typed !== '') {
     const own = { value: typed, name: `${typed}  (as typed)`, description: 'the gateway does not list it' }
-    return [...found.map(choice), ...(isListed(typed) ? [] : [own])]
+    return isListed(typed) ? found : [...found, own]
   }
-  const kept =
-    present === undefined || isListed(present)
-      ? []
-      : [{ value: present, name: present, description: 'as it is now' }]
-  const [fitting, others] = [found.filter(({ fits }) => fits), found.filter(({ fits }) => !fits)]
-  return [...kept, ...fitting.map(choice), none, ...others.map(choice)]
+  const isKept = present !== undefined && !isListed(present)
+  const kept = isKept ? [{ value: present, name: present, description: 'as it is now' }] : []
+  const fitting = models.filter(({ fits }) => fits)
+  return [...kept, ...fitting, none, ...models.filter(({ fits }) => !fits)]
 }

@@ -241,5 +241,5 @@ test.each<[kind: string, known: string | null, ids: string]>([
 test('a model that is being retired is not proposed before one that stays', () => {
   const stays = (id: string) => ({ id, kind: null, retires: null, retired: false })
   const listed = [{ ...stays('gpt-image-1'), retires: '2026-12-01' }, stays('gpt-5'), stays('gpt-image-2')]
-  expect(inOrder('image', listed).map(({ id }) => id)).toEqual(['gpt-image-2', 'gpt-image-1', 'gpt-5'])
+  expect(inOrder('image', listed).map(({ value }) => value)).toEqual(['gpt-image-2', 'gpt-image-1', 'gpt-5'])
 })
