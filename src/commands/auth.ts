@@ -12,7 +12,7 @@ import { homePath, printNote, printDocument } from './shared/call/print-document
 import { askSecret, canAsk } from './shared/input/questions.ts'
 import { readStandardInputBytes } from './shared/input/standard-input.ts'
 import { statSync } from 'node:fs'
-import { writtenProfiles } from '../config/find-config-file.ts'
+import { writtenProfiles } from '../config/config-file.ts'
 import type { KeysDocument, ProfileKey } from '../events/checks.ts'
 import { outputVersion } from '../events/version.ts'
 import { createGate } from '../output/gate.ts'

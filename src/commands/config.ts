@@ -12,7 +12,9 @@ import {
   findProjectFile,
   profileSection,
   userFilePath,
-} from '../config/find-config-file.ts'
+  parseYaml,
+  quoted,
+} from '../config/config-file.ts'
 import {
   flagName,
   settingCalled,
@@ -27,7 +29,6 @@ import { nearestName } from '../nearest-name.ts'
 import { editUserFile, pathToWrite, type Change } from '../config/edit-config.ts'
 import { lineOf, parseValue, type Setting } from '../config/layers.ts'
 import { priceNames } from '../config/model-prices.ts'
-import { parseYaml, quoted } from '../config/parse-config.ts'
 import { existsSync } from 'node:fs'
 import { credentialsPath } from '../config/key.ts'
 import { configFolder, rescueFolder, stateFolder } from '../context/folders.ts'

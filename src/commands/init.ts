@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { storeKey } from '../config/credentials.ts'
 import { editUserFile, pathToWrite, type Change } from '../config/edit-config.ts'
-import { findUserFile, profileSection, userFilePath } from '../config/find-config-file.ts'
+import { findUserFile, profileSection, userFilePath } from '../config/config-file.ts'
 import { credentialsPath, lastFour } from '../config/key.ts'
 import { settingTable, type SettingName } from '../config/setting-table.ts'
 import { resolveSettings } from '../config/settings.ts'

@@ -4,7 +4,7 @@ import { dangerousNames, objectOf } from '../json.ts'
 import { editJson } from './edit-config.ts'
 import { textIfThere, rewriteFile, type RewrittenFile } from './rewrite-file.ts'
 import { checkKey, credentialsPath, parseCredentials } from './key.ts'
-import { quoted } from './parse-config.ts'
+import { quoted } from './config-file.ts'
 
 /** Stores the key of a profile in the credentials file, which becomes private (0600) if it was not. */
 export async function storeKey(context: Context, profile: string, key: string): Promise<RewrittenFile> {

@@ -6,7 +6,7 @@ import { isLoopback } from '../loopback.ts'
 import { minHiddenLength } from '../limits.ts'
 import { hiddenValue } from '../files/next-command.ts'
 import { parsed, type Report } from './mapping.ts'
-import { quoted } from './parse-config.ts'
+import { quoted } from './config-file.ts'
 
 /** Headers by their names in lower case: a value, `@FILE` or `env:NAME`. */
 export type HeaderSources = Readonly<Record<string, string>>

@@ -6,8 +6,7 @@ import { isObject, objectOf } from '../json.ts'
 import { nearestName } from '../nearest-name.ts'
 import { pathsOf } from '../platform.ts'
 import type { ProblemList } from '../problems.ts'
-import { userFilePath } from './find-config-file.ts'
-import { quoted, type FoundFile } from './parse-config.ts'
+import { userFilePath, quoted, type FoundFile } from './config-file.ts'
 import {
   boolean,
   flagName,

@@ -1,10 +1,9 @@
 import { inCi, type Context } from '../context.ts'
 import { ConfigError } from '../errors.ts'
 import { createProblemList } from '../problems.ts'
-import { findProjectFile, findUserFile } from './find-config-file.ts'
+import { findProjectFile, findUserFile, quoted } from './config-file.ts'
 import { findKey, locateKey, profileExists, type ApiKey, type KeyLocation } from './key.ts'
 import { fileLayer, firstValues, textLayer, type Layer, type Setting } from './layers.ts'
-import { quoted } from './parse-config.ts'
 import { settingTable, type SettingFlags, type SettingName, type SettingValues } from './setting-table.ts'
 import { checkedAddresses, checkProjectFile, type Addresses } from './trust.ts'
 

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { presentFiles } from '../../config/find-config-file.ts'
-import { parseYaml } from '../../config/parse-config.ts'
+import { presentFiles, parseYaml } from '../../config/config-file.ts'
 import { stateFolder } from '../../context/folders.ts'
 import type { Context } from '../../context.ts'
 import { knownModels } from '../../contract/known-models.ts'

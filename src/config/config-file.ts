@@ -1,0 +1,291 @@
+import { constants, accessSync, existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { dirname, join, sep } from 'node:path'
+import type { CosmiconfigResult, Options } from 'cosmiconfig'
+import { configFolder, homeFolder, type Environment } from '../context/folders.ts'
+import { ConfigError, ModelgateError } from '../errors.ts'
+import { describeJsonError } from '../files/parse-json.ts'
+import { dangerousNames, isDeeperThan, isObject, objectOf, tryJson, type JsonObject } from '../json.ts'
+import { hasPermissions } from '../platform.ts'
+
+export interface FoundFile {
+  readonly path: string
+  readonly text: string
+  readonly content: unknown
+  /** The folder that was searched; relative paths in the file start here. */
+  readonly folder: string
+}
+
+/** The key of package.json that holds a project's settings. */
+const packageKey = 'modelgate'
+
+const dataFormats = ['json', 'yaml', 'yml'] as const
+
+/** Data formats only: configuration is never executed. */
+const projectFiles: readonly string[] = [
+  `.${packageKey}rc`,
+  ...dataFormats.map((format) => `.${packageKey}rc.${format}`),
+  ...dataFormats.map((format) => `${packageKey}.config.${format}`),
+  ...dataFormats.map((format) => join('.config', `${packageKey}rc.${format}`)),
+  'package.json',
+]
+
+const userFiles = ['config.yaml', 'config.yml', 'config.json']
+
+/** The first file found from the working directory up to the home directory or the repository root. @throws ConfigError */
+export async function findProjectFile(context: Environment): Promise<FoundFile | undefined> {
+  for (const folder of foldersToSearch(context)) {
+    const found = await readFirst(folder, projectFiles)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+export async function findUserFile(context: Environment): Promise<FoundFile | undefined> {
+  const folder = configFolder(context)
+  return folder === undefined ? undefined : readFirst(folder, userFiles)
+}
+
+/** A text as the user's own file at a path. @throws ConfigError when it is not valid JSON or YAML */
+export async function parseUserFile(path: string, text: string): Promise<FoundFile> {
+  return { path, text, content: await parseText(path, text), folder: dirname(path) }
+}
+
+/** Whether the file exists or not: for hints. */
+export function userFilePath(context: Environment): string {
+  const folder = configFolder(context)
+  if (folder === undefined) return join('$XDG_CONFIG_HOME', packageKey, 'config.yaml')
+  const present = userFiles.find((name) => existsSync(join(folder, name)))
+  return join(folder, present ?? 'config.yaml')
+}
+
+/** The profiles as the user's own file has them, unchecked. */
+export async function writtenProfiles(context: Environment): Promise<JsonObject> {
+  return objectOf(objectOf((await findUserFile(context))?.content)['profiles'])
+}
+
+/** The keys to a profile's settings in the user's own file: those of `default` are at the top, unless it is written out. */
+export async function profileSection(context: Environment, profile: string): Promise<string[]> {
+  const isAtTop = profile === 'default' && !Object.hasOwn(await writtenProfiles(context), profile)
+  return isAtTop ? [] : ['profiles', profile]
+}
+
+/** The files that are there, for a reader that cannot wait for the packages below and does without checks. */
+export function presentFiles(context: Environment): { readonly user: string[]; readonly project: string[] } {
+  const folder = configFolder(context)
+  const user = folder === undefined ? [] : present(folder, userFiles)
+  for (const searched of foldersToSearch(context)) {
+    const project = present(searched, projectFiles)
+    if (project.length > 0) return { user, project }
+  }
+  return { user, project: [] }
+}
+
+/** The first that is not empty. Loading the packages that read such files takes longer than the rest of the start. */
+async function readFirst(folder: string, names: readonly string[]): Promise<FoundFile | undefined> {
+  for (const path of present(folder, names)) {
+    const found = await readConfigFile(folder, path)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** String concatenation: normalising a hundred paths takes longer than checking the files. */
+function present(folder: string, names: readonly string[]): string[] {
+  return names.map((name) => `${folder}${sep}${name}`).filter(isCandidate)
+}
+
+const maxBytes = 1_048_576
+
+function isCandidate(file: string): boolean {
+  // Unlike statSync, existsSync does not throw for a folder without search permission.
+  if (!existsSync(file)) return false
+  const stat = reading(file, () => statSync(file))
+  if (stat.isDirectory()) return false
+  if (file.endsWith('package.json')) return stat.isFile() && stat.size <= maxBytes && hasSettings(file)
+  // Reading a device or a pipe might never end.
+  if (!stat.isFile()) throw new ConfigError(`${file}: not a regular file.`)
+  if (stat.size > maxBytes) throw new ConfigError(`${file}: larger than 1 MiB.`)
+  reading(file, () => accessSync(file, constants.R_OK))
+  return true
+}
+
+function reading<Value>(file: string, read: () => Value): Value {
+  try {
+    return read()
+  } catch (error) {
+    throw unreadable(file, error)
+  }
+}
+
+function unreadable(file: string, cause: unknown): ConfigError {
+  return new ConfigError(`${file}: the configuration file cannot be read.`, {
+    hint: 'Change its permissions, or move it away.',
+    cause,
+  })
+}
+
+/** An invalid package.json is reported only if it seems to have our settings. */
+function hasSettings(file: string): boolean {
+  try {
+    const text = readFileSync(file, 'utf8')
+    const document = tryJson(text)
+    if (document !== undefined) return packageSection(document) !== undefined
+    return new RegExp(`"${packageKey}"\\s*:\\s*\\{`).test(text)
+  } catch {
+    return false
+  }
+}
+
+const packageSection = (document: unknown): unknown => objectOf(document)[packageKey]
+
+function* foldersToSearch(context: Environment): Generator<string> {
+  const home = homeFolder(context)
+  const last = new Set([home, home === undefined ? undefined : realPath(home)])
+  for (let folder = context.cwd; ; folder = dirname(folder)) {
+    if (folder === context.cwd || !isWorldWritable(folder, context.platform)) yield folder
+    if (last.has(folder) || existsSync(join(folder, '.git')) || folder === dirname(folder)) return
+  }
+}
+
+/** Above the working directory, a folder that anyone can write to (`/tmp`) is not part of a project. */
+function isWorldWritable(folder: string, platform: NodeJS.Platform): boolean {
+  if (!hasPermissions(platform)) return false
+  try {
+    return (statSync(folder).mode & 0o002) !== 0
+  } catch {
+    return true
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
+
+type ExplorerClass = new (
+  options: Options & { readonly metaConfigFilePath: null; readonly moduleName: string },
+) => {
+  load(path: string): Promise<CosmiconfigResult>
+}
+
+/**
+ * Reads a file as data, unless it is empty. The public functions of cosmiconfig first look for a "meta configuration" in
+ * the working directory and run a `.config/config.js` found there, whatever the options. Its Explorer class does not.
+ * @throws ConfigError naming file, line and column when it is not valid JSON or YAML
+ */
+async function readConfigFile(folder: string, path: string): Promise<FoundFile | undefined> {
+  const module: unknown = await import('cosmiconfig/dist/Explorer.js')
+  const { Explorer } = module as { Explorer: ExplorerClass }
+  let text = ''
+  const loader = (file: string, content: string) => {
+    text = content.replace(/^\uFEFF/, '')
+    return parseText(file, text)
+  }
+  const explorer = new Explorer({
+    moduleName: packageKey,
+    packageProp: packageKey,
+    searchPlaces: [],
+    searchStrategy: 'none',
+    ignoreEmptySearchPlaces: true,
+    metaConfigFilePath: null,
+    mergeImportArrays: false,
+    mergeSearchPlaces: false,
+    cache: false,
+    transform: (result) => result,
+    loaders: { '.json': loader, '.yaml': loader, '.yml': loader, noExt: loader },
+  })
+  const found = await explorer.load(path).catch((error: unknown) => {
+    throw error instanceof ModelgateError ? error : unreadable(path, error)
+  })
+  return found === null || found.isEmpty
+    ? undefined
+    : { path, text, content: found.config as unknown, folder }
+}
+
+/** JSON or YAML, as the name says, or where it has no extension the beginning. */
+async function parseText(file: string, text: string): Promise<unknown> {
+  const section = /[\\/]package\.json$/.test(file) ? packageSection : undefined
+  const isJson = file.endsWith('.json') || (file.endsWith('rc') && /^\s*\{\s*["}]/.test(text))
+  const document = isJson ? parseJson(file, text, section) : await parseYaml(file, text)
+  const settings = section === undefined ? document : section(document)
+  // Cosmiconfig would read files anywhere on the disk.
+  if (isObject(settings) && Object.hasOwn(settings, '$import')) {
+    throw new ConfigError(`${file}: "$import" is not supported: a configuration file cannot include others.`)
+  }
+  return document
+}
+
+/** Limits for documents that are small on disk and large in memory. */
+const maxAliases = 100
+const maxNodes = 200_000
+/** Deeper than any real configuration, and far below what would exhaust the stack. */
+const maxDepth = 64
+
+/** Reads one YAML 1.2 document (core schema: no custom tags, no merge keys) as data that is safe to walk. */
+export async function parseYaml(file: string, text: string): Promise<unknown> {
+  const yaml = await import('js-yaml')
+  const mapping = yaml.defineMappingTag<Record<string, unknown>>('tag:yaml.org,2002:map', {
+    create: () => Object.create(null) as Record<string, unknown>,
+    addPair(carrier, key, value) {
+      if (typeof key === 'object') return 'a name must be plain text'
+      const name = String(key)
+      if (dangerousNames.has(name)) return `"${name}" is not allowed as a name`
+      carrier[name] = value
+      return ''
+    },
+    has: (carrier, key) => typeof key !== 'object' && Object.hasOwn(carrier, String(key)),
+    keys: (carrier) => Object.keys(carrier),
+    get: (carrier, key) => carrier[String(key)],
+    identify: () => false,
+  })
+  try {
+    const events = yaml.parseEvents(text, { maxDepth })
+    if (events.length > maxNodes) throw new ConfigError(`${file}: more than ${maxNodes} YAML nodes.`)
+    const schema = yaml.CORE_SCHEMA.withTags(mapping)
+    const documents = yaml.constructFromEvents(events, { source: text, schema, maxAliases })
+    if (documents.length > 1) throw new ConfigError(`${file}: more than one YAML document.`)
+    return documents[0]
+  } catch (error) {
+    if (!(error instanceof yaml.YAMLException)) throw error
+    const { mark, reason } = error
+    const location = mark === undefined ? file : `${file}:${mark.line + 1}:${mark.column + 1}`
+    // Messages never quote the file: an alias may be a misplaced API key.
+    const problem = reason
+      .replace(/^(unidentified alias|recursive alias) "[^]*"/, '$1')
+      .replace(/ !<[^]*>/, '')
+    throw new ConfigError(`${location}: not valid YAML: ${problem}.`)
+  }
+}
+
+/** Reads JSON as data that is safe to walk. @param part the part of the document that is ours; the rest is ignored */
+export function parseJson(file: string, text: string, part = (document: unknown) => document): unknown {
+  let document: unknown
+  try {
+    document = JSON.parse(text)
+  } catch (error) {
+    const { line, column, reason } = describeJsonError(text, error as SyntaxError)
+    // Without the excerpt of the error: it may be a misplaced API key.
+    throw new ConfigError(`${file}:${line}:${column}: not valid JSON: ${reason}.`)
+  }
+  const own = part(document)
+  if (isDeeperThan(own, maxDepth)) throw new ConfigError(`${file}: nested more than ${maxDepth} levels deep.`)
+  let dangerous: string | undefined
+  JSON.stringify(own, (name, value: unknown) => {
+    if (dangerousNames.has(name)) dangerous ??= name
+    return value
+  })
+  if (dangerous === undefined) return document
+  throw new ConfigError(`${file}: ${quoted(dangerous)} is not allowed as a name.`)
+}
+
+/** A name from a file, safe to print: quoted, shortened, with control and bidirectional characters escaped. */
+export function quoted(name: string): string {
+  const short = name.length > 60 ? `${name.slice(0, 60)}…` : name
+  return JSON.stringify(short).replace(
+    /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
