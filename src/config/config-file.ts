@@ -1,5 +1,13 @@
-import { constants, accessSync, existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
-import { dirname, join, sep } from 'node:path'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
+import { basename, dirname, join, resolve, sep } from 'node:path'
 import type { CosmiconfigResult, Options } from 'cosmiconfig'
 import { configFolder, homeFolder, type Environment } from '../context/folders.ts'
 import { ConfigError, ModelgateError } from '../errors.ts'
@@ -157,11 +165,28 @@ function isWorldWritable(folder: string, platform: NodeJS.Platform): boolean {
   }
 }
 
-function realPath(path: string): string {
+/** Linux follows at most this many links in one path. */
+const maxLinks = 40
+
+/** The path with symbolic links resolved; its last parts need not exist yet. */
+export function realPath(path: string, links = 0): string {
   try {
     return realpathSync(path)
   } catch {
-    return path
+    const parent = dirname(path)
+    if (parent === path || links > maxLinks) return path
+    const folder = realPath(parent, links + 1)
+    // The target of a dangling link may be created later.
+    const target = linkTarget(path)
+    return target === undefined ? join(folder, basename(path)) : realPath(resolve(folder, target), links + 1)
+  }
+}
+
+function linkTarget(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
   }
 }
 

@@ -5,6 +5,7 @@ import { isObject, type JsonObject } from '../json.ts'
 import { isLoopback } from '../loopback.ts'
 import { minHiddenLength } from '../limits.ts'
 import { hiddenValue } from '../files/next-command.ts'
+import { unreadable } from './key.ts'
 import { parsed, type Report } from './mapping.ts'
 import { quoted } from './config-file.ts'
 
@@ -116,9 +117,5 @@ async function valueOf(context: Context, name: string, source: string): Promise<
 async function contentOf(context: Context, name: string, path: string): Promise<string> {
   const bytes = await readInputFile(context, path, { maxBytes: maxValueBytes })
   if (!(bytes instanceof ModelgateError)) return bytes.toString('utf8').trim()
-  throw bytes.amend({
-    code: 'config_invalid',
-    message: `The header ${name}: ${bytes.message}`,
-    phase: 'config',
-  })
+  throw unreadable(bytes, `The header ${name}`)
 }

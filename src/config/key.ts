@@ -148,8 +148,12 @@ async function readKeyFile(context: Context, path: string, source: string): Prom
   if (!(bytes instanceof ModelgateError)) return trimKey(bytes)
   // An empty key is reported by `checkKey`.
   if (bytes.code === 'empty_file') return ''
-  const message = `The key file (${source}): ${bytes.message}`
-  throw bytes.amend({ code: 'config_invalid', message, phase: 'config' })
+  throw unreadable(bytes, `The key file (${source})`)
+}
+
+/** What is wrong with a file that a setting names, as a problem of the configuration. */
+export function unreadable(error: ModelgateError, file: string): ModelgateError {
+  return error.amend({ code: 'config_invalid', message: `${file}: ${error.message}`, phase: 'config' })
 }
 
 const trimKey = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim()
@@ -218,22 +222,10 @@ export async function profileExists(context: Context, profile: string): Promise<
   }
 }
 
+/** Undefined if the file does not exist. */
 async function readProfiles(context: Context): Promise<Readonly<Record<string, unknown>> | undefined> {
   const file = credentialsPath(context)
-  const text = file === undefined ? undefined : await readPrivately(context, file)
-  if (file === undefined || text === undefined) return undefined
-  return parseCredentials(file, text)
-}
-
-/** The profiles of a credentials file. @throws ConfigError when it is malformed */
-export function parseCredentials(file: string, text: string): Readonly<Record<string, unknown>> {
-  const { profiles } = objectOf(parseJson(file, text))
-  if (!isObject(profiles)) throw new ConfigError(`${file}: must be a JSON object with "profiles".`)
-  return Object.assign(Object.create(null) as Record<string, unknown>, profiles)
-}
-
-/** Undefined if the file does not exist. */
-async function readPrivately(context: Context, file: string): Promise<string | undefined> {
+  if (file === undefined) return undefined
   const bytes = await readInputFile(context, file, {
     maxBytes: maxCredentialsBytes,
     pipes: false,
@@ -244,12 +236,14 @@ async function readPrivately(context: Context, file: string): Promise<string | u
           })
         : undefined,
   })
-  if (!(bytes instanceof ModelgateError)) return bytes.toString('utf8')
+  if (!(bytes instanceof ModelgateError)) return parseCredentials(file, bytes.toString('utf8'))
   if (bytes.code === 'not_found') return undefined
-  if (bytes.code === 'config_invalid') throw bytes
-  throw bytes.amend({
-    code: 'config_invalid',
-    message: `The credentials file: ${bytes.message}`,
-    phase: 'config',
-  })
+  throw bytes.code === 'config_invalid' ? bytes : unreadable(bytes, 'The credentials file')
+}
+
+/** The profiles of a credentials file. @throws ConfigError when it is malformed */
+export function parseCredentials(file: string, text: string): Readonly<Record<string, unknown>> {
+  const { profiles } = objectOf(parseJson(file, text))
+  if (!isObject(profiles)) throw new ConfigError(`${file}: must be a JSON object with "profiles".`)
+  return Object.assign(Object.create(null) as Record<string, unknown>, profiles)
 }

@@ -1,5 +1,5 @@
-import { readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Context } from '../context.ts'
 import { FileError } from '../errors.ts'
 import { readingIfThere, shellWord, shownPath, writeError, writing } from '../files/file-error.ts'
@@ -7,6 +7,7 @@ import { takeLock } from '../files/lock-file.ts'
 import { openAtomicFile } from '../files/atomic-file.ts'
 import { makeFolder } from '../files/write-target.ts'
 import { hasPermissions } from '../platform.ts'
+import { realPath } from './config-file.ts'
 
 export interface RewrittenFile {
   /** As it was given; a symbolic link is still one. */
@@ -42,11 +43,10 @@ export async function rewriteFile(
     const after = await edit(before)
     if (after === undefined || (after === before && hasMode(context, path, mode))) return unchanged
     const created = before === undefined
-    // Behind a symbolic link, so that the link stays.
-    const target = created ? linkTarget(path) : writing(path, () => realpathSync(path))
     const ownMode = mode ?? (created ? 0o600 : undefined)
     const options = { force: !created, ...(ownMode === undefined ? {} : { mode: ownMode }) }
-    const file = await openAtomicFile(context, target, options)
+    // Behind a symbolic link, so that the link stays.
+    const file = await openAtomicFile(context, realPath(path), options)
     try {
       await file.write(after)
       await file.commit()
@@ -56,15 +56,6 @@ export async function rewriteFile(
     return { path, created, changed: true }
   } finally {
     await release()
-  }
-}
-
-/** Where a link leads, also if nothing is there; the path of what is no link. */
-function linkTarget(path: string): string {
-  try {
-    return resolve(dirname(path), readlinkSync(path))
-  } catch {
-    return path
   }
 }
 

@@ -1,10 +1,10 @@
-import { existsSync, readlinkSync, realpathSync } from 'node:fs'
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { existsSync } from 'node:fs'
+import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { ConfigError } from '../errors.ts'
 import type { Context } from '../context.ts'
 import type { ProblemList } from '../problems.ts'
 import { normaliseBaseUrl } from './base-url.ts'
-import { userFilePath } from './config-file.ts'
+import { realPath, userFilePath } from './config-file.ts'
 import type { Layer, Setting, Values } from './layers.ts'
 import { homeFolder } from '../context/folders.ts'
 import { flagName, settingNames, settingTable, type BaseUrls, type SettingName } from './setting-table.ts'
@@ -96,31 +96,6 @@ function repositoryOf(folder: string, home: string | undefined): string {
     if (existsSync(join(current, '.git'))) return current
   }
   return folder
-}
-
-/** Linux follows at most this many links in one path. */
-const maxLinks = 40
-
-/** The path with symbolic links resolved; its last parts need not exist yet. */
-function realPath(path: string, links = 0): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    const parent = dirname(path)
-    if (parent === path || links > maxLinks) return path
-    // The target of a dangling link may be created later.
-    const target = linkTarget(path)
-    const folder = realPath(parent, links + 1)
-    return target === undefined ? join(folder, basename(path)) : realPath(resolve(folder, target), links + 1)
-  }
-}
-
-function linkTarget(path: string): string | undefined {
-  try {
-    return readlinkSync(path)
-  } catch {
-    return undefined
-  }
 }
 
 /** A cloned repository must neither cause more paid requests than its user wants, nor have more of them recorded. */
