@@ -33,7 +33,7 @@ import { existsSync } from 'node:fs'
 import { credentialsPath } from '../config/key.ts'
 import { configFolder, rescueFolder, stateFolder } from '../context/folders.ts'
 import { callsFolder } from '../files/calls/call-book.ts'
-import { gap, padded } from '../output/table-cells.ts'
+import { gap, linesText, padded } from '../output/table-cells.ts'
 import { configSchema } from '../config/file-schema.ts'
 
 export function registerConfigList(command: Command, context: Context): void {
@@ -277,16 +277,14 @@ export function registerConfigPath(command: Command, context: Context): void {
       })
     }
     const document: PlacesDocument = { version: outputVersion, command: 'config path', places: all }
-    await printDocument(context, { json }, document, (styles, columns) =>
-      all
-        .map(({ name, path, exists }) => {
-          if (columns === undefined) return `${name}\t${path ?? ''}\t${exists ? 'exists' : 'missing'}\n`
-          const shown = path === null ? 'none' : homePath(context, path)
-          const line = `${padded(name, 11)}${gap}${shown}`
-          return exists ? `${line}\n` : `${styles.dim(`${line}${path === null ? '' : ' (not there)'}`)}\n`
-        })
-        .join(''),
-    )
+    await printDocument(context, { json }, document, (styles, columns) => {
+      const lines = all.map(({ name, path, exists }) => {
+        if (columns === undefined) return `${name}\t${path ?? ''}\t${exists ? 'exists' : 'missing'}`
+        const shown = path === null ? 'none' : `${homePath(context, path)}${exists ? '' : ' (not there)'}`
+        return styles[exists ? 'plain' : 'dim'](`${padded(name, 11)}${gap}${shown}`)
+      })
+      return linesText(lines)
+    })
   })
 }
 

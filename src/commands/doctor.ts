@@ -321,16 +321,13 @@ function checkProxy({ env }: Context, baseUrl: URL | undefined): Finding {
   return ok(proxies.except === '' ? text : `${text}, but not for NO_PROXY: ${proxies.except}`)
 }
 
-interface FirstLook {
-  readonly check: GatewayCheck
-  /** In milliseconds; undefined when it sends no date. */
-  readonly skewMs: number | undefined
-}
+type FirstLook = Awaited<ReturnType<typeof lookAtGateway>>
 
 /** Asks the address without a key: whatever is wrong with DNS, connection or TLS is in the error. */
-async function lookAtGateway(call: CommandCall, baseUrl: URL): Promise<FirstLook> {
+async function lookAtGateway(call: CommandCall, baseUrl: URL) {
   const { clock } = call.context
   const sent = clock.now()
+  /** Undefined when it sends no date. */
   let skewMs: number | undefined
   const onReply = (headers: Readonly<Record<string, string>>) => {
     const date = Date.parse(headers['date'] ?? '')

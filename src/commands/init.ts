@@ -80,7 +80,7 @@ async function setUp(context: Context, options: InitOptions): Promise<void> {
   })
   const { gateway, key, check, models } = answers
   const changes = await plannedChanges(session, answers)
-  const written = isPlan ? plannedFiles(context, changes, key) : await write(session, changes, key)
+  const written = await write(session, changes, key)
   const warnings = isPlan ? [] : await overridden(session, answers)
   for (const warning of warnings) say(`warning: ${warning}`)
   const document: InitDocument = {
@@ -110,19 +110,15 @@ const greeting =
 async function refuseMissing({ options, settings }: Session): Promise<void> {
   const hasKey =
     options.yes || options.apiKeyFile !== undefined || (await settings.keyLocation()) !== undefined
-  const missing = [
-    options.baseUrl === undefined &&
-      settings.baseUrl.value === undefined &&
-      'The address of the gateway is missing: pass --base-url URL.',
-    !hasKey && 'The key is missing: pass --api-key-file FILE, or - to store the one on standard input.',
-  ].filter((problem) => problem !== false)
+  const asked = 'On a terminal, modelgate init asks for it.'
+  const missing: string[] = []
+  if (options.baseUrl === undefined && settings.baseUrl.value === undefined)
+    missing.push('The address of the gateway is missing: pass --base-url URL.')
+  if (!hasKey)
+    missing.push('The key is missing: pass --api-key-file FILE, or - to store the one on standard input.')
   if (missing.length === 0) return
-  throw new UsageError(missing, {
-    code: 'not_confirmed',
-    hint: hasKey
-      ? 'On a terminal, modelgate init asks for it.'
-      : 'On a terminal, modelgate init asks for it. With --yes the key may be left to MODELGATE_API_KEY.',
-  })
+  const hint = hasKey ? asked : `${asked} With --yes the key may be left to MODELGATE_API_KEY.`
+  throw new UsageError(missing, { code: 'not_confirmed', hint })
 }
 
 /** Without reading the key again. */
@@ -189,21 +185,23 @@ async function plannedChanges(session: Session, { gateway, key, models }: Answer
     .map(({ name, value }) => ({ path: [...section, name], value }))
 }
 
-function plannedFiles(context: Context, changes: readonly Change[], key: KeyAnswer): string[] {
-  const settings = changes.length === 0 ? undefined : userFilePath(context)
-  const store = key.kind === 'store' ? credentialsPath(context) : undefined
-  return [settings, store].filter((path) => path !== undefined)
-}
-
-/** All of the file of settings at once, then the key. @returns the paths of the files that were changed */
+/** All of the file of settings at once, then the key. @returns the paths of the files that are changed, or would be */
 async function write(
-  { context, settings: { profile } }: Session,
+  { context, options, settings: { profile } }: Session,
   changes: readonly Change[],
   key: KeyAnswer,
 ): Promise<string[]> {
-  const settings = changes.length === 0 ? undefined : await editUserFile(context, changes)
-  const store = key.kind === 'store' ? await storeKey(context, profile.value, key.value) : undefined
-  return [settings, store].flatMap((file) => (file?.changed ? [file.path] : []))
+  const store = key.kind === 'store' ? credentialsPath(context) : undefined
+  if (options.dryRun) {
+    return [changes.length > 0 ? userFilePath(context) : undefined, store].filter(
+      (path) => path !== undefined,
+    )
+  }
+  const written = [
+    changes.length > 0 ? await editUserFile(context, changes) : undefined,
+    key.kind === 'store' ? await storeKey(context, profile.value, key.value) : undefined,
+  ]
+  return written.flatMap((file) => (file?.changed ? [file.path] : []))
 }
 
 /** What a call in this folder and this environment would use instead of the answers: a sentence for each. */

@@ -2,7 +2,7 @@ import type { Context } from '../context.ts'
 import { ConfigError } from '../errors.ts'
 import { dangerousNames, objectOf } from '../json.ts'
 import { editJson } from './edit-config.ts'
-import { textIfThere, rewriteFile, type RewrittenFile } from './rewrite-file.ts'
+import { checkPlace, rewriteFile, textIfThere, type RewrittenFile } from './rewrite-file.ts'
 import { checkKey, credentialsPath, parseCredentials } from './key.ts'
 import { quoted } from './config-file.ts'
 
@@ -25,12 +25,8 @@ export function storedProfiles(context: Context): readonly string[] {
 }
 
 async function change(context: Context, profile: string, key: string | undefined): Promise<RewrittenFile> {
-  const path = credentialsPath(context)
-  if (path === undefined) {
-    throw new ConfigError('There is no place for a credentials file, because no home directory is known.', {
-      hint: 'Name a folder with MODELGATE_CONFIG_DIR.',
-    })
-  }
+  checkPlace(context, 'credentials')
+  const path = credentialsPath(context)!
   if (dangerousNames.has(profile)) throw new ConfigError(`${quoted(profile)} is not allowed as a name.`)
   const edit = async (before: string | undefined) => {
     const text = before ?? '{\n  "profiles": {}\n}\n'

@@ -7,8 +7,7 @@ import { createProblemList } from '../problems.ts'
 import { normaliseBaseUrl } from './base-url.ts'
 import { findUserFile, parseUserFile, userFilePath } from './config-file.ts'
 import { absolutePath, fileLayer } from './layers.ts'
-import { configFolder } from '../context/folders.ts'
-import { rewriteFile, type RewrittenFile } from './rewrite-file.ts'
+import { checkPlace, rewriteFile, type RewrittenFile } from './rewrite-file.ts'
 
 /**
  * Changes settings in the user's own configuration file: the one that is read, else a new `config.yaml` for its owner
@@ -17,12 +16,7 @@ import { rewriteFile, type RewrittenFile } from './rewrite-file.ts'
  * @throws ConfigError for a file with problems, before or after the changes; FileError when it cannot be written
  */
 export async function editUserFile(context: Context, changes: readonly Change[]): Promise<RewrittenFile> {
-  const folder = configFolder(context)
-  if (folder === undefined) {
-    throw new ConfigError('There is no place for a configuration file, because no home directory is known.', {
-      hint: 'Name a folder with MODELGATE_CONFIG_DIR.',
-    })
-  }
+  checkPlace(context, 'configuration')
   const path = (await findUserFile(context))?.path ?? userFilePath(context)
   const empty = path.endsWith('.json') ? '{}\n' : newUserFile
   return await rewriteFile(context, path, async (before) => {

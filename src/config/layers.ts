@@ -142,28 +142,24 @@ function keyProblem(
   others: readonly string[],
 ): ConfigError | undefined {
   const key = place.keys.at(-1)!
-  const name = settingCalled.get(key)
   const problem = (clause: string, hint?: string) =>
-    new ConfigError(`${locationOf(place)} ${clause}`, hint === undefined ? {} : { hint })
-  if (name !== undefined) {
-    if (level === 'project' && settingTable[name].project === undefined) {
-      return problem(
-        'cannot be set in a project file, which may come from others.',
-        `Set it in your own configuration file, ${userFilePath(context)}, or in the environment.`,
-      )
+    new ConfigError(`${locationOf(place)} ${clause}`, { hint })
+  const name = settingCalled.get(key)
+  if (name === undefined) {
+    if (/^api[-_]?key$/i.test(key)) {
+      const hint = 'Set MODELGATE_API_KEY, or name a file or a command with api_key_file or api_key_command.'
+      return problem('is not a setting: keys do not belong in configuration files.', hint)
     }
-    const isNested = name === 'profile' && place.keys.length > 1
-    return isNested ? problem('cannot be set in a profile.') : undefined
+    if (key === 'profiles') return problem('can only be set in your own configuration file.')
+    const nearest = nearestName(key, [...settingCalled.keys(), ...others])
+    return problem(`is not a setting.${nearest === undefined ? '' : ` Did you mean ${nearest}?`}`)
   }
-  if (/^api[-_]?key$/i.test(key)) {
-    return problem(
-      'is not a setting: keys do not belong in configuration files.',
-      'Set MODELGATE_API_KEY, or name a file or a command with api_key_file or api_key_command.',
-    )
+  if (level === 'project' && settingTable[name].project === undefined) {
+    const hint = `Set it in your own configuration file, ${userFilePath(context)}, or in the environment.`
+    return problem('cannot be set in a project file, which may come from others.', hint)
   }
-  if (key === 'profiles') return problem('can only be set in your own configuration file.')
-  const nearest = nearestName(key, [...settingCalled.keys(), ...others])
-  return problem(`is not a setting.${nearest === undefined ? '' : ` Did you mean ${nearest}?`}`)
+  const isNested = name === 'profile' && place.keys.length > 1
+  return isNested ? problem('cannot be set in a profile.') : undefined
 }
 
 /** `file:line: key`. @param inner keys within the value */

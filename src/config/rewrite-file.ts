@@ -1,7 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Context } from '../context.ts'
-import { FileError } from '../errors.ts'
+import { configFolder } from '../context/folders.ts'
+import { ConfigError, FileError } from '../errors.ts'
 import { readingIfThere, shellWord, shownPath, writeError, writing } from '../files/file-error.ts'
 import { takeLock } from '../files/lock-file.ts'
 import { openAtomicFile } from '../files/atomic-file.ts'
@@ -57,6 +58,14 @@ export async function rewriteFile(
   } finally {
     await release()
   }
+}
+
+/** @throws ConfigError where there is no place for such a file */
+export function checkPlace(context: Context, kind: 'configuration' | 'credentials'): void {
+  if (configFolder(context) !== undefined) return
+  throw new ConfigError(`There is no place for a ${kind} file, because no home directory is known.`, {
+    hint: 'Name a folder with MODELGATE_CONFIG_DIR.',
+  })
 }
 
 export const textIfThere = (path: string) => readingIfThere(path, () => readFileSync(path, 'utf8'))
