@@ -178,12 +178,12 @@ async function statusOf(call: CommandCall<AuthOptions>, profile: string, stored:
     entry = { ...entry, source: location?.source ?? null, base_url, warning }
     // Somebody else's command is not run for a list: it may ask for a passphrase.
     if (location?.kind === 'command' && !current && !options.check) return { entry }
-    const { value: key, lastFour } = await settings.apiKey()
+    const { value: key } = await settings.apiKey()
     gate.hide(key)
     const check = options.check ? await checkKeyAt({ ...call, settings }, key) : null
     const failure =
       check?.state === 'refused' ? new ModelgateError('key', 'key_refused', check.message) : undefined
-    const last_four = lastFour || null
+    const last_four = lastFour(key) || null
     return { entry: { ...entry, warning: warning ?? shortKeyWarning(key), last_four, check }, failure }
   } catch (error) {
     if (!(error instanceof ModelgateError) || !['usage', 'key', 'io'].includes(error.exit)) throw error

@@ -159,7 +159,7 @@ function settingsOfSandbox(settings: Settings, url: URL): Settings {
     ...settings,
     baseUrl: { ...settings.baseUrl, value: url, source },
     baseUrls: { ...settings.baseUrls, value: undefined },
-    apiKey: async () => ({ value: sandboxKey, source, lastFour: '' }),
+    apiKey: async () => ({ value: sandboxKey, source }),
   }
 }
 

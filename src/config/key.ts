@@ -9,7 +9,7 @@ import { shellWord } from '../files/file-error.ts'
 import { leadTo, nextCommand } from '../files/next-command.ts'
 import { isObject, objectOf } from '../json.ts'
 import { userFilePath, parseJson } from './config-file.ts'
-import type { Level, Setting } from './layers.ts'
+import type { Level, Values } from './layers.ts'
 import { configFolder, homeFolder } from '../context/folders.ts'
 import { hasPermissions } from '../platform.ts'
 
@@ -17,15 +17,9 @@ export interface ApiKey {
   readonly value: string
   /** `environment MODELGATE_API_KEY`, `flag --api-key-file, file PATH`, `user file PATH, its command`, … */
   readonly source: string
-  /** The last four characters; empty if the key is so short that they would reveal it. */
-  readonly lastFour: string
 }
 
-interface KeySettings {
-  readonly apiKeyFile: Setting<string | undefined>
-  readonly apiKeyCommand: Setting<string | undefined>
-  readonly profile: Setting<string>
-}
+type KeySettings = Pick<Values, 'apiKeyFile' | 'apiKeyCommand' | 'profile'>
 
 /** The first source that is set decides: a broken one never falls through to the key of another account. */
 export async function findKey(context: Context, settings: KeySettings): Promise<ApiKey> {
@@ -33,9 +27,10 @@ export async function findKey(context: Context, settings: KeySettings): Promise<
   if (location === undefined) throw keyMissing(context, settings.profile.value)
   const value = await readKey(context, location)
   checkKey(value, location.source)
-  return { value, source: location.source, lastFour: lastFour(value) }
+  return { value, source: location.source }
 }
 
+/** The last characters of a key; empty if it is so short that they would reveal it. */
 export function lastFour(key: string): string {
   return key.length >= 12 ? key.slice(-4) : ''
 }

@@ -67,14 +67,13 @@ function verdictOn({ exit, facts: { httpStatus } }: ModelgateError) {
 
 function settingsFor(settings: Settings, baseUrl: URL, key: string): Settings {
   const { timeout, maxRetries } = settings
-  const apiKey = { value: key, source: 'init', lastFour: '' }
   return {
     ...settings,
     baseUrl: { ...settings.baseUrl, value: baseUrl },
     ...(baseUrl === settings.baseUrl.value ? {} : { baseUrls: { ...settings.baseUrls, value: undefined } }),
     timeout: { ...timeout, value: timeout.value ?? checkSeconds },
     maxRetries: { ...maxRetries, value: 0 },
-    apiKey: async () => apiKey,
+    apiKey: async () => ({ value: key, source: 'init' }),
   }
 }
 
