@@ -63,14 +63,11 @@ export function registerConfigList(command: Command, context: Context): void {
   })
 }
 
-/** A command may have a key in its words, an address a password. */
-const secretSettings: readonly SettingName[] = ['apiKeyCommand', 'queue', 'headers', 'downloadHeaders']
-
 /** A setting with its value and where that comes from, as `config list` shows it. */
 function describeSetting(settings: Settings, name: SettingName): SettingEntry {
-  const { file, env, flag, about } = settingTable[name]
+  const { file, env, flag, about, isSecret }: AnyRow = settingTable[name]
   const { level, source, place } = settings[name]
-  const hidden = secretSettings.includes(name) && level !== 'default'
+  const hidden = isSecret === true && level !== 'default'
   return {
     name: file,
     value: hidden ? null : shownValue(settings, name),

@@ -257,7 +257,7 @@ function describeValue(value: unknown): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value)
 }
 
-export function kindOf(value: unknown): string {
+function kindOf(value: unknown): string {
   if (value === null || value === undefined) return 'nothing'
   if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a mapping'
   return typeof value === 'string' ? 'text' : `a ${typeof value}`

@@ -163,6 +163,8 @@ interface Row {
   /** Joins the values of all sources, the strongest first, instead of the first source winning. */
   join?(values: readonly unknown[]): unknown
   readonly onlyInFiles?: true
+  /** It is not shown: a command may have a key in its words, an address a password. */
+  readonly isSecret?: true
   /** Its values are by name, and can be set one by one. */
   readonly isMapping?: true
 }
@@ -193,7 +195,7 @@ const rows = {
   imageModel: setting(text, 'model of the image commands', { flag: 'model', project: 'may set' }),
   videoModel: setting(text, 'model of the video commands', { flag: 'model', project: 'may set' }),
   apiKeyFile: setting(path, 'file that holds the key', { flag: true }),
-  apiKeyCommand: setting(text, 'command that prints the key', {}),
+  apiKeyCommand: setting(text, 'command that prints the key', { isSecret: true }),
   trustedOrigins: setting(origins, 'origins that a project file may name as base URL', {
     default: [],
     join: (lists: readonly string[][]) => [...new Set(lists.flat())],
@@ -243,11 +245,12 @@ const rows = {
   headers: setting(headers, 'headers of your own for the gateway; a value may be @FILE or env:NAME', {
     ...byName,
     flag: 'header',
+    isSecret: true,
   }),
   downloadHeaders: setting(
     downloadHeaders,
     'headers for downloads of results, by the origin that they lie at',
-    { ...byName, onlyInFiles: true },
+    { ...byName, onlyInFiles: true, isSecret: true },
   ),
   quiet: setting(boolean, 'no messages on standard error, except errors', { ...open, default: false }),
   noStdin: setting(boolean, 'do not read standard input', { ...open, default: false }),
@@ -256,7 +259,7 @@ const rows = {
     'whether the Markdown of an answer is shown: auto (on a terminal), always or never',
     { ...open, default: 'auto' },
   ),
-  queue: setting(text, 'address of the queue that runs and workers share', { flag: true }),
+  queue: setting(text, 'address of the queue that runs and workers share', { flag: true, isSecret: true }),
   store: setting(place, 'folder, or s3://bucket/prefix, that runs and workers share for files', {
     flag: true,
   }),
