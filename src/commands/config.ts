@@ -13,7 +13,6 @@ import {
   profileSection,
   userFilePath,
   parseYaml,
-  quoted,
 } from '../config/config-file.ts'
 import {
   flagName,
@@ -25,10 +24,9 @@ import {
 } from '../config/setting-table.ts'
 import { ConfigError, ModelgateError, UsageError } from '../errors.ts'
 import { isObject, objectOf } from '../json.ts'
-import { nearestName } from '../nearest-name.ts'
 import { editUserFile, pathToWrite, type Change } from '../config/edit-config.ts'
 import { lineOf, parseValue, type Setting } from '../config/layers.ts'
-import { priceNames } from '../config/model-prices.ts'
+import { keysOf, parseSettingPath, type SettingPath } from '../config/setting-path.ts'
 import { existsSync } from 'node:fs'
 import { credentialsPath } from '../config/key.ts'
 import { configFolder, rescueFolder, stateFolder } from '../context/folders.ts'
@@ -301,53 +299,4 @@ export function registerConfigSchema(command: Command, context: Context): void {
 function settingArgument(command: Command): Argument {
   const name = command.createArgument('<name>', 'a setting, as in the file: base_url')
   return suggestWords(name, [...settingCalled.keys()])
-}
-
-interface SettingPath {
-  readonly name: SettingName
-  /** The keys inside a setting that is a mapping: `['my-model']` of `families.my-model`, `['gpt-4.1', 'input']` of a price. */
-  readonly inner: readonly string[]
-  /** `['profiles', 'work']` of `profiles.work.timeout`; empty at the top. */
-  readonly section: readonly string[]
-}
-
-/** Reads `base_url`, also with dashes, `families.my-model`, `profiles.work.base_url`. @throws UsageError, with the nearest */
-function parseSettingPath(typed: string): SettingPath {
-  const [, profile, own = typed] = /^profiles\.(.+)\.([^.]+)$/.exec(typed) ?? []
-  const [first = '', ...rest] = own.split('.')
-  const plain = first.replaceAll('-', '_').toLowerCase()
-  const name = settingCalled.get(plain)
-  if (name === undefined) throw unknownSetting(first)
-  if (rest.length > 0 && !settingTable[name].isMapping) {
-    const message = `${plain} has no parts: ${quoted(own)} is not a setting.`
-    throw new UsageError(message, { code: 'config_invalid' })
-  }
-  if (name === 'profile' && profile !== undefined) {
-    throw new UsageError('profile cannot be set in a profile.', { code: 'config_invalid' })
-  }
-  return { name, inner: innerKeys(name, rest), section: profile === undefined ? [] : ['profiles', profile] }
-}
-
-/** An id of a model may have dots in it: what it costs begins with the name of a price. */
-function innerKeys(name: SettingName, rest: readonly string[]): readonly string[] {
-  if (rest.length === 0) return []
-  const at = name === 'prices' ? rest.findIndex((word, index) => index > 0 && priceNames.includes(word)) : -1
-  return at === -1 ? [rest.join('.')] : [rest.slice(0, at).join('.'), ...rest.slice(at)]
-}
-
-function keysOf({ name, inner, section }: SettingPath): readonly string[] {
-  return [...section, settingTable[name].file, ...inner]
-}
-
-function unknownSetting(typed: string): UsageError {
-  const isKey = /^api[-_]?key$/i.test(typed)
-  const nearest = nearestName(typed, [...settingCalled.keys()])
-  return new UsageError(`${quoted(typed)} is not a setting.`, {
-    code: 'config_invalid',
-    hint: isKey
-      ? 'Keys do not belong in configuration files: store it with modelgate auth login.'
-      : nearest === undefined
-        ? 'See: modelgate config list --all'
-        : `Did you mean ${nearest}? All settings: modelgate config list --all`,
-  })
 }

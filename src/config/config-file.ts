@@ -306,6 +306,11 @@ export function parseJson(file: string, text: string, part = (document: unknown)
   throw new ConfigError(`${file}: ${quoted(dangerous)} is not allowed as a name.`)
 }
 
+/** What is wrong with a file that a setting names, as a problem of the configuration. */
+export function fileProblem(error: ModelgateError, file: string): ModelgateError {
+  return error.amend({ code: 'config_invalid', message: `${file}: ${error.message}`, phase: 'config' })
+}
+
 /** A name from a file, safe to print: quoted, shortened, with control and bidirectional characters escaped. */
 export function quoted(name: string): string {
   const short = name.length > 60 ? `${name.slice(0, 60)}…` : name

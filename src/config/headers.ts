@@ -5,9 +5,8 @@ import { isObject, type JsonObject } from '../json.ts'
 import { isLoopback } from '../loopback.ts'
 import { minHiddenLength } from '../limits.ts'
 import { hiddenValue } from '../files/next-command.ts'
-import { unreadable } from './key.ts'
 import { parsed, type Report } from './mapping.ts'
-import { quoted } from './config-file.ts'
+import { fileProblem, quoted } from './config-file.ts'
 
 /** Headers by their names in lower case: a value, `@FILE` or `env:NAME`. */
 export type HeaderSources = Readonly<Record<string, string>>
@@ -117,5 +116,5 @@ async function valueOf(context: Context, name: string, source: string): Promise<
 async function contentOf(context: Context, name: string, path: string): Promise<string> {
   const bytes = await readInputFile(context, path, { maxBytes: maxValueBytes })
   if (!(bytes instanceof ModelgateError)) return bytes.toString('utf8').trim()
-  throw unreadable(bytes, `The header ${name}`)
+  throw fileProblem(bytes, `The header ${name}`)
 }

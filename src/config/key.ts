@@ -8,7 +8,7 @@ import { readInputFile } from '../files/input-file.ts'
 import { shellWord } from '../files/file-error.ts'
 import { leadTo, nextCommand } from '../files/next-command.ts'
 import { isObject, objectOf } from '../json.ts'
-import { userFilePath, parseJson } from './config-file.ts'
+import { fileProblem, parseJson, userFilePath } from './config-file.ts'
 import type { Level, Values } from './layers.ts'
 import { configFolder, homeFolder } from '../context/folders.ts'
 import { hasPermissions } from '../platform.ts'
@@ -143,12 +143,7 @@ async function readKeyFile(context: Context, path: string, source: string): Prom
   if (!(bytes instanceof ModelgateError)) return trimKey(bytes)
   // An empty key is reported by `checkKey`.
   if (bytes.code === 'empty_file') return ''
-  throw unreadable(bytes, `The key file (${source})`)
-}
-
-/** What is wrong with a file that a setting names, as a problem of the configuration. */
-export function unreadable(error: ModelgateError, file: string): ModelgateError {
-  return error.amend({ code: 'config_invalid', message: `${file}: ${error.message}`, phase: 'config' })
+  throw fileProblem(bytes, `The key file (${source})`)
 }
 
 const trimKey = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim()
@@ -233,7 +228,7 @@ async function readProfiles(context: Context): Promise<Readonly<Record<string, u
   })
   if (!(bytes instanceof ModelgateError)) return parseCredentials(file, bytes.toString('utf8'))
   if (bytes.code === 'not_found') return undefined
-  throw bytes.code === 'config_invalid' ? bytes : unreadable(bytes, 'The credentials file')
+  throw bytes.code === 'config_invalid' ? bytes : fileProblem(bytes, 'The credentials file')
 }
 
 /** The profiles of a credentials file. @throws ConfigError when it is malformed */

@@ -1,0 +1,54 @@
+import { UsageError } from '../errors.ts'
+import { nearestName } from '../nearest-name.ts'
+import { quoted } from './config-file.ts'
+import { priceNames } from './model-prices.ts'
+import { settingCalled, settingTable, type SettingName } from './setting-table.ts'
+
+export interface SettingPath {
+  readonly name: SettingName
+  /** The keys inside a setting that is a mapping: `['my-model']` of `families.my-model`, `['gpt-4.1', 'input']` of a price. */
+  readonly inner: readonly string[]
+  /** `['profiles', 'work']` of `profiles.work.timeout`; empty at the top. */
+  readonly section: readonly string[]
+}
+
+/** Reads `base_url`, also with dashes, `families.my-model`, `profiles.work.base_url`. @throws UsageError, with the nearest */
+export function parseSettingPath(typed: string): SettingPath {
+  const [, profile, own = typed] = /^profiles\.(.+)\.([^.]+)$/.exec(typed) ?? []
+  const [first = '', ...rest] = own.split('.')
+  const plain = first.replaceAll('-', '_').toLowerCase()
+  const name = settingCalled.get(plain)
+  if (name === undefined) throw unknownSetting(first)
+  if (rest.length > 0 && !settingTable[name].isMapping) {
+    const message = `${plain} has no parts: ${quoted(own)} is not a setting.`
+    throw new UsageError(message, { code: 'config_invalid' })
+  }
+  if (name === 'profile' && profile !== undefined) {
+    throw new UsageError('profile cannot be set in a profile.', { code: 'config_invalid' })
+  }
+  return { name, inner: innerKeys(name, rest), section: profile === undefined ? [] : ['profiles', profile] }
+}
+
+/** An id of a model may have dots in it: what it costs begins with the name of a price. */
+function innerKeys(name: SettingName, rest: readonly string[]): readonly string[] {
+  if (rest.length === 0) return []
+  const at = name === 'prices' ? rest.findIndex((word, index) => index > 0 && priceNames.includes(word)) : -1
+  return at === -1 ? [rest.join('.')] : [rest.slice(0, at).join('.'), ...rest.slice(at)]
+}
+
+export function keysOf({ name, inner, section }: SettingPath): readonly string[] {
+  return [...section, settingTable[name].file, ...inner]
+}
+
+function unknownSetting(typed: string): UsageError {
+  const isKey = /^api[-_]?key$/i.test(typed)
+  const nearest = nearestName(typed, [...settingCalled.keys()])
+  return new UsageError(`${quoted(typed)} is not a setting.`, {
+    code: 'config_invalid',
+    hint: isKey
+      ? 'Keys do not belong in configuration files: store it with modelgate auth login.'
+      : nearest === undefined
+        ? 'See: modelgate config list --all'
+        : `Did you mean ${nearest}? All settings: modelgate config list --all`,
+  })
+}
