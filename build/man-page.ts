@@ -37,7 +37,7 @@ export function manPage(document: HelpDocument): string {
     ]),
     ...Object.entries(topics)
       .filter(([name]) => !ownSections.has(name))
-      .map(([name, { blocks }]) => section(name.toUpperCase(), blocks.flatMap(blockLines))),
+      .map(([name, { blocks }]) => section(name.toUpperCase(), Object.entries(blocks).flatMap(blockLines))),
     section('EXIT STATUS', [
       ...exit_codes.flatMap(({ code, meaning, advice }) =>
         entry(bold(String(code)), advice === null ? `${meaning}.` : `${meaning}. What to do: ${advice}.`),
@@ -102,15 +102,12 @@ function exampleLines({ line, about }: HelpCommand['examples'][number]): string[
   ]
 }
 
-function blockLines({
-  heading,
-  text: paragraph,
-  rows = [],
-}: (typeof topics)[string]['blocks'][number]): string[] {
+function blockLines([heading, block]: [string, string | readonly (readonly [string, string])[]]): string[] {
   return [
     `.SS "${escaped(heading.replace(/:$/, ''))}"`,
-    ...(paragraph === undefined ? [] : [text(paragraph)]),
-    ...rows.flatMap(([term, about]) => entry(bold(term), about)),
+    ...(typeof block === 'string'
+      ? [text(block.split('\n')[0]!)]
+      : block.flatMap(([term, about]) => entry(bold(term), about))),
   ]
 }
 

@@ -262,7 +262,7 @@ describe('topics', () => {
     // The codes are those of errors.ts.
     const { 'exit-codes': _, ...written } = topics
     const texts = Object.values(written).flatMap(({ blocks, examples }) => [
-      ...blocks.flatMap(({ text = '', rows = [] }) => [text, ...rows.flat()]),
+      ...Object.values(blocks).flatMap((block) => (typeof block === 'string' ? block : block.flat())),
       ...examples.map(([line]) => line),
     ])
     const all = texts.join('\n')

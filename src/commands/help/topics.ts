@@ -3,23 +3,25 @@ import { exitCodes } from '../../errors.ts'
 import { templateTokens } from '../../files/output-plan.ts'
 import { defaultMaxRetries } from '../../limits.ts'
 import { wrap } from '../../output/line-breaks.ts'
-import { formatExamples, formatRows, headingLine, type Example } from '../../output/help-page.ts'
+import {
+  formatExamples,
+  formatRows,
+  headingLine,
+  type Example,
+  type HelpRow,
+} from '../../output/help-page.ts'
 
-interface Block {
-  readonly heading: string
-  readonly text?: string
-  readonly rows?: readonly (readonly [term: string, about: string])[]
-  readonly lines?: readonly string[]
-}
+type Rows = readonly HelpRow[]
 
 /** Help that belongs to no command. */
-export interface Topic {
+interface Topic {
   readonly about: string
-  readonly blocks: readonly Block[]
+  /** By heading: a paragraph, after which lines may follow that are shown as they are, or rows. */
+  readonly blocks: Readonly<Record<string, string | Rows>>
   readonly examples: readonly Example[]
 }
 
-const otherVariables: readonly (readonly [names: string, about: string])[] = [
+const otherVariables: Rows = [
   ['MODELGATE_API_KEY', 'the key'],
   ['MODELGATE_CONFIG_DIR', 'folder of the user file and the credentials'],
   ['MODELGATE_STATE_DIR', 'folder of the records of calls and jobs, and of rescued results'],
@@ -62,7 +64,7 @@ const mainVariables = 'BASE_URL API_KEY TEXT_MODEL IMAGE_MODEL VIDEO_MODEL PROFI
   .map((name) => `MODELGATE_${name}`)
 
 /** All environment variables, each with what it is; those of settings name the setting as files have it. */
-export function environmentRows(): (readonly [names: string, about: string])[] {
+export function environmentRows(): Rows {
   const settings = Object.values(settingTable).flatMap(({ env, file, about }) =>
     env === undefined ? [] : [[env, `${about} (setting ${file})`] as const],
   )
@@ -85,23 +87,18 @@ const placeholders = {
 export const topics: Readonly<Record<string, Topic>> = {
   'exit-codes': {
     about: 'what each code means, and what a script may do',
-    blocks: [
-      {
-        heading: 'How modelgate ends:',
-        rows: Object.values(exitCodes).map(
-          ({ code, meaning, advice }) =>
-            [
-              String(code).padStart(3),
-              // The marks are for the tables of the documentation.
-              (advice === '' ? meaning : `${meaning} -> ${advice}`).replaceAll('`', ''),
-            ] as const,
-        ),
-      },
-      {
-        heading: 'In scripts:',
-        text: 'New codes may be added: treat an unknown code as failure. An HTTP status is never an exit code. With --json the error on standard error has the code as exit_code, and next: the command to run next, where there is one.',
-      },
-    ],
+    blocks: {
+      'How modelgate ends:': Object.values(exitCodes).map(
+        ({ code, meaning, advice }) =>
+          [
+            String(code).padStart(3),
+            // The marks are for the tables of the documentation.
+            (advice === '' ? meaning : `${meaning} -> ${advice}`).replaceAll('`', ''),
+          ] as const,
+      ),
+      'In scripts:':
+        'New codes may be added: treat an unknown code as failure. An HTTP status is never an exit code. With --json the error on standard error has the code as exit_code, and next: the command to run next, where there is one.',
+    },
     examples: [
       ['modelgate wait --last; test $? -eq 11 && echo "not yet"'],
       ['modelgate respond --json -m MODEL "Hi" 2>error.json || jq -r .error.code error.json'],
@@ -109,17 +106,12 @@ export const topics: Readonly<Record<string, Topic>> = {
   },
   environment: {
     about: 'every variable that the program reads',
-    blocks: [
-      { heading: 'Environment variables:', rows: environmentRows() },
-      {
-        heading: 'Set by terminals:',
-        text: `${terminalVariables.join(', ')} and others: which pictures they show, and which one it is.`,
-      },
-      {
-        heading: 'Order:',
-        text: 'A flag takes precedence over the environment, then the project file, the user file and the default. An empty variable counts as unset.',
-      },
-    ],
+    blocks: {
+      'Environment variables:': environmentRows(),
+      'Set by terminals:': `${terminalVariables.join(', ')} and others: which pictures they show, and which one it is.`,
+      'Order:':
+        'A flag takes precedence over the environment, then the project file, the user file and the default. An empty variable counts as unset.',
+    },
     examples: [
       ['export MODELGATE_BASE_URL=https://HOST'],
       ['export MODELGATE_API_KEY=... MODELGATE_TEXT_MODEL=ID'],
@@ -128,34 +120,24 @@ export const topics: Readonly<Record<string, Topic>> = {
   },
   formatting: {
     about: 'what is printed where, and how files are named',
-    blocks: [
-      {
-        heading: 'Streams:',
-        text: 'Standard output is the result and nothing else: text, or the paths of the files written, one per line. Messages, progress and errors go to standard error; -q leaves errors alone.',
-      },
-      {
-        heading: 'Forms of the result:',
-        rows: [
-          ['--json', 'one JSON document at the end; a failure prints one on standard error'],
-          ['--jsonl', 'events as they happen, one JSON object per line; the last is end or error'],
-          ['--raw', "the gateway's own JSON, untouched"],
-          ['--usage', 'the token counts as well, on standard error'],
-          ['--render auto', 'text: Markdown rendered on a terminal, unchanged in a pipe'],
-          ['-x', 'text: only the first fenced code block of the answer'],
-          ['-o FILE', "a file; text is exactly the model's bytes, an extension selects the format"],
-          ['-o DIR/', 'a folder, with names made from the prompt'],
-          ['-o -', 'the bytes of one image or video on standard output'],
-        ],
-      },
-      {
-        heading: 'Placeholders of -o:',
-        rows: templateTokens.map((token) => [`{${token}}`, placeholders[token]] as const),
-      },
-      {
-        heading: 'Descriptions:',
-        text: 'The formats are versioned, and fields are only added. modelgate schema output prints the JSON Schema of every document, schema events that of the lines; modelgate help --json describes the commands and flags.',
-      },
-    ],
+    blocks: {
+      'Streams:':
+        'Standard output is the result and nothing else: text, or the paths of the files written, one per line. Messages, progress and errors go to standard error; -q leaves errors alone.',
+      'Forms of the result:': [
+        ['--json', 'one JSON document at the end; a failure prints one on standard error'],
+        ['--jsonl', 'events as they happen, one JSON object per line; the last is end or error'],
+        ['--raw', "the gateway's own JSON, untouched"],
+        ['--usage', 'the token counts as well, on standard error'],
+        ['--render auto', 'text: Markdown rendered on a terminal, unchanged in a pipe'],
+        ['-x', 'text: only the first fenced code block of the answer'],
+        ['-o FILE', "a file; text is exactly the model's bytes, an extension selects the format"],
+        ['-o DIR/', 'a folder, with names made from the prompt'],
+        ['-o -', 'the bytes of one image or video on standard output'],
+      ],
+      'Placeholders of -o:': templateTokens.map((token) => [`{${token}}`, placeholders[token]] as const),
+      'Descriptions:':
+        'The formats are versioned, and fields are only added. modelgate schema output prints the JSON Schema of every document, schema events that of the lines; modelgate help --json describes the commands and flags.',
+    },
     examples: [
       ['modelgate respond --json -m MODEL "Hi" | jq -r .text'],
       ['modelgate image create -m MODEL -n 3 -o "{slug}-{index}.{ext}" "A hill"'],
@@ -164,33 +146,19 @@ export const topics: Readonly<Record<string, Topic>> = {
   },
   money: {
     about: 'what may be billed, what is retried, how to spend less',
-    blocks: [
-      {
-        heading: 'Retried, because it cannot have been accepted:',
-        text: `A request whose connection failed before all of it was handed over, and one that was answered with 408, 425, 429, 503 or 529; text also after 500, 502 and 504, as long as nothing has been shown. At most ${defaultMaxRetries} times (--max-retries), with the same Idempotency-Key. With --retry never nothing is retried, with --retry always what may be billed twice, too.`,
-      },
-      {
-        heading: 'Not sent again:',
-        text: `Whatever was sent and then lost ends with exit code ${exitCodes.unknown.code}, and says that it may have been billed: look before you run it again. In --json, error.billed is no, maybe or yes.`,
-      },
-      {
-        heading: 'Before anything is sent:',
-        rows: [
-          ['--dry-run', 'the exact request, with nothing sent; --curl as a command to paste'],
-          ['--sandbox', 'the same command against the built-in gateway, at no cost'],
-          ['--skip-existing', 'images: create only those whose files do not exist yet'],
-          ['limits', 'checked first: a call outside them ends with exit code 2, unbilled'],
-        ],
-      },
-      {
-        heading: 'Limits of your own:',
-        text: `--max-creates is for one call. MODELGATE_MAX_CREATES counts what all calls on this machine create since local midnight, or since MODELGATE_COUNT_SINCE; --max-cost holds their estimated cost, where prices are configured. Where one is reached nothing is sent, and the exit code is ${exitCodes.limit.code}.`,
-      },
-      {
-        heading: 'Never paid for twice:',
-        text: 'A job is recorded before waiting begins: modelgate wait continues in any shell, and fetches finished results for free; modelgate jobs lists them. What cannot be written is kept in the rescue folder, and its path is printed.',
-      },
-    ],
+    blocks: {
+      'Retried, because it cannot have been accepted:': `A request whose connection failed before all of it was handed over, and one that was answered with 408, 425, 429, 503 or 529; text also after 500, 502 and 504, as long as nothing has been shown. At most ${defaultMaxRetries} times (--max-retries), with the same Idempotency-Key. With --retry never nothing is retried, with --retry always what may be billed twice, too.`,
+      'Not sent again:': `Whatever was sent and then lost ends with exit code ${exitCodes.unknown.code}, and says that it may have been billed: look before you run it again. In --json, error.billed is no, maybe or yes.`,
+      'Before anything is sent:': [
+        ['--dry-run', 'the exact request, with nothing sent; --curl as a command to paste'],
+        ['--sandbox', 'the same command against the built-in gateway, at no cost'],
+        ['--skip-existing', 'images: create only those whose files do not exist yet'],
+        ['limits', 'checked first: a call outside them ends with exit code 2, unbilled'],
+      ],
+      'Limits of your own:': `--max-creates is for one call. MODELGATE_MAX_CREATES counts what all calls on this machine create since local midnight, or since MODELGATE_COUNT_SINCE; --max-cost holds their estimated cost, where prices are configured. Where one is reached nothing is sent, and the exit code is ${exitCodes.limit.code}.`,
+      'Never paid for twice:':
+        'A job is recorded before waiting begins: modelgate wait continues in any shell, and fetches finished results for free; modelgate jobs lists them. What cannot be written is kept in the rescue folder, and its path is printed.',
+    },
     examples: [
       ['modelgate image create -m MODEL --dry-run "A hill"'],
       ['modelgate respond -m MODEL --retry never "Hi"'],
@@ -199,24 +167,16 @@ export const topics: Readonly<Record<string, Topic>> = {
   },
   sandbox: {
     about: 'the built-in gateway: everything offline, at no cost',
-    blocks: [
-      {
-        heading: 'Inside a command:',
-        text: '--sandbox starts a gateway on this machine for one command: no address, no key, no cost. It checks requests as the documented gateway does, and returns real text, images and videos, clearly marked. Jobs survive from one command to the next.',
-      },
-      {
-        heading: 'As a server:',
-        text: 'modelgate sandbox serves the same until Ctrl-C; its first line is its address. Any key except "invalid" is accepted. Official clients work against it.',
-      },
-      {
-        heading: 'Faults:',
-        text: '--faults FILE breaks replies by rule: statuses, resets, stalls, cut events; so a script can be tested before it costs money. A word in a prompt asks for an answer of a kind: sandbox:refusal.',
-      },
-      {
-        heading: 'Recordings:',
-        text: '--record DIR keeps the replies of a real gateway, without secrets; --replay DIR answers only from them.',
-      },
-    ],
+    blocks: {
+      'Inside a command:':
+        '--sandbox starts a gateway on this machine for one command: no address, no key, no cost. It checks requests as the documented gateway does, and returns real text, images and videos, clearly marked. Jobs survive from one command to the next.',
+      'As a server:':
+        'modelgate sandbox serves the same until Ctrl-C; its first line is its address. Any key except "invalid" is accepted. Official clients work against it.',
+      'Faults:':
+        '--faults FILE breaks replies by rule: statuses, resets, stalls, cut events; so a script can be tested before it costs money. A word in a prompt asks for an answer of a kind: sandbox:refusal.',
+      'Recordings:':
+        '--record DIR keeps the replies of a real gateway, without secrets; --replay DIR answers only from them.',
+    },
     examples: [
       ['modelgate respond --sandbox "hello"'],
       ['modelgate sandbox --port 8080 --faults faults.yaml'],
@@ -227,51 +187,35 @@ export const topics: Readonly<Record<string, Topic>> = {
   },
   pipelines: {
     about: 'assets from a file, and calls in scripts, loops and CI',
-    blocks: [
-      {
-        heading: 'Assets that a project ships:',
-        text: 'modelgate run makes what modelgate.yaml describes: images, texts and videos, each with its prompt, from a list or from each other. What was made is in modelgate.lock: it is never made again by accident, nor paid for twice after a kill. modelgate schema manifest describes the file for an editor. modelgate run init writes one to start from. For example:',
-        lines: [
-          'version: 1',
-          'jobs:',
-          '  photos:',
-          '    each: products.csv # id and name',
-          '    image create:',
-          '      model: gpt-image-2',
-          "      prompt: '${name} on white'",
-          "    out: 'assets/${id}.png'",
-        ],
-      },
-      {
-        heading: 'Several candidates, changed files, failed asserts:',
-        text: 'variants: 3 makes three; run report shows them, run pick JOB 2 chooses, and pick: 2 in the manifest makes that one alone. A file that was changed by hand is left as it is until run adopt JOB or --force. A result that fails its assert is kept, and not generated again automatically. Each run ends with what is left to do, and the commands for it.',
-      },
-      {
-        heading: 'The same in CI:',
-        text: `Where CI is set, run generates nothing without --generate. run --check needs neither key nor network, and ends with exit code ${exitCodes.outdated.code} unless everything is up to date. --shard 2/5 makes one part of five; run merge puts them together. In GitHub Actions the summary, annotations and outputs such as up_to_date, created, failed and files are written without being asked.`,
-      },
-      {
-        heading: 'Single calls:',
-        text: 'Nothing asks or hangs without a terminal. The exit code says what happened, standard output is the result; --json has all of it as one document, files with their sizes and digests included.',
-      },
-      {
-        heading: 'Standard input:',
-        text: 'Text commands join a pipe with the prompt. In a loop over a pipe give --no-stdin or set MODELGATE_NO_STDIN=1, so that the list stays with the loop.',
-      },
-      {
-        heading: 'Again without paying again:',
-        text: 'With --skip-existing, a repeated command creates only the images that are missing. Files get their names when they are complete. Videos are started first, and waited for together.',
-      },
-      {
-        heading: 'When a call fails:',
-        rows: [
-          [`exit ${exitCodes.later.code}`, 'wait, at least error.retry_after_s seconds, and run it again'],
-          [`exit ${exitCodes.notSent.code}`, 'run it again: nothing was sent'],
-          [`exit ${exitCodes.unknown.code}`, 'look first: it may have been billed'],
-          [`exit ${exitCodes.running.code}`, 'continue waiting with the command shown'],
-        ],
-      },
-    ],
+    blocks: {
+      'Assets that a project ships:': [
+        'modelgate run makes what modelgate.yaml describes: images, texts and videos, each with its prompt, from a list or from each other. What was made is in modelgate.lock: it is never made again by accident, nor paid for twice after a kill. modelgate schema manifest describes the file for an editor. modelgate run init writes one to start from. For example:',
+        '',
+        '  version: 1',
+        '  jobs:',
+        '    photos:',
+        '      each: products.csv # id and name',
+        '      image create:',
+        '        model: gpt-image-2',
+        "        prompt: '${name} on white'",
+        "      out: 'assets/${id}.png'",
+      ].join('\n'),
+      'Several candidates, changed files, failed asserts:':
+        'variants: 3 makes three; run report shows them, run pick JOB 2 chooses, and pick: 2 in the manifest makes that one alone. A file that was changed by hand is left as it is until run adopt JOB or --force. A result that fails its assert is kept, and not generated again automatically. Each run ends with what is left to do, and the commands for it.',
+      'The same in CI:': `Where CI is set, run generates nothing without --generate. run --check needs neither key nor network, and ends with exit code ${exitCodes.outdated.code} unless everything is up to date. --shard 2/5 makes one part of five; run merge puts them together. In GitHub Actions the summary, annotations and outputs such as up_to_date, created, failed and files are written without being asked.`,
+      'Single calls:':
+        'Nothing asks or hangs without a terminal. The exit code says what happened, standard output is the result; --json has all of it as one document, files with their sizes and digests included.',
+      'Standard input:':
+        'Text commands join a pipe with the prompt. In a loop over a pipe give --no-stdin or set MODELGATE_NO_STDIN=1, so that the list stays with the loop.',
+      'Again without paying again:':
+        'With --skip-existing, a repeated command creates only the images that are missing. Files get their names when they are complete. Videos are started first, and waited for together.',
+      'When a call fails:': [
+        [`exit ${exitCodes.later.code}`, 'wait, at least error.retry_after_s seconds, and run it again'],
+        [`exit ${exitCodes.notSent.code}`, 'run it again: nothing was sent'],
+        [`exit ${exitCodes.unknown.code}`, 'look first: it may have been billed'],
+        [`exit ${exitCodes.running.code}`, 'continue waiting with the command shown'],
+      ],
+    },
     examples: [
       ['modelgate run --plan', 'what would be made, and why'],
       ['modelgate run --check', 'is everything up to date?'],
@@ -283,13 +227,10 @@ export const topics: Readonly<Record<string, Topic>> = {
 }
 
 export function formatTopic({ blocks, examples }: Topic, columns: number): string {
-  const parts = blocks.map(({ heading, text, rows, lines }) =>
-    [
-      headingLine(heading, columns),
-      ...(text === undefined ? [] : [wrap(`  ${text}`, columns, '  ')]),
-      ...(rows === undefined ? [] : [formatRows(rows, columns)]),
-      ...(lines === undefined ? [] : ['', ...lines.map((line) => `  ${line}`)]),
-    ].join('\n'),
-  )
-  return `${[...parts, formatExamples(examples, columns)].join('\n\n')}`
+  const parts = Object.entries(blocks).map(([heading, block]) => {
+    if (typeof block !== 'string') return `${headingLine(heading, columns)}\n${formatRows(block, columns)}`
+    const [paragraph, ...lines] = block.split('\n')
+    return [headingLine(heading, columns), wrap(`  ${paragraph}`, columns, '  '), ...lines].join('\n')
+  })
+  return [...parts, formatExamples(examples, columns)].join('\n\n')
 }
