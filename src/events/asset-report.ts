@@ -30,10 +30,10 @@ const reportCandidate = f.shape('report_candidate', {
   number: f.count('from 1, as `run pick` takes it'),
   state: f.oneOf(['awaiting', 'picked', 'rejected'], 'what has become of it'),
   reasons: f.texts('the asserts that failed, each a sentence'),
-  files: f.list(reportFile, 'what it consists of'),
+  files: f.list('what it consists of', reportFile),
   pick: f.orNull(
-    f.texts('words'),
     'the command that makes it the output, word by word; null if it cannot be picked',
+    f.texts('words'),
   ),
   ...provenance,
 })
@@ -52,18 +52,18 @@ const reportAsset = f.shape('report_asset', {
   kind: f.oneOf(['image', 'video', 'text'], 'what it is'),
   state: f.oneOf(runStates, 'what it is in comparison with lock, files and journals'),
   reasons: f.texts('why, each a sentence'),
-  next: f.orNull(f.texts('words'), 'the command to run next, word by word; null where nothing is to be done'),
+  next: f.orNull('the command to run next, word by word; null where nothing is to be done', f.texts('words')),
   prompt: f.textOrNull('the prompt, or the input of a text'),
   prompt_file: f.textOrNull("the file that it was read from, relative to the manifest's folder"),
-  fields: f.list(reportField, 'the other fields of the request'),
+  fields: f.list('the other fields of the request', reportField),
   alt: f.textOrNull('what an image shows, in words'),
   output: f.text('the path of the output in the manifest'),
-  files: f.list(reportFile, 'the output as it is now; empty before there is one'),
-  before: f.list(reportFile, 'what was there before; empty if that is not known'),
-  candidates: f.list(reportCandidate, 'the results to choose from, and those that were rejected'),
+  files: f.list('the output as it is now; empty before there is one', reportFile),
+  before: f.list('what was there before; empty if that is not known', reportFile),
+  candidates: f.list('the results to choose from, and those that were rejected', reportCandidate),
   picked: f.countOrNull('the number of the candidate that became the output'),
   adopted: f.textOrNull('who locked a file that was there already, and on which day'),
-  failure: f.orNull(f.object(failureFields), 'how its last request failed'),
+  failure: f.orNull('how its last request failed', f.object(failureFields)),
   ...provenance,
 })
 
@@ -73,13 +73,10 @@ const reportSince = f.shape('report_since', {
   changed: f.count('how many assets have another output than then, or another request for it'),
   added: f.count('how many have an output, and had none'),
   unchanged: f.count('how many are as they were; those of them that are up to date are not among the assets'),
-  removed: f.list(
-    f.object({
-      id: f.text('`hero`, `captions[shoe-de]`'),
-      files: f.list(reportFile, 'its output of then'),
-    }),
-    'those that the manifest does not have any more; empty where the report is of some jobs',
-  ),
+  removed: f.list('those that the manifest does not have any more; empty where the report is of some jobs', {
+    id: f.text('`hero`, `captions[shoe-de]`'),
+    files: f.list('its output of then', reportFile),
+  }),
 })
 
 /** The assets of a manifest, for people who look at them: what `run report --format json` writes. */
@@ -91,7 +88,7 @@ export const assetReport = f.object({
   manifest: f.text("the name of the manifest's file"),
   time: f.text('when the report was made, ISO 8601 in UTC'),
   sandbox: f.flag('whether the assets are those of the built-in local gateway'),
-  since: f.orNull(reportSince, 'what `--since` compares with: `before` is then from there; null without it'),
+  since: f.orNull('what `--since` compares with: `before` is then from there; null without it', reportSince),
   sums: f.object({
     assets: f.count('how many there are'),
     states: stateCounts,
@@ -102,7 +99,7 @@ export const assetReport = f.object({
     currency: f.textOrNull('the currency of all costs'),
   }),
   assets: f.list(
-    reportAsset,
     'what failed first, then what awaits a decision, then what is to be brought up to date',
+    reportAsset,
   ),
 })

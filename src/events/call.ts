@@ -11,12 +11,6 @@ const fileFields = {
   seconds: f.numberOrNull('how long a video plays'),
 }
 
-const input = f.object({
-  path: f.text('absolute, or a URL; "-" for standard input; empty for what came inside JSON'),
-  bytes: f.count('its size'),
-  field: f.orNull(f.oneOf(['image', 'mask'], ''), 'the field of an image edit'),
-})
-
 const callFields = {
   id: f.text('16 hexadecimal digits'),
   time: f.text('when the call began, ISO 8601 in UTC'),
@@ -29,21 +23,22 @@ const callFields = {
   profile: f.textOrNull('profile of the configuration; null for the default one'),
   model: f.textOrNull('the model, as asked for or as the reply names it'),
   exit_code: f.countOrNull('the exit code of the program; null for a call that is under way, or was killed'),
-  error: f.orNull(
-    f.object({
-      code: f.text('a stable word'),
-      message: f.text('what went wrong'),
-      billed: f.oneOf(['no', 'maybe', 'yes'], 'whether the call may have cost money'),
-    }),
-    'how it failed',
-  ),
+  error: f.orNull('how it failed', {
+    code: f.text('a stable word'),
+    message: f.text('what went wrong'),
+    billed: f.oneOf(['no', 'maybe', 'yes'], 'whether the call may have cost money'),
+  }),
   request_id: f.textOrNull('id of the request'),
   finish_reason: f.textOrNull('why a text ended'),
   usage: f.anything('token counts, as in the document of the command; null where the gateway reports none'),
   created: f.anything('what the call created: images, video_seconds, job; null for a look-up'),
   jobs: f.texts('jobs that it waited for or cancelled'),
   rescued: f.texts('results that could not be written where they belong, absolute'),
-  inputs: f.list(input, 'media that were sent, which are not copied'),
+  inputs: f.list('media that were sent, which are not copied', {
+    path: f.text('absolute, or a URL; "-" for standard input; empty for what came inside JSON'),
+    bytes: f.count('its size'),
+    field: f.orNull('the field of an image edit', f.oneOf(['image', 'mask'], '')),
+  }),
   prompt: f.textOrNull('the prompt; null where the call was recorded without it'),
   again: f.textOrNull('the line to paste that makes the call again; null where the log lacks a part of it'),
 }
@@ -51,7 +46,7 @@ const callFields = {
 export type CallSummary = f.Infer<typeof call>
 const call = f.shape('call', {
   ...callFields,
-  files: f.list(f.object(fileFields), 'files that it wrote'),
+  files: f.list('files that it wrote', f.object(fileFields)),
 })
 
 export type CallFile = f.Infer<typeof callFile>
@@ -66,8 +61,8 @@ const callFile = f.object({
 export type WholeCall = f.Infer<typeof wholeCall>
 const wholeCall = f.object({
   ...callFields,
-  files: f.list(callFile, 'files that it wrote, as they are now'),
-  arguments: f.orNull(f.texts('a word'), 'the command line as typed'),
+  files: f.list('files that it wrote, as they are now', callFile),
+  arguments: f.orNull('the command line as typed', f.texts('a word')),
   request: f.anything('the body of the request; media are references'),
   reply: f.anything('what a conversation continues from: text, and the items or parts of the gateway'),
 })
@@ -78,7 +73,7 @@ export const logEvents = {
 
 export type LogDocument = f.Infer<typeof logDocument>
 export const logDocument = f.document(['log'], {
-  calls: f.list(call, 'the calls, the newest first'),
+  calls: f.list('the calls, the newest first', call),
   warnings,
 })
 
@@ -97,11 +92,6 @@ export const logClearDocument = f.document(['log clear'], {
 export const usageGroupings = ['model', 'command', 'day'] as const
 export type UsageGrouping = (typeof usageGroupings)[number]
 
-const amount = f.object({
-  currency: f.text('as in the prices of the configuration'),
-  amount: f.number('an estimate'),
-})
-
 const sums = {
   calls: f.count('calls that asked for something to be created'),
   failed: f.count('of them failed, for whatever reason'),
@@ -111,7 +101,10 @@ const sums = {
   input_tokens: f.count('tokens of the input'),
   cached_tokens: f.count('of them read from a cache'),
   output_tokens: f.count('tokens of the output'),
-  costs: f.list(amount, 'estimated cost, by currency; empty where nothing is known'),
+  costs: f.list('estimated cost, by currency; empty where nothing is known', {
+    currency: f.text('as in the prices of the configuration'),
+    amount: f.number('an estimate'),
+  }),
   unknown_costs: f.count('calls whose cost is not known'),
   unknown_reasons: f.texts('why, each reason once'),
 }
@@ -131,7 +124,7 @@ export const usageReportDocument = f.document(['usage'], {
     'the beginning of the time that was asked for, as an ISO date; null for all of the log',
   ),
   by: f.oneOf(usageGroupings, 'what the rows stand for'),
-  rows: f.list(usageRow, 'the most expensive first; days in their order'),
+  rows: f.list('the most expensive first; days in their order', usageRow),
   total: usageSums,
   sandbox_calls: f.count('calls of the sandbox, which are not among the others'),
   warnings,

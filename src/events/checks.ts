@@ -28,7 +28,7 @@ const profileKey = f.shape('profile_key', {
   base_url: f.textOrNull('the gateway that gets the key'),
   problem: f.textOrNull('why the key cannot be used'),
   warning: f.textOrNull('what else is wrong, such as a file that others can read'),
-  check: f.orNull(keyVerdict, 'what the gateway says of it; null without --check'),
+  check: f.orNull('what the gateway says of it; null without --check', keyVerdict),
 })
 
 export const checkEvents = {
@@ -40,10 +40,10 @@ export const checksDocument = f.document(['doctor'], {
   verdict: f.oneOf(['ok', 'warning', 'failed'], 'the worst of all checks'),
   program: f.text('version of modelgate'),
   platform: f.text('operating system and processor'),
-  checks: f.list(check, 'the checks, in their order'),
+  checks: f.list('the checks, in their order', check),
 })
 
 export type KeysDocument = f.Infer<typeof keysDocument>
 export const keysDocument = f.document(['auth status'], {
-  profiles: f.list(profileKey, 'the profiles, the one in use first'),
+  profiles: f.list('the profiles, the one in use first', profileKey),
 })

@@ -92,8 +92,8 @@ const error = f.object({
   message: f.text('what went wrong, one line for each problem'),
   hint: f.textOrNull('what to do next'),
   next: f.orNull(
-    f.texts('words'),
     'the command to run next, word by word, the program first; null where there is none',
+    f.texts('words'),
   ),
   remote_id: f.textOrNull('id of the remote response or job'),
   rescued: f.texts('paths of results that could not be written where they belong'),

@@ -18,7 +18,7 @@ const described = <Value>(schema: Schema<Value>, description: string): Schema<Va
 function kind<Value>(schema: Schema<Value>) {
   return [
     (description: string) => described(schema, description),
-    (description: string) => orNull(schema, description),
+    (description: string) => orNull(description, schema),
   ] as const
 }
 
@@ -44,13 +44,19 @@ export const text = <Value extends string = string>(description: string) =>
 export const oneOf = <const Word extends string>(words: readonly Word[], description: string): Schema<Word> =>
   described(v.picklist(words), description)
 
-export const list = <Item>(items: Schema<Item>, description: string): Schema<readonly Item[]> =>
-  described(v.array(items), description)
+/** What a list or a value that may be null consists of: a schema, or the fields of an object. */
+type Content = Schema<unknown> | Properties
+type ValueOf<Of extends Content> = Of extends Schema<unknown> ? Infer<Of> : Shape<Extract<Of, Properties>>
 
-export const texts = (description: string) => list(v.string(), description)
+const contentOf = (content: Content) => ('~run' in content ? content : v.object(content)) as Schema<unknown>
 
-export const orNull = <Value>(schema: Schema<Value>, description: string): Schema<Value | null> =>
-  described(v.nullable(schema), description)
+export const list = <const Item extends Content>(description: string, item: Item) =>
+  described(v.array(contentOf(item)), description) as Schema<readonly ValueOf<Item>[]>
+
+export const texts = (description: string) => list(description, v.string())
+
+export const orNull = <const Value extends Content>(description: string, value: Value) =>
+  described(v.nullable(contentOf(value)), description) as Schema<ValueOf<Value> | null>
 
 /** Every field is always present; null means no value. Readers must accept fields that a later version adds. */
 export function object<const Fields extends Properties>(

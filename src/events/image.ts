@@ -41,7 +41,7 @@ export const imageEvents = {
     ...numbered,
     partial: f.count('index of the preview, from 0 as the gateway counts'),
     partials: f.countOrNull('how many previews of each image were asked for'),
-    file: f.orNull(text.file, 'the file, if it was kept'),
+    file: f.orNull('the file, if it was kept', text.file),
   },
   'image-save': { ...numbered, file: image },
   'image-link': { link: imageLink },
@@ -51,14 +51,14 @@ export const imageEvents = {
 export type ImageDocument = f.Infer<typeof imageDocument>
 export const imageDocument = f.document(['image create', 'image edit', 'wait'], {
   model: f.textOrNull('the requested model; null when the gateway chooses'),
-  files: f.list(image, 'images that were saved'),
-  usage: f.orNull(imageUsage, 'tokens, where the gateway reports them'),
+  files: f.list('images that were saved', image),
+  usage: f.orNull('tokens, where the gateway reports them', imageUsage),
   cost: text.cost,
   request_id: f.textOrNull('id of the request'),
   response: f.anything("the gateway's own object, without the base64"),
-  partials: f.list(text.file, 'previews that were kept (--save-partials)'),
-  links: f.list(imageLink, 'results that were not downloaded (--no-download)'),
-  failures: f.list(imageFailure, 'images that could not be saved'),
+  partials: f.list('previews that were kept (--save-partials)', text.file),
+  links: f.list('results that were not downloaded (--no-download)', imageLink),
+  failures: f.list('images that could not be saved', imageFailure),
   mismatches: text.mismatches,
   warnings: text.warnings,
 })

@@ -1,19 +1,6 @@
 import * as f from './fields.ts'
 import { warnings } from './text.ts'
 
-const origin = f.object({
-  sidecar: f.textOrNull('path of the sidecar that describes the file'),
-  log_id: f.textOrNull('id of the call in the log'),
-  path: f.textOrNull('where the file was written first; null when that is where it is'),
-  time: f.textOrNull('when, as an ISO date'),
-  command: f.textOrNull('the command that ran'),
-  model: f.textOrNull('the model; null when the gateway chose'),
-  prompt: f.textOrNull('the prompt'),
-  revised_prompt: f.textOrNull('the prompt as revised by the gateway'),
-  request_id: f.textOrNull('id of the request'),
-  again: f.textOrNull('the line to paste that makes such a file again'),
-})
-
 export type Inspection = f.Infer<typeof inspection>
 const inspection = f.shape('inspection', {
   path: f.text('the file, as it was given'),
@@ -23,14 +10,25 @@ const inspection = f.shape('inspection', {
   width: f.countOrNull('in pixels, as stored'),
   height: f.countOrNull('in pixels, as stored'),
   seconds: f.secondsOrNull('duration of a video'),
-  alpha: f.orNull(f.flag(''), 'whether pixels of the image can be transparent'),
+  alpha: f.orNull('whether pixels of the image can be transparent', f.flag('')),
   integrity: f.oneOf(
     ['whole', 'unknown', 'unchecked', 'short', 'damaged'],
     'unknown: the format does not say where the file ends; unchecked: there is no check for this type',
   ),
   damage: f.textOrNull('what is wrong, for short and damaged'),
   credentials: f.flag('whether content credentials (C2PA) are inside; nothing of them is verified'),
-  made_with: f.orNull(origin, 'null when neither a sidecar nor the log knows the file'),
+  made_with: f.orNull('null when neither a sidecar nor the log knows the file', {
+    sidecar: f.textOrNull('path of the sidecar that describes the file'),
+    log_id: f.textOrNull('id of the call in the log'),
+    path: f.textOrNull('where the file was written first; null when that is where it is'),
+    time: f.textOrNull('when, as an ISO date'),
+    command: f.textOrNull('the command that ran'),
+    model: f.textOrNull('the model; null when the gateway chose'),
+    prompt: f.textOrNull('the prompt'),
+    revised_prompt: f.textOrNull('the prompt as revised by the gateway'),
+    request_id: f.textOrNull('id of the request'),
+    again: f.textOrNull('the line to paste that makes such a file again'),
+  }),
 })
 
 const failure = f.object({
@@ -46,7 +44,7 @@ export const inspectionEvents = {
 
 export type InspectionDocument = f.Infer<typeof inspectionDocument>
 export const inspectionDocument = f.document(['inspect'], {
-  files: f.list(inspection, 'the files, in the order that was given'),
-  failures: f.list(failure, 'files that could not be read'),
+  files: f.list('the files, in the order that was given', inspection),
+  failures: f.list('files that could not be read', failure),
   warnings,
 })

@@ -96,19 +96,19 @@ const instanceFields = {
   output: f.text('where its output belongs, as the manifest says'),
   state: f.oneOf(runStates, 'what it is now'),
   action: f.orNull(
-    f.oneOf(runActions, 'what was done'),
     'what the run did about it; null where there was nothing to do, or nothing was done',
+    f.oneOf(runActions, 'what was done'),
   ),
   key: f.textOrNull('the key of its request; null while that depends on others'),
   reasons: f.texts(
     'why, each a sentence: the fields that changed, the files that differ, the asserts that failed',
   ),
   creates: f.count('how many results it has to have created, or had, in this run'),
-  files: f.list(runFile, 'its outputs; where one of several candidates is to be picked, those'),
+  files: f.list('its outputs; where one of several candidates is to be picked, those', runFile),
   placed: f.flag('whether the run put them where they belong; a shard leaves them in its part'),
   took_s: f.secondsOrNull('how long it took in this run; null where nothing was generated'),
   cost,
-  error: f.orNull(runFailure, 'why it failed; null if it did not'),
+  error: f.orNull('why it failed; null if it did not', runFailure),
 }
 
 export type RunInstance = f.Infer<typeof runInstance>
@@ -127,8 +127,8 @@ const runRemainder = f.shape('run_remainder', {
   instances: f.texts('their ids'),
   message: f.text('what that means, and what can be done'),
   commands: f.list(
-    f.texts('the words of a command, the program first'),
     'the commands that do it, one after the other or one of them, as the message says; empty where there is none',
+    f.texts('the words of a command, the program first'),
   ),
 })
 
@@ -144,8 +144,8 @@ const part = f.textOrNull(
   'the folder that a shard leaves for `run merge`, in which its outputs are; null where they are put in place',
 )
 const planned = f.orNull(
-  estimate,
   'an estimate of what the planned creations cost; null without prices in the configuration',
+  estimate,
 )
 
 /** Events of a run. Instances for which nothing is to be done are only counted. */
@@ -158,14 +158,11 @@ export const runEvents = {
     part,
     instances: f.count('how many instances were chosen'),
     states: stateCounts,
-    lanes: f.list(
-      f.object({
-        lane,
-        to_make: f.count('how many instances are to be made, or gone on with'),
-        concurrency: f.count('how many at once'),
-      }),
-      'the lanes that have something to do',
-    ),
+    lanes: f.list('the lanes that have something to do', {
+      lane,
+      to_make: f.count('how many instances are to be made, or gone on with'),
+      concurrency: f.count('how many at once'),
+    }),
     creates: creates,
     estimate: planned,
   },
@@ -206,101 +203,91 @@ export const runDocument = f.document(['run', 'run merge', 'run pull'], {
   run: f.textOrNull('id of the run; null where nothing was run'),
   shard: f.textOrNull('the part that was run, as 2/5; null for the whole'),
   part,
-  instances: f.list(runInstance, 'the chosen instances, each after those that it needs'),
+  instances: f.list('the chosen instances, each after those that it needs', runInstance),
   states: stateCounts,
   creates: creates,
   estimate: planned,
   cost,
   orphans: f.texts('ids that the lock has and the manifest does not'),
-  left: f.list(runRemainder, 'what is left to do, the worst first'),
+  left: f.list('what is left to do, the worst first', runRemainder),
   warnings,
 })
 
-function projectDocument<const Command extends string, const Fields extends Parameters<typeof f.object>[0]>(
-  commands: readonly Command[],
-  fields: Fields,
-) {
-  return f.document(commands, { manifest, folder, ...fields, warnings })
-}
-
 export type RunChangeDocument = f.Infer<typeof runChangeDocument>
-export const runChangeDocument = projectDocument(['run adopt', 'run pick'], {
-  instances: f.list(
-    f.object({
-      instance,
-      variant: f.countOrNull('number of the candidate that was picked; null where there are none'),
-      files: f.list(runFile, 'its outputs, as they are locked now'),
-    }),
-    'the instances that were changed',
-  ),
+export const runChangeDocument = f.document(['run adopt', 'run pick'], {
+  manifest,
+  folder,
+  instances: f.list('the instances that were changed', {
+    instance,
+    variant: f.countOrNull('number of the candidate that was picked; null where there are none'),
+    files: f.list('its outputs, as they are locked now', runFile),
+  }),
+  warnings,
 })
 
 export type RunRestoreDocument = f.Infer<typeof runRestoreDocument>
-export const runRestoreDocument = projectDocument(['run restore'], {
+export const runRestoreDocument = f.document(['run restore'], {
+  manifest,
+  folder,
   instance,
-  versions: f.list(
-    f.object({
-      number: f.count('what run restore takes, from 1'),
-      time: f.text('when it was put aside, or made'),
-      path: f.text('where it belongs, from the working directory'),
-      sha256: digest,
-      bytes: f.count('its size'),
-    }),
-    'its earlier files, the oldest first',
-  ),
+  versions: f.list('its earlier files, the oldest first', {
+    number: f.count('what run restore takes, from 1'),
+    time: f.text('when it was put aside, or made'),
+    path: f.text('where it belongs, from the working directory'),
+    sha256: digest,
+    bytes: f.count('its size'),
+  }),
   restored: f.countOrNull('number of the one that is the output now; null where they are only listed'),
   adopted: f.textOrNull('who locked what is there, and on which day; null where nobody did'),
+  warnings,
 })
 
 export type RunPushDocument = f.Infer<typeof runPushDocument>
-export const runPushDocument = projectDocument(['run push'], {
+export const runPushDocument = f.document(['run push'], {
+  manifest,
+  folder,
   store: f.text('where the files were put'),
-  files: f.list(
-    f.object({
-      instance,
-      path: f.text('where the output is, from the working directory'),
-      sha256: digest,
-      bytes: f.count('its size'),
-      state: f.oneOf(
-        ['new', 'present', 'missing'],
-        'new: it was put there; present: it was there already; missing: its bytes are not on this machine',
-      ),
-    }),
-    'the outputs that the lock names',
-  ),
+  files: f.list('the outputs that the lock names', {
+    instance,
+    path: f.text('where the output is, from the working directory'),
+    sha256: digest,
+    bytes: f.count('its size'),
+    state: f.oneOf(
+      ['new', 'present', 'missing'],
+      'new: it was put there; present: it was there already; missing: its bytes are not on this machine',
+    ),
+  }),
+  warnings,
 })
 
 export type RunReportDocument = f.Infer<typeof runReportDocument>
 export const runReportDocument = f.document(['run report'], {
   manifest,
   states: stateCounts,
-  files: f.list(
-    f.object({
-      path: f.text('where the report is'),
-      format: f.oneOf(['html', 'markdown', 'json'], 'its format'),
-      bytes: f.count('its size'),
-    }),
-    'the reports that were written',
-  ),
+  files: f.list('the reports that were written', {
+    path: f.text('where the report is'),
+    format: f.oneOf(['html', 'markdown', 'json'], 'its format'),
+    bytes: f.count('its size'),
+  }),
   warnings,
 })
 
 export type RunCleanDocument = f.Infer<typeof runCleanDocument>
-export const runCleanDocument = projectDocument(['run clean'], {
+export const runCleanDocument = f.document(['run clean'], {
+  manifest,
+  folder,
   removed: f.flag('whether they were removed; otherwise they are only listed'),
-  items: f.list(
-    f.object({
-      path: f.text('below the folder, with slashes'),
-      kind: f.oneOf(
-        ['result', 'replaced', 'output', 'journal'],
-        'what it is: an output belongs to an instance that is no longer in the manifest',
-      ),
-      instance: f.textOrNull('the instance that it was made for, where that is known'),
-      bytes: f.count('its size'),
-    }),
-    'what the lock does not name',
-  ),
+  items: f.list('what the lock does not name', {
+    path: f.text('below the folder, with slashes'),
+    kind: f.oneOf(
+      ['result', 'replaced', 'output', 'journal'],
+      'what it is: an output belongs to an instance that is no longer in the manifest',
+    ),
+    instance: f.textOrNull('the instance that it was made for, where that is known'),
+    bytes: f.count('its size'),
+  }),
   bytes: f.count('what they take together'),
+  warnings,
 })
 
 const taskLane = f.oneOf(['text', 'image', 'video'], 'what kind of result it makes')
@@ -315,10 +302,10 @@ const taskFields = {
 
 const taskFailure = f.shape('task_failure', failureFields)
 
-const lanes = f.list(
-  f.object({ lane: taskLane, concurrency: f.count('how many requests at once') }),
-  'what it takes, and how many at once',
-)
+const lanes = f.list('what it takes, and how many at once', {
+  lane: taskLane,
+  concurrency: f.count('how many requests at once'),
+})
 const places = {
   worker: f.text('its name, unique among all workers of the queue'),
   queue: f.text('address of the queue, without user and password'),
@@ -346,7 +333,7 @@ export const workerEvents = {
     bytes: f.count('their size'),
     took_s: f.secondsOrNull('how long it took here; null where that is not known'),
     again_s: f.secondsOrNull('after how long it is sent again; null where it is not'),
-    error: f.orNull(taskFailure, 'why it was not made; null if it was'),
+    error: f.orNull('why it was not made; null if it was', taskFailure),
   },
 }
 

@@ -18,32 +18,18 @@ const setting = f.shape('setting', {
 export type SettingsDocument = f.Infer<typeof settingsDocument>
 export const settingsDocument = f.document(['config list', 'config get'], {
   profile: f.text('the profile that is in use'),
-  settings: f.list(setting, 'the settings'),
+  settings: f.list('the settings', setting),
 })
 
 export type PlacesDocument = f.Infer<typeof placesDocument>
 export const placesDocument = f.document(['config path'], {
-  places: f.list(
-    f.object({
-      name: f.text('what is kept there'),
-      path: f.textOrNull(
-        'the absolute path; null without a home directory, and for a project file that is not there',
-      ),
-      exists: f.flag('whether it is there'),
-    }),
-    'files and folders',
-  ),
-})
-
-const models = f.object({
-  text: f.textOrNull('default model for text'),
-  image: f.textOrNull('default model for images'),
-  video: f.textOrNull('default model for videos'),
-})
-
-const key = f.object({
-  source: f.text('where the key comes from'),
-  last_four: f.text('its last four characters; empty for a short one, and for one that is not read'),
+  places: f.list('files and folders', {
+    name: f.text('what is kept there'),
+    path: f.textOrNull(
+      'the absolute path; null without a home directory, and for a project file that is not there',
+    ),
+    exists: f.flag('whether it is there'),
+  }),
 })
 
 export type InitDocument = f.Infer<typeof initDocument>
@@ -51,11 +37,18 @@ export const initDocument = f.document(['init'], {
   profile: f.text('the profile that was set up'),
   base_url: f.text('address of the gateway'),
   gateway: f.textOrNull('what the gateway answered to a request for its models; null when it was not asked'),
-  key: f.orNull(key, 'null: it is left to the environment'),
-  models,
+  key: f.orNull('null: it is left to the environment', {
+    source: f.text('where the key comes from'),
+    last_four: f.text('its last four characters; empty for a short one, and for one that is not read'),
+  }),
+  models: f.object({
+    text: f.textOrNull('default model for text'),
+    image: f.textOrNull('default model for images'),
+    video: f.textOrNull('default model for videos'),
+  }),
   changed: f.texts('the settings that were changed, by their names in the file'),
   written: f.texts('paths of the files that were changed'),
-  test_exit_code: f.orNull(f.count('exit code of a test call'), 'null: no call is made'),
+  test_exit_code: f.orNull('null: no call is made', f.count('exit code of a test call')),
   completion: f.textOrNull('null: modelgate completion SHELL prints it'),
   warnings,
 })

@@ -75,7 +75,7 @@ const mismatch = f.shape('mismatch', {
   came: f.text('what came instead'),
 })
 
-export const mismatches = f.list(mismatch, 'results that are not what was asked for')
+export const mismatches = f.list('results that are not what was asked for', mismatch)
 
 export type CostEstimate = f.Infer<typeof estimate>
 export const estimate = f.shape('cost', {
@@ -86,8 +86,8 @@ export const estimate = f.shape('cost', {
 })
 
 export const cost = f.orNull(
-  estimate,
   'an estimate of what the call has cost; null without prices in the configuration, and for look-ups',
+  estimate,
 )
 
 export const warnings = f.texts('warnings of the command')
@@ -117,7 +117,7 @@ export const textEvents = {
     summary: f.text('what it is, in one line'),
     item: f.anything("the gateway's own object"),
   },
-  'safety-report': { ratings: f.list(f.anything(''), "the gateway's ratings that are not negligible") },
+  'safety-report': { ratings: f.list("the gateway's ratings that are not negligible", f.anything('')) },
   'prompt-block': { reason: f.text('why the prompt was blocked'), message: f.textOrNull('in words') },
   /** An image inside a text reply; the operation saves it and emits `file-save` instead. */
   'image-data': {
@@ -133,21 +133,21 @@ export const textDocument = f.document(['generate', 'respond', 'wait', 'cancel']
   text: f.text('the text of the first candidate'),
   extracted: f.textOrNull('with --extract: the code that it takes out of the text; null where there is none'),
   finish_reason: f.oneOf(finishReasons, 'why the text ended'),
-  tool_calls: f.list(toolCall, 'tools that the model asks to be called'),
-  usage: f.orNull(usage, 'tokens, where the gateway reports them'),
+  tool_calls: f.list('tools that the model asks to be called', toolCall),
+  usage: f.orNull('tokens, where the gateway reports them', usage),
   cost,
   request_id: f.textOrNull('id of the request'),
   response: f.anything("the gateway's own object; the chunks of a stream merged into one"),
   reasoning: f.text('what the model shows of its reasoning'),
   refusal: f.text('why the model refuses'),
-  candidates: f.list(candidate, 'every candidate'),
-  citations: f.list(citation, 'sources'),
-  files: f.list(file, 'files that were written'),
+  candidates: f.list('every candidate', candidate),
+  citations: f.list('sources', citation),
+  files: f.list('files that were written', file),
   warnings,
   id: f.textOrNull('id of the response'),
   state: f.orNull(
-    f.oneOf(responseStates, ''),
     'state of the response; null where the style has none, and while it is not known',
+    f.oneOf(responseStates, ''),
   ),
 })
 

@@ -110,8 +110,8 @@ const outcomeFields = {
   expires_at: expiresAt,
   video: f.anything("the gateway's own object of a video, as received; null for an operation"),
   operation: f.anything("the gateway's own object of an operation, as received; null for a video"),
-  files: f.list(video, 'videos that were saved'),
-  failures: f.list(videoFailure, 'videos that could not be saved'),
+  files: f.list('videos that were saved', video),
+  failures: f.list('videos that could not be saved', videoFailure),
   mismatches,
   request_id: f.textOrNull('id of the request'),
   warnings,
@@ -128,17 +128,17 @@ export type AwaitedVideo = f.Infer<typeof awaitedVideo>
 const awaitedVideo = f.shape('awaited_video', {
   ...outcomeFields,
   state: knownState,
-  error: f.orNull(f.object(reason), 'why it came to nothing, or not to all of its videos'),
+  error: f.orNull('why it came to nothing, or not to all of its videos', f.object(reason)),
 })
 
 export type VideosDocument = f.Infer<typeof videosDocument>
 export const videosDocument = f.document(['wait'], {
-  videos: f.list(awaitedVideo, 'the jobs, in the order in which they were given'),
+  videos: f.list('the jobs, in the order in which they were given', awaitedVideo),
   warnings,
 })
 
 export type JobListDocument = f.Infer<typeof jobListDocument>
 export const jobListDocument = f.document(['jobs'], {
-  jobs: f.list(job, 'jobs that this machine has started'),
+  jobs: f.list('jobs that this machine has started', job),
   warnings,
 })
