@@ -3,7 +3,13 @@ import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { nearestName } from '../nearest-name.ts'
 import { formatTopic, topics } from './help/topics.ts'
-import { type LoadCommand, addShared, suggestWords, addExamples } from './shared/options/common-options.ts'
+import {
+  type CommonOptions,
+  type LoadCommand,
+  addShared,
+  suggestWords,
+  addExamples,
+} from './shared/options/common-options.ts'
 import { allFlag } from './shared/help/command-help.ts'
 import { docsPlace } from '../files/program-files.ts'
 import { writeHelp } from '../output/help-page.ts'
@@ -21,8 +27,8 @@ export function registerHelp(command: Command, context: Context, load: LoadComma
   command.argument('[command]', 'a command of that command')
   command.addOption(new Option(allFlag, 'every example and every option'))
   addShared(command, 'json messages')
-  command.action(async (name?: string, ownName?: string) => {
-    const { json, all } = command.optsWithGlobals<{ json?: true; all?: true }>()
+  type Flags = Pick<CommonOptions, 'json'> & { readonly all?: true }
+  command.action(async (name: string | undefined, ownName: string | undefined, { json, all }: Flags) => {
     const topicOfName = name !== undefined && Object.hasOwn(topics, name) ? topics[name] : undefined
     if (topicOfName !== undefined && !json) {
       if (ownName !== undefined) throw unknownTopic([name!], ownName, [])

@@ -25,10 +25,10 @@ export function registerRunAdopt(command: Command, context: Context, adopt = ado
     'jobs whose present files become the locked outputs; "*" and "?" are wildcards',
   )
   takeManifest(command)
-  command.action(async (jobs: string[], _: unknown, self: Command) =>
+  command.action(async (jobs: string[], options: ManifestOptions) =>
     showChange(
       context,
-      self.optsWithGlobals(),
+      options,
       (call) => adopt(call, jobs),
       ({ instance }) => `${instance}: locked`,
     ),
@@ -44,11 +44,11 @@ export function registerRunPick(command: Command, context: Context, pick = pickC
     .argument('<job>', 'a job, or an instance such as photos[shoe]')
     .argument('<number>', 'number of the candidate, from 1')
   takeManifest(command)
-  command.action(async (job: string, number: string, _: unknown, self: Command) => {
+  command.action(async (job: string, number: string, options: ManifestOptions) => {
     const variant = readNumber(number, 'candidate')
     await showChange(
       context,
-      self.optsWithGlobals(),
+      options,
       (call) => pick(call, job, variant),
       ({ instance }) => `${instance}: candidate ${variant} is the output`,
     )
@@ -79,9 +79,9 @@ export function registerRunRestore(command: Command, context: Context, restore =
     .argument('<job>', 'a job, or an instance such as photos[shoe]')
     .argument('[number]', 'number of the file in the list; without it they are listed')
   takeManifest(command)
-  command.action(async (job: string, number: string | undefined, _: unknown, self: Command) => {
+  command.action(async (job: string, number: string | undefined, options: ManifestOptions) => {
     const chosen = number === undefined ? undefined : readNumber(number, 'file')
-    await showDocument(context, self.optsWithGlobals(), {
+    await showDocument(context, options, {
       run: (call) => restore(call, job, chosen),
       result: versionLines,
       notes: (document) => [restoredText(document)],
@@ -120,14 +120,13 @@ export function registerRunClean(command: Command, context: Context, clean = cle
     .option('--yes', 'remove the files; without this flag they are only listed')
     .option('--outputs', 'also outputs of instances that the manifest no longer has')
   takeManifest(command)
-  command.action(async (_: unknown, self: Command) => {
-    const options = self.optsWithGlobals<ManifestOptions & { yes?: true; outputs?: true }>()
-    await showDocument(context, options, {
+  command.action(async (options: ManifestOptions & { yes?: true; outputs?: true }) =>
+    showDocument(context, options, {
       run: (call) => clean(call, { isRemoving: options.yes === true, outputs: options.outputs === true }),
       result: itemLines,
       notes: (document) => [sumText(document)],
-    })
-  })
+    }),
+  )
 }
 
 /** For scripts: path, kind, bytes and instance, separated by tabs. */

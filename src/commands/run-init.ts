@@ -47,8 +47,7 @@ export function registerRunInit(command: Command, context: Context): void {
   ])
   command.addOption(fileOption(`the file to write (default: ${manifestName} in this folder)`))
   addShared(command, 'force messages')
-  command.action(async (_: unknown, self: Command) => {
-    const { file = manifestName, force, quiet } = self.optsWithGlobals<ManifestOptions>()
+  command.action(async ({ file = manifestName, force, quiet }: ManifestOptions) => {
     const target = await openAtomicFile(context, file, { force: force === true })
     await target.write(firstManifest)
     await target.commit()

@@ -4,7 +4,7 @@ import { UsageError } from '../errors.ts'
 import { outputVersion } from '../events/version.ts'
 import { mergeParts, resolveRun } from '../pipeline/changes/merge.ts'
 import { showRun, takeManifest, type ManifestOptions } from './run/manifest-command.ts'
-import { readSettings } from './shared/gateway/open-gateway.ts'
+import { startCall } from './shared/gateway/open-gateway.ts'
 import { addExamples } from './shared/options/common-options.ts'
 
 const functions = { mergeParts, resolveRun }
@@ -18,8 +18,7 @@ export function registerRunMerge(command: Command, context: Context, merge = fun
     .argument('[folder...]', 'the folders of the parts, such as .modelgate/parts/2-of-5')
     .option('--resolve', 'resolve the conflict markers in the lock, and keep what is up to date')
   takeManifest(command, 'jsonl githubOutput')
-  command.action(async (folders: string[], _: unknown, self: Command) => {
-    const options = self.optsWithGlobals<ManifestOptions & { resolve?: true }>()
+  command.action(async (folders: string[], options: ManifestOptions & { resolve?: true }) => {
     const { resolve } = options
     if (resolve && folders.length > 0) throw new UsageError('Give either folders or --resolve, not both.')
     if (!resolve && folders.length === 0) {
@@ -27,16 +26,14 @@ export function registerRunMerge(command: Command, context: Context, merge = fun
         hint: 'Each run with --shard leaves such a folder in .modelgate/parts/.',
       })
     }
-    await showRun(context, options, await readSettings(context, options), {
-      async run(call, _, output) {
-        output.event({ type: 'start', version: outputVersion, command: 'run merge', model: null })
-        const outcome = await (resolve ? merge.resolveRun(call) : merge.mergeParts(call, folders))
-        for (const message of outcome.document?.warnings ?? []) output.event({ type: 'warning-add', message })
-        for (const instance of outcome.document?.instances ?? []) {
-          if (instance.action !== null) output.event({ type: 'instance-end', ...instance })
-        }
-        return outcome
-      },
+    await showRun(await startCall(context, options), async (manifest, output) => {
+      output.event({ type: 'start', version: outputVersion, command: 'run merge', model: null })
+      const outcome = await (resolve ? merge.resolveRun(manifest) : merge.mergeParts(manifest, folders))
+      for (const message of outcome.document?.warnings ?? []) output.event({ type: 'warning-add', message })
+      for (const instance of outcome.document?.instances ?? []) {
+        if (instance.action !== null) output.event({ type: 'instance-end', ...instance })
+      }
+      return outcome
     })
   })
 }

@@ -36,12 +36,11 @@ export function registerRunReport(command: Command, context: Context, write = wr
   takeManifest(command, 'output force', {
     output: 'the file; for several formats a folder, such as reports/ (report.html)',
   })
-  command.action(async (jobs: string[], _: unknown, self: Command) => {
-    const options = self.optsWithGlobals<ReportFlags>()
+  command.action(async (jobs: string[], options: ReportFlags) => {
     const files = reportFiles(options)
     await showDocument(context, options, {
-      run: (call, settings) =>
-        write(call, {
+      run: (manifest, { settings }) =>
+        write(manifest, {
           jobs,
           files,
           isPlaced: options.output !== undefined,

@@ -15,7 +15,7 @@ import {
   type ManifestOptions,
 } from './run/manifest-command.ts'
 import { storeNetwork } from './run/shared-places.ts'
-import { readSettings } from './shared/gateway/open-gateway.ts'
+import { startCall } from './shared/gateway/open-gateway.ts'
 import { addExamples } from './shared/options/common-options.ts'
 
 const meanings = { allowHttp: 'allow an http:// address of an S3 server on another host' }
@@ -27,18 +27,15 @@ export function registerRunPush(command: Command, context: Context, push = pushO
   ])
   command.requiredOption('--to <place>', 'a folder, or s3://bucket/prefix')
   takeManifest(command, 'caFile allowHttp', meanings)
-  command.action(async (_: unknown, self: Command) => {
-    const options = self.optsWithGlobals<ManifestOptions & { to: string }>()
-    await showDocument(context, options, {
-      async run(call, settings, gate) {
-        const network = await storeNetwork(context, options, settings, gate)
-        return await push(call, await openSharedStore(context, options.to, network))
-      },
+  command.action(async (options: ManifestOptions & { to: string }) =>
+    showDocument(context, options, {
+      run: async (manifest, call) =>
+        push(manifest, await openSharedStore(context, options.to, await storeNetwork(call))),
       result: ({ files }) => pathLines(files.filter(({ state }) => state === 'new')),
       notes: (document) => [sumText(document)],
-      failure: (document, call) => missingError(document, call.next('--plan')),
-    })
-  })
+      failure: (document, manifest) => missingError(document, manifest.next('--plan')),
+    }),
+  )
 }
 
 function sumText({ files, store }: RunPushDocument): string {
@@ -69,18 +66,14 @@ export function registerRunPull(command: Command, context: Context, pull = pullO
   ])
   command.requiredOption('--from <place>', 'a folder, s3://bucket/prefix, or the address of a web server')
   takeManifest(command, 'jsonl githubOutput caFile allowHttp', meanings)
-  command.action(async (_: unknown, self: Command) => {
-    const options = self.optsWithGlobals<ManifestOptions & { from: string }>()
-    const settings = await readSettings(context, options)
-    await showRun(context, options, settings, {
-      async run(call, gate, output) {
-        output.event({ type: 'start', version: outputVersion, command: 'run pull', model: null })
-        // That of a signed address is a secret, and an error may name the call to make again.
-        gate.hide(URL.parse(options.from)?.search.slice(1) ?? '')
-        const network = await storeNetwork(context, options, settings, gate)
-        const source = await openByteSource(context, options.from, network)
-        return await pull({ ...call, listener: output }, source)
-      },
+  command.action(async (options: ManifestOptions & { from: string }) => {
+    const call = await startCall(context, options)
+    await showRun(call, async (manifest, output) => {
+      output.event({ type: 'start', version: outputVersion, command: 'run pull', model: null })
+      // That of a signed address is a secret, and an error may name the call to make again.
+      call.gate.hide(URL.parse(options.from)?.search.slice(1) ?? '')
+      const source = await openByteSource(context, options.from, await storeNetwork(call))
+      return await pull({ ...manifest, listener: output }, source)
     })
   })
 }

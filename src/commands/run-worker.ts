@@ -1,7 +1,6 @@
 import { join } from 'node:path'
-import { Option, type Command } from 'commander'
+import type { Command } from 'commander'
 import { rescueFolder, stateFolder } from '../context/folders.ts'
-import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { asModelgateError, Interrupted, UsageError, type ModelgateError } from '../errors.ts'
 import { outputVersion } from '../events/version.ts'
@@ -9,7 +8,6 @@ import type { OutputEvent } from '../events/documents.ts'
 import type { WorkerDocument } from '../events/run-document.ts'
 import type { Outcome } from '../operations/operation.ts'
 import type { Spending } from '../operations/spending.ts'
-import { createGate, type Gate } from '../output/gate.ts'
 import type { Output } from '../output/output.ts'
 import { workerRenderer } from '../output/worker-output.ts'
 import { lanes } from '../pipeline/manifest/manifest.ts'
@@ -19,7 +17,7 @@ import { executeSettings } from './run/manifest-command.ts'
 import { openShared, readShared, type SharedPlaces } from './run/shared-places.ts'
 import { defaultGrace, readWorkerFlags, type WorkerFlags } from './run/run-flags.ts'
 import { showOperation } from './shared/call/run-operation.ts'
-import { openGateway, readSettings } from './shared/gateway/open-gateway.ts'
+import { openGateway, startCall, type CommandCall } from './shared/gateway/open-gateway.ts'
 import { addShared, addExamples, type Example } from './shared/options/common-options.ts'
 import { readLimits } from './shared/options/read-limits.ts'
 
@@ -35,32 +33,28 @@ const examples: readonly Example[] = [
 
 export function registerRunWorker(command: Command, context: Context): void {
   addExamples(command, examples)
-  const own = [
-    new Option('--queue <url>', 'the queue: postgres:// or redis:// (MODELGATE_QUEUE)'),
-    new Option('--store <place>', 'the folder or s3://bucket/prefix that all share (MODELGATE_STORE)'),
-    new Option(
-      '--lanes <counts>',
-      'how many requests at once, by kind (text=8,image=4,video=2); 0 takes none',
-    ),
-    new Option('--rate <rate>', 'requests of each lane that all workers together may send: 20/s or 600/m'),
-    new Option('--until-empty', 'stop when nothing is left to do'),
-    new Option('--grace <seconds>', `on Ctrl-C, how long to wait for requests under way (${defaultGrace})`),
-  ]
-  for (const option of own) command.addOption(option.helpGroup('Worker:'))
+  command
+    .optionsGroup('Worker:')
+    .option('--queue <url>', 'the queue: postgres:// or redis:// (MODELGATE_QUEUE)')
+    .option('--store <place>', 'the folder or s3://bucket/prefix that all share (MODELGATE_STORE)')
+    .option('--lanes <counts>', 'how many requests at once, by kind (text=8,image=4,video=2); 0 takes none')
+    .option('--rate <rate>', 'requests of each lane that all workers together may send: 20/s or 600/m')
+    .option('--until-empty', 'stop when nothing is left to do')
+    .option('--grace <seconds>', `on Ctrl-C, how long to wait for requests under way (${defaultGrace})`)
   addShared(command, 'json jsonl money gateway messages', {
     maxCreates: 'stop after this many results (exit 15); other workers do the rest',
     maxCost: 'end at this estimated cost of all calls of this machine since midnight',
     timeout: 'limit for one request (none)',
   })
-  command.action(async (_: unknown, self: Command) => workOn(context, self.optsWithGlobals<WorkerFlags>()))
+  command.action(async (flags: WorkerFlags) => workOn(context, flags))
 }
 
 async function workOn(context: Context, flags: WorkerFlags): Promise<void> {
   const { check, throwIfAny } = createProblemList()
-  const settings = await check(() => readSettings(context, flags))
+  const call = await check(() => startCall(context, flags))
   const options = await check(() => readWorkerFlags(flags))
   await check(() => readLimits(context, flags))
-  const shared = await check(async () => settings && readShared(settings))
+  const shared = await check(async () => call && readShared(call.settings))
   throwIfAny()
   const folder = stateFolder(context)
   if (folder === undefined) {
@@ -68,42 +62,39 @@ async function workOn(context: Context, flags: WorkerFlags): Promise<void> {
       hint: 'Set MODELGATE_STATE_DIR.',
     })
   }
-  const gate = createGate(context)
+  const places = { ...shared!, folder: join(folder, 'workers') }
   let tally: Tally | undefined
-  const call = { context, options: flags, settings: settings!, gate }
-  const view = { own: workerRenderer, hasSent: () => tally!.hasSent() }
-  await showOperation(call, view, async (output) => {
-    tally = new Tally(context, output)
+  const view = { own: workerRenderer, hasSent: () => tally!.sent > 0 }
+  await showOperation(call!, view, async (output) => {
+    tally = new Tally(output, flags.debug === true)
     try {
-      return await workWith(context, flags, settings!, options!, { ...shared!, folder }, gate, tally)
+      return await workWith(call!, options!, places, tally)
     } catch (thrown) {
-      return { kind: 'failed', error: tally.describe(thrown, flags), document: undefined }
+      return { kind: 'failed', error: tally.describe(thrown), document: undefined }
     }
   })
 }
 
 async function workWith(
-  context: Context,
-  flags: WorkerFlags,
-  settings: Settings,
+  call: CommandCall<WorkerFlags>,
   options: WorkerOptions,
   places: SharedPlaces & { readonly folder: string },
-  gate: Gate,
   tally: Tally,
 ): Promise<Outcome<WorkerDocument>> {
+  const { context, options: flags, settings, gate } = call
+  const began = context.clock.monotonic()
   const isSandbox = flags.sandbox === true
   tally.event({ type: 'start', version: outputVersion, command: 'run worker', model: null })
-  const opened = await openGateway({ context, options: flags, settings, gate }, false, tally)
+  const opened = await openGateway(call, false, tally)
   try {
-    const { baseUrl } = opened.gateway
-    const shared = await openShared(context, flags, settings, places, gate, baseUrl)
+    const { server, store } = await openShared(call, places, opened.gateway.baseUrl)
     try {
-      const facts = { queue: places.queue.shown, store: shared.store.shown, sandbox: isSandbox }
+      const facts = { worker: '', queue: places.queue.shown, store: store.shown, sandbox: isSandbox }
       const { runWorker } = await import('../pipeline/queue/worker/worker.ts')
       const reason = await runWorker({
         context,
-        server: shared.server,
-        store: shared.store,
+        server,
+        store,
         shared: {
           gateway: opened.gateway,
           newSpending: () => handingOn(opened.newSpending()),
@@ -112,27 +103,31 @@ async function workWith(
         },
         redactor: gate,
         isSandbox,
-        folder: join(places.folder, 'workers', shared.server.identity.replaceAll(/[^\w-]/g, '_')),
+        folder: join(places.folder, server.identity.replaceAll(/[^\w-]/g, '_')),
         options,
         listener: tally,
-        onStart: (worker) =>
-          tally.event({
-            type: 'worker-start',
-            worker,
-            ...facts,
-            lanes: lanes.map((lane) => ({ lane, concurrency: options.places[lane] })),
-            rate: flags.rate?.trim() ?? null,
-          }),
+        onStart(name) {
+          facts.worker = name
+          const own = lanes.map((lane) => ({ lane, concurrency: options.places[lane] }))
+          tally.event({ type: 'worker-start', ...facts, lanes: own, rate: flags.rate?.trim() ?? null })
+        },
       })
-      const document = tally.document(facts)
+      const document: WorkerDocument = {
+        version: outputVersion,
+        command: 'run worker',
+        ...facts,
+        ...tally.counts,
+        took_s: Math.round(context.clock.monotonic() - began) / 1000,
+        warnings: tally.warnings,
+      }
       if (reason === undefined) return { kind: 'ended', document }
-      const error = tally.describe(reason, flags)
+      const error = tally.describe(reason)
       // After a signal the worker has done all that it was to do.
       return error instanceof Interrupted
         ? { kind: 'ended', document, failure: error }
         : { kind: 'failed', error, document }
     } finally {
-      await shared.server.close()
+      await server.close()
     }
   } finally {
     await opened.close()
@@ -150,56 +145,37 @@ function handingOn(spending: Spending): Pick<Spending, 'admit' | 'withCost'> {
   }
 }
 
+/** What the worker has made, counted as it reports it. */
 class Tally {
-  readonly #clock: Context['clock']
+  readonly counts = { done: 0, failed: 0, unknown: 0, created: 0 }
+  readonly warnings: string[] = []
+  sent = 0
   readonly #output: Output
-  readonly #began: number
-  readonly #warnings: string[] = []
-  readonly #counts = { done: 0, failed: 0, unknown: 0, created: 0 }
-  #worker = ''
-  #sent = 0
+  readonly #isDebug: boolean
 
-  constructor({ clock }: Pick<Context, 'clock'>, output: Output) {
-    this.#clock = clock
+  constructor(output: Output, isDebug: boolean) {
     this.#output = output
-    this.#began = clock.monotonic()
+    this.#isDebug = isDebug
   }
 
   event(event: OutputEvent): void {
-    if (event.type === 'worker-start') this.#worker = event.worker
-    if (event.type === 'task-start') this.#sent++
-    if (event.type === 'warning-add' && this.#warnings.length < maxWarnings)
-      this.#warnings.push(event.message)
-    if (event.type === 'task-end' && event.outcome in this.#counts) {
-      this.#counts[event.outcome as 'done' | 'failed' | 'unknown']++
-      if (event.outcome === 'done') this.#counts.created += event.creates
+    const { counts, warnings } = this
+    if (event.type === 'task-start') this.sent++
+    if (event.type === 'warning-add' && warnings.length < maxWarnings) warnings.push(event.message)
+    if (event.type === 'task-end' && event.outcome in counts) {
+      counts[event.outcome as 'done' | 'failed' | 'unknown']++
+      if (event.outcome === 'done') counts.created += event.creates
     }
     this.#output.event(event)
     // What cannot be written is told at the end: what is being paid for goes on.
     this.#output.flush().catch(() => {})
   }
 
-  hasSent(): boolean {
-    return this.#sent > 0
-  }
-
   /** What an error says of the request that it refused is not all that the worker has made. */
-  describe(thrown: unknown, { debug }: WorkerFlags): ModelgateError {
-    const error = asModelgateError(thrown, debug === true)
+  describe(thrown: unknown): ModelgateError {
+    const error = asModelgateError(thrown, this.#isDebug)
     const { billed = 'no' } = error.facts
-    return error.amend({ billed: this.#counts.created > 0 ? 'yes' : this.hasSent() ? 'maybe' : billed })
-  }
-
-  document(facts: Pick<WorkerDocument, 'queue' | 'store' | 'sandbox'>): WorkerDocument {
-    return {
-      version: outputVersion,
-      command: 'run worker',
-      worker: this.#worker,
-      ...facts,
-      ...this.#counts,
-      took_s: Math.round(this.#clock.monotonic() - this.#began) / 1000,
-      warnings: this.#warnings,
-    }
+    return error.amend({ billed: this.counts.created > 0 ? 'yes' : this.sent > 0 ? 'maybe' : billed })
   }
 }
 

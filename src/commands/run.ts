@@ -1,13 +1,15 @@
 import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
 import { costText } from '../output/run/run-lines.ts'
+import type { Output } from '../output/output.ts'
+import type { ManifestCall } from '../pipeline/run/project.ts'
 import type { Confirmation, RunCall } from '../pipeline/run/run-state.ts'
 import { runManifest } from '../pipeline/run/run.ts'
 import { createProblemList } from '../problems.ts'
 import { executeSettings, fileOption, showRun } from './run/manifest-command.ts'
 import { defaultGrace, readRunFlags, type RunFlags } from './run/run-flags.ts'
 import { addShared, collect, addExamples, showFirst, type Example } from './shared/options/common-options.ts'
-import { openGateway, readSettings, type OpenGateway } from './shared/gateway/open-gateway.ts'
+import { openGateway, startCall, type OpenGateway } from './shared/gateway/open-gateway.ts'
 import { askYesNo, canAsk } from './shared/input/questions.ts'
 
 /** On a terminal more creations than this are confirmed. */
@@ -31,46 +33,34 @@ export function registerRun(command: Command, context: Context, run = runManifes
     '[job...]',
     'names of jobs, or of instances such as photos[shoe]; "*" and "?" are wildcards; by default all',
   )
-  const look = [
-    new Option('--plan', 'print what would be done, and why, without contacting a gateway').conflicts([
-      'check',
-      'frozen',
-      'generate',
-      'newRun',
-      'detach',
-    ]),
-    new Option('--check', 'exit 13 unless everything is up to date, without contacting a gateway').conflicts([
-      'frozen',
-      'generate',
-      'regenerate',
-      'force',
-      'newRun',
-      'detach',
-    ]),
-    new Option('--frozen', 'restore files, but generate nothing (the default where CI is set)').conflicts([
-      'generate',
-      'regenerate',
-      'newRun',
-      'detach',
-    ]),
-    new Option('--generate', 'generate even where CI is set'),
-  ]
-  const make = [
-    new Option('--regenerate <job>', 'generate it again, even if it is up to date (repeatable)').argParser(
-      collect,
-    ),
-    new Option('--yes', `do not ask before creating more than ${maxUnconfirmed} results`),
-    new Option('--new-run', 'start a new run, with a budget of its own, instead of resuming'),
-    new Option('--shard <part>', 'do only this part of the work, such as 2/5; run merge joins the parts'),
-    new Option('--grace <seconds>', `on Ctrl-C, how long to wait for requests under way (${defaultGrace})`),
-  ]
-  const queue = [
-    new Option('--queue <url>', 'have the workers of a queue generate it: postgres:// or redis://'),
-    new Option('--store <place>', 'the folder or s3://bucket/prefix that they all share'),
-    new Option('--detach', 'leave it to the workers; the same command without it collects the results'),
-  ]
-  const own = [fileOption(), ...look, ...make, ...queue]
-  for (const option of own) command.addOption(option.helpGroup('Run:'))
+  command
+    .optionsGroup('Run:')
+    .addOption(fileOption())
+    .addOption(
+      new Option('--plan', 'print what would be done, and why, without contacting a gateway').conflicts(
+        'check frozen generate newRun detach'.split(' '),
+      ),
+    )
+    .addOption(
+      new Option(
+        '--check',
+        'exit 13 unless everything is up to date, without contacting a gateway',
+      ).conflicts('frozen generate regenerate force newRun detach'.split(' ')),
+    )
+    .addOption(
+      new Option('--frozen', 'restore files, but generate nothing (the default where CI is set)').conflicts(
+        'generate regenerate newRun detach'.split(' '),
+      ),
+    )
+    .option('--generate', 'generate even where CI is set')
+    .option('--regenerate <job>', 'generate it again, even if it is up to date (repeatable)', collect)
+    .option('--yes', `do not ask before creating more than ${maxUnconfirmed} results`)
+    .option('--new-run', 'start a new run, with a budget of its own, instead of resuming')
+    .option('--shard <part>', 'do only this part of the work, such as 2/5; run merge joins the parts')
+    .option('--grace <seconds>', `on Ctrl-C, how long to wait for requests under way (${defaultGrace})`)
+    .option('--queue <url>', 'have the workers of a queue generate it: postgres:// or redis://')
+    .option('--store <place>', 'the folder or s3://bucket/prefix that they all share')
+    .option('--detach', 'leave it to the workers; the same command without it collects the results')
   addShared(command, 'json jsonl force githubOutput money gateway messages', {
     force: 'move files that differ from the lock aside, and continue',
     maxCreates: 'create at most this many results in the run, restarts included',
@@ -79,22 +69,21 @@ export function registerRun(command: Command, context: Context, run = runManifes
     githubOutput: 'set this output of a GitHub Actions step to the paths',
   })
   showFirst(command, 'file plan check frozen generate regenerate yes shard queue store')
-  command.action(async (jobs: string[], _: unknown, self: Command) =>
-    runJobs(context, self.optsWithGlobals<RunFlags>(), jobs, run),
-  )
+  command.action(async (jobs: string[], flags: RunFlags) => runJobs(context, flags, jobs, run))
 }
 
 async function runJobs(context: Context, flags: RunFlags, jobs: readonly string[], run: typeof runManifest) {
   const { check, throwIfAny } = createProblemList()
-  const settings = await check(() => readSettings(context, flags))
-  const options = await check(() => readRunFlags(context, flags, jobs, settings?.timeout.value))
+  const call = await check(() => startCall(context, flags))
+  const options = await check(() => readRunFlags(context, flags, jobs, call?.settings.timeout.value))
   const queue = await check(async () => {
-    const isAsked = settings?.queue.value !== undefined || flags.detach || flags.store !== undefined
-    if (settings === undefined || options === undefined || !isAsked) return undefined
+    const isAsked = call?.settings.queue.value !== undefined || flags.detach || flags.store !== undefined
+    if (call === undefined || options === undefined || !isAsked) return undefined
     const { readQueue } = await import('./run/shared-places.ts')
-    return await readQueue(context, flags, settings, options)
+    return await readQueue(call, options)
   })
   throwIfAny()
+  const { settings } = call!
   const { yes, noInput, sandbox } = flags
   const isAttended = canAsk(context, noInput)
   const mayAsk = !yes && !sandbox && isAttended
@@ -106,26 +95,24 @@ async function runJobs(context: Context, flags: RunFlags, jobs: readonly string[
     return await askYesNo(context, question, false)
   }
   let opened: OpenGateway | undefined
-  await showRun(context, flags, settings!, {
-    run(call, gate, output) {
-      const whole: RunCall = {
-        ...call,
-        generating: [...call.generating, ...(queue?.words ?? [])],
-        listener: output,
-        prices: settings!.prices.value,
-        queue: queue?.callFor(gate),
-        idempotencyHonoured: settings!.idempotencyHonoured.value,
-        // Only when it is needed: a run that generates nothing needs neither address nor key.
-        async connect() {
-          // The limits of the flags are those of the run, which counts for itself.
-          const { maxCreates: _, maxCost: __, ...own } = flags
-          opened = await openGateway({ context, options: own, settings: settings!, gate }, false, output)
-          const { gateway, newSpending } = opened
-          return { gateway, newSpending, ...executeSettings(settings!) }
-        },
-      }
-      return run(whole, { ...options!, isAttended, confirm })
-    },
-    hasSent: () => opened?.hasSent() ?? false,
-  }).finally(() => opened?.close())
+  const runAll = (manifest: ManifestCall, output: Output) => {
+    const whole: RunCall = {
+      ...manifest,
+      generating: [...manifest.generating, ...(queue?.words ?? [])],
+      listener: output,
+      prices: settings.prices.value,
+      queue: queue?.call,
+      idempotencyHonoured: settings.idempotencyHonoured.value,
+      // Only when it is needed: a run that generates nothing needs neither address nor key.
+      async connect() {
+        // The limits of the flags are those of the run, which counts for itself.
+        const { maxCreates: _, maxCost: __, ...own } = flags
+        opened = await openGateway({ ...call!, options: own }, false, output)
+        const { gateway, newSpending } = opened
+        return { gateway, newSpending, ...executeSettings(settings) }
+      },
+    }
+    return run(whole, { ...options!, isAttended, confirm })
+  }
+  await showRun(call!, runAll, () => opened?.hasSent() ?? false).finally(() => opened?.close())
 }

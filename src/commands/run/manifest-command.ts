@@ -5,8 +5,8 @@ import type { Context } from '../../context.ts'
 import { asModelgateError, UsageError, type ModelgateError } from '../../errors.ts'
 import type { OutputDocument } from '../../events/documents.ts'
 import type { RunDocument } from '../../events/run-document.ts'
-import type { Outcome, Redactor } from '../../operations/operation.ts'
-import { createGate, type Gate } from '../../output/gate.ts'
+import type { Outcome } from '../../operations/operation.ts'
+import type { Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
 import { runRenderer } from '../../output/run/run-output.ts'
 import { writeStepResults } from '../../output/step-output.ts'
@@ -14,7 +14,7 @@ import { oneLine, type Columns } from '../../output/table-cells.ts'
 import type { ManifestCall } from '../../pipeline/run/project.ts'
 import { printDocument, printNote } from '../shared/call/print-document.ts'
 import { showOperation } from '../shared/call/run-operation.ts'
-import { readSettings } from '../shared/gateway/open-gateway.ts'
+import { startCall, type CommandCall } from '../shared/gateway/open-gateway.ts'
 import { isCiSet } from '../shared/input/questions.ts'
 import { addShared, type CommonOptions } from '../shared/options/common-options.ts'
 
@@ -47,19 +47,17 @@ export function executeSettings({ prices, families, profile, pollInterval }: Set
   }
 }
 
-function manifestCall(
-  context: Context,
-  { file, sandbox }: ManifestOptions,
-  { families }: Pick<Settings, 'families'>,
-  redactor: Redactor,
-): ManifestCall {
+type OpenManifest = CommandCall<ManifestOptions>
+
+function manifestCall({ context, options, settings, gate }: OpenManifest): ManifestCall {
   const { env, program } = context
+  const { file, sandbox } = options
   const same = [...(file === undefined ? [] : ['-f', file]), ...(sandbox ? ['--sandbox'] : [])]
   return {
     context,
     env,
-    families: families.value,
-    redactor,
+    families: settings.families.value,
+    redactor: gate,
     file,
     isSandbox: sandbox === true,
     next: (...words) => [program, 'run', ...words, ...same],
@@ -69,31 +67,27 @@ function manifestCall(
 }
 
 interface Work<Document> {
-  run(call: ManifestCall, settings: Settings, gate: Gate): Promise<Document>
+  run(manifest: ManifestCall, call: OpenManifest): Promise<Document>
   result(document: Document, columns: Columns): string
   notes?(document: Document): readonly string[]
   /** What it ends with although it has been shown, if it does not end well. */
-  failure?(document: Document, call: ManifestCall): ModelgateError | undefined
+  failure?(document: Document, manifest: ManifestCall): ModelgateError | undefined
 }
 
 /** Does what a command below `run` is for, and shows its document. @throws what `run` throws and `failure` makes of it */
 export async function showDocument<
   Document extends OutputDocument & { readonly warnings: readonly string[] },
->(
-  context: Context,
-  options: ManifestOptions,
-  { run, result, notes = () => [], failure }: Work<Document>,
-): Promise<void> {
-  const settings = await readSettings(context, options)
-  const gate = createGate(context)
-  const call = manifestCall(context, options, settings, gate)
-  const document = await run(call, settings, gate)
-  await printDocument(context, options, document, (_, columns) => result(document, columns), { gate })
+>(context: Context, options: ManifestOptions, work: Work<Document>): Promise<void> {
+  const call = await startCall(context, options)
+  const { settings, gate } = call
+  const manifest = manifestCall(call)
+  const document = await work.run(manifest, call)
+  await printDocument(context, options, document, (_, columns) => work.result(document, columns), { gate })
   if (!options.json && !settings.quiet.value) {
     for (const warning of document.warnings) printNote(context, `warning: ${warning}`)
-    for (const note of notes(document)) printNote(context, note)
+    for (const note of work.notes?.(document) ?? []) printNote(context, note)
   }
-  const error = failure?.(document, call)
+  const error = work.failure?.(document, manifest)
   if (error !== undefined) throw error
 }
 
@@ -101,24 +95,17 @@ export function pathLines(files: readonly { readonly path: string }[]): string {
   return files.map(({ path }) => `${oneLine(path)}\n`).join('')
 }
 
-interface RunWork {
-  run(call: ManifestCall, gate: Gate, output: Output): Promise<Outcome<RunDocument>>
-  /** Whether a request that may cost money has been sent; not given where none is. */
-  hasSent?(): boolean
-}
-
+/** @param hasSent whether a request that may cost money has been sent; left out where none is */
 export async function showRun(
-  context: Context,
-  flags: ManifestOptions,
-  settings: Settings,
-  { run, hasSent = () => false }: RunWork,
+  call: OpenManifest,
+  run: (manifest: ManifestCall, output: Output) => Promise<Outcome<RunDocument>>,
+  hasSent = () => false,
 ): Promise<void> {
-  const gate = createGate(context)
+  const { context, options, gate } = call
   const view = { hasSent, result: 'files', own: runRenderer(context) } as const
-  await showOperation({ context, options: flags, settings, gate }, view, async (output) => {
-    const call = manifestCall(context, flags, settings, gate)
-    const outcome = await run(call, gate, output).catch((thrown: unknown): Outcome<RunDocument> => {
-      const error = asModelgateError(thrown, flags.debug === true)
+  await showOperation(call, view, async (output) => {
+    const outcome = await run(manifestCall(call), output).catch((thrown: unknown): Outcome<RunDocument> => {
+      const error = asModelgateError(thrown, options.debug === true)
       const billed = hasSent() ? 'maybe' : 'no'
       return { kind: 'failed', error: error.amend({ billed, ...error.facts }), document: undefined }
     })

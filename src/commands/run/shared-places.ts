@@ -1,14 +1,16 @@
 import type { Settings } from '../../config/settings.ts'
-import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
-import type { Gate } from '../../output/gate.ts'
 import { passwordsOf, readQueueUrl, type QueueUrl } from '../../pipeline/queue/queue-url.ts'
 import type { OpenQueue, QueueCall, RunOptions } from '../../pipeline/run/run-state.ts'
 import { openSharedStore } from '../../pipeline/store/shared-store.ts'
 import type { StoreNetwork } from '../../pipeline/store/store-request.ts'
 import { createProblemList } from '../../problems.ts'
-import { configuredBaseUrl, createTraceSink, networkOptions } from '../shared/gateway/open-gateway.ts'
-import type { CommonOptions } from '../shared/options/common-options.ts'
+import {
+  configuredBaseUrl,
+  createTraceSink,
+  networkOptions,
+  type CommandCall,
+} from '../shared/gateway/open-gateway.ts'
 import type { RunFlags } from './run-flags.ts'
 
 export interface SharedPlaces {
@@ -35,46 +37,28 @@ export async function readShared({ queue, store }: Settings): Promise<SharedPlac
   return { queue: url!, store: store.value! }
 }
 
-export async function openShared(
-  context: Context,
-  options: Pick<CommonOptions, 'sandbox' | 'debug' | 'allowHttp'>,
-  settings: Settings,
-  places: SharedPlaces,
-  gate: Gate,
-  gateway: URL,
-): Promise<OpenQueue> {
+export async function openShared(call: CommandCall, places: SharedPlaces, gateway: URL): Promise<OpenQueue> {
+  const { context, options, gate } = call
   for (const password of passwordsOf(places.queue)) gate.hide(password)
-  const network = await storeNetwork(context, options, settings, gate)
-  const store = await openSharedStore(context, places.store, network)
+  const store = await openSharedStore(context, places.store, await storeNetwork(call))
   const { QueueServer } = await import('../../pipeline/queue/queue-server.ts')
-  const server = await QueueServer.open(places.queue, {
-    isSandbox: options.sandbox === true,
-    gateway,
-    clock: context.clock,
-  })
+  const isSandbox = options.sandbox === true
+  const server = await QueueServer.open(places.queue, { isSandbox, gateway, clock: context.clock })
   return { server, store }
 }
 
-export async function storeNetwork(
-  context: Context,
-  { debug }: Pick<CommonOptions, 'debug'>,
-  settings: Settings,
-  gate: Gate,
-): Promise<StoreNetwork> {
+export async function storeNetwork(call: CommandCall): Promise<StoreNetwork> {
+  const { context, options, settings, gate } = call
   return {
     connection: await networkOptions(context, settings),
     allowHttp: settings.allowHttp.value,
-    ...(debug ? { trace: createTraceSink(context, gate) } : {}),
+    ...(options.debug ? { trace: createTraceSink(context, gate) } : {}),
   }
 }
 
 /** Undefined for a run that makes its requests itself. `words` are the flags that a command needs for the same queue. */
-export async function readQueue(
-  context: Context,
-  flags: RunFlags,
-  settings: Settings,
-  options: Pick<RunOptions, 'mode' | 'shard'>,
-) {
+export async function readQueue(call: CommandCall<RunFlags>, options: Pick<RunOptions, 'mode' | 'shard'>) {
+  const { context, options: flags, settings } = call
   if (settings.queue.value === undefined) {
     const without = flags.detach ? '--detach' : flags.store === undefined ? undefined : '--store'
     if (without === undefined) return undefined
@@ -96,14 +80,13 @@ export async function readQueue(
       ...(queue === undefined ? [] : ['--queue', shown]),
       ...(store === undefined ? [] : ['--store', store]),
     ],
-    callFor: (gate: Gate): QueueCall => ({
+    call: {
       worker: sandbox ? [...worker, '--sandbox'] : worker,
       async open() {
         if (places === undefined) throw new Error('A look opens no queue.')
-        const gateway = sandbox ? sandboxAddress : configuredBaseUrl(settings)
-        return await openShared(context, flags, settings, places, gate, gateway)
+        return await openShared(call, places, sandbox ? sandboxAddress : configuredBaseUrl(settings))
       },
-    }),
+    } satisfies QueueCall,
   }
 }
 
