@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import type { CommandNode } from '../src/commands/completion/tree.ts'
 import type { Context } from '../src/context.ts'
 import type { HelpPage } from '../src/output/help-page.ts'
 
@@ -13,10 +12,12 @@ export async function helpPage(version: string): Promise<HelpPage> {
   return commandPage(program, program.createHelp())
 }
 
-/** What can be completed: every command, with its flags and arguments. */
-export async function completionTree(version: string): Promise<CommandNode> {
-  const { readTree } = await import('../src/commands/completion/tree.ts')
-  return readTree(await wholeProgram(version))
+/** What can be completed, as JSON: of every command what the code that answers a TAB reads. */
+export async function completedCommands(version: string): Promise<string> {
+  const { helpDocument } = await import('../src/commands/help/help-tree.ts')
+  const { commands } = helpDocument(await wholeProgram(version))
+  const read = 'name about commands arguments values options flag short repeatable value placeholder'
+  return JSON.stringify(commands, read.split(' '))
 }
 
 /** The text of man/modelgate.1. */

@@ -4,7 +4,7 @@ import { createRequire, isBuiltin } from 'node:module'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type BuildOptions, type OutputAsset, type OutputChunk, type Plugin } from 'rolldown'
-import { completionTree, helpPage, manual } from './pages.ts'
+import { completedCommands, helpPage, manual } from './pages.ts'
 import { thirdPartyPlugins, type WriteFile } from './third-party.ts'
 
 const root = new URL('../', import.meta.url)
@@ -279,7 +279,7 @@ const completionBundle: BuildOptions = {
   ...bundle,
   input: { complete: 'build/complete.ts' },
   transform: {
-    define: { __COMPLETION_TREE__: JSON.stringify(JSON.stringify(await completionTree(version))) },
+    define: { __COMPLETED_COMMANDS__: JSON.stringify(await completedCommands(version)) },
   },
   output: {
     dir: 'dist',

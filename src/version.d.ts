@@ -5,4 +5,4 @@ declare const __VERSION__: string
 declare const __HELP_PAGE__: string | undefined
 
 /** What can be completed as JSON, a `CommandNode`, inserted by the build into the code that answers a TAB. */
-declare const __COMPLETION_TREE__: string
+declare const __COMPLETED_COMMANDS__: string

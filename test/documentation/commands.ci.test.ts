@@ -3,10 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { allNodes, readTree } from '../../src/commands/completion/tree.ts'
 import { runProgram } from '../../src/program.ts'
 import { commandPages, proseOf, readPage, shellBlocks } from '../support/pages.ts'
-import { loadedProgram } from '../support/program-tree.ts'
+import { programCommands } from '../support/program-tree.ts'
 import { isInstalled } from '../support/shell-session.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
@@ -89,8 +88,8 @@ describe.skipIf(!isInstalled('bash'))('every command line of the pages is one th
 const foreign: ReadonlySet<string> = new Set(['--global', '--prefix', '--no-attestation', '--uninstall'])
 
 test.each(commandPages)('%s names no flag that there is not', async (page) => {
-  const nodes = allNodes(readTree(await loadedProgram()))
-  const known = new Set(nodes.flatMap(({ flags }) => flags.flatMap(({ names }) => names)))
+  const flags = (await programCommands()).flatMap(({ options }) => options.map(({ flag }) => flag))
+  const known = new Set(['--help', '--version', ...flags])
   const inline = [...proseOf(readPage(page)).matchAll(/`([^`\n]+)`/g)].map(([, code]) => code!)
   const named = inline
     .filter((code) => /^(?:modelgate|generate|respond|image|video|response|sandbox|models|--)/.test(code))

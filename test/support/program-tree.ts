@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { readTree, type CommandNode } from '../../src/commands/completion/tree.ts'
+import { helpDocument } from '../../src/commands/help/help-tree.ts'
 import { createProgram, loadCommand } from '../../src/program.ts'
 import { testContext } from './test-context.ts'
 
@@ -11,7 +11,7 @@ export async function loadedProgram(): Promise<Command> {
   return program
 }
 
-/** The same, as completion sees it. */
-export async function programTree(): Promise<CommandNode> {
-  return readTree(await loadedProgram())
+/** What `help --json` says of all commands, which is what completion reads; the program itself is the first. */
+export async function programCommands() {
+  return helpDocument(await loadedProgram()).commands
 }

@@ -1,5 +1,16 @@
-import type { Candidate, Place } from './live-values.ts'
-import type { CommandNode, Flag, Value } from './tree.ts'
+import type { HelpCommand, HelpOption } from '../../events/help-document.ts'
+import type { Candidate, LiveKind, Place } from './live-values.ts'
+
+/** What only this machine knows: the commands whose arguments name it, and the options. */
+const liveNames: Readonly<Record<LiveKind, readonly string[]>> = {
+  videos: ['video status', 'video remix'],
+  responses: ['cancel', '--previous-response-id'],
+  jobs: ['wait'],
+  models: ['models', '--model', '--text-model', '--image-model', '--video-model'],
+  profiles: ['--profile'],
+  calls: ['log show'],
+  assets: ['run', 'run adopt', 'run pick', 'run report', 'run restore', '--regenerate'],
+}
 
 /** Words, or the names of files after what is typed already (`@`, `--output=`). */
 type Answer = { readonly words: readonly Candidate[] } | { readonly filesAfter: string }
@@ -40,18 +51,19 @@ const shells: Readonly<Record<string, (sent: readonly string[]) => Request>> = {
 /**
  * Answers a TAB, for the launcher: a line for each candidate, or one that begins with a tab, and then what stands before the
  * name of a file. No network, nothing is written, and whatever fails yields nothing.
+ * @param commands all of `help --json`, of which the build keeps beside this code what is read here
  * @param sent a shell and what its script passes on; from the scripts of 0.1.0 a kind of live values and words of a command
  * @public
  */
 export async function complete(
   [shell = '', ...sent]: readonly string[],
   place: Place,
-  tree = () => JSON.parse(__COMPLETION_TREE__) as CommandNode,
+  commands = () => JSON.parse(__COMPLETED_COMMANDS__) as readonly HelpCommand[],
 ): Promise<string> {
   try {
     if (!Object.hasOwn(shells, shell)) return print(await liveWords(shell, sent, '', place), tabbed)
     const { words, kept, line } = shells[shell]!(sent)
-    const answer = await answerTo(words, tree(), place)
+    const answer = await answerTo(words, commands(), place)
     return 'words' in answer ? print(answer.words, line) : `\t${answer.filesAfter.slice(kept)}\n`
   } catch {
     return ''
@@ -67,14 +79,17 @@ function print(words: readonly Candidate[], line: Request['line']): string {
 
 const tabbed = ({ value, about }: Candidate) => `${value}\t${about}`
 
-async function answerTo(words: readonly string[], tree: CommandNode, place: Place): Promise<Answer> {
-  let command = tree
+async function answerTo(
+  words: readonly string[],
+  all: readonly HelpCommand[],
+  place: Place,
+): Promise<Answer> {
+  let command = all[0]!
   let mayBeCommand = true
   let mayBeFlag = true
-  let pending: Value | undefined
+  let pending: Flag | undefined
   const given = new Set<string>()
   for (const word of words.slice(0, -1)) {
-    const child = command.children.find((node) => lastWord(node) === word)
     if (pending !== undefined) {
       pending = undefined
     } else if (mayBeFlag && word === '--') {
@@ -82,34 +97,47 @@ async function answerTo(words: readonly string[], tree: CommandNode, place: Plac
       mayBeCommand = false
     } else if (mayBeFlag && isFlag(word)) {
       const { flag, before } = flagIn(command, word)
-      for (const name of flag?.names ?? []) given.add(name)
-      if (before === '') pending = flag?.value
-    } else if (mayBeCommand && child !== undefined) {
-      command = child
+      if (flag !== undefined) given.add(flag.flag)
+      if (before === '' && flag?.value != null) pending = flag
+    } else if (mayBeCommand && command.commands.includes(word)) {
+      command = childOf(command, word)
     } else {
       mayBeCommand = false
     }
   }
   const typed = words.at(-1) ?? ''
-  const values = async (value: Value, before = ''): Promise<Answer> => {
+  const values = async (name: string, targets: readonly Target[], before = ''): Promise<Answer> => {
     const start = typed.slice(before.length)
-    if (value.files === 'plain') return { filesAfter: before }
-    if (value.files === 'at' && start.startsWith('@')) return { filesAfter: `${before}@` }
-    const live = value.live && (await liveWords(value.live, command.path.split(' '), start, place))
-    const all = [...value.words.map((word) => ({ value: word, about: '' })), ...(live ?? [])]
-    return { words: all.map((word) => ({ ...word, value: before + word.value })) }
+    const takes = (placeholder: string, note: string) =>
+      targets.some((one) => one.placeholder.split('|').includes(placeholder) || one.about.includes(note))
+    if (takes('file', 'a file name')) return { filesAfter: before }
+    if (start.startsWith('@') && takes('json', '@file')) return { filesAfter: `${before}@` }
+    const known = targets.flatMap((target) => target.values ?? []).map((value) => ({ value, about: '' }))
+    const [kind] = Object.entries(liveNames).find(([, names]) => names.includes(name)) ?? []
+    const live = kind === undefined ? [] : await liveWords(kind, command.name.split(' '), start, place)
+    return { words: [...known, ...live].map((word) => ({ ...word, value: before + word.value })) }
   }
-  if (pending !== undefined) return values(pending)
+  const valuesOf = async ({ flag, about, value }: Flag, before?: string): Promise<Answer> =>
+    value === null ? { words: [] } : values(flag, [{ ...value, about }], before)
+  if (pending !== undefined) return valuesOf(pending)
   if (mayBeFlag && (isFlag(typed) || typed === '-')) {
     const { flag, before } = flagIn(command, typed)
-    if (before !== '') return flag?.value === undefined ? { words: [] } : values(flag.value, before)
-    const left = command.flags.filter(({ names, repeatable }) => repeatable || !given.has(names[0]!))
-    return { words: left.flatMap(({ names, about }) => names.map((value) => ({ value, about }))) }
+    if (before !== '') return flag === undefined ? { words: [] } : valuesOf(flag, before)
+    const left = flagsOf(command).filter((one) => one.repeatable || !given.has(one.flag))
+    return { words: left.flatMap((one) => namesOf(one).map((value) => ({ value, about: one.about }))) }
   }
-  const commands = mayBeCommand ? command.children : []
-  const own = command.argument === undefined ? { words: [] } : await values(command.argument)
+  const children = mayBeCommand ? command.commands : []
+  const own = await values(
+    command.name,
+    command.arguments.map((argument) => ({ ...argument, placeholder: argument.name })),
+  )
   if (!('words' in own)) return own
-  return { words: [...commands.map((node) => ({ value: lastWord(node), about: node.about })), ...own.words] }
+  const names = children.map((value) => ({ value, about: childOf(command, value).about }))
+  return { words: [...names, ...own.words] }
+
+  function childOf({ name }: HelpCommand, word: string): HelpCommand {
+    return all.find((one) => one.name === `${name} ${word}`.trim())!
+  }
 }
 
 /** They need far more code than the rest. */
@@ -117,20 +145,38 @@ async function liveWords(kind: string, command: readonly string[], start: string
   return (await import('./live-values.ts')).liveValues(kind, command, start, place)
 }
 
-const lastWord = ({ path }: CommandNode) => path.slice(path.lastIndexOf(' ') + 1)
+type Flag = Pick<HelpOption, 'flag' | 'short' | 'about' | 'repeatable' | 'value'>
+
+/** What a value is of: an argument or an option. */
+interface Target {
+  readonly placeholder: string
+  readonly about: string
+  readonly values: readonly string[] | null
+}
+
+const switches = { repeatable: false, value: null }
+const version: Flag = { flag: '--version', short: '-V', about: 'print the version', ...switches }
+const help: Flag = { flag: '--help', short: '-h', about: 'show help', ...switches }
+
+function flagsOf({ name, options }: HelpCommand): readonly Flag[] {
+  return [...(name === '' ? [version] : []), ...options, help]
+}
+
+const namesOf = ({ flag, short }: Flag) => (short === null ? [flag] : [short, flag])
 
 /** As the parser has it: `-5` and `-` are text. */
 const isFlag = (word: string) => /^-[A-Za-z-]/.test(word)
 
 /** The flag that a word is, and what of it stands before the value: `--flag=`, `-f` or, of letters together, `-abf`. */
-function flagIn({ flags }: CommandNode, word: string): { flag: Flag | undefined; before: string } {
-  const named = (name: string) => flags.find(({ names }) => names.includes(name))
+function flagIn(command: HelpCommand, word: string): { flag: Flag | undefined; before: string } {
+  const flags = flagsOf(command)
+  const named = (name: string) => flags.find((one) => namesOf(one).includes(name))
   const equals = word.indexOf('=')
   if (word.startsWith('--') && equals !== -1) {
     return { flag: named(word.slice(0, equals)), before: word.slice(0, equals + 1) }
   }
   const letters = word.startsWith('--') ? '' : word.slice(1)
-  const letter = [...letters].find((one) => named(`-${one}`)?.value !== undefined)
+  const letter = [...letters].find((one) => named(`-${one}`)?.value != null)
   if (letter !== undefined) {
     const end = word.indexOf(letter, 1) + 1
     return { flag: named(`-${letter}`), before: end < word.length ? word.slice(0, end) : '' }

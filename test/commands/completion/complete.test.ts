@@ -5,12 +5,12 @@ import { commandEntries } from '../../../src/command-entries.ts'
 import { complete } from '../../../src/commands/completion/complete.ts'
 import type { Place } from '../../../src/commands/completion/live-values.ts'
 import { projectRoot } from '../../support/pages.ts'
-import { programTree } from '../../support/program-tree.ts'
+import { programCommands } from '../../support/program-tree.ts'
 import { runMain } from '../../support/run-main.ts'
 import { runs } from '../../support/sample.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 
-const tree = await programTree()
+const commands = await programCommands()
 let place: Place
 
 beforeEach(() => {
@@ -24,7 +24,7 @@ beforeEach(() => {
 })
 
 async function ask(...sent: string[]): Promise<string[]> {
-  const answer = await complete(sent, place, () => tree)
+  const answer = await complete(sent, place, () => commands)
   expect(answer === '' || answer.endsWith('\n')).toBe(true)
   return answer.split('\n').slice(0, -1)
 }
@@ -172,6 +172,6 @@ test.each<[string, Record<string, string>]>([
   expect(await bash('modelgate video generate -m sora-2')).toEqual(['sora-2', 'sora-2-pro'])
 })
 
-test('a tree that cannot be read yields nothing', async () => {
+test('a list of commands that cannot be read yields nothing', async () => {
   expect(await complete(['zsh', ''], place, () => JSON.parse('{') as never)).toBe('')
 })

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
-import type { CommandNode } from '../../../src/commands/completion/tree.ts'
 import type { Clock } from '../../../src/context.ts'
 import { Interrupted } from '../../../src/errors.ts'
+import type { HelpCommand } from '../../../src/events/help-document.ts'
 import { main } from '../../../src/main.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { closedPort } from '../../support/local-server.ts'
-import { programTree } from '../../support/program-tree.ts'
+import { programCommands } from '../../support/program-tree.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
 import { maskPng } from '../../support/test-images.ts'
 import { testContext } from '../../support/test-context.ts'
@@ -16,14 +16,9 @@ import { changed, changes } from '../arbitraries.ts'
 import { goldenCalls, goldenReplies, play, serve } from '../golden-replies.ts'
 import { target } from '../target.ts'
 
+const all = await programCommands()
 /** Every command that does something itself. */
-function leaves(node: CommandNode): CommandNode[] {
-  const below = node.children.flatMap(leaves)
-  return below.length === 0 || node.argument !== undefined ? [node, ...below] : below
-}
-
-const tree = await programTree()
-const commands = leaves(tree)
+const commands = all.filter((one) => one.commands.length === 0 || one.arguments.length > 0)
 
 /** No absolute path is among them, and none that leads further up than the home of the run. */
 const files = 'a.png a.yaml data.csv deep/a.txt ../a.txt gone.json - . @a.txt @gone'.split(' ')
@@ -44,20 +39,24 @@ const value = fc.oneof(
 )
 
 /** A flag of the command, with a value that it knows or any other; or a word. */
-function wordsFor({ flags, argument }: CommandNode): fc.Arbitrary<string[]> {
-  const known = [...flags, ...tree.flags].flatMap((flag) =>
-    flag.names.map((name) => ({ name, taken: flag.value })),
+function wordsFor(command: HelpCommand): fc.Arbitrary<string[]> {
+  const known = [...command.options, ...all[0]!.options].flatMap((option) =>
+    [option.flag, option.short ?? []].flat().map((name) => ({ name, taken: option.value })),
   )
-  const flag = fc.constantFrom(...known).chain(({ name, taken }) => {
+  const common = ['-h', '--help', '-V', '--version'].map((name) => ({ name, taken: null }))
+  const flag = fc.constantFrom(...known, ...common).chain(({ name, taken }) => {
     const alone = fc.constant([name])
-    if (taken === undefined) return alone
-    const { words = [] } = taken
+    if (taken === null) return alone
+    const words = taken.values ?? []
     const right = words.length === 0 ? value : fc.oneof(fc.constantFrom(...words), value)
     const pair = right.map((text) => [name, text])
     return fc.oneof(name.startsWith('--') ? right.map((text) => [`${name}=${text}`]) : pair, pair, alone)
   })
   const word = fc
-    .oneof(value, fc.constantFrom('Hi', 'A hill', '1', ...(argument?.words ?? [])))
+    .oneof(
+      value,
+      fc.constantFrom('Hi', 'A hill', '1', ...command.arguments.flatMap((argument) => argument.values ?? [])),
+    )
     .map((text) => [text])
   return fc
     .array(fc.oneof({ weight: 3, arbitrary: flag }, word), { maxLength: 6 })
@@ -69,7 +68,7 @@ const argumentVector = fc.oneof(
     weight: 8,
     arbitrary: fc
       .constantFrom(...commands)
-      .chain((command) => wordsFor(command).map((words) => [...command.path.split(' '), ...words])),
+      .chain((command) => wordsFor(command).map((words) => [...command.name.split(' '), ...words])),
   },
   { weight: 1, arbitrary: fc.array(value, { maxLength: 5 }) },
 )
