@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { resolveSettings } from '../config/settings.ts'
 import { sandboxFolder } from '../context/folders.ts'
 import type { Context } from '../context.ts'
-import type { LatencyProfile, Sandbox, SandboxOptions } from '../sandbox/start-sandbox.ts'
+import type { LatencyProfile, Sandbox } from '../sandbox/start-sandbox.ts'
 import { createGate, type Gate } from '../output/gate.ts'
 import {
   addShared,
@@ -34,14 +34,10 @@ interface SandboxFlags extends CommonOptions {
   pace?: 'fast' | 'real'
 }
 
-export interface SandboxSettings {
-  readonly port: number
-  readonly seed: number
-  readonly latency: LatencyProfile
-  readonly faults: string | undefined
-  /** No hint and no request log on standard error. */
-  readonly isQuiet: boolean
-  readonly recording?: RecordingSettings | undefined
+export interface SandboxSettings extends SandboxFlags {
+  port: number
+  seed: number
+  latency: LatencyProfile
 }
 
 const maxLineLength = 2000
@@ -86,22 +82,16 @@ export function registerSandbox(command: Command, context: Context, run = runSan
     .addOption(wordOption('--pace <pace>', 'fast, or real: as recorded (fast)', ['fast', 'real']))
     .addHelpText('after', faultFile)
     .action(async (flags: SandboxFlags) => {
-      const { port = 0, seed = 1, latency, faults, quiet } = flags
+      const { port = 0, seed = 1, record, replay } = flags
       if (port !== 0 && badPorts.has(port)) {
         throw new UsageError(
           `--port ${port} belongs to another protocol: HTTP clients refuse to connect to it.`,
           { hint: 'Choose a port above 1024, such as 8080, or leave --port out.' },
         )
       }
-      const recording = recordingOf(flags)
-      await run(context, {
-        port,
-        seed,
-        latency: latency ?? (recording === undefined ? 'natural' : 'none'),
-        faults,
-        isQuiet: quiet === true,
-        recording,
-      })
+      checkRecording(flags)
+      const usual = record === undefined && replay === undefined ? 'natural' : 'none'
+      await run(context, { ...flags, port, seed, latency: flags.latency ?? usual })
     })
 }
 
@@ -118,15 +108,14 @@ function parseLatency(value: string): LatencyProfile {
  */
 export async function runSandbox(context: Context, settings: SandboxSettings): Promise<never> {
   const { stdout, stderr, signal, clock } = context
-  const { recording, port, seed, latency, isQuiet } = settings
+  const { record, port, seed, latency, quiet, strict } = settings
   const faults = settings.faults === undefined ? [] : await readFaults(context, settings.faults)
   const { families } = await resolveSettings(context, { sandbox: true })
   const gate = createGate(context)
   const warn = (line: string) => stderr.write(`${gate.line(line, maxLineLength)}\n`)
-  const print = (line: string) => void (isQuiet || warn(line))
+  const print = (line: string) => void (quiet || warn(line))
   // What a user must not miss is printed even with --quiet: a recording that is not there.
-  const report = recording && 'record' in recording ? warn : print
-  const opened = recording && (await openRecordings(context, recording, gate, report))
+  const opened = await openRecordings(context, settings, gate, record === undefined ? print : warn)
   const { startSandbox } = await import('../sandbox/start-sandbox.ts')
   const sandbox = await startSandbox({
     port,
@@ -152,7 +141,7 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
     print(`Use it in another shell: ${settingVariables(context.platform, variables)}`)
     print(`${opened?.about ?? 'Any key except "invalid" is accepted.'} Ctrl-C stops the sandbox.`)
     if (!signal.aborted) await once(signal, 'abort')
-    const { line, failure } = (recording && summary(recording, sandbox)) ?? {}
+    const { line, failure } = summary(sandbox, strict === true)
     if (line !== undefined) print(line)
     // The signal is how a server ends: what was wrong outranks it.
     if (failure !== undefined && signal.reason instanceof Interrupted) signal.reason.isExpected = true
@@ -177,21 +166,12 @@ export async function readFaults(context: Context, path: string): Promise<FaultR
   return parseFaultRules(isWrapped ? value.faults : value, source)
 }
 
-type RecordingSettings =
-  | { readonly record: string; readonly upstream: string | undefined; readonly options: CommonOptions }
-  | {
-      readonly replay: string
-      readonly pace: 'fast' | 'real'
-      readonly isStrict: boolean
-    }
-
 /** They mean something only where a gateway is recorded, and only where recordings are played. */
 const recordFlags = ['upstream', 'apiKeyFile', 'profile', 'caFile', 'header', 'allowHttp', 'connectTimeout']
 const replayFlags = ['pace', 'strict']
 
-/** @returns undefined without `--record` and `--replay` */
-function recordingOf(flags: SandboxFlags): RecordingSettings | undefined {
-  const { record, replay, upstream, pace = 'fast', latency, strict } = flags
+function checkRecording(flags: SandboxFlags): void {
+  const { record, replay, pace, latency } = flags
   const withoutUse = (names: readonly string[], where: string) =>
     names
       .filter((name) => flags[name as keyof SandboxFlags] !== undefined)
@@ -207,41 +187,31 @@ function recordingOf(flags: SandboxFlags): RecordingSettings | undefined {
       '--latency and --pace real cannot be used together: the recorded times are the latency.',
   ].filter((problem) => problem !== false)
   if (problems.length > 0) throw new UsageError(problems)
-  if (record !== undefined) return { record, upstream, options: flags }
-  return replay === undefined ? undefined : { replay, pace, isStrict: strict === true }
-}
-
-interface OpenRecordings {
-  readonly upstream?: URL
-  readonly options: NonNullable<SandboxOptions['recordings']>
-  readonly about: string
-  /** Whether a caller's own key matters. */
-  readonly needsKey: boolean
 }
 
 /**
+ * @returns undefined without `--record` and `--replay`
  * @param gate cleans what is printed; the secrets are added to it
  * @param report takes a line about a call that could not be recorded or answered
  */
 async function openRecordings(
   context: Context,
-  settings: RecordingSettings,
+  settings: SandboxSettings,
   gate: Gate,
   report: (line: string) => void,
-): Promise<OpenRecordings> {
-  if ('replay' in settings) {
-    const { replay, pace } = settings
+) {
+  const { record, replay, pace = 'fast', upstream: address } = settings
+  if (replay !== undefined) {
     return {
       options: { replay: { folder: resolve(context.cwd, replay), pace, report } },
       about: `Answers come from the recordings in ${shownPath(replay)} and from nothing else. Any key is accepted.`,
-      needsKey: false,
     }
   }
-  const { record, upstream: address, options } = settings
+  if (record === undefined) return undefined
   // None of this is needed for the sandbox's own answers.
   const { networkOptions, ownHeaders, readSettings } = await import('./shared/gateway/open-gateway.ts')
   const { createUpstream } = await import('../gateway/upstream.ts')
-  const configuration = await readSettings(context, options)
+  const configuration = await readSettings(context, settings)
   const { allowHttp, connectTimeout, baseUrl: configured } = configuration
   const baseUrl =
     address === undefined ? configured.value : normaliseBaseUrl(address, '--upstream', allowHttp.value)
@@ -270,19 +240,17 @@ async function openRecordings(
     upstream: baseUrl,
     options: { record: { folder, files: context, upstream, secrets, report } },
     about: `Calls go to ${baseUrl.href} with ${whose}, and cost what they cost. Recordings: ${shownPath(record)}.`,
+    /** Whether a caller's own key matters. */
     needsKey: !hasKey,
   }
 }
 
 const maxNames = 20
 
-/** @returns a line for standard error, and the failure that the process ends with, if any */
-function summary(
-  settings: RecordingSettings,
-  sandbox: Sandbox,
-): { readonly line: string; readonly failure?: ModelgateError } | undefined {
+/** @returns a line for standard error where calls are recorded, and the failure that the process ends with, if any */
+function summary(sandbox: Sandbox, isStrict: boolean): { line?: string; failure?: ModelgateError } {
   const stats = sandbox.recordings()
-  if (stats === undefined) return undefined
+  if (stats === undefined) return {}
   if (stats.mode === 'record') {
     const { recorded, refused, abandoned } = stats
     const left = abandoned === 0 ? '' : ` ${counted(abandoned, 'call')} ended by the caller, not recorded.`
@@ -300,8 +268,7 @@ function summary(
     ...(damaged.length > 0 ? [`Damaged: ${damaged.join(' ')}`] : []),
   ]
   const line = `Answered from ${used} of ${counted(recordings, 'recording')}.`
-  const isFailed = 'replay' in settings && settings.isStrict && problems.length > 0
-  if (!isFailed) return { line: [line, ...problems].join(' ') }
+  if (!isStrict || problems.length === 0) return { line: [line, ...problems].join(' ') }
   const facts = { billed: 'no' } as const
   return { line, failure: new ModelgateError('partial', 'not_recorded', problems.join(' '), facts) }
 }

@@ -9,7 +9,7 @@ import { testContext, type TestOverrides } from '../support/test-context.ts'
 import { until } from '../support/running-sandbox.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 
-const plain: SandboxSettings = { port: 0, seed: 1, latency: 'none', faults: undefined, isQuiet: false }
+const plain: SandboxSettings = { port: 0, seed: 1, latency: 'none', validate: true, stdin: true }
 
 /** What a run ends with. */
 function endOf(run: Promise<never>): Promise<unknown> {
@@ -20,9 +20,7 @@ function endOf(run: Promise<never>): Promise<unknown> {
 async function serving(overrides: TestOverrides = {}, settings: Partial<SandboxSettings> = {}) {
   const context = testContext(overrides)
   const ended = endOf(runSandbox(context, { ...plain, ...settings }))
-  await until(
-    () => context.stdout.text !== '' && (settings.isQuiet || context.stderr.text.includes('Ctrl-C')),
-  )
+  await until(() => context.stdout.text !== '' && (settings.quiet || context.stderr.text.includes('Ctrl-C')))
   const url = context.stdout.text.trim()
   const ask = (path: string, body?: string) =>
     fetch(url + path, {
@@ -49,13 +47,14 @@ async function parsed(...argv: string[]): Promise<SandboxSettings> {
   return promise
 }
 
-test.for<readonly [string[], Partial<SandboxSettings>]>([
-  [[], { port: 0, seed: 1, latency: 'natural', faults: undefined, isQuiet: false }],
+test.for<readonly [string[], object]>([
+  [[], {}],
   [['--port', '8080', '--seed', '7'], { port: 8080, seed: 7 }],
   [['--latency', 'none'], { latency: 'none' }],
-  [['--latency', '25', '--faults', 'f.yaml', '-q'], { latency: 25, faults: 'f.yaml', isQuiet: true }],
+  [['--latency', '25', '--faults', 'f.yaml', '-q'], { latency: 25, faults: 'f.yaml', quiet: true }],
+  [['--replay', 'calls'], { latency: 'none', replay: 'calls' }],
 ])('%j', async ([argv, settings]) => {
-  expect(await parsed(...argv)).toMatchObject(settings)
+  expect(await parsed(...argv)).toEqual({ port: 0, seed: 1, latency: 'natural', ...settings })
 })
 
 test.for(['--port 70000', '--port 6000', '--seed -1', '--latency slow'])('%s is refused', async (words) => {
@@ -87,7 +86,7 @@ test('prints its address first, serves, logs, and ends with the reason of the si
 test('has the families of the configuration, and says nothing on standard error when quiet', async () => {
   const cwd = temporaryFolder()
   writeFiles(cwd, { '.git/HEAD': '', '.modelgaterc.yaml': 'families: { fast: image-model-b }\n' })
-  const { ask, err, end } = await serving({ cwd }, { isQuiet: true })
+  const { ask, err, end } = await serving({ cwd }, { quiet: true })
   const reply = await ask('/v1/images/generations', '{"model":"fast","prompt":"a dot","size":"640x480"}')
   expect(await reply.text()).toContain('for fast (image-model-b)')
   expect(await end('terminate')).toMatchObject({ exitCode: 143 })
