@@ -32,15 +32,6 @@ interface LogOptions extends CommonOptions {
 const defaultLimit = 20
 
 export function registerLog(command: Command, context: Context): void {
-  const own = [
-    numberOption('-n, --limit <number>', `show this many; 0 for all (${defaultLimit})`),
-    new Option('--since <when>', 'only calls since: 2h, 3d, yesterday, 2026-11-22'),
-    new Option('--grep <text>', 'only calls with this text in prompt, answer, command line or file names'),
-    suggestWords(
-      new Option('--command <name>', 'only calls of this command, or group: "image create", image'),
-      ['generate', 'respond', 'chat', 'image', 'video', 'wait'],
-    ),
-  ]
   addExamples(command, [
     ['modelgate log', 'the newest calls'],
     ['modelgate log --since yesterday --command image'],
@@ -49,7 +40,16 @@ export function registerLog(command: Command, context: Context): void {
     ['modelgate log -n 0 --json | jq ".calls[].files[].path"'],
     ['modelgate log clear --before 30d'],
   ])
-  for (const option of own) command.addOption(option)
+  command
+    .addOption(numberOption('-n, --limit <number>', `show this many; 0 for all (${defaultLimit})`))
+    .option('--since <when>', 'only calls since: 2h, 3d, yesterday, 2026-11-22')
+    .option('--grep <text>', 'only calls with this text in prompt, answer, command line or file names')
+    .addOption(
+      suggestWords(
+        new Option('--command <name>', 'only calls of this command, or group: "image create", image'),
+        ['generate', 'respond', 'chat', 'image', 'video', 'wait'],
+      ),
+    )
   addShared(command, 'json jsonl model messages', { model: 'only calls of this model' })
   command.action(async (options: LogOptions) => {
     const [word] = command.args

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import type { RunChangeDocument, RunCleanDocument, RunRestoreDocument } from '../events/run-document.ts'
-import { gap, oneLine, padded } from '../output/table-cells.ts'
+import { gap, linesText, oneLine, padded, tabbedText, type Columns } from '../output/table-cells.ts'
 import { adoptJobs, pickCandidate, restoreVersion } from '../pipeline/changes/change-outputs.ts'
 import { cleanProject } from '../pipeline/changes/clean.ts'
 import type { ManifestCall } from '../pipeline/run/project.ts'
@@ -90,18 +90,16 @@ export function registerRunRestore(command: Command, context: Context, restore =
 }
 
 /** The path of what was restored; else a line for each: for scripts number, time, path, bytes and digest, with tabs. */
-function versionLines({ versions, restored }: RunRestoreDocument, columns: number | undefined): string {
+function versionLines({ versions, restored }: RunRestoreDocument, columns: Columns): string {
   if (restored !== null) return pathLines([versions[restored - 1]!])
-  return linesOf(versions, ({ number, time, path, bytes, sha256 }) =>
-    columns === undefined
-      ? [`${number}`, time, path, `${bytes}`, sha256].map(oneLine).join('\t')
-      : [
-          `${number}`.padStart(3),
-          time.slice(0, 16).replace('T', ' '),
-          byteText(bytes).padStart(8),
-          oneLine(path),
-        ].join(gap),
-  )
+  if (columns === undefined) {
+    return tabbedText(versions, (one) => [one.number, one.time, one.path, one.bytes, one.sha256])
+  }
+  const lines = versions.map(({ number, time, path, bytes }) => {
+    const when = time.slice(0, 16).replace('T', ' ')
+    return [`${number}`.padStart(3), when, byteText(bytes).padStart(8), oneLine(path)].join(gap)
+  })
+  return linesText(lines)
 }
 
 function restoredText({ instance, versions, restored }: RunRestoreDocument): string {
@@ -130,20 +128,19 @@ export function registerRunClean(command: Command, context: Context, clean = cle
 }
 
 /** For scripts: path, kind, bytes and instance, separated by tabs. */
-function itemLines({ items }: RunCleanDocument, columns: number | undefined): string {
-  return linesOf(items, ({ path, kind, bytes, instance }) => {
-    if (columns === undefined) return [path, kind, `${bytes}`, instance ?? ''].map(oneLine).join('\t')
+function itemLines({ items }: RunCleanDocument, columns: Columns): string {
+  if (columns === undefined) {
+    return tabbedText(items, ({ path, kind, bytes, instance }) => [path, kind, bytes, instance])
+  }
+  const lines = items.map(({ path, kind, bytes, instance }) => {
     const of = instance === null ? '' : ` (${oneLine(instance)})`
     return [padded(kind, 'candidate'.length), byteText(bytes).padStart(8), `${oneLine(path)}${of}`].join(gap)
   })
+  return linesText(lines)
 }
 
 function sumText({ items, bytes, removed }: RunCleanDocument): string {
   if (items.length === 0) return 'There is nothing to remove.'
   const sum = `${counted(items.length, 'file')}, ${byteText(bytes)}`
   return removed ? `${sum}: removed.` : `${sum}: --yes removes ${items.length === 1 ? 'it' : 'them'}.`
-}
-
-function linesOf<Item>(items: readonly Item[], lineOf: (item: Item) => string): string {
-  return items.map((item) => `${lineOf(item)}\n`).join('')
 }

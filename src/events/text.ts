@@ -151,22 +151,12 @@ export const textDocument = f.document(['generate', 'respond', 'wait', 'cancel']
   ),
 })
 
-type Decoded =
-  | 'text'
-  | 'reasoning'
-  | 'refusal'
-  | 'candidates'
-  | 'finish_reason'
-  | 'tool_calls'
-  | 'citations'
-  | 'usage'
-  | 'response'
-  | 'state'
+/** What the program adds to what is decoded. */
+type Added = 'version' | 'command' | 'extracted' | 'cost' | 'request_id' | 'files' | 'warnings' | 'id'
 
-export interface TextResult extends Pick<TextDocument, Decoded> {
+export interface TextResult extends Omit<TextDocument, Added> {
   /** The gateway's own finish reason. */
   readonly raw_finish_reason: string | null
   readonly finish_message: string | null
   readonly response_id: string | null
-  readonly model: string | null
 }

@@ -134,6 +134,7 @@ const placeholderTypes: Readonly<Record<string, ValueType>> = {
   days: 'text',
   json: 'json',
   url: 'url',
+  word: 'word',
   mode: 'word',
   state: 'word',
   amount: 'number',
@@ -144,7 +145,6 @@ const placeholderTypes: Readonly<Record<string, ValueType>> = {
 
 function typeOf(placeholder: string, field: Field | undefined): ValueType {
   if (field?.type === 'integer') return 'integer'
-  if (placeholder === 'word') return 'word'
   return placeholderTypes[placeholder] ?? 'text'
 }
 

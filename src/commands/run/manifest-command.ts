@@ -10,7 +10,7 @@ import type { Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
 import { runRenderer } from '../../output/run/run-output.ts'
 import { writeStepResults } from '../../output/step-output.ts'
-import { oneLine, type Columns } from '../../output/table-cells.ts'
+import { tabbedText, type Columns } from '../../output/table-cells.ts'
 import type { ManifestCall } from '../../pipeline/run/project.ts'
 import { printDocument, printNote } from '../shared/call/print-document.ts'
 import { showOperation } from '../shared/call/run-operation.ts'
@@ -92,7 +92,7 @@ export async function showDocument<
 }
 
 export function pathLines(files: readonly { readonly path: string }[]): string {
-  return files.map(({ path }) => `${oneLine(path)}\n`).join('')
+  return tabbedText(files, ({ path }) => [path])
 }
 
 /** @param hasSent whether a request that may cost money has been sent; left out where none is */
