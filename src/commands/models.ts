@@ -30,9 +30,16 @@ export function registerModels(command: Command, context: Context): void {
     const isKnown = options.known === true || id !== undefined
     checkOptions(options, id, isKnown)
     const call = await startCall(context, options)
-    const { settings } = call
-    const isAsked = !isKnown && (options.sandbox === true || settings.baseUrl.value !== undefined)
-    await (isAsked ? showListed(call) : showKnown(call, id))
+    const { families, baseUrl, quiet } = call.settings
+    if (!isKnown && (options.sandbox || baseUrl.value !== undefined)) return await showListed(call)
+    const document = describeModels(id, families.value, context.clock.now(), isKnown ? [] : [noGateway])
+    const { models } = document
+    const describe = (_: unknown, columns: Columns) =>
+      id === undefined
+        ? modelTable(models, columns)
+        : models.map((model) => modelReport(model, columns)).join('')
+    const events = models.map((model) => ({ type: 'model-list', model }) as const)
+    await printDocument(context, options, document, describe, { quiet: quiet.value, events })
   })
 }
 
@@ -51,27 +58,14 @@ function checkOptions({ raw, dryRun, curl }: ModelsOptions, id: string | undefin
   )
 }
 
-async function showKnown(
-  { context, options, settings: { families, quiet } }: CommandCall<ModelsOptions>,
-  id: string | undefined,
-): Promise<void> {
-  const warnings = options.known || id !== undefined ? [] : [noGateway]
-  const document = describeModels(id, families.value, context.clock.now(), warnings)
-  const { models } = document
-  await printDocument(context, options, document, (_, columns) => text(id, models, columns), {
-    quiet: quiet.value,
-    events: models.map((model) => ({ type: 'model-list', model })),
-  })
-}
-
 async function showListed(call: CommandCall<ModelsOptions>): Promise<void> {
   const { context, options, settings } = call
-  const configured = settings.families.value
+  const { value: configured } = settings.families
   await runOperation(call, {
     describeRequest: (gateway) => ({ request: modelListRequest(gateway) }),
     output: () => ({
       result: 'job',
-      describe: ({ models }: ModelsDocument, _, columns) => text(undefined, models, columns),
+      describe: ({ models }: ModelsDocument, _, columns) => modelTable(models, columns),
     }),
     async operation(opened) {
       const outcome = await listModels(opened, configured)
@@ -82,9 +76,4 @@ async function showListed(call: CommandCall<ModelsOptions>): Promise<void> {
       return { kind: 'ended', document: known }
     },
   })
-}
-
-function text(id: string | undefined, models: ModelsDocument['models'], columns: Columns): string {
-  if (id === undefined) return modelTable(models, columns)
-  return models.map((model) => modelReport(model, columns)).join('')
 }

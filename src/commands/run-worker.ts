@@ -18,21 +18,19 @@ import { openShared, readShared, type SharedPlaces } from './run/shared-places.t
 import { defaultGrace, readWorkerFlags, type WorkerFlags } from './run/run-flags.ts'
 import { showOperation } from './shared/call/run-operation.ts'
 import { openGateway, startCall, type CommandCall } from './shared/gateway/open-gateway.ts'
-import { addShared, addExamples, type Example } from './shared/options/common-options.ts'
+import { addShared, addExamples } from './shared/options/common-options.ts'
 import { readLimits } from './shared/options/read-limits.ts'
 
-const examples: readonly Example[] = [
-  ['modelgate run worker --queue redis://queue --store /srv/shared', 'until Ctrl-C'],
-  [
-    'modelgate run worker --lanes text=32,video=0',
-    'queue and store from MODELGATE_QUEUE and MODELGATE_STORE',
-  ],
-  ['modelgate run worker --rate 20/s', 'of each lane, if all workers are given the same rate'],
-  ['modelgate run worker --until-empty', 'in CI: ends with 0 when nothing is left'],
-]
-
 export function registerRunWorker(command: Command, context: Context): void {
-  addExamples(command, examples)
+  addExamples(command, [
+    ['modelgate run worker --queue redis://queue --store /srv/shared', 'until Ctrl-C'],
+    [
+      'modelgate run worker --lanes text=32,video=0',
+      'queue and store from MODELGATE_QUEUE and MODELGATE_STORE',
+    ],
+    ['modelgate run worker --rate 20/s', 'of each lane, if all workers are given the same rate'],
+    ['modelgate run worker --until-empty', 'in CI: ends with 0 when nothing is left'],
+  ])
   command
     .optionsGroup('Worker:')
     .option('--queue <url>', 'the queue: postgres:// or redis:// (MODELGATE_QUEUE)')

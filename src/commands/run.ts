@@ -8,27 +8,25 @@ import { runManifest } from '../pipeline/run/run.ts'
 import { createProblemList } from '../problems.ts'
 import { executeSettings, fileOption, showRun } from './run/manifest-command.ts'
 import { defaultGrace, readRunFlags, type RunFlags } from './run/run-flags.ts'
-import { addShared, collect, addExamples, showFirst, type Example } from './shared/options/common-options.ts'
+import { addShared, collect, addExamples, showFirst } from './shared/options/common-options.ts'
 import { openGateway, startCall, type OpenGateway } from './shared/gateway/open-gateway.ts'
 import { askYesNo, canAsk } from './shared/input/questions.ts'
 
 /** On a terminal more creations than this are confirmed. */
 const maxUnconfirmed = 20
 
-const runExamples: readonly Example[] = [
-  ['modelgate run --sandbox', 'try a manifest, nothing configured'],
-  ['modelgate run --plan', 'what would be generated, why, and what it costs'],
-  ['modelgate run', 'generate what is missing or out of date'],
-  ['modelgate run hero "photos*"', 'these, and what they need'],
-  ['modelgate run --check', 'in CI, without a key: is everything up to date?'],
-  ['modelgate run --generate --max-creates 40', 'in CI, to generate'],
-  ['modelgate run --regenerate hero', 'generate it again, and pay for it'],
-  ['modelgate run --shard 2/5 --generate', 'one part of five'],
-  ['modelgate run --queue redis://queue --store /srv/shared', 'with workers on other machines'],
-]
-
 export function registerRun(command: Command, context: Context, run = runManifest): void {
-  addExamples(command, runExamples)
+  addExamples(command, [
+    ['modelgate run --sandbox', 'try a manifest, nothing configured'],
+    ['modelgate run --plan', 'what would be generated, why, and what it costs'],
+    ['modelgate run', 'generate what is missing or out of date'],
+    ['modelgate run hero "photos*"', 'these, and what they need'],
+    ['modelgate run --check', 'in CI, without a key: is everything up to date?'],
+    ['modelgate run --generate --max-creates 40', 'in CI, to generate'],
+    ['modelgate run --regenerate hero', 'generate it again, and pay for it'],
+    ['modelgate run --shard 2/5 --generate', 'one part of five'],
+    ['modelgate run --queue redis://queue --store /srv/shared', 'with workers on other machines'],
+  ])
   command.argument(
     '[job...]',
     'names of jobs, or of instances such as photos[shoe]; "*" and "?" are wildcards; by default all',

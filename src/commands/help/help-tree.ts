@@ -1,4 +1,4 @@
-import type { Argument, Command, Option } from 'commander'
+import type { Command, Option } from 'commander'
 import { flagName as settingFlag, settingNames, settingTable } from '../../config/setting-table.ts'
 import { families } from '../../contract/families.ts'
 import { familyEndpoints, type Field, isList, wordsOf } from '../../contract/field.ts'
@@ -53,7 +53,13 @@ function describeCommand(program: Command, command: Command): HelpCommand {
     usage: `${[program.name(), name].join(' ').trim()} ${command.usage()}`,
     group: group?.heading ?? null,
     commands: command.commands.map((child) => child.name()),
-    arguments: command.registeredArguments.map(describeArgument),
+    arguments: command.registeredArguments.map((argument) => ({
+      name: argument.name(),
+      about: argument.description,
+      required: argument.required,
+      repeatable: argument.variadic,
+      values: argument.argChoices ?? null,
+    })),
     options: options.map((option) => describeOption(name, command, option)),
     common_options: options.filter(isShared).map(flagOf),
     examples: examplesOf(command).map(([line, about]) => ({ line, about: about ?? null })),
@@ -61,16 +67,6 @@ function describeCommand(program: Command, command: Command): HelpCommand {
 }
 
 const isListed = ({ long }: Option) => long !== '--help' && long !== '--version'
-
-function describeArgument(argument: Argument): HelpCommand['arguments'][number] {
-  return {
-    name: argument.name(),
-    about: argument.description,
-    required: argument.required,
-    repeatable: argument.variadic,
-    values: argument.argChoices ?? null,
-  }
-}
 
 const flagOf = ({ long, short }: Option) => long ?? short!
 
