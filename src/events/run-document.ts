@@ -81,8 +81,6 @@ export const failureFields = {
   message: f.text('what went wrong'),
 }
 
-const runFailure = f.shape('run_failure', failureFields)
-
 const instance = f.text('id of the instance')
 const lane = f.oneOf(['text', 'image', 'video'], 'with which others it shares the number of requests at once')
 
@@ -108,7 +106,7 @@ const instanceFields = {
   placed: f.flag('whether the run put them where they belong; a shard leaves them in its part'),
   took_s: f.secondsOrNull('how long it took in this run; null where nothing was generated'),
   cost,
-  error: f.orNull('why it failed; null if it did not', runFailure),
+  error: f.orNull('why it failed; null if it did not', f.shape('run_failure', failureFields)),
 }
 
 export type RunInstance = f.Infer<typeof runInstance>
@@ -300,8 +298,6 @@ const taskFields = {
   creates: f.count('how many results the request creates'),
 }
 
-const taskFailure = f.shape('task_failure', failureFields)
-
 const lanes = f.list('what it takes, and how many at once', {
   lane: taskLane,
   concurrency: f.count('how many requests at once'),
@@ -333,7 +329,7 @@ export const workerEvents = {
     bytes: f.count('their size'),
     took_s: f.secondsOrNull('how long it took here; null where that is not known'),
     again_s: f.secondsOrNull('after how long it is sent again; null where it is not'),
-    error: f.orNull('why it was not made; null if it was', taskFailure),
+    error: f.orNull('why it was not made; null if it was', f.shape('task_failure', failureFields)),
   },
 }
 

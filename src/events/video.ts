@@ -10,8 +10,6 @@ const state = f.oneOf(videoStates, 'state of the job')
 /** Those of a background response, too. */
 const jobId = f.text('id of the video or the response, or name of the operation')
 const jobKind = f.oneOf(['video', 'operation', 'response', 'image'], 'what the job is on the gateway')
-const jobState = f.oneOf(jobStates, 'state of the job')
-const knownState = f.oneOf([...videoStates, 'unknown'], 'last known state')
 const reason = {
   code: f.text('a stable word for the reason'),
   message: f.text('the reason'),
@@ -67,7 +65,7 @@ export const videoEvents = {
   /** A look-up, even if nothing has changed. */
   'job-progress': {
     id: jobId,
-    state: jobState,
+    state: f.oneOf(jobStates, 'state of the job'),
     status,
     progress,
     elapsed_s: f.seconds('seconds that the job has been running, as far as is known'),
@@ -127,7 +125,7 @@ export const videoDocument = f.document(['video generate', 'video remix', 'video
 export type AwaitedVideo = f.Infer<typeof awaitedVideo>
 const awaitedVideo = f.shape('awaited_video', {
   ...outcomeFields,
-  state: knownState,
+  state: f.oneOf([...videoStates, 'unknown'], 'last known state'),
   error: f.orNull('why it came to nothing, or not to all of its videos', f.object(reason)),
 })
 

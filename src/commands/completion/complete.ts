@@ -12,8 +12,8 @@ const liveNames: Readonly<Record<LiveKind, readonly string[]>> = {
   assets: ['run', 'run adopt', 'run pick', 'run report', 'run restore', '--regenerate'],
 }
 
-/** Words, or the names of files after what is typed already (`@`, `--output=`). */
-type Answer = { readonly words: readonly Candidate[] } | { readonly filesAfter: string }
+/** Words; or, for the names of files, what is typed already before them (`@`, `--output=`). */
+type Answer = readonly Candidate[] | string
 
 /** What a completion script has passed on. */
 interface Request {
@@ -64,7 +64,7 @@ export async function complete(
     if (!Object.hasOwn(shells, shell)) return print(await liveWords(shell, sent, '', place), tabbed)
     const { words, kept, line } = shells[shell]!(sent)
     const answer = await answerTo(words, commands(), place)
-    return 'words' in answer ? print(answer.words, line) : `\t${answer.filesAfter.slice(kept)}\n`
+    return typeof answer === 'string' ? `\t${answer.slice(kept)}\n` : print(answer, line)
   } catch {
     return ''
   }
@@ -109,31 +109,27 @@ async function answerTo(
   const values = async (name: string, targets: readonly Target[], before = ''): Promise<Answer> => {
     const start = typed.slice(before.length)
     const takes = (placeholder: string, note: string) =>
-      targets.some((one) => one.placeholder.split('|').includes(placeholder) || one.about.includes(note))
-    if (takes('file', 'a file name')) return { filesAfter: before }
-    if (start.startsWith('@') && takes('json', '@file')) return { filesAfter: `${before}@` }
+      targets.some((one) => one.name.split('|').includes(placeholder) || one.about.includes(note))
+    if (takes('file', 'a file name')) return before
+    if (start.startsWith('@') && takes('json', '@file')) return `${before}@`
     const known = targets.flatMap((target) => target.values ?? []).map((value) => ({ value, about: '' }))
     const [kind] = Object.entries(liveNames).find(([, names]) => names.includes(name)) ?? []
     const live = kind === undefined ? [] : await liveWords(kind, command.name.split(' '), start, place)
-    return { words: [...known, ...live].map((word) => ({ ...word, value: before + word.value })) }
+    return [...known, ...live].map((word) => ({ ...word, value: before + word.value }))
   }
   const valuesOf = async ({ flag, about, value }: Flag, before?: string): Promise<Answer> =>
-    value === null ? { words: [] } : values(flag, [{ ...value, about }], before)
+    value === null ? [] : values(flag, [{ ...value, name: value.placeholder, about }], before)
   if (pending !== undefined) return valuesOf(pending)
   if (mayBeFlag && (isFlag(typed) || typed === '-')) {
     const { flag, before } = flagIn(command, typed)
-    if (before !== '') return flag === undefined ? { words: [] } : valuesOf(flag, before)
+    if (before !== '') return flag === undefined ? [] : valuesOf(flag, before)
     const left = flagsOf(command).filter((one) => one.repeatable || !given.has(one.flag))
-    return { words: left.flatMap((one) => namesOf(one).map((value) => ({ value, about: one.about }))) }
+    return left.flatMap((one) => namesOf(one).map((value) => ({ value, about: one.about })))
   }
   const children = mayBeCommand ? command.commands : []
-  const own = await values(
-    command.name,
-    command.arguments.map((argument) => ({ ...argument, placeholder: argument.name })),
-  )
-  if (!('words' in own)) return own
-  const names = children.map((value) => ({ value, about: childOf(command, value).about }))
-  return { words: [...names, ...own.words] }
+  const own = await values(command.name, command.arguments)
+  if (typeof own === 'string') return own
+  return [...children.map((value) => ({ value, about: childOf(command, value).about })), ...own]
 
   function childOf({ name }: HelpCommand, word: string): HelpCommand {
     return all.find((one) => one.name === `${name} ${word}`.trim())!
@@ -147,12 +143,8 @@ async function liveWords(kind: string, command: readonly string[], start: string
 
 type Flag = Pick<HelpOption, 'flag' | 'short' | 'about' | 'repeatable' | 'value'>
 
-/** What a value is of: an argument or an option. */
-interface Target {
-  readonly placeholder: string
-  readonly about: string
-  readonly values: readonly string[] | null
-}
+/** What a value is of: an argument; an option is called as its value. */
+type Target = Pick<HelpCommand['arguments'][number], 'name' | 'about' | 'values'>
 
 const switches = { repeatable: false, value: null }
 const version: Flag = { flag: '--version', short: '-V', about: 'print the version', ...switches }
