@@ -44,7 +44,7 @@ const callFields = {
 }
 
 export type CallSummary = f.Infer<typeof call>
-const call = f.shape('call', {
+export const call = f.shape('call', {
   ...callFields,
   files: f.list('files that it wrote', f.object(fileFields)),
 })
@@ -66,10 +66,6 @@ const wholeCall = f.object({
   request: f.anything('the body of the request; media are references'),
   reply: f.anything('what a conversation continues from: text, and the items or parts of the gateway'),
 })
-
-export const logEvents = {
-  'call-list': { call: call },
-}
 
 export type LogDocument = f.Infer<typeof logDocument>
 export const logDocument = f.document(['log'], {

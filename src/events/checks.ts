@@ -3,7 +3,7 @@ import * as f from './fields.ts'
 const verdicts = ['ok', 'warning', 'failed', 'skipped'] as const
 
 export type Check = f.Infer<typeof check>
-const check = f.shape('check', {
+export const check = f.shape('check', {
   name: f.text('what was checked'),
   verdict: f.oneOf(verdicts, 'what became of it; skipped: it could not be checked, or need not be'),
   message: f.text('what was found'),
@@ -30,10 +30,6 @@ const profileKey = f.shape('profile_key', {
   warning: f.textOrNull('what else is wrong, such as a file that others can read'),
   check: f.orNull('what the gateway says of it; null without --check', keyVerdict),
 })
-
-export const checkEvents = {
-  'check-end': { check: check },
-}
 
 export type ChecksDocument = f.Infer<typeof checksDocument>
 export const checksDocument = f.document(['doctor'], {

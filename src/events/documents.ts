@@ -8,11 +8,11 @@ import * as f from './fields.ts'
 import { outputVersion } from './version.ts'
 import { assetReport } from './asset-report.ts'
 import { file, textDocument, textEvents } from './text.ts'
-import { checkEvents, checksDocument, keysDocument } from './checks.ts'
+import { check, checksDocument, keysDocument } from './checks.ts'
 import { inspectionDocument, inspectionEvents } from './inspection.ts'
-import { callDocument, logClearDocument, logDocument, logEvents, usageReportDocument } from './call.ts'
+import { call, callDocument, logClearDocument, logDocument, usageReportDocument } from './call.ts'
 import { initDocument, placesDocument, settingsDocument } from './setting.ts'
-import { modelEvents, modelsDocument } from './model.ts'
+import { model, modelsDocument } from './model.ts'
 import * as run from './run-document.ts'
 import { jobListDocument, videoDocument, videoEvents, videosDocument } from './video.ts'
 
@@ -40,10 +40,10 @@ const events = {
   ...textEvents,
   ...imageEvents,
   ...videoEvents,
-  ...modelEvents,
+  'model-list': { model },
   ...inspectionEvents,
-  ...logEvents,
-  ...checkEvents,
+  'call-list': { call },
+  'check-end': { check },
   ...run.runEvents,
   ...run.workerEvents,
 }

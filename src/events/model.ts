@@ -19,7 +19,7 @@ export const fieldLimit = f.object({
 })
 
 export type ModelEntry = f.Infer<typeof model>
-const model = f.shape('model', {
+export const model = f.shape('model', {
   id: f.text('id of the model'),
   kind: f.textOrNull('image, video or text; null when unknown'),
   family: f.textOrNull('family whose limits hold; null: only the rules for every model'),
@@ -47,10 +47,6 @@ const model = f.shape('model', {
     methods: f.texts('what the gateway says that it can be used for'),
   }),
 })
-
-export const modelEvents = {
-  'model-list': { model: model },
-}
 
 export type ModelsDocument = f.Infer<typeof modelsDocument>
 export const modelsDocument = f.document(['models'], {

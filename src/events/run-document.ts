@@ -136,8 +136,10 @@ const creates = f.shape('run_creates', {
   limit: f.countOrNull('how many may be; null where nothing limits them'),
 })
 
-const manifest = f.text('the manifest, as its path is shown')
-const folder = f.text('the absolute path of the folder that the outputs lie below')
+const place = {
+  manifest: f.text('the manifest, as its path is shown'),
+  folder: f.text('the absolute path of the folder that the outputs lie below'),
+}
 const part = f.textOrNull(
   'the folder that a shard leaves for `run merge`, in which its outputs are; null where they are put in place',
 )
@@ -152,7 +154,7 @@ export const runEvents = {
   /** What is going to be done; the first event after `start`. */
   'plan-make': {
     run: f.textOrNull('id of the run; null where nothing is run'),
-    folder,
+    folder: place.folder,
     part,
     instances: f.count('how many instances were chosen'),
     states: stateCounts,
@@ -161,7 +163,7 @@ export const runEvents = {
       to_make: f.count('how many instances are to be made, or gone on with'),
       concurrency: f.count('how many at once'),
     }),
-    creates: creates,
+    creates,
     estimate: planned,
   },
   'instance-start': {
@@ -195,15 +197,14 @@ export const runEvents = {
 export type RunDocument = f.Infer<typeof runDocument>
 export const runDocument = f.document(['run', 'run merge', 'run pull'], {
   mode: f.oneOf(runModes, 'what was asked for'),
-  manifest,
-  folder,
+  ...place,
   sandbox: f.flag('whether the results come from the sandbox'),
   run: f.textOrNull('id of the run; null where nothing was run'),
   shard: f.textOrNull('the part that was run, as 2/5; null for the whole'),
   part,
   instances: f.list('the chosen instances, each after those that it needs', runInstance),
   states: stateCounts,
-  creates: creates,
+  creates,
   estimate: planned,
   cost,
   orphans: f.texts('ids that the lock has and the manifest does not'),
@@ -213,8 +214,7 @@ export const runDocument = f.document(['run', 'run merge', 'run pull'], {
 
 export type RunChangeDocument = f.Infer<typeof runChangeDocument>
 export const runChangeDocument = f.document(['run adopt', 'run pick'], {
-  manifest,
-  folder,
+  ...place,
   instances: f.list('the instances that were changed', {
     instance,
     variant: f.countOrNull('number of the candidate that was picked; null where there are none'),
@@ -225,8 +225,7 @@ export const runChangeDocument = f.document(['run adopt', 'run pick'], {
 
 export type RunRestoreDocument = f.Infer<typeof runRestoreDocument>
 export const runRestoreDocument = f.document(['run restore'], {
-  manifest,
-  folder,
+  ...place,
   instance,
   versions: f.list('its earlier files, the oldest first', {
     number: f.count('what run restore takes, from 1'),
@@ -242,8 +241,7 @@ export const runRestoreDocument = f.document(['run restore'], {
 
 export type RunPushDocument = f.Infer<typeof runPushDocument>
 export const runPushDocument = f.document(['run push'], {
-  manifest,
-  folder,
+  ...place,
   store: f.text('where the files were put'),
   files: f.list('the outputs that the lock names', {
     instance,
@@ -260,7 +258,7 @@ export const runPushDocument = f.document(['run push'], {
 
 export type RunReportDocument = f.Infer<typeof runReportDocument>
 export const runReportDocument = f.document(['run report'], {
-  manifest,
+  manifest: place.manifest,
   states: stateCounts,
   files: f.list('the reports that were written', {
     path: f.text('where the report is'),
@@ -272,8 +270,7 @@ export const runReportDocument = f.document(['run report'], {
 
 export type RunCleanDocument = f.Infer<typeof runCleanDocument>
 export const runCleanDocument = f.document(['run clean'], {
-  manifest,
-  folder,
+  ...place,
   removed: f.flag('whether they were removed; otherwise they are only listed'),
   items: f.list('what the lock does not name', {
     path: f.text('below the folder, with slashes'),
