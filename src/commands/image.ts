@@ -22,6 +22,8 @@ import { resolve } from 'node:path'
 import { rescueFolder } from '../context/folders.ts'
 import { imageLabel } from '../events/format-image.ts'
 import type { ImageDocument } from '../events/image.ts'
+import type { MadeImages } from '../files/calls/job-record.ts'
+import type { StoredJob } from '../files/calls/job-store.ts'
 import {
   askForNamedFormat,
   imageCreation,
@@ -32,7 +34,7 @@ import {
 } from '../operations/image-request.ts'
 import type { ImageViewer, ShownImage } from '../operations/image-results.ts'
 import { idempotencyKeyOf } from '../gateway/url.ts'
-import { makeImages, recordImages, takeExistingImages } from '../operations/make-images.ts'
+import { makeImages, recordImages, settleImages, takeExistingImages } from '../operations/make-images.ts'
 import type { Output } from '../output/output.ts'
 import { createPreview } from '../output/preview/create-preview.ts'
 import type { PreviewMode } from '../output/preview/detect-protocol.ts'
@@ -250,13 +252,15 @@ export async function sendImages(call: CommandCall<ImageOptions>, request: Image
       // One key for the request and its record.
       const idempotencyKey = idempotencyKeyOf(opened.gateway)
       const own = { ...opened, gateway: { ...opened.gateway, idempotencyKey } }
-      const record = recordImages(own, request, {
-        ...recordPlan(call),
-        resume: (id) => resumeCommand(context, options, new Map([[id, id]]), true)(id),
-      })
-      const plan = { ...imagePlan(options, settings), onMade: record.onMade }
-      const outcome = await makeImages(own, request, plan, viewer)
-      await record.settle(outcome)
+      const record = recordPlan(call)
+      let stored: StoredJob | undefined
+      const onMade = async (made: MadeImages) => {
+        stored = await recordImages(own, request, record, made)
+        const id = stored?.record.id
+        return id ? resumeCommand(context, options, new Map([[id, id]]), true)(id) : undefined
+      }
+      const outcome = await makeImages(own, request, { ...imagePlan(options, settings), onMade }, viewer)
+      if (stored !== undefined) await settleImages(record.store, stored, outcome)
       return answered(outcome)
     },
   })
@@ -273,15 +277,14 @@ function createViewer(context: Context, options: ImageOptions): ImageViewer | un
   const preview = createPreview(context, options.preview ?? 'auto')
   if (preview === undefined) return undefined
   // The path follows a single picture on a terminal, so it needs no caption. The paths of several come after the last, so each gets its number.
-  const captionOf = (image: ShownImage) => {
-    if (image.partial !== null) return undefined
-    if (!context.stdout.isTerminal) return 'path' in image ? image.path : ''
-    return image.count > 1 ? imageLabel(image) : undefined
+  const captionOf = (image: Exclude<ShownImage, Uint8Array>) => {
+    if (!context.stdout.isTerminal) return { caption: image.path }
+    return image.count > 1 ? { caption: imageLabel(image) } : {}
   }
   return async (image) => {
-    const bytes = 'bytes' in image ? image.bytes : await readImage(resolve(context.cwd, image.path))
-    const caption = captionOf(image)
-    if (bytes !== undefined) await preview.show({ bytes, ...(caption === undefined ? {} : { caption }) })
+    if (image instanceof Uint8Array) return await preview.show({ bytes: image })
+    const bytes = await readImage(resolve(context.cwd, image.path))
+    if (bytes !== undefined) await preview.show({ bytes, ...captionOf(image) })
   }
 }
 

@@ -29,7 +29,6 @@ const video = f.shape('video', {
   verified,
 })
 
-export type VideoFailure = f.Infer<typeof videoFailure>
 const videoFailure = f.shape('video_failure', failureFields('video'))
 
 /** What is recorded of a job that this machine started; the lines of `jobs`. */

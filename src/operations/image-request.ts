@@ -56,7 +56,7 @@ export interface ImagePlan {
   readonly acceptMismatch?: boolean
   readonly allowPrivateUrls?: boolean
   /** Called with the addresses of results before anything is fetched. @returns the command that fetches them later */
-  readonly onMade?: (made: MadeImages) => Promise<NextCommand | void>
+  readonly onMade?: (made: MadeImages) => Promise<NextCommand | undefined | void>
   /** Takes the reply unchanged, in place of its images (`--raw`): nothing is saved. */
   readonly relay?: ReplySink
 }

@@ -3,22 +3,15 @@ import { resolve } from 'node:path'
 import type { Clock } from '../context.ts'
 import { maxImages, urlLifetimeMinutes, maxPartialImages } from '../contract/images.ts'
 import { FileError, ModelgateError } from '../errors.ts'
-import type { OutputEvent } from '../events/documents.ts'
 import type { ImageDocument, ImageUsage, SavedImage } from '../events/image.ts'
-import { outputVersion } from '../events/version.ts'
-import type { Mismatch } from '../events/text.ts'
 import type { NextCommand } from '../files/next-command.ts'
 import { mediaTypeOfName } from '../files/media-type.ts'
-import {
-  discarding,
-  type ImageReceiver,
-  type ImageWriter,
-  type ReceivedImage,
-} from '../gateway/images/image-reply.ts'
+import { discarding, type ImageReceiver, type ImageWriter } from '../gateway/images/image-reply.ts'
 import { readResponseUsage } from '../gateway/responses/transcript.ts'
 import { countOf, objectOf, stringOf } from '../json.ts'
 import type { ImageRequest, ImagePlan } from './image-request.ts'
 import type { MadeImages, RemoteImage } from '../files/calls/job-record.ts'
+import { MediaResults } from './media-results.ts'
 import { imageDifferences } from './mismatch.ts'
 import type { Call } from './operation.ts'
 import { imageKind } from '../files/image-info.ts'
@@ -29,31 +22,25 @@ import { absoluteUrl, type DownloadSink } from '../gateway/download/download.ts'
 /** With `content`, a copy of its bytes, it was written to standard output. */
 type StoredImage = SavedImage & { readonly content?: readonly Uint8Array[] }
 
-/** The results of a request so far. Images are numbered from 1, like their files. */
-export class ImageResults {
+/** The results of a request so far. */
+export class ImageResults extends MediaResults<ImageDocument> {
   readonly request: ImageRequest
   readonly #clock: Clock
-  readonly #listener: Call['listener']
-  readonly #command: ImageDocument['command']
   readonly #files: SavedImage[] = []
   readonly #partials: ImageDocument['partials'][number][] = []
-  readonly #warnings: string[] = []
   readonly links: ImageDocument['links'][number][] = []
-  readonly failures: ImageDocument['failures'][number][] = []
-  mismatches: readonly Mismatch[] = []
+  /** Also of images that were not asked for. */
+  readonly errors: ModelgateError[] = []
   requestId: string | null | undefined
   total = 0
-  /** What the reply says about complete images, by position. */
-  readonly received: ReceivedImage[] = []
+  /** The images of the reply, with their prompts as the gateway changed them. */
+  readonly received = new Map<number, string | null>()
   usage: unknown = null
   response: unknown = null
   readonly saved = new Map<number, StoredImage>()
   readonly remote: RemoteImage[] = []
-  /** Whether an image that failed can still be fetched, and the command that does it. */
-  hasUnfetched = false
+  /** The command that fetches what is left. */
   next: NextCommand | undefined
-  /** Why images were saved in the rescue folder; each is also a failure. */
-  readonly rescued: FileError[] = []
   readonly doubts = new Set<number>()
   /** New and existing. */
   readonly unreported: Map<number, SavedImage>
@@ -63,28 +50,15 @@ export class ImageResults {
     request: ImageRequest,
     command: ImageDocument['command'] = request.command,
   ) {
+    super(listener, command, request.model)
     this.request = request
     this.#clock = context.clock
-    this.#listener = listener
-    this.#command = command
     this.unreported = new Map(request.existing.map(({ index, file }) => [index, file]))
-  }
-
-  /** @param isShown false for what the error of the operation says */
-  report(event: OutputEvent, isShown = true): void {
-    if (event.type === 'image-save') this.#files.push(event.file)
-    else if (event.type === 'image-partial' && event.file !== null) this.#partials.push(event.file)
-    else if (event.type === 'image-link') this.links.push(event.link)
-    else if (event.type === 'image-fail') this.failures.push(event.failure)
-    else if (event.type === 'warning-add') this.#warnings.push(event.message)
-    if (isShown) this.#listener.event(event)
   }
 
   document(): ImageDocument {
     return {
-      version: outputVersion,
-      command: this.#command,
-      model: this.request.model,
+      ...this.head,
       files: this.#files,
       usage: readImageUsage(this.usage),
       cost: null,
@@ -94,7 +68,7 @@ export class ImageResults {
       links: this.links,
       failures: this.failures,
       mismatches: this.mismatches,
-      warnings: this.#warnings,
+      warnings: this.warnings,
     }
   }
 
@@ -112,33 +86,24 @@ export class ImageResults {
     return this.request.wanted.length + this.request.existing.length
   }
 
-  start(): void {
-    const { model } = this.request
-    this.report({ type: 'start', version: outputVersion, command: this.#command, model })
-  }
-
-  warn(message: string): void {
-    this.report({ type: 'warning-add', message })
-  }
-
   doubt(index: number, message: string): void {
     this.doubts.add(index)
     this.warn(message)
   }
 
-  fail(index: number, { code, message, facts }: ModelgateError): void {
+  fail(index: number, error: ModelgateError): void {
     const { wanted } = this.request
+    this.errors.push(error)
     // Extra images are not missing.
-    if (!wanted.includes(index)) return this.warn(message)
-    const failure = { index, code, message, rescued: facts.rescued?.[0] ?? null }
+    if (!wanted.includes(index)) return this.warn(error.message)
+    const failure = this.addFailure(index, error)
     // A single image is reported by the error of the operation.
-    this.report({ type: 'image-fail', failure }, wanted.length > 1 || failure.rescued === null)
+    if (wanted.length > 1 || failure.rescued === null) this.listener.event({ type: 'image-fail', failure })
   }
 
   missing(): number[] {
     const known = [...this.links, ...this.failures].map(({ index }) => index)
-    const inReply = this.received.map(({ index }) => this.numberAt(index))
-    const settled = new Set([...this.saved.keys(), ...inReply, ...known])
+    const settled = new Set([...this.saved.keys(), ...this.received.keys(), ...known])
     return this.request.wanted.filter((index) => !settled.has(index))
   }
 
@@ -159,18 +124,26 @@ export class ImageResults {
 
   /** Adds a result that is not downloaded. @param isShown false for one whose failure says it */
   addLink({ index, url }: RemoteImage, isShown: boolean): void {
-    this.report({ type: 'image-link', link: { index, url, expires_at: this.#expiry() } }, isShown)
+    const link = { index, url, expires_at: this.#expiry() }
+    this.links.push(link)
+    if (isShown) this.listener.event({ type: 'image-link', link })
+  }
+
+  addPreview(index: number, partial: number, file: ImageDocument['partials'][number] | null): void {
+    if (file !== null) this.#partials.push(file)
+    const partials = countOf(this.request.body['partial_images'])
+    this.listener.event({ type: 'image-partial', index, partial, partials, count: this.count, file })
   }
 
   /** Reports the files that have not been reported yet. @param last number of the last one, if more are expected */
   reportFiles(last = Infinity): void {
-    const { request, received, unreported } = this
+    const { request, unreported } = this
     for (const [index, stored] of [...unreported].sort(([a], [b]) => a - b)) {
       if (index > last) break
       unreported.delete(index)
-      const said = received.find((image) => this.numberAt(image.index) === index)
-      const file = { ...stored, revised_prompt: said?.revised_prompt ?? null }
-      this.report({ type: 'image-save', index, count: this.count, file })
+      const file = { ...stored, revised_prompt: this.received.get(index) ?? null }
+      this.#files.push(file)
+      this.listener.event({ type: 'image-save', index, count: this.count, file })
       const promised = mediaTypeOfName(file.path)
       // What was asked for is compared in the end.
       if (!file.existing && promised === `image/${String(request.body['output_format'])}`) continue
@@ -185,15 +158,13 @@ export class ImageResults {
   }
 
   async compare(cwd: string): Promise<void> {
-    const mismatches: Mismatch[] = []
     for (const [index, image] of [...this.saved].sort(([a], [b]) => a - b)) {
       const { content, path } = image
       const read = async () =>
         content === undefined ? readFile(resolve(cwd, path)).catch(() => undefined) : Buffer.concat(content)
       const found = await imageDifferences(this.request.body, image, objectOf(this.response), read)
-      mismatches.push(...found.map((one) => ({ index, ...one })))
+      this.addDifferences(index, found)
     }
-    this.mismatches = mismatches
   }
 }
 
@@ -210,14 +181,10 @@ function readImageUsage(value: unknown): ImageUsage | null {
 
 export type ImageViewer = (image: ShownImage) => Promise<void>
 
-export type ShownImage = {
-  /** Number of the image, from 1. */
-  readonly index: number
-  /** Index of the preview, from 0; null for the image itself. */
-  readonly partial: number | null
-  readonly count: number
-  readonly partials: number | null
-} & ({ readonly path: string } | { readonly bytes: Uint8Array })
+/** An image that was saved, or the bytes of a preview. */
+export type ShownImage =
+  | Uint8Array
+  | { readonly index: number; readonly count: number; readonly path: string }
 
 export type ImageWriters = ReturnType<typeof createImageWriters>
 
@@ -234,8 +201,7 @@ export function createImageWriters(
   const { request } = results
   const { outputs, wanted } = request
   const kept = results.maxKept
-  const partials = countOf(request.body['partial_images'])
-  const counts = { count: results.count, partials }
+  const { count } = results
   let partialCount = 0
 
   const pathFor = (index: number, partial?: number) => (extension: string) =>
@@ -272,14 +238,11 @@ export function createImageWriters(
         const isStreamed = toStream && rescued === undefined
         if (!image.verified)
           results.doubt(index, unverifiedNote('image', isStreamed ? 'what was written' : image.path))
-        if (rescued !== undefined) {
-          results.rescued.push(rescued)
-          return results.fail(index, rescued)
-        }
+        if (rescued !== undefined) return results.fail(index, rescued)
         results.saved.set(index, isStreamed ? { ...image, content } : image)
         if (isStreamed) return
         results.unreported.set(index, image)
-        await viewer?.({ index, partial: null, ...counts, path: image.path })
+        await viewer?.({ index, count, path: image.path })
       },
     }
   }
@@ -314,8 +277,8 @@ export function createImageWriters(
         const bytes = Buffer.concat(chunks)
         const file = isKept ? await savePreview(index, partial, bytes) : null
         if (file === undefined) return
-        results.report({ type: 'image-partial', index, partial, ...counts, file })
-        await viewer?.({ index, partial, ...counts, bytes })
+        results.addPreview(index, partial, file)
+        await viewer?.(bytes)
       },
     }
   }
@@ -345,9 +308,9 @@ export function createImageWriters(
       // With -o - and --raw what writes the bytes already waits for standard output.
       if (!outputs.toStandardOutput && relay === undefined) await listener.flush()
     },
-    async received(image) {
-      results.received.push(image)
-      const number = results.numberAt(image.index)
+    async received({ index: position, revised_prompt: prompt }) {
+      const number = results.numberAt(position)
+      results.received.set(number, prompt)
       // Wait until earlier images, which may still be downloading, have been reported.
       if (results.remote.every(({ index }) => index > number)) results.reportFiles(number)
     },

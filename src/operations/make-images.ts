@@ -13,6 +13,7 @@ import { idempotencyKeyOf } from '../gateway/url.ts'
 import { imageGatewayRequest, type ImagePlan, type ImageRequest, type ReplySink } from './image-request.ts'
 import { createImageWriters, ImageResults, type ImageViewer, type ImageWriters } from './image-results.ts'
 import { recordJob, type RecordPlan } from './jobs.ts'
+import { someFailed } from './media-results.ts'
 import { countMismatch, mismatchError } from './mismatch.ts'
 import { settle, type Call, type Outcome } from './operation.ts'
 
@@ -22,7 +23,6 @@ export async function makeImages(call: Call, request: ImageRequest, plan: ImageP
   const results = new ImageResults(call, request)
   const writers = createImageWriters(call, results, plan, viewer)
   const work = async () => {
-    results.start()
     for (const message of request.warnings) results.warn(message)
     // Now, because the new images may replace the source files.
     const inputs = plan.sidecar ? await digestSources(request) : []
@@ -67,11 +67,10 @@ export async function fetchImages(
   next?: NextCommand,
 ): Promise<Outcome<ImageDocument>> {
   const results = new ImageResults(call, request, 'wait')
-  Object.assign(results, { next, requestId: made.request_id, usage: made.usage, total: made.images.length })
+  Object.assign(results, { next, requestId: made.request_id, usage: made.usage })
   results.remote.push(...made.images)
-  const writers = createImageWriters(call, results, plan, undefined)
   const work = async () => {
-    results.start()
+    const writers = createImageWriters(call, results, plan, undefined)
     await downloadImages(call.gateway, results, writers, plan, made.expires_at)
     results.reportFiles()
     return await judge(call, results, plan)
@@ -87,12 +86,16 @@ async function judge(
   broken?: ModelgateError,
 ): Promise<ModelgateError | undefined> {
   failMissing(results, broken)
-  const { rescued, saved, links, failures, doubts } = results
+  const { errors, saved, links, failures, doubts, request, next } = results
+  const rescued = errors.flatMap(({ facts }) => facts.rescued ?? [])
   if (rescued.length > 0 && saved.size + links.length === 0) {
-    throw rescued[0]!.amend({ rescued: rescued.flatMap(({ facts }) => facts.rescued ?? []) })
+    throw errors.find(({ facts }) => facts.rescued !== undefined)!.amend({ rescued })
   }
   await results.compare(context.cwd)
-  if (failures.length > 0) return someFailed(results)
+  if (failures.length > 0) {
+    const some = someFailed(`${failures.length} of ${request.wanted.length} images failed.`, errors)
+    return some.exit === 'running' ? some.amend(fetchLater(next)) : some
+  }
   const mismatch = mismatchError('image', acceptMismatch ? [] : results.mismatches, (index) => {
     const image = saved.get(index)
     return image?.content === undefined ? image?.path : undefined
@@ -108,10 +111,10 @@ export function takeExistingImages(
   request: ImageRequest,
 ): Outcome<ImageDocument> {
   const results = new ImageResults(call, request)
-  results.start()
   results.reportFiles()
-  results.report({ type: 'warning-add', message: 'All files already exist; nothing was sent.' }, false)
-  return { kind: 'ended', document: results.document() }
+  const document = results.document()
+  const warnings = [...document.warnings, 'All files already exist; nothing was sent.']
+  return { kind: 'ended', document: { ...document, warnings } }
 }
 
 /** @returns why the reply broke off; earlier images are among the results */
@@ -152,18 +155,6 @@ function failMissing(results: ImageResults, broken?: ModelgateError): void {
   const message = `The gateway sent only ${wanted.length - missing.length} of ${wanted.length} images.`
   const error = broken ?? new GenerationError('nothing_generated', message)
   for (const index of missing) results.fail(index, error)
-}
-
-function someFailed({ failures, request, hasUnfetched, next }: ImageResults): ModelgateError {
-  const rescued = failures.flatMap((failure) => failure.rescued ?? [])
-  const message = `${failures.length} of ${request.wanted.length} images failed.`
-  const error = new ModelgateError('partial', 'some_failed', message, {
-    phase: 'result',
-    billed: 'yes',
-    ...(rescued.length > 0 && { rescued }),
-  })
-  // What can be fetched still outranks what came.
-  return hasUnfetched ? error.amend({ exit: 'running', ...fetchLater(next) }) : error
 }
 
 /** An error about input that was valid when it was checked, and has changed since, is no mistake in the call. */
@@ -228,7 +219,7 @@ async function downloadImages(
   { allowPrivateUrls: allowPrivate = false }: ImagePlan,
   expiresAt = Infinity,
 ): Promise<void> {
-  const failures: { readonly index: number; readonly error: ModelgateError }[] = []
+  const failures = new Map<number, ModelgateError>()
   for (const image of results.remote) {
     const { index, url } = image
     const writer = openImage(index)
@@ -240,27 +231,25 @@ async function downloadImages(
         throw interrupted(error, results)
       }
       results.addLink(image, false)
-      const failure = downloadError(gateway, image, await keepDamaged(writer, error), expiresAt)
-      results.hasUnfetched ||= failure.exit === 'running'
-      failures.push({ index, error: failure })
+      failures.set(index, downloadError(gateway, image, await keepDamaged(writer, error), expiresAt))
     }
     results.reportFiles(index)
   }
-  const [first] = failures
+  const [first] = failures.values()
   // Nothing was saved: then the first failure is that of the operation.
   if (first !== undefined && results.saved.size === 0) {
-    const { error } = first
-    throw error.exit === 'running' ? error.amend(fetchLater(results.next, error.facts.hint)) : error
+    throw first.exit === 'running' ? first.amend(fetchLater(results.next, first.facts.hint)) : first
   }
-  for (const { index, error } of failures) results.fail(index, error)
+  for (const [index, error] of failures) results.fail(index, error)
 }
 
 /** Adds to an interrupt how the images that it leaves are fetched: they have been paid for. */
 function interrupted(error: unknown, results: ImageResults): unknown {
-  const { remote, saved, links, failures } = results
+  const { remote, saved, links } = results
   const left = remote.filter(({ index }) => !saved.has(index))
-  const known = new Set([...links, ...failures].map(({ index }) => index))
-  for (const image of left) if (!known.has(image.index)) results.addLink(image, false)
+  for (const image of left) {
+    if (!links.some(({ index }) => index === image.index)) results.addLink(image, false)
+  }
   if (!(error instanceof Interrupted) || (left.length === 0 && saved.size === 0)) return error
   const way = left.length === 0 ? {} : fetchLater(results.next)
   return error.amend({ phase: error.facts.phase ?? 'result', billed: 'yes', ...way })
@@ -280,46 +269,34 @@ function fetchLater(next: NextCommand | undefined, hint?: string | null) {
   return next === undefined ? {} : leadTo(`${hint ? `${hint} ` : ''}To fetch it, free: `, next)
 }
 
-export interface ImageRecordPlan extends RecordPlan {
-  readonly resume: (id: string) => NextCommand
-}
-
 /** Puts images at addresses on record before they are fetched, under an id of this machine. */
-export function recordImages(call: Call, request: ImageRequest, plan: ImageRecordPlan) {
+export async function recordImages(
+  call: Call,
+  request: ImageRequest,
+  plan: RecordPlan,
+  all: MadeImages,
+): Promise<StoredJob | undefined> {
   const { gateway, listener } = call
-  let stored: StoredJob | undefined
-  return {
-    async onMade(all: MadeImages): Promise<NextCommand | undefined> {
-      // What came in the reply itself cannot be asked for again.
-      const made = { ...all, images: all.images.filter(({ url }) => !url.startsWith('data:')) }
-      if (made.images.length === 0) return undefined
-      const id = `image_${randomBytes(5).toString('hex')}`
-      const { expires_at, request_id } = made
-      stored = await recordJob(
-        call,
-        plan,
-        {
-          kind: 'image',
-          command: request.command,
-          model: made.model ?? '',
-          prompt: request.prompt,
-          base_url: gateway.baseUrl.href,
-          request: request.body,
-          idempotency_key: idempotencyKeyOf(gateway),
-        },
-        (reason) => {
-          const addresses = made.images.map(({ url }) => url).join(' ')
-          const message = `The images are not on record: ${reason} They have been made: ${addresses}`
-          listener.event({ type: 'warning-add', message })
-        },
-        { id, state: 'completed', expires_at, request_id, made },
-      )
-      return stored && plan.resume(id)
-    },
-    async settle(outcome: Outcome<ImageDocument>): Promise<void> {
-      if (stored !== undefined) await settleImages(plan.store, stored, outcome)
-    },
+  // What came in the reply itself cannot be asked for again.
+  const made = { ...all, images: all.images.filter(({ url }) => !url.startsWith('data:')) }
+  if (made.images.length === 0) return undefined
+  const { expires_at, request_id } = made
+  const job = {
+    kind: 'image',
+    command: request.command,
+    model: made.model ?? '',
+    prompt: request.prompt,
+    base_url: gateway.baseUrl.href,
+    request: request.body,
+    idempotency_key: idempotencyKeyOf(gateway),
+  } as const
+  const warn = (reason: string) => {
+    const addresses = made.images.map(({ url }) => url).join(' ')
+    const message = `The images are not on record: ${reason} They have been made: ${addresses}`
+    listener.event({ type: 'warning-add', message })
   }
+  const id = `image_${randomBytes(5).toString('hex')}`
+  return await recordJob(call, plan, job, warn, { id, state: 'completed', expires_at, request_id, made })
 }
 
 /** Keeps on record what is left to fetch, and forgets the rest. Best effort: the images are as safe as before. */

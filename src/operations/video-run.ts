@@ -1,14 +1,13 @@
 import { isFinal, lastSegment, videoStateOf } from '../contract/video-state.ts'
-import { type ErrorFacts, GenerationError, ModelgateError, UsageError, asModelgateError } from '../errors.ts'
-import { outputVersion } from '../events/version.ts'
-import type { Mismatch } from '../events/text.ts'
-import type { SavedVideo, VideoDocument, VideoFailure } from '../events/video.ts'
+import { GenerationError, ModelgateError, UsageError, asModelgateError } from '../errors.ts'
+import type { SavedVideo, VideoDocument } from '../events/video.ts'
 import type { JobProgress, JobRecord } from '../files/calls/job-record.ts'
 import type { StoredJob } from '../files/calls/job-store.ts'
 import { refusalHint } from '../gateway/gateway-errors.ts'
 import { filteredOf, jobObject, modelInName, type JobReport } from '../gateway/videos/read-job.ts'
 import { type JsonObject, isObject, objectOf, stringOf } from '../json.ts'
 import { type NamedJob, keepRecord } from './jobs.ts'
+import { MediaResults, someFailed } from './media-results.ts'
 import { countMismatch, mismatchError, videoDifferences } from './mismatch.ts'
 import { type Call, type Listener, type Outcome, type Redactor, settle } from './operation.ts'
 import { videoCount } from './video-request.ts'
@@ -26,22 +25,17 @@ import { type VideoFetcher, createVideoFetcher, videoSources } from '../gateway/
 import { type Job, lookUpJob } from '../gateway/videos/job-requests.ts'
 
 /** What is known of a job, from the gateway or from the record, which may lack the gateway's own object. */
-type KnownJob = Omit<JobReport, 'value' | 'failure' | 'note' | 'isCut' | 'nextLookUpMs'> & {
-  readonly value: JobReport['value'] | null
-}
+type KnownJob = Pick<JobReport, 'id' | 'kind' | 'model' | 'state' | 'status' | 'progress' | 'expiresAt'> &
+  Pick<JobReport, 'requestId'> &
+  Partial<Pick<JobReport, 'createdAt' | 'completedAt' | 'text'>> & {
+    readonly value: JobReport['value'] | null
+  }
 
 type Judgement = Pick<SavePlan, 'strict' | 'acceptMismatch'>
 
 /** An operation on one job: what is known of it, and what has been reported so far. */
-export class VideoRun {
-  /** Empty if the command does not know it. */
-  readonly #model: string
-  readonly #command: VideoDocument['command']
-  readonly #listener: Listener
+export class VideoRun extends MediaResults<VideoDocument> {
   readonly #files = new Map<number, SavedVideo>()
-  readonly #failures: VideoFailure[] = []
-  readonly #mismatches: Mismatch[] = []
-  readonly #warnings: string[] = []
   /** Undefined until its id is known. */
   job: KnownJob | undefined
   stored: StoredJob | undefined
@@ -52,11 +46,8 @@ export class VideoRun {
     stored?: StoredJob,
     model = stored?.record.model ?? '',
   ) {
-    this.#listener = listener
-    this.#command = command
+    super(listener, command, model || null)
     this.stored = stored
-    this.#model = model
-    listener.event({ type: 'start', version: outputVersion, command, model: model === '' ? null : model })
   }
 
   /** The gateway's own object is reported last (`raw`). */
@@ -78,7 +69,7 @@ export class VideoRun {
 
   reportRaw(): void {
     const { job } = this
-    if (job !== undefined && job.value !== null) this.#listener.raw?.(job.text ?? JSON.stringify(job.value))
+    if (job !== undefined && job.value !== null) this.listener.raw?.(job.text ?? JSON.stringify(job.value))
   }
 
   document(): VideoDocument | undefined {
@@ -89,9 +80,8 @@ export class VideoRun {
     // Relays count in milliseconds; the document counts whole seconds.
     const whole = (time: number | null | undefined) => (typeof time === 'number' ? Math.floor(time) : null)
     return {
-      version: outputVersion,
-      command: this.#command,
-      model: job.model ?? (this.#model === '' ? null : this.#model),
+      ...this.head,
+      model: job.model ?? this.head.model,
       id,
       kind,
       state,
@@ -106,11 +96,11 @@ export class VideoRun {
       video: kind === 'video' ? value : null,
       operation: kind === 'video' ? null : value,
       files: this.files,
-      failures: this.#failures,
-      mismatches: this.#mismatches,
+      failures: this.failures,
+      mismatches: this.mismatches,
       cost: null,
       request_id: job.requestId,
-      warnings: this.#warnings,
+      warnings: this.warnings,
     }
   }
 
@@ -118,29 +108,20 @@ export class VideoRun {
     return [...this.#files].sort(([a], [b]) => a - b).map(([, file]) => file)
   }
 
-  readonly warn = (message: string): void => {
-    if (this.#warnings.includes(message)) return
-    this.#warnings.push(message)
-    this.#listener.event({ type: 'warning-add', message })
-  }
-
   saved(index: number, file: SavedVideo): void {
     this.#files.set(index, file)
-    this.#listener.event({ type: 'video-save', id: this.#id, index, file })
+    this.listener.event({ type: 'video-save', id: this.#id, index, file })
     this.compare(index, file)
   }
 
   /** @param index from 1 */
   compare(index: number, file: SavedVideo): void {
     const echo = jobObject(objectOf(this.job?.value))
-    const found = videoDifferences(objectOf(this.stored?.record.request), file, echo)
-    this.#mismatches.push(...found.map((one) => ({ index, ...one })))
+    this.addDifferences(index, videoDifferences(objectOf(this.stored?.record.request), file, echo))
   }
 
-  failed(index: number, { code, message, facts }: ModelgateError): void {
-    const failure = { index, code, message, rescued: facts.rescued?.[0] ?? null }
-    this.#failures.push(failure)
-    this.#listener.event({ type: 'video-fail', id: this.#id, failure })
+  failed(index: number, error: ModelgateError): void {
+    this.listener.event({ type: 'video-fail', id: this.#id, failure: this.addFailure(index, error) })
   }
 
   /** A job has an id by the time that there is something to report of its videos. */
@@ -150,25 +131,24 @@ export class VideoRun {
 
   /** Reports the videos that were withheld, or of which the gateway says nothing. @param count how many have come */
   shortfall(count: number, { acceptMismatch, strict }: Judgement): ModelgateError | undefined {
-    const id = this.#id
     const filtered = filteredOf(objectOf(this.job?.value))
     const known = count + filtered.count
     // Without a record nobody knows how many were asked for.
     const requested = this.stored === undefined ? known : videoCount(this.stored.record.request)
     const fewer = `The gateway sent only ${count} of ${requested} videos.`
-    if (filtered.count > 0) {
-      const [first = 'The gateway does not say why it was held back.', ...others] = filtered.reasons
-      for (const [at, reason] of [first, ...others].entries()) {
-        this.failed(count + at + 1, new GenerationError('content_refused', reason))
-      }
+    const isHeldBack = filtered.count > 0
+    const reasons = filtered.reasons.length === 0 && isHeldBack ? [noReason] : filtered.reasons
+    for (const [at, reason] of reasons.entries()) {
+      this.failed(count + at + 1, new GenerationError('content_refused', reason))
     }
     for (let index = known + 1; index <= requested; index++) {
       this.failed(index, new GenerationError('nothing_generated', fewer))
     }
-    if (filtered.count > 0) return someMissing(filtered.sentence(count), id)
-    if (known < requested) return someMissing(fewer, id)
+    if (isHeldBack || known < requested) {
+      return someFailed(isHeldBack ? filtered.sentence(count) : fewer, [], { remoteId: this.#id })
+    }
     const pathOf = (index: number) => this.#files.get(index)?.path
-    const mismatch = mismatchError('video', acceptMismatch ? [] : this.#mismatches, pathOf)
+    const mismatch = mismatchError('video', acceptMismatch ? [] : this.mismatches, pathOf)
     const doubtful = this.files.filter(({ verified }) => !verified).length
     if (mismatch !== undefined || !strict || doubtful === 0) return mismatch
     const message = `${doubtful === 1 ? 'A video' : `${doubtful} videos`} could not be verified as complete.`
@@ -180,6 +160,8 @@ export class VideoRun {
   }
 }
 
+const noReason = 'The gateway does not say why it was held back.'
+
 /** Relays send numbers as well. */
 function wordOf(value: unknown): string | null {
   return stringOf(value) ?? (typeof value === 'number' ? String(value) : null)
@@ -189,11 +171,6 @@ function wordOf(value: unknown): string | null {
 function sourceIn(sent: JsonObject): string | null {
   const source = stringOf(sent['remixed_from_video_id'])
   return source === undefined || source === '' || /^[a-z]+:/i.test(source) ? null : source
-}
-
-function someMissing(message: string, remoteId: string, facts: ErrorFacts = {}): ModelgateError {
-  const all = { phase: 'result', billed: 'yes', remoteId, ...facts } as const
-  return new ModelgateError('partial', 'some_failed', message, all)
 }
 
 export function jobFailed({ id, failure, requestId }: JobReport): GenerationError {
@@ -217,8 +194,6 @@ export function recordedJob({ id, kind, stored }: NamedJob): KnownJob {
     state: videoStateOf(record?.state ?? '') ?? 'pending',
     status: record?.status ?? null,
     progress: record?.progress ?? null,
-    createdAt: record?.created_at ?? null,
-    completedAt: record?.completed_at ?? null,
     expiresAt: record?.expires_at ?? null,
     requestId: record?.request_id ?? null,
     value,
@@ -232,29 +207,26 @@ export function recordedDocument(named: NamedJob): VideoDocument {
   return run.document()!
 }
 
-/** A video that is on record as saved, if its file still exists unchanged. */
-async function savedVideo(cwd: string, { result }: JobRecord, path: string) {
-  const file = await describeVideoFile({ cwd }, path)
-  const before = result?.videos.find((video) => video.path === path)
-  if (file === undefined || (before !== undefined && before.sha256 !== file.sha256)) return undefined
-  return { ...file, verified: before?.verified ?? file.verified }
-}
-
-/** The planned name of a video that is at a path; undefined where that is another. @param index from 1 */
-function nameAt(cwd: string, output: OutputPlan, id: string, path: string, index: number) {
-  const name = output.pathFor({ index, extension: extname(path).slice(1), id })
-  return resolve(cwd, name) === path ? name : undefined
-}
-
-/** The videos that earlier commands saved under the names of the plan and that still exist, by their numbers from 1. */
+/**
+ * The videos that earlier commands saved, and that still exist unchanged, by their numbers from 1. Before all were saved
+ * only a name that is planned for it says which one a file is.
+ */
 async function savedBefore(cwd: string, record: JobRecord, output: OutputPlan, id: string, count: number) {
   const saved = new Map<number, SavedVideo>()
-  for (const path of record.files) {
-    for (let index = 1; index <= count; index++) {
-      const name = nameAt(cwd, output, id, path, index)
-      const file = name === undefined ? undefined : await savedVideo(cwd, record, path)
-      if (file !== undefined) saved.set(index, { ...file, path: name! })
+  const { result, files } = record
+  const all = result?.videos.map(({ path }) => path) ?? files
+  for (const [at, path] of all.entries()) {
+    const nameOf = (index: number) => {
+      const name = output.pathFor({ index, extension: extname(path).slice(1), id })
+      return resolve(cwd, name) === path ? name : undefined
     }
+    const numbers = Array.from({ length: count }, (_, before) => before + 1)
+    const index = result === undefined ? numbers.find((number) => nameOf(number) !== undefined) : at + 1
+    if (index === undefined || index > count) continue
+    const file = await describeVideoFile({ cwd }, path)
+    const before = result?.videos[at]
+    if (file === undefined || (before !== undefined && before.sha256 !== file.sha256)) continue
+    saved.set(index, { ...file, path: nameOf(index) ?? path, verified: before?.verified ?? file.verified })
   }
   return saved
 }
@@ -262,20 +234,15 @@ async function savedBefore(cwd: string, record: JobRecord, output: OutputPlan, i
 /** The videos of a job if all were saved and still exist unchanged: the gateway may have deleted it. */
 export async function findSavedVideos(
   { cwd }: Pick<Context, 'cwd'>,
-  { id: given, stored }: NamedJob,
+  { id, stored }: NamedJob,
   output: OutputPlan,
   redactor: Redactor,
 ): Promise<readonly SavedVideo[] | undefined> {
   const record = stored?.record
   if (record?.result === undefined || output.toStandardOutput) return undefined
-  const id = redactor.text(lastSegment(given))
-  const saved: SavedVideo[] = []
-  for (const [at, { path }] of record.result.videos.entries()) {
-    const file = await savedVideo(cwd, record, path)
-    if (file === undefined) return undefined
-    saved.push({ ...file, path: nameAt(cwd, output, id, path, at + 1) ?? path })
-  }
-  return saved
+  const { length } = record.result.videos
+  const saved = await savedBefore(cwd, record, output, redactor.text(lastSegment(id)), length)
+  return saved.size === length ? [...saved.values()] : undefined
 }
 
 /** Reports saved videos like the operation that saved them, including missing ones, with the same outcome. */
@@ -311,6 +278,9 @@ export interface SavePlan {
   readonly resume: (id: string) => NextCommand
 }
 
+/** Between two progress events of a download: one for every chunk would be too many. */
+const progressMs = 500
+
 /** Saves all videos at once, since their URLs expire soon. @throws ModelgateError if not a single one was saved */
 export async function saveVideos(
   call: Call,
@@ -319,7 +289,7 @@ export async function saveVideos(
   job: Job,
   completed: JobReport,
 ): Promise<ModelgateError | undefined> {
-  const { context, gateway, redactor } = call
+  const { context, gateway, listener, redactor } = call
   const count = savedCount(run, completed)
   if (plan.output.toStandardOutput && count > 1) {
     throw new UsageError(`-o - takes one video, and the job has ${count}.`, {
@@ -332,17 +302,22 @@ export async function saveVideos(
   const record = plan.refetch ? undefined : run.stored?.record
   const before = record && (await savedBefore(context.cwd, record, plan.output, id, count))
   for (const [index, file] of before ?? []) run.saved(index, file)
-  const meter = createDownloadMeter(call, completed.id)
+  let index = 0
+  let reported = { index, at: -Infinity }
   const fetcher = createVideoFetcher(gateway, completed, () => lookUpJob(gateway, job), {
     allowPrivate: plan.allowPrivateUrls,
-    onProgress: meter.onProgress,
+    onProgress({ received, total }) {
+      const at = context.clock.monotonic()
+      if (reported.index === index && at - reported.at < progressMs && received !== total) return
+      reported = { index, at }
+      listener.event({ type: 'download-progress', id: completed.id, index, received, total })
+    },
   })
   const errors: ModelgateError[] = []
-  for (let index = 1; index <= count; index++) {
+  for (index = 1; index <= count; index++) {
     if (before?.has(index)) continue
-    meter.begin(index)
     try {
-      await saveVideo(call, run, plan, fetcher, index)
+      await saveVideo(call, run, plan, fetcher, id, index)
     } catch (thrown) {
       const known = asModelgateError(thrown, gateway.trace !== undefined)
       const error = withResume(known, completed.id, plan.resume(job.id))
@@ -358,17 +333,16 @@ export async function saveVideos(
     const videos = run.files.map((file) => ({ ...file, path: resolve(context.cwd, file.path) }))
     await run.keep({ result: { reply: fetcher.report.value, videos } })
   }
-  const paths = errors.flatMap(({ facts }) => facts.rescued ?? [])
-  const rescued = paths.length === 0 ? {} : { rescued: paths }
-  if (errors.length === count) throw errors[0]!.amend(rescued)
+  if (errors.length === count) {
+    const rescued = errors.flatMap(({ facts }) => facts.rescued ?? [])
+    throw errors[0]!.amend(rescued.length === 0 ? {} : { rescued })
+  }
   const shortfall = run.shortfall(count, plan)
   if (errors.length === 0) return shortfall
-  const some = someMissing(`${errors.length} of ${count} videos could not be saved.`, completed.id, {
+  return someFailed(`${errors.length} of ${count} videos could not be saved.`, errors, {
+    remoteId: completed.id,
     ...leadTo('To try again while they are kept: ', plan.resume(job.id)),
-    ...rescued,
   })
-  // What can be fetched still outranks what came.
-  return errors.some(({ exit }) => exit === 'running') ? some.amend({ exit: 'running' }) : some
 }
 
 /** How many of the videos to save: extra videos may have been billed, but no gateway may fill a folder. */
@@ -382,13 +356,13 @@ function savedCount(run: VideoRun, completed: JobReport): number {
 }
 
 async function saveVideo(
-  { context, gateway, redactor, rescueFolder }: Call,
+  { context, gateway, rescueFolder }: Call,
   run: VideoRun,
   { output, force }: SavePlan,
   fetcher: VideoFetcher,
+  id: string,
   index: number,
 ): Promise<void> {
-  const id = redactor.text(lastSegment(fetcher.report.id))
   let taken: { readonly planned: string; readonly saved: string } | undefined
   const file = output.toStandardOutput
     ? streamMedia(context, videoKind)
@@ -438,26 +412,4 @@ function withResume(error: ModelgateError, id: string, resume: NextCommand): Mod
   const known = error.exit === 'usage' ? error.amend({ exit: 'io' }) : error
   const told = isFinal ? known.amend({ phase: 'result', billed: 'yes' }) : notFetched(known, false)
   return told.amend({ remoteId: id, ...next })
-}
-
-/** Milliseconds between two progress events of a download: one for every chunk would be too many. */
-const pauseMs = 500
-
-/** At the start of each video, then every half second, and at its end. */
-function createDownloadMeter({ context: { clock }, listener }: Call, id: string) {
-  let current = 0
-  let reportedAt = -Infinity
-  return {
-    /** @param index number of the next video, from 1 */
-    begin(index: number): void {
-      current = index
-      reportedAt = -Infinity
-    },
-    onProgress({ received, total }: { readonly received: number; readonly total: number | null }): void {
-      const now = clock.monotonic()
-      if (now - reportedAt < pauseMs && received !== total) return
-      reportedAt = now
-      listener.event({ type: 'download-progress', id, index: current, received, total })
-    },
-  }
 }
