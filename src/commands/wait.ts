@@ -6,8 +6,10 @@ import type { Context } from '../context.ts'
 import { AlreadyReported, type ModelgateError, UsageError } from '../errors.ts'
 import { recordKinds, videoKinds, type RecordKind } from '../files/calls/job-record.ts'
 import { isLeftToFetch, openJobs } from '../operations/jobs.ts'
-import { commonExit } from '../operations/operation.ts'
-import { createGate, type Gate } from '../output/gate.ts'
+import { literalTemplate } from '../files/output-plan.ts'
+import { commonExit, type Outcome } from '../operations/operation.ts'
+import type { Output } from '../output/output.ts'
+import { createGate } from '../output/gate.ts'
 import { createProblemList, throwProblems } from '../problems.ts'
 import { addJobOptions, findNamedJob, lastOption, type FoundJob } from './shared/jobs/named-job.ts'
 import { strictMeaning, waitOptions, type VideoOptions, refuseCombinations, waitPlan } from './video.ts'
@@ -22,12 +24,12 @@ import { addTextOutputOptions, takeLanguage } from './shared/text/text-command.t
 import { settleImages, fetchImages } from '../operations/make-images.ts'
 import { objectOf } from '../json.ts'
 import { imageRequest, type ImageRequest } from '../operations/image-request.ts'
-import { runOperation, showOperation, type View } from './shared/call/run-operation.ts'
+import { runOperation, showOperation } from './shared/call/run-operation.ts'
 import { resumeCommand, type JobNames } from './shared/jobs/resume-command.ts'
 import { checkCombination, imagePlan } from './image.ts'
-import type { JobKind, SavedVideo } from '../events/video.ts'
+import type { JobKind, VideoDocument, VideosDocument } from '../events/video.ts'
 import { jobLookUp } from '../gateway/videos/job-requests.ts'
-import { findSavedVideos, reportSavedVideos } from '../operations/video-run.ts'
+import { findSavedVideos, VideoRun } from '../operations/video-run.ts'
 import { planVideos, videoCount } from '../operations/video-request.ts'
 import {
   lookUpVideo,
@@ -36,7 +38,7 @@ import {
   type AwaitedJob,
   type WaitPlan,
 } from '../operations/video-jobs.ts'
-import { openGateway, startCall, type CommandCall, type OpenGateway } from './shared/gateway/open-gateway.ts'
+import { openGateway, startCall, type OpenGateway } from './shared/gateway/open-gateway.ts'
 
 type WaitOptions = VideoOptions & ResponseOptions & { all?: true }
 
@@ -81,8 +83,7 @@ async function waitFor(context: Context, given: WaitOptions, ids: readonly strin
   if (Number(all === true) + Number(options.last === true) + Number(ids.length > 0) > 1) {
     throw new UsageError('Give ids, --last or --all, not several of them.', { code: 'invalid_request' })
   }
-  const gate = createGate(context)
-  const jobs = await findJobs(context, given, ids, gate)
+  const jobs = await findJobs(context, given, ids)
   refuseForAnswers(options, jobs)
   const isOne = jobs.length === 1
   const images = jobs.filter((job) => isOf(job, ['image']))
@@ -91,9 +92,8 @@ async function waitFor(context: Context, given: WaitOptions, ids: readonly strin
   // What expires first is taken first.
   const waits = [
     ...images.map((job) => () => fetchRecordedImages(job)),
-    ...(isOne && videos.length === 1 ? [() => lookUpJob(videos[0]!, 'wait')] : []),
-    ...(!isOne && (videos.length > 0 || jobs.length === 0)
-      ? [() => waitForSeveral(context, options, videos, gate)]
+    ...(videos.length > 0 || jobs.length === 0
+      ? [() => waitForJobs('wait', context, options, videos, isOne)]
       : []),
     ...responses.map((job) => () => followUp(job, 'wait')),
   ]
@@ -124,8 +124,8 @@ async function findJobs(
   context: Context,
   { all, ...options }: WaitOptions,
   ids: readonly string[],
-  gate: Gate,
 ): Promise<Found[]> {
+  const gate = createGate(context)
   const { jobs } = all ? await openJobs(context, stateFolder(context), gate).list() : { jobs: [] }
   const now = context.clock.now() / 1000
   const left = jobs.flatMap(({ record }) => (isLeftToFetch(record, now) ? (record.id ?? []) : []))
@@ -170,7 +170,21 @@ function refuseForSeveral({ cwd }: Context, { output, json }: WaitOptions, docum
   }
 }
 
-/** Into this command's `-o`, otherwise into that of the command that made the images. */
+/** To this command's `-o`, otherwise to where the command that started the job would have saved its results. */
+function placeOf({ context, options, settings, named: { stored } }: FoundJob<VideoOptions>) {
+  const before = options.output === undefined ? stored?.record.output : undefined
+  const { cwd = context.cwd, folder = null, force = false } = before ?? {}
+  const inFolder = (name: string, from: string) =>
+    cwd === context.cwd ? name : `${resolve(from, name)}${/\/$/.exec(name) ?? ''}`
+  // Standard output is not that of the earlier command.
+  const earlier = before?.output === '-' ? null : before?.output
+  return {
+    output: options.output ?? (earlier ? inFolder(earlier, literalTemplate(cwd)) : null),
+    folder: inFolder(folder ?? settings.outputDir.value ?? '.', cwd),
+    force: options.force === true || force,
+  }
+}
+
 async function fetchRecordedImages(job: FoundJob<VideoOptions, 'image'>): Promise<void> {
   const { context, named, given, options, settings, store } = job
   if (isDryRun(options) || options.raw) {
@@ -178,44 +192,33 @@ async function fetchRecordedImages(job: FoundJob<VideoOptions, 'image'>): Promis
       '--dry-run, --curl and --raw show requests to the gateway; an image is only downloaded from its URL.',
     )
   }
-  checkCombination(context, { ...options, download: true })
+  const ownOptions = { ...options, download: true }
+  checkCombination(context, ownOptions)
   const { id } = named
   const stored = named.stored!
-  const { record } = stored
-  const made = record.made!
-  const { cwd, output, folder, force } = record.output
-  const inFolder = (path: string) =>
-    cwd === context.cwd ? path : `${resolve(cwd, path)}${/\/$/.exec(path) ?? ''}`
-  const plan = {
-    ...imagePlan({ ...options, download: true }, settings),
-    output: options.output ?? (output === null || output === '-' ? undefined : inFolder(output)),
-    folder: folder === null ? undefined : inFolder(folder),
-    force: options.force === true || force,
-  }
+  const { command, model, request: body, made } = stored.record
+  const { output, ...place } = placeOf(job)
+  const plan = { ...imagePlan(ownOptions, settings), ...place, output: output ?? undefined }
   const problems = createProblemList()
-  const request = await imageRequest(
-    context,
-    {
-      command: record.command as ImageRequest['command'],
-      model: record.model,
-      family: undefined,
-      body: { ...objectOf(record.request), prompt: stored.prompt() },
-      images: [],
-      mask: undefined,
-      warnings: [],
-      validate: false,
-    },
-    plan,
-    problems,
-  )
+  const parts = {
+    command: command as ImageRequest['command'],
+    model,
+    family: undefined,
+    body: { ...objectOf(body), prompt: stored.prompt() },
+    images: [],
+    mask: undefined,
+    warnings: [],
+    validate: false,
+  }
+  const request = await imageRequest(context, parts, plan, problems)
   problems.throwIfAny()
+  const wanted = made!.images.map(({ index }) => index)
   const resume = resumeCommand(context, given, new Map([[id, id]]))
   await runOperation(job, {
-    logged: { command: 'wait', model: record.model, jobs: [id] },
+    logged: { command: 'wait', model, jobs: [id] },
     output: () => ({ result: 'files' }),
     async operation(call) {
-      const wanted = made.images.map(({ index }) => index)
-      const outcome = await fetchImages(call, { ...request, wanted }, plan, made, resume(id))
+      const outcome = await fetchImages(call, { ...request, wanted }, plan, made!, resume(id))
       await settleImages(store, stored, outcome)
       return outcome
     },
@@ -233,9 +236,11 @@ export function registerVideoStatus(command: Command, context: Context): void {
   addShared(command, optionsOfLookUps, { strict: `with --wait, ${strictMeaning}` })
   command
     .argument('[id]', 'video id or operation name, or the beginning of one')
-    .action(async (id: string | undefined, options: VideoOptions) =>
-      lookUpJob(await findNamedJob(context, options, id, videoKinds), 'video status'),
-    )
+    .action(async (id: string | undefined, options: VideoOptions) => {
+      const found = await findNamedJob(context, options, id, videoKinds)
+      if (!options.wait) return await lookUp(found)
+      await waitForJobs('video status', context, options, [found], true)
+    })
   addJobOptions(command, [
     lastOption(),
     new Option('--wait', 'wait for the video and save it'),
@@ -247,93 +252,68 @@ export function registerVideoStatus(command: Command, context: Context): void {
 const optionsOfLookUps = 'dryRun curl output json force jsonl raw githubOutput strict gateway messages'
 
 type FoundVideo = FoundJob<VideoOptions, JobKind>
+type PlannedJob = FoundVideo & AwaitedJob
 
-/** Saves the videos where the command that started the job intended. */
-async function lookUpJob(found: FoundVideo, command: 'video status' | 'wait'): Promise<void> {
-  const { context, named, given, options, gate, names } = found
-  const waits = command === 'wait' || options.wait === true
-  if (!waits && options.output !== undefined) {
+async function lookUp(found: FoundVideo): Promise<void> {
+  const { context, named, given, options, names } = found
+  if (options.output !== undefined) {
     throw new UsageError('-o needs --wait; without it only the state is printed.', {
       code: 'invalid_request',
     })
   }
   const resume = resumeCommand(context, given, names)
-  const wait = waits ? await planWait(found, resume) : undefined
-  const saved =
-    wait === undefined || wait.refetch || isDryRun(options)
-      ? undefined
-      : await findSavedVideos(context, named, wait.output, gate)
-  if (saved !== undefined) {
-    return await showSaved(found, { result: 'files' }, alreadySavedNote(saved), (output) =>
-      reportSavedVideos(output, command, named, saved, wait!),
-    )
-  }
+  const reportsState = options.exitStatus === true
   await runOperation(found, {
-    ...(waits ? { logged: { command, model: named.stored?.record.model || null, jobs: [named.id] } } : {}),
     describeRequest: (gateway) => ({ request: jobLookUp(gateway, named) }),
-    output: () => ({ result: wait === undefined ? 'job' : 'files', resume }),
-    operation: (call) =>
-      wait === undefined
-        ? lookUpVideo(call, command, named, { reportsState: options.exitStatus === true, resume })
-        : waitForVideo(call, command, named, wait),
+    output: () => ({ result: 'job', resume }),
+    operation: (call) => lookUpVideo(call, named, { reportsState, resume }),
   })
 }
 
-/** No gateway is contacted. */
-async function showSaved(
-  call: CommandCall,
-  view: View,
-  note: string,
-  report: Parameters<typeof showOperation>[2],
-): Promise<void> {
-  await showOperation(call, view, report).finally(() => {
-    if (!call.settings.quiet.value) call.context.stderr.write(note)
-  })
-}
-
-type PlannedJob = FoundVideo & AwaitedJob
-
-async function waitForSeveral(
+/** Of videos that were saved earlier no gateway is asked. @param isOne whether the document is that of a single job */
+async function waitForJobs(
+  command: 'video status' | 'wait',
   context: Context,
   given: VideoOptions,
   found: readonly FoundVideo[],
-  gate: Gate,
+  isOne: boolean,
 ): Promise<void> {
-  if (isDryRun(given)) {
+  if (!isOne && isDryRun(given)) {
     throw new UsageError('--dry-run and --curl show one request: give one id.', { code: 'invalid_request' })
   }
-  refuseCombinations(context, given, true)
   const names: JobNames = new Map(found.flatMap((job) => [...job.names]))
   const resume = resumeCommand(context, given, names)
   const problems = createProblemList()
   const jobs: PlannedJob[] = []
   for (const job of found) {
-    await problems.check(async () => {
-      const plan = await planWait(job, resume)
-      const saved = plan.refetch ? undefined : await findSavedVideos(context, job.named, plan.output, gate)
-      jobs.push({ ...job, plan, saved })
-    })
+    await problems.check(async () => void jobs.push(await planWait(job, resume)))
     // What is wrong with -o is the same for all of them.
     if (given.output !== undefined) problems.throwIfAny()
   }
   problems.throwIfAny()
-  const parts = { result: 'files', jobs: jobs.map(({ named }) => named.id), resume } as const
+  const ids = jobs.map(({ named }) => named.id)
+  const view = { result: 'files', ...(isOne ? {} : { jobs: ids }), resume } as const
   const unsaved = jobs.filter(({ saved }) => saved === undefined)
-  const [first] = unsaved
+  const [first] = isDryRun(given) ? jobs : unsaved
   if (first === undefined) {
-    const noCall = (): never => {
-      throw new Error('Saved videos need no gateway.')
+    const call = jobs[0] ?? (await startCall(context, given))
+    const report = async (listener: Output): Promise<Outcome<VideoDocument | VideosDocument>> => {
+      const [job] = jobs
+      if (!isOne || job === undefined)
+        return await waitForVideos({ listener, signal: context.signal }, jobs, resume)
+      return new VideoRun(listener, command, job.named.stored).reportSaved(job.named, job.saved!, job.plan)
     }
-    const videos = jobs.flatMap(({ saved = [] }) => saved)
-    const note = jobs.length === 0 ? 'There is nothing left to wait for.\n' : alreadySavedNote(videos)
-    return await showSaved(await startCall(context, given), parts, note, (listener) =>
-      waitForVideos({ listener, signal: context.signal }, jobs, noCall, resume),
-    )
+    return void (await showOperation(call, view, report).finally(() => {
+      if (!call.settings.quiet.value) context.stderr.write(savedNote(jobs))
+    }))
   }
-  await runOperation(first, {
-    logged: { command: 'wait', model: null, jobs: jobs.map(({ named }) => named.id) },
-    output: () => parts,
+  const { named, plan } = first
+  await runOperation<VideoDocument | VideosDocument>(first, {
+    logged: { command, model: (isOne && named.stored?.record.model) || null, jobs: ids },
+    describeRequest: (gateway) => ({ request: jobLookUp(gateway, named) }),
+    output: () => view,
     async operation(call) {
+      if (isOne) return await waitForVideo(call, command, named, plan)
       const { listener } = call
       const calls = new Map([[gatewayOf(first), call]])
       const opened: OpenGateway[] = []
@@ -344,8 +324,8 @@ async function waitForSeveral(
           opened.push(next)
           calls.set(gatewayOf(job), { ...call, gateway: next.gateway, hasSent: next.hasSent })
         }
-        const callOf = (job: PlannedJob) => calls.get(gatewayOf(job))!
-        return await waitForVideos({ listener, signal: context.signal }, jobs, callOf, resume)
+        const called = jobs.map((job) => ({ ...job, call: calls.get(gatewayOf(job)) }))
+        return await waitForVideos({ listener, signal: context.signal }, called, resume)
       } finally {
         for (const gateway of opened) await gateway.close()
       }
@@ -357,35 +337,29 @@ async function waitForSeveral(
 const gatewayOf = ({ options: { sandbox }, settings: { baseUrl, profile } }: PlannedJob) =>
   JSON.stringify([sandbox === true, baseUrl.value?.href, profile.value])
 
-/**
- * The videos go to this command's `-o`, otherwise to that of the command that started the job. An existing file is no
- * problem: the video gets the next free name.
- */
-async function planWait(job: FoundVideo, resume: WaitPlan['resume']): Promise<WaitPlan> {
-  const { context, options, settings, named } = job
+/** An existing file is no problem: the video gets the next free name. */
+async function planWait(job: FoundVideo, resume: WaitPlan['resume']): Promise<PlannedJob> {
+  const { context, options, named, gate } = job
   const { id, stored } = named
   refuseCombinations(context, options, true)
   const record = stored?.record
-  const before = options.output === undefined ? record?.output : undefined
-  const location = {
-    // Standard output is not that of the earlier command.
-    output: options.output ?? (before?.output === '-' ? null : (before?.output ?? null)),
-    folder: before?.folder ?? settings.outputDir.value ?? null,
-    force: true,
-  }
+  const { force, ...place } = placeOf(job)
   const asked = {
     model: record?.model ?? '',
     prompt: stored?.prompt() || id,
     count: videoCount(record?.request),
     now: record === undefined ? context.clock.now() : record.created_at * 1000,
   }
-  const output = planVideos(context, location, asked, before?.cwd)
+  const output = planVideos(context, { ...place, force: true }, asked)
   throwProblems(await output.check())
-  const force = options.force === true || before?.force === true
-  return { ...waitPlan(job, resume), output, force }
+  const plan = { ...waitPlan(job, resume), output, force }
+  const saved = plan.refetch ? undefined : await findSavedVideos(context, named, output, gate)
+  return { ...job, plan, saved }
 }
 
-function alreadySavedNote({ length }: readonly SavedVideo[]): string {
+function savedNote(jobs: readonly PlannedJob[]): string {
+  if (jobs.length === 0) return 'There is nothing left to wait for.\n'
+  const { length } = jobs.flatMap(({ saved = [] }) => saved)
   const saved = length === 1 ? 'The video was' : `The ${length} videos were`
   const them = length === 1 ? 'it' : 'them'
   return `${saved} saved earlier, and no gateway was contacted; --force fetches ${them} again.\n`

@@ -1,6 +1,6 @@
 import { videoOperationEndpoint, videoRemixEndpoint } from '../contract/videos.ts'
 import { isFinal, lastSegment, videoStateOf } from '../contract/video-state.ts'
-import { ModelgateError, UsageError, type Billed } from '../errors.ts'
+import { ModelgateError, UsageError } from '../errors.ts'
 import type { OutputEvent } from '../events/documents.ts'
 import { formatState } from '../events/format-job.ts'
 import { outputVersion } from '../events/version.ts'
@@ -23,15 +23,7 @@ import {
 } from './jobs.ts'
 import { commonExit, type Call, type Listener, type Outcome } from './operation.ts'
 import { videoGatewayRequest, type VideoRequest } from './video-request.ts'
-import {
-  VideoRun,
-  jobFailed,
-  recordedDocument,
-  recordedJob,
-  reportSavedVideos,
-  saveVideos,
-  type SavePlan,
-} from './video-run.ts'
+import { VideoRun, jobFailed, recordedJob, saveVideos, type SavePlan } from './video-run.ts'
 
 export interface WaitPlan extends SavePlan, WaitLimits {
   /** Whether an error is to say that the job is paid for; by default if this call has started it. */
@@ -93,14 +85,17 @@ async function checkSource({ gateway }: Call, source: NamedJob, { resume }: Pick
 }
 
 /** Waits for a job that was started earlier, and saves its videos. @param first a report of a moment ago */
-export async function waitForVideo(
+export function waitForVideo(
   call: Call,
   command: VideoDocument['command'],
   named: NamedJob,
   plan: WaitPlan,
   first?: JobReport,
 ): Promise<Outcome<VideoDocument>> {
-  const run = new VideoRun(call.listener, command, named.stored)
+  return waitWith(call, new VideoRun(call.listener, command, named.stored), named, plan, first)
+}
+
+function waitWith(call: Call, run: VideoRun, named: NamedJob, plan: WaitPlan, first?: JobReport) {
   return run.settle(
     call,
     () => waitAndSave(call, run, plan, named, first),
@@ -163,7 +158,6 @@ function createTimeLeft(): (found: LookUp) => number | null {
 
 export async function lookUpVideo(
   call: Call,
-  command: VideoDocument['command'],
   named: NamedJob,
   plan: Pick<SavePlan, 'resume'> & {
     /** Whether a job that failed or is still running makes the command fail. */
@@ -172,7 +166,7 @@ export async function lookUpVideo(
 ): Promise<Outcome<VideoDocument>> {
   const { reportsState, resume } = plan
   const { id, stored } = named
-  const run = new VideoRun(call.listener, command, stored)
+  const run = new VideoRun(call.listener, 'video status', stored)
   const work = async () => {
     const found = await lookUpOnce(call.gateway, () => lookUpJob(call.gateway, named), {
       isNew: isNew(stored, call.context),
@@ -215,54 +209,53 @@ export interface AwaitedJob {
 
 const savingAtOnce = 4
 
-/** Saves the videos of each job as it completes. @param callOf not asked for a job whose videos were saved earlier */
-export async function waitForVideos<Job extends AwaitedJob>(
+/** Saves the videos of each job as it completes. @param jobs with the call for those that are not saved yet */
+export async function waitForVideos(
   { listener, signal }: { readonly listener: Listener; readonly signal: AbortSignal },
-  jobs: readonly Job[],
-  callOf: (job: Job) => Call,
+  jobs: readonly (AwaitedJob & { readonly call?: Call | undefined })[],
   resume: (ids: readonly string[]) => NextCommand,
 ): Promise<Outcome<VideosDocument>> {
   const warnings: string[] = []
   listener.event({ type: 'start', version: outputVersion, command: 'wait', model: null })
   const takeTurn = createTurns(savingAtOnce)
-  const waitFor = async (job: Job): Promise<AwaitedOutcome> => {
-    const { named, plan, saved } = job
+  const waitFor = async ({ named, plan, saved, call }: (typeof jobs)[number]) => {
+    const { id } = named
     const event = (one: OutputEvent) => {
       if (one.type === 'start') return
       if (one.type !== 'warning-add') return listener.event(one)
-      const message = `${lastSegment(named.id)}: ${one.message}`
+      const message = `${lastSegment(id)}: ${one.message}`
       warnings.push(message)
       listener.event({ ...one, message })
     }
     const own = { ...listener, event }
+    const run = new VideoRun(own, 'wait', named.stored)
     const outcome =
       saved === undefined
-        ? await waitForVideo({ ...callOf(job), listener: own }, 'wait', named, { ...plan, takeTurn })
-        : reportSavedVideos(own, 'wait', named, saved, plan)
+        ? await waitWith({ ...call!, listener: own }, run, named, { ...plan, takeTurn })
+        : run.reportSaved(named, saved, plan)
     const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
     if (error !== undefined && !signal.aborted && error.exit !== 'running') {
-      listener.event({ type: 'job-fail', id: named.id, code: error.code, message: error.message })
+      listener.event({ type: 'job-fail', id, code: error.code, message: error.message })
     }
-    return { job, document: outcome.document, error }
+    return { error, id, video: awaitedVideo(named, run, error) }
   }
   const outcomes = await Promise.all(jobs.map(waitFor))
-  const document = {
-    version: outputVersion,
-    command: 'wait',
-    videos: outcomes.map(awaitedVideo),
-    warnings,
-  } as const
-  if (!signal.aborted) return { kind: 'ended', document, failure: failureOf(outcomes, resume) }
-  const reason = signal.reason as ModelgateError
-  const open = outcomes.filter(({ error }) => error !== undefined).map(({ job }) => job.named.id)
-  const next = leadTo('To continue waiting: ', resume(open))
-  return { kind: 'failed', document, error: reason.amend({ phase: 'wait', billed: 'yes', ...next }) }
-}
-
-interface AwaitedOutcome {
-  readonly job: AwaitedJob
-  readonly document: VideoDocument | undefined
-  readonly error: ModelgateError | undefined
+  const videos = outcomes.map(({ video }) => video)
+  const document = { version: outputVersion, command: 'wait', videos, warnings } as const
+  const goOn = (isLeft: (error: ModelgateError) => boolean) => {
+    const left = outcomes.flatMap(({ error, id }) => (error !== undefined && isLeft(error) ? id : []))
+    return leadTo('To continue waiting: ', resume(left))
+  }
+  if (signal.aborted) {
+    const reason = signal.reason as ModelgateError
+    const error = reason.amend({ phase: 'wait', billed: 'yes', ...goOn(() => true) })
+    return { kind: 'failed', document, error }
+  }
+  const errors = outcomes.flatMap(({ error }) => error ?? [])
+  const failure = failureOf(errors, jobs.length)
+  const isLeft = failure?.code === 'still_running'
+  const next = isLeft ? goOn(({ exit }) => exit === 'running') : {}
+  return { kind: 'ended', document, failure: failure?.amend(next) }
 }
 
 /** Lets at most this many work at the same time; each of the others waits for one of them. */
@@ -277,29 +270,25 @@ function createTurns(most: number) {
   }
 }
 
-function awaitedVideo({ job: { named }, document, error }: AwaitedOutcome): AwaitedVideo {
-  const { version: _, cost: __, command: ___, ...known } = document ?? recordedDocument(named)
-  const state = document?.state ?? videoStateOf(named.stored?.record.state ?? '') ?? 'unknown'
+function awaitedVideo(named: NamedJob, run: VideoRun, error: ModelgateError | undefined): AwaitedVideo {
+  const seen = run.job?.state
+  run.job ??= recordedJob(named)
+  const { version: _, cost: __, command: ___, ...known } = run.document()!
+  const state = seen ?? videoStateOf(named.stored?.record.state ?? '') ?? 'unknown'
   return { ...known, state, error: error === undefined ? null : { code: error.code, message: error.message } }
 }
 
 /** 11 if any job is still running, else the exit code that all have in common, else 12. */
-function failureOf(outcomes: readonly AwaitedOutcome[], resume: (ids: readonly string[]) => NextCommand) {
-  const errors = outcomes.flatMap(({ error }) => error ?? [])
+function failureOf(errors: readonly ModelgateError[], count: number): ModelgateError | undefined {
   if (errors.length === 0) return undefined
-  const running = outcomes.filter(({ error }) => error?.exit === 'running')
-  const failed = errors.length - running.length
-  const of = `of ${outcomes.length} jobs`
-  const facts = { phase: 'wait', billed: billedOf(outcomes) } as const
-  const exit = commonExit(errors, outcomes.length)
-  if (running.length === 0) return new ModelgateError(exit, 'some_failed', `${failed} ${of} failed.`, facts)
+  const running = errors.filter(({ exit }) => exit === 'running').length
+  const failed = errors.length - running
+  const billed = (['yes', 'maybe'] as const).find((word) => errors.some(({ facts }) => facts.billed === word))
+  const facts = { phase: 'wait', billed: billed ?? 'no' } as const
+  const exit = commonExit(errors, count)
+  if (running === 0)
+    return new ModelgateError(exit, 'some_failed', `${failed} of ${count} jobs failed.`, facts)
   const also = failed === 0 ? '' : `, and ${failed} failed`
-  const message = `${running.length} ${of} ${running.length === 1 ? 'is' : 'are'} still running${also}.`
-  const next = leadTo('To continue waiting: ', resume(running.map(({ job }) => job.named.id)))
-  return new ModelgateError(exit, 'still_running', message, { ...facts, ...next })
-}
-
-function billedOf(outcomes: readonly AwaitedOutcome[]): Billed {
-  const all = new Set(outcomes.map(({ error }) => error?.facts.billed))
-  return all.has('yes') ? 'yes' : all.has('maybe') ? 'maybe' : 'no'
+  const message = `${running} of ${count} jobs ${running === 1 ? 'is' : 'are'} still running${also}.`
+  return new ModelgateError(exit, 'still_running', message, facts)
 }

@@ -1,6 +1,5 @@
 import { lastSegment } from '../contract/video-state.ts'
 import { maxPlannedNames, planOutputs, type OutputPlan } from '../files/output-plan.ts'
-import { resolve } from 'node:path'
 import type { FileContext } from '../context.ts'
 import type { Creation } from '../cost/creation.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
@@ -140,22 +139,12 @@ export function addInstance(body: Body, prompt: string | undefined, media: Insta
   for (const instance of instances) Object.assign(instance, media)
 }
 
-/** @param named `now` is when the job was requested, in ms since 1970 @param cwd that relative paths are relative to */
+/** @param named `now` is when the job was requested, in ms since 1970 */
 export function planVideos(
   context: FileContext,
   { output, folder, force }: Omit<NewJob['output'], 'cwd'>,
   named: { readonly model: string; readonly prompt: string; readonly count: number; readonly now: number },
-  cwd = context.cwd,
 ): OutputPlan {
-  const plan = planOutputs(
-    { ...context, cwd },
-    {
-      ...named,
-      output: output ?? undefined,
-      folder: folder ?? undefined,
-      kind: 'video',
-      force,
-    },
-  )
-  return cwd === context.cwd ? plan : { ...plan, pathFor: (video) => resolve(cwd, plan.pathFor(video)) }
+  const place = { output: output ?? undefined, folder: folder ?? undefined, force }
+  return planOutputs(context, { ...named, ...place, kind: 'video' })
 }

@@ -72,6 +72,15 @@ export class VideoRun extends MediaResults<VideoDocument> {
     if (job !== undefined && job.value !== null) this.listener.raw?.(job.text ?? JSON.stringify(job.value))
   }
 
+  /** Reports saved videos like the operation that saved them, including missing ones, with the same outcome. */
+  reportSaved(named: NamedJob, videos: readonly SavedVideo[], judgement: Judgement): Outcome<VideoDocument> {
+    this.job = recordedJob(named)
+    for (const [at, video] of videos.entries()) this.saved(at + 1, video)
+    const failure = this.shortfall(videos.length, judgement)
+    this.reportRaw()
+    return { kind: 'ended', document: this.document()!, failure }
+  }
+
   document(): VideoDocument | undefined {
     const { job, stored } = this
     if (job === undefined) return undefined
@@ -200,13 +209,6 @@ export function recordedJob({ id, kind, stored }: NamedJob): KnownJob {
   }
 }
 
-/** The document of a job of which the gateway has told nothing. */
-export function recordedDocument(named: NamedJob): VideoDocument {
-  const run = new VideoRun({ event() {}, flush: async () => {} }, 'wait', named.stored)
-  run.job = recordedJob(named)
-  return run.document()!
-}
-
 /**
  * The videos that earlier commands saved, and that still exist unchanged, by their numbers from 1. Before all were saved
  * only a name that is planned for it says which one a file is.
@@ -243,22 +245,6 @@ export async function findSavedVideos(
   const { length } = record.result.videos
   const saved = await savedBefore(cwd, record, output, redactor.text(lastSegment(id)), length)
   return saved.size === length ? [...saved.values()] : undefined
-}
-
-/** Reports saved videos like the operation that saved them, including missing ones, with the same outcome. */
-export function reportSavedVideos(
-  listener: Listener,
-  command: VideoDocument['command'],
-  named: NamedJob,
-  videos: readonly SavedVideo[],
-  judgement: Judgement,
-): Outcome<VideoDocument> {
-  const run = new VideoRun(listener, command, named.stored)
-  run.job = recordedJob(named)
-  for (const [at, video] of videos.entries()) run.saved(at + 1, video)
-  const failure = run.shortfall(videos.length, judgement)
-  run.reportRaw()
-  return { kind: 'ended', document: run.document()!, failure }
 }
 
 export interface SavePlan {
