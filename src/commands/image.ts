@@ -149,24 +149,25 @@ function whenLeftOut(body: Body): string {
 async function readSources(draft: Draft<ImageOptions>) {
   const { context, options } = draft
   const { image: locations = [], mask: maskLocation, curl } = options
+  const masks = maskLocation === undefined ? [] : [maskLocation]
   if (locations.length === 0) throw new UsageError('--image is missing: an edit starts from an image.')
   // A pasted command can read only files and standard input.
-  if (curl && [...locations, ...(maskLocation === undefined ? [] : [maskLocation])].some(isUrl)) {
+  if (curl && [...locations, ...masks].some(isUrl)) {
     throw new UsageError('--curl cannot show a request with images from URLs.', {
       hint: 'Download them first, and pass the files.',
     })
   }
-  const read = async (field: SourceInput['field'], location: string): Promise<ImageSource> => {
-    const input = { field, name: `--${field}` }
-    if (isUrl(location)) return fetchSource(draft, input, location)
-    if (location !== '-') return readImageFile(context, input, location)
-    const content = await readStandardInputBytes(context, `${input.name} -`)
-    return imageFromBytes(input, location, 'stdin', content)
-  }
-  const [images, mask] = await Promise.all([
-    allInputs(locations.map((location) => read('image', location))),
-    maskLocation === undefined ? undefined : read('mask', maskLocation),
-  ])
+  const read = (field: SourceInput['field'], all: readonly string[]) =>
+    allInputs(
+      all.map(async (location): Promise<ImageSource> => {
+        const input = { field, name: `--${field}` }
+        if (isUrl(location)) return fetchSource(draft, input, location)
+        if (location !== '-') return readImageFile(context, input, location)
+        const content = await readStandardInputBytes(context, `${input.name} -`)
+        return imageFromBytes(input, location, 'stdin', content)
+      }),
+    )
+  const [images, [mask]] = await Promise.all([read('image', locations), read('mask', masks)])
   return { images, mask }
 }
 
@@ -191,40 +192,32 @@ export function imagePlan(options: ImageOptions, settings: Settings | undefined)
 
 export function checkCombination({ stdout }: Pick<Context, 'stdout'>, options: ImageOptions): void {
   const { output, download, raw, json, jsonl, force, sidecar, skipExisting, savePartials } = options
-  const toStandardOutput = output === '-'
-  const documents = named({ '--json': json, '--jsonl': jsonl, '--raw': raw })
-  const ofFiles = named({ '--sidecar': sidecar, '--skip-existing': skipExisting })
-  const ofAllFiles = [...ofFiles, ...named({ '--save-partials': savePartials })]
-  const inapplicable = (isSo: boolean, why: string, flags: readonly string[]) =>
-    isSo ? flags.map((flag) => `${why}, so ${flag} does not apply.`) : []
-  const toFile = named({ '-o': output !== undefined && !toStandardOutput })
+  const toStream = output === '-'
+  const given: Readonly<Record<string, boolean | undefined>> = {
+    ...{ '-o': output !== undefined, '--json': json, '--jsonl': jsonl, '--raw': raw },
+    ...{ '--sidecar': sidecar, '--skip-existing': skipExisting, '--save-partials': savePartials },
+  }
+  const among = (flags: string) => flags.split(' ').filter((flag) => given[flag])
+  const inapplicable = (isSo: boolean | undefined, why: string, flags: string) =>
+    isSo ? among(flags).map((flag) => `${why}, so ${flag} does not apply.`) : []
+  const documents = among('--json --jsonl --raw')
+  const ofFiles = '--sidecar --skip-existing'
   const problems = [
-    ...documents
-      .filter(() => toStandardOutput)
-      .map((flag) => `-o - and ${flag} would both write to standard output.`),
-    ...inapplicable(toStandardOutput, '-o - makes no file', ofAllFiles),
-    toStandardOutput &&
-      stdout.isTerminal &&
-      documents.length === 0 &&
-      '-o - would write the bytes of an image to the terminal.',
-    ...inapplicable(!download, '--no-download saves nothing', [
-      ...named({ '-o': output !== undefined }),
-      ...ofFiles,
-    ]),
-    ...inapplicable(raw === true, '--raw saves nothing', [...toFile, ...ofAllFiles]),
-    force && skipExisting && '--force and --skip-existing cannot be used together.',
-  ].filter((problem) => typeof problem === 'string')
+    ...(toStream ? documents : []).map((flag) => `-o - and ${flag} would both write to standard output.`),
+    ...inapplicable(toStream, '-o - makes no file', `${ofFiles} --save-partials`),
+    ...(toStream && stdout.isTerminal && documents.length === 0
+      ? ['-o - would write the bytes of an image to the terminal.']
+      : []),
+    ...inapplicable(!download, '--no-download saves nothing', `-o ${ofFiles}`),
+    ...inapplicable(raw, '--raw saves nothing', `${toStream ? '' : '-o '}${ofFiles} --save-partials`),
+    ...(force && skipExisting ? ['--force and --skip-existing cannot be used together.'] : []),
+  ]
   if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
-}
-
-function named(flags: Readonly<Record<string, boolean | undefined>>): string[] {
-  return Object.keys(flags).filter((name) => flags[name])
 }
 
 export async function sendImages(call: CommandCall<ImageOptions>, request: ImageRequest): Promise<void> {
   const { context, options, settings, gate } = call
   const quiet = settings.quiet.value
-  const answered = quiet ? withReasons : (outcome: Outcome<ImageDocument>) => outcome
   if (request.wanted.length === 0) {
     const take = (listener: Output) => takeExistingImages({ context, listener }, request)
     return await showOperation(call, { result: 'files' }, take)
@@ -242,12 +235,7 @@ export async function sendImages(call: CommandCall<ImageOptions>, request: Image
     describeRequest: (gateway) => imageGatewayRequest(gateway, request),
     output: () => ({ result: 'files' }),
     async operation(opened) {
-      if (options.raw) {
-        const rescue = { folder: rescueFolder(context), name: `${request.command.replace(' ', '-')}.txt` }
-        const relay = createReplyWriter(context, gate, rescue)
-        return answered(await makeImages(opened, request, { ...imagePlan(options, settings), relay }))
-      }
-      const isShown = !quiet && !options.json && !options.jsonl
+      const isShown = !quiet && !options.json && !options.jsonl && !options.raw
       const viewer = isShown ? createViewer(context, options) : undefined
       // One key for the request and its record.
       const idempotencyKey = idempotencyKeyOf(opened.gateway)
@@ -259,9 +247,17 @@ export async function sendImages(call: CommandCall<ImageOptions>, request: Image
         const id = stored?.record.id
         return id ? resumeCommand(context, options, new Map([[id, id]]), true)(id) : undefined
       }
-      const outcome = await makeImages(own, request, { ...imagePlan(options, settings), onMade }, viewer)
+      const name = `${request.command.replace(' ', '-')}.txt`
+      const rescue = { folder: rescueFolder(context), name }
+      const relay = options.raw ? createReplyWriter(context, gate, rescue) : undefined
+      const outcome = await makeImages(
+        own,
+        request,
+        { ...imagePlan(options, settings), onMade, relay },
+        viewer,
+      )
       if (stored !== undefined) await settleImages(record.store, stored, outcome)
-      return answered(outcome)
+      return quiet ? withReasons(outcome) : outcome
     },
   })
 }

@@ -58,7 +58,7 @@ export interface ImagePlan {
   /** Called with the addresses of results before anything is fetched. @returns the command that fetches them later */
   readonly onMade?: (made: MadeImages) => Promise<NextCommand | undefined | void>
   /** Takes the reply unchanged, in place of its images (`--raw`): nothing is saved. */
-  readonly relay?: ReplySink
+  readonly relay?: ReplySink | undefined
 }
 
 export interface ReplySink {

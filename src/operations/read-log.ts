@@ -76,55 +76,37 @@ export function findCall(log: CallReader, id: string | undefined): FoundCall {
 /** All of a call, and what has become of its files. @param here the working directory */
 export async function describeCall({ facts, words }: FoundCall, here: string): Promise<WholeCall> {
   const said = words()
+  const { arguments: line = null, request = null, reply = null } = said
   const files = facts.files.map(async (file): Promise<CallFile> => {
     return { ...fileFields(file), state: await stateOf(file) }
   })
   return {
     ...callFields(facts, said, here),
-    arguments: said.arguments ?? null,
+    arguments: line,
     files: await Promise.all(files),
-    request: said.request ?? null,
-    reply: said.reply ?? null,
+    request,
+    reply,
   }
 }
 
 function callFields(facts: CallFacts, words: CallWords, here: string) {
-  const { id, time, duration_ms, command, cwd, exit_code, error } = facts
+  const { id, time, duration_ms, command, cwd, terminal = null, origin = null, profile = null } = facts
+  const { model = null, exit_code, error = null, request_id = null, finish_reason = null } = facts
+  const { sandbox = false, usage = null, created = null, jobs = [], rescued = [], inputs = [] } = facts
+  const start = { id, time, duration_ms, command, cwd, terminal, sandbox, origin, profile, model }
+  const end = { exit_code, error, request_id, finish_reason, usage, created, jobs, rescued }
   return {
-    id,
-    time,
-    duration_ms,
-    command,
-    cwd,
-    terminal: facts.terminal ?? null,
-    sandbox: facts.sandbox === true,
-    origin: facts.origin ?? null,
-    profile: facts.profile ?? null,
-    model: facts.model ?? null,
-    exit_code,
-    error: error ?? null,
-    request_id: facts.request_id ?? null,
-    finish_reason: facts.finish_reason ?? null,
-    usage: facts.usage ?? null,
-    created: facts.created ?? null,
-    jobs: facts.jobs ?? [],
-    rescued: facts.rescued ?? [],
-    inputs: (facts.inputs ?? []).map((input) => ({ ...input, field: input.field ?? null })),
+    ...start,
+    ...end,
+    inputs: inputs.map((input) => ({ ...input, field: input.field ?? null })),
     prompt: words.prompt ?? null,
     again: lineOf(facts, words, here) ?? null,
   }
 }
 
-function fileFields({ path, bytes, sha256, format, width, height, seconds }: RecordedFile) {
-  return {
-    path,
-    bytes,
-    sha256,
-    format,
-    width: width ?? null,
-    height: height ?? null,
-    seconds: seconds ?? null,
-  }
+function fileFields(file: RecordedFile) {
+  const { path, bytes, sha256, format, width = null, height = null, seconds = null } = file
+  return { path, bytes, sha256, format, width, height, seconds }
 }
 
 async function stateOf({ path, bytes, sha256 }: RecordedFile): Promise<CallFile['state']> {

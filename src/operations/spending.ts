@@ -39,7 +39,7 @@ export class Spending {
   readonly #parts: SpendingParts
   readonly #own: NonNullable<SpendingParts['own']>
   readonly #isPriced: boolean
-  #ids: string[] = []
+  readonly #ids: string[] = []
   #last: Admitted | undefined
 
   constructor(parts: SpendingParts) {
@@ -50,9 +50,7 @@ export class Spending {
 
   /** The ids of the requests since the last time, for the record of how the call ended. */
   takeIds(): readonly string[] {
-    const ids = this.#ids
-    this.#ids = []
-    return ids
+    return this.#ids.splice(0)
   }
 
   /** For `Gateway.admit`. @throws ModelgateError when a limit is reached, or cannot be checked */

@@ -61,11 +61,8 @@ export class CallSums {
     for (const kind of this.#kinds.values()) addTo(merged, keyOf(kind.sample), kind.sample, kind)
     for (const call of this.#open.values()) addTo(merged, keyOf(call), call)
     const priced = [...merged.values()].map((kind) => ({ kind, cost: costOfKind(kind, prices) }))
-    const keys = new Set(priced.map(({ kind }) => kind.key))
-    const rows = [...keys].map((key): UsageRow => ({
-      key,
-      ...sumOf(priced.filter(({ kind }) => kind.key === key)),
-    }))
+    const groups = Map.groupBy(priced, ({ kind }) => kind.key)
+    const rows = [...groups].map(([key, kinds]): UsageRow => ({ key, ...sumOf(kinds) }))
     return {
       version: outputVersion,
       command: 'usage',
@@ -110,15 +107,9 @@ function isOpen({ command, usage, created }: CountedCall): boolean {
   return command.startsWith('video ') && created.video_seconds === undefined
 }
 
-const creating: ReadonlySet<string> = new Set([
-  'generate',
-  'respond',
-  'chat',
-  'image create',
-  'image edit',
-  'video generate',
-  'video remix',
-])
+const creating: ReadonlySet<string> = new Set(
+  'generate,respond,chat,image create,image edit,video generate,video remix'.split(','),
+)
 
 const none = {
   calls: 0,
