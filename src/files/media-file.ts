@@ -158,8 +158,8 @@ export function damagedMedia(
   })
 }
 
-/** @param subject its path, or what else names its place */
-export function unverifiedNote(noun: 'image' | 'video', subject: string): string {
+export function unverifiedNote(noun: 'image' | 'video', path: string): string {
+  const subject = path === '-' ? 'what was written' : path
   return `Could not verify that the ${noun} is complete: ${subject} may be truncated.`
 }
 

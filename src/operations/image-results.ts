@@ -235,12 +235,10 @@ export function createImageWriters(
       async commit(isFramed) {
         const { rescued, ...saved } = await file.commit(isFramed)
         const image = { ...saved, revised_prompt: null, existing: false }
-        const isStreamed = toStream && rescued === undefined
-        if (!image.verified)
-          results.doubt(index, unverifiedNote('image', isStreamed ? 'what was written' : image.path))
+        if (!image.verified) results.doubt(index, unverifiedNote('image', image.path))
         if (rescued !== undefined) return results.fail(index, rescued)
-        results.saved.set(index, isStreamed ? { ...image, content } : image)
-        if (isStreamed) return
+        results.saved.set(index, toStream ? { ...image, content } : image)
+        if (toStream) return
         results.unreported.set(index, image)
         await viewer?.({ index, count, path: image.path })
       },

@@ -360,9 +360,7 @@ async function saveVideo(
       })
   try {
     const saved = await file.commit(await fetcher.fetch(index - 1, file))
-    if (!saved.verified) {
-      run.warn(unverifiedNote('video', saved.path === '-' ? 'what was written' : saved.path))
-    }
+    if (!saved.verified) run.warn(unverifiedNote('video', saved.path))
     if (saved.rescued !== undefined) throw saved.rescued
     if (output.toStandardOutput) return run.compare(index, saved)
     const kept = taken === undefined ? saved : await withoutCopy(context.cwd, saved, taken.planned)
