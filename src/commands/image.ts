@@ -10,6 +10,7 @@ import {
   imageFromBytes,
   isUrl,
   readImageFile,
+  sourceProblems,
   type ImageSource,
   type SourceInput,
 } from '../operations/image-sources.ts'
@@ -107,17 +108,21 @@ function registerImage(
   command.action(async (words: string[], options: ImageOptions) => {
     const draft = await startRequest({ context, options, words }, { endpoint, flags, modelKind: 'image' })
     const { body, settings, problems } = draft
-    const { output, validate } = options
     await problems.check(() => checkCombination(context, options))
     const sources = isEdit ? await problems.check(() => readSources(draft)) : undefined
     await readPromptField(draft)
     const model = await nameModel(draft)
-    await problems.check(() => askForNamedFormat(context, { output, endpoint, body, model, validate }))
+    await problems.check(() => askForNamedFormat(context, options, endpoint, body, model))
     const leftOut = isEdit && model === undefined ? [whenLeftOut(body)] : []
     const warnings = [...leftOut, ...(await checkRequest(draft, model))]
     const { images, mask } = sources ?? { images: [], mask: undefined }
     const { id = null, family } = model ?? {}
-    const parts = { command: name, model: id, family, body, images, mask, warnings, validate }
+    await problems.check(async () => {
+      const found = options.validate ? await sourceProblems(images, mask, { id: id ?? '', family }) : []
+      const facts = { code: 'invalid_request', hint: '--no-validate sends it anyway.' } as const
+      if (found.length > 0) throw new UsageError(found, facts)
+    })
+    const parts = { command: name, model: id, body, images, mask, warnings }
     const request = await imageRequest(context, parts, imagePlan(options, settings), problems)
     await send(finishedCall(draft), request)
   })

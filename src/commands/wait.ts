@@ -203,12 +203,10 @@ async function fetchRecordedImages(job: FoundJob<VideoOptions, 'image'>): Promis
   const parts = {
     command: command as ImageRequest['command'],
     model,
-    family: undefined,
     body: { ...objectOf(body), prompt: stored.prompt() },
     images: [],
     mask: undefined,
     warnings: [],
-    validate: false,
   }
   const request = await imageRequest(context, parts, plan, problems)
   problems.throwIfAny()

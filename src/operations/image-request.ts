@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { FileContext } from '../context.ts'
-import { subjectOf, type Endpoint, type Family } from '../contract/field.ts'
+import { subjectOf, type Endpoint } from '../contract/field.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
 import type { Model } from '../contract/known-models.ts'
 import type { Creation } from '../cost/creation.ts'
@@ -20,7 +20,7 @@ import { multipartBody } from '../gateway/multipart.ts'
 import { jsonBody } from '../gateway/send-request.ts'
 import { endpointUrl, idempotencyKeyOf } from '../gateway/url.ts'
 import type { ProblemList } from '../problems.ts'
-import { sourceProblems, type ImageSource } from './image-sources.ts'
+import type { ImageSource } from './image-sources.ts'
 import type { Body } from './operation.ts'
 
 export interface ImageRequest {
@@ -66,32 +66,18 @@ export interface ReplySink {
   commit(): Promise<void>
 }
 
-interface ImageRequestParts extends Pick<
-  ImageRequest,
-  'command' | 'model' | 'body' | 'images' | 'mask' | 'warnings'
-> {
-  /** Undefined for a model of no known family. */
-  readonly family: Family | undefined
-  /** Whether the sources are checked against the documented limits. */
-  readonly validate: boolean
-}
+type ImageRequestParts = Pick<ImageRequest, 'command' | 'model' | 'body' | 'images' | 'mask' | 'warnings'>
 
 const endpoints = { 'image create': imageCreateEndpoint, 'image edit': imageEditEndpoint } as const
 
-/** A request of a validated body. Checks its sources and output files, and adds their problems to the list. */
+/** A request of a validated body. Checks its output files, and adds their problems to the list. */
 export async function imageRequest(
   context: FileContext,
-  { family, validate, ...parts }: ImageRequestParts,
+  parts: ImageRequestParts,
   plan: ImagePlan,
   { add, check }: ProblemList,
 ): Promise<ImageRequest> {
-  const { body, images, mask, model } = parts
-  if (validate && images.length > 0) {
-    const sourceModel = { id: model ?? '', family }
-    await check(async () =>
-      refuse(await sourceProblems(images, mask, sourceModel), '--no-validate sends it anyway.'),
-    )
-  }
+  const { body, model } = parts
   const prompt = typeof body['prompt'] === 'string' ? body['prompt'] : ''
   const count = countOf(body)
   const outputs = planOutputs(context, {
@@ -104,20 +90,19 @@ export async function imageRequest(
     now: context.clock.now(),
   })
   const extension = extensionFor(body)
-  const numbers = Array.from({ length: count }, (_, at) => at + 1)
-  const paths = numbers.map((index) => ({ index, path: outputs.pathFor({ index, extension }) }))
-  const found = plan.skipExisting ? paths.filter(({ path }) => existsSync(resolve(context.cwd, path))) : []
+  const wanted: number[] = []
   const existing: ImageRequest['existing'][number][] = []
-  for (const { index, path } of found) {
-    await check(async () => void existing.push({ index, file: await readExisting(context, path) }))
+  for (let index = 1; index <= count; index++) {
+    const path = outputs.pathFor({ index, extension })
+    if (plan.skipExisting && existsSync(resolve(context.cwd, path))) {
+      await check(async () => void existing.push({ index, file: await readExisting(context, path) }))
+    } else wanted.push(index)
   }
-  const wanted = numbers.filter((number) => !found.some(({ index }) => index === number))
   if (plan.skipExisting && plan.output?.includes('{id}')) {
-    await check(() =>
-      refuse(['--skip-existing cannot predict names with {id}, which is known only from the reply.']),
-    )
+    const problem = '--skip-existing cannot predict names with {id}, which is known only from the reply.'
+    add(new UsageError(problem, { code: 'invalid_request' }))
   }
-  if (plan.download && wanted.length > 0 && existing.length === found.length) {
+  if (plan.download && wanted.length > 0 && existing.length + wanted.length === count) {
     const expected = { extension, sidecar: plan.sidecar === true, partials: plan.savePartials === true }
     for (const problem of await outputs.check(expected)) add(problem)
   }
@@ -133,22 +118,13 @@ export async function imageRequest(
   }
 }
 
-function refuse(problems: readonly string[], hint?: string): void {
-  if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request', hint })
-}
-
-interface NamedFormat {
-  readonly output: string | undefined
-  readonly endpoint: Endpoint
-  readonly body: Body
-  readonly model: Model | undefined
-  readonly validate: boolean
-}
-
 /** Makes `-o NAME.webp` ask for a WebP, where the family takes that or the gateway chooses the model. @throws UsageError */
 export function askForNamedFormat(
   context: FileContext,
-  { output, endpoint, body, model, validate }: NamedFormat,
+  { output, validate }: { readonly output?: string | undefined; readonly validate: boolean },
+  endpoint: Endpoint,
+  body: Body,
+  model: Model | undefined,
 ): void {
   const promised = output === undefined ? undefined : promisedMediaType(context, output)
   if (promised === undefined) return
@@ -221,7 +197,10 @@ export function imageGatewayRequest(
   onProgress?: (sent: number, total: number) => void,
 ) {
   const { command, streamed } = request
-  const { body, contentType, content } = command === 'image create' ? jsonContent(request) : form(request)
+  const { body, contentType, content } =
+    command === 'image edit'
+      ? form(request)
+      : { body: jsonBody(request.body), contentType: 'application/json', content: { body: request.body } }
   const reports = onProgress !== undefined && body.length >= progressFromBytes
   const wire: GatewayRequest = {
     method: 'POST',
@@ -245,10 +224,6 @@ export function imageCreation(request: Pick<ImageRequest, 'model' | 'body' | 'wa
 /** With `auto` the model chooses. */
 function askedFor(word: unknown): string | null {
   return typeof word === 'string' && word !== 'auto' ? word : null
-}
-
-function jsonContent({ body }: ImageRequest) {
-  return { body: jsonBody(body), contentType: 'application/json', content: { body } }
 }
 
 function form({ body, images, mask }: ImageRequest) {

@@ -30,7 +30,7 @@ export async function makeImage({ task, call, shared }: TaskRun): Promise<Made> 
   const problems = await sourceProblems(sources.images, sources.mask, { id: model ?? '', family })
   if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
   const list = createProblemList()
-  const parts = { command, model, body, ...sources, warnings: [], family, validate: false } as const
+  const parts = { command, model, body, ...sources, warnings: [] } as const
   const request = await imageRequest(call.context, parts, plan, list)
   list.throwIfAny()
   const outcome =
