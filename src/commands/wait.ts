@@ -299,7 +299,7 @@ async function waitForJobs(
       const [job] = jobs
       if (!isOne || job === undefined)
         return await waitForVideos({ listener, signal: context.signal }, jobs, resume)
-      return new VideoRun(listener, command, job.named.stored).reportSaved(job.named, job.saved!, job.plan)
+      return new VideoRun(listener, command, job.named).reportSaved(job.saved!, job.plan)
     }
     return void (await showOperation(call, view, report).finally(() => {
       if (!call.settings.quiet.value) context.stderr.write(savedNote(jobs))

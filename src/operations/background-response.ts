@@ -15,7 +15,7 @@ import {
   type StreamPlace,
 } from '../gateway/responses/background.ts'
 import { createResponseDecoder } from '../gateway/responses/decoder.ts'
-import { waitForEnd } from '../gateway/videos/wait-for-job.ts'
+import { waitForEnd, type WaitOptions } from '../gateway/videos/wait-for-job.ts'
 import { objectOf, stringOf } from '../json.ts'
 import type { AnswerSchema } from './answer-schema.ts'
 import {
@@ -98,7 +98,7 @@ export async function waitForResponse(call: Call, named: NamedJob<'response'>, p
     run.begin()
     if (plan.streamed) await job.follow(isRest, responseStream(call.gateway, named.id, after))
     else {
-      await job.take(await waitForEnd(...job.polled()))
+      await job.take(await job.ended())
       run.decoder.finish(false)
     }
     await run.finish()
@@ -118,9 +118,7 @@ export async function cancelBackground(call: Call, named: NamedJob<'response'>, 
     run.begin()
     const first = await cancelResponse(call.gateway, named.id)
     const deadlineMs = plan.deadlineMs ?? call.context.clock.monotonic() + cancellationMs
-    const [gateway, response, usual] = job.polled()
-    const options = { ...usual, first, deadlineMs }
-    const report = isFinal(first.state) ? first : await waitForEnd(gateway, response, options)
+    const report = isFinal(first.state) ? first : await job.ended({ first, deadlineMs })
     await job.take(report)
     if (report.state !== 'cancelled') {
       run.warn(`The response ${report.id} had ended before it could be cancelled.`)
@@ -151,8 +149,8 @@ function responseJob(call: Call, run: TextRun, plan: WaitLimits, place: StreamPl
   }
   const lookUps = () => waitOptions(call, plan, stored, () => place.id!, onFound)
   return {
-    /** What waits for its end. */
-    polled: () => [withoutTotal(call.gateway), polledResponse(place.id!), lookUps()] as const,
+    ended: (options: WaitOptions<ResponseReport> = {}) =>
+      waitForEnd(withoutTotal(call.gateway), polledResponse(place.id!), { ...lookUps(), ...options }),
     /** Takes its state, with what has come of its answer. */
     async take(report: ResponseReport): Promise<void> {
       run.receiver.replied?.(report.requestId)

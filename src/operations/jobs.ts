@@ -209,7 +209,7 @@ export function jobsToRefresh(jobs: readonly StoredJob[]) {
   const groups = Map.groupBy(open, ({ record }) =>
     record.is_sandbox ? '' : JSON.stringify([record.profile, URL.parse(record.base_url)?.origin]),
   )
-  return [...groups.values()].map(([first, ...others]) => [first!, ...others])
+  return [...groups.values()]
 }
 
 const atOnce = 4

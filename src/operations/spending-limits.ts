@@ -3,6 +3,7 @@ import type { Creation } from '../cost/creation.ts'
 import type { KnownCost } from '../cost/estimate.ts'
 import { ModelgateError, UsageError, type ErrorFacts, type ErrorCode } from '../errors.ts'
 import type { Count } from '../files/calls/call-book.ts'
+import { CreationReader } from '../files/calls/read-calls.ts'
 import { leadTo, nextCommand } from '../files/next-command.ts'
 import { counted } from '../quantities.ts'
 
@@ -46,23 +47,45 @@ export function checkPrice({ model }: Creation, known: KnownCost | undefined, wa
   }
 }
 
+/** What all commands of this machine have created since a time, up to the line of a call in their book. */
 export class Created {
-  count = 0
+  readonly #limits: SpendingLimits
+  readonly #reader: CreationReader
+  readonly #warn: Warn
+  #count = 0
   /** Creations whose cost is not known. */
   #unpriced = 0
   /** By currency, with the number of creations. */
   readonly #costs = new Map<string, { amount: Amount; creations: number }>()
-  readonly #warn: Warn
 
-  constructor(warn: Warn) {
+  constructor(folder: string, limits: SpendingLimits, warn: Warn) {
+    this.#limits = limits
+    this.#reader = new CreationReader(folder, limits.since)
     this.#warn = warn
   }
 
+  /** Holds a call against the limits of all commands. @param id of its line @throws ModelgateError (exit 15); UsageError */
+  admit(id: string, { count, of }: Creation, known: KnownCost | undefined): void {
+    const { all, cost, sinceText } = this.#limits
+    this.#reader.readUntil(id, (line, place) => this.#add(line, place))
+    if (all !== undefined && this.#count + count > all) {
+      throw reached(
+        'creations_limit',
+        `MODELGATE_MAX_CREATES=${all} is reached: ${this.#count} created since ${sinceText}, and this would be ${counted(count, of)} more.`,
+        leadTo(
+          'Raise MODELGATE_MAX_CREATES, or count from a later time with MODELGATE_COUNT_SINCE; see what was created: ',
+          usageSince(sinceText),
+        ),
+      )
+    }
+    if (cost !== undefined && known !== undefined) this.#checkCost(sinceText, cost, known)
+  }
+
   /** @param line undefined for one that is damaged, which is taken for a creation */
-  add(line: Count | undefined, place: string): void {
+  #add(line: Count | undefined, place: string): void {
     if (line === undefined) this.#warn(`A record is damaged (${place}): it counts as a creation.`)
     const { count, amount, was, currency } = line ?? { count: 1, amount: null }
-    this.count += count
+    this.#count += count
     if (was !== undefined) this.#addCost(was, currency, -1)
     if (amount !== undefined) this.#addCost(amount, currency, 1)
   }
@@ -74,30 +97,12 @@ export class Created {
     this.#costs.set(currency, { amount, creations: before.creations + sign })
   }
 
-  /** Holds a call against the limits of all commands. @throws ModelgateError (exit 15); UsageError */
-  check({ all, cost, sinceText }: SpendingLimits, { count, of }: Creation, known: KnownCost | undefined) {
-    if (all !== undefined && this.count + count > all) {
-      throw reached(
-        'creations_limit',
-        `MODELGATE_MAX_CREATES=${all} is reached: ${this.count} created since ${sinceText}, and this would be ${counted(count, of)} more.`,
-        leadTo(
-          'Raise MODELGATE_MAX_CREATES, or count from a later time with MODELGATE_COUNT_SINCE; see what was created: ',
-          usageSince(sinceText),
-        ),
-      )
-    }
-    if (cost !== undefined && known !== undefined) this.#checkCost(sinceText, cost, known)
-  }
-
   #checkCost(sinceText: string, limit: Amount, { amount, currency }: KnownCost): void {
     for (const [other, { creations }] of this.#costs) {
       if (other === currency || creations <= 0) continue
       const message = `--max-cost cannot be checked: since ${sinceText} there were costs in ${other} and ${currency}.`
-      throw new UsageError(message, {
-        code: 'price_unknown',
-        phase: 'config',
-        hint: `To continue, ${laterTime}`,
-      })
+      const hint = 'To continue, count from a later time with MODELGATE_COUNT_SINCE.'
+      throw new UsageError(message, { code: 'price_unknown', phase: 'config', hint })
     }
     const spent = this.#costs.get(currency)?.amount ?? 0n
     if (spent + amount > limit) {
@@ -115,8 +120,6 @@ export class Created {
     )
   }
 }
-
-const laterTime = 'count from a later time with MODELGATE_COUNT_SINCE.'
 
 /** With a limit, whatever cannot be counted is not sent. */
 export function cannotCount(error: unknown): unknown {

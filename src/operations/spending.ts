@@ -6,7 +6,6 @@ import { billedByFacts, ModelgateError } from '../errors.ts'
 import type { OutputDocument } from '../events/documents.ts'
 import type { CallBook, Count } from '../files/calls/call-book.ts'
 import type { CallStart } from '../files/calls/call-record.ts'
-import type { CreationReader } from '../files/calls/read-calls.ts'
 import type { Created, SpendingLimits } from './spending-limits.ts'
 
 interface SpendingParts {
@@ -19,8 +18,7 @@ interface SpendingParts {
   /** What the command has created so far; several spendings of one command share it. */
   readonly own?: {
     created: number
-    /** What all commands of this machine have created before the last request. */
-    all?: { readonly reader: CreationReader; readonly sums: Created }
+    all?: Created
   }
   warn(message: string): void
 }
@@ -101,19 +99,13 @@ export class Spending {
       }
     }
     const { cannotCount, Created } = await import('./spending-limits.ts')
-    const { CreationReader } = await import('../files/calls/read-calls.ts')
     let id: string | undefined
     try {
       const folder = await book.open()
-      this.#own.all ??= {
-        reader: new CreationReader(folder, limits.since),
-        sums: new Created(this.#parts.warn),
-      }
-      const { reader, sums } = this.#own.all
+      const all = (this.#own.all ??= new Created(folder, limits, this.#parts.warn))
       // Nothing else of this process may come between the line and the look at what stands before it.
       id = book.begin(start)
-      reader.readUntil(id, (line, place) => sums.add(line, place))
-      sums.check(limits, creation, known)
+      all.admit(id, creation, known)
       return id
     } catch (error) {
       if (id !== undefined) book.correct(id, givenBack(creation, known))

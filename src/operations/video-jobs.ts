@@ -8,7 +8,7 @@ import type { AwaitedVideo, SavedVideo, VideoDocument, VideosDocument } from '..
 import { leadTo, type NextCommand } from '../files/next-command.ts'
 import { rootOf } from '../gateway/url.ts'
 import type { JobReport } from '../gateway/videos/read-job.ts'
-import { isUnknownJob, lookUpJob, lookUpOnce, startJob } from '../gateway/videos/job-requests.ts'
+import { lookUpJob, lookUpOnce, startJob } from '../gateway/videos/job-requests.ts'
 import { waitForJob } from '../gateway/videos/wait-for-job.ts'
 import {
   changeOf,
@@ -23,7 +23,7 @@ import {
 } from './jobs.ts'
 import { commonExit, type Call, type Listener, type Outcome } from './operation.ts'
 import { videoGatewayRequest, type VideoRequest } from './video-request.ts'
-import { VideoRun, jobFailed, recordedJob, saveVideos, type SavePlan } from './video-run.ts'
+import { VideoRun, jobFailed, saveVideos, type SavePlan } from './video-run.ts'
 
 export interface WaitPlan extends SavePlan, WaitLimits {
   /** Whether an error is to say that the job is paid for; by default if this call has started it. */
@@ -92,15 +92,8 @@ export function waitForVideo(
   plan: WaitPlan,
   first?: JobReport,
 ): Promise<Outcome<VideoDocument>> {
-  return waitWith(call, new VideoRun(call.listener, command, named.stored), named, plan, first)
-}
-
-function waitWith(call: Call, run: VideoRun, named: NamedJob, plan: WaitPlan, first?: JobReport) {
-  return run.settle(
-    call,
-    () => waitAndSave(call, run, plan, named, first),
-    (error) => withRecord(error, named, run),
-  )
+  const run = new VideoRun(call.listener, command, named)
+  return run.settle(call, () => waitAndSave(call, run, plan, named, first))
 }
 
 /** @returns the error for missing videos @throws ModelgateError, for one that is still running with the command to resume */
@@ -166,7 +159,7 @@ export async function lookUpVideo(
 ): Promise<Outcome<VideoDocument>> {
   const { reportsState, resume } = plan
   const { id, stored } = named
-  const run = new VideoRun(call.listener, 'video status', stored)
+  const run = new VideoRun(call.listener, 'video status', named)
   const work = async () => {
     const found = await lookUpOnce(call.gateway, () => lookUpJob(call.gateway, named), {
       isNew: isNew(stored, call.context),
@@ -186,18 +179,7 @@ export async function lookUpVideo(
       ...leadTo('To wait for it: ', resume(id)),
     })
   }
-  return run.settle(call, work, (error) => withRecord(error, named, run))
-}
-
-/** Says of a job or its videos that are gone where they were saved; of an unknown job the record is reported. */
-function withRecord(error: ModelgateError, named: NamedJob, run: VideoRun): ModelgateError {
-  if (named.stored === undefined) return error
-  const isUnknown = isUnknownJob(error)
-  if (isUnknown) run.job ??= recordedJob(named)
-  const { files } = named.stored.record
-  const isGone = isUnknown || error.code === 'result_expired' || error.facts.httpStatus === 404
-  if (!isGone || files.length === 0) return error
-  return error.amend({ message: `${error.message} What was saved of it: ${files.join(', ')}.` })
+  return run.settle(call, work)
 }
 
 export interface AwaitedJob {
@@ -227,12 +209,9 @@ export async function waitForVideos(
       warnings.push(message)
       listener.event({ ...one, message })
     }
-    const own = { ...listener, event }
-    const run = new VideoRun(own, 'wait', named.stored)
-    const outcome =
-      saved === undefined
-        ? await waitWith({ ...call!, listener: own }, run, named, { ...plan, takeTurn })
-        : run.reportSaved(named, saved, plan)
+    const run = new VideoRun({ ...listener, event }, 'wait', named)
+    const work = () => waitAndSave(call!, run, { ...plan, takeTurn }, named)
+    const outcome = saved === undefined ? await run.settle(call!, work) : run.reportSaved(saved, plan)
     const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
     if (error !== undefined && !signal.aborted && error.exit !== 'running') {
       listener.event({ type: 'job-fail', id, code: error.code, message: error.message })
@@ -270,11 +249,11 @@ function createTurns(most: number) {
   }
 }
 
-function awaitedVideo(named: NamedJob, run: VideoRun, error: ModelgateError | undefined): AwaitedVideo {
+function awaitedVideo({ stored }: NamedJob, run: VideoRun, error: ModelgateError | undefined): AwaitedVideo {
   const seen = run.job?.state
-  run.job ??= recordedJob(named)
+  run.fillFromRecord()
   const { version: _, cost: __, command: ___, ...known } = run.document()!
-  const state = seen ?? videoStateOf(named.stored?.record.state ?? '') ?? 'unknown'
+  const state = seen ?? videoStateOf(stored?.record.state ?? '') ?? 'unknown'
   return { ...known, state, error: error === undefined ? null : { code: error.code, message: error.message } }
 }
 

@@ -22,7 +22,7 @@ import { keepDamaged, openMediaFile, unverifiedNote } from '../files/media-file.
 import { streamMedia } from '../files/stream-media.ts'
 import { hintApplies, notFetched } from '../gateway/download/download.ts'
 import { type VideoFetcher, createVideoFetcher, videoSources } from '../gateway/videos/fetch-video.ts'
-import { type Job, lookUpJob } from '../gateway/videos/job-requests.ts'
+import { isUnknownJob, type Job, lookUpJob } from '../gateway/videos/job-requests.ts'
 
 /** What is known of a job, from the gateway or from the record, which may lack the gateway's own object. */
 type KnownJob = Pick<JobReport, 'id' | 'kind' | 'model' | 'state' | 'status' | 'progress' | 'expiresAt'> &
@@ -36,6 +36,8 @@ type Judgement = Pick<SavePlan, 'strict' | 'acceptMismatch'>
 /** An operation on one job: what is known of it, and what has been reported so far. */
 export class VideoRun extends MediaResults<VideoDocument> {
   readonly #files = new Map<number, SavedVideo>()
+  /** The job that the command is about, if it was started earlier. */
+  readonly #named: NamedJob | undefined
   /** Undefined until its id is known. */
   job: KnownJob | undefined
   stored: StoredJob | undefined
@@ -43,41 +45,69 @@ export class VideoRun extends MediaResults<VideoDocument> {
   constructor(
     listener: Listener,
     command: VideoDocument['command'],
-    stored?: StoredJob,
-    model = stored?.record.model ?? '',
+    named?: NamedJob,
+    model = named?.stored?.record.model ?? '',
   ) {
     super(listener, command, model || null)
-    this.stored = stored
+    this.#named = named
+    this.stored = named?.stored
   }
 
   /** The gateway's own object is reported last (`raw`). */
-  async settle(
-    call: Call,
-    work: () => Promise<ModelgateError | undefined>,
-    amend = (error: ModelgateError) => error,
-  ): Promise<Outcome<VideoDocument>> {
-    const amendAll = (error: ModelgateError) => {
-      const known = amend(error)
+  async settle(call: Call, work: () => Promise<ModelgateError | undefined>): Promise<Outcome<VideoDocument>> {
+    const amend = (error: ModelgateError) => {
+      const known = this.#withRecord(error)
       const billed = !call.hasSent() ? 'no' : this.job === undefined ? 'maybe' : 'yes'
       if (known.exit === 'bug') return known.amend({ billed })
       return known.exit === 'io' ? known.amend({ billed, ...known.facts }) : known
     }
-    const outcome = await settle(call, work, () => this.document(), amendAll)
-    this.reportRaw()
+    const outcome = await settle(call, work, () => this.document(), amend)
+    this.#reportRaw()
     return outcome
   }
 
-  reportRaw(): void {
+  #reportRaw(): void {
     const { job } = this
     if (job !== undefined && job.value !== null) this.listener.raw?.(job.text ?? JSON.stringify(job.value))
   }
 
+  /** Says of a job or its videos that are gone where they were saved; of an unknown job the record is reported. */
+  #withRecord(error: ModelgateError): ModelgateError {
+    const files = this.#named?.stored?.record.files
+    if (files === undefined) return error
+    const isUnknown = isUnknownJob(error)
+    if (isUnknown) this.fillFromRecord()
+    const isGone = isUnknown || error.code === 'result_expired' || error.facts.httpStatus === 404
+    if (!isGone || files.length === 0) return error
+    return error.amend({ message: `${error.message} What was saved of it: ${files.join(', ')}.` })
+  }
+
+  /** Of a job of which the gateway has said nothing. */
+  fillFromRecord(): void {
+    if (this.job !== undefined || this.#named === undefined) return
+    const { id, kind, stored } = this.#named
+    const record = stored?.record
+    const value = isObject(record?.result?.reply) ? record.result.reply : null
+    const model = kind === 'operation' ? modelInName(id) : stringOf(jobObject(objectOf(value))['model'])
+    this.job = {
+      id,
+      kind,
+      model: model ?? null,
+      state: videoStateOf(record?.state ?? '') ?? 'pending',
+      status: record?.status ?? null,
+      progress: record?.progress ?? null,
+      expiresAt: record?.expires_at ?? null,
+      requestId: record?.request_id ?? null,
+      value,
+    }
+  }
+
   /** Reports saved videos like the operation that saved them, including missing ones, with the same outcome. */
-  reportSaved(named: NamedJob, videos: readonly SavedVideo[], judgement: Judgement): Outcome<VideoDocument> {
-    this.job = recordedJob(named)
+  reportSaved(videos: readonly SavedVideo[], judgement: Judgement): Outcome<VideoDocument> {
+    this.fillFromRecord()
     for (const [at, video] of videos.entries()) this.saved(at + 1, video)
     const failure = this.shortfall(videos.length, judgement)
-    this.reportRaw()
+    this.#reportRaw()
     return { kind: 'ended', document: this.document()!, failure }
   }
 
@@ -190,23 +220,6 @@ export function jobFailed({ id, failure, requestId }: JobReport): GenerationErro
     ...(requestId === null ? {} : { requestId }),
     hint: refusalHint({ message, words: [code ?? ''] }),
   })
-}
-
-export function recordedJob({ id, kind, stored }: NamedJob): KnownJob {
-  const record = stored?.record
-  const value = isObject(record?.result?.reply) ? record.result.reply : null
-  const model = kind === 'operation' ? modelInName(id) : stringOf(jobObject(objectOf(value))['model'])
-  return {
-    id,
-    kind,
-    model: model ?? null,
-    state: videoStateOf(record?.state ?? '') ?? 'pending',
-    status: record?.status ?? null,
-    progress: record?.progress ?? null,
-    expiresAt: record?.expires_at ?? null,
-    requestId: record?.request_id ?? null,
-    value,
-  }
 }
 
 /**
