@@ -141,9 +141,7 @@ async function readMedia(draft: Draft<GenerateOptions>): Promise<InstanceMedia> 
         const mimeType = mediaTypeOfName(name) ?? 'application/octet-stream'
         return { bytesBase64Encoded: source.label, mimeType }
       }
-      const chunks: Uint8Array[] = []
-      for await (const chunk of source.open()) chunks.push(chunk)
-      const bytes = Buffer.concat(chunks)
+      const bytes = Buffer.concat(await Array.fromAsync(source.open()))
       return readPicture(context, { label: `${flag} ${JSON.stringify(source.label)}`, bytes })
     }
     if (name !== '-') return readPicture(context, { label: flag, path: name })

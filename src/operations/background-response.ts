@@ -168,9 +168,11 @@ function responseJob(call: Call, run: TextRun, plan: WaitLimits, place: StreamPl
       const onReport = (report: ResponseReport) => void keep(changeOf(report))
       const receiver = { ...run.receiver, onId, onReport }
       const options = { ...lookUps(), isRest }
-      await followResponse(call.gateway, request, place, run.decoder, receiver, options).finally(() =>
-        keep(streamedChange(run)),
-      )
+      await followResponse(call.gateway, request, place, run.decoder, receiver, options).finally(() => {
+        const { state, response } = run.decoder.result()
+        const status = stringOf(objectOf(response)['status']) ?? null
+        return state === null ? undefined : keep({ state: responseStateOf(status ?? '') ?? state, status })
+      })
     },
   }
 }
@@ -197,10 +199,4 @@ function withResume(
   const known = error.amend({ remoteId: id, billed, ...next, phase })
   // The response was accepted: this must not look like a call that is safe to repeat.
   return error.exit === 'notSent' ? known.amend({ exit: 'later' }) : known
-}
-
-function streamedChange({ decoder }: TextRun): Partial<JobProgress> {
-  const { state, response } = decoder.result()
-  const status = stringOf(objectOf(response)['status']) ?? null
-  return state === null ? {} : { state: responseStateOf(status ?? '') ?? state, status }
 }

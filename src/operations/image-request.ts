@@ -61,7 +61,7 @@ export interface ImagePlan {
   readonly relay?: ReplySink | undefined
 }
 
-export interface ReplySink {
+interface ReplySink {
   write(chunk: Uint8Array): Promise<void>
   commit(): Promise<void>
 }

@@ -188,9 +188,7 @@ async function* maskProblems(mask: ImageSource, first: ImageSource | undefined):
 }
 
 async function contentProblem(mask: ImageSource): Promise<string | undefined> {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of mask.open()) chunks.push(Buffer.from(chunk))
-  const png = Buffer.concat(chunks)
+  const png = Buffer.concat(await Array.fromAsync(mask.open(), (chunk) => Buffer.from(chunk)))
   const container = openContainer('image/png')
   container.add(png)
   if (container.integrity().state !== 'whole') return 'is truncated: the PNG data ends too early'

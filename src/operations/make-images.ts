@@ -10,7 +10,7 @@ import { download, hintApplies, notFetched } from '../gateway/download/download.
 import type { Gateway } from '../gateway/gateway.ts'
 import { receiveImages, type ImageReceiver } from '../gateway/images/image-reply.ts'
 import { idempotencyKeyOf } from '../gateway/url.ts'
-import { imageGatewayRequest, type ImagePlan, type ImageRequest, type ReplySink } from './image-request.ts'
+import { imageGatewayRequest, type ImagePlan, type ImageRequest } from './image-request.ts'
 import { createImageWriters, ImageResults, type ImageViewer, type ImageWriters } from './image-results.ts'
 import { recordJob, type RecordPlan } from './jobs.ts'
 import { someFailed } from './media-results.ts'
@@ -27,9 +27,18 @@ export async function makeImages(call: Call, request: ImageRequest, plan: ImageP
     // Now, because the new images may replace the source files.
     const inputs = plan.sidecar ? await digestSources(request) : []
     const broken = await receive(call, results, writers.receiver)
-    if (plan.relay !== undefined) await endRelay(plan.relay, results, broken)
-    else if (!plan.download) listLinks(results)
-    else if (results.remote.length > 0) {
+    if (plan.relay !== undefined) {
+      await plan.relay.commit().catch((error: unknown) => {
+        // An error that there is already is the one to report.
+        if (broken === undefined || !(error instanceof Error)) throw error
+        results.warn(error.message)
+      })
+    } else if (!plan.download) {
+      for (const image of results.remote) results.addLink(image, true)
+      if (results.saved.size > 0) {
+        results.warn('The gateway sent the image itself in place of a URL, so it was saved.')
+      }
+    } else if (results.remote.length > 0) {
       results.next = (await plan.onMade?.(results.made(gateway.baseUrl.origin))) ?? undefined
     }
     if (broken !== undefined && gateway.signal.aborted) throw interrupted(broken, results)
@@ -129,21 +138,6 @@ async function receive({ gateway, listener }: Call, results: ImageResults, recei
   }
 }
 
-function listLinks(results: ImageResults): void {
-  for (const image of results.remote) results.addLink(image, true)
-  if (results.saved.size > 0) {
-    results.warn('The gateway sent the image itself in place of a URL, so it was saved.')
-  }
-}
-
-/** An error that there is already is the one to report. */
-async function endRelay(relay: ReplySink, results: ImageResults, broken: ModelgateError | undefined) {
-  await relay.commit().catch((error: unknown) => {
-    if (broken === undefined || !(error instanceof Error)) throw error
-    results.warn(error.message)
-  })
-}
-
 /** @throws the reason when no image came, or when it does not say why some are missing */
 function failMissing(results: ImageResults, broken?: ModelgateError): void {
   const { wanted } = results.request
@@ -170,14 +164,10 @@ function afterSending(error: ModelgateError, hasReplied: boolean): ModelgateErro
 
 function digestSources({ images, mask }: ImageRequest): Promise<InputDigest[]> {
   const sources = [...images, ...(mask === undefined ? [] : [mask])]
-  return Promise.all(
-    sources.map(async ({ field, label: path, bytes, digest }) => ({
-      field,
-      path,
-      bytes,
-      sha256: await digest(),
-    })),
-  )
+  const digests = sources.map(async ({ field, label: path, bytes, digest }) => {
+    return { field, path, bytes, sha256: await digest() }
+  })
+  return Promise.all(digests)
 }
 
 /** Writes a record beside each image. One that cannot be written is a warning: the image has been saved. */
@@ -187,27 +177,18 @@ async function writeSidecars(
   inputs: readonly InputDigest[],
   { force = false }: ImagePlan,
 ): Promise<void> {
-  const { requestId = null, request } = results
-  const { prompt: _, model: __, ...parameters } = request.body
+  const { requestId: request_id = null, usage, request } = results
+  const { command, model, prompt, body } = request
+  const { prompt: _, model: __, ...parameters } = body
+  const clean = (json: string) => redactor.document(json)
   for (const { revised_prompt, existing, ...output } of results.document().files) {
     if (existing) continue
-    const record = {
-      command: request.command,
-      model: request.model,
-      prompt: request.prompt,
-      revised_prompt,
-      parameters,
-      request_id: requestId,
-      usage: results.usage,
-      inputs,
-      output,
-    }
-    await writeSidecar(context, record, { force, clean: (json) => redactor.document(json) }).catch(
-      (error: unknown) => {
-        if (!(error instanceof ModelgateError)) throw error
-        results.warn(`The record of ${output.path} is not kept: ${error.message}`)
-      },
-    )
+    const asked = { command, model, prompt, revised_prompt, parameters }
+    const record = { ...asked, request_id, usage, inputs, output }
+    await writeSidecar(context, record, { force, clean }).catch((error: unknown) => {
+      if (!(error instanceof ModelgateError)) throw error
+      results.warn(`The record of ${output.path} is not kept: ${error.message}`)
+    })
   }
 }
 

@@ -36,15 +36,11 @@ export async function imageDifferences(
     if (isTransparent === undefined) return stringOf(echo['background'])
     return isTransparent ? 'transparent' : 'opaque'
   }
-  const asked = {
-    output_format: stringOf(body['output_format']),
-    size: sizeIn(body['size']),
-    background: ['transparent', 'opaque'].find((word) => word === body['background']),
-  }
+  const asked = ['transparent', 'opaque'].find((word) => word === body['background'])
   return [
-    ...difference('output_format', asked.output_format, format),
-    ...difference('size', asked.size, pixels),
-    ...difference('background', asked.background, asked.background && (await background())),
+    ...difference('output_format', stringOf(body['output_format']), format),
+    ...difference('size', sizeIn(body['size']), pixels),
+    ...difference('background', asked, asked && (await background())),
   ]
 }
 

@@ -30,7 +30,7 @@ export function createImageSaver(
     onWarning(message: string): void
   },
 ) {
-  let waiting: ImageData[] = []
+  const waiting: ImageData[] = []
   let count = 0
   let savedCount = 0
   const failures: ModelgateError[] = []
@@ -39,12 +39,31 @@ export function createImageSaver(
     failures.push(error)
     onWarning(error.message)
   }
-  /** Some gateways send a URL in place of the data. */
-  const refuse = (text: string) => {
-    const isAddress = /^\s*https?:\/\//i.test(text)
-    if (isAddress)
-      return onWarning(`The reply contains only the URL of an image: ${text.trim().slice(0, 2000)}`)
-    fail(broken('An image of the reply is not valid base64 and is not saved.'))
+  const save = async ({ base64, mime_type: declared }: ImageData): Promise<SavedFile | undefined> => {
+    const { decodeBase64, openAtomicFile, openContainer, safeFileName } = await loadFiles()
+    const data = decodeBase64(base64)
+    if (data === undefined) {
+      const isAddress = /^\s*https?:\/\//i.test(base64)
+      if (!isAddress) throw broken('An image of the reply is not valid base64 and is not saved.')
+      // Some gateways send a URL in place of the data.
+      onWarning(`The reply contains only the URL of an image: ${base64.trim().slice(0, 2000)}`)
+      return undefined
+    }
+    const stem = safeFileName(`modelgate-${responseId() ?? context.clock.now()}-${++count}`)
+    // The declared type may be wrong; the bytes are not (quirk 15).
+    const sniffed = sniffMediaType(data.subarray(0, 4096))
+    const mediaType = sniffed === undefined || sniffed === 'text/plain' ? declared : sniffed
+    const container = openContainer(sniffed?.startsWith('image/') === true ? sniffed : '')
+    container.add(data)
+    const { damage } = container.integrity()
+    const ending = `${damage === undefined ? '' : '.damaged'}.${extensionOf(mediaType)}`
+    const place = { force: false, numbered: true, rescueFolder, hasArrived: true }
+    const file = await openAtomicFile(context, join(folder, stem + ending), place)
+    await file.write(data)
+    const { rescued, ...saved } = await file.commit()
+    if (rescued !== undefined) throw rescued
+    if (damage === undefined) return { ...saved, mime_type: mediaType }
+    throw broken(`An image of the reply is damaged: ${damage}. It is kept as ${shownPath(saved.path)}.`)
   }
   return {
     add(image: ImageData): void {
@@ -52,40 +71,11 @@ export function createImageSaver(
     },
     /** Resolves when everything added so far has been written or has failed, which is reported. */
     async saved(): Promise<void> {
-      if (waiting.length === 0) return
-      const images = waiting
-      waiting = []
-      const { decodeBase64, openAtomicFile, openContainer, safeFileName } = await loadFiles()
-      for (const { base64, mime_type: declared } of images) {
-        const data = decodeBase64(base64)
-        if (data === undefined) {
-          refuse(base64)
-          continue
-        }
-        const stem = safeFileName(`modelgate-${responseId() ?? context.clock.now()}-${++count}`)
-        // The declared type may be wrong; the bytes are not (quirk 15).
-        const sniffed = sniffMediaType(data.subarray(0, 4096))
-        const mediaType = sniffed === undefined || sniffed === 'text/plain' ? declared : sniffed
-        const container = openContainer(sniffed?.startsWith('image/') === true ? sniffed : '')
-        container.add(data)
-        const { damage } = container.integrity()
-        const ending = `${damage === undefined ? '' : '.damaged'}.${extensionOf(mediaType)}`
-        const place = { force: false, numbered: true, rescueFolder, hasArrived: true }
-        const write = async () => {
-          const file = await openAtomicFile(context, join(folder, stem + ending), place)
-          await file.write(data)
-          return await file.commit()
-        }
-        await write().then(({ rescued, ...saved }) => {
-          if (rescued !== undefined) fail(rescued)
-          else if (damage !== undefined) {
-            const message = `An image of the reply is damaged: ${damage}. It is kept as ${shownPath(saved.path)}.`
-            fail(broken(message))
-          } else {
-            savedCount++
-            onSaved({ ...saved, mime_type: mediaType })
-          }
-        }, fail)
+      for (const image of waiting.splice(0)) {
+        const file = await save(image).catch(fail)
+        if (file === undefined) continue
+        savedCount++
+        onSaved(file)
       }
     },
     /** Exit 12 if others were saved, else 10 or 8. @param hasWords whether the reply contains anything besides images */

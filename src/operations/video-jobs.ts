@@ -213,10 +213,16 @@ export async function waitForVideos(
     const work = () => waitAndSave(call!, run, { ...plan, takeTurn }, named)
     const outcome = saved === undefined ? await run.settle(call!, work) : run.reportSaved(saved, plan)
     const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
-    if (error !== undefined && !signal.aborted && error.exit !== 'running') {
-      listener.event({ type: 'job-fail', id, code: error.code, message: error.message })
+    const reason = error === undefined ? null : { code: error.code, message: error.message }
+    if (reason !== null && !signal.aborted && error?.exit !== 'running') {
+      listener.event({ type: 'job-fail', id, ...reason })
     }
-    return { error, id, video: awaitedVideo(named, run, error) }
+    const seen = run.job?.state
+    run.fillFromRecord()
+    const { version: _, cost: __, command: ___, ...known } = run.document()!
+    const state = seen ?? videoStateOf(named.stored?.record.state ?? '') ?? 'unknown'
+    const video: AwaitedVideo = { ...known, state, error: reason }
+    return { error, id, video }
   }
   const outcomes = await Promise.all(jobs.map(waitFor))
   const videos = outcomes.map(({ video }) => video)
@@ -247,14 +253,6 @@ function createTurns(most: number) {
     last[lane] = turn
     return turn
   }
-}
-
-function awaitedVideo({ stored }: NamedJob, run: VideoRun, error: ModelgateError | undefined): AwaitedVideo {
-  const seen = run.job?.state
-  run.fillFromRecord()
-  const { version: _, cost: __, command: ___, ...known } = run.document()!
-  const state = seen ?? videoStateOf(stored?.record.state ?? '') ?? 'unknown'
-  return { ...known, state, error: error === undefined ? null : { code: error.code, message: error.message } }
 }
 
 /** 11 if any job is still running, else the exit code that all have in common, else 12. */
