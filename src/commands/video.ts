@@ -351,11 +351,7 @@ export async function startJob(
  * A source knows its gateway, but never selects the sandbox: whoever asks for a video should not get a stand-in unasked. What
  * is wrong with the source or the settings is reported later.
  */
-async function remixOptions(
-  context: Context,
-  given: VideoOptions,
-  source: string | undefined,
-): Promise<VideoOptions> {
+async function remixOptions(context: Context, given: VideoOptions, source: string | undefined) {
   try {
     const store = openJobs(context, stateFolder(context), createGate(context))
     const stored = source === undefined ? await store.last(context, videoKinds) : await store.find(source)

@@ -76,12 +76,14 @@ export function registerCancel(command: Command, context: Context): void {
   addJobOptions(command, [lastOption()])
 }
 
+const invalid = (message: string, hint?: string) => new UsageError(message, { code: 'invalid_request', hint })
+
 type Found = FoundJob<WaitOptions>
 
 async function waitFor(context: Context, given: WaitOptions, ids: readonly string[]): Promise<void> {
   const { all, ...options } = given
   if (Number(all === true) + Number(options.last === true) + Number(ids.length > 0) > 1) {
-    throw new UsageError('Give ids, --last or --all, not several of them.', { code: 'invalid_request' })
+    throw invalid('Give ids, --last or --all, not several of them.')
   }
   const jobs = await findJobs(context, given, ids)
   refuseForAnswers(options, jobs)
@@ -120,11 +122,7 @@ function isOf<Kind extends RecordKind>(
 }
 
 /** Each once; without an id the last. */
-async function findJobs(
-  context: Context,
-  { all, ...options }: WaitOptions,
-  ids: readonly string[],
-): Promise<Found[]> {
+async function findJobs(context: Context, { all, ...options }: WaitOptions, ids: readonly string[]) {
   const gate = createGate(context)
   const { jobs } = all ? await openJobs(context, stateFolder(context), gate).list() : { jobs: [] }
   const now = context.clock.now() / 1000
@@ -157,16 +155,12 @@ function refuseForAnswers(
 
 function refuseForSeveral({ cwd }: Context, { output, json }: WaitOptions, documents: number): void {
   if (json && documents > 1) {
-    throw new UsageError('--json prints one document, and these are of several kinds: use --jsonl.', {
-      code: 'invalid_request',
-    })
+    throw invalid('--json prints one document, and these are of several kinds: use --jsonl.')
   }
   if (output === undefined || /[/\\]$|\{id\}/.test(output)) return
   if (statSync(resolve(cwd, output), { throwIfNoEntry: false })?.isDirectory() !== true) {
-    throw new UsageError(`-o ${output} names the results of one job, and there are several.`, {
-      code: 'invalid_request',
-      hint: 'Name a folder (-o DIR/), or use {id} in the name.',
-    })
+    const hint = 'Name a folder (-o DIR/), or use {id} in the name.'
+    throw invalid(`-o ${output} names the results of one job, and there are several.`, hint)
   }
 }
 
@@ -255,9 +249,7 @@ type PlannedJob = FoundVideo & AwaitedJob
 async function lookUp(found: FoundVideo): Promise<void> {
   const { context, named, given, options, names } = found
   if (options.output !== undefined) {
-    throw new UsageError('-o needs --wait; without it only the state is printed.', {
-      code: 'invalid_request',
-    })
+    throw invalid('-o needs --wait; without it only the state is printed.')
   }
   const resume = resumeCommand(context, given, names)
   const reportsState = options.exitStatus === true
@@ -277,7 +269,7 @@ async function waitForJobs(
   isOne: boolean,
 ): Promise<void> {
   if (!isOne && isDryRun(given)) {
-    throw new UsageError('--dry-run and --curl show one request: give one id.', { code: 'invalid_request' })
+    throw invalid('--dry-run and --curl show one request: give one id.')
   }
   const names: JobNames = new Map(found.flatMap((job) => [...job.names]))
   const resume = resumeCommand(context, given, names)

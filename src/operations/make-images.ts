@@ -74,7 +74,7 @@ export async function fetchImages(
   plan: ImagePlan,
   made: MadeImages,
   next?: NextCommand,
-): Promise<Outcome<ImageDocument>> {
+) {
   const results = new ImageResults(call, request, 'wait')
   Object.assign(results, { next, requestId: made.request_id, usage: made.usage })
   results.remote.push(...made.images)
@@ -251,12 +251,7 @@ function fetchLater(next: NextCommand | undefined, hint?: string | null) {
 }
 
 /** Puts images at addresses on record before they are fetched, under an id of this machine. */
-export async function recordImages(
-  call: Call,
-  request: ImageRequest,
-  plan: RecordPlan,
-  all: MadeImages,
-): Promise<StoredJob | undefined> {
+export async function recordImages(call: Call, request: ImageRequest, plan: RecordPlan, all: MadeImages) {
   const { gateway, listener } = call
   // What came in the reply itself cannot be asked for again.
   const made = { ...all, images: all.images.filter(({ url }) => !url.startsWith('data:')) }

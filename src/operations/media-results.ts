@@ -41,11 +41,7 @@ export abstract class MediaResults<Document extends MediaDocument> {
 }
 
 /** What can still be fetched outranks what came. */
-export function someFailed(
-  message: string,
-  errors: readonly ModelgateError[],
-  facts: ErrorFacts = {},
-): ModelgateError {
+export function someFailed(message: string, errors: readonly ModelgateError[], facts: ErrorFacts = {}) {
   const rescued = errors.flatMap((error) => error.facts.rescued ?? [])
   const all = { phase: 'result', billed: 'yes', ...facts, ...(rescued.length > 0 && { rescued }) } as const
   const exit = errors.some((error) => error.exit === 'running') ? 'running' : 'partial'

@@ -281,13 +281,7 @@ export interface SavePlan {
 const progressMs = 500
 
 /** Saves all videos at once, since their URLs expire soon. @throws ModelgateError if not a single one was saved */
-export async function saveVideos(
-  call: Call,
-  run: VideoRun,
-  plan: SavePlan,
-  job: Job,
-  completed: JobReport,
-): Promise<ModelgateError | undefined> {
+export async function saveVideos(call: Call, run: VideoRun, plan: SavePlan, job: Job, completed: JobReport) {
   const { context, gateway, listener, redactor } = call
   const count = savedCount(run, completed)
   if (plan.output.toStandardOutput && count > 1) {
