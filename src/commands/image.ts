@@ -198,9 +198,12 @@ export function imagePlan(options: ImageOptions, settings: Settings | undefined)
 export function checkCombination({ stdout }: Pick<Context, 'stdout'>, options: ImageOptions): void {
   const { output, download, raw, json, jsonl, force, sidecar, skipExisting, savePartials } = options
   const toStream = output === '-'
+  const documentFlags = { '--json': json, '--jsonl': jsonl, '--raw': raw }
+  const fileFlags = { '--sidecar': sidecar, '--skip-existing': skipExisting, '--save-partials': savePartials }
   const given: Readonly<Record<string, boolean | undefined>> = {
-    ...{ '-o': output !== undefined, '--json': json, '--jsonl': jsonl, '--raw': raw },
-    ...{ '--sidecar': sidecar, '--skip-existing': skipExisting, '--save-partials': savePartials },
+    '-o': output !== undefined,
+    ...documentFlags,
+    ...fileFlags,
   }
   const among = (flags: string) => flags.split(' ').filter((flag) => given[flag])
   const inapplicable = (isSo: boolean | undefined, why: string, flags: string) =>

@@ -1,5 +1,5 @@
 import { isFinal, lastSegment, videoStateOf } from '../contract/video-state.ts'
-import { GenerationError, ModelgateError, UsageError, asModelgateError } from '../errors.ts'
+import { GenerationError, type ModelgateError, UsageError, asModelgateError } from '../errors.ts'
 import type { SavedVideo, VideoDocument } from '../events/video.ts'
 import type { JobProgress, JobRecord } from '../files/calls/job-record.ts'
 import type { StoredJob } from '../files/calls/job-store.ts'
