@@ -298,7 +298,7 @@ async function waitForJobs(
     }))
   }
   const { named, plan } = first
-  await runOperation<VideoDocument | VideosDocument>(first, {
+  await runOperation(first, {
     logged: { command, model: (isOne && named.stored?.record.model) || null, jobs: ids },
     describeRequest: (gateway) => ({ request: jobLookUp(gateway, named) }),
     output: () => view,

@@ -1,32 +1,48 @@
 import { stat } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Context } from '../../context.ts'
+import { rescueFolder } from '../../context/folders.ts'
 import { AlreadyReported, billedOf, Interrupted, ModelgateError, UsageError } from '../../errors.ts'
-import type { Style } from '../../operations/conversation/conversation.ts'
-import { announce, dropAnswer } from '../../operations/conversation/conversation-session.ts'
+import { shownPath } from '../../files/file-error.ts'
+import { lastAnswer, textOf, type Style } from '../../operations/conversation/conversation.ts'
+import { announce, dropAnswer, type Session } from '../../operations/conversation/conversation-session.ts'
 import { generateText } from '../../operations/generate-text.ts'
+import { withoutSecrets } from '../../operations/operation.ts'
 import { reportError } from '../../output/create-output.ts'
 import { loadColours, stylesFor } from '../../output/screen.ts'
+import { reportText } from '../../output/table-cells.ts'
 import { createWordWrap } from '../../output/word-wrap.ts'
 import { buildGenerateRequest } from '../generate.ts'
 import { buildRespondRequest } from '../respond.ts'
 import { runOperation } from '../shared/call/run-operation.ts'
-import { configuredBaseUrl, openGateway, startCall } from '../shared/gateway/open-gateway.ts'
+import {
+  configuredBaseUrl,
+  openGateway,
+  startCall,
+  type CommandCall,
+  type OpenGateway,
+} from '../shared/gateway/open-gateway.ts'
 import { claimStandardInput } from '../shared/input/standard-input.ts'
 import { commandLineOf, rememberCommandLine } from '../shared/options/common-options.ts'
 import { parseTextFlag } from '../shared/request/flag-values.ts'
 import { openSession, type ConversationOptions } from '../shared/text/conversation.ts'
 import { textOutput } from '../shared/text/text-command.ts'
-import { currentModel, expandHome, readMessage, runChatCommand, type Chat } from './chat-commands.ts'
-import { openMessageReader } from './message-reader.ts'
+import { chatCommands, openMessageReader, readMessage, type ChatCommand } from './message-reader.ts'
 
 export interface ChatOptions extends ConversationOptions {
   system?: string
 }
 
+interface Chat extends CommandCall<ConversationOptions> {
+  readonly style: Style
+  readonly session: Session
+  readonly opened: OpenGateway
+  say(line: string): void
+}
+
 /** A message for the model; without text, what was said last is asked again. */
 interface Question {
-  readonly text: string | undefined
+  readonly text?: string
   readonly attach: readonly string[]
 }
 
@@ -41,38 +57,34 @@ export async function runChat(
   first: string,
 ): Promise<void> {
   const call = await startCall(context, options)
-  const { settings } = call
+  const { settings, gate } = call
+  const { stderr } = context
   if (!options.sandbox) configuredBaseUrl(settings)
   claimStandardInput(context, 'chat')
   const session = await openSession(call, wanted ?? 'respond', wanted)
   const style = wanted ?? session.conversation.style
-  if (system !== undefined) {
-    const instructions = await parseTextFlag(context, '--system', system)
-    session.conversation = { ...session.conversation, system: instructions }
-  }
+  if (system !== undefined) instruct(session, await parseTextFlag(context, '--system', system))
   if (style === 'generate' && !options.sandbox && !currentModel({ options, session, settings })) {
     throw new UsageError('No model was given: pass -m, or set MODELGATE_TEXT_MODEL.', {
       code: 'model_missing',
     })
   }
   const opened = await openGateway(call, true)
+  const say = (line: string) => {
+    const wrap = createWordWrap(() => stderr.columns)
+    stderr.write(`${wrap.push(gate.line(line, 4_000))}${wrap.end()}\n`)
+  }
   try {
-    await converse({ ...call, session, opened }, style, first)
+    await converse({ ...call, style, session, opened, say }, first)
   } finally {
     await opened.close()
   }
   context.signal.throwIfAborted()
 }
 
-type Talk = Omit<Chat, 'say' | 'retry'>
-
-async function converse(talk: Talk, style: Style, first: string): Promise<void> {
-  const { context, session, gate } = talk
+async function converse(chat: Chat, first: string): Promise<void> {
+  const { context, session, say } = chat
   const { stdin, stderr, signal } = context
-  const say = (line: string) => {
-    const wrap = createWordWrap(() => stderr.columns)
-    stderr.write(`${wrap.push(gate.line(line, 4_000))}${wrap.end()}\n`)
-  }
   await loadColours(context)
   const { accent } = stylesFor(context, stderr)
   let isLeaving = false
@@ -98,7 +110,7 @@ async function converse(talk: Talk, style: Style, first: string): Promise<void> 
   const ask = async (question: Question) => {
     stop = new AbortController()
     const before = session.conversation
-    const failure = await answer(talk, style, question, stop.signal)
+    const failure = await answer(chat, question, stop.signal)
     stop = undefined
     const isAnswered = failure === undefined || session.conversation !== before
     open = isAnswered ? undefined : { question, isBilled: billedOf(failure) !== 'no' }
@@ -111,7 +123,7 @@ async function converse(talk: Talk, style: Style, first: string): Promise<void> 
       if (open.isBilled) say('The first attempt may have been billed.')
       await ask(open.question)
     } else if (!dropAnswer(session)) say('There is nothing to retry.')
-    else if (!(await ask({ text: undefined, attach: [] }))) session.conversation = before
+    else if (!(await ask({ attach: [] }))) session.conversation = before
   }
   const isFile = (path: string) =>
     stat(resolve(context.cwd, expandHome(context, path))).then(
@@ -120,7 +132,7 @@ async function converse(talk: Talk, style: Style, first: string): Promise<void> 
     )
 
   try {
-    say(title(talk, style))
+    say(title(chat))
     const continued = announce(session.conversation)
     if (continued !== undefined) say(continued)
     for (let typed = first.trim() === '' ? await reader.read() : first; ; typed = await reader.read()) {
@@ -129,13 +141,9 @@ async function converse(talk: Talk, style: Style, first: string): Promise<void> 
       const message = await readMessage(typed, isFile)
       if (message.kind === 'command') {
         if (message.name === 'exit') break
-        await runChatCommand({ ...talk, say, retry }, message.name, message.rest).catch((error: unknown) =>
-          // The hints of other commands do not help here.
-          report(
-            context,
-            error instanceof ModelgateError ? error.amend({ billed: 'no', hint: null }) : error,
-          ),
-        )
+        const done = message.name === 'retry' ? retry() : obey(chat, message.name, message.rest)
+        // The hints of other commands do not help here.
+        await done.catch((error: unknown) => report(context, amended(error, { billed: 'no', hint: null })))
       } else if (message.kind === 'unknown') {
         const near = message.near === undefined ? '' : ` Did you mean /${message.near}?`
         say(
@@ -153,31 +161,24 @@ async function converse(talk: Talk, style: Style, first: string): Promise<void> 
   }
 }
 
-function title(talk: Talk, style: Style): string {
-  const model = currentModel(talk) ?? (talk.options.sandbox ? 'the sandbox' : 'the model of the gateway')
-  const long = `Chat with ${model} (${style}). /help lists the commands, Ctrl-D leaves.`
-  return long.length < talk.context.stderr.columns ? long : `Chat with ${model}: /help, Ctrl-D`
+function title(chat: Chat): string {
+  const model = currentModel(chat) ?? (chat.options.sandbox ? 'the sandbox' : 'the model of the gateway')
+  const long = `Chat with ${model} (${chat.style}). /help lists the commands, Ctrl-D leaves.`
+  return long.length < chat.context.stderr.columns ? long : `Chat with ${model}: /help, Ctrl-D`
 }
 
-/** Anything but a known failure ends the chat. */
-async function report(context: Context, error: unknown): Promise<ModelgateError> {
-  if (error instanceof AlreadyReported) {
-    if (error.cause instanceof ModelgateError) return error.cause
-    throw error
-  }
-  if (!(error instanceof ModelgateError) || error.exit === 'bug') throw error
-  await reportError(context, error, { quiet: false })
-  return error
+/** The model that the next message goes to; undefined where the gateway chooses. */
+function currentModel({ options, session, settings }: Pick<Chat, 'options' | 'session' | 'settings'>) {
+  return options.model ?? session.conversation.model ?? settings.textModel.value
 }
 
 /** @returns the failure, which has been reported; what came before it, or before `stopped`, is kept */
 async function answer(
-  talk: Talk,
-  style: Style,
+  chat: Chat,
   { text, attach }: Question,
   stopped: AbortSignal,
 ): Promise<ModelgateError | undefined> {
-  const { context, settings, session, opened } = talk
+  const { context, settings, style, session, opened } = chat
   const signal = AbortSignal.any([context.signal, stopped])
   const turn = { ...context, signal }
   rememberCommandLine(turn, commandLineOf(context))
@@ -191,7 +192,7 @@ async function answer(
     },
   }
   try {
-    const options = { ...talk.options, attach: [...attach] }
+    const options = { ...chat.options, attach: [...attach] }
     const build = style === 'respond' ? buildRespondRequest : buildGenerateRequest
     const { request } = await build({ context: turn, options, words: [], prompt: text }, session)
     const folder = settings.outputDir.value ?? '.'
@@ -199,11 +200,11 @@ async function answer(
     const { model, body } = request
     const media = [...attach, ...(request.talk?.media ?? [])]
     await runOperation(
-      { ...talk, context: turn },
+      { ...chat, context: turn },
       {
         opened: { ...opened, gateway, hasSent: () => hasSent },
         logged: { command: 'chat', model, body, media },
-        output: () => textOutput(talk),
+        output: () => textOutput(chat),
         rescue: 'chat.txt',
         operation: (own) => generateText(own, request, plan),
       },
@@ -212,9 +213,85 @@ async function answer(
   } catch (error) {
     // The flag is one of the commands; here it is a word of the message.
     const isAttachment = error instanceof ModelgateError && error.message.startsWith('-a: ')
-    const known = isAttachment ? error.amend({ message: error.message.slice(4) }) : error
-    const failure = await report(context, known)
+    const failure = await report(
+      context,
+      isAttachment ? amended(error, { message: error.message.slice(4) }) : error,
+    )
     if (context.signal.aborted) throw error
     return failure
   }
+}
+
+const amended = (error: unknown, facts: Parameters<ModelgateError['amend']>[0]) =>
+  error instanceof ModelgateError ? error.amend(facts) : error
+
+/** Anything but a known failure ends the chat. */
+async function report(context: Context, error: unknown): Promise<ModelgateError> {
+  if (error instanceof AlreadyReported) {
+    if (error.cause instanceof ModelgateError) return error.cause
+    throw error
+  }
+  if (!(error instanceof ModelgateError) || error.exit === 'bug') throw error
+  await reportError(context, error, { quiet: false })
+  return error
+}
+
+async function obey(chat: Chat, name: Exclude<ChatCommand, 'exit' | 'retry'>, rest: string): Promise<void> {
+  const { context, options, session, say } = chat
+  switch (name) {
+    case 'help':
+      return help(chat)
+    case 'model':
+      if (rest === '') return say(currentModel(chat) ?? 'the model of the gateway')
+      options.model = rest
+      return say(`From now on: ${rest}.`)
+    case 'system':
+      if (rest === '') return say(session.conversation.system ?? 'There are no instructions.')
+      instruct(session, rest === '-' ? undefined : await parseTextFlag(context, '/system', rest))
+      return say(rest === '-' ? 'From now on without instructions.' : 'From now on with these instructions.')
+    case 'save':
+      return await save(chat, rest)
+  }
+}
+
+function instruct(session: Session, system: string | undefined): void {
+  session.conversation = { ...session.conversation, system }
+}
+
+const minColumns = 30
+
+function help({ say, context: { stderr } }: Chat): void {
+  const entries = Object.entries(chatCommands).map(
+    ([name, { takes, about }]) => [`/${name} ${takes}`.trimEnd(), about] as const,
+  )
+  // A row as wide as the terminal would be broken once more.
+  const rows = reportText(entries, Math.max(stderr.columns, minColumns) - 1)
+  rows.trimEnd().split('\n').forEach(say)
+  say('@FILE, @"A FILE" or @URL in a message attaches it; \\@ is a literal @.')
+  say('A message of several lines is pasted, or stands between """ and """.')
+  say('Ctrl-C stops an answer and keeps what has arrived.')
+}
+
+async function save({ context, session, gate, say }: Chat, rest: string): Promise<void> {
+  if (rest === '')
+    throw new UsageError('/save needs a file: talk.yaml for the conversation, answer.md for the last answer.')
+  const path = expandHome(context, rest)
+  const answer = lastAnswer(session.conversation.messages)
+  if (answer.length === 0) throw new UsageError('There is no answer to save yet.')
+  const isConversation = /\.(?:ya?ml|json)$/i.test(path)
+  const { openAtomicFile } = await import('../../files/atomic-file.ts')
+  const file = await openAtomicFile(context, path, { force: false, rescueFolder: rescueFolder(context) })
+  if (isConversation) {
+    const { formatConversation } = await import('../../operations/conversation/conversation-file.ts')
+    await file.write(formatConversation(withoutSecrets(session.conversation, gate), path))
+  } else await file.write(answer.map(textOf).join('').replace(/\n?$/, '\n'))
+  const { rescued, bytes } = await file.commit()
+  if (rescued !== undefined) throw rescued
+  const what = isConversation ? 'the conversation' : 'the last answer'
+  say(`saved ${what} in ${shownPath(path)} (${bytes} bytes)`)
+}
+
+/** The path that a user means: `~` is the home directory. */
+function expandHome({ home }: Pick<Context, 'home'>, path: string): string {
+  return /^~(?=\/|$)/.test(path) ? join(home, path.slice(1)) : path
 }

@@ -1,8 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { EventEmitter } from 'node:events'
 import { PassThrough } from 'node:stream'
-import { readMessage, type Message } from '../../../src/commands/chat/chat-commands.ts'
-import { openMessageReader } from '../../../src/commands/chat/message-reader.ts'
+import { openMessageReader, readMessage, type Message } from '../../../src/commands/chat/message-reader.ts'
 
 const files = new Set(['notes.txt', 'my notes.txt', 'photo', '~/a.png', 'odd.txt.'])
 const meant = (text: string) => readMessage(text, async (path) => files.has(path))
