@@ -12,10 +12,7 @@ import { functionResponses } from '../operations/tool-outputs.ts'
 import { allInputs } from '../problems.ts'
 import { collect, type Example } from './shared/options/common-options.ts'
 import {
-  checkRequest,
-  finishedCall,
-  isSet,
-  nameModel,
+  hasField,
   startRequest,
   type Draft,
   type ParsedCall,
@@ -23,11 +20,10 @@ import {
 } from './shared/request/build-request.ts'
 import { inputOption } from './shared/request/contract-flags.ts'
 import { underFlag } from './shared/request/flag-values.ts'
-import { readTextPrompt } from './shared/request/text-prompt.ts'
 import { readToolOutput } from './shared/request/tool-flag.ts'
 import {
   conversationConflicts,
-  finishMessage,
+  finishTextRequest,
   readTextParts,
   registerText,
   sendText,
@@ -90,34 +86,22 @@ export function registerGenerate(command: Command, context: Context, send = send
 
 /** @param session the conversation that it goes on with, where no flag names it */
 export async function buildGenerateRequest(call: ParsedCall<GenerateOptions>, session?: Session) {
-  const { options } = call
   const draft = await startRequest(call, shape)
   const { body, problems } = draft
-  const { check } = problems
   const parts = await readTextParts(draft, 'generate', session)
-  const { talk, answerSchema, attachments } = parts
-  const { safety } = options
+  const { safety, history, contents } = call.options
   if (safety !== undefined) {
-    await check(async () => addSafety(body, await allInputs(safety.map(async (text) => readSafety(text)))))
+    const settings = () => allInputs(safety.map(async (text) => readSafety(text)))
+    await problems.check(async () => addSafety(body, await settings()))
   }
-  await check(() => addToolOutputs(draft, talk?.known))
-
-  // If one of these could not be read, it probably held the messages.
-  const isUnreadable = problems.any && [options.history, options.contents].some(isGiven)
-  const hasContent =
-    isUnreadable || isGiven(body['contents']) || isSet(draft, 'contents') || talk?.awaitsAnswer === true
-  const prompt = await readTextPrompt(draft, hasContent, talk?.model)
-  await finishMessage(draft, parts, () => addMessage(body, attachments, prompt))
-
-  const model = await nameModel(draft, talk?.model)
-  const warnings = await checkRequest(draft, model)
-  const request = await check(() =>
-    contentRequest({ model: model?.id ?? 'model', body, answerSchema, warnings }),
-  )
-  return { call: finishedCall(draft), request: talk === undefined ? request! : { ...request!, talk } }
+  await problems.check(() => addToolOutputs(draft, parts.talk?.known))
+  return await finishTextRequest(draft, parts, {
+    sources: [history, contents],
+    hasContent: hasField(draft, 'contents'),
+    addPrompt: (prompt) => addMessage(body, parts.attachments, prompt),
+    finish: (fields) => contentRequest({ ...fields, model: fields.model ?? 'model' }),
+  })
 }
-
-const isGiven = (value: unknown) => value !== undefined
 
 async function addToolOutputs(
   { context, options, body, problems }: Draft<GenerateOptions>,

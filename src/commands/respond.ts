@@ -9,21 +9,18 @@ import { approvalItems, toolOutputItems } from '../operations/tool-outputs.ts'
 import { allInputs } from '../problems.ts'
 import { collect, type Example } from './shared/options/common-options.ts'
 import {
-  checkRequest,
-  finishedCall,
+  hasField,
   isSet,
-  nameModel,
   startRequest,
   type Draft,
   type ParsedCall,
   type RequestShape,
 } from './shared/request/build-request.ts'
 import { parseTextFlag, underFlag } from './shared/request/flag-values.ts'
-import { readTextPrompt } from './shared/request/text-prompt.ts'
 import { readApproval, readToolOutput } from './shared/request/tool-flag.ts'
 import {
   conversationConflicts,
-  finishMessage,
+  finishTextRequest,
   readTextParts,
   registerText,
   sendText,
@@ -106,31 +103,20 @@ export async function buildRespondRequest(call: ParsedCall<RespondOptions>, sess
     body['instructions'] = await problems.check(read)
   }
   const parts = await readTextParts(draft, 'respond', session)
-  const { talk, answerSchema, attachments } = parts
-  const known = talk === undefined ? body['input'] : talk.known
+  const known = parts.talk === undefined ? body['input'] : parts.talk.known
   const answers = (await problems.check(() => readToolAnswers(draft, known))) ?? []
-
-  // If one of these could not be read, it probably held the input.
   const { input, prompt: template, history, toolOutput, customToolOutput, approve, deny } = options
-  const sources = [input, template, history, toolOutput, customToolOutput, approve, deny]
-  const hasContent =
-    (problems.any && sources.some(isGiven)) ||
-    answers.length > 0 ||
-    talk?.awaitsAnswer === true ||
-    ['input', 'prompt'].some((name) => isGiven(body[name]) || isSet(draft, name))
-  const prompt = await readTextPrompt(draft, hasContent, talk?.model)
-  await finishMessage(draft, parts, () => addInput(body, attachments, prompt, answers))
-
-  const model = await nameModel(draft, talk?.model)
-  // Text is shown as it arrives unless a whole reply is requested. A background job has none to show.
-  if (body['stream'] === undefined) body['stream'] = body['background'] !== true
-  const warnings = await checkRequest(draft, model)
-  const finished = finishedCall(draft)
-  const request = responseRequest({ model: model?.id ?? null, body, answerSchema, warnings })
-  return { call: finished, request: talk === undefined ? request : { ...request, talk } }
+  return await finishTextRequest(draft, parts, {
+    sources: [input, template, history, toolOutput, customToolOutput, approve, deny],
+    hasContent: answers.length > 0 || hasField(draft, 'input') || hasField(draft, 'prompt'),
+    addPrompt: (prompt) => addInput(body, parts.attachments, prompt, answers),
+    setDefaults() {
+      // Text is shown as it arrives unless a whole reply is requested. A background job has none to show.
+      if (body['stream'] === undefined) body['stream'] = body['background'] !== true
+    },
+    finish: responseRequest,
+  })
 }
-
-const isGiven = (value: unknown) => value !== undefined
 
 async function readToolAnswers(draft: Draft<RespondOptions>, input: unknown): Promise<readonly unknown[]> {
   const { context, options } = draft
@@ -147,9 +133,7 @@ async function readToolAnswers(draft: Draft<RespondOptions>, input: unknown): Pr
   // Then the gateway knows the calls, and this program cannot check them.
   const isStored =
     !validate ||
-    ['previous_response_id', 'conversation'].some(
-      (name) => isGiven(draft.body[name] ?? undefined) || isSet(draft, name),
-    )
+    ['previous_response_id', 'conversation'].some((name) => draft.body[name] != null || isSet(draft, name))
   return [
     ...underFlag('--tool-output', () => toolOutputItems({ input }, outputs, customOutputs, isStored)),
     ...underFlag('--approve, --deny', () => approvalItems({ input }, approvals, isStored)),

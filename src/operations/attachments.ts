@@ -11,19 +11,15 @@ interface FileAttachment {
   readonly name: string
   /** From its bytes. */
   readonly mediaType: string
-  readonly bytes: number
+  readonly content: Buffer
   /** Absolute; none for standard input. */
   readonly path?: string
-  base64(): string
-  /** Of its content, in hexadecimal. */
-  sha256(): Promise<string>
 }
 
-/** A URL that the gateway fetches. */
+/** A URL that the gateway fetches; its type is that of the extension. */
 interface UrlAttachment {
   readonly kind: 'url'
   readonly url: string
-  /** From the extension. */
   readonly mediaType: string | undefined
 }
 
@@ -35,58 +31,42 @@ const otherUrl = /^(?:[a-z][a-z\d+.-]+:\/\/|data:[^,]*,)/i
 
 /** Reads a file by its path or `file:` URL; another URL (http, https, gs) is passed on and not fetched. @throws UsageError, FileError */
 export async function readAttachment(context: FileContext, location: string): Promise<Attachment> {
-  if (/^(?:https?|gs):/i.test(location)) return urlAttachment(location)
-  if (otherUrl.test(location) && !fileUrl.test(location)) throw urlNotTaken(location)
-  const path = fileUrl.test(location) ? pathOf(location) : location
+  if (/^(?:https?|gs):/i.test(location)) {
+    const { hostname = '', pathname = '' } = URL.parse(location) ?? {}
+    if (hostname === '') throw refused(location, 'is not a valid URL')
+    return { kind: 'url', url: location, mediaType: mediaTypeOfName(pathname) }
+  }
+  const isFileUrl = fileUrl.test(location)
+  if (!isFileUrl && otherUrl.test(location)) {
+    const hint =
+      'The gateway fetches https:, http: or gs: URLs; file: URLs and paths are read here. Download it first.'
+    throw refused(location, 'is not a kind of URL that can be attached', { hint })
+  }
+  const path = isFileUrl ? pathOf(location) : location
   const content = await readInputFile(context, path)
   if (content instanceof ModelgateError) throw content
-  return { ...fileAttachment(basename(path), content), path: resolve(context.cwd, path) }
+  const name = basename(path)
+  return { kind: 'file', name, mediaType: typeOf(content, name), content, path: resolve(context.cwd, path) }
 }
 
 export function attachBytes(stem: string, content: Buffer): Attachment {
-  const { mediaType } = fileAttachment('', content)
-  return fileAttachment(`${stem}.${extensionOf(mediaType)}`, content)
+  const mediaType = typeOf(content, '')
+  return { kind: 'file', name: `${stem}.${extensionOf(mediaType)}`, mediaType, content }
 }
 
-function fileAttachment(name: string, content: Buffer): FileAttachment {
-  const mediaType = refineZip(sniffMediaType(content.subarray(0, 4096)) ?? 'application/octet-stream', name)
-  return {
-    kind: 'file',
-    name,
-    mediaType,
-    bytes: content.length,
-    base64: () => content.toString('base64'),
-    async sha256() {
-      const { createHash } = await import('node:crypto')
-      return createHash('sha256').update(content).digest('hex')
-    },
-  }
-}
-
-function urlAttachment(url: string): UrlAttachment {
-  const parsed = URL.parse(url)
-  if (parsed === null || parsed.hostname === '') {
-    throw new UsageError(`${JSON.stringify(url.slice(0, 100))} is not a valid URL.`, {
-      code: 'invalid_request',
-    })
-  }
-  return { kind: 'url', url, mediaType: mediaTypeOfName(parsed.pathname) }
-}
-
-function urlNotTaken(url: string): UsageError {
-  return new UsageError(`${JSON.stringify(url.slice(0, 100))} is not a kind of URL that can be attached.`, {
-    code: 'invalid_request',
-    hint: 'The gateway fetches https:, http: or gs: URLs; file: URLs and paths are read here. Download it first.',
-  })
+function typeOf(content: Buffer, name: string): string {
+  return refineZip(sniffMediaType(content.subarray(0, 4096)) ?? 'application/octet-stream', name)
 }
 
 function pathOf(url: string): string {
   try {
     return fileURLToPath(url)
   } catch (cause) {
-    throw new UsageError(`${JSON.stringify(url.slice(0, 100))} is not a valid file URL.`, {
-      code: 'invalid_request',
-      cause,
-    })
+    throw refused(url, 'is not a valid file URL', { cause })
   }
+}
+
+function refused(url: string, reason: string, facts: { hint?: string; cause?: unknown } = {}): UsageError {
+  const message = `${JSON.stringify(url.slice(0, 100))} ${reason}.`
+  return new UsageError(message, { code: 'invalid_request', ...facts })
 }

@@ -31,7 +31,7 @@ export function addMessage(body: Body, attachments: readonly Attachment[], promp
 /** See wire notes, section 1, "Part kinds". */
 function attachmentPart(attachment: Attachment): unknown {
   if (attachment.kind === 'file') {
-    return { inlineData: { mimeType: attachment.mediaType, data: attachment.base64() } }
+    return { inlineData: { mimeType: attachment.mediaType, data: attachment.content.toString('base64') } }
   }
   const { url, mediaType } = attachment
   return { fileData: { ...(mediaType === undefined ? {} : { mimeType: mediaType }), fileUri: url } }

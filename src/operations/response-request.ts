@@ -79,7 +79,7 @@ function attachmentContent(attachment: Attachment): unknown {
     const { url } = attachment
     return isImage ? { type: 'input_image', image_url: url } : { type: 'input_file', file_url: url }
   }
-  const data = `data:${attachment.mediaType};base64,${attachment.base64()}`
+  const data = `data:${attachment.mediaType};base64,${attachment.content.toString('base64')}`
   return isImage
     ? { type: 'input_image', image_url: data }
     : { type: 'input_file', filename: attachment.name, file_data: data }

@@ -10,6 +10,7 @@ import {
 } from '../../files/media-references.ts'
 import { listOf, objectOf, objectsOf, type JsonObject } from '../../json.ts'
 import type { TextReply } from '../../gateway/stream-text.ts'
+import type { Attachment } from '../attachments.ts'
 import type { Body, Outcome, Redactor } from '../operation.ts'
 import type { ConversationFile } from './conversation-file.ts'
 import {
@@ -72,9 +73,11 @@ export async function prepareRequest(context: FileContext, session: Session, sty
     media: referencesIn(earlier).flatMap(({ path }) => path ?? []),
     /** Whether the last word is the user's, so that nothing has to be added. */
     awaitsAnswer: messages.length > 0 && lastAnswer(messages).length === 0,
-    /** Puts the earlier messages before the new ones. @param paths of attachments, by the SHA-256 of their content */
-    complete(paths: ReadonlyMap<string, string>) {
+    /** Puts the earlier messages before the new ones, which may have attachments. */
+    complete(attachments: readonly Attachment[]) {
       own = messagesOf(style, body)
+      const files = attachments.filter((attachment) => attachment.kind === 'file')
+      const paths = new Map(files.flatMap(({ content, path }) => (path ? [[digestOf(content), path]] : [])))
       added = referToMedia(objectsOf(own), paths)
       if (sent.length > 0) body[messageField[style]] = [...sent, ...own]
     },
@@ -213,6 +216,10 @@ async function contentOf(context: FileContext, { path, sha256, bytes }: MediaRef
   // A pipe is not what was read then.
   const content = await readInputFile(context, path, { pipes: false })
   if (content instanceof ModelgateError) throw lost(content.code, `${shownPath(path)}: ${content.message}`)
-  if (createHash('sha256').update(content).digest('hex') === sha256) return content
+  if (digestOf(content) === sha256) return content
   throw lost('source_changed', `${shownPath(path)}, which has changed since.`)
+}
+
+function digestOf(content: Buffer): string {
+  return createHash('sha256').update(content).digest('hex')
 }

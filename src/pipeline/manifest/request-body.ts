@@ -180,8 +180,7 @@ async function readMade(context: FileContext, name: string, reference: string, u
 async function attachmentOf(context: FileContext, path: string): Promise<Attachment> {
   const attachment = await readAttachment(context, path)
   if (attachment.kind !== 'file' || attachment.mediaType !== 'text/plain') return attachment
-  const text = inputText(Buffer.from(attachment.base64(), 'base64'))
-  return { ...attachment, base64: () => text.toString('base64') }
+  return { ...attachment, content: inputText(attachment.content) }
 }
 
 async function readMedia(context: FileContext, files: (name: string) => readonly GivenFile[]) {

@@ -98,10 +98,14 @@ export function isSet({ sets }: Draft, field: string): boolean {
   return sets.some(({ path }) => path[0] === field)
 }
 
+export function hasField(draft: Draft, field: string): boolean {
+  return draft.body[field] !== undefined || isSet(draft, field)
+}
+
 export function hasModel(draft: Draft, carried?: string): boolean {
-  const { endpoint, body } = draft
+  const { endpoint } = draft
   if (carried !== undefined || configuredModel(draft) !== undefined || isOptional(endpoint)) return true
-  return isInBody(endpoint) && (body['model'] !== undefined || isSet(draft, 'model'))
+  return isInBody(endpoint) && hasField(draft, 'model')
 }
 
 /** Otherwise it is in the path. */
