@@ -1,157 +1,38 @@
-import { createGrowingText, maxReplyCharacters, type GrowingText } from '../../growing-text.ts'
+import { createGrowingText, type GrowingText } from '../../growing-text.ts'
 import {
   countOf,
   dangerousNames,
   isObject,
-  listOf,
   objectOf,
   objectsOf,
   stringOf,
   type JsonObject,
 } from '../../json.ts'
 import type { Usage } from '../../events/text.ts'
-import type { TextReply } from '../stream-text.ts'
-import { positionOf } from '../events/json-reader.ts'
 import { characters, count, plainString } from '../events/skimmer.ts'
 
-/** How much media of an answer is kept to continue from, in characters of base64. */
-const maxReplyMedia = 32 * 1024 * 1024
-
-interface Candidate {
-  readonly fields: Fields
-  readonly content: Fields
-  readonly parts: JoinedParts
-}
-
 /** Without a prototype that the name of a field could reach. */
-type Fields = Record<string, unknown>
-
-const newFields = () => Object.create(null) as Fields
-
-/**
- * Joins chunks into the one object of a reply without streaming: candidates by index, their parts appended; of every other
- * field the last value stays.
- * @param keepReply whether the first candidate's content is wanted, with thought signatures and calls as they were sent
- */
-export function createChunkMerger(keepResponse: boolean, keepReply: boolean) {
-  const fields = newFields()
-  const candidates = new Map<number, Candidate>()
-  let length = 0
-  let mediaLength = 0
-  let skimmed: RegExpExecArray | undefined
-
-  const isCut = () => length > maxReplyCharacters || mediaLength > maxReplyMedia
-  const addPart = (index: number, parts: JoinedParts, part: unknown) => {
-    if (index === 0 && isObject(part)) {
-      length += lengthOf(part['text']) + lengthOf(part['thoughtSignature'])
-      mediaLength += lengthOf(objectOf(part['inlineData'] ?? part['inline_data'])['data'])
-    }
-    if (keepResponse || !isCut()) parts.add(part)
-  }
-  const addCandidate = (candidate: JsonObject) => {
-    const index = positionOf(candidate['index'])
-    if (!keepResponse && (!keepReply || index > 0)) return
-    let known = candidates.get(index)
-    if (known === undefined) {
-      known = { fields: newFields(), content: newFields(), parts: new JoinedParts() }
-      candidates.set(index, known)
-    }
-    const content = objectOf(candidate['content'])
-    if (keepResponse) {
-      for (const name in candidate) if (name !== 'content') known.fields[name] = candidate[name]
-      for (const name in content) if (name !== 'parts') known.content[name] = content[name]
-    }
-    for (const part of listOf(content['parts'])) addPart(index, known.parts, part)
-  }
-  const addFields = (chunk: JsonObject) => {
-    for (const name in chunk) {
-      const value = chunk[name]
-      if (name !== 'candidates' && (value !== null || !(name in fields))) fields[name] = value
-    }
-  }
-  const allFields = () => {
-    if (skimmed !== undefined) {
-      const [event] = skimmed
-      skimmed = undefined
-      addFields(JSON.parse(event.slice(event.indexOf('{'))) as JsonObject)
-    }
-    return fields
-  }
-  return {
-    add(chunk: JsonObject) {
-      objectsOf(chunk['candidates']).forEach(addCandidate)
-      allFields()
-      addFields(chunk)
-    },
-    /** Takes usual chunks, of which only the newest is ever parsed. */
-    skim(text: string, newest: RegExpExecArray) {
-      if (keepReply) addCandidate({ content: { parts: [{ text }] } })
-      if (skimmed !== undefined && !hasSameFields(newest, skimmed)) allFields()
-      skimmed = newest
-    },
-    get usage(): Usage | null {
-      return readContentUsage(allFields()['usageMetadata'])
-    },
-    get model() {
-      return stringOf(allFields()['modelVersion']) ?? null
-    },
-    get responseId() {
-      return stringOf(allFields()['responseId']) ?? null
-    },
-    get response(): unknown {
-      if (!keepResponse) return null
-      const all = [...candidates.values()].map(whole)
-      return { ...(all.length > 0 && { candidates: all }), ...fields }
-    },
-    reply(isWhole: boolean): TextReply | undefined {
-      if (!keepReply) return undefined
-      const parts = candidates.get(0)?.parts.list ?? []
-      const text = objectsOf(parts)
-        .map((part) => (part['thought'] === true ? '' : (stringOf(part['text']) ?? '')))
-        .join('')
-      return { text, content: { role: 'model', parts }, ...(isWhole && !isCut() ? {} : { is_partial: true }) }
-    },
-  }
-}
-
-function whole({ fields, content, parts: { list } }: Candidate): JsonObject {
-  const hasContent = list.length > 0 || Object.keys(content).length > 0
-  return { ...(hasContent && { content: { ...content, parts: list } }), ...fields }
-}
-
-function lengthOf(value: unknown): number {
-  return stringOf(value)?.length ?? 0
-}
+export const newFields = () => Object.create(null) as Record<string, unknown>
 
 /** The parts of an answer: texts of one kind that follow each other become one part. */
-class JoinedParts {
-  readonly #parts: unknown[] = []
-  /** Of the last part, once another has been added to it. */
-  #text: GrowingText | undefined
+export class JoinedParts {
+  readonly #parts: { readonly part: unknown; readonly thought?: unknown; readonly text?: GrowingText }[] = []
 
   add(part: unknown): void {
-    const last = this.#parts.at(-1)
-    if (!isPlainText(last) || !isPlainText(part) || last['thought'] !== part['thought']) {
-      this.#close()
-      this.#parts.push(part)
-      return
+    if (!isPlainText(part)) return void this.#parts.push({ part })
+    const { thought } = part
+    let text = this.#parts.at(-1)?.text
+    if (text === undefined || this.#parts.at(-1)?.thought !== thought) {
+      text = createGrowingText()
+      this.#parts.push({ part, thought, text })
     }
-    if (this.#text === undefined) {
-      this.#text = createGrowingText()
-      this.#text.add(last['text'] as string)
-    }
-    this.#text.add(part['text'] as string)
+    text.add(part['text'] as string)
   }
 
   get list(): readonly unknown[] {
-    this.#close()
-    return this.#parts
-  }
-
-  #close(): void {
-    if (this.#text === undefined) return
-    this.#parts.push({ ...objectOf(this.#parts.pop()), text: this.#text.toString() })
-    this.#text = undefined
+    return this.#parts.map(({ part, text }) =>
+      text === undefined ? part : { ...objectOf(part), text: text.toString() },
+    )
   }
 }
 
@@ -163,7 +44,7 @@ function isPlainText(part: unknown): part is JsonObject {
   )
 }
 
-function readContentUsage(value: unknown): Usage | null {
+export function readContentUsage(value: unknown): Usage | null {
   if (!isObject(value)) return null
   const candidates = countOf(value['candidatesTokenCount'])
   const thoughts = countOf(value['thoughtsTokenCount'])
@@ -248,11 +129,4 @@ export const usualChunk = [
 
 export function hasSameFields(one: RegExpExecArray, other: RegExpExecArray): boolean {
   return one[2] === other[2] && one[3] === other[3]
-}
-
-/** Those of what was blocked, and of what may be harmful. */
-export function notableRatings(ratings: unknown): JsonObject[] {
-  return objectsOf(ratings).filter(
-    ({ probability, blocked }) => blocked === true || probability === 'MEDIUM' || probability === 'HIGH',
-  )
 }

@@ -1,5 +1,5 @@
 import type { Citation, TextResult, ToolCall, FinishReason } from '../../events/text.ts'
-import { sampleLength, createGrowingText, type GrowingText } from '../../growing-text.ts'
+import { createGrowingText, maxReplyCharacters, sampleLength, type GrowingText } from '../../growing-text.ts'
 import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
 import { positionOf, unescapeJson } from '../events/json-reader.ts'
 import type { FastPath } from '../events/skimmer.ts'
@@ -11,9 +11,20 @@ import {
   truncatedError,
   type DecoderOptions,
   type TextDecoder,
+  type TextReply,
 } from '../stream-text.ts'
+import {
+  hasSameFields,
+  JoinedParts,
+  newFields,
+  PartialArguments,
+  readContentUsage,
+  usualChunk,
+} from './chunks.ts'
 import { citationsOf, itemOfPart, jsonOf, lookUpsOf } from './metadata.ts'
-import { createChunkMerger, PartialArguments, hasSameFields, notableRatings, usualChunk } from './chunks.ts'
+
+/** How much media of an answer is kept to continue from, in characters of base64. */
+const maxReplyMedia = 32 * 1024 * 1024
 
 const metadataNames = ['groundingMetadata', 'urlContextMetadata', 'citationMetadata'] as const
 
@@ -24,6 +35,10 @@ interface CandidateState {
   isUnspecified: boolean
   /** Why, in the gateway's own words. */
   message: string | undefined
+  /** As in a reply without streaming: parts are appended, of every other field the last value stays. */
+  readonly parts: JoinedParts
+  readonly content: Record<string, unknown>
+  readonly fields: Record<string, unknown>
 }
 
 interface Block {
@@ -43,7 +58,13 @@ export function createContentDecoder({
   const answered = new Set<number>()
   const citations: Citation[] = []
   const cited = new Set<string>()
-  const merger = createChunkMerger(keepResponse, keepReply)
+  /** Of the reply, beside its candidates. */
+  const fields = newFields()
+  /** The newest of the usual chunks, of which no other is ever parsed. */
+  let skimmed: RegExpExecArray | undefined
+  /** Of the first candidate, as far as it is kept to continue from: its text, and its media as base64. */
+  let length = 0
+  let mediaLength = 0
   let open: { name: string; id: string | null; arguments: PartialArguments } | undefined
   const newText = () => createGrowingText(keepText ? Infinity : sampleLength)
   const reasoning = newText()
@@ -67,7 +88,27 @@ export function createContentDecoder({
     if (value['error'] || isErrorEvent(value['type'])) throw replyError(value)
     if (value['promptFeedback']) readFeedback(objectOf(value['promptFeedback']))
     for (const candidate of objectsOf(value['candidates'])) readCandidate(candidate)
-    merger.add(value)
+    addFields(value, allFields())
+  }
+
+  const allFields = () => {
+    if (skimmed !== undefined) {
+      const [event] = skimmed
+      skimmed = undefined
+      addFields(JSON.parse(event.slice(event.indexOf('{'))) as JsonObject, fields)
+    }
+    return fields
+  }
+
+  const isCut = () => length > maxReplyCharacters || mediaLength > maxReplyMedia
+
+  const keepPart = (part: unknown, index: number, { parts }: CandidateState) => {
+    if (!keepResponse && (!keepReply || index > 0)) return
+    if (index === 0 && isObject(part)) {
+      length += lengthOf(part['text']) + lengthOf(part['thoughtSignature'])
+      mediaLength += lengthOf(objectOf(part['inlineData'] ?? part['inline_data'])['data'])
+    }
+    if (keepResponse || !isCut()) parts.add(part)
   }
 
   const readFeedback = (feedback: JsonObject) => {
@@ -87,7 +128,15 @@ export function createContentDecoder({
   const candidateAt = (index: number): CandidateState => {
     const known = candidates.get(index)
     if (known !== undefined) return known
-    const fresh = { text: newText(), finish: undefined, isUnspecified: false, message: undefined }
+    const fresh: CandidateState = {
+      text: newText(),
+      finish: undefined,
+      isUnspecified: false,
+      message: undefined,
+      parts: new JoinedParts(),
+      content: newFields(),
+      fields: newFields(),
+    }
     candidates.set(index, fresh)
     return fresh
   }
@@ -103,9 +152,17 @@ export function createContentDecoder({
   const readCandidate = (candidate: JsonObject) => {
     const index = positionOf(candidate['index'])
     const state = candidateAt(index)
-    const parts = objectOf(candidate['content'])['parts']
+    const content = objectOf(candidate['content'])
+    const { parts } = content
     if (Array.isArray(parts)) understood = true
-    for (const part of listOf(parts)) if (isObject(part)) readPart(part, index, state)
+    for (const part of listOf(parts)) {
+      if (isObject(part)) readPart(part, index, state)
+      keepPart(part, index, state)
+    }
+    if (keepResponse) {
+      for (const name in candidate) if (name !== 'content') state.fields[name] = candidate[name]
+      for (const name in content) if (name !== 'parts') state.content[name] = content[name]
+    }
     const finish = stringOf(candidate['finishReason'])
     // The unspecified reason is the format's default: an end only if the stream ends in order after it.
     state.isUnspecified = finish === unspecified
@@ -117,7 +174,7 @@ export function createContentDecoder({
     }
     if (metadataNames.some((name) => candidate[name])) readMetadata(candidate)
     // Many services send harmless ones with every chunk.
-    const ratings = candidate['safetyRatings'] ? notableRatings(candidate['safetyRatings']) : []
+    const ratings = objectsOf(candidate['safetyRatings']).filter(isNotable)
     if (ratings.length > 0) emit({ type: 'safety-report', ratings })
   }
 
@@ -242,11 +299,33 @@ export function createContentDecoder({
       finish_message: block === undefined ? (end?.message ?? null) : block.message,
       tool_calls: asked,
       citations,
-      usage: merger.usage,
-      response_id: merger.responseId,
+      usage: readContentUsage(allFields()['usageMetadata']),
+      response_id: stringOf(fields['responseId']) ?? null,
       state: null,
-      model: merger.model,
-      response: merger.response,
+      model: stringOf(fields['modelVersion']) ?? null,
+      response: keepResponse ? response() : null,
+    }
+  }
+
+  const response = () => {
+    const all = [...candidates.values()].map(({ content, parts: { list }, ...candidate }) => {
+      const hasContent = list.length > 0 || Object.keys(content).length > 0
+      return { ...(hasContent && { content: { ...content, parts: list } }), ...candidate.fields }
+    })
+    return { ...(all.length > 0 && { candidates: all }), ...fields }
+  }
+
+  const reply = (): TextReply | undefined => {
+    if (!keepReply) return undefined
+    const parts = candidates.get(0)?.parts.list ?? []
+    const texts = objectsOf(parts).map((part) =>
+      part['thought'] === true ? '' : (stringOf(part['text']) ?? ''),
+    )
+    const isWhole = block === undefined && (isMarked || allEnded(true)) && !isCut()
+    return {
+      text: texts.join(''),
+      content: { role: 'model', parts },
+      ...(isWhole ? {} : { is_partial: true }),
     }
   }
 
@@ -260,7 +339,9 @@ export function createContentDecoder({
       state.isUnspecified = false
       understood = true
       addText(state, 0, text)
-      merger.skim(text, chunk)
+      if (keepReply) keepPart({ text }, 0, state)
+      if (skimmed !== undefined && !hasSameFields(chunk, skimmed)) allFields()
+      skimmed = chunk
     },
   }
 
@@ -274,7 +355,7 @@ export function createContentDecoder({
       return !repeatsEnd && (block !== undefined || allEnded(false)) ? 'settled' : 'open'
     },
     result,
-    reply: () => merger.reply(block === undefined && (isMarked || allEnded(true))),
+    reply,
     finish(marked) {
       isMarked = marked
       endToolCall()
@@ -286,6 +367,22 @@ export function createContentDecoder({
       checkFinish(whole, anyText || toolCalls.length > 0 || otherOutput)
     },
   }
+}
+
+function addFields(chunk: JsonObject, fields: Record<string, unknown>): void {
+  for (const name in chunk) {
+    const value = chunk[name]
+    if (name !== 'candidates' && (value !== null || !(name in fields))) fields[name] = value
+  }
+}
+
+function lengthOf(value: unknown): number {
+  return stringOf(value)?.length ?? 0
+}
+
+/** Of what was blocked, and of what may be harmful. */
+function isNotable({ probability, blocked }: JsonObject): boolean {
+  return blocked === true || probability === 'MEDIUM' || probability === 'HIGH'
 }
 
 const unspecified = 'FINISH_REASON_UNSPECIFIED'
