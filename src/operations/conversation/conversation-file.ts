@@ -36,18 +36,6 @@ export async function openConversationFile(
     : { style, settings: {}, messages: [] }
   // Before anything is sent.
   if (isWritten) await (await openAtomicFile(context, path, { force: true })).discard()
-
-  const write = async (content: string, isNew: boolean) => {
-    const file = await openAtomicFile(context, isNew ? path : current, {
-      force: !isNew,
-      numbered: isNew,
-      ...(isNew && { mode: 0o600 }),
-      rescueFolder,
-      hasArrived: true,
-    })
-    await file.write(content)
-    return await file.commit()
-  }
   return {
     conversation,
     /**
@@ -63,7 +51,15 @@ export async function openConversationFile(
         )
         const isMine = release !== undefined && (found === undefined || found === (known ?? ''))
         const isNew = !isMine || found === undefined
-        const { path: written, rescued } = await write(content, isNew)
+        const file = await openAtomicFile(context, isNew ? path : current, {
+          force: !isNew,
+          numbered: isNew,
+          ...(isNew && { mode: 0o600 }),
+          rescueFolder,
+          hasArrived: true,
+        })
+        await file.write(content)
+        const { path: written, rescued } = await file.commit()
         if (rescued !== undefined) throw notSaved(rescued)
         const before = current
         current = written

@@ -106,10 +106,9 @@ export async function prepareRequest(context: FileContext, session: Session, sty
     ) {
       const { model, body, reply } = sent
       const { document } = outcome
-      const failure = outcome.kind === 'failed' ? outcome.error : outcome.failure
+      const failure = (outcome.kind === 'failed' ? outcome.error : outcome.failure) ?? { exitCode: 0 }
       const files = new Map(document?.files.map(({ path, sha256 }) => [sha256, resolve(context.cwd, path)]))
-      const isWhole = reply?.is_partial !== true && (failure === undefined || endsWhole(failure))
-      const answer = reply && answerOf(style, referToMedia({ ...reply }, files), isWhole)
+      const answer = reply && answerOf(style, referToMedia({ ...reply }, files), failure)
       if (answer === undefined) return
       const { id } = answer
       const all = [...messages, ...added, ...answer.messages]
@@ -188,17 +187,10 @@ function refuseOther({ style, gateway }: Conversation, next: Style, here: string
   })
 }
 
-/** Whether the answer came whole, and something else is wrong. */
-function endsWhole({ exit, code }: Pick<ModelgateError, 'exit' | 'code'>): boolean {
-  return ['schema', 'io', 'partial'].includes(exit) || code === 'finish_length'
-}
-
 /** Puts the media that kept messages refer to back. @throws FileError for a file that is gone or has changed */
 async function withMedia<Value>(context: FileContext, value: Value): Promise<Value> {
-  const references = referencesIn(value)
-  if (references.length === 0) return value
   const contents = new Map<string, Buffer>()
-  for (const reference of references) {
+  for (const reference of referencesIn(value)) {
     if (!contents.has(reference.sha256)) contents.set(reference.sha256, await contentOf(context, reference))
   }
   return restoreMedia(value, ({ sha256 }) => contents.get(sha256)!)

@@ -16,15 +16,10 @@ export interface Conversation {
   readonly settings: Body
   /** Contents or items as they are sent, answers too, media by reference (`files/media-references.ts`). */
   readonly messages: readonly JsonObject[]
-  readonly response?: StoredResponse | undefined
+  /** What the gateway keeps, and how many of the messages that stands for, from the first on. */
+  readonly response?: { readonly id: string; readonly count: number } | undefined
   /** Whether only the gateway has the messages before these. */
   readonly lacksBeginning?: boolean | undefined
-}
-
-export interface StoredResponse {
-  readonly id: string
-  /** How many of the messages it stands for, from the first on. */
-  readonly count: number
 }
 
 /** The fields of a request that hold for its whole conversation. How an answer has to look is asked for each time. */
@@ -102,14 +97,20 @@ export function textOf({ content, parts, type, role }: JsonObject): string {
     .join('')
 }
 
-export interface Answer {
-  readonly messages: readonly JsonObject[]
-  /** The id under which the gateway may have kept everything up to it. */
-  readonly id: string | undefined
-}
+/** Exit codes of calls whose answer came whole: done, not written, incomplete, not of its schema. */
+const wholeExits: ReadonlySet<unknown> = new Set([0, 10, 12, 14])
 
-/** What goes back of a reply: all of it, or only its text where it is not whole; undefined where nothing came. */
-export function answerOf(style: Style, reply: JsonObject, isWhole: boolean): Answer | undefined {
+/**
+ * What goes back of a reply: all of it, or only its text where it is not whole.
+ * @param exitCode of its call @param code of the error
+ * @returns with the id under which the gateway may have kept everything up to it; undefined where nothing came
+ */
+export function answerOf(
+  style: Style,
+  reply: JsonObject,
+  { exitCode, code }: { readonly exitCode: number | null; readonly code?: string | undefined },
+) {
+  const isWhole = (wholeExits.has(exitCode) || code === 'finish_length') && reply['is_partial'] !== true
   const { content, output, id } = reply
   const text = stringOf(reply['text']) ?? ''
   const parts = objectsOf(objectOf(content)['parts']).filter(isSentBack)

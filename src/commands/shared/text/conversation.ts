@@ -56,15 +56,14 @@ async function continueCall(
   const folder = stateFolder(context)
   if (folder === undefined) throw nothing('there is no home directory, so no calls are recorded')
   const calls = await openCalls(folder)
-  const find = (texts: readonly string[]) => calls.calls(texts)
   if (id !== '') {
-    const exchange = exchangeOf(findCall(calls, id), find)
+    const exchange = exchangeOf(calls, findCall(calls, id))
     if (exchange === undefined) throw nothing(`the call ${id} has no answer on record`)
     return exchange
   }
-  const last = lastExchange(find, context)
+  const last = lastExchange(calls, context)
   if (typeof last === 'object') return last
-  const past = canAsk(context, noInput) ? [...pastExchanges(calls.calls(), find, style).take(maxOffered)] : []
+  const past = canAsk(context, noInput) ? [...pastExchanges(calls, style).take(maxOffered)] : []
   if (past.length > 0) {
     const choices = past.map(({ facts, conversation }) => {
       const age = roundedDuration((context.clock.now() - Date.parse(facts.time)) / 1000)
