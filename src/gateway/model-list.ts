@@ -1,5 +1,6 @@
 import { ContractError, ModelgateError } from '../errors.ts'
-import { countOf, isObject, objectOf, stringOf } from '../json.ts'
+import { countOf, isObject, listOf, objectOf, stringOf, type JsonObject } from '../json.ts'
+import type { ModelEntry } from '../events/model.ts'
 import type { Gateway, GatewayRequest } from './gateway.ts'
 import { replyError } from './gateway-errors.ts'
 import { requestJson } from './request-json.ts'
@@ -9,21 +10,8 @@ import type { Roots } from './url.ts'
 /** What a gateway leaves out is null. */
 export interface ListedModel {
   readonly id: string
-  readonly name: string | null
-  readonly owner: string | null
-  readonly createdAt: number | null
-  readonly inputTokens: number | null
-  readonly outputTokens: number | null
-  /** Google's form only: `generateContent`, `predictLongRunning`. */
-  readonly methods: readonly string[]
-}
-
-export interface ModelList {
-  /** In the gateway's order, each id once. */
-  readonly models: readonly ListedModel[]
-  readonly requestId: string | null
-  /** Whether there were more pages than are fetched. */
-  readonly isCut: boolean
+  /** The methods are in Google's form only: `generateContent`, `predictLongRunning`. */
+  readonly listed: NonNullable<ModelEntry['listed']>
 }
 
 /** OpenAI's list, then Google's: neither is in the specification, and a gateway may have only one. */
@@ -34,8 +22,12 @@ export function modelListRequest(roots: Roots): GatewayRequest {
   return lookUpRequest(roots, paths[0])
 }
 
-/** Asks for all models, page by page. @throws ModelgateError 4 where none are listed, 8 for a reply that is no list */
-export async function fetchModels(gateway: Gateway, onPage?: (text: string) => void): Promise<ModelList> {
+/**
+ * Asks for all models, page by page.
+ * @returns them in the gateway's order, each id once; `isCut`: there are more pages than are fetched
+ * @throws ModelgateError 4 where none are listed, 8 for a reply that is no list
+ */
+export async function fetchModels(gateway: Gateway, onPage?: (text: string) => void) {
   try {
     return await fetchPages(gateway, paths[0], onPage)
   } catch (error) {
@@ -52,11 +44,7 @@ export function isMissing(error: unknown): error is ModelgateError {
   return error instanceof ModelgateError && [404, 405, 501].includes(error.facts.httpStatus ?? 0)
 }
 
-async function fetchPages(
-  gateway: Gateway,
-  path: string,
-  onPage?: (text: string) => void,
-): Promise<ModelList> {
+async function fetchPages(gateway: Gateway, path: string, onPage?: (text: string) => void) {
   const models = new Map<string, ListedModel>()
   let next: Readonly<Record<string, string>> | undefined
   let requestId: string | null = null
@@ -84,25 +72,26 @@ function modelsOf(value: unknown): ListedModel[] {
   return entries.flatMap((entry: unknown) => modelOf(isObject(entry) ? entry : { id: entry }) ?? [])
 }
 
-function modelOf(entry: Readonly<Record<string, unknown>>): ListedModel | undefined {
+function modelOf(entry: JsonObject): ListedModel | undefined {
   // Google's names begin with the collection.
   const id = stringOf(entry['id']) || stringOf(entry['name'])?.replace(/^models\//, '')
   if (!id) return undefined
-  const methods = entry['supportedGenerationMethods']
   return {
     id,
-    name: stringOf(entry['displayName']) || stringOf(entry['display_name']) || null,
-    owner: stringOf(entry['owned_by']) || null,
-    // Gateways that do not know send 0.
-    createdAt: countOf(entry['created']) || null,
-    inputTokens: countOf(entry['inputTokenLimit']),
-    outputTokens: countOf(entry['outputTokenLimit']),
-    methods: Array.isArray(methods) ? methods.filter((method) => typeof method === 'string') : [],
+    listed: {
+      name: stringOf(entry['displayName']) || stringOf(entry['display_name']) || null,
+      owner: stringOf(entry['owned_by']) || null,
+      // Gateways that do not know send 0.
+      created_at: countOf(entry['created']) || null,
+      input_tokens: countOf(entry['inputTokenLimit']),
+      output_tokens: countOf(entry['outputTokenLimit']),
+      methods: listOf(entry['supportedGenerationMethods']).filter((method) => typeof method === 'string'),
+    },
   }
 }
 
 /** Google's token, or OpenAI's last id. */
-function nextPage(page: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> | undefined {
+function nextPage(page: JsonObject): Readonly<Record<string, string>> | undefined {
   const token = stringOf(page['nextPageToken'])
   if (token) return { pageToken: token }
   const last = stringOf(page['last_id'])

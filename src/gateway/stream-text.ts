@@ -67,19 +67,7 @@ export async function streamText(
   decoder: TextDecoder,
   receiver: TextReceiver,
 ): Promise<void> {
-  decoder.finish(await requestText(gateway, request, decoder, receiver))
-}
-
-/** Whatever the decoder makes of it. @returns as `readTextReply` does */
-export async function requestText(
-  gateway: Gateway,
-  request: GatewayRequest,
-  decoder: TextDecoder,
-  receiver: TextReceiver,
-): Promise<boolean> {
-  const reply = await sendRequest(gateway, request)
-  receiver.replied?.(reply.requestId)
-  return await readTextReply(gateway, reply, decoder, receiver)
+  decoder.finish(await readTextReply(gateway, await sendRequest(gateway, request), decoder, receiver))
 }
 
 /** @returns whether it ended with `[DONE]`. @throws ModelgateError for a reply that breaks before the generation has ended */
@@ -89,6 +77,7 @@ export async function readTextReply(
   decoder: TextDecoder,
   receiver: TextReceiver,
 ): Promise<boolean> {
+  receiver.replied?.(reply.requestId)
   const isParsed = receiver.raw !== undefined || receiver.accepts !== undefined
   const reader = createMessageReader({
     fastPath: isParsed ? undefined : decoder.fastPath,

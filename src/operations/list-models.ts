@@ -10,7 +10,7 @@ import {
 import { videoRemixEndpoint } from '../contract/videos.ts'
 import type { FieldLimit, ModelEntry, ModelsDocument } from '../events/model.ts'
 import { outputVersion } from '../events/version.ts'
-import { fetchModels, type ListedModel } from '../gateway/model-list.ts'
+import { fetchModels } from '../gateway/model-list.ts'
 import { settle, type Call, type Outcome } from './operation.ts'
 
 /** What is known of models without asking a gateway. @param id undefined for all @param warnings why not the gateway's */
@@ -34,7 +34,7 @@ export async function listModels(call: Call, configured: ModelFamilies): Promise
     listener.event({ type: 'start', version: outputVersion, command: 'models', model: null })
     const { models, requestId, isCut } = await fetchModels(gateway, listener.raw)
     const now = context.clock.now()
-    const entries = models.map((model) => describe(modelCalled(model.id, configured), now, model))
+    const entries = models.map((model) => describe(modelCalled(model.id, configured), now, model.listed))
     const warnings = isCut ? ['The gateway lists more models than are shown.'] : []
     document = documentOf(entries, { gateway: gateway.baseUrl.href, request_id: requestId, warnings })
     for (const model of entries) listener.event({ type: 'model-list', model })
@@ -63,7 +63,7 @@ function describeOne(id: string, configured: ModelFamilies, now: number): ModelE
   return { ...describe(model, now), nearest, endpoints: limitsOf(model.family) }
 }
 
-function describe(model: Model, now: number, listed?: ListedModel): ModelEntry {
+function describe(model: Model, now: number, listed: ModelEntry['listed'] = null): ModelEntry {
   const { id, family, retires, source } = model
   return {
     id,
@@ -76,24 +76,13 @@ function describe(model: Model, now: number, listed?: ListedModel): ModelEntry {
     nearest: null,
     endpoints: family === undefined ? [] : limitsOf(family),
     sources: sourcesOf(family),
-    listed: listed === undefined ? null : listingOf(listed),
+    listed,
   }
 }
 
 function kindOf(methods: readonly string[]): string | null {
   if (methods.some((method) => /generateContent$/i.test(method))) return 'text'
   return methods.includes('predictLongRunning') ? 'video' : null
-}
-
-function listingOf({ name, owner, createdAt, inputTokens, outputTokens, methods }: ListedModel) {
-  return {
-    name,
-    owner,
-    created_at: createdAt,
-    input_tokens: inputTokens,
-    output_tokens: outputTokens,
-    methods,
-  }
 }
 
 /** The endpoints whose limits depend on the family, or would, for a model of none. */
@@ -122,15 +111,7 @@ export function limitOf(
   const { values = null, size = null, min = null, max = null, maxLength = null } = field
   const isLimited = [values, size, min, max, maxLength].some((value) => value !== null)
   if (own !== false && !isLimited) return undefined
-  return {
-    field: name,
-    taken: own !== false,
-    values,
-    size,
-    min,
-    max,
-    max_length: maxLength,
-  }
+  return { field: name, taken: own !== false, values, size, min, max, max_length: maxLength }
 }
 
 function sourcesOf(family: Family | undefined): ModelEntry['sources'] {

@@ -7,8 +7,8 @@ import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { replyError } from '../gateway-errors.ts'
 import { requestJson, type JsonReply, type Recovered, type Recovery } from '../request-json.ts'
 import { maxWaitS, pauseBeforeRetry, waitBefore } from '../retry.ts'
-import { lookUpRequest } from '../send-request.ts'
-import { requestText, truncatedError, type TextDecoder, type TextReceiver } from '../stream-text.ts'
+import { lookUpRequest, sendRequest } from '../send-request.ts'
+import { readTextReply, truncatedError, type TextDecoder, type TextReceiver } from '../stream-text.ts'
 import { pathSegment, type Roots } from '../url.ts'
 import { asLookUp, beginningObject, isMissing, noSuchJob, warnOfLostJob } from '../videos/job-requests.ts'
 import { mayPass, waitForEnd, type PolledJob, type WaitOptions } from '../videos/wait-for-job.ts'
@@ -172,16 +172,30 @@ export async function followResponse(
   options: FollowOptions,
 ): Promise<void> {
   const { deadlineMs } = options
-  const limits = { ...gateway.limits, total: undefined, deadline: deadlineMs }
-  const own: Gateway = { ...gateway, limits }
+  const own: Gateway = {
+    ...gateway,
+    limits: { ...gateway.limits, total: undefined, deadline: deadlineMs },
+  }
   /** The loop repeats it, not the request. */
   const once: Gateway = { ...own, policy: { ...gateway.policy, maxRetries: 0 } }
-  const events = new NumberedEvents(place, receiver)
+  /** `earlier` is the number of the last event of earlier replies; `areNumbered`: so that a stream can be resumed. */
+  const events = { earlier: -1, hasMoved: false, isDocument: false, areNumbered: true }
+  let named: Promise<void> | void
+  const passedOn: TextReceiver = {
+    ...receiver,
+    accepts: (value) => !isObject(value) || accepts(value),
+    async flush() {
+      await named
+      await receiver.flush()
+    },
+  }
   let request = first
   for (let failures = 0; ;) {
     let failure: unknown
+    Object.assign(events, { earlier: place.after, hasMoved: false, isDocument: false })
     try {
-      await requestText(request.kind === 'read' ? once : own, request, decoder, events.begin())
+      const reply = await sendRequest(request.kind === 'read' ? once : own, request)
+      await readTextReply(gateway, reply, decoder, passedOn)
     } catch (error) {
       if (place.id === undefined) throw warnOfLostJob(error, request.idempotencyKey, 'response')
       if (!canGoOn(error, decoder)) throw error
@@ -202,13 +216,37 @@ export async function followResponse(
     const reason = failure ?? truncatedError(decoder.result())
     failures = events.hasMoved ? 1 : failures + 1
     if (failures > maxResumptions || isDeadline(reason)) throw brokenOff(id, reason, failures)
+    const asked = reason instanceof ModelgateError ? reason.facts.retryAfterS : undefined
     await pauseBeforeRetry(own, own.signal, {
       error: reason,
       attempt: failures,
       attempts_left: maxResumptions + 1 - failures,
-      waitS: waitBefore(failures - 1, askedWait(reason), own.clock.random()),
+      // The response continues meanwhile.
+      waitS: waitBefore(failures - 1, asked && Math.min(asked, maxWaitS), own.clock.random()),
     })
     request = responseStream(own, id, place.after)
+  }
+
+  /** Passes on each event once, and learns the id of the response and the place in its stream. */
+  function accepts(value: JsonObject): boolean {
+    const isWhole = value['object'] === 'response'
+    const id = stringOf(objectOf(isWhole ? value : value['response'])['id'])
+    if (place.id === undefined && id !== undefined) {
+      place.id = id
+      named = receiver.onId(id)
+    }
+    if (isWhole) {
+      events.isDocument = true
+      const status = stringOf(value['status'])
+      // One of a running response is no end.
+      return status === undefined || isFinal(responseStateOf(status) ?? 'in_progress')
+    }
+    const number = countOf(value['sequence_number']) ?? -1
+    if (number >= 0 && number <= events.earlier) return false
+    events.hasMoved = true
+    if (number <= place.after) events.areNumbered = false
+    place.after = events.areNumbered ? number : -1
+    return true
   }
 
   /** Once, or where there is no stream to resume, as often as it takes. */
@@ -230,70 +268,10 @@ export async function followResponse(
   }
 }
 
-/** Passes on each event once, and learns the id of the response and the place in its stream. */
-class NumberedEvents {
-  hasMoved = false
-  isDocument = false
-  /** Whether the numbers of all events rise, so that a stream can be taken up again. */
-  areNumbered = true
-  readonly #place: StreamPlace
-  readonly #receiver: ResponseReceiver
-  /** The number of the last event of earlier replies. */
-  #after = -1
-  #named: Promise<void> | void = undefined
-
-  constructor(place: StreamPlace, receiver: ResponseReceiver) {
-    this.#place = place
-    this.#receiver = receiver
-  }
-
-  begin(): TextReceiver {
-    this.hasMoved = false
-    this.isDocument = false
-    this.#after = this.#place.after
-    return {
-      ...this.#receiver,
-      accepts: (value) => !isObject(value) || this.#accepts(value),
-      flush: async () => {
-        await this.#named
-        await this.#receiver.flush()
-      },
-    }
-  }
-
-  #accepts(value: JsonObject): boolean {
-    const place = this.#place
-    const isWhole = value['object'] === 'response'
-    const id = stringOf(objectOf(isWhole ? value : value['response'])['id'])
-    if (place.id === undefined && id !== undefined) {
-      place.id = id
-      this.#named = this.#receiver.onId(id)
-    }
-    if (isWhole) {
-      this.isDocument = true
-      const status = stringOf(value['status'])
-      // One of a running response is no end.
-      return status === undefined || isFinal(responseStateOf(status) ?? 'in_progress')
-    }
-    const number = countOf(value['sequence_number']) ?? -1
-    if (number >= 0 && number <= this.#after) return false
-    this.hasMoved = true
-    if (number <= place.after) this.areNumbered = false
-    place.after = this.areNumbered ? number : -1
-    return true
-  }
-}
-
 /** Whether the response may still be fetched after this error of a reply; one too large would come again. */
 function canGoOn(error: unknown, { state }: TextDecoder): boolean {
   if (!(error instanceof ModelgateError) || state !== 'open' || error.code === 'reply_too_large') return false
   return error.exit === 'rejected' || error.exit === 'contract' || mayPass(error)
-}
-
-/** In seconds, as far as that is obeyed: the response continues meanwhile. */
-function askedWait(error: unknown): number | undefined {
-  const asked = error instanceof ModelgateError ? error.facts.retryAfterS : undefined
-  return asked === undefined ? undefined : Math.min(asked, maxWaitS)
 }
 
 function isDeadline(error: unknown): boolean {
