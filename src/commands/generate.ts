@@ -5,7 +5,7 @@ import { flagsOf } from '../contract/field.ts'
 import { generateContentEndpoint as endpoint } from '../contract/generate-content.ts'
 import { UsageError } from '../errors.ts'
 import { listOf } from '../json.ts'
-import { addMessage, addSafety, contentRequest, type SafetySetting } from '../operations/content-request.ts'
+import { addMessage, addSafety, contentRequest } from '../operations/content-request.ts'
 import type { Session } from '../operations/conversation/conversation-session.ts'
 import { appendEntries } from '../operations/operation.ts'
 import { functionResponses } from '../operations/tool-outputs.ts'
@@ -118,7 +118,7 @@ async function addToolOutputs(
 }
 
 /** The category may be given without its prefix and in lower case. */
-function readSafety(text: string): SafetySetting {
+function readSafety(text: string) {
   const [name = '', threshold = '', ...rest] = text.split('=')
   if (name.trim() === '' || threshold.trim() === '' || rest.length > 0) {
     throw new UsageError(

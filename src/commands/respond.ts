@@ -5,7 +5,7 @@ import { flagsOf } from '../contract/field.ts'
 import { responsesEndpoint as endpoint } from '../contract/responses.ts'
 import type { Session } from '../operations/conversation/conversation-session.ts'
 import { addInput, responseRequest } from '../operations/response-request.ts'
-import { approvalItems, toolOutputItems } from '../operations/tool-outputs.ts'
+import { checkApprovals, toolOutputItems } from '../operations/tool-outputs.ts'
 import { allInputs } from '../problems.ts'
 import { collect, type Example } from './shared/options/common-options.ts'
 import {
@@ -134,8 +134,7 @@ async function readToolAnswers(draft: Draft<RespondOptions>, input: unknown): Pr
   const isStored =
     !validate ||
     ['previous_response_id', 'conversation'].some((name) => draft.body[name] != null || isSet(draft, name))
-  return [
-    ...underFlag('--tool-output', () => toolOutputItems({ input }, outputs, customOutputs, isStored)),
-    ...underFlag('--approve, --deny', () => approvalItems({ input }, approvals, isStored)),
-  ]
+  const items = underFlag('--tool-output', () => toolOutputItems({ input }, outputs, customOutputs, isStored))
+  underFlag('--approve, --deny', () => checkApprovals({ input }, approvals, isStored))
+  return [...items, ...approvals]
 }

@@ -3,7 +3,7 @@ import type { Worker } from 'node:worker_threads'
 import type { Context } from '../context.ts'
 import { ModelgateError, UsageError, type ErrorCode } from '../errors.ts'
 import { isObject } from '../json.ts'
-import type { CheckedText, SchemaMessage, Unchecked } from './schema-worker.ts'
+import type { SchemaMessage, Unchecked } from './schema-worker.ts'
 
 /** The schema of `--schema`, and the check of an answer against it. */
 export type AnswerSchema = Awaited<ReturnType<typeof compileAnswerSchema>>
@@ -32,8 +32,8 @@ export async function compileAnswerSchema(context: CheckContext, schema: unknown
         const message = `The answer cannot be checked against --schema: it ${checked.clause}.`
         throw schemaError('schema_unchecked', message, 'Make the schema simpler')
       }
-      if (checked.count === 0) return
-      const message = `The answer does not match --schema: ${listedPlaces(checked)}.`
+      if (checked.places === '') return
+      const message = `The answer does not match --schema: ${checked.places}.`
       throw schemaError('schema_mismatch', message, 'Make the prompt or the schema clearer')
     },
   }
@@ -96,9 +96,4 @@ async function nextMessage({ clock, signal }: CheckContext, worker: Worker): Pro
     timer.cancel()
     worker.unref()
   }
-}
-
-export function listedPlaces({ places, count }: CheckedText): string {
-  const more = count > places.length ? `; and ${count - places.length} more` : ''
-  return `${places.join('; ')}${more}`
 }

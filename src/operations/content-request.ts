@@ -1,6 +1,6 @@
 import { generateContentEndpoint as endpoint } from '../contract/generate-content.ts'
 import { createContentDecoder } from '../gateway/generate-content/decoder.ts'
-import { isObject } from '../json.ts'
+import { isObject, type JsonObject } from '../json.ts'
 import { modelSegment } from '../gateway/url.ts'
 import type { Attachment } from './attachments.ts'
 import { appendEntries, type Body } from './operation.ts'
@@ -37,13 +37,8 @@ function attachmentPart(attachment: Attachment): unknown {
   return { fileData: { ...(mediaType === undefined ? {} : { mimeType: mediaType }), fileUri: url } }
 }
 
-export interface SafetySetting {
-  readonly category: string
-  readonly threshold: string
-}
-
 /** Adds safety settings, replacing existing ones for the same category. */
-export function addSafety(body: Body, settings: readonly SafetySetting[]): void {
+export function addSafety(body: Body, settings: readonly JsonObject[]): void {
   const given = new Set<unknown>(settings.map(({ category }) => category))
   const before = body['safetySettings']
   if (Array.isArray(before)) {

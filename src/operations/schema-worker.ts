@@ -6,11 +6,10 @@ import type { ErrorObject, ValidateFunction } from 'ajv'
  * (backtracking patterns, multiplying references). It sends one message for the schema, and one for each text.
  */
 
-/** The schema was compiled, or the text was checked: `places` are where it differs, the first of `count`. */
-export interface CheckedText {
+/** The schema was compiled, or the text was checked: `places` are where it differs, empty where it does not. */
+interface CheckedText {
   readonly kind: 'checked'
-  readonly places: readonly string[]
-  readonly count: number
+  readonly places: string
 }
 
 /** Why the schema cannot be used, or the text not be checked: `clause` follows what names it. */
@@ -74,11 +73,12 @@ function check(validate: ValidateFunction, text: string): SchemaMessage {
   try {
     value = JSON.parse(text)
   } catch {
-    return { kind: 'checked', places: ['it is not JSON'], count: 1 }
+    return { kind: 'checked', places: 'it is not JSON' }
   }
   try {
     const errors = validate(value) ? [] : validate.errors!
-    return { kind: 'checked', places: errors.slice(0, maxPlaces).map(describeError), count: errors.length }
+    const more = errors.length > maxPlaces ? [`and ${errors.length - maxPlaces} more`] : []
+    return { kind: 'checked', places: [...errors.slice(0, maxPlaces).map(describeError), ...more].join('; ') }
   } catch {
     return tooDeep
   }
@@ -100,7 +100,7 @@ async function start(): Promise<void> {
   const validate = await compile(JSON.parse(workerData as string) as object | boolean)
   if (typeof validate !== 'function') return send(validate)
   port.on('message', (text: string) => send(check(validate, text)))
-  send({ kind: 'checked', places: [], count: 0 })
+  send({ kind: 'checked', places: '' })
 }
 
 void start()

@@ -9,10 +9,12 @@ export interface ToolOutput {
   readonly text: string
 }
 
+/** An input item. */
 export interface Approval {
-  readonly request: string
+  readonly type: 'mcp_approval_response'
+  readonly approval_request_id: string
   readonly approve: boolean
-  readonly reason: string | undefined
+  readonly reason?: string
 }
 
 /**
@@ -39,18 +41,13 @@ export function toolOutputItems(
   ]
 }
 
-export function approvalItems({ input }: Body, approvals: readonly Approval[], isStored: boolean) {
+/** @throws UsageError as `toolOutputItems` does */
+export function checkApprovals({ input }: Body, approvals: readonly Approval[], isStored: boolean): void {
   const requests = objectsOf(input).filter(({ type }) => type === 'mcp_approval_request')
-  refuseTwice(approvals.map(({ request }) => request))
-  return approvals.map(({ request, approve, reason }) => {
-    if (!isStored && !requests.some(({ id }) => id === request)) throw notAsked(request)
-    return {
-      type: 'mcp_approval_response',
-      approval_request_id: request,
-      approve,
-      ...(reason === undefined ? {} : { reason }),
-    }
-  })
+  const ids = approvals.map((approval) => approval.approval_request_id)
+  refuseTwice(ids)
+  const unasked = isStored ? undefined : ids.find((asked) => !requests.some(({ id }) => id === asked))
+  if (unasked !== undefined) throw notAsked(unasked)
 }
 
 function notAsked(id: string): UsageError {
@@ -73,9 +70,15 @@ export function functionResponses(contents: unknown, outputs: readonly ToolOutpu
     const answered = open.find(({ id }) => id === call) ?? open.find(({ name }) => name === call)
     if (answered !== undefined) answered.text = text
     else if (calls.some(({ id, name }) => id === call || name === call)) throw answeredTwice(call)
-    else throw notCalled(call, calls)
+    else
+      throw notCalled(
+        call,
+        calls.map(({ id, name }) => (id === undefined ? name : `${name} (${id})`)),
+      )
   }
-  const parts = calls.flatMap((call) => (call.text === undefined ? [] : [functionResponse(call, call.text)]))
+  const parts = calls.flatMap(({ id, name, text }) =>
+    text === undefined ? [] : [functionResponse(id, name, text)],
+  )
   return { role: 'user', parts }
 }
 
@@ -85,15 +88,8 @@ function callsOf(parts: unknown): JsonObject[] {
   )
 }
 
-interface FunctionCall {
-  readonly id: string | undefined
-  readonly name: string
-}
-
-const callName = ({ id, name }: FunctionCall) => (id === undefined ? name : `${name} (${id})`)
-
 /** The `response` has to be an object: what is none is put under `output`, as is text. */
-function functionResponse({ id, name }: FunctionCall, text: string): JsonObject {
+function functionResponse(id: string | undefined, name: string, text: string): JsonObject {
   const { value, problem } = parseJson(text)
   const output = problem === undefined ? value : text
   const response = isObject(output) ? output : { output }
@@ -109,9 +105,9 @@ function answeredTwice(call: string): UsageError {
   return new UsageError(`${JSON.stringify(call)} is answered twice.`)
 }
 
-function notCalled(call: string, calls: readonly FunctionCall[]): UsageError {
+function notCalled(call: string, calls: readonly string[]): UsageError {
   const isEmpty = calls.length === 0
-  const known = isEmpty ? 'it has no function calls' : `its last calls are ${calls.map(callName).join(', ')}`
+  const known = isEmpty ? 'it has no function calls' : `its last calls are ${calls.join(', ')}`
   return new UsageError(`nothing in the conversation calls ${JSON.stringify(call)}; ${known}.`, {
     code: 'invalid_request',
     hint: isEmpty ? "Give the conversation, the model's own message included, with --history." : undefined,

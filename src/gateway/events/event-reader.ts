@@ -2,13 +2,16 @@ import { createParser } from 'eventsource-parser'
 import { createGrowingText } from '../../growing-text.ts'
 import { isObject, tryJson } from '../../json.ts'
 import { maxEventLines, truncated, malformed, plainFailure, tooLarge, tooManyLines } from '../reply-errors.ts'
-import {
-  parseMessage,
-  createJsonValueSplitter,
-  type MessageHandlers,
-  type TextReader,
-} from './json-reader.ts'
-import { createSkimmer } from './skimmer.ts'
+import { createJsonValueSplitter } from './json-reader.ts'
+import { createSkimmer, type FastPath } from './skimmer.ts'
+
+export interface MessageHandlers {
+  readonly fastPath?: FastPath | undefined
+  /** @param name of its event */
+  onMessage(value: unknown, text: string, name?: string): void
+}
+
+export type EventReader = ReturnType<typeof createEventReader>
 
 /** After so many in a row, the others of a chunk are expected to be unusual, too. */
 const manyUnusual = 16
@@ -16,10 +19,27 @@ const manyUnusual = 16
 /** How many events one message may be split over (quirk 5 was seen with two). */
 const maxPieces = 8
 
-/** Reads an event stream whose events are JSON messages, with everything that relays do to it. */
-export function createEventReader(handlers: MessageHandlers, limit: number): TextReader {
+/**
+ * Reads an event stream whose events are JSON messages, with everything that relays do to it.
+ * @param isJson whether the reply has no events: all of it is JSON
+ */
+export function createEventReader(handlers: MessageHandlers, limit: number, isJson: boolean) {
+  const beginBare = () =>
+    createJsonValueSplitter(
+      (text) => {
+        if (!isJson) bare = undefined
+        messages++
+        if (text.length > limit) throw tooLarge(limit)
+        const value = tryJson(text)
+        if (value === undefined) throw malformed()
+        handlers.onMessage(value, text)
+      },
+      () => {
+        if (isJson) throw malformed()
+      },
+    )
   /** JSON that came without `data:`, line by line. */
-  let bare: ReturnType<typeof createJsonValueSplitter> | undefined
+  let bare = isJson ? beginBare() : undefined
   /** The beginning of a message that did not parse by itself. */
   let pieces: string[] = []
   let done = false
@@ -55,16 +75,13 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     if (done) return
     if (bare === undefined) {
       if (!/^\s*[{[]/.test(line)) return
-      bare = createJsonValueSplitter(
-        (text) => {
-          bare = undefined
-          messages++
-          handlers.onMessage(parseMessage(text, limit), text)
-        },
-        () => {},
-      )
+      bare = beginBare()
     }
-    bare.feed(`${line}\n`)
+    feedBare(`${line}\n`)
+  }
+
+  const feedBare = (text: string) => {
+    bare?.feed(text)
     if (bare !== undefined && bare.pendingLength > limit) throw tooLarge(limit)
   }
 
@@ -105,7 +122,8 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
   const canSkim = () => held.length === 0 && pieces.length === 0 && bare === undefined && !done
 
   return {
-    push(added) {
+    push(added: string) {
+      if (isJson) return feedBare(added)
       let text = lineEnd + added
       lineEnd = ''
       while (text !== '') {
@@ -137,17 +155,19 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
       if (isFieldCut || (bare !== undefined && bare.pendingLength > 0)) throw truncated()
       if (pieces.length > 0) throw !isWhole || isUnclosed(pieces.join('')) ? truncated() : malformed()
     },
+    /** `[DONE]` was received. */
     get done() {
       return done
     },
     get pending() {
       return (hasContent ? held.length : 0) + (bare?.pendingLength ?? 0)
     },
+    /** Those that were taken together count once. */
     get messages() {
       return messages
     },
-    isEventStream: true,
-    unfinished() {
+    isEventStream: !isJson,
+    unfinished(): { readonly text: string; readonly name: string | undefined } {
       const text = held.toString()
       if (bare !== undefined) return { text: bare.pendingText() + text, name: undefined }
       const lines = text.split(/\r\n|\n|\r/)

@@ -1,65 +1,6 @@
 import { ContractError } from '../../errors.ts'
-import { malformed, tooLarge, truncated } from '../reply-errors.ts'
-import { closingQuote, tryJson } from '../../json.ts'
+import { closingQuote } from '../../json.ts'
 import { createGrowingText, type GrowingText } from '../../growing-text.ts'
-import type { FastPath } from './skimmer.ts'
-
-export interface MessageHandlers {
-  readonly fastPath?: FastPath | undefined
-  /** @param name of its event */
-  onMessage(value: unknown, text: string, name?: string): void
-}
-
-export interface TextReader {
-  push(text: string): void
-  end(): void
-  /** `[DONE]` was received. */
-  readonly done: boolean
-  readonly pending: number
-  /** Those that were taken together count once. */
-  readonly messages: number
-  readonly isEventStream: boolean
-  unfinished(): { readonly text: string; readonly name: string | undefined }
-}
-
-export function createJsonReader(handlers: MessageHandlers, limit: number): TextReader {
-  let messages = 0
-  const splitter = createJsonValueSplitter(
-    (text) => {
-      messages++
-      handlers.onMessage(parseMessage(text, limit), text)
-    },
-    () => {
-      throw malformed()
-    },
-  )
-  return {
-    push(text) {
-      splitter.feed(text)
-      if (splitter.pendingLength > limit) throw tooLarge(limit)
-    },
-    end() {
-      if (splitter.pendingLength > 0) throw truncated()
-    },
-    done: false,
-    get messages() {
-      return messages
-    },
-    isEventStream: false,
-    get pending() {
-      return splitter.pendingLength
-    },
-    unfinished: () => ({ text: splitter.pendingText(), name: undefined }),
-  }
-}
-
-/** @throws ContractError */
-export function parseMessage(text: string, limit: number): unknown {
-  if (text.length > limit) throw tooLarge(limit)
-  const value = tryJson(text)
-  if (value === undefined) throw malformed()
-  return value
-}
 
 /** Candidates, output items and images of a reply are numbered below this. */
 export const maxPositions = 1024
@@ -70,10 +11,8 @@ export function positionOf(value: unknown): number {
   const position = typeof value === 'string' ? Number(value) : value
   if (typeof position === 'number' && Number.isInteger(position) && position >= 0 && position < maxPositions)
     return position
-  throw new ContractError(
-    'reply_not_understood',
-    'The reply numbers one of its parts with an impossible index.',
-  )
+  const message = 'The reply numbers one of its parts with an impossible index.'
+  throw new ContractError('reply_not_understood', message)
 }
 
 const QUOTE = 34

@@ -1,5 +1,4 @@
-import { createEventReader } from './event-reader.ts'
-import { createJsonReader, type MessageHandlers, type TextReader } from './json-reader.ts'
+import { createEventReader, type EventReader, type MessageHandlers } from './event-reader.ts'
 import { htmlReply } from '../reply-errors.ts'
 import { isAscii } from 'node:buffer'
 
@@ -16,7 +15,7 @@ export const maxMessageCharacters = 96 * 1024 ** 2
  */
 export function createMessageReader(handlers: MessageHandlers, limit = maxMessageCharacters) {
   const decode = createTextDecoder()
-  let reader: TextReader | undefined
+  let reader: EventReader | undefined
   let head = ''
 
   const begin = (final: boolean): void => {
@@ -28,8 +27,7 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
       if (!final && head.length < 4096 && !/<\/title/i.test(head)) return
       throw htmlReply(head)
     }
-    const isJson = first === '{' || first === '['
-    reader = isJson ? createJsonReader(handlers, limit) : createEventReader(handlers, limit)
+    reader = createEventReader(handlers, limit, first === '{' || first === '[')
     const begun = head
     head = ''
     reader.push(begun)

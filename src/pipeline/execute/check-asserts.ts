@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts'
 import { readError } from '../../files/file-error.ts'
 import { inspectAnyFile } from '../../files/inspect-file.ts'
 import { hasTransparentPixel } from '../../files/codecs.ts'
-import { listedPlaces, openSchemaChecker } from '../../operations/answer-schema.ts'
+import { openSchemaChecker } from '../../operations/answer-schema.ts'
 import { differenceSentence, imageDifferences, videoDifferences } from '../../operations/mismatch.ts'
 import { bodyOf } from '../manifest/request-body.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
@@ -109,8 +109,8 @@ export class AssertChecker {
       this.#end(key)
       return [`cannot be checked against ${subject}: it ${checked.clause}`]
     }
-    if (checked.count === 0) return []
-    const places = subject.startsWith('/') ? '' : `: ${listedPlaces(checked)}`
+    if (checked.places === '') return []
+    const places = subject.startsWith('/') ? '' : `: ${checked.places}`
     return [`does not match ${subject}${places}`]
   }
 

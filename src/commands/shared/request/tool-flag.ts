@@ -91,7 +91,8 @@ export async function readToolOutput(context: Context, flag: string, text: strin
 
 /** `ID`; to deny, also `ID=REASON`. */
 export function readApproval(text: string, approve: boolean): Approval {
-  const [request, reason] = approve ? [text] : splitOnce(text, '=')
-  if (request !== '') return { request, approve, reason }
+  const [id, reason] = approve ? [text] : splitOnce(text, '=')
+  const told = reason === undefined ? {} : { reason }
+  if (id !== '') return { type: 'mcp_approval_response', approval_request_id: id, approve, ...told }
   throw new UsageError(`${approve ? '--approve' : '--deny'} needs the id of a request for approval.`)
 }
