@@ -1,12 +1,36 @@
-import { createEventReader, type EventReader, type MessageHandlers } from './event-reader.ts'
-import { htmlReply } from '../reply-errors.ts'
 import { isAscii } from 'node:buffer'
+import { createParser } from 'eventsource-parser'
+import { createGrowingText } from '../../growing-text.ts'
+import { isObject, tryJson } from '../../json.ts'
+import {
+  htmlReply,
+  maxEventLines,
+  malformed,
+  plainFailure,
+  tooLarge,
+  tooManyLines,
+  truncated,
+} from '../reply-errors.ts'
+import { createJsonValueSplitter } from './json-reader.ts'
+import { createSkimmer, type FastPath } from './skimmer.ts'
+
+export interface MessageHandlers {
+  readonly fastPath?: FastPath | undefined
+  /** @param name of its event */
+  onMessage(value: unknown, text: string, name?: string): void
+}
 
 /** Bytes read at a time. Larger texts would outlive the collections of the young generation, and stay by the thousands. */
 const sliceBytes = 65_536
 
 /** An event may hold an image of 50 MB as base64. */
 export const maxMessageCharacters = 96 * 1024 ** 2
+
+/** After so many in a row, the others of a chunk are expected to be unusual, too. */
+const manyUnusual = 16
+
+/** How many events one message may be split over (quirk 5 was seen with two). */
+const maxPieces = 8
 
 /**
  * Reads a reply as messages. The first character decides the framing, since the content type cannot be trusted: `{` or `[` is
@@ -15,54 +39,247 @@ export const maxMessageCharacters = 96 * 1024 ** 2
  */
 export function createMessageReader(handlers: MessageHandlers, limit = maxMessageCharacters) {
   const decode = createTextDecoder()
-  let reader: EventReader | undefined
-  let head = ''
+  /** The beginning of the reply, until it shows what the framing is. */
+  let head: string | undefined = ''
+  let isJson = false
 
-  const begin = (final: boolean): void => {
+  const beginBare = () =>
+    createJsonValueSplitter(
+      (text) => {
+        if (!isJson) bare = undefined
+        messages++
+        if (text.length > limit) throw tooLarge(limit)
+        const value = tryJson(text)
+        if (value === undefined) throw malformed()
+        handlers.onMessage(value, text)
+      },
+      () => {
+        if (isJson) throw malformed()
+      },
+    )
+  /** JSON that came without `data:`, line by line. */
+  let bare: ReturnType<typeof createJsonValueSplitter> | undefined
+  /** The beginning of a message that did not parse by itself. */
+  let pieces: string[] = []
+  let done = false
+  let messages = 0
+
+  const onData = (data: string, name: string | undefined) => {
+    if (done) return
+    if (data === '[DONE]') {
+      if (pieces.length > 0) throw malformed()
+      done = true
+      return
+    }
+    if (isComment(data, pieces.length > 0)) return
+    const text = pieces.length === 0 ? data : pieces.join('') + data
+    if (text.length > limit) throw tooLarge(limit)
+    const value = tryJson(text)
+    if (value === undefined) return keepPiece(data)
+    pieces = []
+    messages++
+    if (isErrorEvent(name)) return handlers.onMessage(asFailure(value), text)
+    handlers.onMessage(value, text, name)
+  }
+
+  /** What does not parse may be the first part of a message that was split over several events. */
+  const keepPiece = (data: string) => {
+    if (pieces.length === 0 && !/^\s*["[{]/.test(data)) throw plainFailure(data)
+    if (pieces.length > 0 && tryJson(data) !== undefined) throw malformed()
+    pieces.push(data)
+    if (pieces.length >= maxPieces) throw malformed()
+  }
+
+  const onBareLine = (line: string) => {
+    if (done) return
+    if (bare === undefined) {
+      if (!/^\s*[{[]/.test(line)) return
+      bare = beginBare()
+    }
+    feedBare(`${line}\n`)
+  }
+
+  const feedBare = (text: string) => {
+    bare?.feed(text)
+    if (bare !== undefined && bare.pendingLength > limit) throw tooLarge(limit)
+  }
+
+  const parser = createParser({
+    onEvent: ({ data, event }) => onData(data, event),
+    onError({ type, line = '' }) {
+      if (type === 'unknown-field') onBareLine(line)
+    },
+  })
+
+  /** The beginning of an event, or of a line of bare JSON. The parser gets it whole: it would keep each line as an object. */
+  let held = createGrowingText()
+  /** The line end after it, which may be the first half of a blank line. */
+  let lineEnd = ''
+  let isBareLine = false
+  /** Whether what is held back is more than comments. */
+  let hasContent = false
+
+  const hold = (text: string) => {
+    lineEnd = isLineEnd(text.slice(-1)) ? /\r?\n$|\r$/.exec(text.slice(-2))![0] : ''
+    hasContent ||= (held.length === 0 && !text.startsWith(':')) || /[\r\n]data:/.test(text)
+    held.add(text.slice(0, text.length - lineEnd.length))
+    if (held.length > limit) throw tooLarge(limit)
+  }
+  const release = (rest: string): string => {
+    if (held.length === 0) return rest
+    const text = held.toString() + rest
+    held = createGrowingText()
+    hasContent = false
+    const hasMore = text.length > maxEventLines && !text.matchAll(anyLineEnd).drop(maxEventLines).next().done
+    if (hasMore) throw tooManyLines()
+    return text
+  }
+
+  const skim = handlers.fastPath && createSkimmer(handlers.fastPath)
+  let unusual = 0
+  /** Whether the next event is independent of everything before it. */
+  const canSkim = () => held.length === 0 && pieces.length === 0 && bare === undefined && !done
+
+  const read = (added: string) => {
+    if (isJson) return feedBare(added)
+    let text = lineEnd + added
+    lineEnd = ''
+    while (text !== '') {
+      if (held.length === 0) {
+        if (bare === undefined && isLineEnd(text)) text = text.replace(/^[\r\n]+/, '')
+        const skimmed = skim !== undefined && canSkim() ? skim(text) : 0
+        if (skimmed > 0) {
+          unusual = 0
+          messages++
+          text = text.slice(skimmed)
+        }
+        isBareLine = bare !== undefined || text.startsWith('{') || text.startsWith('[')
+      }
+      const takesAll = skim === undefined || unusual >= manyUnusual
+      const end = isBareLine ? endOfLine(text) : takesAll ? endOfEvents(text) : endOfEvent(text)
+      if (end === 0) return hold(text)
+      unusual++
+      parser.feed(release(text.slice(0, end)))
+      text = text.slice(end)
+    }
+  }
+
+  const begin = (beginning: string, isAll: boolean): void => {
     // White space before the reply may come forever: none is kept, nor is a byte order mark.
-    head = head.replace(/^[\s\uFEFF]+/, '')
+    head = beginning.replace(/^[\s\uFEFF]+/, '')
     const first = head[0]
     if (first === undefined) return
     if (first === '<') {
-      if (!final && head.length < 4096 && !/<\/title/i.test(head)) return
+      if (!isAll && head.length < 4096 && !/<\/title/i.test(head)) return
       throw htmlReply(head)
     }
-    reader = createEventReader(handlers, limit, first === '{' || first === '[')
+    isJson = first === '{' || first === '['
+    if (isJson) bare = beginBare()
     const begun = head
-    head = ''
-    reader.push(begun)
+    head = undefined
+    read(begun)
   }
+
   return {
     push(bytes: Uint8Array) {
       for (let at = 0; at < bytes.length; at += sliceBytes) {
         const text = decode(bytes.subarray(at, at + sliceBytes))
-        if (reader !== undefined) reader.push(text)
-        else {
-          head += text
-          begin(false)
-        }
+        if (head === undefined) read(text)
+        else begin(head + text, false)
       }
     },
     /** Delivers a last message that was not closed by a blank line. */
     end() {
       // The tail of a cut character is dropped, not shown as U+FFFD: the stream is truncated anyway (fault E6).
-      if (reader === undefined) begin(true)
-      reader?.end()
+      if (head !== undefined) begin(head, true)
+      const isWhole = pieces.length > 0
+      const isFieldCut =
+        /(?:^|[\r\n])d(?:a(?:t(?:a(?:: ?)?)?)?)?$/.test(held.toString().slice(-7)) && lineEnd === ''
+      // A complete last event without its blank line still counts (quirk 7); an incomplete one means a cut.
+      parser.feed(release('') + '\n\n')
+      if (done) return
+      if (isFieldCut || (bare !== undefined && bare.pendingLength > 0)) throw truncated()
+      if (pieces.length > 0) throw !isWhole || isUnclosed(pieces.join('')) ? truncated() : malformed()
     },
+    /** `[DONE]` was received. */
     get done() {
-      return reader?.done ?? false
+      return done
     },
     get pending() {
-      return head.length + (reader?.pending ?? 0)
+      return (head?.length ?? 0) + (hasContent ? held.length : 0) + (bare?.pendingLength ?? 0)
     },
+    /** Those that were taken together count once. */
     get messages() {
-      return reader?.messages ?? 0
+      return messages
     },
     get isEventStream() {
-      return reader?.isEventStream ?? false
+      return head === undefined && !isJson
     },
-    unfinished: () => reader?.unfinished() ?? { text: '', name: undefined },
+    unfinished(): { readonly text: string; readonly name: string | undefined } {
+      const text = held.toString()
+      if (bare !== undefined) return { text: bare.pendingText() + text, name: undefined }
+      const lines = text.split(/\r\n|\n|\r/)
+      const valuesOf = (field: RegExp) => lines.flatMap((line) => field.exec(line)?.[1] ?? [])
+      const data = isBareLine ? text : valuesOf(/^data: ?(.*)$/s).join('\n')
+      return { text: pieces.join('') + data, name: valuesOf(/^event: ?(.*)$/s).at(-1) }
+    },
   }
+}
+
+/** The value of an event that is named an error, in a form that shows it. */
+function asFailure(value: unknown): unknown {
+  const saysSo = isObject(value) && (Boolean(value['error']) || isErrorEvent(value['type']))
+  return saysSo ? value : { error: value ?? true }
+}
+
+/** Words after a colon, which JSON has only inside a string. */
+const wordsAfterColon = /^:\s*[^\s"[{\-\dtfn][^"{}[\]\\]*$/
+
+/** A comment that a relay passed on as data (quirk 4); an empty event is a ping. Inside a split message it may be a part. */
+function isComment(data: string, inMessage: boolean): boolean {
+  return data === '' || (inMessage ? wordsAfterColon.test(data) : data.startsWith(':'))
+}
+
+/** Whether the text contains the beginning of an object without its end (fault E17). */
+function isUnclosed(text: string): boolean {
+  const splitter = createJsonValueSplitter(ignore, ignore)
+  splitter.feed(text)
+  return splitter.pendingLength > 0
+}
+
+function ignore(): void {}
+
+const blankLine = /\n\n|[\r\n]\r\n?/g
+
+/** Where the first event of a text ends, and the next begins; 0 when it does not. */
+function endOfEvent(text: string, from = 0): number {
+  blankLine.lastIndex = from
+  return blankLine.test(text) ? blankLine.lastIndex : 0
+}
+
+/** Where the last whole event ends. Most streams have nothing but line feeds between their lines. */
+function endOfEvents(text: string): number {
+  const last = text.lastIndexOf('\n\n')
+  if (last !== -1) return last + 2
+  let end = 0
+  for (let next = endOfEvent(text); next > 0; next = endOfEvent(text, next)) end = next
+  return end
+}
+
+function isLineEnd(text: string): boolean {
+  return text.startsWith('\n') || text.startsWith('\r')
+}
+
+const anyLineEnd = /\r\n?|\n/g
+
+function endOfLine(text: string): number {
+  const found = /\r\n?|\n/.exec(text)
+  return found === null ? 0 : found.index + found[0].length
+}
+
+/** Whether an event of this type reports a failure (wire notes, section 2, and quirk 17). */
+export function isErrorEvent(type: unknown): boolean {
+  return type === 'error' || type === 'upstream_error'
 }
 
 /** What is not UTF-8 becomes U+FFFD. ASCII, most streams, is not given to TextDecoder: a tenth less time for a long answer. */

@@ -4,7 +4,7 @@ import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject } from
 import { positionOf, unescapeJson } from '../events/json-reader.ts'
 import type { FastPath } from '../events/skimmer.ts'
 import { replyError } from '../gateway-errors.ts'
-import { isErrorEvent } from '../events/event-reader.ts'
+import { isErrorEvent } from '../events/message-reader.ts'
 import {
   checkFinish,
   notUnderstood,

@@ -15,7 +15,7 @@ import {
   type JsonObject,
 } from '../../json.ts'
 import { createMediaDecoder } from '../base64.ts'
-import { isErrorEvent } from '../events/event-reader.ts'
+import { isErrorEvent } from '../events/message-reader.ts'
 import { closeJson, positionOf } from '../events/json-reader.ts'
 import { createMessageReader } from '../events/message-reader.ts'
 import { readErrorValue, truncated } from '../reply-errors.ts'

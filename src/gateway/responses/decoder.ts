@@ -4,7 +4,7 @@ import type { TextResult, FinishReason } from '../../events/text.ts'
 import { maxReplyCharacters, sampleLength } from '../../growing-text.ts'
 import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
 import { replyError } from '../gateway-errors.ts'
-import { isErrorEvent } from '../events/event-reader.ts'
+import { isErrorEvent } from '../events/message-reader.ts'
 import {
   checkFinish,
   notUnderstood,
