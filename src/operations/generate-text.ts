@@ -3,7 +3,7 @@ import type { ResponseState } from '../contract/response-object.ts'
 import type { Creation } from '../cost/creation.ts'
 import { ModelgateError } from '../errors.ts'
 import { outputVersion } from '../events/version.ts'
-import type { SavedFile, TextDocument, TextEvent } from '../events/text.ts'
+import type { SavedFile, TextDocument, TextEvent, TextResult } from '../events/text.ts'
 import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
 import { jsonRequest } from '../gateway/send-request.ts'
 import {
@@ -142,10 +142,6 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
     }
   }
   const reply = () => (hasReplied ? decoder.reply() : undefined)
-  const reportReply = () => {
-    const whole = reply()
-    if (whole !== undefined) listener.reply?.(whole)
-  }
   const receiver: TextReceiver = {
     raw: listener.raw,
     async flush() {
@@ -171,9 +167,11 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
     /** Checks an answer that has come whole. @throws ModelgateError for what is wrong with it */
     async finish(): Promise<void> {
       await images?.saved()
-      checkFinish(decoder, strict, warn)
-      await answerSchema?.check(decoder.result().text)
-      const unsaved = images?.failure(hasWords(decoder))
+      const result = decoder.result()
+      checkFinish(result, strict, warn)
+      await answerSchema?.check(result.text)
+      const hasWords = result.tool_calls.length > 0 || result.candidates.some(({ text }) => text !== '')
+      const unsaved = images?.failure(hasWords)
       if (unsaved !== undefined) throw unsaved
     },
     settle: (
@@ -182,7 +180,11 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
     ): Promise<Outcome<TextDocument>> =>
       settle(
         call,
-        () => work().finally(reportReply),
+        () =>
+          work().finally(() => {
+            const whole = reply()
+            if (whole !== undefined) listener.reply?.(whole)
+          }),
         document,
         // A failed write does not change that the answer was generated, and billed.
         (error) =>
@@ -230,13 +232,11 @@ function withResume(error: ModelgateError, resume: TextPlan['resume']): Modelgat
   return error.amend(leadTo('To wait for it: ', resume(remoteId)))
 }
 
-function hasWords(decoder: TextDecoder): boolean {
-  const { candidates, tool_calls: calls } = decoder.result()
-  return calls.length > 0 || candidates.some(({ text }) => text !== '')
-}
-
-function checkFinish(decoder: TextDecoder, strict: boolean, warn: (message: string) => void): void {
-  const { finish_reason: reason, raw_finish_reason: word } = decoder.result()
+function checkFinish(
+  { finish_reason: reason, raw_finish_reason: word }: TextResult,
+  strict: boolean,
+  warn: (message: string) => void,
+): void {
   if (reason === 'unknown') {
     warn(`The gateway ended the answer with an unknown finish reason: ${word ?? 'none'}.`)
   }

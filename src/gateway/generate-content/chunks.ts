@@ -78,18 +78,13 @@ export class PartialArguments {
 
 /** `$.items[0]['a b'].name`; undefined for anything else, and for what exceeds the limits. */
 function parsePath(text: string): (string | number)[] | undefined {
-  const steps: (string | number)[] = []
-  const step = /\.([^.[\]]+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]/y
-  step.lastIndex = text.startsWith('$') ? 1 : 0
-  while (step.lastIndex < text.length) {
-    const match = step.exec(text)
-    if (match === null) return undefined
-    const name = match[1] ?? match[3] ?? match[4]
-    if (name !== undefined && dangerousNames.has(name)) return undefined
-    if (Number(match[2]) > maxIndex || steps.length === maxSteps) return undefined
-    steps.push(name ?? Number(match[2]))
-  }
-  return steps.length === 0 ? undefined : steps
+  const path = text.replace(/^\$/, '')
+  const found = [...path.matchAll(/\.([^.[\]]+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]/g).take(maxSteps)]
+  if (path === '' || found.map(([step]) => step).join('') !== path) return undefined
+  const steps = found.map(([, name, index, single, double]) => name ?? single ?? double ?? Number(index))
+  const isAllowed = (step: string | number) =>
+    typeof step === 'string' ? !dangerousNames.has(step) : step <= maxIndex
+  return steps.every(isAllowed) ? steps : undefined
 }
 
 function setAt(root: Record<string, unknown>, path: readonly (string | number)[], piece: JsonObject): void {

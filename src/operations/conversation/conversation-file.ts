@@ -44,7 +44,12 @@ export async function openConversationFile(
      */
     async save(next: Conversation, redactor: Redactor): Promise<void> {
       const content = formatConversation(withoutSecrets(next, redactor), path)
-      const release = await lock(context, current)
+      const { cwd, platform, clock } = context
+      const location = resolve(cwd, current)
+      const lock = join(dirname(location), `.${basename(location)}.lock`)
+      // One writer at a time. A folder that cannot be written is told by the write itself.
+      const locking = takeLock(lock, { platform, clock, waitMs: lockWaitMs }).catch(() => async () => {})
+      const release = await locking
       try {
         const found = await readText(context, current).catch((error: unknown) =>
           asModelgateError(error, false),
@@ -107,14 +112,6 @@ function changed(path: string, written: string, found: string | ModelgateError |
 }
 
 const lockWaitMs = 2_000
-
-/** One writer at a time. @returns undefined when another one holds it for too long */
-async function lock({ cwd, platform, clock }: FileContext, path: string) {
-  const location = resolve(cwd, path)
-  const name = join(dirname(location), `.${basename(location)}.lock`)
-  // A folder that cannot be written is told by the write itself.
-  return await takeLock(name, { platform, clock, waitMs: lockWaitMs }).catch(() => async () => {})
-}
 
 /** Incremented when the meaning of a field changes. Version 1, of modelgate 0.1.0, had turns. */
 const version = 2

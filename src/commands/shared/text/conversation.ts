@@ -2,11 +2,7 @@ import { rescueFolder, stateFolder } from '../../../context/folders.ts'
 import { UsageError } from '../../../errors.ts'
 import { openCalls } from '../../../files/calls/read-calls.ts'
 import { shownPath } from '../../../files/file-error.ts'
-import {
-  prepareRequest,
-  titleOf,
-  type Session,
-} from '../../../operations/conversation/conversation-session.ts'
+import { titleOf, type Session } from '../../../operations/conversation/conversation-session.ts'
 import type { Conversation, Style } from '../../../operations/conversation/conversation.ts'
 import { exchangeOf, lastExchange, pastExchanges } from '../../../operations/conversation/from-log.ts'
 import { findCall } from '../../../operations/read-log.ts'
@@ -15,13 +11,13 @@ import type { CommandCall } from '../gateway/open-gateway.ts'
 import { askChoice, canAsk } from '../input/questions.ts'
 import { isDryRun, type CommonOptions } from '../options/common-options.ts'
 
+export { prepareRequest } from '../../../operations/conversation/conversation-session.ts'
+
 export interface ConversationOptions extends CommonOptions {
   /** Empty for the last call. */
   continue?: string
   conversationFile?: string
 }
-
-export { prepareRequest }
 
 /** @param offered the style of what the user may choose from where nothing can be continued; undefined for either */
 export async function openSession(

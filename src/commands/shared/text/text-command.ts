@@ -101,13 +101,9 @@ export function registerText<Options extends TextOptions>(
 }
 
 export function conversationOptions(): readonly Option[] {
-  return [
-    new Option(
-      '-c, --continue [id]',
-      'continue the last exchange of this terminal, else of this folder; or any of the log',
-    ),
-    new Option('--conversation-file <file>', 'keep the conversation in a file, to edit, copy and continue'),
-  ]
+  const last = 'continue the last exchange of this terminal, else of this folder; or any of the log'
+  const file = 'keep the conversation in a file, to edit, copy and continue'
+  return [new Option('-c, --continue [id]', last), new Option('--conversation-file <file>', file)]
 }
 
 export function conversationConflicts(...own: readonly string[]): readonly ConflictingNames[] {
@@ -137,15 +133,13 @@ export async function readTextParts(draft: Draft<TextOptions>, style: Style, ses
     await check(async () => appendEntries(body, 'tools', await tools()))
   }
   const isAlone = session === undefined && options.continue === undefined && conversationFile === undefined
-  // What the settings would say of the gateway and the log is not known; the call fails anyway.
-  const talk =
-    isAlone || settings === undefined
-      ? undefined
-      : await check(async () => {
-          const { openSession, prepareRequest } = await import('./conversation.ts')
-          const opened = session ?? (await openSession({ ...draft, settings }, style))
-          return await prepareRequest(context, opened, style, body)
-        })
+  const talk = await check(async () => {
+    // What the settings would say of the gateway and the log is not known; the call fails anyway.
+    if (isAlone || settings === undefined) return undefined
+    const { openSession, prepareRequest } = await import('./conversation.ts')
+    const opened = session ?? (await openSession({ ...draft, settings }, style))
+    return await prepareRequest(context, opened, style, body)
+  })
   const answerSchema =
     schema === undefined ? undefined : await check(() => addAnswerSchema(context, body, style, schema))
   const attachments = await check(() => allInputs(attach.map((location) => attachment(context, location))))
