@@ -8,12 +8,11 @@ export type Environment = Pick<Context, 'env' | 'home' | 'cwd' | 'platform'>
  * `%AppData%\modelgate`. Undefined without a home directory: then the program runs without configuration.
  */
 export function configFolder(context: Environment): string | undefined {
-  const { env, platform } = context
-  const explicit = env['MODELGATE_CONFIG_DIR']
+  const { MODELGATE_CONFIG_DIR: explicit, APPDATA, XDG_CONFIG_HOME } = context.env
   if (explicit) return absolute(context, explicit)
-  return platform === 'win32'
-    ? below(context, env['APPDATA'], ['AppData', 'Roaming'])
-    : below(context, env['XDG_CONFIG_HOME'], ['.config'])
+  return context.platform === 'win32'
+    ? below(context, APPDATA, ['AppData', 'Roaming'])
+    : below(context, XDG_CONFIG_HOME, ['.config'])
 }
 
 /**
@@ -21,22 +20,20 @@ export function configFolder(context: Environment): string | undefined {
  * `%LocalAppData%\modelgate\State`. Undefined without a home directory.
  */
 export function stateFolder(context: Environment): string | undefined {
-  const { env, platform } = context
-  const explicit = env['MODELGATE_STATE_DIR']
+  const { MODELGATE_STATE_DIR: explicit, LOCALAPPDATA, XDG_STATE_HOME } = context.env
   if (explicit) return absolute(context, explicit)
-  if (platform !== 'win32') return below(context, env['XDG_STATE_HOME'], ['.local', 'state'])
-  const folder = below(context, env['LOCALAPPDATA'], ['AppData', 'Local'])
-  return folder === undefined ? undefined : pathsOf(platform).join(folder, 'State')
+  return context.platform === 'win32'
+    ? inside(context, below(context, LOCALAPPDATA, ['AppData', 'Local']), 'State')
+    : below(context, XDG_STATE_HOME, ['.local', 'state'])
 }
 
 /** For results that were paid for but cannot be written to their target. */
-export const rescueFolder = (context: Environment) => inState(context, 'rescued')
+export const rescueFolder = (context: Environment) => inside(context, stateFolder(context), 'rescued')
 
-export const sandboxFolder = (context: Environment) => inState(context, 'sandbox')
+export const sandboxFolder = (context: Environment) => inside(context, stateFolder(context), 'sandbox')
 
-function inState(context: Environment, name: string): string | undefined {
-  const folder = stateFolder(context)
-  return folder === undefined ? undefined : pathsOf(context.platform).join(folder, name)
+function inside({ platform }: Environment, folder: string | undefined, name: string): string | undefined {
+  return folder === undefined ? undefined : pathsOf(platform).join(folder, name)
 }
 
 export function homeFolder(context: Environment): string | undefined {

@@ -46,11 +46,11 @@ export function createInput(open: () => NodeJS.ReadStream): Input {
       return kindOf(0)
     },
     get consumed() {
-      return consumedOf(0)
+      return consumedInput()
     },
     async *read() {
       // Regular files are read directly: a stream of one cannot be released early.
-      if (kindOf(0) === 'file') yield* readDescriptor(0)
+      if (kindOf(0) === 'file') yield* readInput()
       else for await (const chunk of (stream ??= open())) yield chunk as Uint8Array
     },
     release() {
@@ -74,11 +74,11 @@ function kindOf(descriptor: number): InputKind {
 }
 
 /** Only Linux gives the offset. A shell that reads ahead resets it to the end of the line before it starts a program. */
-function consumedOf(descriptor: number): Consumed {
+function consumedInput(): Consumed {
   try {
-    const stat = fstatSync(descriptor)
+    const stat = fstatSync(0)
     if (!stat.isFile()) return 'none'
-    const [, offset] = /^pos:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'latin1')) ?? []
+    const [, offset] = /^pos:\s*(\d+)/m.exec(readFileSync('/proc/self/fdinfo/0', 'latin1')) ?? []
     if (offset === undefined || offset === '0') return 'none'
     return Number(offset) < stat.size ? 'some' : 'all'
   } catch {
@@ -86,10 +86,10 @@ function consumedOf(descriptor: number): Consumed {
   }
 }
 
-function* readDescriptor(descriptor: number): Generator<Uint8Array> {
+function* readInput(): Generator<Uint8Array> {
   for (;;) {
     const buffer = Buffer.allocUnsafe(65_536)
-    const length = readSync(descriptor, buffer)
+    const length = readSync(0, buffer)
     if (length === 0) return
     yield buffer.subarray(0, length)
   }

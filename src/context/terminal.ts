@@ -41,11 +41,11 @@ export function findTerminalId(host: TerminalHost): string | undefined {
  * @returns `none` without a controlling terminal; undefined where the system does not say
  */
 function sessionOf({ readFile, devices }: TerminalHost): string | undefined {
-  const [session, terminal] = statOf(readFile, 'self') ?? []
+  const { session, terminal } = statOf(readFile, 'self')
   if (session === undefined) return undefined
   // A standard stream may still be one, of another session: `setsid`.
   if (terminal === '0') return devices().length === 0 ? 'none' : undefined
-  const [, , started] = statOf(readFile, session) ?? []
+  const { started } = statOf(readFile, session)
   // The leader has ended, or is out of sight in a container.
   if (started === undefined) return undefined
   const boot = readFile('/proc/sys/kernel/random/boot_id')?.trim() ?? ''
@@ -56,9 +56,7 @@ function statOf(readFile: TerminalHost['readFile'], pid: string) {
   // The name, in parentheses, may hold anything.
   const [, rest] = /\) ([^)]*)$/.exec(readFile(`/proc/${pid}/stat`) ?? '') ?? []
   const fields = rest?.split(' ') ?? []
-  const [session, terminal, started] = [fields[3], fields[4], fields[19]]
-  if (session === undefined || terminal === undefined || started === undefined) return undefined
-  return [session, terminal, started] as const
+  return fields[19] === undefined ? {} : { session: fields[3], terminal: fields[4], started: fields[19] }
 }
 
 export function systemTerminal(env: TerminalHost['env'], platform: NodeJS.Platform): TerminalHost {

@@ -20,11 +20,16 @@ export function describeModels(
   now: number,
   warnings: readonly string[] = [],
 ): ModelsDocument {
-  const entries =
-    id === undefined
-      ? knownModels(configured).map((model) => describe(model, now))
-      : [describeOne(id, configured, now)]
-  return documentOf(entries, { gateway: null, request_id: null, warnings })
+  const facts = { gateway: null, request_id: null, warnings }
+  if (id === undefined) {
+    return documentOf(
+      knownModels(configured).map((model) => describe(model, now)),
+      facts,
+    )
+  }
+  const model = modelCalled(id, configured)
+  const nearest = nearestModel(model, configured) ?? null
+  return documentOf([{ ...describe(model, now), nearest, endpoints: limitsOf(model.family) }], facts)
 }
 
 export async function listModels(call: Call, configured: ModelFamilies): Promise<Outcome<ModelsDocument>> {
@@ -55,12 +60,6 @@ function documentOf(
 ): ModelsDocument {
   const { gateway, request_id, warnings } = facts
   return { version: outputVersion, command: 'models', gateway, models, request_id, warnings }
-}
-
-function describeOne(id: string, configured: ModelFamilies, now: number): ModelEntry {
-  const model = modelCalled(id, configured)
-  const nearest = nearestModel(model, configured) ?? null
-  return { ...describe(model, now), nearest, endpoints: limitsOf(model.family) }
 }
 
 function describe(model: Model, now: number, listed: ModelEntry['listed'] = null): ModelEntry {

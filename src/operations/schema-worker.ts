@@ -33,21 +33,18 @@ const drafts = {
   'draft-07': async () => (await import('ajv')).Ajv,
 }
 
-function draftOf(schema: object | boolean): keyof typeof drafts | Unchecked {
-  const named = typeof schema === 'object' && '$schema' in schema ? schema.$schema : undefined
-  if (typeof named !== 'string') return '2020-12'
-  const draft = Object.keys(drafts).find((name) => named.includes(`/${name}/`))
-  if (draft !== undefined) return draft as keyof typeof drafts
-  return {
-    kind: 'unchecked',
-    clause: `has a "$schema" that is not known here: ${JSON.stringify(named.slice(0, 80))}`,
-    hint: `Known are ${Object.keys(drafts).join(', ')}; without "$schema" it is read as 2020-12.`,
-  }
-}
-
 async function compile(schema: object | boolean): Promise<ValidateFunction | Unchecked> {
-  const draft = draftOf(schema)
-  if (typeof draft === 'object') return draft
+  const named = typeof schema === 'object' && '$schema' in schema ? schema.$schema : undefined
+  const known = Object.keys(drafts) as (keyof typeof drafts)[]
+  const draft =
+    typeof named === 'string' ? known.find((name) => named.includes(`/${name}/`)) : ('2020-12' as const)
+  if (draft === undefined) {
+    return {
+      kind: 'unchecked',
+      clause: `has a "$schema" that is not known here: ${JSON.stringify((named as string).slice(0, 80))}`,
+      hint: `Known are ${known.join(', ')}; without "$schema" it is read as 2020-12.`,
+    }
+  }
   const Ajv = await drafts[draft]()
   // Unknown keywords and formats are the model's business; what is known is enforced.
   const ajv = new Ajv({ allErrors: true, strict: false, validateFormats: false, logger: false })

@@ -113,18 +113,16 @@ export function answerOf(
   const isWhole = (wholeExits.has(exitCode) || code === 'finish_length') && reply['is_partial'] !== true
   const { content, output, id } = reply
   const text = stringOf(reply['text']) ?? ''
-  const parts = objectsOf(objectOf(content)['parts']).filter(isSentBack)
+  // Thoughts are shown and not sent back, unless they are signed.
+  const parts = objectsOf(objectOf(content)['parts']).filter(
+    (part) => part['thought'] !== true || part['thoughtSignature'] !== undefined,
+  )
   const whole =
     style === 'respond' ? itemsSentBack(output) : parts.length > 0 ? [{ role: 'model', parts }] : []
   const plain =
     style === 'respond' ? { role: 'assistant', content: text } : { role: 'model', parts: [{ text }] }
   const messages = isWhole && whole.length > 0 ? whole : text === '' ? [] : [plain]
   return messages.length === 0 ? undefined : { messages, id: isWhole ? stringOf(id) : undefined }
-}
-
-/** Thoughts are shown and not sent back, unless they are signed. */
-function isSentBack(part: JsonObject): boolean {
-  return part['thought'] !== true || part['thoughtSignature'] !== undefined
 }
 
 /** Kinds of items that a gateway takes back without the reasoning that led to them. */
