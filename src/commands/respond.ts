@@ -122,10 +122,12 @@ async function readToolAnswers(draft: Draft<RespondOptions>, input: unknown): Pr
   const { context, options } = draft
   const { toolOutput = [], customToolOutput = [], approve = [], deny = [], validate } = options
   if ([toolOutput, customToolOutput, approve, deny].every(({ length }) => length === 0)) return []
-  const read = (flag: string, texts: readonly string[]) =>
-    allInputs(texts.map((text) => readToolOutput(context, flag, text)))
-  const outputs = await read('--tool-output', toolOutput)
-  const customOutputs = await read('--custom-tool-output', customToolOutput)
+  const read = (flag: string, texts: readonly string[], type: string) =>
+    allInputs(texts.map(async (text) => ({ ...(await readToolOutput(context, flag, text)), type })))
+  const outputs = [
+    ...(await read('--tool-output', toolOutput, 'function_call')),
+    ...(await read('--custom-tool-output', customToolOutput, 'custom_tool_call')),
+  ]
   const approvals = [
     ...approve.map((text) => readApproval(text, true)),
     ...deny.map((text) => readApproval(text, false)),
@@ -134,7 +136,7 @@ async function readToolAnswers(draft: Draft<RespondOptions>, input: unknown): Pr
   const isStored =
     !validate ||
     ['previous_response_id', 'conversation'].some((name) => draft.body[name] != null || isSet(draft, name))
-  const items = underFlag('--tool-output', () => toolOutputItems({ input }, outputs, customOutputs, isStored))
+  const items = underFlag('--tool-output', () => toolOutputItems({ input }, outputs, isStored))
   underFlag('--approve, --deny', () => checkApprovals({ input }, approvals, isStored))
   return [...items, ...approvals]
 }

@@ -19,26 +19,22 @@ export interface Approval {
 
 /**
  * Input items with what tools returned. A call that the input itself holds is answered by its own kind of item.
+ * @param outputs with the kind of call that they are meant for
  * @param isStored whether the calls belong to a response or conversation that the gateway keeps
  * @throws UsageError for a call that is answered twice, or is not in the input although it would have to be
  */
 export function toolOutputItems(
   { input }: Body,
-  outputs: readonly ToolOutput[],
-  custom: readonly ToolOutput[],
+  outputs: readonly (ToolOutput & { readonly type: string })[],
   isStored: boolean,
 ): JsonObject[] {
   const calls = objectsOf(input).filter(({ type }) => type === 'function_call' || type === 'custom_tool_call')
-  refuseTwice([...outputs, ...custom].map(({ call }) => call))
-  const itemOf = ({ call, text }: ToolOutput, type: string) => {
+  refuseTwice(outputs.map(({ call }) => call))
+  return outputs.map(({ call, text, type }) => {
     const found = calls.find((item) => item['call_id'] === call)
     if (found === undefined && !isStored) throw notAsked(call)
     return { type: `${stringOf(found?.['type']) ?? type}_output`, call_id: call, output: text }
-  }
-  return [
-    ...outputs.map((output) => itemOf(output, 'function_call')),
-    ...custom.map((output) => itemOf(output, 'custom_tool_call')),
-  ]
+  })
 }
 
 /** @throws UsageError as `toolOutputItems` does */

@@ -53,7 +53,7 @@ export function createResponseDecoder({
       failure ??= replyError(value)
       understood = true
     } else if (type?.startsWith('response.')) event(type, value)
-    else if (value['object'] === 'response' || Array.isArray(value['output'])) end(value, { isLookUp: true })
+    else if (value['object'] === 'response' || Array.isArray(value['output'])) end(value, undefined, true)
   }
 
   /** Parts are paragraphs. */
@@ -90,7 +90,8 @@ export function createResponseDecoder({
         const index = positionOf(value['output_index'])
         const item = itemAt(value)
         transcript.addArguments(item, delta)
-        return emit({ type: 'tool-delta', index, name: item.name, arguments: delta })
+        const name = stringOf(item.begun?.['name']) ?? ''
+        return emit({ type: 'tool-delta', index, name, arguments: delta })
       }
       case 'response.function_call_arguments.done':
       case 'response.custom_tool_call_input.done':
@@ -120,7 +121,7 @@ export function createResponseDecoder({
       case 'response.incomplete':
       case 'response.failed':
       case 'response.cancelled':
-        return end(objectOf(value['response']), { fromEvent: type.slice('response.'.length) })
+        return end(objectOf(value['response']), type.slice('response.'.length))
       case 'response.done':
         // Some use one name for every end; the response says which it was.
         return isObject(value['response']) ? end(value['response']) : undefined
@@ -128,10 +129,7 @@ export function createResponseDecoder({
   }
 
   /** @param isLookUp the whole did not come in a stream: after one that broke, it has the items at their positions */
-  const end = (
-    whole: JsonObject,
-    { fromEvent, isLookUp = false }: { fromEvent?: string; isLookUp?: boolean } = {},
-  ) => {
+  const end = (whole: JsonObject, fromEvent?: string, isLookUp = false) => {
     understood = true
     ended = true
     // Some name the response only at its beginning.

@@ -6,7 +6,6 @@ import { objectsOf, stringOf, type JsonObject, countOf, isObject, objectOf, tryJ
 import { outputItemKinds } from '../../contract/response-object.ts'
 
 const untouched = () => ({
-  name: '',
   /** How many characters of each kind have been emitted. */
   text: 0,
   refusal: 0,
@@ -69,11 +68,7 @@ export class Transcript {
 
   beginItem(item: JsonObject, position: number): void {
     // The arguments of an earlier item at this position are no longer needed.
-    Object.assign(this.itemAt(position), {
-      name: stringOf(item['name']) ?? '',
-      arguments: createGrowingText(),
-      begun: item,
-    })
+    Object.assign(this.itemAt(position), { arguments: createGrowingText(), begun: item })
   }
 
   /** Calls that have begun and will not come whole: what has come is all there is. */
@@ -128,7 +123,8 @@ export class Transcript {
   /** Emits what its deltas did not contain. */
   addItem(whole: JsonObject, position: number): void {
     const item = this.itemAt(position)
-    if (item.done !== undefined && isSameItem(item.done, whole)) return
+    const { done } = item
+    if (done !== undefined && ['type', 'id', 'call_id'].every((name) => done[name] === whole[name])) return
     // What follows belongs to another item: some gateways give all items the same position.
     const state = { ...item }
     Object.assign(item, untouched(), { done: whole })
@@ -160,10 +156,6 @@ export class Transcript {
       for (const annotation of objectsOf(part['annotations'])) this.addCitation(annotation)
     }
   }
-}
-
-function isSameItem(one: JsonObject, other: JsonObject): boolean {
-  return ['type', 'id', 'call_id'].every((name) => one[name] === other[name])
 }
 
 function readCitation(annotation: unknown): Citation | undefined {
@@ -233,17 +225,13 @@ function readToolCall(item: JsonObject, streamed = ''): ToolCall | undefined {
   if (type !== 'function_call' && type !== 'custom_tool_call') return undefined
   const given = type === 'function_call' ? item['arguments'] : item['input']
   const text = stringOf(given) || streamed
+  const parsed = type === 'function_call' ? tryJson(text) : undefined
   return {
     type: type === 'function_call' ? 'function' : 'custom',
     id: stringOf(item['call_id']) ?? stringOf(item['id']) ?? null,
     name: stringOf(item['name']) ?? '',
-    arguments: isObject(given) ? given : type === 'function_call' ? parseArguments(text) : text,
+    arguments: isObject(given) ? given : parsed === undefined ? text : parsed,
   }
-}
-
-function parseArguments(text: string): unknown {
-  const value = tryJson(text)
-  return value === undefined ? text : value
 }
 
 /** Whether an output item is a message of the assistant: some leave the type out, and some repeat the question. */
