@@ -28,18 +28,20 @@ const maxReplyMedia = 32 * 1024 * 1024
 
 const metadataNames = ['groundingMetadata', 'urlContextMetadata', 'citationMetadata'] as const
 
-interface CandidateState {
-  readonly text: GrowingText
-  finish: string | undefined
+const newCandidate = (text: GrowingText) => ({
+  text,
+  finish: undefined as string | undefined,
   /** Whether the last reason was the unspecified one, which some send with every chunk and some at the end. */
-  isUnspecified: boolean
+  isUnspecified: false,
   /** Why, in the gateway's own words. */
-  message: string | undefined
+  message: undefined as string | undefined,
   /** As in a reply without streaming: parts are appended, of every other field the last value stays. */
-  readonly parts: JoinedParts
-  readonly content: Record<string, unknown>
-  readonly fields: Record<string, unknown>
-}
+  parts: new JoinedParts(),
+  content: newFields(),
+  fields: newFields(),
+})
+
+type CandidateState = ReturnType<typeof newCandidate>
 
 interface Block {
   readonly reason: string
@@ -128,15 +130,7 @@ export function createContentDecoder({
   const candidateAt = (index: number): CandidateState => {
     const known = candidates.get(index)
     if (known !== undefined) return known
-    const fresh: CandidateState = {
-      text: newText(),
-      finish: undefined,
-      isUnspecified: false,
-      message: undefined,
-      parts: new JoinedParts(),
-      content: newFields(),
-      fields: newFields(),
-    }
+    const fresh = newCandidate(newText())
     candidates.set(index, fresh)
     return fresh
   }

@@ -15,9 +15,8 @@ import {
   type JsonObject,
 } from '../../json.ts'
 import { createMediaDecoder } from '../base64.ts'
-import { isErrorEvent } from '../events/message-reader.ts'
 import { closeJson, positionOf } from '../events/json-reader.ts'
-import { createMessageReader } from '../events/message-reader.ts'
+import { createMessageReader, isErrorEvent } from '../events/message-reader.ts'
 import { readErrorValue, truncated } from '../reply-errors.ts'
 import { ExchangeError } from '../exchange-error.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
