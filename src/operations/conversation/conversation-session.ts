@@ -106,9 +106,10 @@ export async function prepareRequest(context: FileContext, session: Session, sty
     ) {
       const { model, body, reply } = sent
       const { document } = outcome
-      const failure = (outcome.kind === 'failed' ? outcome.error : outcome.failure) ?? { exitCode: 0 }
+      const failure = outcome.kind === 'failed' ? outcome.error : outcome.failure
       const files = new Map(document?.files.map(({ path, sha256 }) => [sha256, resolve(context.cwd, path)]))
-      const answer = reply && answerOf(style, referToMedia({ ...reply }, files), failure)
+      const isWhole = reply?.is_partial !== true && (failure === undefined || endsWhole(failure))
+      const answer = reply && answerOf(style, referToMedia({ ...reply }, files), isWhole)
       if (answer === undefined) return
       const { id } = answer
       const all = [...messages, ...added, ...answer.messages]
@@ -185,6 +186,11 @@ function refuseOther({ style, gateway }: Conversation, next: Style, here: string
     code: 'other_gateway',
     hint: `Continue with ${way}, or start a new conversation.`,
   })
+}
+
+/** Whether the answer came whole, and something else is wrong. */
+function endsWhole({ exit, code }: ModelgateError): boolean {
+  return ['schema', 'io', 'partial'].includes(exit) || code === 'finish_length'
 }
 
 /** Puts the media that kept messages refer to back. @throws FileError for a file that is gone or has changed */

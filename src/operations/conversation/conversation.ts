@@ -97,20 +97,11 @@ export function textOf({ content, parts, type, role }: JsonObject): string {
     .join('')
 }
 
-/** Exit codes of calls whose answer came whole: done, not written, incomplete, not of its schema. */
-const wholeExits: ReadonlySet<unknown> = new Set([0, 10, 12, 14])
-
 /**
  * What goes back of a reply: all of it, or only its text where it is not whole.
- * @param exitCode of its call @param code of the error
  * @returns with the id under which the gateway may have kept everything up to it; undefined where nothing came
  */
-export function answerOf(
-  style: Style,
-  reply: JsonObject,
-  { exitCode, code }: { readonly exitCode: number | null; readonly code?: string | undefined },
-) {
-  const isWhole = (wholeExits.has(exitCode) || code === 'finish_length') && reply['is_partial'] !== true
+export function answerOf(style: Style, reply: JsonObject, isWhole: boolean) {
   const { content, output, id } = reply
   const text = stringOf(reply['text']) ?? ''
   // Thoughts are shown and not sent back, unless they are signed.

@@ -94,14 +94,18 @@ function previousOf({ request }: Link): string | undefined {
   return stringOf(request['previous_response_id'])
 }
 
+/** Exit codes of calls whose answer came whole: done, not written, incomplete, not of its schema. */
+const wholeExits: ReadonlySet<unknown> = new Set([0, 10, 12, 14])
+
 /** What a call asked, and the answer; undefined for another command, and for a call whose words were not kept. */
 function linkOf({ facts, words }: FoundCall) {
-  const { command, exit_code: exitCode, error, files } = facts
+  const { command, exit_code: exit, error, files } = facts
   const { request, reply } = textCommands.has(command) ? words() : {}
   if (request === undefined) return undefined
   const isContent = command === 'generate' || (command === 'chat' && request['contents'] !== undefined)
   const style: Style = isContent ? 'generate' : 'respond'
+  const isWhole = (wholeExits.has(exit) || error?.code === 'finish_length') && reply?.['is_partial'] !== true
   const paths = new Map(files.map(({ sha256, path }) => [sha256, path]))
-  const answer = reply && answerOf(style, nameFiles(reply, paths), { exitCode, code: error?.code })
+  const answer = reply && answerOf(style, nameFiles(reply, paths), isWhole)
   return { facts, request, reply, style, answer }
 }
