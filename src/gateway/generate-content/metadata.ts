@@ -2,30 +2,23 @@ import type { Citation } from '../../events/text.ts'
 import { listOf, objectOf, objectsOf, stringOf, type JsonObject, countOf } from '../../json.ts'
 
 export function citationsOf(candidate: JsonObject): Citation[] {
-  const metadata = objectOf(candidate['citationMetadata'])
+  const { citationSources, citations } = objectOf(candidate['citationMetadata'])
+  const { groundingChunks } = objectOf(candidate['groundingMetadata'])
+  const grounds = objectsOf(groundingChunks).map((chunk): JsonObject => {
+    const { uri, title } = objectOf(chunk['web'] ?? chunk['retrievedContext'] ?? chunk['maps'])
+    return { uri, title }
+  })
   // Vertex spells it `citations`.
-  const cited = objectsOf(metadata['citationSources'] ?? metadata['citations'])
-  const grounds = objectsOf(objectOf(candidate['groundingMetadata'])['groundingChunks'])
-  return [
-    ...cited,
-    ...grounds.map((chunk) => {
-      const { uri, title } = objectOf(chunk['web'] ?? chunk['retrievedContext'] ?? chunk['maps'])
-      return { uri, title }
-    }),
-  ]
-    .map(readSource)
+  return [...objectsOf(citationSources ?? citations), ...grounds]
+    .map((source) => ({
+      url: stringOf(source['uri']) ?? null,
+      title: stringOf(source['title']) ?? null,
+      start: countOf(source['startIndex']),
+      end: countOf(source['endIndex']),
+      license: stringOf(source['license']) || null,
+      file_id: null,
+    }))
     .filter(({ url, title, license }) => url !== null || title !== null || license !== null)
-}
-
-function readSource(source: JsonObject): Citation {
-  return {
-    url: stringOf(source['uri']) ?? null,
-    title: stringOf(source['title']) ?? null,
-    start: countOf(source['startIndex']),
-    end: countOf(source['endIndex']),
-    license: stringOf(source['license']) || null,
-    file_id: null,
-  }
 }
 
 interface Item {
