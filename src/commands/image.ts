@@ -38,8 +38,8 @@ import { idempotencyKeyOf } from '../gateway/url.ts'
 import { makeImages, recordImages, settleImages, takeExistingImages } from '../operations/make-images.ts'
 import type { Output } from '../output/output.ts'
 import { createPreview } from '../output/preview/create-preview.ts'
-import type { PreviewMode } from '../output/preview/detect-protocol.ts'
-import { createReplyWriter } from '../output/raw-output.ts'
+import type { PreviewMode } from '../output/terminal-abilities.ts'
+import { createReplyWriter } from '../output/json-output.ts'
 import {
   checkRequest,
   finishedCall,

@@ -157,12 +157,22 @@ interface Encoder {
   encode(data: Uint8ClampedArray, width: number, height: number, options: object): Uint8Array | null
 }
 
+interface WasmModule {
+  readonly [Symbol.toStringTag]: 'WebAssembly.Module'
+}
+
+/** Node's type declarations do not include it. */
+declare const WebAssembly: {
+  readonly Instance: new (module: WasmModule, imports: object) => { readonly exports: object }
+  compile(bytes: Uint8Array): Promise<WasmModule>
+}
+
 type Factory<Codec> = (settings: {
   readonly noInitialRun: true
   /** Discards what the codec would log about a broken file. */
   print(line: string): void
   printErr(line: string): void
-  instantiateWasm(imports: WebAssembly.Imports, done: (instance: WebAssembly.Instance) => void): unknown
+  instantiateWasm(imports: object, done: (instance: object) => void): unknown
 }) => Promise<Codec>
 
 /** A new instance for every picture: it frees its memory and discards its state. */
@@ -187,9 +197,9 @@ async function encodeWith(factory: Factory<Encoder>, path: string, pixels: Pixel
   return encoded
 }
 
-const compiled = new Map<string, Promise<WebAssembly.Module>>()
+const compiled = new Map<string, Promise<WasmModule>>()
 
-function wasmModule(path: string): Promise<WebAssembly.Module> {
+function wasmModule(path: string): Promise<WasmModule> {
   const module = compiled.get(path) ?? readWasm(path).then((bytes) => WebAssembly.compile(bytes))
   compiled.set(path, module)
   return module

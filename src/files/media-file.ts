@@ -1,9 +1,12 @@
+import { createReadStream } from 'node:fs'
+import { resolve } from 'node:path'
 import { ContractError, asSentence, ModelgateError } from '../errors.ts'
 import type { Shape } from './containers.ts'
 import { describeContent, looksLikeText, extensionOf } from './media-type.ts'
 import type { FileContext } from '../context.ts'
+import type { SavedVideo } from '../events/video.ts'
 import { shownPath } from './file-error.ts'
-import { FileInspector, type FileFacts } from './inspect-file.ts'
+import { FileInspector, inspectBytes, type FileFacts } from './inspect-file.ts'
 import { openAtomicFile, type AtomicFile, type Rescue, type WrittenFile } from './atomic-file.ts'
 
 export interface MediaKind<Facts> {
@@ -178,4 +181,29 @@ export async function keepDamaged(
   return error.amend({
     message: `${asSentence(error.message)} The received data is kept as ${shownPath(kept)}.`,
   })
+}
+
+const videoFormats = ['mp4', 'mov', 'webm', 'mkv', 'avi', 'mpg', 'ts', 'ogv', 'bin'] as const
+
+export interface VideoFacts extends Omit<Shape, 'hasAlpha'> {
+  readonly format: (typeof videoFormats)[number]
+}
+
+/** Gateways send MP4. Whether another container is whole cannot be judged. */
+export const videoKind: MediaKind<VideoFacts> = {
+  noun: 'video',
+  factsOf(mediaType, { width, height, seconds }) {
+    const format = videoFormats.find((name) => name === extensionOf(mediaType)) ?? 'bin'
+    return { format, width, height, seconds }
+  },
+}
+
+/** As it was described when saved; undefined if it is missing, damaged or not a video. */
+export async function describeVideo(
+  { cwd }: Pick<FileContext, 'cwd'>,
+  path: string,
+): Promise<SavedVideo | undefined> {
+  const pieces = createReadStream(resolve(cwd, path), { highWaterMark: 1 << 20 })
+  const found = await inspectBytes(path, pieces).catch(() => undefined)
+  return found && savedAs(videoKind, found)
 }

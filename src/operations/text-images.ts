@@ -100,7 +100,7 @@ function broken(message: string): ContractError {
 /** Loaded with the first image: most replies contain none. */
 async function loadFiles() {
   const [base64, name, file, containers] = await Promise.all([
-    import('../files/decode-base64.ts'),
+    import('../files/media-references.ts'),
     import('../files/file-name.ts'),
     import('../files/atomic-file.ts'),
     import('../files/containers.ts'),

@@ -16,9 +16,8 @@ import { extname, resolve } from 'node:path'
 import type { Context } from '../context.ts'
 import { usualVideoSamples } from '../contract/videos.ts'
 import { type OutputPlan, maxPlannedNames } from '../files/output-plan.ts'
-import { describeVideoFile, videoKind } from '../files/video-info.ts'
+import { describeVideo, videoKind, keepDamaged, openMediaFile, unverifiedNote } from '../files/media-file.ts'
 import { unlink } from 'node:fs/promises'
-import { keepDamaged, openMediaFile, unverifiedNote } from '../files/media-file.ts'
 import { streamMedia } from '../files/stream-media.ts'
 import { hintApplies, notFetched } from '../gateway/download/download.ts'
 import { type VideoFetcher, createVideoFetcher, videoSources } from '../gateway/videos/fetch-video.ts'
@@ -238,7 +237,7 @@ async function savedBefore(cwd: string, record: JobRecord, output: OutputPlan, i
     const numbers = Array.from({ length: count }, (_, before) => before + 1)
     const index = result === undefined ? numbers.find((number) => nameOf(number) !== undefined) : at + 1
     if (index === undefined || index > count) continue
-    const file = await describeVideoFile({ cwd }, path)
+    const file = await describeVideo({ cwd }, path)
     const before = result?.videos[at]
     if (file === undefined || (before !== undefined && before.sha256 !== file.sha256)) continue
     saved.set(index, { ...file, path: nameOf(index) ?? path, verified: before?.verified ?? file.verified })
@@ -386,7 +385,7 @@ async function saveVideo(
 
 /** A wait that was killed after renaming the file has left the same video: do not save it twice. */
 async function withoutCopy(cwd: string, saved: SavedVideo, planned: string): Promise<SavedVideo> {
-  const existing = await describeVideoFile({ cwd }, planned)
+  const existing = await describeVideo({ cwd }, planned)
   if (existing?.sha256 !== saved.sha256) return saved
   await unlink(resolve(cwd, saved.path))
   return { ...existing, verified: saved.verified }

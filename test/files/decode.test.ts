@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodeBase64 } from '../../src/files/decode-base64.ts'
+import { decodeBase64 } from '../../src/files/media-references.ts'
 import { decodeText } from '../../src/files/input-file.ts'
 import { anyText } from '../support/any-text.ts'
 import { runs } from '../support/sample.ts'

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { imageKind } from '../../src/files/image-info.ts'
 import { inspectBytes } from '../../src/files/inspect-file.ts'
-import { openMediaFile, savedAs, type MediaFileOptions, type MediaKind } from '../../src/files/media-file.ts'
-import { describeVideoFile, videoKind } from '../../src/files/video-info.ts'
+import { describeVideo, openMediaFile, savedAs, videoKind } from '../../src/files/media-file.ts'
 import {
   gifBytes,
   jpegBytes,
@@ -20,8 +19,10 @@ import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 import { box, ftyp, moov, mp4Bytes, webmBytes } from '../support/video-bytes.ts'
 
-interface SaveOptions extends Partial<MediaFileOptions> {
-  readonly kind?: MediaKind<object>
+type Kind = Parameters<typeof savedAs>[0]
+
+interface SaveOptions extends Partial<Parameters<typeof openMediaFile>[2]> {
+  readonly kind?: Kind
   /** Bytes in each write; everything at once unless given. */
   readonly step?: number
 }
@@ -50,7 +51,7 @@ async function save(
 }
 
 /** What a saved file tells by itself. */
-async function described(folder: string, kind: MediaKind<object>, path: string) {
+async function described(folder: string, kind: Kind, path: string) {
   return savedAs(kind, await inspectBytes(path, [await readFile(join(folder, path))]))
 }
 
@@ -166,7 +167,7 @@ test('what has begun can be given up as damaged, and begun again', async () => {
   expect((await readdir(folder)).toSorted()).toEqual(['hero.damaged.png', 'hero.png'])
 })
 
-test.each<[string, string | Uint8Array, string, MediaKind<object>?]>([
+test.each<[string, string | Uint8Array, string, Kind?]>([
   ['nothing', '', 'an empty image'],
   ['HTML', '<!DOCTYPE html><title>502</title>', 'an HTML or XML document'],
   ['HTML after white space', '\r\n\t <html>', 'an HTML or XML document'],
@@ -219,7 +220,7 @@ test.each(['page.mp4', 'empty.mp4', 'missing.mp4', 'folder', 'half.mp4'])('%s is
   const cwd = temporaryFolder()
   const half = mp4Bytes().subarray(0, 600)
   writeFiles(cwd, { 'page.mp4': '<html>', 'empty.mp4': '', 'folder/x': '', 'half.mp4': half })
-  expect(await describeVideoFile({ cwd }, path)).toBeUndefined()
+  expect(await describeVideo({ cwd }, path)).toBeUndefined()
 })
 
 test.each([

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { videoKind } from '../../src/files/video-info.ts'
+import { videoKind, describeMedia } from '../../src/files/media-file.ts'
 import { FileInspector } from '../../src/files/inspect-file.ts'
-import { describeMedia } from '../../src/files/media-file.ts'
 import { box, ftyp, largeBox, moov, mp4Bytes, webmBytes } from '../support/video-bytes.ts'
 import { runs } from '../support/sample.ts'
 

@@ -15,7 +15,6 @@ import {
   type Piece,
 } from './inline-parser.ts'
 import { Table, type Cell } from './table.ts'
-import { isDisguise, linkAddress } from './hyperlinks.ts'
 
 export interface Abilities {
   /** Bold, italic and the like, too. Without them, marks are shown as they were written. */
@@ -193,4 +192,20 @@ function createInlineLooks({ colors, hyperlinks }: Abilities, base = ''): (piece
     const own = isSeen ? [{ text, look: lookOf(style, link) }] : []
     return mark === 'closing' && link !== undefined ? [...own, ...addressOf(link)] : own
   }
+}
+
+const maxAddress = 2000
+
+/**
+ * In a sequence for the terminal: printable ASCII, of schemes that open pages or mail. Any other is shown as text.
+ */
+function linkAddress(url: string): string | undefined {
+  if (!/^(?:https?|ftp|mailto):/i.test(url) || url.length > maxAddress) return undefined
+  return url.toWellFormed().replaceAll(/[^!-~]/gu, (character) => encodeURIComponent(character))
+}
+
+/** Whether a text passes for another address than the one that it leads to: then that is shown. */
+function isDisguise(text: string, url: string): boolean {
+  const shown = /^(?:https?:\/\/)?((?:[\w-]+\.)+[a-z]{2,})(?:[/:?#]|$)/i.exec(text.trim())?.[1]
+  return shown !== undefined && URL.parse(url)?.hostname.toLowerCase() !== shown.toLowerCase()
 }

@@ -4,7 +4,7 @@ import { BlockParser, unpairedEnd } from './block-parser.ts'
 import { createBlockWriter, type Abilities } from './block-writer.ts'
 import type { CodeHighlighter } from './code-highlight.ts'
 import { languageOf } from './code-language.ts'
-import { hasHyperlinks } from './hyperlinks.ts'
+import { hasHyperlinks } from '../terminal-abilities.ts'
 
 export interface MarkdownOptions extends Abilities {
   readonly columns: () => number

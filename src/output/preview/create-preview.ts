@@ -1,5 +1,5 @@
 import { inCi, type Context } from '../../context.ts'
-import type { PreviewMode } from './detect-protocol.ts'
+import type { PreviewMode } from '../terminal-abilities.ts'
 
 /** Not in a CI runner's log. `auto` also needs cursor control, which `TERM=dumb` lacks. */
 export function createPreview(

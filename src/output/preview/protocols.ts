@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts'
 import { decodeImage, encodePng, scalePicture, type Pixels } from '../../files/codecs.ts'
 import { readImageInfo } from '../../files/image-info.ts'
-import { detectProtocol, hasTrueColour, type PreviewMode } from './detect-protocol.ts'
+import { detectProtocol, hasTrueColour, type PreviewMode } from '../terminal-abilities.ts'
 
 /** Decoding takes four bytes per pixel, on this thread. */
 const maxPixels = 40_000_000

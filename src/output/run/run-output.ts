@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { detectProtocol } from '../preview/detect-protocol.ts'
+import { detectProtocol } from '../terminal-abilities.ts'
 import { inCi, type Context } from '../../context.ts'
 import { OutputClosed } from '../../errors.ts'
 import type { OutputDocument, OutputEvent } from '../../events/documents.ts'

@@ -8,7 +8,7 @@ import {
   videoRemixEndpoint,
   videoResolutions,
 } from '../../contract/videos.ts'
-import { decodeBase64 } from '../../files/decode-base64.ts'
+import { decodeBase64 } from '../../files/media-references.ts'
 import { mediaScenario } from '../answer/answer.ts'
 import { bytesReply, googleReply, jsonReply, type Reply } from '../http/reply.ts'
 import { RequestProblem, assertValid, invalidField } from '../http/request-problem.ts'

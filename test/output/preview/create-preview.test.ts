@@ -1,10 +1,6 @@
 import { expect, test } from 'vitest'
 import { createPreview } from '../../../src/output/preview/create-preview.ts'
-import {
-  type PreviewMode,
-  detectProtocol,
-  type Protocol,
-} from '../../../src/output/preview/detect-protocol.ts'
+import { type PreviewMode, detectProtocol, type Protocol } from '../../../src/output/terminal-abilities.ts'
 import { encodeJpeg, encodeWebp } from '../../../src/files/codecs.ts'
 import { gifBytes, jpegBytes, noisyPng, pngBytes } from '../../support/image-bytes.ts'
 import { drawableSink } from '../../support/drawable-sink.ts'

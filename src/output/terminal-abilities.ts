@@ -1,4 +1,4 @@
-import type { Context } from '../../context.ts'
+import { inCi, type Context } from '../context.ts'
 
 export type Protocol = 'kitty' | 'iterm' | 'blocks'
 
@@ -26,4 +26,25 @@ export function detectProtocol(env: Context['env']): Protocol {
 export function hasTrueColour({ env, stderr }: Context): boolean {
   if (/^(truecolor|24bit)$/i.test(env.COLORTERM ?? '')) return true
   return (stderr.stream?.getColorDepth?.(env) ?? 8) >= 24
+}
+
+/**
+ * OSC 8: terminals that are not known might print addresses into the text. `FORCE_HYPERLINK` decides (0 is no). In
+ * tmux and screen the outer terminal is not known.
+ */
+export function hasHyperlinks({ env, stdout }: Pick<Context, 'env' | 'stdout'>): boolean {
+  if (env.FORCE_HYPERLINK) return env.FORCE_HYPERLINK !== '0'
+  const { TERM = '', TERM_PROGRAM = '' } = env
+  if (!stdout.isTerminal || inCi(env) || env.TMUX || env.STY || /^(?:dumb|screen|tmux)/.test(TERM))
+    return false
+  return (
+    ['KITTY_WINDOW_ID', 'GHOSTTY_RESOURCES_DIR', 'WEZTERM_PANE', 'WT_SESSION', 'DOMTERM'].some(
+      (name) => env[name],
+    ) ||
+    /^(?:xterm-kitty$|xterm-ghostty$|alacritty|foot|contour|wezterm)/.test(TERM) ||
+    /^(?:iTerm\.app|WezTerm|ghostty|vscode|Hyper|Tabby|rio|mintty)$/.test(TERM_PROGRAM) ||
+    // Older versions crash.
+    Number(env.VTE_VERSION) >= 5000 ||
+    Number(env.KONSOLE_VERSION) >= 201_200
+  )
 }
