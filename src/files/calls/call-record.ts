@@ -1,23 +1,14 @@
 import { shellWord } from '../file-error.ts'
+import type { CallSummary } from '../../events/call.ts'
 import { objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
 
-export interface RecordedFile {
-  readonly path: string
-  readonly bytes: number
-  readonly sha256: string
-  /** `png`, `mp4`, `txt`, …, from its bytes. */
-  readonly format: string
-  readonly width?: number
-  readonly height?: number
-  readonly seconds?: number
-}
+/** What a document has as null is absent. */
+type Recorded<Facts> = {
+  readonly [Name in keyof Facts as null extends Facts[Name] ? never : Name]: Facts[Name]
+} & { readonly [Name in keyof Facts as null extends Facts[Name] ? Name : never]?: NonNullable<Facts[Name]> }
 
-export interface RecordedInput {
-  /** Absolute; a URL; `-` for standard input; empty where it came inside the JSON of a flag. */
-  readonly path: string
-  readonly bytes: number
-  readonly field?: 'image' | 'mask'
-}
+export type RecordedFile = Recorded<CallSummary['files'][number]>
+export type RecordedInput = Recorded<CallSummary['inputs'][number]>
 
 /** As far as prices need it; absent for calls that only look up or wait. */
 export interface RecordedCreation {
@@ -28,38 +19,22 @@ export interface RecordedCreation {
   readonly job?: string
 }
 
-export interface CallStart {
-  readonly command: string
-  readonly cwd: string
-  /** Which terminal it came from (`Context.terminalId`); absent without one. */
-  readonly terminal?: string
+type StartField = 'command' | 'cwd' | 'terminal' | 'origin' | 'profile' | 'model'
+
+export interface CallStart extends Recorded<Pick<CallSummary, StartField>> {
   readonly sandbox?: true
-  readonly origin?: string
-  readonly profile?: string
-  /** As asked for, else as the reply names it. */
-  readonly model?: string
 }
 
+type EndField = 'time' | 'duration_ms' | 'error' | 'request_id' | 'finish_reason'
+
 /** How a call ended. Fields are added in later versions, and never removed. */
-export interface CallEnd extends CallStart {
-  /** When the call began: ISO 8601, UTC. */
-  readonly time: string
-  readonly duration_ms: number
+export interface CallEnd
+  extends CallStart, Recorded<Pick<CallSummary, EndField>>, Partial<Pick<CallSummary, 'jobs' | 'rescued'>> {
   readonly exit_code: number
-  readonly error?: {
-    readonly code: string
-    readonly message: string
-    readonly billed: 'no' | 'maybe' | 'yes'
-  }
-  readonly request_id?: string
-  readonly finish_reason?: string
   readonly usage?: Readonly<Record<string, number | null>>
   readonly created?: RecordedCreation
   readonly response?: string
-  /** Waited for, looked up or cancelled: ids of videos, operations or background responses. */
-  readonly jobs?: readonly string[]
   readonly files: readonly RecordedFile[]
-  readonly rescued?: readonly string[]
   readonly inputs?: readonly RecordedInput[]
 }
 

@@ -6,20 +6,17 @@ import { objectOf } from '../../json.ts'
 export type RecordKind = JobSummary['kind']
 export const videoKinds = ['video', 'operation'] as const satisfies readonly JobKind[]
 export const recordKinds = ['video', 'operation', 'response', 'image'] as const
-type JobState = JobSummary['state']
 
-export interface NewJob<Kind extends RecordKind = RecordKind> {
+export interface NewJob<Kind extends RecordKind = RecordKind> extends Pick<
+  JobSummary,
+  'model' | 'base_url' | 'is_sandbox' | 'idempotency_key'
+> {
   readonly kind: Kind
   readonly command: string
-  readonly model: string
-  /** Without credentials and query. */
-  readonly base_url: string
   readonly profile?: string
   readonly key_digest?: string
-  readonly is_sandbox: boolean
   /** The body of the request, without media and words. */
   readonly request: unknown
-  readonly idempotency_key: string
   readonly output: {
     readonly output: string | null
     readonly folder: string | null
@@ -30,18 +27,10 @@ export interface NewJob<Kind extends RecordKind = RecordKind> {
   readonly terminal?: string
 }
 
-export interface JobProgress {
-  /** Or the name of an operation; null until the gateway's reply has arrived. */
-  readonly id: string | null
-  readonly checked_at: number | null
-  /** Unix seconds, of the gateway's clock if it says when, else when its end was first seen. */
-  readonly completed_at?: number | null
-  readonly state: JobState
-  /** The gateway's own word for the state. */
-  readonly status: string | null
-  readonly progress: number | null
-  readonly expires_at: number | null
-  readonly files: readonly string[]
+export interface JobProgress
+  extends
+    Pick<JobSummary, 'id' | 'checked_at' | 'state' | 'status' | 'progress' | 'expires_at' | 'files'>,
+    Partial<Pick<JobSummary, 'completed_at'>> {
   readonly request_id: string | null
   readonly error: { readonly code: string; readonly message: string } | null
   /** Once every video has been saved, so that it can be reported after the gateway has deleted the job. */
