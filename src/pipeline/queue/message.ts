@@ -20,7 +20,7 @@ import { isDeviceName } from '../../files/file-name.ts'
 import { referencesIn, referToMedia, restoreMedia } from '../../files/media-references.ts'
 import { parseJson } from '../../files/parse-json.ts'
 import { makeFolder } from '../../files/write-target.ts'
-import { isDeeperThan, isObject, maxJsonDepth } from '../../json.ts'
+import { isObject, objectOf } from '../../json.ts'
 import type { Body } from '../../operations/operation.ts'
 import type { Task } from '../execute/task.ts'
 import { madeImages } from '../journal/journal.ts'
@@ -124,12 +124,12 @@ async function digestOfNamed(path: string): Promise<string> {
 /** The server of a queue may hold anything. @throws UsageError `other_version`, `queue_damaged` */
 export function decodeTask(text: string): TaskMessage {
   const { value } = parseJson(text)
-  const found = isObject(value) ? value['version'] : undefined
+  const { version: found } = objectOf(value)
   if (typeof found === 'number' && found !== messageVersion) {
     const message = `A task in the queue has version ${found}; this program reads version ${messageVersion}.`
     throw new UsageError(message, { code: 'other_version', hint: sameVersion })
   }
-  const { success, output } = v.safeParse(messageSchema, isDeeperThan(value, maxJsonDepth) ? null : value)
+  const { success, output } = v.safeParse(messageSchema, value)
   if (!success) throw damaged()
   return output
 }
@@ -232,17 +232,13 @@ export type Outcome = NonNullable<TaskState['outcome']>
 
 /** @throws ModelgateError `queue_damaged`, an unknown outcome */
 export function stateOf({ id, data }: TaskJob): TaskState {
-  try {
-    const value: unknown = JSON.parse(data.state)
-    if (isDeeperThan(value, maxJsonDepth)) throw new RangeError('It is nested too deeply.')
-    if (!jobIdPattern.test(id ?? '')) throw new RangeError('It could name a folder.')
-    return v.parse(stateSchema, value)
-  } catch {
-    throw new ModelgateError('unknown', 'queue_damaged', 'The queue holds a task that cannot be read.', {
-      phase: 'result',
-      billed: 'maybe',
-    })
-  }
+  const { success, output } = v.safeParse(stateSchema, parseJson(data.state).value)
+  // Another id could lead to another folder.
+  if (success && jobIdPattern.test(id ?? '')) return output
+  throw new ModelgateError('unknown', 'queue_damaged', 'The queue holds a task that cannot be read.', {
+    phase: 'result',
+    billed: 'maybe',
+  })
 }
 
 export const jobIdOf = (idempotencyKey: string) => `task-${idempotencyKey}`

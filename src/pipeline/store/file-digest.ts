@@ -12,8 +12,9 @@ import {
 } from 'node:fs'
 import { chmod, copyFile, lstat, open, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import type { FileContext } from '../../context.ts'
 import { FileError, ModelgateError } from '../../errors.ts'
-import { syncHandle } from '../../files/atomic-file.ts'
+import { openAtomicFile, syncHandle } from '../../files/atomic-file.ts'
 import { closeAfterReading, readError, shownPath, systemCode } from '../../files/file-error.ts'
 import { cutBytes } from '../../files/file-name.ts'
 import { notRegular } from '../../files/input-file.ts'
@@ -113,6 +114,31 @@ async function digest(
     throw error instanceof FileError ? error : readError(error, path)
   } finally {
     if (descriptor !== undefined) closeAfterReading(descriptor)
+  }
+}
+
+/** @returns false for more bytes, or other ones; then nothing is left of them. A file that is there is replaced. */
+export async function saveBytes(
+  context: FileContext,
+  bytes: AsyncIterable<Uint8Array>,
+  { sha256, maxBytes }: { readonly sha256: string; readonly maxBytes: number },
+  path: string,
+): Promise<boolean> {
+  const file = await openAtomicFile(context, path, { force: true })
+  try {
+    const hash = createHash('sha256')
+    let length = 0
+    for await (const chunk of bytes) {
+      length += chunk.length
+      if (length > maxBytes) return false
+      hash.update(chunk)
+      await file.write(chunk)
+    }
+    if (hash.digest('hex') !== sha256) return false
+    await file.commit()
+    return true
+  } finally {
+    await file.discard()
   }
 }
 

@@ -4,11 +4,11 @@ import { createUrlPolicy, refused } from '../../gateway/download/url-policy.ts'
 import type { ExchangeRequest, Reply } from '../../gateway/exchange.ts'
 import { maxRedirects, redirectStatuses } from '../../gateway/url.ts'
 import { isLoopback } from '../../loopback.ts'
+import { saveBytes } from './file-digest.ts'
 import { invalidStore, maxBlobBytes, type ByteSource } from './blob-store.ts'
 import {
   connectStore,
   isForTheMoment,
-  saveBytes,
   unavailable,
   type StoreContext,
   type StoreNetwork,

@@ -8,12 +8,11 @@ import { fileChunks } from '../../gateway/multipart.ts'
 import { readErrorText } from '../../gateway/reply-body.ts'
 import { refuseEncoding } from '../../gateway/send-request.ts'
 import { isLoopback } from '../../loopback.ts'
-import { digestOfFile } from './file-digest.ts'
+import { digestOfFile, saveBytes } from './file-digest.ts'
 import { invalidStore, maxBlobBytes, sourceChanged, type BlobSource, type SharedStore } from './blob-store.ts'
 import {
   connectStore,
   isForTheMoment,
-  saveBytes,
   unavailable,
   type StoreContext,
   type StoreNetwork,

@@ -1,9 +1,8 @@
-import { constants } from 'node:fs'
-import { access, lstat, stat, unlink } from 'node:fs/promises'
+import { constants, createReadStream, lstatSync } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { FileContext } from '../../context.ts'
-import { UsageError } from '../../errors.ts'
-import { renameFile } from '../../files/write-target.ts'
+import { ModelgateError, UsageError } from '../../errors.ts'
 import { readError, shellWord, shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import {
   blobPath,
@@ -13,7 +12,7 @@ import {
   sourceChanged,
   type SharedStore,
 } from './blob-store.ts'
-import { copyWhole, digestOfFile, temporaryPath } from './file-digest.ts'
+import { saveBytes } from './file-digest.ts'
 import type { StoreContext, StoreNetwork } from './store-request.ts'
 
 /**
@@ -70,36 +69,16 @@ export async function openFolderStore(
       if ((await blobs.add(source, false)).sha256 !== sha256) throw sourceChanged(source)
       return true
     },
-    fetch: (sha256, path, maxBytes = maxBlobBytes) => fetchBlob(context, root, { sha256, maxBytes }, path),
-  }
-}
-
-async function fetchBlob(
-  context: FileContext,
-  root: string,
-  { sha256, maxBytes }: { readonly sha256: string; readonly maxBytes: number },
-  target: string,
-): Promise<boolean> {
-  const source = blobPath(root, sha256)
-  try {
-    const found = await lstat(source)
-    if (!found.isFile() || found.size > maxBytes) return false
-    await access(source, constants.R_OK)
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return false
-    throw readError(error, source)
-  }
-  const temporary = temporaryPath(target)
-  try {
-    await copyWhole(source, temporary)
-    // Of the copy, because others may write to the store meanwhile.
-    if ((await digestOfFile(temporary, false))?.sha256 !== sha256) return false
-    await renameFile(context, temporary, target)
-    return true
-  } catch (error) {
-    throw writeError(error, target)
-  } finally {
-    await unlink(temporary).catch(() => {})
+    async fetch(sha256, path, maxBytes = maxBlobBytes) {
+      const source = blobPath(root, sha256)
+      try {
+        const isThere = lstatSync(source, { throwIfNoEntry: false })?.isFile() === true
+        return isThere && (await saveBytes(context, createReadStream(source), { sha256, maxBytes }, path))
+      } catch (error) {
+        if (systemCode(error) === 'ENOENT') return false
+        throw error instanceof ModelgateError ? error : readError(error, source)
+      }
+    },
   }
 }
 

@@ -1,7 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { Context } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
-import { openAtomicFile } from '../../files/atomic-file.ts'
 import type { ConnectionOptions } from '../../gateway/connection.ts'
 import { ExchangeError } from '../../gateway/exchange-error.ts'
 import { exchange, type ExchangeRequest, type Reply } from '../../gateway/exchange.ts'
@@ -102,29 +100,4 @@ export function unavailable(
     hint: 'Run it again later.',
   })
   return new Failure(error, isRepeatable)
-}
-
-/** @returns false for more bytes, or other ones; then nothing is left of them. A file that is there is replaced. */
-export async function saveBytes(
-  context: StoreContext,
-  bytes: AsyncIterable<Uint8Array>,
-  { sha256, maxBytes }: { readonly sha256: string; readonly maxBytes: number },
-  path: string,
-): Promise<boolean> {
-  const file = await openAtomicFile(context, path, { force: true })
-  try {
-    const hash = createHash('sha256')
-    let length = 0
-    for await (const chunk of bytes) {
-      length += chunk.length
-      if (length > maxBytes) return false
-      hash.update(chunk)
-      await file.write(chunk)
-    }
-    if (hash.digest('hex') !== sha256) return false
-    await file.commit()
-    return true
-  } finally {
-    await file.discard()
-  }
 }
