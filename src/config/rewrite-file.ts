@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import type { Context } from '../context.ts'
 import { configFolder } from '../context/folders.ts'
 import { ConfigError, FileError } from '../errors.ts'
-import { readingIfThere, shellWord, shownPath, writeError, writing } from '../files/file-error.ts'
+import { cannotWrite, readingIfThere, shellWord, shownPath, writeError, writing } from '../files/file-error.ts'
 import { takeLock } from '../files/lock-file.ts'
 import { openAtomicFile } from '../files/atomic-file.ts'
 import { makeFolder } from '../files/write-target.ts'
@@ -34,9 +34,7 @@ export async function rewriteFile(
   // Without a folder there is nothing to change, and nothing is created for that.
   if (textIfThere(path) === undefined) {
     if ((await edit(undefined)) === undefined) return unchanged
-    await makeFolder(dirname(path)).catch((error: unknown) => {
-      throw writeError(error, dirname(path))
-    })
+    await makeFolder(dirname(path)).catch(cannotWrite(dirname(path)))
   }
   const release = await lock(context, path)
   try {

@@ -4,7 +4,7 @@ import { lstat, open, readdir, realpath, unlink, type FileHandle } from 'node:fs
 import { basename, dirname, join } from 'node:path'
 import type { FileContext } from '../context.ts'
 import { FileError, ModelgateError } from '../errors.ts'
-import { shownPath, systemCode, writeError } from './file-error.ts'
+import { cannotWrite, shownPath, systemCode, writeError } from './file-error.ts'
 import { cutBytes, damagedName } from './file-name.ts'
 import { findTarget, makeFolder, placeFile, type FileTarget, type TargetOptions } from './write-target.ts'
 import type { SavedFile } from '../events/text.ts'
@@ -77,9 +77,7 @@ async function openTemporary(
   await removeLeftovers(folder, context.clock.now())
   // The name is cut so that even the longest legal target has a legal temporary name (255 bytes).
   const temporary = join(folder, `.${cutBytes(name, 200)}.${randomBytes(8).toString('hex')}.mgpart`)
-  const { handle, mode } = await create(temporary, target.mode).catch((error: unknown) => {
-    throw writeError(error, path)
-  })
+  const { handle, mode } = await create(temporary, target.mode).catch(cannotWrite(path))
   const writer = digestWriter(handle)
   let isOpen = true
   let successor: AtomicFile | undefined
@@ -91,7 +89,7 @@ async function openTemporary(
     await unlink(temporary).catch(() => {})
   }
   async function takeOver(error: unknown): Promise<AtomicFile> {
-    const reason = error instanceof ModelgateError ? error : writeError(error, path)
+    const reason = writeError(error, path)
     try {
       if (rescue === undefined) throw reason
       const next = await rescue(reason)
@@ -216,9 +214,7 @@ export async function removeLeftovers(folder: string, now: number): Promise<void
 }
 
 async function openDirectly(path: string, location: string): Promise<AtomicFile> {
-  const fail = (error: unknown): never => {
-    throw writeError(error, path)
-  }
+  const fail = cannotWrite(path)
   // Without a reader this fails at once, where a blocking open would hold a thread for ever.
   const probe = await open(location, constants.O_WRONLY | (constants.O_NONBLOCK ?? 0)).catch(fail)
   const handle = await open(location, constants.O_WRONLY)
@@ -260,7 +256,7 @@ export async function openRescueFile(
     try {
       return await step()
     } catch (error) {
-      const failure = error instanceof ModelgateError ? error : writeError(error, folder ?? '')
+      const failure = writeError(error, folder ?? '')
       const message = `${reason.message} It could not be rescued either: ${failure.message}`
       throw reason.amend({ ...facts, message })
     }

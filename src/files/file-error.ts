@@ -1,5 +1,5 @@
 import { closeSync } from 'node:fs'
-import { FileError, UsageError, type ErrorCode } from '../errors.ts'
+import { FileError, ModelgateError, UsageError, type ErrorCode } from '../errors.ts'
 
 interface Reason {
   /** Without it reading or writing decides. */
@@ -45,21 +45,34 @@ const reasons: Readonly<Record<string, Reason>> = {
   ENFILE: tooMany,
 }
 
-export function writeError(cause: unknown, path: string): FileError {
+/** An error that says already what is wrong stays as it is; so it does in `readError`. */
+export function writeError(cause: unknown, path: string): ModelgateError {
+  if (cause instanceof ModelgateError) return cause
   const { code, clause, hint } = reasonOf(cause, 'write_failed')
   return new FileError(code, `${shownPath(path)} cannot be written: ${clause}.`, withHint(hint, cause))
 }
 
-export function readError(cause: unknown, path: string): FileError {
+export function readError(cause: unknown, path: string): ModelgateError {
+  if (cause instanceof ModelgateError) return cause
   const { code, clause, hint } = reasonOf(cause, 'read_failed')
   const message = `${shownPath(path)} cannot be read: ${clause}.`
   return new FileError(code, message, { ...withHint(hint, cause), phase: 'input' })
 }
 
-/** @throws FileError */
+/** What a promise is caught with. */
+export const cannotWrite = (path: string) => (error: unknown) => {
+  throw writeError(error, path)
+}
+
+export const cannotRead = (path: string) => (error: unknown) => {
+  throw readError(error, path)
+}
+
+/** @throws FileError, as what an asynchronous step returns does */
 export function writing<Value>(path: string, step: () => Value): Value {
   try {
-    return step()
+    const value = step()
+    return value instanceof Promise ? (value.catch(cannotWrite(path)) as Value) : value
   } catch (error) {
     throw writeError(error, path)
   }

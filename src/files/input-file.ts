@@ -97,7 +97,7 @@ async function withInputFile<Value>(
     return await use({ descriptor, size: found.size })
   } catch (error) {
     context.signal.throwIfAborted()
-    return error instanceof ModelgateError ? error : readError(error, path)
+    return readError(error, path)
   } finally {
     // Only read: what the system says of closing it changes nothing.
     if (descriptor !== undefined) await closeFile(descriptor).catch(() => {})

@@ -12,13 +12,9 @@ import { findTarget } from './write-target.ts'
 
 type OutputKind = 'image' | 'video'
 
-export interface TemplateValues {
+export interface TemplateValues extends Pick<OutputRequest, 'model' | 'prompt' | 'kind' | 'now'> {
   readonly index: number
   readonly extension: string
-  readonly model: string
-  readonly prompt: string
-  readonly kind?: OutputKind
-  readonly now: number
   readonly id: string | undefined
 }
 

@@ -37,14 +37,12 @@ export interface TargetOptions {
   readonly mode?: number
 }
 
-export interface FileTarget {
+export interface FileTarget extends Required<Omit<TargetOptions, 'mode'>> {
   readonly kind: 'file'
   readonly path: string
   /** The resolved folder, so that a symbolic link created later cannot redirect the write. */
   readonly folder: string
   readonly name: string
-  readonly force: boolean
-  readonly numbered: boolean
   readonly mode: number | undefined
 }
 

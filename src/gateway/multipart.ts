@@ -3,7 +3,7 @@ import { FileError } from '../errors.ts'
 import type { RequestBody } from './exchange.ts'
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { readError, shownPath } from '../files/file-error.ts'
+import { cannotRead, shownPath } from '../files/file-error.ts'
 
 export interface FieldPart {
   readonly name: string
@@ -97,9 +97,7 @@ const chunkBytes = 524_288
  * @throws FileError `source_changed` when the file changes meanwhile; UsageError, FileError when it cannot be read
  */
 export async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {
-  const fail = (error: unknown): never => {
-    throw readError(error, path)
-  }
+  const fail = cannotRead(path)
   // The file may have been replaced by a pipe, which must not block.
   const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(fail)
   try {

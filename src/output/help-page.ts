@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { wantsColour, type Context } from '../context.ts'
 import { widest, wrap } from './line-breaks.ts'
 
@@ -37,16 +38,13 @@ const dim = (text: string) => paint(text, 2, 22)
 const cyan = (text: string) => paint(text, 36, 39)
 
 export function writeHelp({ stdout, env }: Pick<Context, 'stdout' | 'env'>, text: string): void {
-  stdout.write(hasHelpColours({ stdout, env }) ? text : withoutColours(text))
+  stdout.write(hasHelpColours({ stdout, env }) ? text : stripVTControlCharacters(text))
 }
 
 /** Scripts read what is no terminal, whatever is set. */
 export function hasHelpColours({ stdout, env }: Pick<Context, 'stdout' | 'env'>): boolean {
   return stdout.isTerminal && wantsColour({ env }, stdout)
 }
-
-// oxlint-disable-next-line no-control-regex -- the colours are control sequences
-const withoutColours = (text: string) => text.replaceAll(/\u001b\[\d+m/g, '')
 
 export function headingLine(heading: string, columns: number): string {
   return wrap(heading, columns, indent).split('\n').map(bold).join('\n')

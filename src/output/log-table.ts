@@ -1,3 +1,4 @@
+import { win32 } from 'node:path'
 import type { CallSummary, CallFile, WholeCall } from '../events/call.ts'
 import { shownIdLength } from '../files/calls/call-record.ts'
 import { isObject, objectOf, stringOf } from '../json.ts'
@@ -83,13 +84,9 @@ function toneOf({ exit_code: code }: CallSummary): Tone {
 }
 
 function subjectOf({ prompt, files, jobs }: CallSummary): string {
-  const words = prompt ?? (files.map(({ path }) => nameOf(path)).join(' ') || jobs.join(' '))
+  // Of a path of any system: a log may be looked at elsewhere.
+  const words = prompt ?? (files.map(({ path }) => win32.basename(path)).join(' ') || jobs.join(' '))
   return words.slice(0, 4 * maxSubject)
-}
-
-/** The last part of a path of any system: a log may be looked at elsewhere. */
-function nameOf(path: string): string {
-  return path.split(/[/\\]/).at(-1)!
 }
 
 export function callReport(call: WholeCall, columns: Columns): string {

@@ -105,7 +105,7 @@ export async function readStateFile(path: string, shown = path, maxBytes = Infin
     return await handle.readFile()
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined
-    throw error instanceof FileError ? error : readError(error, shown)
+    throw readError(error, shown)
   } finally {
     // Only read: what the system says of closing it changes nothing.
     await handle?.close().catch(() => {})

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../context.ts'
 import { FileError } from '../../errors.ts'
-import { readingIfThere, shownPath, writeError, writing } from '../file-error.ts'
+import { cannotWrite, readingIfThere, shownPath, writing } from '../file-error.ts'
 import { appendLine, monthFile, sealedLine } from '../sealed-lines.ts'
 import { makeFolder } from '../write-target.ts'
 import type { JobProgress, JobRecord } from './job-record.ts'
@@ -109,12 +109,8 @@ export class CallBook {
     }
     const folder = await openBook(this.#stateFolder)
     if (!existsSync(join(folder, 'version'))) {
-      try {
-        await makeFolder(folder)
-        writeFileSync(join(folder, 'version'), `${bookVersion}\n`, { mode: 0o600 })
-      } catch (error) {
-        throw writeError(error, folder)
-      }
+      await makeFolder(folder).catch(cannotWrite(folder))
+      writing(folder, () => writeFileSync(join(folder, 'version'), `${bookVersion}\n`, { mode: 0o600 }))
     }
     return (this.#folder = folder)
   }
@@ -148,15 +144,13 @@ export class CallBook {
   async keepWords(id: string, words: CallWords): Promise<void> {
     const folder = await this.open()
     const path = wordsFile(folder, id)
-    try {
+    await writing(path, async () => {
       await makeFolder(join(folder, 'words'))
       // What a kill leaves of it has no id, and goes with the next `log clear`.
       const part = `${path}.part`
       writeFileSync(part, `${this.#clean(JSON.stringify(words))}\n`, { mode: 0o600 })
       renameSync(part, path)
-    } catch (error) {
-      throw writeError(error, path)
-    }
+    })
   }
 
   /** The book has to be open. @throws FileError */

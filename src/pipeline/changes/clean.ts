@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { rm, stat } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import type { RunCleanDocument } from '../../events/run-document.ts'
-import { writeError } from '../../files/file-error.ts'
+import { cannotWrite } from '../../files/file-error.ts'
 import { readJournals, readLines, type JournalEvent } from '../journal/journal.ts'
 import { writeLock } from '../lock/lock-block.ts'
 import { isOfWaiting } from '../manifest/manifest.ts'
@@ -47,9 +47,7 @@ export async function clean(scope: ChangeScope, { isRemoving, outputs }: CleanOp
     for (const { kind, path } of garbage) {
       context.signal.throwIfAborted()
       const isOurs = kind === 'result' || kind === 'replaced'
-      await rm(path, { recursive: isOurs, force: true }).catch((error: unknown) => {
-        throw writeError(error, path)
-      })
+      await rm(path, { recursive: isOurs, force: true }).catch(cannotWrite(path))
     }
     if (outputs) await forgetOrphans(scope, plan)
   }

@@ -2,7 +2,7 @@ import { readdir, unlink } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { asErrorCode, ModelgateError, UsageError } from '../../errors.ts'
 import type { RunDocument } from '../../events/run-document.ts'
-import { readError } from '../../files/file-error.ts'
+import { cannotRead } from '../../files/file-error.ts'
 import { leadTo, nextCommand } from '../../files/next-command.ts'
 import type { Outcome } from '../../operations/operation.ts'
 import { allInputs } from '../../problems.ts'
@@ -199,9 +199,7 @@ async function readParts({ context }: ManifestCall, { manifest }: OpenProject, f
   const { cwd } = context
   const found: string[] = []
   for (const folder of folders) {
-    const names = await readdir(resolve(cwd, folder)).catch((error: unknown) => {
-      throw readError(error, folder)
-    })
+    const names = await readdir(resolve(cwd, folder)).catch(cannotRead(folder))
     const parts = names.filter((name) => /^\d+-of-\d+$/.test(name)).map((name) => join(folder, name))
     found.push(...(parts.length === 0 ? [folder] : parts))
   }

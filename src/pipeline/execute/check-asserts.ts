@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Context } from '../../context.ts'
-import { readError } from '../../files/file-error.ts'
+import { cannotRead } from '../../files/file-error.ts'
 import { inspectAnyFile } from '../../files/inspect-file.ts'
 import { hasTransparentPixel } from '../../files/codecs.ts'
 import { openSchemaChecker } from '../../operations/answer-schema.ts'
@@ -174,7 +174,5 @@ function characters(text: string): number {
 }
 
 async function bytesOf(path: string): Promise<Buffer> {
-  return await readFile(path).catch((error: unknown) => {
-    throw readError(error, path)
-  })
+  return await readFile(path).catch(cannotRead(path))
 }

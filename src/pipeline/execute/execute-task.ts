@@ -3,7 +3,6 @@ import { readdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FileHost } from '../../context.ts'
 import { creatingCommands } from '../../contract/commands.ts'
-import { ModelgateError } from '../../errors.ts'
 import type { OutputDocument } from '../../events/documents.ts'
 import { writeError } from '../../files/file-error.ts'
 import { makeFolder, renameFile } from '../../files/write-target.ts'
@@ -104,7 +103,7 @@ export async function prepareFolder(
     const ordered = left.toSorted((one, other) => Number(other === recordName) - Number(one === recordName))
     for (const name of ordered) await renameFile(host, join(folder, name), join(aside, name))
   } catch (error) {
-    const known = error instanceof ModelgateError ? error : writeError(error, folder)
+    const known = writeError(error, folder)
     // Of a job that was started earlier it says nothing.
     throw job === null && made === null ? known.amend({ billed: 'no' }) : known
   }

@@ -2,7 +2,7 @@ import { readdir, readFile, readlink, stat, unlink, utimes, writeFile } from 'no
 import { hostname } from 'node:os'
 import { basename, join } from 'node:path'
 import { randomHex, sleep, type Clock, type Context, type FileHost, type Timer } from '../../context.ts'
-import { FileError, ModelgateError, UsageError } from '../../errors.ts'
+import { FileError, UsageError } from '../../errors.ts'
 import { shownPath, systemCode, writeError } from '../../files/file-error.ts'
 import { parseJson } from '../../files/parse-json.ts'
 import { renameFile } from '../../files/write-target.ts'
@@ -58,7 +58,7 @@ export async function takeOwnership(project: Project, context: OwnerContext): Pr
       await sleep(clock, 10 + clock.random() * 100)
     }
   } catch (error) {
-    const known = error instanceof ModelgateError ? error : writeError(error, folder)
+    const known = writeError(error, folder)
     throw known.amend({ billed: 'no' })
   }
 }

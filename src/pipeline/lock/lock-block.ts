@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import type { FileContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { openAtomicFile } from '../../files/atomic-file.ts'
-import { writeError } from '../../files/file-error.ts'
+import { cannotWrite } from '../../files/file-error.ts'
 import { decodeText } from '../../files/input-file.ts'
 import { leadTo, nextCommand } from '../../files/next-command.ts'
 import { describeJsonError } from '../../files/parse-json.ts'
@@ -172,9 +172,7 @@ export async function writeLock(context: FileContext, project: Project, lock: Lo
   // A checkout on Windows may have other line breaks.
   const isSame = found === undefined ? lock.size === 0 : found.toString().replaceAll('\r\n', '\n') === text
   if (isSame) return
-  await makeFolder(dirname(project.lockPath)).catch((error: unknown) => {
-    throw writeError(error, shownLock(context, project))
-  })
+  await makeFolder(dirname(project.lockPath)).catch(cannotWrite(shownLock(context, project)))
   const file = await openAtomicFile(context, project.lockPath, { force: true })
   try {
     await file.write(text)

@@ -15,7 +15,7 @@ import {
   type ErrorFacts,
   type ExitName,
 } from '../../errors.ts'
-import { readError, shownPath, writeError } from '../../files/file-error.ts'
+import { cannotWrite, readError, shownPath } from '../../files/file-error.ts'
 import { isDeviceName } from '../../files/file-name.ts'
 import { referencesIn, referToMedia, restoreMedia } from '../../files/media-references.ts'
 import { parseJson } from '../../files/parse-json.ts'
@@ -161,9 +161,7 @@ export async function placeRequest(
 }
 
 async function fetchFile(store: SharedStore, sha256: string, path: string): Promise<void> {
-  await makeFolder(dirname(path)).catch((error: unknown) => {
-    throw writeError(error, path)
-  })
+  await makeFolder(dirname(path)).catch(cannotWrite(path))
   if (await store.fetch(sha256, path)) return
   const message = `${JSON.stringify(basename(path))} is not in the store ${store.shown}, which the task needs.`
   const hint = 'All machines of a queue need the same --store.'

@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import * as v from 'valibot'
 import { UsageError } from '../../errors.ts'
-import { writeError } from '../../files/file-error.ts'
+import { cannotWrite, writing } from '../../files/file-error.ts'
 import { parseJson } from '../../files/parse-json.ts'
 import { digestPattern, formatLock, parseLock, type Lock } from '../lock/lock-block.ts'
 import type { Manifest } from '../manifest/manifest.ts'
@@ -82,20 +82,16 @@ export async function writePart(
 ): Promise<void> {
   const path = join(stateFolder, partName)
   const digests = { before: digestOfLock(locks.before), changed: digestOfLock(locks.changed) }
-  try {
+  await writing(path, async () => {
     await writeFile(lockPath, formatLock(locks.changed))
     await writeFile(path, `${JSON.stringify({ version, ...report, locks: digests }, null, 2)}\n`)
-  } catch (error) {
-    throw writeError(error, path)
-  }
+  })
 }
 
 /** Makes sure that a part is not taken for whole while its run goes on. @throws FileError */
 export async function reopenPart({ stateFolder }: Project): Promise<void> {
   const path = join(stateFolder, partName)
-  await rm(path, { force: true }).catch((error: unknown) => {
-    throw writeError(error, path)
-  })
+  await rm(path, { force: true }).catch(cannotWrite(path))
 }
 
 /**

@@ -15,9 +15,9 @@ import {
 } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import type { FileContext } from '../../context.ts'
-import { FileError, ModelgateError, UsageError } from '../../errors.ts'
+import { FileError, UsageError } from '../../errors.ts'
 import { removeLeftovers } from '../../files/atomic-file.ts'
-import { readError, shownPath, writeError } from '../../files/file-error.ts'
+import { cannotRead, shownPath, writeError } from '../../files/file-error.ts'
 import { parseJson } from '../../files/parse-json.ts'
 import { makeFolder, renameFile, syncFolder } from '../../files/write-target.ts'
 import { countOf, objectOf, stringOf } from '../../json.ts'
@@ -109,7 +109,7 @@ export class BlobStore {
       await this.#prepare()
       return await work(temporary)
     } catch (error) {
-      throw error instanceof ModelgateError ? error : writeError(error, this.root)
+      throw writeError(error, this.root)
     } finally {
       await unlink(temporary).catch(() => {})
     }
@@ -167,9 +167,7 @@ async function copyTo(temporary: string, source: BlobSource, isText: boolean): P
   if (typeof source !== 'string') return await writeFile(temporary, source, { flag: 'wx', flush: true })
   const path = await access(source, constants.R_OK)
     .then(() => realpath(source))
-    .catch((error: unknown) => {
-      throw readError(error, source)
-    })
+    .catch(cannotRead(source))
   if (isText) await copyTo(temporary, withLineFeeds(await readFile(path)), false)
   else await copyWhole(path, temporary)
 }

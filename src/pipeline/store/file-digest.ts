@@ -111,7 +111,7 @@ async function digest(
     return { sha256: hasher.digest('hex'), bytes }
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return undefined
-    throw error instanceof FileError ? error : readError(error, path)
+    throw readError(error, path)
   } finally {
     if (descriptor !== undefined) closeAfterReading(descriptor)
   }

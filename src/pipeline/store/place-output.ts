@@ -3,7 +3,7 @@ import { lstat, stat, unlink } from 'node:fs/promises'
 import { basename, join, sep } from 'node:path'
 import type { FileContext, FileHost } from '../../context.ts'
 import { FileError, ModelgateError } from '../../errors.ts'
-import { shownPath, systemCode, writeError } from '../../files/file-error.ts'
+import { cannotWrite, shownPath, systemCode, writeError, writing } from '../../files/file-error.ts'
 import { leadTo, nextCommand } from '../../files/next-command.ts'
 import { linkOrReserve, makeFolder, renameFile } from '../../files/write-target.ts'
 import { isInnerPath, type OutputFacts } from '../lock/lock-block.ts'
@@ -41,7 +41,6 @@ export async function placeOutput(context: FileContext, project: Project, placin
     // The folder is not synced: a name that is lost with the power is restored.
     await (found === undefined ? linkOrReserve : renameFile)(context, temporary, final)
   } catch (error) {
-    if (error instanceof ModelgateError) throw error
     throw systemCode(error) === 'EEXIST' ? outputChanged(path) : writeError(error, path)
   } finally {
     await unlink(temporary).catch(() => {})
@@ -78,14 +77,12 @@ export async function moveOutput(
   if (!isInnerPath(from)) throw outsideFolder(from, from)
   if ((await digestOfFile(join(project.outputFolder, from), isText))?.sha256 !== sha256) return false
   const [here, there] = [await makePlace(project, from), await makePlace(project, path)]
-  try {
+  return await writing(path, async () => {
     const [old, other] = [await lookAt(here), await lookAt(there)]
     if (other !== undefined && (other.ino !== old?.ino || other.dev !== old.dev)) return false
     await renameFile(host, here, there)
     return true
-  } catch (error) {
-    throw writeError(error, path)
-  }
+  })
 }
 
 /** Not what a link leads to. As big integers: on Windows two files can have numbers that are the same once rounded. */
@@ -108,9 +105,7 @@ export function checkPlace({ outputFolder }: Project, path: string): void {
 
 async function makePlace({ outputFolder, isSandbox }: Project, path: string): Promise<string> {
   if (isSandbox) {
-    await makeFolder(outputFolder).catch((error: unknown) => {
-      throw writeError(error, path)
-    })
+    await makeFolder(outputFolder).catch(cannotWrite(path))
   }
   return findPlace(outputFolder, path, true)!
 }
@@ -118,7 +113,7 @@ async function makePlace({ outputFolder, isSandbox }: Project, path: string): Pr
 /** @returns undefined where a folder is missing, unless it `isMade`. @throws FileError for a link that leads outside */
 function findPlace(outputFolder: string, path: string, isMade: boolean): string | undefined {
   if (!isInnerPath(path)) throw outsideFolder(path, path)
-  try {
+  return writing(path, () => {
     const root = realpathSync(outputFolder)
     let folder = root
     for (const name of path.split('/').slice(0, -1)) {
@@ -133,9 +128,7 @@ function findPlace(outputFolder: string, path: string, isMade: boolean): string 
     const isLink = lstatSync(final, { throwIfNoEntry: false })?.isSymbolicLink() === true
     // The file that a link leads to is the output; one that leads nowhere is in the way.
     return isLink ? followLink(root, final, path) : final
-  } catch (error) {
-    throw error instanceof ModelgateError ? error : writeError(error, path)
-  }
+  })
 }
 
 function followLink(root: string, place: string, path: string): string {

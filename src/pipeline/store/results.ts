@@ -2,8 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
 import { amountFrom, amountText, type Money } from '../../cost/amount.ts'
-import { ModelgateError } from '../../errors.ts'
-import { writeError } from '../../files/file-error.ts'
+import { cannotWrite, writing } from '../../files/file-error.ts'
 import { parseJson } from '../../files/parse-json.ts'
 import { makeFolder, syncFolder } from '../../files/write-target.ts'
 import { countOf, listOf, objectOf, stringOf, type JsonObject } from '../../json.ts'
@@ -93,7 +92,7 @@ export class Results {
   /** Has a result on the disk that lies in the folder of its key. What an earlier attempt has left there goes. */
   async keep(record: ResultRecord): Promise<void> {
     const folder = this.folder(record.key)
-    try {
+    await writing(folder, async () => {
       if (!this.#isMade) await makeStateFolder(this.#project, 'results')
       this.#isMade = true
       // A process that was killed, or a full disk, may have left half of one.
@@ -103,9 +102,7 @@ export class Results {
       await syncFolder(this.#root)
       const left = (await namesIn(folder)).filter((name) => name.startsWith(asideName))
       await Promise.all(left.map((name) => rm(join(folder, name), { recursive: true, force: true })))
-    } catch (error) {
-      throw error instanceof ModelgateError ? error : writeError(error, folder)
-    }
+    })
   }
 
   /** Takes over a result from elsewhere. Another one of its key is put aside. @throws FileError */
@@ -115,7 +112,7 @@ export class Results {
     const found = await this.#own(key)
     if (found?.result.outputs.every(({ sha256 }, at) => sha256 === outputs[at]?.sha256)) return
     const folder = this.folder(key)
-    try {
+    await writing(folder, async () => {
       await makeStateFolder(this.#project, 'results')
       await this.putAside(key)
       await rm(folder, { recursive: true, force: true })
@@ -124,9 +121,7 @@ export class Results {
         const { sha256, media_type } = output
         await copyVerified(files[at]!, join(folder, output.path), { sha256, isText: isTextType(media_type) })
       }
-    } catch (error) {
-      throw error instanceof ModelgateError ? error : writeError(error, folder)
-    }
+    })
     await this.keep({ ...record, result: { ...result, outputs } })
   }
 
@@ -142,9 +137,7 @@ export class Results {
 
   async remove(key: string): Promise<void> {
     const folder = this.folder(key)
-    await rm(folder, { recursive: true, force: true }).catch((error: unknown) => {
-      throw writeError(error, folder)
-    })
+    await rm(folder, { recursive: true, force: true }).catch(cannotWrite(folder))
   }
 }
 

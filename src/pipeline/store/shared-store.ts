@@ -2,8 +2,8 @@ import { constants, createReadStream, lstatSync } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { FileContext } from '../../context.ts'
-import { ModelgateError, UsageError } from '../../errors.ts'
-import { readError, shellWord, shownPath, systemCode, writeError } from '../../files/file-error.ts'
+import { UsageError } from '../../errors.ts'
+import { cannotWrite, readError, shellWord, shownPath, systemCode } from '../../files/file-error.ts'
 import {
   blobPath,
   BlobStore,
@@ -58,9 +58,7 @@ export async function openFolderStore(
   })
   if (!found.isDirectory()) throw notAStore(`The store ${shownPath(location)} is a file, not a folder`)
   const needed = constants.R_OK | constants.X_OK | (isWritten ? constants.W_OK : 0)
-  await access(root, needed).catch((error: unknown) => {
-    throw writeError(error, location)
-  })
+  await access(root, needed).catch(cannotWrite(location))
   const blobs = new BlobStore(context, root, found)
   return {
     shown: location,
@@ -76,7 +74,7 @@ export async function openFolderStore(
         return isThere && (await saveBytes(context, createReadStream(source), { sha256, maxBytes }, path))
       } catch (error) {
         if (systemCode(error) === 'ENOENT') return false
-        throw error instanceof ModelgateError ? error : readError(error, source)
+        throw readError(error, source)
       }
     },
   }

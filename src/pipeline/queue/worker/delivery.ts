@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { isFinal } from '../../../contract/video-state.ts'
 import { asModelgateError, billedOf, ModelgateError, type ExitName } from '../../../errors.ts'
 import type { OutputEvent } from '../../../events/documents.ts'
-import { writeError } from '../../../files/file-error.ts'
+import { writing } from '../../../files/file-error.ts'
 import type { JobReport } from '../../../gateway/videos/read-job.ts'
 import { appearanceWait, lookUpJob } from '../../../gateway/videos/job-requests.ts'
 import { lookUpFailures, mayPass, pollWaitAfter } from '../../../gateway/videos/wait-for-job.ts'
@@ -129,7 +129,8 @@ export class Delivery {
     let request: TaskRequest | undefined
     let problem: ModelgateError | undefined
     try {
-      makeWorkFolder(this.#folder)
+      // At once, which is faster than in another thread.
+      writing(this.#folder, () => mkdirSync(this.#folder, { recursive: true, mode: 0o700 }))
       if (job === null) request = await placeRequest(this.#message, store, this.#folder)
     } catch (thrown) {
       problem = asModelgateError(thrown, false).amend({ billed: 'no' })
@@ -346,15 +347,6 @@ export class Delivery {
       onJob: (id, kind) => this.#writeJob({ id, kind }),
       onProgress() {},
     }
-  }
-}
-
-function makeWorkFolder(path: string): void {
-  try {
-    // At once, which is faster than in another thread.
-    mkdirSync(path, { recursive: true, mode: 0o700 })
-  } catch (error) {
-    throw writeError(error, path)
   }
 }
 
