@@ -114,7 +114,7 @@ async function openTemporary(
     async commit(isDamaged = false) {
       if (successor !== undefined) return successor.commit(isDamaged)
       try {
-        await chmod(handle, mode)
+        await handle.chmod(mode).catch(ignoreUnsupported)
         await syncHandle(handle)
         const damaged = damagedName(name)
         const place = { name: damaged, path: join(dirname(path), damaged), force: false, numbered: true }
@@ -140,7 +140,7 @@ async function create(temporary: string, wanted: number | undefined) {
   const handle = await open(temporary, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, wanted ?? 0o666)
   try {
     const mode = wanted ?? (await handle.stat()).mode & 0o777
-    await chmod(handle, 0o600)
+    await handle.chmod(0o600).catch(ignoreUnsupported)
     return { handle, mode }
   } catch (error) {
     await handle.close().catch(() => {})
@@ -168,10 +168,8 @@ function ignore(...codes: readonly string[]) {
   }
 }
 
-/** Some file systems do not support permissions. */
-function chmod(handle: FileHandle, mode: number): Promise<void> {
-  return handle.chmod(mode).catch(ignore('EPERM', ...unsupported))
-}
+/** Some file systems have no permissions, and say so of a file of one's own. */
+export const ignoreUnsupported = ignore('EPERM', ...unsupported)
 
 function digestWriter(handle: FileHandle) {
   const hash = createHash('sha256')

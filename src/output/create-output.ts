@@ -8,7 +8,13 @@ import { createTextOutput, writeTextFile } from './text-output.ts'
 import { createJobOutput, createPathsOutput } from './files-output.ts'
 import type { OutputDocument } from '../events/documents.ts'
 import { outputVersion } from '../events/version.ts'
-import { createResultOutput, type Output, type OutputMode, type Result } from './output.ts'
+import {
+  createResultOutput,
+  type Output,
+  type OutputMode,
+  type RendererParts,
+  type Result,
+} from './output.ts'
 import { createScreen, loadColours, type Screen, type Styles } from './screen.ts'
 import type { Columns } from './table-cells.ts'
 import type { StepOutput } from './step-output.ts'
@@ -44,16 +50,12 @@ export interface OutputOptions {
 
 export type OwnRenderer = (parts: OwnParts) => { readonly notices: Notices; readonly result: Result }
 
-export interface OwnParts {
-  readonly screen: Screen
+export interface OwnParts extends Omit<RendererParts, 'notices'> {
   readonly quiet: boolean
   /** Omit what the document on standard output contains. */
   readonly warningsOnly: boolean
   readonly annotate: Annotate | undefined
   usual(annotate: Annotate | undefined): Notices
-  readonly show: (text: string) => string
-  /** The same with colours, whose words are safe for a terminal already. */
-  readonly showStyled: (text: string) => string
 }
 
 const maxIdLength = 500
@@ -114,13 +116,12 @@ function createRenderer(
   const usual = (chosen: Annotate | undefined) =>
     createNotices(screen, { quiet, usage, warningsOnly, resume, answer, showProgress, annotate: chosen })
   const showOwn = mode === 'terminal' ? sanitise : (text: string) => text
-  const showStyled = (text: string) => gate.report(text)
   const showReport = (text: string) => showOwn(gate.report(text))
-  const made = own?.({ screen, quiet, warningsOnly, annotate, usual, show: showReport, showStyled })
-  const notices = made?.notices ?? usual(annotate)
   const showText = result === 'text' ? showOwn : (text: string) => showOwn(gate.text(text))
-  const show = result === 'job' ? showReport : showText
-  const parts = { screen, notices, gate, context, show }
+  const show = own !== undefined || result === 'job' ? showReport : showText
+  const all = { screen, gate, context, show }
+  const made = own?.({ ...all, quiet, warningsOnly, annotate, usual })
+  const parts = { ...all, notices: made?.notices ?? usual(annotate) }
   if (mode === 'json') return createJsonOutput(parts)
   if (mode === 'jsonl') return createJsonLinesOutput(parts)
   if (mode === 'raw') return createRawOutput(parts)

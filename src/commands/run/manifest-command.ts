@@ -102,7 +102,7 @@ export async function showRun(
   hasSent = () => false,
 ): Promise<void> {
   const { context, options, gate } = call
-  const view = { hasSent, result: 'files', own: runRenderer(context) } as const
+  const view = { hasSent, result: 'files', own: runRenderer } as const
   await showOperation(call, view, async (output) => {
     const outcome = await run(manifestCall(call), output).catch((thrown: unknown): Outcome<RunDocument> => {
       const error = asModelgateError(thrown, options.debug === true)

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { detectProtocol } from '../terminal-abilities.ts'
-import { inCi, type Context } from '../../context.ts'
+import { inCi } from '../../context.ts'
 import { OutputClosed } from '../../errors.ts'
 import type { OutputDocument, OutputEvent } from '../../events/documents.ts'
 import {
@@ -15,7 +15,7 @@ import type { OwnParts, OwnRenderer } from '../create-output.ts'
 import { breakLine } from '../line-breaks.ts'
 import type { Annotate, Notices } from '../notices.ts'
 import type { Result } from '../output.ts'
-import { stylesFor, type LiveLine, type Screen, type Styles, type Tone } from '../screen.ts'
+import { stylesFor, type LiveLine, type Styles, type Tone } from '../screen.ts'
 import { gap, oneLine, tabbedText, tableText, type Column, type Columns } from '../table-cells.ts'
 import { RunBoard } from './board.ts'
 import { instanceLine, rateLine, summaryLines, words, type RunLine } from './run-lines.ts'
@@ -25,19 +25,13 @@ const maxAnnotations = 9
 
 const lineLimit = 4_000
 
-export function runRenderer(context: Context): OwnRenderer {
-  return (parts) => {
-    const { quiet, warningsOnly, screen } = parts
-    const pictures = quiet || warningsOnly ? undefined : createResultPictures(context, screen)
-    return {
-      notices: createRunNotices(context, parts, pictures),
-      result: createRunResult(context, parts, pictures),
-    }
-  }
+export const runRenderer: OwnRenderer = (parts) => {
+  const pictures = parts.quiet || parts.warningsOnly ? undefined : createResultPictures(parts)
+  return { notices: createRunNotices(parts, pictures), result: createRunResult(parts, pictures) }
 }
 
-function createRunNotices(context: Context, parts: OwnParts, pictures: ResultPictures | undefined): Notices {
-  const { screen, quiet, warningsOnly } = parts
+function createRunNotices(parts: OwnParts, pictures: ResultPictures | undefined): Notices {
+  const { screen, quiet, warningsOnly, context } = parts
   const { clock, stdout } = context
   // GitHub drops all but the first ones: the error that ends the command must be among them.
   let annotationsLeft = maxAnnotations - 1
@@ -94,8 +88,7 @@ function createRunNotices(context: Context, parts: OwnParts, pictures: ResultPic
 }
 
 function createRunResult(
-  context: Context,
-  { screen, show, showStyled }: OwnParts,
+  { context, screen, gate, show }: OwnParts,
   pictures: ResultPictures | undefined,
 ): Result {
   const { stdout } = context
@@ -106,7 +99,7 @@ function createRunResult(
     const { mode, instances, part } = document
     if (mode === 'plan' || mode === 'check') {
       const columns = stdout.isTerminal ? stdout.columns : undefined
-      screen.text(showStyled(planTable(instances, columns, stylesFor(context, stdout))))
+      screen.text(gate.report(planTable(instances, columns, stylesFor(context, stdout))))
       // Its outputs are in there.
     } else if (part !== null) screen.text(`${show(part)}\n`)
   }
@@ -143,7 +136,7 @@ const maxBytes = 20_000_000
 type ResultPictures = NonNullable<ReturnType<typeof createResultPictures>>
 
 /** Above the board. Half blocks, which every terminal can show, would push the lines of a run off the screen. */
-function createResultPictures(context: Context, screen: Screen) {
+function createResultPictures({ context, screen }: OwnParts) {
   const { env, cwd } = context
   if (!screen.isLive || inCi(env) || detectProtocol(env) === 'blocks') return undefined
   let drawing: Promise<void> | undefined

@@ -14,7 +14,7 @@ import { chmod, copyFile, lstat, open, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { FileError, ModelgateError } from '../../errors.ts'
-import { openAtomicFile, syncHandle } from '../../files/atomic-file.ts'
+import { ignoreUnsupported, openAtomicFile, syncHandle } from '../../files/atomic-file.ts'
 import { closeAfterReading, readError, shownPath, systemCode } from '../../files/file-error.ts'
 import { cutBytes } from '../../files/file-name.ts'
 import { notRegular } from '../../files/input-file.ts'
@@ -195,11 +195,6 @@ function damagedCopy(source: string): FileError {
   return new FileError('result_lost', `${shownPath(source)} is not what was stored; it is not used.`, {
     hint: 'Another program has changed it, or the disk is failing. The next run treats it as missing.',
   })
-}
-
-/** Some file systems have no permissions, and say so of a file of one's own. */
-function ignoreUnsupported(error: unknown): void {
-  if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(systemCode(error) ?? '')) throw error
 }
 
 export async function syncFile(path: string): Promise<void> {

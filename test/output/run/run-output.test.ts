@@ -29,8 +29,13 @@ interface Play extends Partial<OutputOptions> {
 function play({ live = false, columns = 80, env, cwd = '/', terminal = false, ...options }: Play = {}) {
   const stderr = live ? { stderr: drawableSink({ columns }) } : {}
   const context = testContext({ env: { NO_COLOR: '1', ...env }, cwd, columns, terminal, ...stderr })
-  const own = runRenderer(context)
-  const output = createOutput(context, { quiet: false, usage: false, result: 'files', own, ...options })
+  const output = createOutput(context, {
+    quiet: false,
+    usage: false,
+    result: 'files',
+    own: runRenderer,
+    ...options,
+  })
   const linesOf = (text: string) => text.split('\n').slice(0, -1)
   return {
     ...context,
