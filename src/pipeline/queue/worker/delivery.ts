@@ -21,7 +21,6 @@ import {
   stateOf,
   taskOf,
   type TaskJob,
-  type TaskMessage,
   type TaskState,
 } from '../message.ts'
 import { patiently, withdrawn, type Handled } from '../queue-server.ts'
@@ -51,7 +50,7 @@ export function createDeliveryHandler(worker: Worker, lane: Lane) {
     if (inProgress.has(job.id!)) return again(busyMs)
     inProgress.add(job.id!)
     try {
-      return await new Delivery(worker, lane, job).handle(id)
+      return await openDelivery(worker, lane, job).handle(id)
     } catch (thrown) {
       if (closing.aborted) return again(0)
       const error = asModelgateError(thrown, false)
@@ -69,69 +68,193 @@ export function createDeliveryHandler(worker: Worker, lane: Lane) {
   }
 }
 
-export class Delivery {
-  readonly #worker: Worker
-  readonly #lane: Lane
-  readonly #job: TaskJob
-  readonly #message: TaskMessage
-  readonly #folder: string
-  readonly #made: string
-  #state: TaskState
-  #isUnwritten = false
+/** One attempt, or one look-up, of a task. @param ownFolder of the worker that has begun it */
+export function openDelivery(worker: Worker, lane: Lane, job: TaskJob, ownFolder = worker.ownFolder) {
+  const { ask, closing, context, end, listener, redactor, server, store, warn } = worker
+  let state = stateOf(job)
+  let isUnwritten = false
+  const message = decodeTask(job.data.message)
+  const folder = join(workIn(ownFolder), `${lane}.${job.id!}.${state.attempt}`)
+  const made = join(folder, 'made')
+  const { instance, run, key, count } = message
+  const names = { instance, run, key, lane, creates: count }
 
-  constructor(worker: Worker, lane: Lane, job: TaskJob, ownFolder = worker.ownFolder) {
-    this.#worker = worker
-    this.#lane = lane
-    this.#job = job
-    this.#state = stateOf(job)
-    this.#message = decodeTask(job.data.message)
-    this.#folder = join(workIn(ownFolder), `${lane}.${job.id!}.${this.#state.attempt}`)
-    this.#made = join(this.#folder, 'made')
+  const call = (): ExecuteCall => {
+    const { shared, jobs, isSandbox, inFlight: signal } = worker
+    return {
+      ...shared,
+      gateway: { ...shared.gateway, signal },
+      context: { ...context, cwd: folder, signal },
+      project: { ...projectIn(folder, isSandbox), stateFolder: projectIn(ownFolder, false).stateFolder },
+      redactor,
+      jobs,
+      timeoutMs: undefined,
+    }
   }
 
-  async handle(id: string): Promise<Handled> {
-    const { outcome, job } = this.#state
-    // Its worker has reported, and died before it could end the delivery.
-    if (outcome !== null) return over
-    const report = job === null ? undefined : await this.#lookUp(job)
-    if (report !== undefined && !('state' in report)) return report
-    let handled: Handled = over
-    try {
-      handled = await this.#send(id, report)
-      return handled
-    } finally {
-      if (handled !== leftHere) removeFolder(this.#folder)
-    }
+  const taskFor = (request: TaskRequest | undefined): Task => ({
+    ...taskOf(message, request?.body ?? {}),
+    variant: 1,
+    idempotencyKey: message.idempotency_key,
+    request: async () => request!,
+    folder: made,
+    job: state.job,
+    made: state.made,
+    onMade: (addresses) => write({ made: addresses }),
+    onJob: (id, kind) => writeJob({ id, kind }),
+    onProgress() {},
+  })
+
+  const find = () => ask(() => server.find(lane, job.id!))
+
+  /** It needs no lock: also the outcome of a worker that was taken for dead counts. For the winner of the attempt only. */
+  const write = async (change: Partial<TaskState>): Promise<void> => {
+    state = { ...state, ...change }
+    const text = redactor.document(JSON.stringify(state))
+    isUnwritten = true
+    await ask(async () => {
+      // The run may have forgotten it.
+      await job.updateData({ ...job.data, state: text }).catch((error: unknown) => {
+        if (!(error instanceof Error && /missing (?:key for )?job/i.test(error.message))) throw error
+      })
+    })
+    isUnwritten = false
+  }
+
+  const writeJob = ({ id, kind }: StartedJob) =>
+    write({ job: { id, kind, since: context.clock.now() }, failures: 0 })
+
+  const pollWait = (askedMs: number | undefined): number => {
+    const elapsedMs = context.clock.now() - (state.job?.since ?? Infinity)
+    return pollWaitAfter(elapsedMs, askedMs, context.clock.random(), worker.shared.pollIntervalS)
+  }
+
+  const show = (outcome: TaskEnd['outcome'], facts: Partial<Omit<TaskEnd, 'type' | 'outcome'>>): void => {
+    const none = { outputs: 0, bytes: 0, took_s: null, again_s: null, error: null }
+    listener.event({ type: 'task-end', ...names, outcome, ...none, ...facts })
+  }
+
+  /** @param againMs when it is sent again; null where that is not known here */
+  const showError = (outcome: TaskEnd['outcome'], error: ModelgateError, againMs: number | null): void => {
+    const { code, exitCode: exit_code } = error
+    const shown = { code, exit_code, billed: billedOf(error), message: redactor.text(error.message) }
+    show(outcome, { again_s: againMs === null ? null : againMs / 1000, error: shown })
   }
 
   /**
-   * Reports what a dead worker has left of an attempt. @param name of its folder @param jobs by idempotency keys
-   * @returns false when this worker has ended before
+   * Wins the attempt: its intent is on the server's disk then. A worker that was frozen may find that the task has ended
+   * meanwhile, or that its mark is gone with it, so it looks once more. @returns undefined when it is to send
    */
-  async recover(name: string, jobs: ReadonlyMap<string, StartedJob>): Promise<boolean> {
-    const { outcome, job } = this.#state
-    if (name !== basename(this.#folder) || outcome !== null) return true
-    const task = { ...taskOf(this.#message, {}), folder: this.#made }
-    const left = await recoverResult(this.#worker.context, task)
-    if (left !== undefined) {
-      const result = { ...left.result, job_id: left.result.job_id ?? job?.id ?? null }
-      return (await this.#handIn({ ...left, result })) !== leftHere
-    }
-    const started = jobs.get(this.#message.idempotency_key)
-    if (started !== undefined && job === null) await this.#writeJob(started)
-    return true
+  const win = async (id: string): Promise<Handled | undefined> => {
+    const { attempt } = state
+    const own = `${worker.name} ${id}`
+    const winner = await ask(() => server.win(attempt, own))
+    if (winner === undefined || winner === withdrawn) return over
+    if (winner !== own) return { kind: 'over', wonBy: winner.split(' ')[0]! }
+    const now = await find()
+    if (now === undefined || stateOf(now).attempt !== attempt) return over
+    if (now.finishedOn === undefined) return undefined
+    // Whoever found the mark has reported that nobody knows; the run may know better now.
+    const text = 'Not sent: its worker stood still for too long.'
+    return await report(new ModelgateError('later', 'worker_lost', text, { billed: 'no' }))
   }
 
-  async #send(id: string, report: JobReport | undefined): Promise<Handled> {
-    const { closing, listener, store, warn } = this.#worker
-    const { job, made, failures } = this.#state
-    const isNew = job === null && made === null
+  /** Nothing was created: the task is another attempt from now on, which anybody may win. */
+  const giveBack = async (failures: number): Promise<void> => {
+    const { attempt } = state
+    await write({ attempt: server.newId(), failures })
+    await server.removeMark(attempt).catch(() => {})
+  }
+
+  /** Reports how the attempt has failed, unless another worker has reported a result meanwhile. */
+  const report = async (error: ModelgateError): Promise<Handled> => {
+    const now = await find()
+    if (now !== undefined && stateOf(now).outcome?.kind === 'result') return over
+    await write({ outcome: errorOutcome(error) })
+    showError(error.exit === 'unknown' ? 'unknown' : 'failed', error, null)
+    return over
+  }
+
+  const fail = async (error: ModelgateError): Promise<Handled> => {
+    const { failures } = state
+    // The id of a job is on record in the folder of this process.
+    if (isUnwritten) return leftHere
+    const isStarted = state.made !== null || state.job !== null
+    const isFree = billedOf(error) === 'no' && !isStarted
+    if (isFree && isRateLimit(error)) {
+      const restMs = rateLimitPause(failures, error.facts.retryAfterS, context.clock)
+      await giveBack(failures + 1)
+      showError('again', error, restMs)
+      return { kind: 'rest', ms: restMs }
+    }
+    const isKept = await keepFiles(worker, made, key)
+    // A disk that took nothing of what was started says nothing of it: another worker fetches it.
+    const isDisk = error.exit === 'io' && isStarted && !isKept && error.facts.rescued === undefined
+    if (!isDisk && !isOfWorker(error)) return await report(error)
+    end(error)
+    if (error.exit === 'bug' || !(isFree || isStarted)) {
+      // What it says of this worker is nothing that the run could mend.
+      return await report(isFree || state.job !== null ? error : error.amend({ exit: 'unknown' }))
+    }
+    if (isFree) await giveBack(failures)
+    showError('returned', error, 0)
+    return again(0)
+  }
+
+  /** For as long as that takes: it has been paid for. @returns `leftHere` when the worker has ended before */
+  const handIn = async (result: TaskResult): Promise<Handled> => {
+    const { outputs, took_s } = result.result
+    const isPassing = (error: ModelgateError) =>
+      error.code !== 'source_changed' && (mayWork(error) || error.exit === 'io')
+    const onFailure = (error: ModelgateError) => warn(`${error.message} It is tried again.`)
+    const patience = { clock: context.clock, signal: worker.inFlight, isPassing, onFailure }
+    try {
+      for (const { path, sha256 } of outputs) {
+        await patiently(() => store.put(join(made, path), sha256), patience)
+      }
+      await write({ outcome: resultOutcome(result) })
+    } catch (error) {
+      end(asModelgateError(error, false).amend({ billed: 'yes' }))
+      return leftHere
+    }
+    const bytes = outputs.reduce((sum, output) => sum + output.bytes, 0)
+    show('done', { outputs: outputs.length, bytes, took_s })
+    return over
+  }
+
+  /** @returns how the job stands, when it has ended */
+  const lookUp = async (started: StartedJob): Promise<JobReport | Handled> => {
+    const { gateway } = call()
+    const { policy, limits } = gateway
+    const once = { ...gateway, policy: { ...policy, maxRetries: 0 }, limits: { ...limits, total: undefined } }
+    try {
+      const found = await lookUpJob(once, started)
+      if (isFinal(found.state)) return found
+      if (state.failures > 0) await write({ failures: 0 })
+      // Nobody waits for it.
+      void job.updateProgress({ state: found.state, percent: found.progress }).catch(() => {})
+      return again(pollWait(found.nextLookUpMs))
+    } catch (thrown) {
+      const error = asModelgateError(thrown, false)
+      const failures = state.failures + 1
+      const appearsMs = appearanceWait(error, state.failures)
+      if (appearsMs === undefined && (!mayPass(error) || failures >= lookUpFailures.most))
+        return await fail(error)
+      await write({ failures })
+      const { retryAfterS } = error.facts
+      return again(appearsMs ?? pollWait(retryAfterS && retryAfterS * 1000))
+    }
+  }
+
+  const send = async (id: string, found: JobReport | undefined): Promise<Handled> => {
+    const { failures, job: started } = state
+    const isNew = started === null && state.made === null
     let request: TaskRequest | undefined
     let problem: ModelgateError | undefined
     try {
       // At once, which is faster than in another thread.
-      writing(this.#folder, () => mkdirSync(this.#folder, { recursive: true, mode: 0o700 }))
-      if (job === null) request = await placeRequest(this.#message, store, this.#folder)
+      writing(folder, () => mkdirSync(folder, { recursive: true, mode: 0o700 }))
+      if (started === null) request = await placeRequest(message, store, folder)
     } catch (thrown) {
       problem = asModelgateError(thrown, false).amend({ billed: 'no' })
       // A disk of this machine that takes nothing ends the worker, not the task.
@@ -141,212 +264,56 @@ export class Delivery {
         return again(busyMs)
       }
     }
-    const lost = isNew ? await this.#win(id) : undefined
+    const lost = isNew ? await win(id) : undefined
     if (lost !== undefined) return lost
-    if (problem !== undefined) return await this.#fail(problem)
+    if (problem !== undefined) return await fail(problem)
     if (closing.aborted) {
-      if (isNew) await this.#giveBack(failures)
+      if (isNew) await giveBack(failures)
       return again(0)
     }
-    const call = this.#call()
-    const task = this.#task(request)
-    if (job === null) listener.event({ type: 'task-start', ...this.#names(), attempt: failures + 1 })
+    const task = taskFor(request)
+    if (started === null) listener.event({ type: 'task-start', ...names, attempt: failures + 1 })
     try {
-      if (job !== null || this.#lane !== 'video') {
-        return await this.#handIn(await executeTask(call, task, report))
-      }
-      await startJob(call, task)
+      if (started !== null || lane !== 'video') return await handIn(await executeTask(call(), task, found))
+      await startJob(call(), task)
     } catch (thrown) {
-      return await this.#fail(asModelgateError(thrown, false))
+      return await fail(asModelgateError(thrown, false))
     }
     // What has been started goes before what is new.
-    await this.#job.changePriority({ priority: 0 }).catch(() => {})
-    return again(this.#pollWait(undefined))
+    await job.changePriority({ priority: 0 }).catch(() => {})
+    return again(pollWait(undefined))
   }
 
-  /**
-   * Wins the attempt: its intent is on the server's disk then. A worker that was frozen may find that the task has ended
-   * meanwhile, or that its mark is gone with it, so it looks once more. @returns undefined when it is to send
-   */
-  async #win(id: string): Promise<Handled | undefined> {
-    const { name, server } = this.#worker
-    const { attempt } = this.#state
-    const own = `${name} ${id}`
-    const winner = await this.#worker.ask(() => server.win(attempt, own))
-    if (winner === undefined || winner === withdrawn) return over
-    if (winner !== own) return { kind: 'over', wonBy: winner.split(' ')[0]! }
-    const now = await this.#worker.ask(() => server.find(this.#lane, this.#job.id!))
-    if (now === undefined || stateOf(now).attempt !== attempt) return over
-    if (now.finishedOn === undefined) return undefined
-    // Whoever found the mark has reported that nobody knows; the run may know better now.
-    const text = 'Not sent: its worker stood still for too long.'
-    return await this.#reported(new ModelgateError('later', 'worker_lost', text, { billed: 'no' }))
-  }
-
-  /** Nothing was created: the task is another attempt from now on, which anybody may win. */
-  async #giveBack(failures: number): Promise<void> {
-    const { server } = this.#worker
-    const { attempt } = this.#state
-    await this.#write({ attempt: server.newId(), failures })
-    await server.removeMark(attempt).catch(() => {})
-  }
-
-  /** @returns how the job stands, when it has ended */
-  async #lookUp(job: StartedJob): Promise<JobReport | Handled> {
-    const { gateway } = this.#call()
-    const { policy, limits } = gateway
-    const once = { ...gateway, policy: { ...policy, maxRetries: 0 }, limits: { ...limits, total: undefined } }
-    try {
-      const report = await lookUpJob(once, job)
-      if (isFinal(report.state)) return report
-      if (this.#state.failures > 0) await this.#write({ failures: 0 })
-      // Nobody waits for it.
-      const { state, progress: percent } = report
-      void this.#job.updateProgress({ state, percent }).catch(() => {})
-      return again(this.#pollWait(report.nextLookUpMs))
-    } catch (thrown) {
-      const error = asModelgateError(thrown, false)
-      const failures = this.#state.failures + 1
-      const appearsMs = appearanceWait(error, this.#state.failures)
-      if (appearsMs === undefined && (!mayPass(error) || failures >= lookUpFailures.most))
-        return await this.#fail(error)
-      await this.#write({ failures })
-      const { retryAfterS } = error.facts
-      return again(appearsMs ?? this.#pollWait(retryAfterS && retryAfterS * 1000))
-    }
-  }
-
-  #pollWait(askedMs: number | undefined): number {
-    const { context, shared } = this.#worker
-    const elapsedMs = context.clock.now() - (this.#state.job?.since ?? Infinity)
-    const random = context.clock.random()
-    return pollWaitAfter(elapsedMs, askedMs, random, shared.pollIntervalS)
-  }
-
-  async #fail(error: ModelgateError): Promise<Handled> {
-    const { context, end } = this.#worker
-    const { failures, made, job } = this.#state
-    // The id of a job is on record in the folder of this process.
-    if (this.#isUnwritten) return leftHere
-    const isStarted = made !== null || job !== null
-    const isFree = billedOf(error) === 'no' && !isStarted
-    if (isFree && isRateLimit(error)) {
-      const restMs = rateLimitPause(failures, error.facts.retryAfterS, context.clock)
-      await this.#giveBack(failures + 1)
-      this.#showError('again', error, restMs)
-      return { kind: 'rest', ms: restMs }
-    }
-    const isKept = await keepFiles(this.#worker, this.#made, this.#message.key)
-    // A disk that took nothing of what was started says nothing of it: another worker fetches it.
-    const isDisk = error.exit === 'io' && isStarted && !isKept && error.facts.rescued === undefined
-    if (!isDisk && !isOfWorker(error)) return await this.#reported(error)
-    end(error)
-    if (error.exit === 'bug' || !(isFree || isStarted)) {
-      // What it says of this worker is nothing that the run could mend.
-      return await this.#reported(isFree || job !== null ? error : error.amend({ exit: 'unknown' }))
-    }
-    if (isFree) await this.#giveBack(failures)
-    this.#showError('returned', error, 0)
-    return again(0)
-  }
-
-  /** For as long as that takes: it has been paid for. @returns `leftHere` when the worker has ended before */
-  async #handIn(result: TaskResult): Promise<Handled> {
-    const { store, inFlight: signal, end, warn, context } = this.#worker
-    const { outputs, took_s } = result.result
-    const isPassing = (error: ModelgateError) =>
-      error.code !== 'source_changed' && (mayWork(error) || error.exit === 'io')
-    const onFailure = ({ message }: ModelgateError) => warn(`${message} It is tried again.`)
-    const patience = { clock: context.clock, signal, isPassing, onFailure }
-    try {
-      for (const { path, sha256 } of outputs) {
-        await patiently(() => store.put(join(this.#made, path), sha256), patience)
+  return {
+    async handle(id: string): Promise<Handled> {
+      // Its worker has reported, and died before it could end the delivery.
+      if (state.outcome !== null) return over
+      const found = state.job === null ? undefined : await lookUp(state.job)
+      if (found !== undefined && !('state' in found)) return found
+      let handled: Handled = over
+      try {
+        handled = await send(id, found)
+        return handled
+      } finally {
+        if (handled !== leftHere) removeFolder(folder)
       }
-      await this.#write({ outcome: resultOutcome(result) })
-    } catch (error) {
-      end(asModelgateError(error, false).amend({ billed: 'yes' }))
-      return leftHere
-    }
-    const bytes = outputs.reduce((sum, output) => sum + output.bytes, 0)
-    this.#show({ outcome: 'done', outputs: outputs.length, bytes, took_s, again_s: null, error: null })
-    return over
-  }
+    },
 
-  /** Reports how the attempt has failed, unless another worker has reported a result meanwhile. */
-  async #reported(error: ModelgateError): Promise<Handled> {
-    const now = await this.#worker.ask(() => this.#worker.server.find(this.#lane, this.#job.id!))
-    if (now !== undefined && stateOf(now).outcome?.kind === 'result') return over
-    await this.#write({ outcome: errorOutcome(error) })
-    this.#showError(error.exit === 'unknown' ? 'unknown' : 'failed', error, null)
-    return over
-  }
-
-  /** @param againMs when it is sent again; null where that is not known here */
-  #showError(outcome: TaskEnd['outcome'], error: ModelgateError, againMs: number | null): void {
-    const { code, exitCode: exit_code } = error
-    const message = this.#worker.redactor.text(error.message)
-    const shown = { code, exit_code, billed: billedOf(error), message }
-    const again_s = againMs === null ? null : againMs / 1000
-    this.#show({ outcome, outputs: 0, bytes: 0, took_s: null, again_s, error: shown })
-  }
-
-  #show(end: Pick<TaskEnd, 'outcome' | 'outputs' | 'bytes' | 'took_s' | 'again_s' | 'error'>): void {
-    this.#worker.listener.event({ type: 'task-end', ...this.#names(), ...end })
-  }
-
-  #names() {
-    const { instance, run, key, count } = this.#message
-    return { instance, run, key, lane: this.#lane, creates: count }
-  }
-
-  /** It needs no lock: also the outcome of a worker that was taken for dead counts. For the winner of the attempt only. */
-  async #write(change: Partial<TaskState>): Promise<void> {
-    this.#state = { ...this.#state, ...change }
-    const state = this.#worker.redactor.document(JSON.stringify(this.#state))
-    this.#isUnwritten = true
-    await this.#worker.ask(async () => {
-      // The run may have forgotten it.
-      await this.#job.updateData({ ...this.#job.data, state }).catch((error: unknown) => {
-        if (!(error instanceof Error && /missing (?:key for )?job/i.test(error.message))) throw error
-      })
-    })
-    this.#isUnwritten = false
-  }
-
-  async #writeJob({ id, kind }: StartedJob): Promise<void> {
-    await this.#write({ job: { id, kind, since: this.#worker.context.clock.now() }, failures: 0 })
-  }
-
-  #call(): ExecuteCall {
-    const { context, shared, redactor, jobs, isSandbox, ownFolder, inFlight: signal } = this.#worker
-    return {
-      ...shared,
-      gateway: { ...shared.gateway, signal },
-      context: { ...context, cwd: this.#folder, signal },
-      project: {
-        ...projectIn(this.#folder, isSandbox),
-        stateFolder: projectIn(ownFolder, false).stateFolder,
-      },
-      redactor,
-      jobs,
-      timeoutMs: undefined,
-    }
-  }
-
-  #task(request: TaskRequest | undefined): Task {
-    const { job, made } = this.#state
-    return {
-      ...taskOf(this.#message, request?.body ?? {}),
-      variant: 1,
-      idempotencyKey: this.#message.idempotency_key,
-      request: async () => request!,
-      folder: this.#made,
-      job,
-      made,
-      onMade: (addresses) => this.#write({ made: addresses }),
-      onJob: (id, kind) => this.#writeJob({ id, kind }),
-      onProgress() {},
-    }
+    /**
+     * Reports what a dead worker has left of an attempt. @param name of its folder @param jobs by idempotency keys
+     * @returns false when this worker has ended before
+     */
+    async recover(name: string, jobs: ReadonlyMap<string, StartedJob>): Promise<boolean> {
+      if (name !== basename(folder) || state.outcome !== null) return true
+      const left = await recoverResult(context, { ...taskOf(message, {}), folder: made })
+      if (left !== undefined) {
+        const result = { ...left.result, job_id: left.result.job_id ?? state.job?.id ?? null }
+        return (await handIn({ ...left, result })) !== leftHere
+      }
+      const started = jobs.get(message.idempotency_key)
+      if (started !== undefined && state.job === null) await writeJob(started)
+      return true
+    },
   }
 }
 

@@ -6,7 +6,7 @@ import { startedJobs } from '../../execute/task.ts'
 import { lanes } from '../../manifest/manifest.ts'
 import { namesIn } from '../../project.ts'
 import { stopWithGrace } from '../../stop.ts'
-import { createDeliveryHandler, Delivery } from './delivery.ts'
+import { createDeliveryHandler, openDelivery } from './delivery.ts'
 import { openJobs } from '../../../operations/jobs.ts'
 import {
   deadFolders,
@@ -100,7 +100,7 @@ async function recoverFolder(worker: Worker, path: string): Promise<boolean> {
     const lane = lanes.find((one) => one === laneName)
     const job = lane && (await ask(() => server.find(lane, id)))
     if (job === undefined) continue
-    const delivery = new Delivery(worker, lane!, job, path)
+    const delivery = openDelivery(worker, lane!, job, path)
     isSafe = (await delivery.recover(name, jobs)) && isSafe
   }
   return isSafe
