@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { Context } from '../context.ts'
 import { defaultSeconds, maxRequestBytes } from '../limits.ts'
-import { FileError, ModelgateError, UsageError } from '../errors.ts'
+import { FileError, type ModelgateError, UsageError } from '../errors.ts'
 import { fileNameProblem, readError, shownPath } from './file-error.ts'
 
 interface InputFile {

@@ -3,7 +3,7 @@ import type { FileContext, Sink } from '../context.ts'
 import { FileError, ModelgateError } from '../errors.ts'
 import { shownPath } from './file-error.ts'
 import { writeMedia, type MediaFile, type MediaKind } from './media-file.ts'
-import { openRescueFile, type AtomicFile, type Rescue, type WrittenFile } from './atomic-file.ts'
+import { openRescueFile, type AtomicFile, type Rescue } from './atomic-file.ts'
 
 /** A rescue needs the whole content, so it is kept in memory up to this size. */
 const maxRescuedBytes = 256 * 1_048_576
@@ -19,94 +19,80 @@ export function streamMedia<Facts>(
   kind: MediaKind<Facts>,
   rescue?: Rescue,
 ): MediaFile<Facts> {
-  const stream = new OutputStream(context, kind.noun, rescue)
+  const stream = openStream(context, kind.noun, rescue)
   return writeMedia(kind, async (extension) => stream.begin(extension))
 }
 
 /** Standard output as a file: what has left is not taken back, so content that begins again has to be the same. */
-class OutputStream implements AtomicFile {
-  readonly #context: StreamContext
-  readonly #noun: string
-  readonly #rescue: Rescue | undefined
-  #extension = ''
-  #hash = createHash('sha256')
-  #bytes = 0
-  #written: Uint8Array[] = []
-  #repeated: { left: number; readonly sha256: string } | undefined
-  #failure: FileError | undefined
-
-  constructor(context: StreamContext, noun: string, rescue: Rescue | undefined) {
-    this.#context = context
-    this.#noun = noun
-    this.#rescue = rescue
-  }
-
-  begin(extension: string): this {
-    this.#extension = extension
-    if (this.#bytes > 0) {
-      const sha256 = this.#repeated?.sha256 ?? this.#hash.digest('hex')
-      this.#repeated = { left: this.#bytes, sha256 }
-      this.#hash = createHash('sha256')
-    }
-    return this
-  }
-
-  get isDirect(): boolean {
-    return this.#failure === undefined
-  }
-
-  async write(chunk: Uint8Array): Promise<void> {
-    // A copy, because the stream may use it after the caller has reused its buffer.
-    const bytes = Buffer.from(this.#withoutRepeated(chunk))
-    if (bytes.length === 0) return
-    const { stdout } = this.#context
-    this.#hash.update(bytes)
-    this.#bytes += bytes.length
-    if (this.#rescue !== undefined) this.#written.push(bytes)
-    if (this.#bytes > maxRescuedBytes) this.#written = []
-    if (this.#failure !== undefined) return
-    stdout.write(bytes)
-    if (stdout.needsDrain) await this.#drain()
-  }
+function openStream(context: StreamContext, noun: string, rescue: Rescue | undefined) {
+  const { stdout } = context
+  let extension = ''
+  let hash = createHash('sha256')
+  let length = 0
+  let written: Uint8Array[] = []
+  let repeated: { left: number; readonly sha256: string } | undefined
+  let failure: FileError | undefined
 
   /** @throws ModelgateError for others than those that have left */
-  #withoutRepeated(bytes: Uint8Array): Uint8Array {
-    const repeated = this.#repeated
+  const withoutRepeated = (bytes: Uint8Array): Uint8Array => {
     if (repeated === undefined) return bytes
     const known = bytes.subarray(0, repeated.left)
-    this.#hash.update(known)
+    hash.update(known)
     repeated.left -= known.length
     if (repeated.left === 0) {
-      if (this.#hash.copy().digest('hex') !== repeated.sha256) throw contentChanged()
-      this.#repeated = undefined
+      if (hash.copy().digest('hex') !== repeated.sha256) throw contentChanged()
+      repeated = undefined
     }
     return bytes.subarray(known.length)
   }
-
-  async #drain(): Promise<void> {
-    if (this.#failure !== undefined) return
-    await this.#context.stdout.drain().catch((reason: unknown) => {
-      if (!(reason instanceof FileError) || this.#written.length === 0) throw reason
-      this.#failure = reason
+  const drain = async (): Promise<void> => {
+    if (failure !== undefined) return
+    await stdout.drain().catch((reason: unknown) => {
+      if (!(reason instanceof FileError) || written.length === 0) throw reason
+      failure = reason
     })
   }
-
-  async commit(isDamaged = false): Promise<WrittenFile> {
-    if (this.#repeated !== undefined && !isDamaged) throw contentChanged()
-    await this.#drain()
-    const written = { path: '-', bytes: this.#bytes, sha256: this.#hash.copy().digest('hex') }
-    const reason = this.#failure
-    if (reason === undefined) return written
-    if (this.#written.length === 0) throw reason
-    const name = `${this.#noun}.${this.#extension}`
-    const file = await openRescueFile(this.#context, this.#rescue!.rescueFolder, name, reason)
-    for (const bytes of this.#written) await file.write(bytes)
-    const { path, rescued } = await file.commit(isDamaged)
-    const message = `${reason.message} The ${this.#noun} is kept in ${shownPath(path, Infinity)}.`
-    return { ...written, path, rescued: rescued!.amend({ message }) }
+  const file: AtomicFile = {
+    get isDirect() {
+      return failure === undefined
+    },
+    async write(chunk) {
+      // A copy, because the stream may use it after the caller has reused its buffer.
+      const bytes = Buffer.from(withoutRepeated(chunk as Uint8Array))
+      if (bytes.length === 0) return
+      hash.update(bytes)
+      length += bytes.length
+      if (rescue !== undefined) written.push(bytes)
+      if (length > maxRescuedBytes) written = []
+      if (failure !== undefined) return
+      stdout.write(bytes)
+      if (stdout.needsDrain) await drain()
+    },
+    async commit(isDamaged = false) {
+      if (repeated !== undefined && !isDamaged) throw contentChanged()
+      await drain()
+      const whole = { path: '-', bytes: length, sha256: hash.copy().digest('hex') }
+      const reason = failure
+      if (reason === undefined) return whole
+      if (written.length === 0) throw reason
+      const rescued = await openRescueFile(context, rescue!.rescueFolder, `${noun}.${extension}`, reason)
+      for (const bytes of written) await rescued.write(bytes)
+      const kept = await rescued.commit(isDamaged)
+      const message = `${reason.message} The ${noun} is kept in ${shownPath(kept.path, Infinity)}.`
+      return { ...whole, path: kept.path, rescued: kept.rescued!.amend({ message }) }
+    },
+    async discard() {},
   }
-
-  async discard(): Promise<void> {}
+  return {
+    begin(newExtension: string): AtomicFile {
+      extension = newExtension
+      if (length > 0) {
+        repeated = { left: length, sha256: repeated?.sha256 ?? hash.digest('hex') }
+        hash = createHash('sha256')
+      }
+      return file
+    },
+  }
 }
 
 function contentChanged(): ModelgateError {

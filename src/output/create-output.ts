@@ -3,7 +3,7 @@ import type { TextFile } from '../files/atomic-file.ts'
 import { createGate, type Gate, sanitise } from './gate.ts'
 import { createJsonOutput, createJsonLinesOutput, createRawOutput } from './json-output.ts'
 import { createAnnotate, createNotices, type Annotate, type Notices } from './notices.ts'
-import { RescueSink, type RescuePlace } from './rescue-sink.ts'
+import { openRescueSink, type RescuePlace } from './rescue-sink.ts'
 import { createTextOutput, writeTextFile } from './text-output.ts'
 import { createJobOutput, createPathsOutput } from './files-output.ts'
 import type { OutputDocument } from '../events/documents.ts'
@@ -68,7 +68,7 @@ export function createOutput(context: Context, options: OutputOptions): Output {
   if (rescue === undefined || file !== undefined || mode === 'json') {
     return outputOn(context, context.stdout, options)
   }
-  const sink = new RescueSink(context, rescue)
+  const sink = openRescueSink(context, rescue)
   const output = outputOn(context, sink, options)
   return {
     ...output,

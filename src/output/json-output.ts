@@ -4,7 +4,7 @@ import type { ErrorDocument, OutputDocument, OutputEvent } from '../events/docum
 import { isDeeperThan, maxJsonDepth } from '../json.ts'
 import { sanitise, sanitiseJson, type Gate } from './gate.ts'
 import { createResultOutput, isTextDocument, type Output, type RendererParts } from './output.ts'
-import { RescueSink, type RescuePlace } from './rescue-sink.ts'
+import { openRescueSink, type RescuePlace } from './rescue-sink.ts'
 
 /** One document when the command ends; a failure is one on standard error, with everything that had arrived. */
 export function createJsonOutput(parts: RendererParts): Output {
@@ -178,7 +178,7 @@ export function createRawOutput(parts: RendererParts): Output {
 }
 
 export function createReplyWriter(context: Context, gate: Gate, rescue: RescuePlace) {
-  const sink = new RescueSink(context, rescue)
+  const sink = openRescueSink(context, rescue)
   const stream = gate.reply()
   /** Nothing needs no line feed at its end. */
   let endsLine = true

@@ -11,70 +11,62 @@ export interface RescuePlace {
  * What standard output does not take (a full disk) is saved in the rescue folder: it has been paid for. Keeps only
  * what may not have been written yet.
  */
-export class RescueSink implements Sink {
-  readonly #context: Context
-  readonly #place: RescuePlace
+export function openRescueSink(context: Context, { folder, name }: RescuePlace) {
+  const { stdout } = context
   /** Given to standard output, which may still fail; or waits for the file. */
-  #held: (string | Uint8Array)[] = []
-  #failure: FileError | undefined
-  #file: AtomicFile | undefined
+  let held: (string | Uint8Array)[] = []
+  let failure: FileError | undefined
+  let file: AtomicFile | undefined
 
-  constructor(context: Context, place: RescuePlace) {
-    this.#context = context
-    this.#place = place
-  }
-
-  get isTerminal(): boolean {
-    return this.#context.stdout.isTerminal
-  }
-  get columns(): number {
-    return this.#context.stdout.columns
-  }
-  get isClosed(): boolean {
-    return this.#context.stdout.isClosed
-  }
-  get isIdle(): boolean {
-    return this.#context.stdout.isIdle
-  }
-  get stream(): Sink['stream'] {
-    return this.#context.stdout.stream
-  }
-  get needsDrain(): boolean {
-    return this.#file !== undefined || this.#context.stdout.needsDrain
-  }
-
-  write(chunk: string | Uint8Array): void {
-    const { stdout } = this.#context
-    if (stdout.isIdle) this.#held = []
-    this.#held.push(chunk)
-    if (this.#file === undefined) stdout.write(chunk)
-  }
-
-  /** @throws OutputClosed; FileError when the rescue fails as well, or has ended */
-  async drain(): Promise<void> {
-    if (this.#file === undefined) {
-      try {
-        await this.#context.stdout.drain()
-        if (this.isIdle) this.#held = []
-        return
-      } catch (error) {
-        if (!(error instanceof FileError) || this.#failure !== undefined) throw error
-        this.#failure = error
-        const { openRescueFile } = await import('../files/atomic-file.ts')
-        this.#file = await openRescueFile(this.#context, this.#place.folder, this.#place.name, error)
+  return {
+    get isTerminal() {
+      return stdout.isTerminal
+    },
+    get columns() {
+      return stdout.columns
+    },
+    get isClosed() {
+      return stdout.isClosed
+    },
+    get isIdle() {
+      return stdout.isIdle
+    },
+    get stream() {
+      return stdout.stream
+    },
+    get needsDrain() {
+      return file !== undefined || stdout.needsDrain
+    },
+    write(chunk: string | Uint8Array): void {
+      if (stdout.isIdle) held = []
+      held.push(chunk)
+      if (file === undefined) stdout.write(chunk)
+    },
+    /** @throws OutputClosed; FileError when the rescue fails as well, or has ended */
+    async drain(): Promise<void> {
+      if (file === undefined) {
+        try {
+          await stdout.drain()
+          if (stdout.isIdle) held = []
+          return
+        } catch (error) {
+          if (!(error instanceof FileError) || failure !== undefined) throw error
+          failure = error
+          const { openRescueFile } = await import('../files/atomic-file.ts')
+          file = await openRescueFile(context, folder, name, error)
+        }
       }
-    }
-    for (const chunk of this.#held.splice(0)) await this.#file.write(chunk)
-  }
-
-  /** @returns what names the file, when anything was rescued @throws FileError when it cannot be completed */
-  async end(): Promise<ModelgateError | undefined> {
-    if (this.#file === undefined) return undefined
-    await this.drain()
-    const { path, rescued } = await this.#file.commit()
-    this.#file = undefined
-    return rescued?.amend({
-      message: `${this.#failure!.message} What was not written is kept in ${rescued.facts.rescued?.[0] ?? path}.`,
-    })
-  }
+      for (const chunk of held.splice(0)) await file.write(chunk)
+    },
+    /** @returns what names the file, when anything was rescued @throws FileError when it cannot be completed */
+    async end(): Promise<ModelgateError | undefined> {
+      if (file === undefined) return undefined
+      await this.drain()
+      const { path, rescued } = await file.commit()
+      file = undefined
+      return rescued?.amend({
+        message: `${failure!.message} What was not written is kept in ${rescued.facts.rescued?.[0] ?? path}.`,
+      })
+    },
+  } satisfies Sink & { end(): Promise<ModelgateError | undefined> }
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { MarkdownRenderer } from '../../src/output/markdown/renderer.ts'
+import { createMarkdownRenderer } from '../../src/output/markdown/renderer.ts'
 import { atLeast, atMost, beside, median, type Measurement } from './measurement.ts'
 import { memory } from './memory.ts'
 import { hasCurl } from './peers.ts'
@@ -57,7 +57,7 @@ export async function measureMarkdown(workbench: Workbench): Promise<Measurement
   const words = modelgate('generate', '-m', 'bench-markdown', prompt)
   const text = markdownPieces.join('')
   let shown = ''
-  const renderer = new MarkdownRenderer({
+  const renderer = createMarkdownRenderer({
     columns: () => 80,
     isTerminal: false,
     colors: true,

@@ -4,7 +4,7 @@ import type { BlockEvent, Container } from './block-parser.ts'
 import type { CodeHighlighter } from './code-highlight.ts'
 import { languageOf } from './code-language.ts'
 import {
-  InlineStream,
+  createInlineStream,
   parseInline,
   code,
   emphasis,
@@ -14,7 +14,7 @@ import {
   type Link,
   type Piece,
 } from './inline-parser.ts'
-import { Table, type Cell } from './table.ts'
+import { createTable, type Cell } from './table.ts'
 
 export interface Abilities {
   /** Bold, italic and the like, too. Without them, marks are shown as they were written. */
@@ -39,8 +39,8 @@ export function createBlockWriter(
   /** Around an empty line that is still to be shown. */
   let emptyDepth: number | undefined
   let hasBegun = false
-  let inline: InlineStream | undefined
-  let table: Table | undefined
+  let inline: ReturnType<typeof createInlineStream> | undefined
+  let table: ReturnType<typeof createTable> | undefined
   let fence: string | undefined
   let language: string | undefined
   let highlight: CodeHighlighter | undefined
@@ -65,7 +65,7 @@ export function createBlockWriter(
     begin()
     if (level !== undefined && !colors) writer.text(`${'#'.repeat(level)} `)
     const looks = createInlineLooks(abilities, level === undefined ? '' : headingCodes[level - 1])
-    inline = new InlineStream((pieces) => {
+    inline = createInlineStream((pieces) => {
       for (const piece of pieces) for (const { text, look } of looks(piece)) writer.text(text, look)
     })
   }
@@ -131,7 +131,7 @@ export function createBlockWriter(
         begin()
         const head = event.head.map((cell) => cellOf(cell, '1'))
         const write = (text: string) => writer.dressedLine(text)
-        table = new Table({ head, alignments: event.alignments, room, look: faint, write })
+        table = createTable({ head, alignments: event.alignments, room, look: faint, write })
         return
       }
       case 'row':

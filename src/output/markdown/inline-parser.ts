@@ -277,54 +277,48 @@ const limits: Readonly<Record<string, number>> = {
 const usualLimit = 120
 const addressLimit = 2000
 
-export class InlineStream {
-  readonly #emit: (pieces: readonly Piece[]) => void
-  #held = ''
-  #before = ''
+export function createInlineStream(emit: (pieces: readonly Piece[]) => void) {
+  let held = ''
+  let before = ''
 
-  constructor(emit: (pieces: readonly Piece[]) => void) {
-    this.#emit = emit
-  }
-
-  push(text: string): void {
-    for (let at = 0; at < text.length;) {
-      if (this.#held !== '') {
-        this.#add(text[at++]!)
-        continue
-      }
-      special.lastIndex = at
-      const place = special.exec(text)?.index ?? text.length
-      if (place > at) {
-        this.#emit([{ text: text.slice(at, place), style: 0, link: undefined, mark: undefined, start: 0 }])
-        this.#before = text[place - 1]!
-      }
-      this.#held = text[place] ?? ''
-      at = place + 1
-    }
-  }
-
-  end(): void {
-    if (this.#held !== '') this.#parse({ isWhole: true })
-    this.#before = ''
-  }
-
-  #add(character: string): void {
-    // Between two letters or digits nothing is decided.
-    const mayDecide = /[^A-Za-z0-9]/.test(this.#held.at(-1)! + character)
-    this.#held += character
-    if (mayDecide) this.#parse({ isWhole: false })
-    const [mark = ''] = /^(?:\*{1,2}|~~|[^])/.exec(this.#held) ?? []
-    const isAddress = /\]\([^)\n]*$/.test(this.#held)
-    if (this.#held.length <= (isAddress ? addressLimit : (limits[mark] ?? usualLimit))) return
-    // All in the first half at once: whatever comes, little is read again and again.
-    this.#parse({ isWhole: false, textUntil: this.#held.length >> 1 })
-  }
-
-  #parse(options: InlineOptions): void {
-    const { pieces, length } = parseInline(this.#held, { before: this.#before, ...options })
+  const parse = (options: InlineOptions) => {
+    const { pieces, length } = parseInline(held, { before, ...options })
     if (length === 0) return
-    this.#before = this.#held[length - 1]!
-    this.#held = this.#held.slice(length)
-    this.#emit(pieces)
+    before = held[length - 1]!
+    held = held.slice(length)
+    emit(pieces)
+  }
+  const add = (character: string) => {
+    // Between two letters or digits nothing is decided.
+    const mayDecide = /[^A-Za-z0-9]/.test(held.at(-1)! + character)
+    held += character
+    if (mayDecide) parse({ isWhole: false })
+    const [mark = ''] = /^(?:\*{1,2}|~~|[^])/.exec(held) ?? []
+    const isAddress = /\]\([^)\n]*$/.test(held)
+    if (held.length <= (isAddress ? addressLimit : (limits[mark] ?? usualLimit))) return
+    // All in the first half at once: whatever comes, little is read again and again.
+    parse({ isWhole: false, textUntil: held.length >> 1 })
+  }
+  return {
+    push(text: string): void {
+      for (let at = 0; at < text.length;) {
+        if (held !== '') {
+          add(text[at++]!)
+          continue
+        }
+        special.lastIndex = at
+        const place = special.exec(text)?.index ?? text.length
+        if (place > at) {
+          emit([{ text: text.slice(at, place), style: 0, link: undefined, mark: undefined, start: 0 }])
+          before = text[place - 1]!
+        }
+        held = text[place] ?? ''
+        at = place + 1
+      }
+    },
+    end(): void {
+      if (held !== '') parse({ isWhole: true })
+      before = ''
+    },
   }
 }

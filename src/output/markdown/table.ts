@@ -21,45 +21,32 @@ export interface TableOptions {
 }
 
 /** Columns side by side, or, where there is no room for them, each row as a list. */
-export class Table {
-  readonly #options: TableOptions
-  readonly #first: (readonly Cell[])[] = []
-  #linesOf: ((cells: readonly Cell[]) => string[]) | undefined
+export function createTable({ head, alignments, room, look, write }: TableOptions) {
+  const first: (readonly Cell[])[] = []
+  let linesOf: ((cells: readonly Cell[]) => string[]) | undefined
 
-  constructor(options: TableOptions) {
-    this.#options = options
-  }
-
-  get columns(): number {
-    return this.#options.head.length
-  }
-
-  add(cells: readonly Cell[]): void {
-    if (this.#linesOf !== undefined) this.#write(this.#linesOf(cells))
-    else if (this.#first.push(cells) === measuredRows) this.#begin()
-  }
-
-  end(): void {
-    if (this.#linesOf === undefined) this.#begin()
-  }
-
-  #begin(): void {
-    const { head, alignments, room, look } = this.#options
+  const begin = () => {
     const wished = head.map((cell, index) =>
-      Math.max(1, ...[cell, ...this.#first.map((row) => row[index] ?? [])].map(widthOf)),
+      Math.max(1, ...[cell, ...first.map((row) => row[index] ?? [])].map(widthOf)),
     )
     const widths = fit(wished, alignments, room() - gap.length * (head.length - 1))
-    if (widths === undefined) this.#linesOf = recordsOf(head, room(), look)
+    if (widths === undefined) linesOf = recordsOf(head, room(), look)
     else {
-      this.#linesOf = (cells) => rowLines(cells, widths, alignments, dressed(gap, look))
-      this.#write(this.#linesOf(head))
-      this.#write([dressed(widths.map((width) => '─'.repeat(width)).join('─┼─'), look)])
+      linesOf = (cells) => rowLines(cells, widths, alignments, dressed(gap, look))
+      linesOf(head).forEach(write)
+      write(dressed(widths.map((width) => '─'.repeat(width)).join('─┼─'), look))
     }
-    for (const row of this.#first) this.#write(this.#linesOf(row))
+    first.flatMap(linesOf).forEach(write)
   }
-
-  #write(lines: readonly string[]): void {
-    for (const line of lines) this.#options.write(line)
+  return {
+    columns: head.length,
+    add(cells: readonly Cell[]): void {
+      if (linesOf !== undefined) linesOf(cells).forEach(write)
+      else if (first.push(cells) === measuredRows) begin()
+    },
+    end(): void {
+      if (linesOf === undefined) begin()
+    },
   }
 }
 

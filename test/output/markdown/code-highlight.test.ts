@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MarkdownRenderer } from '../../../src/output/markdown/renderer.ts'
+import { createMarkdownRenderer } from '../../../src/output/markdown/renderer.ts'
 import { loadLanguage } from '../../../src/output/markdown/code-highlight.ts'
 import { readable, withNames } from './render.ts'
 
@@ -41,7 +41,7 @@ test.each(
 test('while a language is loaded, all that follows waits for it, unless something else has to be written', async () => {
   const written: string[] = []
   const create = () =>
-    new MarkdownRenderer({
+    createMarkdownRenderer({
       columns: () => 40,
       isTerminal: true,
       colors: true,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { MarkdownRenderer } from '../../../src/output/markdown/renderer.ts'
+import { createMarkdownRenderer } from '../../../src/output/markdown/renderer.ts'
 import { rendered } from './render.ts'
 import { runs, sample } from '../../support/sample.ts'
 
@@ -87,7 +87,7 @@ const endless: readonly (readonly [string, string])[] = [
 
 test.each(sample(endless, 12, ([what]) => what))('%s: is written before it ends', async (_, text) => {
   let written = 0
-  const renderer = new MarkdownRenderer({
+  const renderer = createMarkdownRenderer({
     columns: () => 40,
     isTerminal: true,
     colors: true,

@@ -1,4 +1,4 @@
-import { MarkdownRenderer, type MarkdownOptions } from '../../../src/output/markdown/renderer.ts'
+import { createMarkdownRenderer, type MarkdownOptions } from '../../../src/output/markdown/renderer.ts'
 
 export type RenderOptions = Partial<Omit<MarkdownOptions, 'write' | 'columns'>> & {
   readonly columns?: number
@@ -10,7 +10,7 @@ export async function rendered(
   { columns = 80, ...options }: RenderOptions = {},
 ): Promise<string> {
   let output = ''
-  const renderer = new MarkdownRenderer({
+  const renderer = createMarkdownRenderer({
     columns: () => columns,
     isTerminal: true,
     colors: true,
