@@ -29,13 +29,8 @@ interface Play extends Partial<OutputOptions> {
 function play({ live = false, columns = 80, env, cwd = '/', terminal = false, ...options }: Play = {}) {
   const stderr = live ? { stderr: drawableSink({ columns }) } : {}
   const context = testContext({ env: { NO_COLOR: '1', ...env }, cwd, columns, terminal, ...stderr })
-  const output = createOutput(context, {
-    quiet: false,
-    usage: false,
-    result: 'files',
-    own: runRenderer,
-    ...options,
-  })
+  const usual = { quiet: false, usage: false, result: 'files', own: runRenderer } as const
+  const output = createOutput(context, { ...usual, ...options })
   const linesOf = (text: string) => text.split('\n').slice(0, -1)
   return {
     ...context,
